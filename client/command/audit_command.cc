@@ -62,7 +62,9 @@ class AuditHeadCommand final : public Request {
     heads_.set_schema_version(kReportSchemaVersion);
     found.head.set_of(kThisFile);
     *heads_.add_heads() = found.head;
-    for (const auto& [of, head] : found.known) *heads_.add_heads() = head;
+    for (AuditHead& head : found.known.All()) {
+      *heads_.add_heads() = std::move(head);
+    }
     return absl::OkStatus();
   }
 
@@ -71,8 +73,10 @@ class AuditHeadCommand final : public Request {
     Page page(style, out);
     std::vector<Row> rows = {{{"FILE", Paint::kBold}, {"HEAD", Paint::kBold}}};
     for (const AuditHead& head : heads_.heads()) {
-      rows.push_back(
-          {{page.Safe(head.of())}, {page.Safe(AuditHeadText(head))}});
+      rows.push_back({{page.Safe(head.of())},
+                      {page.Safe(absl::StrCat(
+                          AuditHeadText(head),
+                          head.contradicted() ? "  went back" : ""))}});
     }
     page.PrintTable(rows, {});
   }
@@ -93,8 +97,8 @@ class AuditVerifyCommand final : public Command {
               "A line that others keep, which must be there")
         ->allow_extra_args(false);
     AddOption(app, "--of", "NAME", of_,
-              "Ask the controller for the newest line of this host that it "
-              "keeps, which must be there");
+              "Ask the controller for the lines of this host that it keeps, "
+              "which must be there");
   }
 
  private:
@@ -108,9 +112,8 @@ class AuditVerifyCommand final : public Command {
     const auto client = of_.empty() ? nullptr : Connect();
     if (!mistakes_.empty()) return RejectUsage();
     if (client != nullptr) {
-      absl::StatusOr<AuditHead> head = AskHead(*client);
-      if (!head.ok()) return ReportFailure(head.status());
-      heads.push_back(*std::move(head));
+      const absl::Status asked = AskHeads(*client, &heads);
+      if (!asked.ok()) return ReportFailure(asked);
     }
     const absl::StatusOr<std::vector<AuditText>> files = ReadFiles(files_);
     if (!files.ok()) {
@@ -120,13 +123,17 @@ class AuditVerifyCommand final : public Command {
     return Print(VerifyAudit(*files, heads));
   }
 
-  absl::StatusOr<AuditHead> AskHead(ControllerClient& client) const {
+  // The newest, and one that it contradicts: all must be there.
+  absl::Status AskHeads(ControllerClient& client,
+                        std::vector<AuditHead>* heads) const {
+    const size_t before = heads->size();
     ASSIGN_OR_RETURN(
         const GetAuditHeadsResponse known,
         client.Ask(&Controller::Stub::GetAuditHeads, {}, kShortTimeout));
     for (const AuditHead& head : known.heads()) {
-      if (head.of() == of_ && head.sequence() > 0) return head;
+      if (head.of() == of_ && head.sequence() > 0) heads->push_back(head);
     }
+    if (heads->size() > before) return absl::OkStatus();
     return absl::NotFoundError(
         absl::StrCat("the controller keeps no line of ", QuotedText(of_),
                      ", expected a name that clusterctl audit head lists"));

@@ -82,6 +82,25 @@ TEST(AuditVerifyTest, FindsACutTailByTheHeadThatTheControllerKeeps) {
       << unknown.err;
 }
 
+TEST(AuditVerifyTest, FailsForAHeadThatTheHostHasContradictedSince) {
+  const Chain chain(3);
+  const std::string path = TestFile("audit.jsonl", chain.text);
+  ProgramWorld world;
+  for (const AuditHead& kept : {chain.head, Chain(5).head}) {
+    AuditHead* const head = world.script.audit_heads.add_heads();
+    *head = kept;
+    head->set_of("server0");
+    head->set_contradicted(kept.sequence() == 5);
+  }
+  const ProgramOutput cut =
+      RunProgram({"audit", "verify", path, "--of", "server0"}, world);
+  EXPECT_EQ(cut.status, 1);
+  EXPECT_TRUE(absl::StrContains(cut.out, "2 lines are cut off the end"))
+      << cut.out;
+  const ProgramOutput listed = RunProgram({"audit", "head"}, world);
+  EXPECT_TRUE(absl::StrContains(listed.out, "  went back\n")) << listed.out;
+}
+
 TEST(AuditVerifyTest, TakesWrongUsageAndMissingFilesAsSuch) {
   const std::string path = TestFile("audit.jsonl", Chain(1).text);
   EXPECT_EQ(RunProgram({"audit", "verify"}).status, 3);

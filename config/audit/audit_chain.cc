@@ -103,7 +103,7 @@ class Verifier {
             ", expected ", heads_[i].sha256(),
             " as the other side keeps it: it was written anew");
     }
-    for (const AuditHead& head : entry->heads()) found_.known[head.of()] = head;
+    found_.known.Read(*entry);
     ++found_.lines;
     found_.head = HeadOf(*entry);
   }
@@ -240,6 +240,44 @@ absl::StatusOr<AuditEntry> ReadAuditLine(absl::string_view line) {
         QuotedText(line)));
   }
   return entry;
+}
+
+bool KnownHeads::Note(const AuditHead& head) {
+  AuditHead& known = newest[head.of()];
+  const bool same_line = head.sequence() == known.sequence();
+  const bool went_back = head.sequence() < known.sequence() ||
+                         (same_line && head.sha256() != known.sha256());
+  if (went_back) {
+    AuditHead& kept = contradicted[head.of()];
+    if (known.sequence() > kept.sequence()) kept = known;
+    kept.set_contradicted(true);
+  }
+  known = head;
+  known.clear_contradicted();
+  return went_back;
+}
+
+void KnownHeads::Read(const AuditEntry& entry) {
+  for (const AuditHead& head : entry.heads()) {
+    if (head.contradicted()) {
+      contradicted[head.of()] = head;
+      continue;
+    }
+    AuditHead& known = newest[head.of()];
+    if (entry.what() == kAuditHeads || head.sequence() > known.sequence()) {
+      known = head;
+    }
+  }
+}
+
+std::vector<AuditHead> KnownHeads::All() const {
+  std::vector<AuditHead> all;
+  for (const auto& [of, head] : newest) {
+    all.push_back(head);
+    const auto kept = contradicted.find(of);
+    if (kept != contradicted.end()) all.push_back(kept->second);
+  }
+  return all;
 }
 
 AuditHead HeadOf(const AuditEntry& entry) {

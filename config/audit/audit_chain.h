@@ -50,6 +50,22 @@ AuditHead HeadOf(const AuditEntry& entry);
 std::string AuditHeadText(const AuditHead& head);
 absl::StatusOr<AuditHead> ParseAuditHead(absl::string_view text);
 
+// What one file holds of others, by whose they are.
+struct KnownHeads {
+  std::map<std::string, AuditHead> newest;
+  // Of a file that went back: the highest head that it no longer bears out.
+  std::map<std::string, AuditHead> contradicted;
+
+  // What its owner says now. True: it went back behind what was known, which
+  // is then contradicted.
+  bool Note(const AuditHead& head);
+  // What stands in a line. A line of heads says what was known then; one of a
+  // task may have been made before a head that stands above it.
+  void Read(const AuditEntry& entry);
+  // All of them; `of` and, where it is set, `contradicted` tell which.
+  std::vector<AuditHead> All() const;
+};
+
 struct AuditText {
   std::string name;  // For messages.
   std::string text;
@@ -64,8 +80,7 @@ struct AuditFindings {
   // What is no break: lines that a crash cut off, older files that are not
   // among the texts.
   std::vector<std::string> notes;
-  // The newest heads of other files that stand in this one, by whose they are.
-  std::map<std::string, AuditHead> known;
+  KnownHeads known;  // That stand in it.
 };
 
 // The files of one writer, oldest first, as one chain. A break is told once:

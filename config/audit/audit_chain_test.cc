@@ -251,8 +251,33 @@ TEST(VerifyAuditTest, TellsTheNewestHeadsOfOthers) {
   head->set_sequence(5);
   const AuditFindings found =
       Verify(FileOf({first, writer.Line("", with_head)}));
-  ASSERT_EQ(found.known.size(), 1u);
-  EXPECT_EQ(found.known.at("node07").sequence(), 5u);
+  ASSERT_EQ(found.known.newest.size(), 1u);
+  EXPECT_EQ(found.known.newest.at("node07").sequence(), 5u);
+}
+
+TEST(KnownHeadsTest, TakesAnOlderHeadFromALineOfHeadsAndFromNoTask) {
+  AuditHead newer;
+  newer.set_of("controller");
+  newer.set_sequence(7);
+  AuditHead older = newer;
+  older.set_sequence(5);
+  AuditEntry heads;
+  heads.set_what(kAuditHeads);
+  *heads.add_heads() = newer;
+  AuditEntry task;
+  task.set_what("apply");
+  *task.add_heads() = older;
+  KnownHeads known;
+  known.Read(heads);
+  known.Read(task);
+  EXPECT_EQ(known.newest.at("controller").sequence(), 7u);
+  *heads.mutable_heads(0) = older;
+  *heads.add_heads() = newer;
+  heads.mutable_heads(1)->set_contradicted(true);
+  known.Read(heads);
+  ASSERT_EQ(known.All().size(), 2u);
+  EXPECT_EQ(known.All()[0].sequence(), 5u);
+  EXPECT_TRUE(known.All()[1].contradicted());
 }
 
 // What is in a file may be anything.

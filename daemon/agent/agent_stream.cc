@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "config/audit/audit_chain.h"
 #include "config/identity/connect_failure.h"
 #include "config/values/version.h"
 #include "config/words/number_text.h"
@@ -98,7 +99,7 @@ void AgentStream::Attach() {
 
 void AgentStream::Send(AgentMessage message) {
   if (parts_.audit != nullptr) {
-    AuditHead head = parts_.audit->head();
+    AuditHead head = parts_.audit->head_to_tell();
     if (head.sequence() > 0 && head.sha256() != told_head_.sha256()) {
       *message.mutable_audit_head() = head;
       told_head_ = std::move(head);
@@ -119,6 +120,25 @@ void AgentStream::OnMessage(const HubMessage& message) {
         "the controller's first message was no welcome"));
     return;
   }
+  Take(message);
+  // Of a controller whose welcome was none, nothing is kept.
+  if (attached_ && message.has_audit_head()) {
+    NoteControllerHead(message.audit_head());
+  }
+}
+
+void AgentStream::NoteControllerHead(const AuditHead& told) {
+  if (parts_.audit == nullptr) return;
+  absl::StatusOr<AuditHead> head = ParseAuditHead(AuditHeadText(told));
+  if (!head.ok()) {
+    connection_->Abort(head.status());
+    return;
+  }
+  head->set_of(kControllerFile);
+  parts_.audit->NoteHead(*head);
+}
+
+void AgentStream::Take(const HubMessage& message) {
   switch (message.kind_case()) {
     case HubMessage::kWelcome:
       OnWelcome(message.welcome());
@@ -139,7 +159,8 @@ void AgentStream::OnMessage(const HubMessage& message) {
       questions_->Answer(message.certificate_answer().question_id(), message);
       return;
     case HubMessage::KIND_NOT_SET:
-      // A newer controller's message; what needs an answer is a task.
+      // A head alone, or a newer controller's message; what needs an answer is
+      // a task.
       return;
   }
 }

@@ -64,8 +64,9 @@ struct AgentStreamParts {
   ApplyTasks* applies = nullptr;
   // What else it does when asked; work in `pool` calls it.
   OtherTasks others = {};
-  // Whose newest line the controller is told; nullptr: none.
-  const AuditLog* audit = nullptr;
+  // Whose newest line the controller is told, and which keeps the
+  // controller's; nullptr: none.
+  AuditLog* audit = nullptr;
 };
 
 // Held by a shared_ptr. The first eight members are safe for concurrent use;
@@ -107,6 +108,8 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   // On the stream that there is, with the newest line of the audit file.
   void Send(AgentMessage message);
   void OnMessage(const HubMessage& message);
+  void Take(const HubMessage& message);
+  void NoteControllerHead(const AuditHead& told);
   void OnWelcome(const Welcome& welcome);
   void OnTask(const Task& task);
   void SendQuestion(AgentMessage question, absl::Duration wait,

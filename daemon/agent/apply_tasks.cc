@@ -249,14 +249,17 @@ ApplyResult ApplyTasks::Run(const Asked& asked, const Change& change) {
   bool undone = false;
   const absl::Status cleared =
       recovered ? absl::OkStatus() : TryRecover(asked.force, &undone);
-  const absl::Status ready =
-      cleared.ok() ? audit_->Begin(asked.audited) : cleared;
+  // An id that a controller makes up begins nothing, and is one line a minute.
+  const absl::Status known = cleared.ok() && asked.rollback
+                                 ? applier_->CheckJournal(asked.apply_id)
+                                 : cleared;
+  const absl::Status ready = known.ok() ? audit_->Begin(asked.audited) : known;
   const absl::StatusOr<ApplyResult> changed =
       ready.ok() ? change() : absl::StatusOr<ApplyResult>(ready);
   ApplyResult result =
       changed.ok() ? *changed : ResultFor(asked, changed.status());
   result.set_of_rollback(asked.rollback);
-  result.set_no_journal(ready.ok() && asked.rollback &&
+  result.set_no_journal(cleared.ok() && asked.rollback &&
                         absl::IsNotFound(changed.status()));
   BoundResult(&result);
   if (ready.ok()) {

@@ -371,6 +371,8 @@ TEST_F(ApplyTasksTest, AuditsEachChangeBeforeItAndAfterItWithWhoAsked) {
   ApplyTask task = Task();
   task.set_actor("spiffe://demo/user/ada/role/operator");
   task.mutable_controller_audit()->set_sequence(17);
+  task.set_actor_certificate("04d2");
+  task.set_actor_peer("ipv4:10.0.0.9:5123");
   ASSERT_EQ(Apply(task).outcome(), ApplyResult::APPLIED);
   ASSERT_EQ(RollBack().outcome(), ApplyResult::ROLLED_BACK);
   EXPECT_THAT(
@@ -380,9 +382,22 @@ TEST_F(ApplyTasksTest, AuditsEachChangeBeforeItAndAfterItWithWhoAsked) {
                   "bob rollback a1: begins", "bob rollback a1: ROLLED_BACK"));
   const AuditEntry first = audit_->entries().at(0);
   EXPECT_EQ(first.digest(), "digest");
+  EXPECT_EQ(first.certificate(), "04d2");
+  EXPECT_EQ(first.peer(), "ipv4:10.0.0.9:5123");
+  // Of a controller that tells no address.
+  EXPECT_EQ(audit_->entries().back().peer(), "controller");
   ASSERT_EQ(first.heads_size(), 1);
   EXPECT_EQ(first.heads(0).of(), kControllerFile);
   EXPECT_EQ(first.heads(0).sequence(), 17u);
+}
+
+TEST_F(ApplyTasksTest, HasOneLineOfAllRollbacksThatAControllerMakesUp) {
+  tasks_->Recover();
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_TRUE(RollBack(absl::StrCat("made-up-", i)).no_journal());
+  }
+  EXPECT_THAT(audit_->Told(),
+              ElementsAre(HasSubstr("bob rollback made-up-0: refused: ")));
 }
 
 TEST_F(ApplyTasksTest, AuditsTheUndoOfWhatACrashCutOff) {

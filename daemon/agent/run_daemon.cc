@@ -98,8 +98,9 @@ Applier MakeApplier(const AgentFlags& flags, const std::string& host,
       parts.device_users);
 }
 
-// `tickets` must outlive them.
-OtherTasks TasksFor(const std::string& host, TicketTasks* tickets) {
+// What is pointed to must outlive them.
+OtherTasks TasksFor(const std::string& host, TicketTasks* tickets,
+                    AuditLog* audit) {
   OtherTasks tasks;
   tasks.read_logs = [tickets](const LogsTask& task, absl::Duration deadline) {
     return tickets->ReadLogs(task, deadline);
@@ -108,6 +109,7 @@ OtherTasks TasksFor(const std::string& host, TicketTasks* tickets) {
                                  absl::Duration deadline) {
     return tickets->Record(host, task, deadline);
   };
+  tasks.audit = audit;
   return tasks;
 }
 
@@ -225,8 +227,8 @@ absl::Status RunDaemon(const AgentFlags& flags,
   Applier applier = MakeApplier(flags, self.name, parts);
   EventLoop loop;
   ThreadScheduler scheduler;
-  AuditLog audit(AuditPath(flags), kMaxAuditBytes, self.ToString(), &scheduler,
-                 parts.log);
+  AuditLog audit(AuditPath(flags), {kMaxAuditBytes, kHostAuditMinuteBytes},
+                 self.ToString(), &scheduler, parts.log);
   AppliesRecord record;
   AgentObserver observer(
       parts.observer, &record,
@@ -251,8 +253,8 @@ absl::Status RunDaemon(const AgentFlags& flags,
   const auto stream = std::make_shared<AgentStream>(
       options, nullptr,
       AgentStreamParts{&observer, &loop, &scheduler, &pool, parts.log,
-                       MakeRandom(), &applies, TasksFor(self.name, &tickets),
-                       &audit});
+                       MakeRandom(), &applies,
+                       TasksFor(self.name, &tickets, &audit), &audit});
   if (parts.look) {
     watch.emplace(flags.drift_interval.value_or(kDefaultDriftInterval),
                   DriftWatch::Parts{parts.look, &record,

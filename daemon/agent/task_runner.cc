@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
+#include "daemon/agent/audited_task.h"
 
 namespace clusterd {
 namespace {
@@ -34,6 +35,17 @@ TaskResult ErrorResult(uint64_t task_id, const absl::Status& status) {
   result.set_task_id(task_id);
   SetError(status, &result);
   return result;
+}
+
+AuditEntry EntryOf(const Task& task) {
+  if (task.has_logs()) return AuditedTask("read-logs", task.logs());
+  if (task.has_record()) return AuditedTask("record", task.record());
+  if (task.has_apply()) return AuditedTask("apply", task.apply());
+  if (task.has_rollback()) return AuditedTask("rollback", task.rollback());
+  AuditEntry entry;
+  entry.set_what(task.has_observe() ? "observe" : "unknown task");
+  entry.set_peer(kControllerFile);
+  return entry;
 }
 
 // The value, or the error, as the result's outcome.
@@ -82,6 +94,7 @@ void TaskRunner::Run(const Task& task, const Done& done) {
     result.set_task_id(id);
     result.set_unsupported(
         "this clusterd knows no such task, only those that its hello names");
+    AuditRefusal(task, absl::UnimplementedError(result.unsupported()));
     done(std::move(result));
     return;
   }
@@ -90,7 +103,13 @@ void TaskRunner::Run(const Task& task, const Done& done) {
   }
   absl::Status started = job.status();
   if (started.ok()) started = Start(id, *std::move(job), deadline, done);
-  if (!started.ok()) done(ErrorResult(id, started));
+  if (started.ok()) return;
+  AuditRefusal(task, started);
+  done(ErrorResult(id, started));
+}
+
+void TaskRunner::AuditRefusal(const Task& task, const absl::Status& why) const {
+  if (others_.audit != nullptr) others_.audit->Refuse(EntryOf(task), why);
 }
 
 absl::StatusOr<TaskRunner::JobPtr> TaskRunner::JobOf(const Task& task,

@@ -25,6 +25,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "daemon/audit/audit_log.h"
 #include "daemon/host/host_observer.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
@@ -52,6 +53,9 @@ struct OtherTasks {
   std::function<absl::StatusOr<HostRecording>(const RecordTask&,
                                               absl::Duration)>
       record = nullptr;
+  // Has a line of each task that is unknown or refused at once; null: nobody
+  // asks for one. Outlives whatever runs.
+  AuditLog* audit = nullptr;
 };
 
 // Held by a shared_ptr, which work in the pool shares: it may end later than
@@ -127,6 +131,9 @@ class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
   void LeaveLocked(uint64_t id, const JobPtr& job)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Answer(TaskResult result);
+
+  // Tells the audit file, too.
+  void AuditRefusal(const Task& task, const absl::Status& why) const;
 
   const std::string host_;
   HostObserver* const observer_;

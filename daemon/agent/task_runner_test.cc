@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/process/test_audit.h"
 
 namespace clusterd {
 namespace {
@@ -111,6 +112,43 @@ TEST(TaskRunnerTest, AnswersUnknownTaskAsUnsupported) {
   runner->Run(task, answer.Expect());
   EXPECT_EQ(answer.Wait().task_id(), 8u);
   EXPECT_THAT(answer.Wait().unsupported(), HasSubstr("no such task"));
+}
+
+TEST(TaskRunnerTest, HasALineOfEachTaskThatIsUnknownOrRefused) {
+  struct Row {
+    const char* name;
+    Task task;
+    const char* told;
+  };
+  Task unknown;
+  unknown.set_deadline_ms(5000);
+  Task logs;
+  logs.mutable_logs()->set_actor("ada");
+  Task ports = ObserveTask(0, 5000);
+  ports.mutable_observe()->add_socket_ports()->set_first(9);
+  const Row rows[] = {
+      {"unknown", unknown, " unknown task : refused: UNIMPLEMENTED: "},
+      {"not offered", logs, "ada read-logs : refused: UNIMPLEMENTED: "},
+      {"malformed", ports, " observe : refused: INVALID_ARGUMENT: "},
+      {"no deadline", ObserveTask(0, 0),
+       " observe : refused: INVALID_ARGUMENT: task: no deadline"},
+      {"too much", ObserveTask(0, 5000),
+       " observe : refused: RESOURCE_EXHAUSTED: "}};
+  for (const Row& row : rows) {
+    TestAudit audit;
+    GatedObserver observer;
+    ManualScheduler scheduler;
+    WorkerPool pool(1, 0);  // Takes no work.
+    OtherTasks others;
+    others.audit = audit.log();
+    Answer answer;
+    std::make_shared<TaskRunner>("server0", &observer, &pool, &scheduler,
+                                 others)
+        ->Run(row.task, answer.Expect());
+    answer.Wait();
+    EXPECT_THAT(audit.Told(), testing::ElementsAre(HasSubstr(row.told)))
+        << row.name;
+  }
 }
 
 TEST(TaskRunnerTest, AnswersAtDeadlineWhenWorkNeverEnds) {

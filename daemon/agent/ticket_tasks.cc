@@ -96,7 +96,11 @@ absl::Status TicketTasks::CheckAllowed(const AuditEntry& entry) const {
 }
 
 absl::Status TicketTasks::Begin(const AuditEntry& entry) {
-  if (reads_.exchange(true)) return AnotherReads();
+  if (reads_.exchange(true)) {
+    const absl::Status refused = AnotherReads();
+    if (parts_.audit != nullptr) parts_.audit->Refuse(entry, refused);
+    return refused;
+  }
   const absl::Status written =
       parts_.audit == nullptr ? absl::OkStatus() : parts_.audit->Begin(entry);
   if (!written.ok()) reads_ = false;

@@ -1,7 +1,9 @@
 #include "daemon/agent/ticket_tasks.h"
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/synchronization/notification.h"
 #include "daemon/agent/apply/veto.h"
@@ -57,6 +59,45 @@ TEST_F(TicketTasksTest, AuditsWhatIsReadWithWhoAskedAndWhoIsRefused) {
                   HasSubstr(read + "refused: PERMISSION_DENIED: this host"),
                   "bob record : begins", HasSubstr("bob record : read: "),
                   read + "begins", HasSubstr(read)));
+}
+
+// Runs something as soon as it is asked for the time.
+class InterruptedClock final : public Clock {
+ public:
+  explicit InterruptedClock(FakeClock* clock) : clock_(clock) {}
+  void OnceAsked(std::function<void()> run) { run_ = std::move(run); }
+
+  absl::Time Now() override { return clock_->Now(); }
+  absl::Duration Monotonic() override {
+    if (const auto run = std::exchange(run_, nullptr)) run();
+    return clock_->Monotonic();
+  }
+  void SleepFor(absl::Duration duration) override {
+    clock_->SleepFor(duration);
+  }
+
+ private:
+  FakeClock* const clock_;
+  std::function<void()> run_;
+};
+
+TEST_F(TicketTasksTest, AuditsWhoIsRefusedWhileAnotherReads) {
+  InterruptedClock clock(&clock_);
+  TicketTasks tasks({root_.path(), &runner_, &clock, nullptr,
+                     [] { return AllowsOnly({CHANGE_LOGS}); }, audit_->log()});
+  absl::Status second;
+  clock.OnceAsked([&] {
+    RecordTask record;
+    record.set_actor("bob");
+    second = tasks.Record("node07", record, absl::Seconds(10)).status();
+  });
+  ASSERT_TRUE(tasks.ReadLogs({}, absl::Seconds(10)).ok());
+  EXPECT_EQ(second.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(
+      audit_->Told(),
+      testing::Contains("bob record : refused: RESOURCE_EXHAUSTED: this "
+                        "host's logs are being read already, try again "
+                        "later"));
 }
 
 TEST_F(TicketTasksTest, ReadsNothingWhileTheAuditFileCannotBeWritten) {

@@ -16,7 +16,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "config/audit/audit_chain.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
 
@@ -161,8 +160,7 @@ absl::Status AuditFile::ReadEnd(const std::string& at) {
   for (const absl::string_view line : absl::StrSplit(whole, '\n')) {
     if (!absl::StrContains(line, "\"heads\":[")) continue;
     const absl::StatusOr<AuditEntry> entry = ReadAuditLine(line);
-    if (!entry.ok()) continue;
-    for (const AuditHead& head : entry->heads()) known_[head.of()] = head;
+    if (entry.ok()) known_.Read(*entry);
   }
   if (rest.empty()) return absl::OkStatus();
   const absl::StatusOr<AuditEntry> only_its_end = ReadAuditLine(rest);
@@ -214,6 +212,7 @@ absl::Status AuditFile::WriteLine(AuditEntry entry, absl::string_view before) {
     return trouble;
   }
   size_ += line.size();
+  written_bytes_ += line.size();
   head_ = HeadOf(entry);
   return absl::OkStatus();
 }

@@ -1,7 +1,7 @@
 // The file below an AuditLog: lines are added at its end, each synced. Where it
 // is full it is renamed to PATH.N, N being the number of its last line, and a
 // new one continues its chain; old files are kept until a person takes them
-// away. After a crash:
+// away (audit_log.h says how fast they grow). After a crash:
 //   a last line without its end      is kept as it is, and the next line says
 //   so a last line that is none of ours nothing is written until a person has
 //   moved
@@ -12,12 +12,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "config/audit/audit_chain.h"
 #include "proto/audit.pb.h"
 
 namespace clusterd {
@@ -47,7 +47,9 @@ class AuditFile {
   // Of the files that this one continues: grows with each that is begun.
   uint64_t first_sequence() const { return first_sequence_; }
   // What stands in the file about other files, when it was opened.
-  const std::map<std::string, AuditHead>& known() const { return known_; }
+  const KnownHeads& known() const { return known_; }
+  // By this object.
+  uint64_t written_bytes() const { return written_bytes_; }
 
  private:
   absl::Status OpenFile();
@@ -64,7 +66,8 @@ class AuditFile {
   size_t size_ = 0;
   AuditHead head_;
   uint64_t first_sequence_ = 0;
-  std::map<std::string, AuditHead> known_;
+  KnownHeads known_;
+  uint64_t written_bytes_ = 0;
 };
 
 }  // namespace clusterd

@@ -42,10 +42,10 @@ class AuditLogTest : public testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  AuditLog& Open(size_t max_bytes = kLarge) {
+  AuditLog& Open(size_t max_bytes = kLarge, size_t minute_bytes = 0) {
     audit_.reset();
-    audit_ =
-        std::make_unique<AuditLog>(path_, max_bytes, kSelf, &scheduler_, &log_);
+    audit_ = std::make_unique<AuditLog>(
+        path_, AuditLimits{max_bytes, minute_bytes}, kSelf, &scheduler_, &log_);
     return *audit_;
   }
   void Close() { audit_.reset(); }
@@ -178,7 +178,7 @@ TEST_F(AuditLogTest, HasEveryLineThatWasAcknowledgedBeforeAKill) {
     if (child == 0) {
       ManualScheduler scheduler;
       CapturedLog log;
-      AuditLog audit(path_, kLarge, kSelf, &scheduler, &log);
+      AuditLog audit(path_, {kLarge}, kSelf, &scheduler, &log);
       while (audit.Begin(Entry("run")).ok()) {
         const uint64_t sequence = audit.head().sequence();
         if (write(pipe_ends[1], &sequence, sizeof(sequence)) < 0) break;
@@ -236,7 +236,7 @@ TEST_F(AuditLogTest, WritesNothingBehindALastLineThatIsNotItsOwn) {
 TEST_F(AuditLogTest, RefusesAFileThatAnotherProcessWrites) {
   AuditLog& audit = Open();
   ManualScheduler scheduler;
-  AuditLog second(path_, kLarge, kSelf, &scheduler, &log_);
+  AuditLog second(path_, {kLarge}, kSelf, &scheduler, &log_);
   EXPECT_THAT(std::string(second.Begin(Entry("run1")).message()),
               HasSubstr("another process writes it"));
   EXPECT_TRUE(audit.Begin(Entry("run1")).ok());
@@ -351,7 +351,7 @@ TEST_F(AuditLogTest, KeepsTheHeadsOfOthersAlsoOverARestart) {
   Close();
   ASSERT_EQ(Entries().size(), 1u);
   EXPECT_EQ(Entries()[0].who(), kSelf);
-  EXPECT_EQ(Verify().known.at("node07").sequence(), 4u);
+  EXPECT_EQ(Verify().known.newest.at("node07").sequence(), 4u);
   const auto heads = Open().heads();
   ASSERT_EQ(heads.size(), 2u);
   EXPECT_EQ(AuditHeadText(heads[0]), absl::StrCat("4:", std::string(64, 'c')));
@@ -381,10 +381,125 @@ TEST_F(AuditLogTest, SaysThatAnotherFileWentBack) {
   EXPECT_THAT(log_.Lines(),
               HasSubstr("audit of node07: its newest line is 4:"));
   const auto entries = Entries();
-  ASSERT_EQ(entries.size(), 3u);
+  ASSERT_EQ(entries.size(), 2u);
   EXPECT_EQ(entries[0].what(), "audit-went-back");
-  EXPECT_EQ(entries[1].what(), "audit-went-back");
   EXPECT_THAT(entries[0].result(), HasSubstr(", and was 9:aaaa"));
+}
+
+TEST_F(AuditLogTest, TellsOneFileThatGoesBackOnceAWindowAndNoneIsHidden) {
+  AuditLog& audit = Open();
+  for (int i = 0; i < 1000; ++i) {
+    audit.NoteHead(Head("node07", 9, i % 2 == 0 ? 'a' : 'b'));
+  }
+  audit.NoteHead(Head("node08", 9, 'a'));
+  audit.NoteHead(Head("node08", 3, 'a'));
+  scheduler_.Advance(kAuditHeadsWindow);
+  Close();
+  std::vector<std::string> told;
+  for (const AuditEntry& entry : Entries()) {
+    told.push_back(absl::StrCat(entry.what(), " ", entry.subject()));
+  }
+  EXPECT_THAT(told, ElementsAre("audit-went-back node07",
+                                "audit-went-back node08", "audit-heads "));
+  const std::vector<std::string> warnings =
+      absl::StrSplit(log_.Lines(), "audit of node07");
+  EXPECT_EQ(warnings.size(), 2u);
+}
+
+TEST_F(AuditLogTest, KeepsTheHighestHeadThatAFileContradictsOverARestart) {
+  const auto texts = [](const AuditLog& audit) {
+    std::vector<std::string> heads;
+    for (const AuditHead& head : audit.heads()) {
+      heads.push_back(absl::StrCat(head.of(), " ", head.sequence(), " ",
+                                   head.sha256().substr(0, 1),
+                                   head.contradicted() ? " contradicted" : ""));
+    }
+    return heads;
+  };
+  const auto kept = ElementsAre("node07 12 d", "node07 9 a contradicted");
+  AuditLog& audit = Open();
+  audit.NoteHead(Head("node07", 9, 'a'));
+  audit.NoteHead(Head("node07", 4, 'b'));
+  audit.NoteHead(Head("node07", 3, 'c'));
+  audit.NoteHead(Head("node07", 12, 'd'));
+  EXPECT_THAT(texts(audit), kept);
+  Close();
+  EXPECT_THAT(texts(Open(1)), kept);
+  // Also in a new file, into which all heads are written anew.
+  ASSERT_TRUE(audit_->Begin(Entry("run")).ok());
+  audit_->NoteHead(Head("node08", 1, 'a'));
+  Close();
+  EXPECT_GT(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+  EXPECT_THAT(texts(Open()), testing::Contains("node07 9 a contradicted"));
+}
+
+TEST_F(AuditLogTest, KeepsHeadsOfAFileThatCanOnlyBeReadLater) {
+  auto first = std::make_unique<AuditLog>(path_, AuditLimits{kLarge}, kSelf,
+                                          &scheduler_, &log_);
+  first->NoteHead(Head("node07", 9, 'a'));
+  first->NoteHead(Head("node08", 5, 'b'));
+  AuditLog& audit = Open();
+  ASSERT_FALSE(audit.Begin(Entry("run1")).ok());
+  audit.NoteHead(Head("node07", 4, 'c'));
+  first.reset();
+  ASSERT_TRUE(audit.Begin(Entry("run2")).ok());
+  const auto heads = audit.heads();
+  ASSERT_EQ(heads.size(), 3u);
+  EXPECT_EQ(heads[0].sequence(), 4u);
+  EXPECT_EQ(heads[1].sequence(), 9u);
+  EXPECT_TRUE(heads[1].contradicted());
+  EXPECT_EQ(heads[2].of(), "node08");
+  EXPECT_THAT(log_.Lines(), HasSubstr("audit of node07: its newest line is 4"));
+}
+
+TEST_F(AuditLogTest, TellsNoHeadOfALineThatHasHeadsAlone) {
+  AuditLog& audit = Open();
+  ASSERT_TRUE(audit.Begin(Entry("run1")).ok());
+  const AuditHead told = audit.head_to_tell();
+  EXPECT_EQ(told.sequence(), 1u);
+  audit.NoteHead(Head("node07", 9, 'a'));
+  scheduler_.Advance(kAuditHeadsWindow);
+  while (audit.head().sequence() < 2) std::this_thread::yield();
+  EXPECT_EQ(audit.head_to_tell().sequence(), 1u);
+  audit.End(Entry("run1"), "done");
+  EXPECT_EQ(audit.head_to_tell().sequence(), 3u);
+}
+
+TEST_F(AuditLogTest, WritesNoMoreThanTheDiskHoldsForAYear) {
+  constexpr size_t kMinute = 1000;
+  const double burst =
+      kMinute * absl::FDivDuration(kAuditBurst, absl::Minutes(1));
+  const auto size = [this] {
+    return static_cast<double>(std::filesystem::file_size(path_));
+  };
+  AuditLog& audit = Open(kLarge, kMinute);
+  // What an entry makes at most: a controller chooses all texts.
+  const std::string text(4096, 'x');
+  absl::Status refused;
+  int begun = 0;
+  for (; refused.ok() && begun < 10'000; ++begun) {
+    refused = audit.Begin(Entry(absl::StrCat(begun, text), text));
+  }
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("1000 bytes a minute"));
+  const double full = size();
+  EXPECT_LT(full, burst + 5000);
+  // Refusals are counted, heads wait, and what has begun still ends.
+  for (int i = 0; i < 1000; ++i) {
+    audit.Refuse(Entry("a", absl::StrCat("u", i)),
+                 absl::PermissionDeniedError("no"));
+  }
+  EXPECT_EQ(size(), full);
+  audit.End(Entry("0"), "done");
+  EXPECT_GT(size(), full);
+  scheduler_.Advance(absl::Minutes(10));
+  EXPECT_TRUE(audit.Begin(Entry("later")).ok());
+  Close();
+  const auto entries = Entries();
+  EXPECT_THAT(Verify().breaks, IsEmpty());
+  uint32_t counted = 0;
+  for (const AuditEntry& entry : entries) counted += entry.times();
+  EXPECT_EQ(counted, 1000u);
 }
 
 }  // namespace

@@ -148,8 +148,10 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
   // Equal: the same question about the same spec, which the order keeps alive.
   runs->Join(Sha256(absl::StrCat(reinterpret_cast<uintptr_t>(order->spec.get()),
                                  " ", request.SerializeAsString())),
-             order->hosts.size(), order->actor, stream, std::move(begin));
-  EndWhenRefused(parts_, *context, stream);
+             order->hosts.size(), order->actor, stream, std::move(begin),
+             [audit = parts_.audit, caller = AuditCaller(*context, call)](
+                 const absl::Status& why) { audit->Refuse(caller, why); });
+  EndWhenRefused(parts_, *context, call, stream);
   return stream.get();
 }
 
@@ -215,15 +217,20 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
   caller.on_progress = [weak] {
     if (const auto to = weak.lock()) to->NoteProgress();
   };
-  caller.on_end = [weak](const absl::StatusOr<JobDesk::Result>& result) {
+  caller.on_end = [weak, audit = parts_.audit,
+                   entry = AuditCaller(*context, "Check")](
+                      const absl::StatusOr<JobDesk::Result>& result) {
     const auto to = weak.lock();
     if (to == nullptr) return;
+    if (absl::IsResourceExhausted(result.status())) {
+      audit->Refuse(entry, result.status());
+    }
     if (!result.ok()) return to->End(result.status());
     // All who ask share the one report.
     to->End(std::shared_ptr<const CheckEvent>(*result, &(*result)->event));
   };
   jobs_->Ask(call, std::move(ask), caller);
-  EndWhenRefused(parts_, *context, stream);
+  EndWhenRefused(parts_, *context, "Check", stream);
   return stream.get();
 }
 
@@ -319,10 +326,12 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
       },
       WorkerPool::Place::kFirst);
   if (!taken) {
-    stream->End(absl::ResourceExhaustedError(
-        "the controller has too much to do, try again later"));
+    stream->End(Refused(*context, call,
+                        absl::ResourceExhaustedError(
+                            "the controller has too much to do, try again "
+                            "later")));
   }
-  EndWhenRefused(parts_, *context, stream);
+  EndWhenRefused(parts_, *context, call, stream);
   return stream.get();
 }
 

@@ -50,9 +50,16 @@ absl::StatusOr<SpiffeId> ControllerService::Admit(
   if (!user.ok()) {
     parts_.log->Warning(absl::StrCat("refused ", call, " to ", context.peer(),
                                      ": ", user.status().message()));
-    parts_.audit->Refuse(AuditCaller(context, call), user.status());
+    return Refused(context, call, user.status());
   }
   return user;
+}
+
+absl::Status ControllerService::Refused(
+    const grpc::CallbackServerContext& context, absl::string_view call,
+    const absl::Status& why) const {
+  parts_.audit->Refuse(AuditCaller(context, call), why);
+  return why;
 }
 
 grpc::ServerUnaryReactor* ControllerService::ListHosts(
@@ -61,7 +68,7 @@ grpc::ServerUnaryReactor* ControllerService::ListHosts(
   const absl::StatusOr<SpiffeId> user = Admit(*context, "ListHosts", *request);
   if (!user.ok()) return FinishWith(context, user.status());
   return AnswerInSlot<ListHostsResponse>(
-      context, *user, &lists_, response, [this] {
+      context, "ListHosts", *user, &lists_, response, [this] {
         ListHostsResponse list;
         list.set_cluster(parts_.spec->cluster());
         list.set_spec_refused(parts_.spec->Describe().refused());
@@ -78,7 +85,7 @@ grpc::ServerUnaryReactor* ControllerService::ForgetHost(
   const absl::StatusOr<SpiffeId> user = Admit(*context, "ForgetHost", *request);
   if (!user.ok()) return FinishWith(context, user.status());
   return AnswerInSlot<ForgetHostResponse>(
-      context, *user, &ends_, response,
+      context, "ForgetHost", *user, &ends_, response,
       [this, named = request->host(),
        entry = AuditCaller(*context, "ForgetHost")] {
         return ForgetHostNow(named, entry);
@@ -120,7 +127,9 @@ grpc::ServerUnaryReactor* ControllerService::DescribeHost(
                                    "\" is neither in the spec nor attached")));
   }
   const absl::Status taken = describes_.Take(user->name);
-  if (!taken.ok()) return FinishWith(context, taken);
+  if (!taken.ok()) {
+    return FinishWith(context, Refused(*context, "DescribeHost", taken));
+  }
   UnaryAnswer* const reactor =
       new UnaryAnswer(context, parts_.scheduler, &describes_, user->name);
   parts_.hosts->Observe(ObservationOf(*spec, host),
@@ -138,7 +147,7 @@ grpc::ServerUnaryReactor* ControllerService::GetSpec(
   const absl::StatusOr<SpiffeId> user = Admit(*context, "GetSpec", *request);
   if (!user.ok()) return FinishWith(context, user.status());
   return AnswerInSlot<GetSpecResponse>(
-      context, *user, &lists_, response, [this] {
+      context, "GetSpec", *user, &lists_, response, [this] {
         GetSpecResponse spec = parts_.spec->Describe();
         spec.set_controller_version(kClusterdVersion);
         return spec;
@@ -152,7 +161,7 @@ grpc::ServerUnaryReactor* ControllerService::ListHistory(
       Admit(*context, "ListHistory", *request);
   if (!user.ok()) return FinishWith(context, user.status());
   return AnswerInSlot<ListHistoryResponse>(
-      context, *user, &lists_, response,
+      context, "ListHistory", *user, &lists_, response,
       [this, request] { return parts_.history->List(*request); });
 }
 
@@ -162,7 +171,7 @@ grpc::ServerUnaryReactor* ControllerService::GetHistory(
   const absl::StatusOr<SpiffeId> user = Admit(*context, "GetHistory", *request);
   if (!user.ok()) return FinishWith(context, user.status());
   return AnswerInSlot<HistoryRecord>(
-      context, *user, &records_, response,
+      context, "GetHistory", *user, &records_, response,
       [this, request] { return changes_->Show(request->id()); });
 }
 
@@ -172,7 +181,7 @@ grpc::ServerUnaryReactor* ControllerService::CheckSoFar(
   const absl::StatusOr<SpiffeId> user = Admit(*context, "CheckSoFar", *request);
   if (!user.ok()) return FinishWith(context, user.status());
   return AnswerInSlot<Report>(
-      context, *user, &so_far_, response,
+      context, "CheckSoFar", *user, &so_far_, response,
       [this, request] { return ReportSoFar(request->run_id()); });
 }
 
@@ -207,7 +216,7 @@ grpc::ServerUnaryReactor* ControllerService::EndRun(
   AuditEntry entry = AuditCaller(*context, call);
   entry.set_subject(request.id());
   return AnswerInSlot<Response>(
-      context, *user, &ends_, response,
+      context, call, *user, &ends_, response,
       [this, call, entry = std::move(entry), from,
        end]() -> absl::StatusOr<Response> {
         const absl::StatusOr<Response> ended =

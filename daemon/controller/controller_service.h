@@ -169,6 +169,11 @@ class ControllerService final : public Controller::CallbackService {
       const grpc::CallbackServerContext& context, absl::string_view call,
       const google::protobuf::Message& request) const;
 
+  // Every call that is refused after it was admitted passes here, for the audit
+  // file; `why` again.
+  absl::Status Refused(const grpc::CallbackServerContext& context,
+                       absl::string_view call, const absl::Status& why) const;
+
   // Fills in the order, or says why not. `selection`: the rules that the
   // request names; null: it names none.
   template <typename Request>
@@ -202,8 +207,9 @@ class ControllerService final : public Controller::CallbackService {
   // user.
   template <typename Response>
   grpc::ServerUnaryReactor* AnswerInSlot(
-      grpc::CallbackServerContext* context, const SpiffeId& user, Slots* slots,
-      Response* response, std::function<absl::StatusOr<Response>()> read);
+      grpc::CallbackServerContext* context, const char* call,
+      const SpiffeId& user, Slots* slots, Response* response,
+      std::function<absl::StatusOr<Response>()> read);
   template <typename Response>
   using EndOfRun = absl::StatusOr<Response> (ClusterChanges::*)(
       const std::string& id, const std::string& actor, const std::string& from);
@@ -247,12 +253,13 @@ class ControllerService final : public Controller::CallbackService {
 
 template <typename Response>
 grpc::ServerUnaryReactor* ControllerService::AnswerInSlot(
-    grpc::CallbackServerContext* context, const SpiffeId& user, Slots* slots,
-    Response* response, std::function<absl::StatusOr<Response>()> read) {
+    grpc::CallbackServerContext* context, const char* call,
+    const SpiffeId& user, Slots* slots, Response* response,
+    std::function<absl::StatusOr<Response>()> read) {
   const absl::Status taken = slots->Take(user.name);
   if (!taken.ok()) {
     grpc::ServerUnaryReactor* const refused = context->DefaultReactor();
-    refused->Finish(ToGrpcStatus(taken));
+    refused->Finish(ToGrpcStatus(Refused(*context, call, taken)));
     return refused;
   }
   UnaryAnswer* const reactor =
@@ -262,10 +269,14 @@ grpc::ServerUnaryReactor* ControllerService::AnswerInSlot(
       user.role == Role::kOperator || user.role == Role::kAdmin
           ? WorkerPool::Place::kFirst
           : WorkerPool::Place::kInTurn;
-  AnswerOnPool<Response>(parts_.pool, place, response, std::move(read),
-                         [reactor, response](const absl::Status& status) {
-                           reactor->Answer(status, *response);
-                         });
+  AnswerOnPool<Response>(
+      parts_.pool, place, response, std::move(read),
+      [reactor, response](const absl::Status& status) {
+        reactor->Answer(status, *response);
+      },
+      [this, context, call](const absl::Status& full) {
+        Refused(*context, call, full).IgnoreError();
+      });
   return reactor;
 }
 

@@ -7,10 +7,13 @@
 #include <memory>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "config/identity/certificate.h"
+#include "daemon/audit/audit_log.h"
 #include "daemon/controller/event_stream.h"
 #include "daemon/controller/gate/identity_gate.h"
+#include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "grpcpp/server_context.h"
 
@@ -28,14 +31,20 @@ void EndForGood(const std::shared_ptr<EventStream<Event>>& stream,
   });
 }
 
-// Once the call was admitted, before its handler returns.
+// Once the call was admitted, before its handler returns. The audit file has a
+// line of a stream that ends so.
 template <typename Event>
 void EndWhenRefused(const ControllerParts& parts,
                     const grpc::CallbackServerContext& context,
+                    absl::string_view call,
                     const std::shared_ptr<EventStream<Event>>& stream) {
-  const auto end = [weak = std::weak_ptr(stream),
+  const auto end = [weak = std::weak_ptr(stream), audit = parts.audit,
+                    caller = AuditCaller(context, call),
                     scheduler = parts.scheduler](const absl::Status& why) {
-    if (const auto open = weak.lock()) EndForGood(open, why, scheduler);
+    const auto open = weak.lock();
+    if (open == nullptr) return;
+    EndForGood(open, why, scheduler);
+    audit->RefuseSoon(caller, why);
   };
   parts.gate->Watch(*context.auth_context(), IdentityKind::kUser, stream, end);
 }

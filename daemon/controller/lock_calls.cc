@@ -88,10 +88,11 @@ grpc::ServerUnaryReactor* ControllerService::Lock(
   };
   AuditEntry entry = AuditCaller(*context, "Lock");
   entry.set_subject(request->identity());
-  return AnswerInSlot<LockResponse>(
-      context, *user, &ends_, response, [this, entry = std::move(entry), lock] {
-        return RunAudited(parts_.audit, entry, lock);
-      });
+  return AnswerInSlot<LockResponse>(context, "Lock", *user, &ends_, response,
+                                    [this, entry = std::move(entry), lock] {
+                                      return RunAudited(parts_.audit, entry,
+                                                        lock);
+                                    });
 }
 
 grpc::ServerUnaryReactor* ControllerService::Unlock(
@@ -111,11 +112,11 @@ grpc::ServerUnaryReactor* ControllerService::Unlock(
   };
   AuditEntry entry = AuditCaller(*context, "Unlock");
   entry.set_subject(request->identity());
-  return AnswerInSlot<UnlockResponse>(context, *user, &ends_, response,
-                                      [this, entry = std::move(entry), unlock] {
-                                        return RunAudited(parts_.audit, entry,
-                                                          unlock);
-                                      });
+  return AnswerInSlot<UnlockResponse>(
+      context, "Unlock", *user, &ends_, response,
+      [this, entry = std::move(entry), unlock] {
+        return RunAudited(parts_.audit, entry, unlock);
+      });
 }
 
 grpc::ServerUnaryReactor* ControllerService::ListLocks(
@@ -131,8 +132,8 @@ grpc::ServerUnaryReactor* ControllerService::ListLocks(
     answer.set_schema_version(1);
     return answer;
   };
-  return AnswerInSlot<ListLocksResponse>(context, *user, &lists_, response,
-                                         list);
+  return AnswerInSlot<ListLocksResponse>(context, "ListLocks", *user, &lists_,
+                                         response, list);
 }
 
 }  // namespace clusterd

@@ -59,11 +59,12 @@ grpc::ServerWriteReactor<LogsEvent>* ControllerService::ReadLogs(
     if (!written.ok()) {
       order = written;
     } else {
-      order->audit_head = parts_.audit->head();
+      order->audit_head = parts_.audit->head_to_tell();
     }
   }
   if (!order.ok()) {
-    stream->End(order.status());
+    stream->End(user.ok() ? Refused(*context, "ReadLogs", order.status())
+                          : user.status());
     return stream.get();
   }
   const AuditEntry caller = order->caller;
@@ -87,7 +88,7 @@ grpc::ServerWriteReactor<LogsEvent>* ControllerService::ReadLogs(
   });
   stream->NoteProgress();
   run->Advance();
-  EndWhenRefused(parts_, *context, stream);
+  EndWhenRefused(parts_, *context, "ReadLogs", stream);
   return stream.get();
 }
 

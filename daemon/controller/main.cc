@@ -111,6 +111,21 @@ void TellEndingCertificates(const ControllerFlags& flags, Log* log) {
   }
 }
 
+// While it lives, whoever fails the handshake has a line in the audit file.
+class FailedHandshakesAudited {
+ public:
+  explicit FailedHandshakesAudited(AuditLog* audit) {
+    TellFailedHandshakes(
+        [audit](const std::string& peer, const std::string& line) {
+          AuditEntry entry;
+          entry.set_what("handshake");
+          entry.set_peer(peer);
+          audit->RefuseSoon(entry, absl::UnauthenticatedError(line));
+        });
+  }
+  ~FailedHandshakesAudited() { TellFailedHandshakes(); }
+};
+
 absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
                  Log* log) {
   // A report has hundreds of thousands of small strings. Freed into malloc's
@@ -135,8 +150,9 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
   gate_options.crl = flags.crl;
   ASSIGN_OR_RETURN(const auto gate,
                    IdentityGate::Open(gate_options, &scheduler, log));
-  AuditLog audit(absl::StrCat(flags.state, "/", kAuditFileName), kMaxAuditBytes,
-                 self.ToString(), &scheduler, log);
+  AuditLog audit(absl::StrCat(flags.state, "/", kAuditFileName),
+                 {kMaxAuditBytes}, self.ToString(), &scheduler, log);
+  const FailedHandshakesAudited handshakes(&audit);
   WorkerPool pool(kWorkers, kMaxQueuedWork, kChangeWorkers);
   ControllerServerOptions options;
   options.listen = flags.listen;
@@ -198,7 +214,6 @@ int main(int argc, char** argv) {
     clusterd::is_deaf = true;
     kill(getpid(), SIGTERM);
   });
-  clusterd::TellFailedHandshakes();
   const absl::Status status = clusterd::Run(flags, &signals, &log);
   clusterd::LogLines(status, &log);
   return status.ok() ? 0 : 1;

@@ -4,7 +4,7 @@
 // cost two runs. Nobody joins a run that has begun: what it was told may be
 // older than what its caller has just mended.
 //
-//   runs.Join(key, hosts, who, stream, begin);  // From the handler.
+//   runs.Join(key, hosts, who, stream, begin, refused);  // From the handler.
 #ifndef DAEMON_CONTROLLER_SHARED_RUNS_H_
 #define DAEMON_CONTROLLER_SHARED_RUNS_H_
 
@@ -39,18 +39,20 @@ class SharedRuns {
   };
   // Makes the run, when it is its turn. Called once at most.
   using Begin = std::function<std::shared_ptr<FactRun>(Callers callers)>;
+  using Refused = std::function<void(const absl::Status& why)>;
 
   explicit SharedRuns(const RunTurnsLimits& limits) : turns_(limits) {}
 
   // The call joins the run that waits under the same key, or one of its own
   // over that many hosts, and begins what may begin. Ends the call with
-  // ResourceExhausted if as many wait as may, in all or of that user. From its
-  // handler, once.
+  // ResourceExhausted, after `refused` was told, if as many wait as may, in all
+  // or of that user, or if the controller has too much to do when it is its
+  // turn. From its handler, once.
   void Join(const std::string& key, size_t hosts, const std::string& who,
-            const std::shared_ptr<Stream>& stream, Begin begin)
+            const std::shared_ptr<Stream>& stream, Begin begin, Refused refused)
       ABSL_LOCKS_EXCLUDED(mutex_) {
     const std::shared_ptr<Run> run =
-        Find(key, hosts, who, stream, std::move(begin));
+        Find(key, hosts, who, {stream, std::move(refused)}, std::move(begin));
     if (run == nullptr) return;
     EventStreamOptions options;
     options.on_end = [this, run, who] { Leave(run, who); };
@@ -67,20 +69,23 @@ class SharedRuns {
   // What a user's streams hold of reports that are not yet taken.
   static constexpr size_t kBytesToOne = 64 << 20;
 
+  struct Call {
+    std::weak_ptr<Stream> stream;
+    Refused refused;
+  };
   // All members are guarded by the mutex of SharedRuns, which the analysis
   // cannot be told.
   struct Run final : RunTurns::Run {
     size_t hosts = 0;
     Begin begin;
-    std::vector<std::weak_ptr<Stream>> streams;
+    std::vector<Call> calls;
     std::shared_ptr<FactRun> facts;
   };
 
   // Null: the call has ended.
   std::shared_ptr<Run> Find(const std::string& key, size_t hosts,
-                            const std::string& who,
-                            const std::shared_ptr<Stream>& stream, Begin begin)
-      ABSL_LOCKS_EXCLUDED(mutex_) {
+                            const std::string& who, const Call& call,
+                            Begin begin) ABSL_LOCKS_EXCLUDED(mutex_) {
     const auto fresh = std::make_shared<Run>();
     fresh->hosts = hosts;
     fresh->begin = std::move(begin);
@@ -91,18 +96,25 @@ class SharedRuns {
           std::static_pointer_cast<Run>(turns_.Join(key, who, fresh));
       if (run != nullptr) {
         // Whoever comes and goes leaves nothing behind.
-        auto& streams = run->streams;
-        streams.erase(
-            std::remove_if(streams.begin(), streams.end(),
-                           [](const auto& gone) { return gone.expired(); }),
-            streams.end());
-        streams.push_back(stream);
+        auto& calls = run->calls;
+        calls.erase(std::remove_if(
+                        calls.begin(), calls.end(),
+                        [](const Call& each) { return each.stream.expired(); }),
+                    calls.end());
+        calls.push_back(call);
         return run;
       }
       full = turns_.WhyFull(who);
     }
-    stream->End(full);
+    Refuse(call, full);
     return nullptr;
+  }
+
+  void Refuse(const Call& call, const absl::Status& why) {
+    const auto stream = call.stream.lock();
+    if (stream == nullptr) return;
+    call.refused(why);
+    stream->End(why);
   }
 
   // One call of the run is over. With the last of them the run ends, too, and
@@ -148,7 +160,12 @@ class SharedRuns {
     if (!wanted) return;
     const absl::Status started = facts->Start();
     if (started.ok()) return NoteAllProgress();
-    for (const auto& stream : StreamsOf(*run)) stream->End(started);
+    std::vector<Call> calls;
+    {
+      absl::MutexLock lock(&mutex_);
+      calls = run->calls;
+    }
+    for (const Call& call : calls) Refuse(call, started);
   }
 
   void End(const std::shared_ptr<Run>& run, Event last)
@@ -180,8 +197,10 @@ class SharedRuns {
       ABSL_LOCKS_EXCLUDED(mutex_) {
     std::vector<std::shared_ptr<Stream>> streams;
     absl::MutexLock lock(&mutex_);
-    for (const std::weak_ptr<Stream>& weak : run.streams) {
-      if (auto stream = weak.lock()) streams.push_back(std::move(stream));
+    for (const Call& call : run.calls) {
+      if (auto stream = call.stream.lock()) {
+        streams.push_back(std::move(stream));
+      }
     }
     return streams;
   }

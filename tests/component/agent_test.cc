@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_host.h"
+#include "tests/support/process/test_audit.h"
 
 namespace clusterd {
 namespace {
@@ -118,6 +119,7 @@ class AgentTest : public testing::Test {
     options.tls = certificates_.Host("server0");
     options.machine_id = "the machine";
     options.boot_id = "the boot";
+    options.audit = audit_.log();
     host_ = std::make_unique<TestHost>(options, &observer_);
   }
   void TearDown() override {
@@ -128,10 +130,39 @@ class AgentTest : public testing::Test {
   TestCertificates certificates_;
   absl::Notification gate_;  // Outlives the observations that wait for it.
   MemoryObserver observer_{HostFacts()};
+  TestAudit audit_;
   std::unique_ptr<ScriptedHub> hub_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<TestHost> host_;
 };
+
+// With the newest line of the controller's audit file.
+HubMessage WithHead(HubMessage message, uint64_t sequence) {
+  message.mutable_audit_head()->set_of("server9");
+  message.mutable_audit_head()->set_sequence(sequence);
+  message.mutable_audit_head()->set_sha256(std::string(64, 'a'));
+  return message;
+}
+
+TEST_F(AgentTest, KeepsTheControllersNewestLineOfTheWelcomeAndOfEachTask) {
+  HubMessage alone;
+  Start({WithHead(WelcomeTo("test"), 9), WithHead(ObserveTask(1), 5),
+         WithHead(alone, 12), ObserveTask(2)});
+  ASSERT_EQ(hub_->WaitForResults(2).size(), 2u);
+  const auto heads = audit_.log()->heads();
+  ASSERT_EQ(heads.size(), 2u);
+  EXPECT_EQ(heads[0].of(), "controller");
+  EXPECT_EQ(heads[0].sequence(), 12u);
+  // That of the welcome, behind which the task's went.
+  EXPECT_EQ(heads[1].sequence(), 9u);
+  EXPECT_TRUE(heads[1].contradicted());
+}
+
+TEST_F(AgentTest, KeepsNoLineOfAControllerOfAnotherCluster) {
+  Start({WithHead(WelcomeTo("other"), 9)});
+  ASSERT_TRUE(host_->WaitError("the controller is of cluster"));
+  EXPECT_TRUE(audit_.log()->heads().empty());
+}
 
 TEST_F(AgentTest, SaysWhoAndWhatItIs) {
   Start({WelcomeTo("test")});

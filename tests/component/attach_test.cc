@@ -166,7 +166,7 @@ TEST(AttachTest, SecondControllerCannotShareThePort) {
   options.listen = controller.address();
   WorkerPool pool(1, 1);
   CapturedLog log;
-  AuditLog audit(certificates.folder() + "/audit.jsonl", 1 << 20, "",
+  AuditLog audit(certificates.folder() + "/audit.jsonl", {1 << 20}, "",
                  &scheduler, &log);
   const auto credentials = MakeServerCredentials(certificates.Controller());
   ASSERT_TRUE(credentials.ok());

@@ -6,8 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/synchronization/blocking_counter.h"
+#include "absl/synchronization/notification.h"
 #include "config/audit/audit_chain.h"
 #include "config/identity/certificate.h"
 #include "config/identity/grpc_status.h"
@@ -116,6 +120,8 @@ TEST_F(AuditTest, HasALineBeforeAndAfterAnApplyWithWhoBeganIt) {
   // The host is told the line that was written before it was asked.
   const ApplyTask task = host_->tasks().at(0).apply();
   EXPECT_EQ(task.actor(), kOperator);
+  EXPECT_EQ(task.actor_certificate(), serial_);
+  EXPECT_EQ(task.actor_peer(), entries[0].peer());
   EXPECT_EQ(task.controller_audit().sha256(), entries[0].sha256());
 }
 
@@ -195,6 +201,142 @@ TEST_F(AuditTest, ChangesNothingWithoutAFileAndGoesOnReading) {
   EXPECT_TRUE(Apply("operator").ok());
 }
 
+TEST_F(AuditTest, TellsHostsItsNewestLineWhenTheyAttachAndWithoutATask) {
+  controller_.Start();
+  const auto cancel = [this] {
+    CancelRequest request;
+    request.set_id("0123456789abcdef");
+    CancelResponse response;
+    EXPECT_FALSE(
+        As("operator")->Cancel(NewContext().get(), request, &response).ok());
+  };
+  cancel();
+  RawHost host(controller_.address(), certificates_.Host("server0"), "test");
+  ASSERT_TRUE(host.Send(RawHost::Hello()));
+  HubMessage message;
+  ASSERT_TRUE(host.Receive(&message));
+  EXPECT_TRUE(message.has_welcome());
+  EXPECT_EQ(message.audit_head().sha256(), Entries().back().sha256());
+  cancel();
+  AgentMessage drift;
+  drift.mutable_drift();
+  ASSERT_TRUE(host.Send(drift));
+  ASSERT_TRUE(host.Receive(&message));
+  EXPECT_EQ(message.kind_case(), HubMessage::KIND_NOT_SET);
+  EXPECT_EQ(message.audit_head().sequence(), 4u);
+  EXPECT_EQ(message.audit_head().sha256(), Entries().back().sha256());
+}
+
+// All workers of the controller, for as long as it lives.
+class BusyPool {
+ public:
+  explicit BusyPool(WorkerPool* pool) : pool_(pool) {
+    constexpr int kThreads = 3;
+    for (int i = 0; i < kThreads; ++i) {
+      EXPECT_TRUE(pool->TryRun(
+          [this, go_on = go_on_] {
+            begun_.DecrementCount();
+            go_on->WaitForNotification();
+          },
+          WorkerPool::Place::kFirst));
+    }
+    begun_.Wait();
+    for (const auto place :
+         {WorkerPool::Place::kFirst, WorkerPool::Place::kInTurn}) {
+      while (pool->TryRun([] {}, place)) continue;
+    }
+  }
+  ~BusyPool() {
+    go_on_->Notify();
+    pool_->Drain();
+  }
+
+ private:
+  WorkerPool* const pool_;
+  absl::BlockingCounter begun_{3};
+  const std::shared_ptr<absl::Notification> go_on_ =
+      std::make_shared<absl::Notification>();
+};
+
+TEST_F(AuditTest, HasALineAtEachExitThatRefusesWhoWasLetIn) {
+  controller_.Start();
+  RawHost silent(controller_.address(), certificates_.Host("server0"), "test");
+  AgentMessage hello = RawHost::Hello();
+  hello.mutable_hello()->add_tasks("logs");
+  HubMessage welcome;
+  ASSERT_TRUE(silent.Send(hello));
+  ASSERT_TRUE(silent.Receive(&welcome));
+  const auto client = As("operator");
+  struct Reading {
+    std::unique_ptr<grpc::ClientContext> context = NewContext();
+    std::unique_ptr<grpc::ClientReader<LogsEvent>> stream;
+  };
+  std::vector<Reading> readings(4);
+  const auto read = [&](Reading* reading, const std::string& host) {
+    LogsRequest request;
+    request.add_hosts(host);
+    reading->stream = client->ReadLogs(reading->context.get(), request);
+    LogsEvent event;
+    return reading->stream->Read(&event);
+  };
+  EXPECT_FALSE(read(&readings[0], "nobody"));
+  EXPECT_TRUE(read(&readings[1], "server0"));
+  EXPECT_TRUE(read(&readings[2], "server0"));
+  EXPECT_FALSE(read(&readings[3], "server0"));
+  {
+    const BusyPool busy(&controller_.pool());
+    ListHostsResponse hosts;
+    EXPECT_FALSE(client->ListHosts(NewContext().get(), {}, &hosts).ok());
+    CancelResponse cancelled;
+    EXPECT_FALSE(client->Cancel(NewContext().get(), {}, &cancelled).ok());
+    const auto apply_context = NewContext();
+    EXPECT_FALSE(client->ApplyPlan(apply_context.get(), {})->Finish().ok());
+    Report report;
+    EXPECT_FALSE(controller_.Check({}, &report).ok());
+  }
+  for (const char* identity : {"user/operator", "host/server0"}) {
+    LockRequest lock;
+    lock.set_identity(identity);
+    lock.set_reason("stolen");
+    LockResponse locked;
+    EXPECT_TRUE(As("admin")->Lock(NewContext().get(), lock, &locked).ok());
+  }
+  EXPECT_FALSE(silent.End().ok());
+  for (Reading& reading : readings) EXPECT_FALSE(reading.stream->Finish().ok());
+  controller_.Stop();
+
+  struct Row {
+    const char* exit;
+    const char* who;
+    const char* what;
+    const char* result;
+  };
+  const Row rows[] = {
+      {"an order", "user/operator", "ReadLogs", "INVALID_ARGUMENT: "},
+      {"a slot", "user/operator", "ReadLogs", "RESOURCE_EXHAUSTED: 2 calls"},
+      {"the pool", "user/operator", "ListHosts", "RESOURCE_EXHAUSTED: the con"},
+      {"its first place", "user/operator", "Cancel", "RESOURCE_EXHAUSTED: "},
+      {"a change", "user/operator", "ApplyPlan", "RESOURCE_EXHAUSTED: "},
+      {"a run", "user/tester", "Check", "RESOURCE_EXHAUSTED: "},
+      {"a user's stream", "user/operator", "ReadLogs", "PERMISSION_DENIED: "},
+      {"a host's stream", "host/server0", "Attach", "PERMISSION_DENIED: "}};
+  const auto entries = Entries();
+  for (const Row& row : rows) {
+    EXPECT_EQ(
+        absl::c_count_if(entries,
+                         [&row](const AuditEntry& entry) {
+                           return entry.times() == 0 &&
+                                  absl::StrContains(entry.who(), row.who) &&
+                                  entry.what() == row.what &&
+                                  absl::StartsWith(
+                                      entry.result(),
+                                      absl::StrCat("refused: ", row.result));
+                         }),
+        1)
+        << row.exit;
+  }
+}
+
 TEST_F(AuditTest, KeepsTheNewestLineThatAHostTellsForOperators) {
   controller_.Start();
   RawHost host(controller_.address(), certificates_.Host("server0"), "test");
@@ -223,7 +365,7 @@ TEST_F(AuditTest, KeepsTheNewestLineThatAHostTellsForOperators) {
       std::vector<AuditText>{
           {"a", TestCertificates::Text(controller_.audit_path())}},
       {});
-  EXPECT_EQ(findings.known.at("server0").sequence(), 12u);
+  EXPECT_EQ(findings.known.newest.at("server0").sequence(), 12u);
 }
 
 TEST_F(AuditTest, ClosesTheStreamOfAHostWhoseHeadIsNone) {

@@ -96,7 +96,7 @@ TEST(ConnectionTest, PortInUseIsSaidInOurWords) {
   WorkerPool pool(1, 4);
   ControllerServerOptions options;
   options.listen = controller.address();
-  AuditLog audit(certificates.folder() + "/audit.jsonl", 1 << 20, "",
+  AuditLog audit(certificates.folder() + "/audit.jsonl", {1 << 20}, "",
                  &scheduler, &log);
   const auto listen = [&] {
     return ControllerServer::Start(

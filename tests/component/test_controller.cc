@@ -57,8 +57,9 @@ void TestController::StartAs(const TlsFiles& files, unsigned refresh_seconds) {
   options_.tls = files;
   const auto credentials = MakeServerCredentials(files, refresh_seconds);
   ASSERT_TRUE(credentials.ok()) << credentials.status();
-  audit_ = std::make_unique<AuditLog>(
-      audit_path_, 1 << 20, "spiffe://test/controller", scheduler_, &log_);
+  audit_ =
+      std::make_unique<AuditLog>(audit_path_, AuditLimits{1 << 20},
+                                 "spiffe://test/controller", scheduler_, &log_);
   auto server = ControllerServer::Start(
       options_, *credentials,
       ControllerParts{spec_.get(), history_.get(), scheduler_, &pool_, &log_,

@@ -55,6 +55,7 @@ class TestController {
   CapturedLog& log() { return log_; }
   // In memory; what is in it outlives Stop.
   HistoryStore& history() { return *history_; }
+  WorkerPool& pool() { return pool_; }
   // Of the controller that runs, or ran last.
   const std::string& audit_path() const { return audit_path_; }
 

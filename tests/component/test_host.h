@@ -54,9 +54,10 @@ class TestHost {
     std::string machine_id = "machine";
     std::string boot_id = "boot";
     DialOptions dial;
+    AuditLog* audit = nullptr;
   };
 
-  // Begins to attach. `observer` must outlive the host.
+  // Begins to attach. `observer` and `audit` must outlive the host.
   TestHost(const Options& options, HostObserver* observer);
   ~TestHost();
 

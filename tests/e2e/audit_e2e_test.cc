@@ -1,10 +1,15 @@
 // Audit files of the real programs: an apply leaves lines on both sides, each
 // side keeps the other's newest, and clusterctl finds what is altered or cut.
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -78,7 +83,7 @@ TEST(AuditE2eTest, AnApplyIsAuditedOnBothSidesAndTamperingIsFound) {
   const AuditFindings of_host =
       VerifyAudit(std::vector<AuditText>{{"host", Content(host)}}, {});
   const std::string head =
-      AuditHeadText(of_host.known.at(std::string(kControllerFile)));
+      AuditHeadText(of_host.known.newest.at(std::string(kControllerFile)));
   EXPECT_EQ(verify({controller, "--head", head}).exit_status, 0);
 
   const std::string copy = cluster.folder() + "/copy.jsonl";
@@ -96,6 +101,68 @@ TEST(AuditE2eTest, AnApplyIsAuditedOnBothSidesAndTamperingIsFound) {
   const ProcessResult short_one = verify({copy, "--of", "server0"});
   EXPECT_EQ(short_one.exit_status, 1);
   EXPECT_THAT(short_one.standard_output, HasSubstr("1 lines are cut off"));
+}
+
+// As whoever looks what listens there.
+void SayNoTls(int port) {
+  const int connection = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in to = {};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<uint16_t>(port));
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(connect(connection, reinterpret_cast<sockaddr*>(&to), sizeof(to)),
+            0);
+  const std::string text = "GET / HTTP/1.0\r\n\r\n";
+  EXPECT_GT(send(connection, text.data(), text.size(), MSG_NOSIGNAL), 0);
+  char byte;
+  while (recv(connection, &byte, 1, 0) > 0) continue;
+  close(connection);
+}
+
+TEST(AuditE2eTest, WhoFailsTheHandshakeHasALine) {
+  ChangeCluster cluster(1);
+  cluster.StartController();
+  SayNoTls(cluster.port());
+  EXPECT_TRUE(WaitUntil([&] {
+    for (const std::string& told :
+         Told(cluster.folder() + "/state/audit.jsonl")) {
+      if (absl::StrContains(told,
+                            " handshake : refused: UNAUTHENTICATED: TLS "
+                            "handshake with ipv4:127.0.0.1:")) {
+        return true;
+      }
+    }
+    return false;
+  }));
+}
+
+TEST(AuditE2eTest, ATailThatWasCutOffShowsAlsoAfterTheHostWasStartedAgain) {
+  ChangeCluster cluster(1);
+  cluster.Break("server0", {"host:somaxconn=4096"});
+  cluster.StartController();
+  cluster.StartAll();
+  cluster.Plan();
+  ASSERT_EQ(cluster.Apply().process.exit_status, 0);
+  const std::string host =
+      cluster.Root("server0") + "/var/lib/clusterd/audit.jsonl";
+  const auto verify = [&] {
+    return cluster.RunClusterctl({"audit", "verify", host, "--of", "server0"});
+  };
+  ASSERT_EQ(verify().exit_status, 0);
+  cluster.KillHost("server0");
+  const std::string whole = Content(host);
+  const size_t begins = whole.find("\"result\":\"begins\"");
+  ASSERT_NE(begins, std::string::npos);
+  std::ofstream(host) << whole.substr(0, whole.find('\n', begins) + 1);
+  cluster.StartHost("server0");
+  // It tells its new head right after the welcome.
+  EXPECT_TRUE(WaitUntil([&] {
+    const ProcessResult heads = cluster.RunClusterctl({"audit", "head"});
+    return absl::StrContains(heads.standard_output, "went back");
+  }));
+  const ProcessResult found = verify();
+  EXPECT_EQ(found.exit_status, 1) << found.standard_output;
+  EXPECT_THAT(found.standard_output, HasSubstr("that the other side keeps"));
 }
 
 }  // namespace

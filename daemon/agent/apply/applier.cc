@@ -439,23 +439,33 @@ absl::Status Applier::CheckUnmovedSince(const RollbackRequest& request,
                      request.force, undo->mutable_forced());
 }
 
+absl::StatusOr<std::unique_ptr<Journal>> Applier::OpenJournal(
+    const std::string& apply_id) {
+  auto journal = Journal::Open(access_.files, folder_.PathOf(apply_id));
+  const bool is_empty = journal.ok()
+                            ? SummariseJournal((*journal)->entries()).phase ==
+                                  JournalState::Phase::kEmpty
+                            : absl::IsNotFound(journal.status());
+  if (!is_empty) return journal;
+  return absl::NotFoundError(absl::StrCat(
+      options_.host, ": no journal of apply ", apply_id, " in ",
+      options_.state_folder,
+      ": never begun here, or lost with the folder, or dropped after ",
+      options_.kept.in_effect, " later applies"));
+}
+
+absl::Status Applier::CheckJournal(const std::string& apply_id) {
+  RETURN_IF_ERROR(CheckApplyId(apply_id));
+  ASSIGN_OR_RETURN(const auto lock, TakeLock());
+  return OpenJournal(apply_id).status();
+}
+
 absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
   RETURN_IF_ERROR(CheckApplyId(request.apply_id));
   ASSIGN_OR_RETURN(const auto lock, TakeLock());
   RETURN_IF_ERROR(CheckNothingUnfinished().status());
-  auto journal = Journal::Open(access_.files, folder_.PathOf(request.apply_id));
-  if (!journal.ok() && !absl::IsNotFound(journal.status())) {
-    return journal.status();
-  }
-  const JournalState state =
-      journal.ok() ? SummariseJournal((*journal)->entries()) : JournalState();
-  if (state.phase == JournalState::Phase::kEmpty) {
-    return absl::NotFoundError(absl::StrCat(
-        options_.host, ": no journal of apply ", request.apply_id, " in ",
-        options_.state_folder,
-        ": never begun here, or lost with the folder, or dropped after ",
-        options_.kept.in_effect, " later applies"));
-  }
+  ASSIGN_OR_RETURN(auto journal, OpenJournal(request.apply_id));
+  const JournalState state = SummariseJournal(journal->entries());
   if (!state.in_effect()) {
     ApplyResult result = NewResult(state.begin.apply_id());
     result.set_outcome(ApplyResult::NOTHING_TO_DO);
@@ -477,7 +487,7 @@ absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
   } else if (!absl::IsNotFound(inside.status())) {
     return InFront(options_.host, inside.status());
   }
-  return UndoJournal(inside, state, undo, *std::move(journal));
+  return UndoJournal(inside, state, undo, std::move(journal));
 }
 
 absl::StatusOr<ApplyResult> Applier::UndoJournal(

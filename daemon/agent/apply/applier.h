@@ -101,6 +101,9 @@ class Applier {
   // status is a journal that cannot be written before the first effect.
   absl::StatusOr<ApplyResult> Apply(const ApplyRequest& request);
 
+  // Whether Rollback would find a journal; NotFound as there. Changes nothing.
+  absl::Status CheckJournal(const std::string& apply_id);
+
   // Restores exactly what was there before that apply. NOTHING_TO_DO: its
   // journal says that it was undone or rolled back before. Refusals as Apply;
   // NotFound: there is no journal of that id, or an empty one, so that nobody
@@ -138,6 +141,9 @@ class Applier {
   using Forced = google::protobuf::RepeatedPtrField<std::string>;
 
   absl::StatusOr<std::unique_ptr<OpenFile>> TakeLock();
+  // Under the lock. NotFound also for an empty one.
+  absl::StatusOr<std::unique_ptr<Journal>> OpenJournal(
+      const std::string& apply_id);
   // The sequence of the next apply.
   absl::StatusOr<uint64_t> CheckNothingUnfinished();
   // OK if `why` is empty, or with `force`, which is then told in `forced`.

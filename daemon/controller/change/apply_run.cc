@@ -11,6 +11,7 @@
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/history/history_entry.h"
+#include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/fact_run.h"
 
 namespace clusterd {
@@ -37,6 +38,7 @@ ApplyRun::ApplyRun(ApplyOrder order, const ControllerParts& parts,
       hosts_(std::move(order.hosts)),
       waves_(hosts_.size(), head_.canary(), head_.wave_size()),
       plan_(std::move(order.plan)),
+      caller_(std::move(order.caller)),
       parts_(parts),
       callbacks_(std::move(callbacks)),
       started_at_(parts.scheduler->Now()),
@@ -73,12 +75,12 @@ absl::Status ApplyRun::Start() {
 
 Task ApplyRun::MakeTask(size_t index) const {
   const auto fill_in = [this](auto* change) {
+    if (parts_.audit != nullptr) {
+      FillInAsker(caller_, parts_.audit->head_to_tell(), change);
+    }
     change->set_apply_id(head_.apply_id());
     change->set_actor(head_.actor());
     change->set_force(head_.force());
-    if (parts_.audit != nullptr) {
-      *change->mutable_controller_audit() = parts_.audit->head();
-    }
   };
   Task task;
   if (head_.rollback()) {

@@ -151,6 +151,7 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   const std::vector<ApplyOrder::Host> hosts_;
   const Waves waves_;
   const std::shared_ptr<const ClusterPlan> plan_;
+  const AuditEntry caller_;
   const ControllerParts parts_;
   const Callbacks callbacks_;
   const absl::Time started_at_;

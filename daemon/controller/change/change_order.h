@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "daemon/controller/history/history_store.h"
 #include "daemon/controller/hosts/controller_parts.h"
+#include "proto/audit.pb.h"
 #include "proto/plan.pb.h"
 
 namespace clusterd {
@@ -38,6 +39,7 @@ struct ApplyOrder {
   std::shared_ptr<const ClusterPlan> plan;
   // Where its kernel parameters are, as NetworkNamespaceText.
   std::string network_namespace;
+  AuditEntry caller;  // Who asks, for the hosts' audit files.
 };
 
 // How long one host's apply or rollback of so many steps is waited for. Each

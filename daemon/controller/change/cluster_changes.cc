@@ -89,6 +89,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
                        ? OrderOfApply(parts_, request.plan)
                        : OrderOfRollback(parts_, request.rollback_of));
   order.report.MergeFrom(head);
+  order.caller = request.caller;
   const ApplyReport report = order.report;
   parts_.log->Notice(absl::StrCat(
       RunText(report), " (", request.from, "): ",

@@ -244,6 +244,7 @@ class HostStream final
         return parts_.hosts->OnProgress(*session,
                                         std::move(*read_.mutable_progress()));
       case AgentMessage::kDrift:
+        TellAuditHead();
         return parts_.hosts->OnDrift(*session,
                                      std::move(*read_.mutable_drift()));
       case AgentMessage::kPastApplies:
@@ -416,13 +417,37 @@ class HostStream final
         write = true;
         write_ = std::move(queue_.front());
         queue_.pop_front();
-        const size_t bytes = write_.ByteSizeLong();
-        queued_bytes_ -= bytes;
-        deadline_.Begin(bytes);
+        queued_bytes_ -= write_.ByteSizeLong();
+        AddAuditHeadLocked();
+        deadline_.Begin(write_.ByteSizeLong());
       }
     }
     if (write) StartWrite(&write_);
     if (finish.has_value()) Finish(ToGrpcStatus(*finish));
+  }
+
+  // Only when it is written: heads then come in their order.
+  void AddAuditHeadLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    AuditHead head = NewAuditHeadLocked();
+    if (head.sequence() == 0) return;
+    *write_.mutable_audit_head() = head;
+    told_head_ = std::move(head);
+  }
+
+  // None where the host was told of it.
+  AuditHead NewAuditHeadLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (parts_.audit == nullptr) return {};
+    const AuditHead head = parts_.audit->head_to_tell();
+    return head.sha256() == told_head_.sha256() ? AuditHead() : head;
+  }
+
+  // For a host that is asked nothing for long.
+  void TellAuditHead() ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (!queue_.empty() || NewAuditHeadLocked().sequence() == 0) return;
+    }
+    Send(HubMessage());
   }
 
   // Cancels a call whose last write is not taken.
@@ -465,6 +490,7 @@ class HostStream final
   std::shared_ptr<HostStream> self_ ABSL_GUARDED_BY(mutex_);  // Until OnDone.
   std::deque<HubMessage> queue_ ABSL_GUARDED_BY(mutex_);
   size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  AuditHead told_head_ ABSL_GUARDED_BY(mutex_);  // On this stream.
   WriteDeadline deadline_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool finishing_ ABSL_GUARDED_BY(mutex_) = false;
@@ -498,8 +524,12 @@ grpc::ServerBidiReactor<AgentMessage, HubMessage>* AgentHubService::Attach(
   stream->Begin();
   parts_.gate->Watch(
       *context->auth_context(), IdentityKind::kHost, stream,
-      [weak = std::weak_ptr<HostStream>(stream)](const absl::Status& why) {
-        if (const auto open = weak.lock()) open->Close(why);
+      [this, weak = std::weak_ptr<HostStream>(stream),
+       caller = AuditCaller(*context, "Attach")](const absl::Status& why) {
+        const auto open = weak.lock();
+        if (open == nullptr) return;
+        open->Close(why);
+        if (parts_.audit != nullptr) parts_.audit->RefuseSoon(caller, why);
       });
   return stream.get();
 }

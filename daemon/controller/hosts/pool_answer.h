@@ -13,11 +13,13 @@ namespace clusterd {
 
 // Fills in the response from a thread of the pool, for what waits for the disk.
 // `done` is called once, when the response is as it is sent; with
-// ResourceExhausted at once if the pool is full.
+// ResourceExhausted at once if the pool is full, which `refused` is told first.
 template <typename Response>
-void AnswerOnPool(WorkerPool* pool, WorkerPool::Place place, Response* response,
-                  std::function<absl::StatusOr<Response>()> read,
-                  const std::function<void(const absl::Status& status)>& done) {
+void AnswerOnPool(
+    WorkerPool* pool, WorkerPool::Place place, Response* response,
+    std::function<absl::StatusOr<Response>()> read,
+    const std::function<void(const absl::Status& status)>& done,
+    const std::function<void(const absl::Status& full)>& refused = nullptr) {
   const bool taken = pool->TryRun(
       [response, read = std::move(read), done] {
         absl::StatusOr<Response> answer = read();
@@ -26,10 +28,11 @@ void AnswerOnPool(WorkerPool* pool, WorkerPool::Place place, Response* response,
         done(status);
       },
       place);
-  if (!taken) {
-    done(absl::ResourceExhaustedError(
-        "the controller has too much to do, try again later"));
-  }
+  if (taken) return;
+  const absl::Status full = absl::ResourceExhaustedError(
+      "the controller has too much to do, try again later");
+  if (refused) refused(full);
+  done(full);
 }
 
 }  // namespace clusterd

@@ -24,7 +24,7 @@ class TestAudit {
  public:
   explicit TestAudit(bool writable = true)
       : path_(writable ? NewFolder() + "/audit.jsonl" : kUnwritableAudit),
-        audit_(path_, 1 << 20, "self", &scheduler_, &log_) {}
+        audit_(path_, {1 << 20}, "self", &scheduler_, &log_) {}
   ~TestAudit() {
     if (path_ == kUnwritableAudit) return;
     std::filesystem::remove_all(std::filesystem::path(path_).parent_path());
