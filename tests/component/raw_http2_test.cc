@@ -177,28 +177,20 @@ class RawHttp2Test : public testing::Test {
 };
 
 TEST_F(RawHttp2Test, ManyHeadersAreTakenUpToTheLimitAndNotBeyond) {
-  RawHttp2 peer(controller_.address(), certificates_.User("eve"));
-  uint32_t stream = 1;
-  for (const auto& [headers, taken] : {std::pair<int, bool>(25, true),
-                                       {32, false},
-                                       {300, false},
-                                       {25, true}}) {
-    SCOPED_TRACE(headers);
-    // A frame has at most 16 KiB.
-    const std::string padding = Padding(headers);
-    std::string rest = absl::StrCat(HeadersOf("ListHosts"), padding);
+  for (const int headers : {25, 32, 300}) {
+    RawHttp2 peer(controller_.address(), certificates_.User("eve"));
+    std::string rest = absl::StrCat(HeadersOf("ListHosts"), Padding(headers));
     uint8_t type = kHeaders;
     while (!rest.empty()) {
+      // A frame has at most 16 KiB.
       const std::string part = rest.substr(0, 16'000);
       rest.erase(0, part.size());
-      ASSERT_TRUE(
-          peer.Send(type, rest.empty() ? kEndHeaders : 0, stream, part));
+      peer.Send(type, rest.empty() ? kEndHeaders : 0, 1, part);
       type = kContinuation;
     }
     // An empty message.
-    ASSERT_TRUE(peer.Send(kData, kEndStream, stream, std::string(5, '\0')));
-    EXPECT_EQ(peer.IsAnswered(stream), taken);
-    stream += 2;
+    peer.Send(kData, kEndStream, 1, std::string(5, '\0'));
+    EXPECT_EQ(peer.IsAnswered(1), headers == 25) << headers;
   }
   EXPECT_TRUE(OthersAreServed());
 }
