@@ -20,7 +20,7 @@ test=(
 slurm=(slurmctld slurmd slurm-client munge util-linux)
 # .deb and .rpm, and what looks over them.
 package=(dpkg-dev binutils rpm lintian rpmlint xz-utils)
-# The same for the other architecture; deploy/bazel/arm64.bzl has its libraries.
+# Compiler and emulator of arm64; deploy/bazel/arm64.bzl has its libraries.
 arm64=(g++-aarch64-linux-gnu qemu-user-static)
 lint=(universal-ctags clang clang-format clang-tidy libclang-rt-14-dev shellcheck npm)
 
