@@ -12,6 +12,7 @@
 #include "config/values/version.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
+#include "daemon/controller/answer_in_slot.h"
 #include "daemon/controller/gate/call_roles.h"
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/attached_hosts.h"
@@ -68,7 +69,7 @@ grpc::ServerUnaryReactor* ControllerService::ListHosts(
   const absl::StatusOr<SpiffeId> user = Admit(*context, "ListHosts", *request);
   if (!user.ok()) return FinishWith(context, user.status());
   return AnswerInSlot<ListHostsResponse>(
-      context, "ListHosts", *user, &lists_, response, [this] {
+      context, "ListHosts", *user, &slots_.lists, response, [this] {
         ListHostsResponse list;
         list.set_cluster(parts_.spec->cluster());
         list.set_spec_refused(parts_.spec->Describe().refused());
@@ -85,7 +86,7 @@ grpc::ServerUnaryReactor* ControllerService::ForgetHost(
   const absl::StatusOr<SpiffeId> user = Admit(*context, "ForgetHost", *request);
   if (!user.ok()) return FinishWith(context, user.status());
   return AnswerInSlot<ForgetHostResponse>(
-      context, "ForgetHost", *user, &ends_, response,
+      context, "ForgetHost", *user, &slots_.ends, response,
       [this, named = request->host(),
        entry = AuditCaller(*context, "ForgetHost")] {
         return ForgetHostNow(named, entry);
@@ -126,12 +127,12 @@ grpc::ServerUnaryReactor* ControllerService::DescribeHost(
                                    "host \"", request->host(),
                                    "\" is neither in the spec nor attached")));
   }
-  const absl::Status taken = describes_.Take(user->name);
+  const absl::Status taken = slots_.describes.Take(user->name);
   if (!taken.ok()) {
     return FinishWith(context, Refused(*context, "DescribeHost", taken));
   }
   UnaryAnswer* const reactor =
-      new UnaryAnswer(context, parts_.scheduler, &describes_, user->name);
+      new UnaryAnswer(context, parts_.scheduler, &slots_.describes, user->name);
   parts_.hosts->Observe(ObservationOf(*spec, host),
                         [reactor, response](HostFacts facts) {
                           facts.clear_clock();
@@ -147,7 +148,7 @@ grpc::ServerUnaryReactor* ControllerService::GetSpec(
   const absl::StatusOr<SpiffeId> user = Admit(*context, "GetSpec", *request);
   if (!user.ok()) return FinishWith(context, user.status());
   return AnswerInSlot<GetSpecResponse>(
-      context, "GetSpec", *user, &lists_, response, [this] {
+      context, "GetSpec", *user, &slots_.lists, response, [this] {
         GetSpecResponse spec = parts_.spec->Describe();
         spec.set_controller_version(kClusterdVersion);
         return spec;
@@ -161,7 +162,7 @@ grpc::ServerUnaryReactor* ControllerService::ListHistory(
       Admit(*context, "ListHistory", *request);
   if (!user.ok()) return FinishWith(context, user.status());
   return AnswerInSlot<ListHistoryResponse>(
-      context, "ListHistory", *user, &lists_, response,
+      context, "ListHistory", *user, &slots_.lists, response,
       [this, request] { return parts_.history->List(*request); });
 }
 
@@ -171,7 +172,7 @@ grpc::ServerUnaryReactor* ControllerService::GetHistory(
   const absl::StatusOr<SpiffeId> user = Admit(*context, "GetHistory", *request);
   if (!user.ok()) return FinishWith(context, user.status());
   return AnswerInSlot<HistoryRecord>(
-      context, "GetHistory", *user, &records_, response,
+      context, "GetHistory", *user, &slots_.records, response,
       [this, request] { return changes_->Show(request->id()); });
 }
 
@@ -181,7 +182,7 @@ grpc::ServerUnaryReactor* ControllerService::CheckSoFar(
   const absl::StatusOr<SpiffeId> user = Admit(*context, "CheckSoFar", *request);
   if (!user.ok()) return FinishWith(context, user.status());
   return AnswerInSlot<Report>(
-      context, "CheckSoFar", *user, &so_far_, response,
+      context, "CheckSoFar", *user, &slots_.so_far, response,
       [this, request] { return ReportSoFar(request->run_id()); });
 }
 
@@ -216,7 +217,7 @@ grpc::ServerUnaryReactor* ControllerService::EndRun(
   AuditEntry entry = AuditCaller(*context, call);
   entry.set_subject(request.id());
   return AnswerInSlot<Response>(
-      context, call, *user, &ends_, response,
+      context, call, *user, &slots_.ends, response,
       [this, call, entry = std::move(entry), from,
        end]() -> absl::StatusOr<Response> {
         const absl::StatusOr<Response> ended =

@@ -13,14 +13,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "config/identity/certificate.h"
-#include "config/identity/grpc_status.h"
+#include "daemon/controller/call_slots.h"
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/hosts/pool_answer.h"
 #include "daemon/controller/hosts/running_checks.h"
-#include "daemon/controller/hosts/slots.h"
-#include "daemon/controller/hosts/unary_answer.h"
 #include "daemon/controller/jobs/job_desk.h"
 #include "daemon/controller/logs_run.h"
 #include "daemon/controller/send_room.h"
@@ -161,8 +159,6 @@ class ControllerService final : public Controller::CallbackService {
   // Runs that may be under way at once; run_turns.h has each user's share.
   static constexpr size_t kMaxChecks = 8;
   static constexpr size_t kMaxPlans = 4;
-  // On their way to one user, of jobs and changes.
-  static constexpr size_t kBytesToOne = 64 << 20;
 
   template <typename Event>
   using Conclusion = std::function<Event(const FactOrder& order,
@@ -245,47 +241,9 @@ class ControllerService final : public Controller::CallbackService {
   SharedRuns<LearnEvent> learns_{{kMaxPlans}};
   SharedRuns<LaunchEvent> launches_{{kMaxPlans}};
   SharedRuns<PlanEvent> plans_{{kMaxPlans}};
-  SendRoom room_{kBytesToOne};
-  Slots lists_{"lists are being told", 64, 8};
-  Slots describes_{"hosts are being described", 64, 16};
-  // Each may be as long as the plan of a whole cluster, and a client may take
-  // it as slowly as it likes.
-  Slots records_{"entries of the history are being read", 12, 4};
-  // Each copies and judges the facts of a whole cluster.
-  Slots so_far_{"checks are being judged so far", 4, 2};
-  Slots logs_{"calls read logs", 4, 2};
-  // Runs that are ended, and identities that are locked.
-  Slots ends_{"runs and identities are being ended", 64, 8};
+  SendRoom room_{64 << 20};  // Bytes on their way to one user.
+  CallSlots slots_;
 };
-
-template <typename Response>
-grpc::ServerUnaryReactor* ControllerService::AnswerInSlot(
-    grpc::CallbackServerContext* context, const char* call,
-    const SpiffeId& user, Slots* slots, Response* response,
-    std::function<absl::StatusOr<Response>()> read) {
-  const absl::Status taken = slots->Take(user.name);
-  if (!taken.ok()) {
-    grpc::ServerUnaryReactor* const refused = context->DefaultReactor();
-    refused->Finish(ToGrpcStatus(Refused(*context, call, taken)));
-    return refused;
-  }
-  UnaryAnswer* const reactor =
-      new UnaryAnswer(context, parts_.scheduler, slots, user.name);
-  // Who may change hosts reads for that, too.
-  const WorkerPool::Place place =
-      user.role == Role::kOperator || user.role == Role::kAdmin
-          ? WorkerPool::Place::kFirst
-          : WorkerPool::Place::kInTurn;
-  AnswerOnPool<Response>(
-      parts_.pool, place, response, std::move(read),
-      [reactor, response](const absl::Status& status) {
-        reactor->Answer(status, *response);
-      },
-      [this, context, call](const absl::Status& full) {
-        Refused(*context, call, full).IgnoreError();
-      });
-  return reactor;
-}
 
 }  // namespace clusterd
 

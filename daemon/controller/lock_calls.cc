@@ -10,6 +10,7 @@
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/audit/audit_log.h"
+#include "daemon/controller/answer_in_slot.h"
 #include "daemon/controller/controller_service.h"
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/attached_hosts.h"
@@ -88,11 +89,11 @@ grpc::ServerUnaryReactor* ControllerService::Lock(
   };
   AuditEntry entry = AuditCaller(*context, "Lock");
   entry.set_subject(request->identity());
-  return AnswerInSlot<LockResponse>(context, "Lock", *user, &ends_, response,
-                                    [this, entry = std::move(entry), lock] {
-                                      return RunAudited(parts_.audit, entry,
-                                                        lock);
-                                    });
+  return AnswerInSlot<LockResponse>(
+      context, "Lock", *user, &slots_.ends, response,
+      [this, entry = std::move(entry), lock] {
+        return RunAudited(parts_.audit, entry, lock);
+      });
 }
 
 grpc::ServerUnaryReactor* ControllerService::Unlock(
@@ -113,7 +114,7 @@ grpc::ServerUnaryReactor* ControllerService::Unlock(
   AuditEntry entry = AuditCaller(*context, "Unlock");
   entry.set_subject(request->identity());
   return AnswerInSlot<UnlockResponse>(
-      context, "Unlock", *user, &ends_, response,
+      context, "Unlock", *user, &slots_.ends, response,
       [this, entry = std::move(entry), unlock] {
         return RunAudited(parts_.audit, entry, unlock);
       });
@@ -132,8 +133,8 @@ grpc::ServerUnaryReactor* ControllerService::ListLocks(
     answer.set_schema_version(1);
     return answer;
   };
-  return AnswerInSlot<ListLocksResponse>(context, "ListLocks", *user, &lists_,
-                                         response, list);
+  return AnswerInSlot<ListLocksResponse>(context, "ListLocks", *user,
+                                         &slots_.lists, response, list);
 }
 
 }  // namespace clusterd

@@ -52,10 +52,10 @@ grpc::ServerWriteReactor<LogsEvent>* ControllerService::ReadLogs(
       user.ok() ? PrepareLogs(*context, *user, *request)
                 : absl::StatusOr<LogsOrder>(user.status());
   if (order.ok()) {
-    const absl::Status taken = logs_.Take(user->name);
+    const absl::Status taken = slots_.logs.Take(user->name);
     const absl::Status written =
         taken.ok() ? parts_.audit->Begin(order->caller) : taken;
-    if (taken.ok() && !written.ok()) logs_.Give(user->name);
+    if (taken.ok() && !written.ok()) slots_.logs.Give(user->name);
     if (!written.ok()) {
       order = written;
     } else {
@@ -80,7 +80,7 @@ grpc::ServerWriteReactor<LogsEvent>* ControllerService::ReadLogs(
         caller, absl::StrCat("ended: ", progress.answered(), " answered, ",
                              progress.failed(), " without, ",
                              progress.pending(), " not read"));
-    logs_.Give(who);
+    slots_.logs.Give(who);
   };
   stream->Begin(std::move(options));
   stream->Show([run](LogsEvent* event) {
