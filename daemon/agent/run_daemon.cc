@@ -252,7 +252,9 @@ absl::Status RunDaemon(const AgentFlags& flags,
       {flags.root, parts.access.runner, parts.access.clock, parts.access.locks,
        [&flags] { return ReadHostAllows(flags.config); }, &audit});
   WorkerPool pool(kWorkers, kMaxQueuedWork);
-  std::optional<DriftWatch> watch;  // It and the stream tell each other.
+  // They and the stream tell each other.
+  std::optional<DriftWatch> watch;
+  std::optional<LeafRenewal> renewal;
   AgentStreamOptions options;
   options.dial.controller = flags.controller;
   options.cluster = self.cluster;
@@ -260,8 +262,9 @@ absl::Status RunDaemon(const AgentFlags& flags,
   options.host = self.name;
   options.hello = machine;
   options.credentials = [&identity] { return identity.ForDial(); };
-  options.on_change = [&watch](bool attached) {
+  options.on_change = [&watch, &renewal](bool attached) {
     if (watch) watch->OnAttached(attached);
+    if (attached) renewal->Start();
   };
   const auto stream = std::make_shared<AgentStream>(
       options, nullptr,
@@ -305,10 +308,10 @@ absl::Status RunDaemon(const AgentFlags& flags,
       log->Warning(line);
     }
   });
-  LeafRenewal renewal(RenewalParts(flags, machine, &identity, stream,
-                                   {&scheduler, &pool, parts.log, &audit}));
+  renewal.emplace(RenewalParts(flags, machine, &identity, stream,
+                               {&scheduler, &pool, parts.log, &audit}));
   stream->Start();
-  renewal.Start();
+  renewal->Start();
   parts.log->Notice(absl::StrCat("clusterd ", kClusterdVersion, ": host ",
                                  self.name, " of cluster ", self.cluster));
   const absl::Status ready = NotifySystemd(notify_socket, "READY=1");
@@ -325,7 +328,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
       parts.log);
   while (parts.signals->Wait() != DaemonSignal::kStop) continue;
   parts.log->Notice("stopping");
-  renewal.Stop();
+  renewal->Stop();
   hooks.desk.Stop();
   // First, so that the controller still hears how an apply under way ends.
   applies.Stop();

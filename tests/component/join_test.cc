@@ -112,7 +112,7 @@ struct JoinWorld {
     return flags;
   }
   absl::Status Join(const JoinFlags& flags) {
-    JoinParts parts;
+    JoinTools parts;
     parts.host_name = "unnamed";
     parts.machine_id = "machine";
     parts.now = [] { return absl::Now(); };

@@ -197,7 +197,7 @@ std::optional<int> ParseJoinFlags(int argc, const char* const* argv,
   return std::nullopt;
 }
 
-absl::Status JoinCluster(const JoinFlags& flags, const JoinParts& parts) {
+absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts) {
   ASSIGN_OR_RETURN(const std::string address, EnrolmentAddress(flags));
   const IdentityFolder folder(
       absl::StrCat(absl::StripSuffix(flags.root, "/"), flags.folder));
@@ -250,7 +250,7 @@ int RunJoin(int argc, const char* const* argv,
   char name[256] = {};
   gethostname(name, sizeof(name) - 1);
   std::mt19937_64 generator{std::random_device{}()};
-  JoinParts parts;
+  JoinTools parts;
   parts.host_name = name;
   const auto machine_id = ReadRegularFile(
       absl::StrCat(absl::StripSuffix(flags.root, "/"), "/etc/machine-id"), 128);

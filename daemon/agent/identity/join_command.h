@@ -32,7 +32,7 @@ struct JoinFlags {
 };
 
 // What it stands on.
-struct JoinParts {
+struct JoinTools {
   std::string host_name;
   std::string machine_id;
   std::function<absl::Time()> now;
@@ -56,7 +56,7 @@ std::string AgentConfigText(const JoinFlags& flags, const std::string& cluster);
 // and nothing at all where the host has this very certificate already.
 // Unavailable if the audit file cannot be written, which clusterd does while it
 // runs.
-absl::Status JoinCluster(const JoinFlags& flags, const JoinParts& parts);
+absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts);
 
 // The whole command, on this machine: 0 joined, 1 not, 3 wrong usage.
 // `state_of` says in which folder of the machine this host's daemon keeps its

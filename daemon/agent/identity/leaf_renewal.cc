@@ -106,7 +106,9 @@ LeafRenewal::LeafRenewal(Parts parts)
 void LeafRenewal::Start() { LookAgain(absl::ZeroDuration()); }
 
 void LeafRenewal::LookAgain(absl::Duration after) {
-  parts_.scheduler->RunAfter(after, gate_.Wrap([this] {
+  absl::MutexLock lock(&mutex_);
+  parts_.scheduler->Cancel(timer_);
+  timer_ = parts_.scheduler->RunAfter(after, gate_.Wrap([this] {
     gate_.RunSoon(parts_.pool, parts_.scheduler, [this] { Look(); });
   }));
 }

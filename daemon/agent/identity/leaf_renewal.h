@@ -71,12 +71,15 @@ class LeafRenewal {
   explicit LeafRenewal(Parts parts);
   ~LeafRenewal() { Stop(); }
 
+  // Looks now, and from now on; again whenever the host has attached, so that
+  // what was due while the controller was away does not wait for a next try.
   void Start();
   // Nothing of it runs any more.
   void Stop() { gate_.Close(); }
 
  private:
-  void LookAgain(absl::Duration after);
+  // At one time only: the last that was said.
+  void LookAgain(absl::Duration after) ABSL_LOCKS_EXCLUDED(mutex_);
   // On a thread of the pool.
   void Look();
   void AskOverStream();
@@ -92,6 +95,7 @@ class LeafRenewal {
   // try is the same question.
   std::string next_key_ ABSL_GUARDED_BY(mutex_);
   bool asking_ ABSL_GUARDED_BY(mutex_) = false;
+  Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
   double draw_ ABSL_GUARDED_BY(mutex_);
   std::string told_ ABSL_GUARDED_BY(mutex_);
 };
