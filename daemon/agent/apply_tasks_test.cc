@@ -330,7 +330,8 @@ TEST_F(WaitingUndoTest, IsDoneSoonAfterTheDeviceIsFree) {
   std::vector<ApplyResult::Outcome> told;
   record_.Listen([&changes] { ++changes; });
   tasks_->ListenForUndone([this, &told] {
-    for (const ApplyResult& result : tasks_->Past().results()) {
+    const PastApplies past = tasks_->Past();  // Outlives the loop.
+    for (const ApplyResult& result : past.results()) {
       told.push_back(result.outcome());
     }
   });
