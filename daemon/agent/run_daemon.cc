@@ -199,8 +199,9 @@ void RenewBeforeAll(const AgentFlags& flags, const Hello& machine,
   if (!HasEnded(flags.tls, now)) return;
   MakeStateFolder(flags.state, parts.access.files);
   ThreadScheduler scheduler;
-  AuditLog audit(AuditPath(flags), kMaxAuditBytes, "clusterd", &scheduler,
-                 parts.log);
+  AuditLog audit(AuditPath(flags.root, flags.state),
+                 {kMaxAuditBytes, kHostAuditMinuteBytes}, "clusterd",
+                 &scheduler, parts.log);
   const absl::Status late =
       RenewIfEnded(flags.tls, machine.machine_id(), now, &audit);
   if (late.ok()) return;

@@ -119,8 +119,9 @@ class HerdTest : public testing::Test {
     };
     parts.patience.random = [] { return 0.5; };
     parts.open_audit = [this, &flags] {
-      return std::make_unique<AuditLog>(AuditPathOf(flags), 1 << 20,
-                                        "clusterd join", &clock_, &log_);
+      return std::make_unique<AuditLog>(AuditPathOf(flags),
+                                        AuditLimits{1 << 20}, "clusterd join",
+                                        &clock_, &log_);
     };
     parts.out = &out;
     return JoinCluster(flags, parts);
@@ -234,7 +235,7 @@ TEST_F(HerdTest, JoinThatIsRunAgainChangesNothingAlsoWhileTheDaemonRuns) {
   EXPECT_EQ(lines.size(), 2u);
   const auto target = std::filesystem::read_symlink(
       flags.root + "/etc/clusterd/identity/current");
-  AuditLog of_the_daemon(AuditPathOf(flags), 1 << 20, "clusterd", &clock_,
+  AuditLog of_the_daemon(AuditPathOf(flags), {1 << 20}, "clusterd", &clock_,
                          &log_);
   EXPECT_TRUE(Join(flags).ok());
   EXPECT_EQ(Audited(flags), lines);
@@ -247,7 +248,7 @@ TEST_F(HerdTest, JoinChangesNothingWithoutALineBeforeIt) {
   JoinFlags flags = Line();
   flags.name = "server0";
   flags.root = NewRoot();
-  AuditLog of_the_daemon(AuditPathOf(flags), 1 << 20, "clusterd", &clock_,
+  AuditLog of_the_daemon(AuditPathOf(flags), {1 << 20}, "clusterd", &clock_,
                          &log_);
   const absl::Status refused = Join(flags);
   EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;

@@ -31,19 +31,6 @@ std::string StepName(const PlanStep& step) {
                       PrintableText(StepText(step), kMaxStepTextBytes), ")");
 }
 
-// A journal that could not be read back would keep its apply from being undone,
-// and every other from being made.
-absl::Status CheckCanBeUndone(const JournalEntry& entry) {
-  const std::string unknown = UnknownPart(entry);
-  if (unknown.empty()) {
-    const absl::Status known = CheckJournalEntry(entry);
-    return known.ok() ? known : InFront("it could not be undone", known);
-  }
-  return absl::UnimplementedError(
-      absl::StrCat("the plan is of a newer version (", unknown,
-                   "), of which this clusterd could undo nothing; upgrade it"));
-}
-
 absl::Status RunStep(const PlanStep& step, SettingActions* actions,
                      Journal* journal, StepOutcome* outcome) {
   ASSIGN_OR_RETURN(const bool already, actions->IsAlreadySo(step));

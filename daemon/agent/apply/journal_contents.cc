@@ -16,6 +16,7 @@
 #include "config/spec/device_plan.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
+#include "daemon/agent/apply/journal.h"
 #include "daemon/host/change/firewall_changer.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/unknown_field_set.h"
@@ -165,6 +166,17 @@ absl::Status CheckOnlyOurs(const std::string& path, FileType type,
       "can change",
       path, attributes.uid, attributes.mode,
       type == FileType::kDirectory ? "folder" : "file"));
+}
+
+absl::Status CheckCanBeUndone(const JournalEntry& entry) {
+  const std::string unknown = UnknownPart(entry);
+  if (unknown.empty()) {
+    const absl::Status known = CheckJournalEntry(entry);
+    return known.ok() ? known : InFront("it could not be undone", known);
+  }
+  return absl::UnimplementedError(
+      absl::StrCat("the plan is of a newer version (", unknown,
+                   "), of which this clusterd could undo nothing; upgrade it"));
 }
 
 }  // namespace clusterd

@@ -33,6 +33,11 @@ absl::Status CheckJournalEntry(const JournalEntry& entry);
 absl::Status CheckOnlyOurs(const std::string& path, FileType type,
                            const FileAttributes& attributes);
 
+// A journal that could not be read back would keep its apply from being undone,
+// and every other from being made.
+// Unimplemented for what a newer version wrote; else as CheckJournalEntry.
+absl::Status CheckCanBeUndone(const JournalEntry& entry);
+
 }  // namespace clusterd
 
 #endif  // DAEMON_AGENT_APPLY_JOURNAL_CONTENTS_H_

@@ -268,7 +268,8 @@ int RunJoin(int argc, const char* const* argv,
     return std::make_unique<AuditLog>(
         absl::StrCat(absl::StripSuffix(flags.root, "/"), state_of(flags), "/",
                      kAuditFileName),
-        kMaxAuditBytes, "clusterd join", &scheduler, &log);
+        AuditLimits{kMaxAuditBytes, kHostAuditMinuteBytes}, "clusterd join",
+        &scheduler, &log);
   };
   parts.out = &std::cout;
   const absl::Status joined = JoinCluster(flags, parts);
