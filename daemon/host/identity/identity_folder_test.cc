@@ -163,7 +163,9 @@ TEST(IdentityFolderTest, FolderOfSomebodyElseIsRefused) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
   const IdentityFolder folder(NewFolder());
   fs::create_directories(folder.PathOf("identity"));
-  ASSERT_EQ(chown(folder.PathOf("identity").c_str(), 65534, 65534), 0);
+  if (chown(folder.PathOf("identity").c_str(), 65534, 65534) != 0) {
+    GTEST_SKIP() << "there is no other user here";
+  }
   const absl::Status status = folder.Install(PairOf("1"));
   EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
   EXPECT_EQ(status.message(),
