@@ -486,12 +486,16 @@ TEST(JoinTest, HostileCallersOfTheEnrolmentPortDisturbNobody) {
                    world.certificates.Host("server1"));
   ASSERT_TRUE(attached.Attach());
   const int64_t since = world.controller.Entry("server1").attached_since_ms();
-  const auto stub = Enrolment::NewStub(EnrolmentChannel(world, world.Token()));
+  const CreateTokenResponse made = world.Token();
   RootsResponse roots;
   const auto long_headers = NewContext();
   long_headers->AddMetadata("x-long", std::string(8192, 'a'));
-  EXPECT_EQ(stub->Roots(long_headers.get(), {}, &roots).error_code(),
+  // May cost its connection.
+  EXPECT_EQ(Enrolment::NewStub(EnrolmentChannel(world, made))
+                ->Roots(long_headers.get(), {}, &roots)
+                .error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
+  const auto stub = Enrolment::NewStub(EnrolmentChannel(world, made));
   Enrolled enrolled;
   JoinRequest request;
   request.set_signing_request(std::string(65 << 10, 'a'));
