@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/command/request.h"
 #include "config/values/status_macros.h"
+#include "config/words/quoted_text.h"
 
 namespace clusterd {
 namespace {
