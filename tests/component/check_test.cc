@@ -324,17 +324,22 @@ CheckRequest RequestNumber(int number) {
 TEST(CheckTest, DifferentChecksRunBesideEachOther) {
   TestCertificates certificates;
   ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
+  TestController controller(&certificates, 2, &scheduler);
   controller.Start();
   GoodHost host0(&certificates, &controller, 0);
+  GoodHost host1(&certificates, &controller, 1);
   absl::Notification gate;
   host0.observer().HoldUntil(&gate);
+  host1.observer().HoldUntil(&gate);
 
   const auto client = controller.Client();
   OpenCheck first(client.get(), RequestNumber(1));
-  OpenCheck second(client.get(), RequestNumber(2));
+  CheckRequest of_another;
+  of_another.add_hosts("server1");
+  OpenCheck second(client.get(), of_another);
   // Both have asked before either is answered.
-  EXPECT_TRUE(host0.observer().WaitForBegun(2));
+  EXPECT_TRUE(host0.observer().WaitForBegun(1));
+  EXPECT_TRUE(host1.observer().WaitForBegun(1));
   gate.Notify();
 
   const std::string first_id = first.RunId();
