@@ -289,7 +289,7 @@ TEST_F(AuditLogTest, IsOneChainWhoeverWritesAtTheSameTime) {
   AuditLog& audit = Open(20'000);
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
-    threads.emplace_back([this, &audit, i] {
+    threads.emplace_back([&audit, i] {
       for (int j = 0; j < 25; ++j) {
         const AuditEntry entry = Entry(absl::StrCat(i, "/", j));
         EXPECT_TRUE(audit.Begin(entry).ok());

@@ -132,8 +132,8 @@ TEST(WatchdogTest, ProvesNothingWhileAWorkerIsStuck) {
 }
 
 TEST(WatchdogTest, TakesLongWorkForNoStuckWorker) {
+  absl::Notification release;  // Until the pool is gone.
   WatchedDaemon daemon;
-  absl::Notification release;
   ASSERT_TRUE(daemon.pool.TryRun([&] { release.WaitForNotification(); }));
   daemon.Watch();
   EXPECT_TRUE(daemon.proofs.WaitForMoreThan(2));

@@ -152,7 +152,7 @@ for name in node01 node02; do
   on "$name" /usr/bin/test -f /etc/clusterd/identity/current/host.key || fail "$name has not joined"
 done
 typed clusterctl certificates >"$TEST_TMPDIR/out" || fail "clusterctl certificates"
-grep -qE '^enrolled +node\[01-02\] ' "$TEST_TMPDIR/out" || { cat "$TEST_TMPDIR/out" && fail "not both are on record"; }
+grep -qx 'mycluster: 2 enrolled' "$TEST_TMPDIR/out" || { cat "$TEST_TMPDIR/out" && fail "not both are on record"; }
 
 # --- What a package promises besides. ---------------------------------------------
 
