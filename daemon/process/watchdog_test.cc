@@ -89,9 +89,9 @@ TEST(WatchdogTest, ProvesAgainAndAgainThatTheDaemonGetsOn) {
 }
 
 TEST(WatchdogTest, ProvesNothingWhileATimerBlocks) {
-  WatchedDaemon daemon;
   absl::Notification release;
   absl::Notification running;
+  WatchedDaemon daemon;
   daemon.scheduler.RunAfter(absl::ZeroDuration(), [&] {
     running.Notify();
     release.WaitForNotification();
@@ -116,9 +116,9 @@ TEST(WatchdogTest, ProvesNothingWhileSomebodyHoldsALock) {
 }
 
 TEST(WatchdogTest, ProvesNothingWhileAWorkerIsStuck) {
-  WatchedDaemon daemon;
   absl::Notification release;
   absl::Notification running;
+  WatchedDaemon daemon;
   ASSERT_TRUE(daemon.pool.TryRun([&] {
     running.Notify();
     release.WaitForNotification();
@@ -132,7 +132,7 @@ TEST(WatchdogTest, ProvesNothingWhileAWorkerIsStuck) {
 }
 
 TEST(WatchdogTest, TakesLongWorkForNoStuckWorker) {
-  absl::Notification release;  // Until the pool is gone.
+  absl::Notification release;
   WatchedDaemon daemon;
   ASSERT_TRUE(daemon.pool.TryRun([&] { release.WaitForNotification(); }));
   daemon.Watch();
