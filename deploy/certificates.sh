@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes the certificates of one cluster with openssl: a CA, the controller, one
-# per host, one per user. Who somebody is stands in the certificate as a SPIFFE
+# per host, one per user; and the folder of an intermediate CA, for a controller
+# that hosts join by themselves. Who somebody is stands in the certificate as a SPIFFE
 # id; nothing else in it is looked at.
 set -euo pipefail
 
@@ -9,7 +10,8 @@ usage() {
 usage: deploy/certificates.sh init       DIR CLUSTER
        deploy/certificates.sh controller DIR CLUSTER
        deploy/certificates.sh host       DIR CLUSTER HOSTS...    (e.g. 'node[001-100]')
-       deploy/certificates.sh user       DIR CLUSTER NAME ROLE   (viewer, operator or admin)
+       deploy/certificates.sh user       DIR CLUSTER NAME ROLE   (hook, viewer, operator, admin)
+       deploy/certificates.sh ca-dir     DIR CLUSTER OUT
 
 init makes DIR/ca.crt and DIR/ca.key; keep ca.key off the hosts. The others make
 DIR/NAME.crt and DIR/NAME.key (user-NAME for users), valid one year. No file is
@@ -17,12 +19,18 @@ ever replaced: what is there of the same identity is kept, and the rest is made;
 remove an old pair to renew it. HOSTS are names and lists as in cluster.yaml, in
 quotes for the shell's sake: 'node[01-12,15],rack[1-2]n[01-18]'.
 
+ca-dir makes the folder OUT for `clusterd-controller --ca-dir OUT`: root.crt (a
+copy of DIR/ca.crt), intermediate.crt and intermediate.key, valid two years. Give
+it to the controller's user, and keep DIR/ca.key where no network reaches it: with
+`clusterctl token create` and `clusterd join` hosts need no more of this script.
+
 Exit status: 0 every pair is there, 1 one could not be made, 3 wrong usage.
 EOT
   exit 3
 }
 
 days_ca=3650
+days_intermediate=730
 days_leaf=365
 
 fail() {
@@ -139,6 +147,36 @@ sign() {
   fi
 }
 
+# make_ca_dir DIR OUT CLUSTER: key first, so that a run that was cut off goes on.
+make_ca_dir() {
+  local dir=$1 out=$2 cluster=$3
+  (umask 077 && mkdir -p "$out") || fail "$out cannot be made"
+  if [ -e "$out/intermediate.crt" ]; then
+    [ -e "$out/intermediate.key" ] ||
+      fail "$out/intermediate.crt has no intermediate.key beside it; remove it to make a new pair"
+    openssl verify -CAfile "$dir/ca.crt" "$out/intermediate.crt" >/dev/null 2>&1 ||
+      fail "$out/intermediate.crt is no longer valid, or not of $dir/ca.crt; remove the pair to make a new one"
+    echo "$out is there already and is kept" >&2
+    return
+  fi
+  [ -e "$out/intermediate.key" ] || new_key "$out/intermediate.key" ||
+    fail "openssl could not make $out/intermediate.key"
+  # The number tells the intermediates of several controllers apart.
+  openssl req -new -key "$out/intermediate.key" \
+    -subj "/CN=clusterd hosts of $cluster $(openssl rand -hex 4)" 2>/dev/null |
+    openssl x509 -req -days "$days_intermediate" -CA "$dir/ca.crt" -CAkey "$dir/ca.key" \
+      -set_serial "0x$(openssl rand -hex 16)" -sha256 -out "$out/intermediate.crt.new" -extfile <(
+        echo "basicConstraints=critical,CA:TRUE,pathlen:0"
+        echo "keyUsage=critical,keyCertSign,cRLSign"
+        echo "nameConstraints=critical,permitted;URI:$cluster"
+        echo "subjectKeyIdentifier=hash"
+        echo "authorityKeyIdentifier=keyid"
+      ) 2>/dev/null || fail "openssl could not sign the intermediate CA"
+  cp "$dir/ca.crt" "$out/root.crt" || fail "$out/root.crt cannot be made"
+  chmod 0644 "$out/root.crt" "$out/intermediate.crt.new"
+  mv -n "$out/intermediate.crt.new" "$out/intermediate.crt"
+}
+
 [ $# -ge 3 ] || usage
 verb=$1 dir=$2 cluster=$3
 shift 3
@@ -182,8 +220,16 @@ case $verb in
   user)
     [ $# -eq 2 ] || usage
     check_name "$1"
-    case $2 in viewer | operator | admin) ;; *) usage ;; esac
+    case ${1,,} in
+      clusterd | clusterd-controller) wrong "user \"$1\" would pass for one of our programs" ;;
+    esac
+    case $2 in hook | viewer | operator | admin) ;; *) usage ;; esac
     sign "$dir" "user-$1" "spiffe://$cluster/user/$1/role/$2"
+    ;;
+  ca-dir)
+    [ $# -eq 1 ] || usage
+    make_ca_dir "$dir" "$1" "$cluster"
+    exit 0
     ;;
   *) usage ;;
 esac

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a group of work needs, if any is missing.
-#   deploy/install-deps.sh build|test|slurm|lint ...
+#   deploy/install-deps.sh build|test|slurm|package|arm64|lint ...
 # Touches nothing and needs neither root nor a network when all are there.
 set -euo pipefail
 
@@ -12,14 +12,20 @@ build=(
   ca-certificates iproute2 procps util-linux
 )
 # What tests use besides: shells that complete words; real firewalls, a real sshd
-# and a real systemd, run inside namespaces and machines of their own.
-test=(ufw iptables nftables systemd-container debootstrap bsdutils zsh fish openssh-server openssh-client)
+# and a real systemd, run inside namespaces and machines of their own; Ansible.
+test=(
+  ufw iptables nftables systemd-container debootstrap bsdutils zsh fish openssh-server openssh-client ansible-core
+)
 # A whole Slurm on one machine, for tests and for `deploy/quickstart.sh --slurm`.
 slurm=(slurmctld slurmd slurm-client munge util-linux)
+# .deb and .rpm, and what looks over them.
+package=(dpkg-dev binutils rpm lintian rpmlint xz-utils)
+# Compiler and emulator of arm64; deploy/bazel/arm64.bzl has its libraries.
+arm64=(g++-aarch64-linux-gnu qemu-user-static)
 lint=(universal-ctags clang clang-format clang-tidy libclang-rt-14-dev shellcheck npm)
 
 usage() {
-  echo "usage: deploy/install-deps.sh build|test|slurm|lint ..." >&2
+  echo "usage: deploy/install-deps.sh build|test|slurm|package|arm64|lint ..." >&2
   exit 3
 }
 
@@ -30,6 +36,8 @@ for group in "$@"; do
     build) wanted+=("${build[@]}") ;;
     test) wanted+=("${test[@]}" "${slurm[@]}") ;;
     slurm) wanted+=("${slurm[@]}") ;;
+    package) wanted+=("${package[@]}") ;;
+    arm64) wanted+=("${arm64[@]}") ;;
     lint) wanted+=("${lint[@]}") ;;
     *) usage ;;
   esac

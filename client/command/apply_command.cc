@@ -111,15 +111,20 @@ class RunCommand : public Request {
   std::string confirmed_;  // Of --confirm.
   // The controller's; until that is there, what this side knows of the run.
   ApplyReport report_;
+  // Of apply alone: the run that is to end; empty: none.
+  std::string abort_;
+  std::vector<const CLI::Option*> not_with_abort_;
 
  private:
   bool HasNothingToDo() const { return subject_known_ && hosts_.empty(); }
   // Empty: not heard.
   const std::string& run_id() const { return report_.run_id(); }
+  bool aborts() const { return !abort_.empty(); }
 
-  bool AsksController() const final { return !HasNothingToDo(); }
+  bool AsksController() const final { return aborts() || !HasNothingToDo(); }
 
   void ReadOptions() final {
+    if (aborts()) return CheckAbort();
     wave_size_ = ReadCount("--wave", wave_text_, kDefaultWaveSize);
     if (!canary_text_.empty()) {
       canary_ = ReadCount("--canary", canary_text_, 1);
@@ -141,7 +146,22 @@ class RunCommand : public Request {
     }
   }
 
+  void CheckAbort() {
+    CheckRunId("--abort", abort_);
+    for (const CLI::Option* other : not_with_abort_) {
+      if (other->count() == 0) continue;
+      AddMistake("--abort: stands alone, expected no ", other->get_name());
+    }
+  }
+
   absl::Status Ask(ControllerClient* client) final {
+    if (aborts()) {
+      AbortApplyRequest request;
+      request.set_id(abort_);
+      ASSIGN_OR_RETURN(aborted_, client->Ask(&Controller::Stub::AbortApply,
+                                             request, kShortTimeout));
+      return absl::OkStatus();
+    }
     if (HasNothingToDo()) return absl::OkStatus();
     RETURN_IF_ERROR(AskConsent());
     began_ = session().now();
@@ -225,6 +245,7 @@ class RunCommand : public Request {
   }
 
   int Finish() final {
+    if (aborts()) return Deliver(kExitPass);
     if (HasNothingToDo()) {
       CompleteReport();
       return Deliver(FinishNothing());
@@ -242,6 +263,7 @@ class RunCommand : public Request {
   }
 
   bool AnswerWithout(const absl::Status& error) final {
+    if (aborts()) return false;
     if (began_.has_value()) SayHowToLook(error);
     CompleteReport();
     if (!error.message().empty()) {
@@ -300,12 +322,24 @@ class RunCommand : public Request {
     CompleteHosts();
   }
 
-  const google::protobuf::Message& Answer() const final { return report_; }
+  const google::protobuf::Message& Answer() const final {
+    if (aborts()) return aborted_;
+    return report_;
+  }
   void PrintTable(const Style& style, std::ostream& out) final {
+    if (aborts()) {
+      out << SafeText(AbortText(aborted_), style.utf8)
+          << "\nlook with: clusterctl show "
+          << SafeText(aborted_.run_id(), style.utf8) << "\n";
+      return;
+    }
     // What went wrong before any host was asked was told on stderr.
     if (!report_.hosts().empty()) PrintApplyTable(report_, style, out);
   }
-  std::string Short(bool utf8) const final { return ApplyShort(report_, utf8); }
+  std::string Short(bool utf8) const final {
+    return aborts() ? SafeText(AbortText(aborted_), utf8)
+                    : ApplyShort(report_, utf8);
+  }
 
   const bool is_rollback_;
   std::string wave_text_;
@@ -319,6 +353,7 @@ class RunCommand : public Request {
   std::shared_ptr<RunCanceller> canceller_;
   bool is_cancelled_ = false;  // Here or elsewhere.
   std::map<std::string, ApplyResult> results_;
+  AbortApplyResponse aborted_;
 };
 
 // Checks the plan's digest before anybody is asked. The exit status:
@@ -334,8 +369,7 @@ class ApplyCommand final : public RunCommand {
 
   void AddOptions(CLI::App& app) override {
     AddOption(app, "PLANFILE", "", file_,
-              "File of clusterctl plan --out; - is stdin")
-        ->required();
+              "File of clusterctl plan --out; - is stdin");
     AddNamespace(app,
                  "Must be what the plan was made for; the plan alone says "
                  "where it is applied");
@@ -344,10 +378,23 @@ class ApplyCommand final : public RunCommand {
         "The cluster's name, which a plan asks for that changes addresses "
         "of more than a tenth of the hosts");
     AddSharedOptions(app, "a device is or may be in use");
+    AddOption(app, "--abort", "ID", abort_,
+              "Admins only: end that apply or rollback and wait for none of "
+              "its hosts any more; stands alone");
+    for (const char* other :
+         {"PLANFILE", "--netns", "--confirm", "--wave", "--canary", "--yes",
+          "--force", "--verbose", "--report"}) {
+      not_with_abort_.push_back(app.get_option(other));
+    }
   }
 
  private:
   void ReadSubject() override {
+    if (file_.empty()) {
+      AddMistake("PLANFILE: is missing, expected a file of clusterctl plan ",
+                 "--out");
+      return;
+    }
     absl::StatusOr<ClusterPlan> plan = ReadPlanFile(file_);
     if (!plan.ok()) {
       AddMistake(plan.status().message());

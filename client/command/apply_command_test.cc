@@ -781,5 +781,79 @@ TEST(ApplyCommandTest, AScriptConfirmsManyAddressesWithTheClustersName) {
       3);
 }
 
+AbortApplyResponse AbortOf(std::vector<std::string> hosts, uint32_t left) {
+  AbortApplyResponse response;
+  response.set_schema_version(1);
+  response.set_run_id("3fa2c4d5e6f70812");
+  response.set_actor("ann");
+  response.set_aborted_by("bob");
+  for (std::string& host : hosts) response.add_given_up(std::move(host));
+  response.set_not_started(left);
+  return response;
+}
+
+TEST(AbortTest, SaysWhoIsNotWaitedForAndWhatIsLeftOut) {
+  ProgramWorld world;
+  world.script.aborted = AbortOf({"node01", "node02"}, 4);
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const ProgramOutput output = RunProgram({"apply", "--abort", "3fa2"}, world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_EQ(controller.aborted_id(), "3fa2");
+  EXPECT_FALSE(controller.apply_request().has_value());
+  EXPECT_EQ(output.out,
+            "apply 3fa2c4d5e6f70812 of ann: aborted by bob, nobody waits for "
+            "node[01-02] any more: they finish or undo by themselves what they "
+            "have begun; 4 hosts are not started\n"
+            "look with: clusterctl show 3fa2c4d5e6f70812\n");
+}
+
+TEST(AbortTest, JsonIsTheControllersAnswer) {
+  ProgramWorld world;
+  world.script.aborted = AbortOf({"node01"}, 0);
+  const ProgramOutput output =
+      RunProgram({"apply", "--abort", "3fa2", "-o", "json"}, world);
+  AbortApplyResponse response;
+  ASSERT_TRUE(
+      google::protobuf::util::JsonStringToMessage(output.out, &response).ok())
+      << output.out;
+  EXPECT_EQ(response.schema_version(), 1u);
+  EXPECT_EQ(response.given_up(0), "node01");
+}
+
+TEST(AbortTest, StandsAlone) {
+  ProgramWorld world;
+  FakeController controller(world.script);
+  world.controller = &controller;
+  for (const std::vector<std::string>& with :
+       {std::vector<std::string>{"plan.json"}, {"--force"}, {"--wave", "2"}}) {
+    std::vector<std::string> words = {"apply", "--abort", "3fa2"};
+    words.insert(words.end(), with.begin(), with.end());
+    const ProgramOutput output = RunProgram(words, world);
+    EXPECT_EQ(output.status, 3) << with[0];
+    EXPECT_TRUE(absl::StrContains(output.err, "--abort: stands alone"))
+        << output.err;
+  }
+  EXPECT_EQ(RunProgram({"apply", "--abort", "XYZ"}, world).status, 3);
+  EXPECT_EQ(controller.aborted_id(), "");
+}
+
+TEST(AbortTest, RoleThatIsNotEnoughIsStatus2AndARunThatIsOverStatus3) {
+  ProgramWorld world;
+  world.script.abort_status = grpc::Status(grpc::StatusCode::PERMISSION_DENIED,
+                                           "AbortApply needs role admin");
+  EXPECT_EQ(RunProgram({"apply", "--abort", "3fa2"}, world).status, 2);
+  world.script.abort_status =
+      grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "is already over");
+  EXPECT_EQ(RunProgram({"apply", "--abort", "3fa2"}, world).status, 3);
+}
+
+TEST(ApplyCommandTest, PlanFileThatIsMissingIsNamed) {
+  const ProgramOutput output = RunProgram({"apply", "--yes"});
+  EXPECT_EQ(output.status, 3);
+  EXPECT_TRUE(absl::StrContains(output.err, "PLANFILE: is missing"))
+      << output.err;
+}
+
 }  // namespace
 }  // namespace clusterd

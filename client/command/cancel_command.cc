@@ -11,6 +11,7 @@
 #include "config/identity/grpc_status.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -50,8 +51,8 @@ class CancelCommand final : public Request {
   std::string Short(bool utf8) const override {
     return SafeText(
         absl::StrCat(cancelled_.rollback() ? "rollback " : "apply ",
-                     cancelled_.run_id(), " of ", cancelled_.actor(), ": ",
-                     CancelText(cancelled_)),
+                     cancelled_.run_id(), " of ", ActorName(cancelled_.actor()),
+                     ": ", CancelText(cancelled_)),
         utf8);
   }
 

@@ -130,9 +130,12 @@ void AddConnectionOptions(CLI::App& app, ConnectionFlags& connection) {
 
 // The commands that others stand below.
 constexpr std::pair<absl::string_view, const char*> kGroups[] = {
+    {"audit",
+     "Look at who changed what, and whether that is whole: verify, head"},
     {"config",
      "Look at a cluster.yaml, or write one: validate, show, learn, import"},
     {"generate", "Write what a job is started with: ranktable, launch"},
+    {"token", "Let hosts join with one line: create, list, revoke"},
 };
 
 // "show" of "config show" stands below "config".
@@ -171,9 +174,10 @@ void BuildTree(Tree& tree) {
   // In the order of the help text.
   for (const auto add :
        {AddCheckCommand, AddHookCommand, AddPlanCommand, AddRunCommands,
-        AddCancelCommand, AddHistoryCommands, AddHostCommands, AddLogsCommands,
-        AddConfigCommands, AddLearnCommands, AddGenerateCommands,
-        AddExplainCommand, AddAnonymiseCommand}) {
+        AddCancelCommand, AddHistoryCommands, AddHostCommands, AddLockCommands,
+        AddLogsCommands, AddAuditCommands, AddConfigCommands, AddLearnCommands,
+        AddGenerateCommands, AddTrustCommands, AddExplainCommand,
+        AddAnonymiseCommand}) {
     add(tree.commands);
   }
   tree.commands.push_back(std::make_unique<VersionCommand>());

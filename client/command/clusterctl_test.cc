@@ -22,12 +22,19 @@ const std::vector<Arguments>& Commands() {
       {"plan"},
       {"apply"},
       {"rollback"},
+      {"cancel"},
       {"history"},
       {"show"},
       {"hosts"},
       {"describe"},
+      {"lock"},
+      {"unlock"},
+      {"locks"},
       {"logs"},
       {"bundle"},
+      {"audit"},
+      {"audit", "verify"},
+      {"audit", "head"},
       {"config"},
       {"config", "validate"},
       {"config", "show"},
@@ -36,6 +43,11 @@ const std::vector<Arguments>& Commands() {
       {"generate"},
       {"generate", "ranktable"},
       {"generate", "launch"},
+      {"token"},
+      {"token", "create"},
+      {"token", "list"},
+      {"token", "revoke"},
+      {"certificates"},
       {"explain"},
       {"anonymise"},
       {"version"},
@@ -55,7 +67,8 @@ TEST(HelpTest, IsThereForEveryCommandWithUsageAndExitStatuses) {
     EXPECT_TRUE(
         absl::StrContains(output.out, absl::StrCat("clusterctl ", name)))
         << output.out;
-    if (name != "config" && name != "generate") {
+    if (name != "audit" && name != "config" && name != "generate" &&
+        name != "token") {
       EXPECT_TRUE(absl::StrContains(output.out, "Exit status:")) << output.out;
     }
   }
@@ -64,13 +77,16 @@ TEST(HelpTest, IsThereForEveryCommandWithUsageAndExitStatuses) {
 TEST(HelpTest, ListsEveryCommandAndTheConnectionSettings) {
   const ProgramOutput output = RunProgram({"--help"});
   EXPECT_EQ(output.status, 0);
-  for (const char* text :
-       {"check",      "hook",    "plan",         "apply",
-        "rollback",   "history", "show",         "hosts",
-        "describe",   "logs",    "bundle",       "config",
-        "generate",   "explain", "anonymise",    "version",
-        "completion", "help",    "--controller", "CLUSTERD_CONTROLLER",
-        "client.yaml"}) {
+  for (const char* text : {"check",      "hook",         "plan",
+                           "apply",      "rollback",     "cancel",
+                           "history",    "show",         "hosts",
+                           "describe",   "lock",         "unlock",
+                           "locks",      "logs",         "bundle",
+                           "audit",      "config",       "generate",
+                           "token",      "certificates", "explain",
+                           "anonymise",  "version",      "completion",
+                           "help",       "--controller", "CLUSTERD_CONTROLLER",
+                           "client.yaml"}) {
     EXPECT_TRUE(absl::StrContains(output.out, text)) << text << "\n"
                                                      << output.out;
   }
@@ -145,7 +161,8 @@ INSTANTIATE_TEST_SUITE_P(
             {"chekc"},
             "clusterctl: command \"chekc\" does not exist, expected check, "
             "hook, plan, apply, rollback, cancel, history, show, hosts, "
-            "describe, logs, bundle, config, generate, explain, anonymise, "
+            "describe, lock, unlock, locks, logs, bundle, audit, config, "
+            "generate, token, certificates, explain, anonymise, "
             "version, completion, help, did you mean \"check\"?"},
         WrongLine{
             "UnknownOption",
@@ -248,8 +265,9 @@ TEST_P(JsonTest, ErrorIsADocumentToo) {
   ProgramWorld world;
   world.script.spec_status = world.script.hosts_status =
       world.script.describe_status = world.script.history_status =
-          world.script.record_status =
-              grpc::Status(grpc::StatusCode::UNAVAILABLE, "away");
+          world.script.record_status = world.script.trust_status =
+              world.script.record_status = world.script.audit_status =
+                  grpc::Status(grpc::StatusCode::UNAVAILABLE, "away");
   std::vector<std::string> wrong = GetParam().arguments;
   wrong.push_back("--nonsense");
   for (const ProgramOutput& output :
@@ -271,7 +289,15 @@ INSTANTIATE_TEST_SUITE_P(
         JsonCase{"Describe", {"describe", "server0", "--output=json"}, 2},
         JsonCase{"History", {"history", "-ojson"}, 0},
         JsonCase{"Show", {"show", "3fa2", "--output", "json"}, 0},
+        JsonCase{"AuditHead", {"audit", "head", "-o", "json"}, 0},
         JsonCase{"ConfigShow", {"config", "show", "-o", "json"}, 0},
+        JsonCase{"TokenCreate", {"token", "create", "-o", "json"}, 0},
+        JsonCase{"TokenList", {"token", "list", "-o", "json"}, 0},
+        JsonCase{"TokenRevoke", {"token", "revoke", "a", "-o", "json"}, 0},
+        JsonCase{"Certificates", {"certificates", "-o", "json"}, 0},
+        JsonCase{
+            "Approve", {"certificates", "approve", "a", "01ab", "-ojson"}, 0},
+        JsonCase{"Reset", {"certificates", "reset", "a", "-ojson"}, 0},
         JsonCase{"Check", {"check", "-o", "json"}, 3},
         JsonCase{"Plan", {"plan", "-o", "json"}, 3},
         JsonCase{"Rollback", {"rollback", "3fa2", "--yes", "-o", "json"}, 3}),

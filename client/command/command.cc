@@ -65,7 +65,10 @@ std::unique_ptr<ControllerClient> Command::Connect() {
   const absl::StatusOr<ConnectionSettings> settings =
       ResolveConnection(connection_, session().environment,
                         SettingsFiles(session().environment, session().root));
-  if (settings.ok()) cluster_ = settings->cluster;
+  if (settings.ok()) {
+    cluster_ = settings->cluster;
+    controller_ = settings->controller;
+  }
   const absl::StatusOr<std::shared_ptr<grpc::Channel>> channel =
       settings.ok() ? session().connector.ToController(*settings)
                     : settings.status();
@@ -77,9 +80,10 @@ std::unique_ptr<ControllerClient> Command::Connect() {
        EndingCertificates(settings->tls, session().now())) {
     Tell("warning: ", line);
   }
-  return std::make_unique<ControllerClient>(
-      *channel, absl::StrCat("controller ", settings->controller),
-      session().interrupt);
+  channel_ = *channel;
+  peer_ = absl::StrCat("controller ", controller_);
+  return std::make_unique<ControllerClient>(channel_, peer_,
+                                            session().interrupt);
 }
 
 void Command::TellLine(absl::string_view text) {

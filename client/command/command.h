@@ -100,6 +100,11 @@ class Command {
   // after it has added mistakes. Sets cluster_ to what these call the cluster.
   // Warns of certificates that end soon.
   std::unique_ptr<ControllerClient> Connect();
+  // Of another service of the same controller. REQUIRES: Connect gave a client.
+  template <typename Service>
+  RpcClient<Service> ClientOf() {
+    return RpcClient<Service>(channel_, peer_, session().interrupt);
+  }
 
   // Shows how far a call is, where stderr can; gone before the next talk.
   void ShowProgress(const std::string& text) { line_->Show(text); }
@@ -135,7 +140,9 @@ class Command {
   int ReportFailure(const absl::Status& failure);
 
   MistakeList mistakes_;
-  std::string cluster_;  // Empty before Connect, or if that did not find it.
+  // Both empty before Connect, or if that did not find them.
+  std::string cluster_;
+  std::string controller_;  // HOST:PORT
 
  private:
   void Begin(Session& session);
@@ -144,6 +151,8 @@ class Command {
   const char* const name_;
   Session* session_ = nullptr;
   ConnectionFlags connection_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::string peer_;  // "controller head:7443"
   std::unique_ptr<ProgressLine> line_;
 };
 
@@ -157,10 +166,13 @@ void AddCancelCommand(CommandList& commands);
 void AddHistoryCommands(CommandList& commands);
 void AddHostCommands(CommandList& commands);
 void AddLogsCommands(CommandList& commands);
+void AddLockCommands(CommandList& commands);
+void AddAuditCommands(CommandList& commands);
 void AddConfigCommands(CommandList& commands);
 void AddLearnCommands(CommandList& commands);
 void AddGenerateCommands(CommandList& commands);
 void AddExplainCommand(CommandList& commands);
+void AddTrustCommands(CommandList& commands);
 void AddAnonymiseCommand(CommandList& commands);
 // clusterctl help and completion; `root` of the tree outlives them.
 void AddHelpCommands(const CLI::App& root, CommandList& commands);

@@ -14,6 +14,7 @@
 #include "config/values/hostlist.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -249,8 +250,8 @@ class CompleteCommand final : public Command {
     const auto known = Known(&Controller::Stub::ListHistory, request);
     for (const HistoryEntry& entry : known.entries()) {
       if (!HasForm(entry.id(), *kWord)) continue;
-      found.push_back(
-          {entry.id(), absl::StrCat(entry.actor(), ", ", entry.summary())});
+      found.push_back({entry.id(), absl::StrCat(ActorName(entry.actor()), ", ",
+                                                entry.summary())});
     }
     return found;
   }

@@ -160,7 +160,7 @@ TEST(HostsCommandTest, ExitsWithThreeForWrongUsage) {
   EXPECT_EQ(RunProgram({"hosts"}, world).status, 3);
 }
 
-TEST(HostsCommandTest, NamesHostsWhoseCertificateEndsWithinTwoDays) {
+TEST(HostsCommandTest, NamesHostsWhoseCertificateEndsSoon) {
   ProgramWorld world = WorldOfHosts();
   HostEntry& host = *world.script.hosts.mutable_hosts(0);
   // The world's clock and 47 h, then 49 h.
@@ -169,8 +169,11 @@ TEST(HostsCommandTest, NamesHostsWhoseCertificateEndsWithinTwoDays) {
   EXPECT_TRUE(absl::StrContains(
       soon.out,
       "certificate ends 2025-01-02 23:00 UTC, make a new one with "
-      "deploy/certificates.sh and restart clusterd\n"))
+      "deploy/certificates.sh and restart clusterd, or clusterd join\n"))
       << soon.out;
+  host.set_certificate_renews(true);
+  EXPECT_TRUE(absl::StrContains(RunProgram({"hosts"}, world).out,
+                                "and should have been renewed"));
   host.set_certificate_ends_ms(1735689600000 + 49 * 3600'000LL);
   EXPECT_FALSE(
       absl::StrContains(RunProgram({"hosts"}, world).out, "certificate"));

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "config/plan/waves.h"
+#include "config/values/hostlist.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
@@ -162,7 +163,7 @@ std::string RunText(const ApplyReport& report) {
                       Part(" ", report.run_id()),
                       of_apply ? Part(" of apply ", report.apply_id())
                                : Part(" of plan ", report.plan_id()),
-                      Part(" by ", report.actor()),
+                      Part(" by ", ActorName(report.actor())),
                       report.enforced() ? " (enforce in the spec)" : "",
                       report.force() ? ", forced" : "");
 }
@@ -349,7 +350,7 @@ std::string WaveText(const ApplyWave& wave) {
 std::string CancelText(const CancelResponse& cancelled) {
   const uint32_t left = cancelled.not_started();
   return absl::StrCat(
-      "cancelled by ", cancelled.cancelled().actor(), " in wave ",
+      "cancelled by ", ActorName(cancelled.cancelled().actor()), " in wave ",
       cancelled.cancelled().wave(), " of ", cancelled.waves(),
       left == 0 ? ", the last: " : ": ", Count(cancelled.at_work(), "host"),
       cancelled.at_work() == 1 ? " finishes" : " finish",
@@ -357,6 +358,27 @@ std::string CancelText(const CancelResponse& cancelled) {
       left == 0   ? "nothing is left out"
       : left == 1 ? "1 host is not started"
                   : absl::StrCat(left, " hosts are not started"));
+}
+
+std::string AbortText(const AbortApplyResponse& aborted) {
+  const std::vector<std::string> hosts(aborted.given_up().begin(),
+                                       aborted.given_up().end());
+  std::string text = absl::StrCat(aborted.rollback() ? "rollback " : "apply ",
+                                  aborted.run_id(), " of ", aborted.actor(),
+                                  ": aborted by ", aborted.aborted_by());
+  if (!hosts.empty()) {
+    absl::StrAppend(
+        &text, ", nobody waits for ", FoldHostlist(hosts), " any more: ",
+        hosts.size() == 1 ? "it finishes or undoes by itself what it has begun"
+                          : "they finish or undo by themselves what they have "
+                            "begun");
+  }
+  if (aborted.not_started() > 0) {
+    absl::StrAppend(&text, "; ", Count(aborted.not_started(), "host"),
+                    aborted.not_started() == 1 ? " is" : " are",
+                    " not started");
+  }
+  return text;
 }
 
 std::string HostEndLine(const ApplyResult& result, bool rollback,

@@ -87,6 +87,11 @@ std::string WaveText(const ApplyWave& wave);
 // are not started". Not made safe for a terminal.
 std::string CancelText(const CancelResponse& cancelled);
 
+// "apply 3fa2… of ann: aborted by bob, nobody waits for node[01-02] any more:
+// they finish or undo by themselves what they have begun; 4 hosts are not
+// started". Not made safe for a terminal.
+std::string AbortText(const AbortApplyResponse& aborted);
+
 // The line of one host that has just ended, without line end:
 //   √ applied  node01  2 steps (1.2 s)
 std::string HostEndLine(const ApplyResult& result, bool rollback,

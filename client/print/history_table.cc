@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
 #include "config/words/terminal.h"
 
 namespace clusterd {
@@ -79,7 +80,7 @@ void PrintHistoryTable(const ListHistoryResponse& history, const Style& style,
   for (const HistoryEntry& entry : history.entries()) {
     rows.push_back({{page.Safe(entry.id())},
                     {MomentText(kMinute, entry.started_at_ms(), zone)},
-                    {page.Safe(entry.actor())},
+                    {page.Safe(ActorName(entry.actor()))},
                     {HistoryKindWord(entry.kind())},
                     {page.Safe(entry.outcome()), OutcomePaint(entry.outcome())},
                     {page.Safe(Summary(entry))}});
@@ -98,7 +99,7 @@ std::string HistoryEntryLine(const HistoryEntry& entry, absl::TimeZone zone,
                              bool utf8) {
   return SafeText(
       absl::StrCat(HistoryKindWord(entry.kind()), " ", entry.id(), " by ",
-                   entry.actor(), ", ",
+                   ActorName(entry.actor()), ", ",
                    MomentText(kSecond, entry.started_at_ms(), zone), ": ",
                    entry.outcome(), Part(", ", Summary(entry))),
       utf8);

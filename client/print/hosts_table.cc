@@ -61,16 +61,22 @@ std::string DriftRemark(const DriftFact& drift) {
                     Part(drifts.left_out(), "more not listed")});
 }
 
-// What the host's stream was opened with; empty: it ends in more than two days.
+// What the host's stream was opened with; empty: it does not end soon.
 std::string CertificateRemark(const HostEntry& host, absl::Time now) {
   const absl::Time end = absl::FromUnixMillis(host.certificate_ends_ms());
-  const bool told = host.attached() && host.certificate_ends_ms() > 0 &&
-                    end - now <= kCertificateNotice;
+  const absl::Duration notice =
+      host.certificate_renews() ? kRenewedNotice : kCertificateNotice;
+  const bool told =
+      host.attached() && host.certificate_ends_ms() > 0 && end - now <= notice;
   if (!told) return "";
   return absl::StrCat(
       absl::FormatTime("certificate ends %Y-%m-%d %H:%M UTC", end,
                        absl::UTCTimeZone()),
-      ", make a new one with deploy/certificates.sh and restart clusterd");
+      host.certificate_renews()
+          ? ", and should have been renewed: journalctl -u clusterd says why "
+            "not"
+          : ", make a new one with deploy/certificates.sh and restart "
+            "clusterd, or clusterd join");
 }
 
 std::string Remark(const HostEntry& host, absl::Time now) {

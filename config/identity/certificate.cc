@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "config/identity/pem_objects.h"
+#include "config/values/sha256.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "openssl/bio.h"
@@ -25,12 +27,10 @@ namespace {
 // "CN=clusterd CA of demo".
 std::string NameText(const X509_NAME* name) {
   const Owned<BIO> text(BIO_new(BIO_s_mem()));
-  char* bytes = nullptr;
   if (!text || X509_NAME_print_ex(text.get(), name, 0, XN_FLAG_RFC2253) < 0) {
     return "a certificate without a name";
   }
-  const long size = BIO_get_mem_data(text.get(), &bytes);
-  return std::string(bytes, static_cast<size_t>(size));
+  return TextOf(text.get());
 }
 
 std::vector<std::string> UriNames(X509* certificate) {
@@ -56,6 +56,23 @@ bool ToTime(const ASN1_TIME* asn1, absl::Time* time) {
   return true;
 }
 
+std::string SerialHex(const X509* certificate) {
+  const Owned<BIGNUM> number(
+      ASN1_INTEGER_to_BN(X509_get0_serialNumber(certificate), nullptr));
+  if (!number) return "";
+  char* const hex = BN_bn2hex(number.get());
+  if (hex == nullptr) return "";
+  std::string serial = absl::AsciiStrToLower(hex);
+  OPENSSL_free(hex);
+  return serial;
+}
+
+// Empty for a key that OpenSSL does not know.
+std::string SpkiHex(X509* certificate) {
+  EVP_PKEY* const key = X509_get0_pubkey(certificate);
+  return key == nullptr ? "" : Sha256Hex(PublicKeyDer(key));
+}
+
 absl::Status NoCertificate() {
   return absl::InvalidArgumentError(
       "no certificate, expected PEM text with \"BEGIN CERTIFICATE\"");
@@ -67,7 +84,11 @@ constexpr size_t kMaxNameBytes = 253;
 
 // By the number of their kind and role in the enumerations.
 constexpr absl::string_view kKindNames[] = {"controller", "host", "user"};
-constexpr absl::string_view kRoleNames[] = {"viewer", "operator", "admin"};
+constexpr absl::string_view kRoleNames[] = {"hook", "viewer", "operator",
+                                            "admin"};
+// What histories and journals call our own programs: a user of that name would
+// pass for them.
+constexpr absl::string_view kOurNames[] = {"clusterd", "clusterd-controller"};
 
 bool IsName(absl::string_view name) {
   static const LazyRE2 kForm = {"[A-Za-z0-9._-]+"};
@@ -81,10 +102,35 @@ absl::Status Malformed(absl::string_view uri, absl::string_view what) {
       "SPIFFE id \"", absl::CHexEscape(uri.substr(0, 200)), "\": ", what,
       ", expected spiffe://CLUSTER/controller, "
       "spiffe://CLUSTER/host/NAME or "
-      "spiffe://CLUSTER/user/NAME[/role/viewer|operator|admin]"));
+      "spiffe://CLUSTER/user/NAME[/role/hook|viewer|operator|admin]"));
 }
 
 }  // namespace
+
+std::string ChainTrouble(const std::vector<Owned<X509>>& chain,
+                         const std::vector<Owned<X509>>& authorities,
+                         absl::Time now) {
+  const Owned<X509_STORE> store(X509_STORE_new());
+  const Owned<STACK_OF(X509)> between(sk_X509_new_null());
+  const Owned<X509_STORE_CTX> check(X509_STORE_CTX_new());
+  if (!store || !between || !check) return "no memory";
+  for (const Owned<X509>& authority : authorities) {
+    X509_STORE_add_cert(store.get(), authority.get());
+  }
+  for (size_t i = 1; i < chain.size(); ++i) {
+    sk_X509_push(between.get(), chain[i].get());
+  }
+  if (X509_STORE_CTX_init(check.get(), store.get(), chain[0].get(),
+                          between.get()) != 1) {
+    return "cannot be checked";
+  }
+  // The bundle may hold an intermediate without the root above it.
+  X509_VERIFY_PARAM* const how = X509_STORE_CTX_get0_param(check.get());
+  X509_VERIFY_PARAM_set_flags(how, X509_V_FLAG_PARTIAL_CHAIN);
+  X509_VERIFY_PARAM_set_time(how, absl::ToTimeT(now));
+  if (X509_verify_cert(check.get()) == 1) return "";
+  return X509_verify_cert_error_string(X509_STORE_CTX_get_error(check.get()));
+}
 
 absl::string_view KindName(IdentityKind kind) {
   return kKindNames[static_cast<size_t>(kind)];
@@ -111,7 +157,7 @@ bool IsClusterName(absl::string_view name) {
 absl::StatusOr<SpiffeId> ParseSpiffeId(absl::string_view uri) {
   static const LazyRE2 kForm = {
       "spiffe://([^/]+)/(controller|host|user)(?:/([^/]+))?"
-      "(?:/role/(viewer|operator|admin))?",
+      "(?:/role/(hook|viewer|operator|admin))?",
       RE2::Latin1};
   if (uri.size() > kMaxUriBytes) return Malformed(uri, "too long");
   SpiffeId id;
@@ -133,6 +179,10 @@ absl::StatusOr<SpiffeId> ParseSpiffeId(absl::string_view uri) {
   }
   if (!IsClusterName(id.cluster)) return Malformed(uri, "bad cluster name");
   if (!is_controller && !IsName(id.name)) return Malformed(uri, "bad name");
+  if (id.kind == IdentityKind::kUser &&
+      absl::c_linear_search(kOurNames, absl::AsciiStrToLower(id.name))) {
+    return Malformed(uri, "a user cannot have the name of one of our programs");
+  }
   return id;
 }
 
@@ -155,7 +205,21 @@ absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem) {
       !ToTime(X509_get0_notAfter(certificate.get()), &info.not_after)) {
     return absl::InvalidArgumentError("certificate: malformed validity");
   }
+  info.serial = SerialHex(certificate.get());
+  info.spki_sha256 = SpkiHex(certificate.get());
+  ERR_clear_error();
   return info;
+}
+
+std::string CertificateSerial(absl::string_view pem) {
+  const Owned<X509> certificate = FirstOf(pem, PEM_read_bio_X509);
+  if (!certificate) return "";
+  const Owned<BIGNUM> number(
+      ASN1_INTEGER_to_BN(X509_get0_serialNumber(certificate.get()), nullptr));
+  char* const digits = number ? BN_bn2hex(number.get()) : nullptr;
+  const std::string serial = digits == nullptr ? "" : digits;
+  OPENSSL_free(digits);
+  return serial;
 }
 
 std::vector<CertificateEnd> CertificateEnds(absl::string_view pem) {
@@ -204,8 +268,42 @@ absl::Status CheckKeyBelongs(absl::string_view certificate_pem,
   return absl::OkStatus();
 }
 
+std::vector<NamedCertificate> SplitCertificates(absl::string_view pem) {
+  std::vector<NamedCertificate> all;
+  for (const Owned<X509>& each : AllCertificates(pem)) {
+    const Owned<BIO> text(BIO_new(BIO_s_mem()));
+    if (text && PEM_write_bio_X509(text.get(), each.get()) == 1) {
+      all.push_back({TextOf(text.get()), SpkiHex(each.get())});
+    }
+  }
+  ERR_clear_error();
+  return all;
+}
+
+absl::Status CheckChain(absl::string_view certificate_pem,
+                        absl::string_view ca_pem, absl::Time now) {
+  const std::vector<Owned<X509>> chain = AllCertificates(certificate_pem);
+  if (chain.empty()) return NoCertificate();
+  const std::string trouble = ChainTrouble(chain, AllCertificates(ca_pem), now);
+  ERR_clear_error();
+  if (trouble.empty()) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat("the certificate: ", trouble));
+}
+
 absl::Status CheckHasCertificate(absl::string_view pem) {
-  return FirstOf(pem, PEM_read_bio_X509) ? absl::OkStatus() : NoCertificate();
+  size_t begun = 0;
+  for (size_t at = pem.find(kCertificateBegins); at != absl::string_view::npos;
+       at = pem.find(kCertificateBegins, at + 1)) {
+    ++begun;
+  }
+  const size_t whole = AllCertificates(pem).size();
+  ERR_clear_error();
+  if (whole == 0) return NoCertificate();
+  if (whole == begun) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("cut short: ", begun, " certificates begin, ", whole,
+                   " can be read, expected as many"));
 }
 
 }  // namespace clusterd

@@ -1,8 +1,9 @@
 // Who somebody is, as the one URI in their certificate says it:
 //   spiffe://CLUSTER/controller
 //   spiffe://CLUSTER/host/NAME               a server; NAME as in cluster.yaml
-//   spiffe://CLUSTER/user/NAME               a person or scheduler, viewer
-//   spiffe://CLUSTER/user/NAME/role/ROLE     ROLE: viewer, operator or admin
+//   spiffe://CLUSTER/user/NAME               a person or program, viewer
+//   spiffe://CLUSTER/user/NAME/role/ROLE     ROLE: hook, viewer, operator or
+//                                            admin
 // Strict: no escapes, no empty parts, no query, port or user part, no other
 // shape. Text in, value out. Does not check signatures: TLS does that.
 #ifndef CONFIG_IDENTITY_CERTIFICATE_H_
@@ -21,15 +22,17 @@ namespace clusterd {
 
 enum class IdentityKind { kController, kHost, kUser };
 
-// What a user may do; each role includes the ones before it.
-enum class Role { kViewer, kOperator, kAdmin };
+// What a user may do; each role includes the ones before it. A hook is a
+// scheduler's identity. daemon/controller/gate/call_roles.h has what each may
+// call.
+enum class Role { kHook, kViewer, kOperator, kAdmin };
 
 struct SpiffeId {
   // The trust domain: lower-case letters, digits, '.', '-', '_'; at most 255.
   std::string cluster;
   IdentityKind kind = IdentityKind::kHost;
   // Letters, digits, '.', '-', '_', not "." or ".."; at most 253. Empty for the
-  // controller.
+  // controller. A user's is none of our own, which histories tell apart by it.
   std::string name;
   // Only users have one.
   Role role = Role::kViewer;
@@ -46,7 +49,7 @@ struct SpiffeId {
 // "host", "user" or "controller".
 absl::string_view KindName(IdentityKind kind);
 
-// "viewer", "operator" or "admin".
+// "hook", "viewer", "operator" or "admin".
 absl::string_view RoleName(Role role);
 
 // InvalidArgument, quoting the text, unless it is one of the shapes above.
@@ -70,11 +73,17 @@ struct CertificateInfo {
   SpiffeId id;
   absl::Time not_before;
   absl::Time not_after;
+  std::string serial;       // Lower-case hex.
+  std::string spki_sha256;  // The same; which key it names.
 };
 
 // Of the first certificate in the text. InvalidArgument if there is none, or if
 // it does not carry exactly one URI that is a SPIFFE id of ours.
 absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem);
+
+// The serial number of the first certificate in the text, in hex as openssl
+// prints it; empty: there is none.
+std::string CertificateSerial(absl::string_view pem);
 
 struct CertificateEnd {
   // The SPIFFE id, else the X.509 name: "CN=clusterd CA of demo".
@@ -95,7 +104,23 @@ absl::Status CheckKeyBelongs(absl::string_view certificate_pem,
 // be a chain. To explain a refusal, not to trust anybody.
 bool IsSignedBy(absl::string_view certificate_pem, absl::string_view ca_pem);
 
-// InvalidArgument if the text holds no certificate at all.
+struct NamedCertificate {
+  std::string pem;
+  std::string spki_sha256;  // Lower-case hex.
+};
+
+// Every certificate in the text, alone, with the SHA-256 of its public key, as
+//   openssl x509 -pubkey -noout | openssl pkey -pubin -outform der | sha256sum
+std::vector<NamedCertificate> SplitCertificates(absl::string_view pem);
+
+// OK if the first certificate of the text, with what follows it in the chain,
+// was issued by `ca_pem` and all of them are valid at `now`; PermissionDenied,
+// "the certificate: ..." otherwise, and InvalidArgument if there is none.
+absl::Status CheckChain(absl::string_view certificate_pem,
+                        absl::string_view ca_pem, absl::Time now);
+
+// InvalidArgument if the text holds no certificate at all, or one that begins
+// and cannot be read to its end.
 absl::Status CheckHasCertificate(absl::string_view pem);
 
 }  // namespace clusterd

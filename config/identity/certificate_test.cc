@@ -33,6 +33,15 @@ TEST(ParseCertificateTest, ReadsIdentityAndValidity) {
             absl::Minutes(1));
 }
 
+TEST(CertificateSerialTest, IsTheNumberInHexOrNothing) {
+  const auto authority = TestAuthority::Create();
+  const std::string first = CertificateSerial(authority->Issue({}).certificate);
+  EXPECT_THAT(first, testing::MatchesRegex("[0-9A-F]+"));
+  EXPECT_NE(first, CertificateSerial(authority->Issue({}).certificate));
+  EXPECT_EQ(CertificateSerial(""), "");
+  EXPECT_EQ(CertificateSerial("hello"), "");
+}
+
 TEST(ParseCertificateTest, RejectsTextWithoutCertificate) {
   const auto authority = TestAuthority::Create();
   const TlsPem pem = authority->Issue({"spiffe://demo/host/a"});
@@ -121,7 +130,8 @@ TEST(ParseSpiffeIdTest, ReadsUserRoleAndDefaultsToViewer) {
 TEST(ParseSpiffeIdTest, WritesBackWhatItRead) {
   for (const std::string uri :
        {"spiffe://demo/controller", "spiffe://demo/host/node-01",
-        "spiffe://demo/user/eve", "spiffe://demo/user/eve/role/operator",
+        "spiffe://demo/user/eve", "spiffe://demo/user/slurm/role/hook",
+        "spiffe://demo/user/eve/role/operator",
         "spiffe://demo/user/eve/role/admin"}) {
     const absl::StatusOr<SpiffeId> id = ParseSpiffeId(uri);
     ASSERT_TRUE(id.ok()) << id.status();
@@ -162,6 +172,9 @@ TEST(ParseSpiffeIdTest, RejectsEveryOtherShape) {
       "spiffe://demo/user/a/role",
       "spiffe://demo/user/a/role/",
       "spiffe://demo/user/a/role/root",
+      "spiffe://demo/user/clusterd-controller",
+      "spiffe://demo/user/clusterd-controller/role/admin",
+      "spiffe://demo/user/Clusterd",
       "spiffe://demo/user/a/role/admin/x",
       "spiffe://demo/user/a/group/admin",
       "spiffe://demo/host/a/role/admin",
@@ -225,6 +238,19 @@ TEST(IsSignedByTest, TellsOurCaFromOneOfTheSameName) {
       IsSignedBy(pem.certificate, stranger->certificate_pem() + "\n" + pem.ca));
   EXPECT_FALSE(IsSignedBy(pem.certificate, ""));
   EXPECT_FALSE(IsSignedBy("", pem.ca));
+}
+
+TEST(CheckHasCertificateTest, CountsTheOnesThatAreCutShort) {
+  const std::string one = TestAuthority::Create()->certificate_pem();
+  EXPECT_TRUE(CheckHasCertificate(one + one).ok());
+  EXPECT_THAT(std::string(CheckHasCertificate("text").message()),
+              testing::HasSubstr("no certificate"));
+  const std::string cut = one.substr(0, one.size() / 2);
+  for (const std::string& text : {one + cut, one + cut + one, cut + one}) {
+    const absl::Status status = CheckHasCertificate(text);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr("cut short"));
+  }
 }
 
 }  // namespace

@@ -1,16 +1,19 @@
 // OpenSSL's objects out of PEM texts, freed by who holds them. For the files of
-// this folder.
+// this folder, and for who issues certificates.
 #ifndef CONFIG_IDENTITY_PEM_OBJECTS_H_
 #define CONFIG_IDENTITY_PEM_OBJECTS_H_
 
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "openssl/bio.h"
+#include "openssl/bn.h"
 #include "openssl/err.h"
 #include "openssl/evp.h"
 #include "openssl/pem.h"
@@ -22,7 +25,12 @@ namespace clusterd {
 
 struct FreeOpenssl {
   void operator()(BIO* bio) const { BIO_free(bio); }
+  void operator()(BIGNUM* number) const { BN_free(number); }
   void operator()(X509* certificate) const { X509_free(certificate); }
+  void operator()(X509_REQ* request) const { X509_REQ_free(request); }
+  void operator()(X509_EXTENSION* extension) const {
+    X509_EXTENSION_free(extension);
+  }
   void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
   void operator()(EVP_MD_CTX* digest) const { EVP_MD_CTX_free(digest); }
   void operator()(X509_STORE* store) const { X509_STORE_free(store); }
@@ -52,17 +60,43 @@ Owned<T> FirstOf(absl::string_view pem,
   return first;
 }
 
+// All that was written into memory.
+inline std::string TextOf(BIO* memory) {
+  char* bytes = nullptr;
+  const long size = BIO_get_mem_data(memory, &bytes);
+  return std::string(bytes, static_cast<size_t>(size));
+}
+
+// The SubjectPublicKeyInfo.
+inline std::string PublicKeyDer(EVP_PKEY* key) {
+  unsigned char* bytes = nullptr;
+  const int size = i2d_PUBKEY(key, &bytes);
+  if (size <= 0) return "";
+  std::string der(reinterpret_cast<const char*>(bytes),
+                  static_cast<size_t>(size));
+  OPENSSL_free(bytes);
+  return der;
+}
+
+inline constexpr absl::string_view kCertificateBegins =
+    "-----BEGIN CERTIFICATE";
+
 // Every certificate in the text that can be read.
 inline std::vector<Owned<X509>> AllCertificates(absl::string_view pem) {
   std::vector<Owned<X509>> all;
-  constexpr absl::string_view kBegin = "-----BEGIN CERTIFICATE";
-  for (size_t at = pem.find(kBegin); at != absl::string_view::npos;
-       at = pem.find(kBegin, at + 1)) {
+  for (size_t at = pem.find(kCertificateBegins); at != absl::string_view::npos;
+       at = pem.find(kCertificateBegins, at + 1)) {
     Owned<X509> next = FirstOf(pem.substr(at), PEM_read_bio_X509);
     if (next) all.push_back(std::move(next));
   }
   return all;
 }
+
+// Why the first of the certificates does not lead to the CA at that time;
+// empty: it does. REQUIRES: there is one.
+std::string ChainTrouble(const std::vector<Owned<X509>>& chain,
+                         const std::vector<Owned<X509>>& authorities,
+                         absl::Time now);
 
 }  // namespace clusterd
 

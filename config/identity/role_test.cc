@@ -17,7 +17,8 @@ SpiffeId User(Role role) {
 // What certificates are refused altogether is in tests/component.
 
 TEST(RequireRoleTest, EachRoleIncludesTheOnesBeforeIt) {
-  const Role roles[] = {Role::kViewer, Role::kOperator, Role::kAdmin};
+  const Role roles[] = {Role::kHook, Role::kViewer, Role::kOperator,
+                        Role::kAdmin};
   for (const Role has : roles) {
     for (const Role needed : roles) {
       EXPECT_EQ(RequireRole(User(has), needed, "ApplyPlan").ok(), has >= needed)

@@ -31,32 +31,6 @@ absl::Status Refused(absl::string_view why) {
   return absl::PermissionDeniedError(absl::StrCat("signature: ", why));
 }
 
-// Why the first of the certificates does not lead to the CA; empty: it does.
-std::string ChainTrouble(const std::vector<Owned<X509>>& chain,
-                         const std::vector<Owned<X509>>& authorities,
-                         absl::Time now) {
-  const Owned<X509_STORE> store(X509_STORE_new());
-  const Owned<STACK_OF(X509)> between(sk_X509_new_null());
-  const Owned<X509_STORE_CTX> check(X509_STORE_CTX_new());
-  if (!store || !between || !check) return "no memory";
-  for (const Owned<X509>& authority : authorities) {
-    X509_STORE_add_cert(store.get(), authority.get());
-  }
-  for (size_t i = 1; i < chain.size(); ++i) {
-    sk_X509_push(between.get(), chain[i].get());
-  }
-  if (X509_STORE_CTX_init(check.get(), store.get(), chain[0].get(),
-                          between.get()) != 1) {
-    return "cannot be checked";
-  }
-  // The bundle may hold an intermediate without the root above it.
-  X509_VERIFY_PARAM* const how = X509_STORE_CTX_get0_param(check.get());
-  X509_VERIFY_PARAM_set_flags(how, X509_V_FLAG_PARTIAL_CHAIN);
-  X509_VERIFY_PARAM_set_time(how, absl::ToTimeT(now));
-  if (X509_verify_cert(check.get()) == 1) return "";
-  return X509_verify_cert_error_string(X509_STORE_CTX_get_error(check.get()));
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> SignText(absl::string_view key_pem,
@@ -92,17 +66,44 @@ absl::StatusOr<std::string> SignText(absl::string_view key_pem,
   return signature;
 }
 
-absl::Status VerifySignature(absl::string_view text,
-                             absl::string_view signature,
-                             absl::string_view certificate_pem,
-                             absl::string_view ca_pem,
-                             absl::string_view cluster, absl::Time now) {
+struct SignatureVerifier::Certificates {
+  const std::string certificate_pem;
+  const std::string ca_pem;
+  absl::StatusOr<CertificateInfo> info;
+  std::vector<Owned<X509>> chain;
+  std::vector<Owned<X509>> authorities;
+};
+
+std::shared_ptr<const SignatureVerifier::Certificates> SignatureVerifier::Read(
+    absl::string_view certificate_pem, absl::string_view ca_pem) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (last_ != nullptr && last_->certificate_pem == certificate_pem &&
+        last_->ca_pem == ca_pem) {
+      return last_;
+    }
+  }
+  auto read = std::make_shared<const Certificates>(
+      Certificates{std::string(certificate_pem), std::string(ca_pem),
+                   ParseCertificate(certificate_pem),
+                   AllCertificates(certificate_pem), AllCertificates(ca_pem)});
+  absl::MutexLock lock(&mutex_);
+  last_ = read;
+  return read;
+}
+
+absl::Status SignatureVerifier::Verify(absl::string_view text,
+                                       absl::string_view signature,
+                                       absl::string_view certificate_pem,
+                                       absl::string_view ca_pem,
+                                       absl::string_view cluster,
+                                       absl::Time now) {
   if (certificate_pem.size() > kMaxCertificateBytes ||
       signature.size() > kMaxSignatureBytes) {
     return Refused("longer than any of ours");
   }
-  const absl::StatusOr<CertificateInfo> info =
-      ParseCertificate(certificate_pem);
+  const auto certificates = Read(certificate_pem, ca_pem);
+  const absl::StatusOr<CertificateInfo>& info = certificates->info;
   if (!info.ok()) return Refused(info.status().message());
   if (info->id.kind != IdentityKind::kController ||
       info->id.cluster != cluster) {
@@ -110,8 +111,9 @@ absl::Status VerifySignature(absl::string_view text,
                                 ", expected spiffe://", cluster,
                                 "/controller"));
   }
-  const std::vector<Owned<X509>> chain = AllCertificates(certificate_pem);
-  const std::string trouble = ChainTrouble(chain, AllCertificates(ca_pem), now);
+  const std::vector<Owned<X509>>& chain = certificates->chain;
+  const std::string trouble =
+      ChainTrouble(chain, certificates->authorities, now);
   ERR_clear_error();
   if (!trouble.empty()) {
     return Refused(absl::StrCat("the certificate: ", trouble));

@@ -3,11 +3,14 @@
 #ifndef CONFIG_IDENTITY_SIGNATURE_H_
 #define CONFIG_IDENTITY_SIGNATURE_H_
 
+#include <memory>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
 namespace clusterd {
@@ -16,14 +19,27 @@ namespace clusterd {
 absl::StatusOr<std::string> SignText(absl::string_view key_pem,
                                      absl::string_view text);
 
-// OK if `certificate_pem`, with what follows it in the chain, was issued by
-// `ca_pem`, is valid at `now` and names the controller of `cluster`, and its
-// key made the signature over `text`; PermissionDenied otherwise, and why.
-absl::Status VerifySignature(absl::string_view text,
-                             absl::string_view signature,
-                             absl::string_view certificate_pem,
-                             absl::string_view ca_pem,
-                             absl::string_view cluster, absl::Time now);
+// Keeps the certificates that it read last: to read one takes OpenSSL 3.0
+// longer than to verify what it signed. Safe for concurrent use.
+class SignatureVerifier {
+ public:
+  // OK if `certificate_pem`, with what follows it in the chain, was issued by
+  // `ca_pem`, is valid at `now` and names the controller of `cluster`, and its
+  // key made the signature over `text`; PermissionDenied otherwise, and why.
+  absl::Status Verify(absl::string_view text, absl::string_view signature,
+                      absl::string_view certificate_pem,
+                      absl::string_view ca_pem, absl::string_view cluster,
+                      absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Certificates;
+  std::shared_ptr<const Certificates> Read(absl::string_view certificate_pem,
+                                           absl::string_view ca_pem)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  absl::Mutex mutex_;
+  std::shared_ptr<const Certificates> last_ ABSL_GUARDED_BY(mutex_);
+};
 
 }  // namespace clusterd
 

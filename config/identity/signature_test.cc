@@ -22,10 +22,11 @@ class SignatureTest : public testing::Test {
   absl::Status Verify(const TlsPem& signer, absl::string_view text,
                       absl::string_view signature,
                       absl::Time now = absl::Now()) {
-    return VerifySignature(text, signature, signer.certificate,
-                           authority_->certificate_pem(), "demo", now);
+    return verifier_.Verify(text, signature, signer.certificate,
+                            authority_->certificate_pem(), "demo", now);
   }
 
+  SignatureVerifier verifier_;
   const std::unique_ptr<TestAuthority> authority_ = TestAuthority::Create();
   const TlsPem controller_ = authority_->Issue({kController});
 };
@@ -97,17 +98,35 @@ TEST_F(SignatureTest, GarbageIsRefusedAndSignsNothing) {
   for (const std::string& garbage :
        {std::string(), std::string("-----BEGIN CERTIFICATE-----\nxx\n"),
         std::string(200000, 'x'), controller_.key}) {
-    EXPECT_EQ(
-        VerifySignature("text", *signature, garbage,
-                        authority_->certificate_pem(), "demo", absl::Now())
-            .code(),
-        absl::StatusCode::kPermissionDenied);
+    EXPECT_EQ(verifier_
+                  .Verify("text", *signature, garbage,
+                          authority_->certificate_pem(), "demo", absl::Now())
+                  .code(),
+              absl::StatusCode::kPermissionDenied);
     EXPECT_EQ(SignText(garbage.substr(0, 100), "text").status().code(),
               absl::StatusCode::kInvalidArgument);
   }
-  EXPECT_FALSE(VerifySignature("text", *signature, controller_.certificate, "",
-                               "demo", absl::Now())
+  EXPECT_FALSE(verifier_
+                   .Verify("text", *signature, controller_.certificate, "",
+                           "demo", absl::Now())
                    .ok());
+}
+
+TEST_F(SignatureTest, IsProvedAnewByWhatWasReadBefore) {
+  const auto signature = SignText(controller_.key, "text");
+  ASSERT_TRUE(signature.ok());
+  const std::unique_ptr<TestAuthority> other = TestAuthority::Create();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(Verify(controller_, "text", *signature).ok());
+    EXPECT_FALSE(Verify(controller_, "texts", *signature).ok());
+    EXPECT_FALSE(Verify(controller_, "text", *signature,
+                        absl::Now() + absl::Hours(24 * 3650))
+                     .ok());
+    EXPECT_FALSE(verifier_
+                     .Verify("text", *signature, controller_.certificate,
+                             other->certificate_pem(), "demo", absl::Now())
+                     .ok());
+  }
 }
 
 }  // namespace

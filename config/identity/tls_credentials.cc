@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "config/identity/regular_file.h"
+#include "config/identity/server_pair.h"
 #include "config/values/status_macros.h"
 #include "grpc/grpc_security_constants.h"
 #include "grpcpp/security/tls_certificate_provider.h"
@@ -23,6 +24,8 @@ namespace {
 namespace tls = ::grpc::experimental;
 
 constexpr size_t kMaxPemBytes = 1 << 20;
+// The files in memory that gRPC watches for a server.
+constexpr unsigned kMemoryRefreshSeconds = 1;
 
 absl::Status InFile(const std::string& path, const absl::Status& status) {
   return absl::Status(status.code(),
@@ -50,6 +53,12 @@ absl::StatusOr<SpiffeId> IdAmong(const std::vector<grpc::string_ref>& names) {
     uris.emplace_back(uri.data(), uri.size());
   }
   return ParseUriNames(uris);
+}
+
+std::string TimeLeftText(absl::Duration left) {
+  const int64_t hours = absl::ToInt64Hours(left);
+  return hours > 72 ? absl::StrCat(hours / 24, " days")
+                    : absl::StrCat(hours, " h");
 }
 
 // Lets only the controller of one cluster be at the other end.
@@ -87,17 +96,40 @@ class ControllerVerifier final : public tls::ExternalCertificateVerifier {
 
 std::shared_ptr<grpc::ChannelCredentials> ForController(
     std::shared_ptr<tls::CertificateProviderInterface> provider,
-    const std::string& cluster) {
+    const std::string& cluster, bool shows_certificate = true) {
   tls::TlsChannelCredentialsOptions options;
   options.set_certificate_provider(std::move(provider));
   options.watch_root_certs();
-  options.watch_identity_key_cert_pairs();
+  if (shows_certificate) options.watch_identity_key_cert_pairs();
   options.set_verify_server_certs(true);
   options.set_certificate_verifier(
       tls::ExternalCertificateVerifier::Create<ControllerVerifier>(cluster));
   // The verifier above looks at the SPIFFE id; addresses are not names here.
   options.set_check_call_host(false);
   return tls::TlsCredentials(options);
+}
+
+// What servers of both kinds have: what they show, and where gRPC reads it.
+absl::StatusOr<tls::TlsServerCredentialsOptions> ServerOptions(
+    const TlsFiles& files, unsigned refresh_seconds, bool wants_clients,
+    CertificatesRefused refused) {
+  ASSIGN_OR_RETURN(TlsPem pem, ReadTlsFiles(files));
+  ASSIGN_OR_RETURN(CertificateInfo info, ParseCertificate(pem.certificate));
+  auto shown = std::make_shared<ServerPair::Shown>();
+  RETURN_IF_ERROR(shown->Replace(pem));
+  tls::TlsServerCredentialsOptions options(
+      std::make_shared<tls::FileWatcherCertificateProvider>(
+          shown->pair.path(), shown->pair.path(),
+          wants_clients ? shown->roots.path() : "", kMemoryRefreshSeconds));
+  if (wants_clients) options.watch_root_certs();
+  options.watch_identity_key_cert_pairs();
+  // Who the client is gets decided per call; see RequirePeer.
+  options.set_certificate_verifier(
+      tls::ExternalCertificateVerifier::Create<ServerPair>(
+          files, std::move(info.id), std::move(pem), std::move(shown),
+          absl::Seconds(refresh_seconds), std::move(refused)));
+  options.set_check_call_host(false);
+  return options;
 }
 
 }  // namespace
@@ -110,6 +142,8 @@ absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
 
   const absl::Status has_ca = CheckHasCertificate(ca);
   if (!has_ca.ok()) return InFile(files.ca, has_ca);
+  const absl::Status is_whole = CheckHasCertificate(certificate);
+  if (!is_whole.ok()) return InFile(files.certificate, is_whole);
   const absl::StatusOr<CertificateInfo> info = ParseCertificate(certificate);
   if (!info.ok()) return InFile(files.certificate, info.status());
   const absl::Status belongs = CheckKeyBelongs(certificate, key);
@@ -126,8 +160,27 @@ absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
   return TlsPem{std::move(ca), std::move(certificate), std::move(key)};
 }
 
+absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files) {
+  absl::StatusOr<TlsPem> pair = ReadTlsFiles(files);
+  // A pair that is swapped between two reads looks as if it were none.
+  if (!pair.ok()) pair = ReadTlsFiles(files);
+  RETURN_IF_ERROR(pair.status());
+  ASSIGN_OR_RETURN(const CertificateInfo info,
+                   ParseCertificate(pair->certificate));
+  if (!(info.id == self)) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(files.certificate, ": is ", info.id.ToString(),
+                     ", expected ", self.ToString()));
+  }
+  const absl::Status leads =
+      CheckChain(pair->certificate, pair->ca, absl::Now());
+  if (!leads.ok()) return InFile(files.certificate, leads);
+  return pair;
+}
+
 std::vector<std::string> EndingCertificates(const TlsFiles& files,
-                                            absl::Time now) {
+                                            absl::Time now,
+                                            absl::string_view noticed) {
   const std::pair<const std::string&, const char*> kinds[] = {
       {files.certificate,
        "make a new one with deploy/certificates.sh and put "
@@ -145,10 +198,10 @@ std::vector<std::string> EndingCertificates(const TlsFiles& files,
       lines.push_back(absl::StrCat(
           "certificate ", subject, " in ", path,
           left > absl::ZeroDuration()
-              ? absl::StrCat(" ends in ", absl::ToInt64Hours(left), " h, at ")
+              ? absl::StrCat(" ends in ", TimeLeftText(left), ", at ")
               : " ended at ",
           absl::FormatTime(absl::RFC3339_sec, end, absl::UTCTimeZone()), "; ",
-          what_to_do, ", which is noticed within a minute"));
+          what_to_do, ", ", noticed));
     }
   }
   return lines;
@@ -169,19 +222,13 @@ absl::StatusOr<SpiffeId> ReadOwnIdentity(const TlsFiles& files,
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
-    const TlsFiles& files, unsigned refresh_seconds) {
-  ASSIGN_OR_RETURN(const TlsPem pem, ReadTlsFiles(files));
-  tls::TlsServerCredentialsOptions options(
-      std::make_shared<tls::FileWatcherCertificateProvider>(
-          files.key, files.certificate, files.ca, refresh_seconds));
-  options.watch_root_certs();
-  options.watch_identity_key_cert_pairs();
+    const TlsFiles& files, unsigned refresh_seconds,
+    CertificatesRefused refused) {
+  ASSIGN_OR_RETURN(auto options,
+                   ServerOptions(files, refresh_seconds, /*wants_clients=*/true,
+                                 std::move(refused)));
   options.set_cert_request_type(
       GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  // Who the client is gets decided per call; see RequirePeer.
-  options.set_certificate_verifier(
-      std::make_shared<tls::NoOpCertificateVerifier>());
-  options.set_check_call_host(false);
   return tls::TlsServerCredentials(options);
 }
 
@@ -208,6 +255,32 @@ std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentialsFromPem(
           pem.ca,
           std::vector<tls::IdentityKeyCertPair>{{pem.key, pem.certificate}}),
       cluster);
+}
+
+absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>>
+MakeOneSidedServerCredentials(const TlsFiles& files, unsigned refresh_seconds) {
+  // Whoever serves hosts that join serves others, too, and hears it there.
+  ASSIGN_OR_RETURN(auto options,
+                   ServerOptions(files, refresh_seconds,
+                                 /*wants_clients=*/false, nullptr));
+  options.set_cert_request_type(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+  return tls::TlsServerCredentials(options);
+}
+
+std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentialsFromRoots(
+    const std::string& ca_pem, const std::string& cluster) {
+  return ForController(
+      std::make_shared<tls::StaticDataCertificateProvider>(ca_pem), cluster,
+      /*shows_certificate=*/false);
+}
+
+std::shared_ptr<grpc::ChannelCredentials> MakeUnverifiedChannelCredentials() {
+  tls::TlsChannelCredentialsOptions options;
+  options.set_verify_server_certs(false);
+  options.set_certificate_verifier(
+      std::make_shared<tls::NoOpCertificateVerifier>());
+  options.set_check_call_host(false);
+  return tls::TlsCredentials(options);
 }
 
 absl::StatusOr<SpiffeId> RequirePeer(const grpc::AuthContext& context,

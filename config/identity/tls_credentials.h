@@ -3,15 +3,18 @@
 // requires that the other end is the controller of its cluster, by SPIFFE id
 // and not by host name, so no host's certificate passes for the controller.
 // Files that are renewed on disk are taken up within a refresh interval, by new
-// connections. TLS 1.2 or 1.3.
+// connections; a server takes up only a good set, and else goes on with the
+// last one that was (server_pair.h). TLS 1.2 or 1.3.
 #ifndef CONFIG_IDENTITY_TLS_CREDENTIALS_H_
 #define CONFIG_IDENTITY_TLS_CREDENTIALS_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "config/identity/certificate.h"
 #include "grpcpp/security/auth_context.h"
@@ -33,19 +36,28 @@ inline constexpr unsigned kTlsRefreshSeconds = 60;
 
 // Reads and checks the three files. An error names the file: NotFound if it is
 // not there; PermissionDenied if it cannot be read, or if others may read the
-// key; InvalidArgument if it is no PEM, if key and certificate do not belong
-// together, or if the certificate has no SPIFFE id; FailedPrecondition if the
-// certificate is not valid now.
+// key; InvalidArgument if it is no PEM or one of its certificates is cut short,
+// if key and certificate do not belong together, or if the certificate has no
+// SPIFFE id; FailedPrecondition if the certificate is not valid now.
 absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files);
 
-// How long before its end a certificate is spoken of.
-inline constexpr absl::Duration kCertificateNotice = absl::Hours(48);
+// A set of files to go over to: errors as ReadTlsFiles, and PermissionDenied if
+// the certificate is not of `self` or does not lead to the CA now.
+absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files);
+
+// How long before its end a certificate is spoken of that nobody renews.
+inline constexpr absl::Duration kCertificateNotice = absl::Hours(30 * 24);
+// The same of one that renews itself, at half of its life: by then that has
+// gone wrong for long.
+inline constexpr absl::Duration kRenewedNotice = absl::Hours(48);
 
 // A line for each certificate in the two files that ends within
 // kCertificateNotice of `now`, or has ended: whose it is, the file, the end and
-// what to do. Files that cannot be read are told elsewhere.
-std::vector<std::string> EndingCertificates(const TlsFiles& files,
-                                            absl::Time now);
+// what to do. `noticed`: when a new one counts. Files that cannot be read are
+// told elsewhere.
+std::vector<std::string> EndingCertificates(
+    const TlsFiles& files, absl::Time now,
+    absl::string_view noticed = "which is noticed within a minute");
 
 // The identity that the certificate of `files` gives; an empty `cluster` lets
 // it say which cluster that is. Errors as ReadTlsFiles, and PermissionDenied if
@@ -54,10 +66,16 @@ absl::StatusOr<SpiffeId> ReadOwnIdentity(const TlsFiles& files,
                                          const std::string& cluster,
                                          IdentityKind kind);
 
+// Hears why files were refused while a server runs, once for each reason, on a
+// thread of its own, until gRPC has let go of the credentials: a moment after
+// the server's end.
+using CertificatesRefused = std::function<void(const std::string& why)>;
+
 // Credentials for a server that every client must show a certificate to.
 // Errors as ReadTlsFiles.
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
-    const TlsFiles& files, unsigned refresh_seconds = kTlsRefreshSeconds);
+    const TlsFiles& files, unsigned refresh_seconds = kTlsRefreshSeconds,
+    CertificatesRefused refused = nullptr);
 
 // Credentials for dialling spiffe://`cluster`/controller. Errors as
 // ReadTlsFiles; InvalidArgument also if `cluster` can be no cluster's name.
@@ -68,6 +86,19 @@ MakeChannelCredentials(const TlsFiles& files, const std::string& cluster,
 // The same from memory, never renewed and not checked beforehand.
 std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentialsFromPem(
     const TlsPem& pem, const std::string& cluster);
+
+// For hosts that have no certificate yet. A server's, that asks clients for
+// none; errors as ReadTlsFiles.
+absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>>
+MakeOneSidedServerCredentials(const TlsFiles& files,
+                              unsigned refresh_seconds = kTlsRefreshSeconds);
+// A client's that shows none, and requires that the other end is
+// spiffe://`cluster`/controller by these roots.
+std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentialsFromRoots(
+    const std::string& ca_pem, const std::string& cluster);
+// A client's that believes whoever answers. Nothing secret may be sent over it,
+// and nothing that comes over it be believed before it has been compared.
+std::shared_ptr<grpc::ChannelCredentials> MakeUnverifiedChannelCredentials();
 
 // Who is at the other end of a call that a server has received: read from the
 // verified certificate alone, never from a message, header or address.

@@ -206,22 +206,25 @@ TEST(RequirePeerTest, RefusesAnotherKind) {
               HasSubstr("is a user, and only a host may do this"));
 }
 
-TEST(EndingCertificatesTest, SpeaksTwoDaysBeforeTheEnd) {
+TEST(EndingCertificatesTest, SpeaksThirtyDaysBeforeTheEnd) {
   const auto authority = TestAuthority::Create();
   IssueOptions options;
-  options.valid_until = absl::Hours(100);
+  options.valid_until = absl::Hours(1000);
   const TlsFiles files =
       WriteFiles(authority->Issue({"spiffe://demo/host/a"}, options));
   const absl::Time now = absl::Now();
-  EXPECT_TRUE(EndingCertificates(files, now + absl::Hours(51)).empty());
-  const auto lines = EndingCertificates(files, now + absl::Hours(53));
+  EXPECT_TRUE(EndingCertificates(files, now + absl::Hours(279)).empty());
+  EXPECT_THAT(EndingCertificates(files, now + absl::Hours(281)).at(0),
+              HasSubstr(" ends in 29 days, at 2"));
+  const auto lines = EndingCertificates(files, now + absl::Hours(953));
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_THAT(lines[0], HasSubstr("certificate spiffe://demo/host/a in " +
                                   files.certificate + " ends in 4"));
   EXPECT_THAT(lines[0], HasSubstr("h, at 2"));
   EXPECT_THAT(lines[0], HasSubstr("make a new one with "
                                   "deploy/certificates.sh and put it there"));
-  EXPECT_THAT(EndingCertificates(files, now + absl::Hours(101)).at(0),
+  EXPECT_THAT(lines[0], HasSubstr("noticed within a minute"));
+  EXPECT_THAT(EndingCertificates(files, now + absl::Hours(1001)).at(0),
               HasSubstr(" ended at 2"));
 }
 

@@ -16,8 +16,6 @@
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
 #include "config/values/sha256.h"
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 
 namespace clusterd {
 namespace {
@@ -226,16 +224,12 @@ absl::StatusOr<ClusterSpec> NarrowToJob(const ClusterSpec& spec,
 }
 
 std::string JobDigest(const JobSpec& job) {
-  JobSpec counted = job;
-  counted.clear_id();
-  std::string bytes;
-  {
-    google::protobuf::io::StringOutputStream stream(&bytes);
-    google::protobuf::io::CodedOutputStream out(&stream);
-    out.SetSerializationDeterministic(true);
-    counted.SerializeToCodedStream(&out);
-  }
-  return Sha256Hex(bytes);
+  // All of its servers are not copied to leave out the id, which comes first;
+  // there is no map whose order could differ.
+  JobSpec id;
+  id.set_id(job.id());
+  return Sha256Hex(
+      absl::string_view(job.SerializeAsString()).substr(id.ByteSizeLong()));
 }
 
 }  // namespace clusterd

@@ -14,6 +14,7 @@
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/values/change_kind.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -78,7 +79,7 @@ bool Counts(const EndedApply& apply) {
 }
 
 bool IsEnforced(const EndedApply& apply) {
-  return apply.begin.actor() == kControllerActor;
+  return IsController(apply.begin.actor());
 }
 
 // What it left in effect, of settings that this version knows.
@@ -187,8 +188,8 @@ std::vector<LaterClaim> FindLaterClaims(const EndedApply& apply,
       apply.begin.plan().network_namespace().SerializeAsString();
   std::vector<LaterClaim> found;
   for (const EndedApply& each : applies) {
-    if (each.begin.started_at_ms() <= apply.begin.started_at_ms() ||
-        IsEnforced(each) || each.end.outcome() != ApplyResult::APPLIED ||
+    if (!IsLater(each.begin, apply.begin) || IsEnforced(each) ||
+        each.end.outcome() != ApplyResult::APPLIED ||
         each.begin.plan().network_namespace().SerializeAsString() != space) {
       continue;
     }

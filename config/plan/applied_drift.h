@@ -17,6 +17,7 @@
 #define CONFIG_PLAN_APPLIED_DRIFT_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -24,9 +25,6 @@
 #include "proto/plan.pb.h"
 
 namespace clusterd {
-
-// The actor of what the controller begins by itself, because of `enforce`.
-inline constexpr char kControllerActor[] = "clusterd-controller";
 
 // More of them a host does not list, drifted and untold together; what drifted
 // goes first.
@@ -37,6 +35,12 @@ struct EndedApply {
   JournalBegin begin;
   ApplyResult end;
 };
+
+// Whether `apply` came after `other` on the same host.
+inline bool IsLater(const JournalBegin& apply, const JournalBegin& other) {
+  return std::make_pair(apply.sequence(), apply.started_at_ms()) >
+         std::make_pair(other.sequence(), other.started_at_ms());
+}
 
 // Texts are cut where they get long.
 // `applies` of one host, newest last. Newest apply first, its steps in order.

@@ -120,7 +120,7 @@ TEST(FindAppliedDriftTest, LetsTheLaterApplyDecide) {
 TEST(FindAppliedDriftTest, EndsAnEnforcedApplyWithTheOneItHoldsUp) {
   EndedApply asked_for = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
   EndedApply enforced = Applied("bb", {SysctlStep(kSomaxconnKey, "65535")});
-  enforced.begin.set_actor(kControllerActor);
+  enforced.begin.set_actor("spiffe://demo/controller");
   EXPECT_EQ(Drifts({asked_for, enforced}, LowSomaxconn()),
             "bb:1 sysctl: net.core.somaxconn is 128, applied was 65535\n");
   // Nobody asks for the value any more: the controller must not fight that.
@@ -158,6 +158,18 @@ TEST(FindLaterClaimsTest, NamesWhatSomebodySetAgain) {
   EXPECT_EQ(LaterClaims(again, {before, apply, again, other}), "");
 }
 
+TEST(FindLaterClaimsTest, GoesByNumberWhereTheClockWasSetBack) {
+  EndedApply apply =
+      Later(Applied("aa", {SysctlStep(kSomaxconnKey, "65535")}), 2);
+  EndedApply again =
+      Later(Applied("bb", {SysctlStep(kSomaxconnKey, "1024")}), 1);
+  apply.begin.set_sequence(1);
+  again.begin.set_sequence(2);
+  EXPECT_EQ(LaterClaims(apply, {apply, again}),
+            absl::StrCat("bb alice ", kSomaxconnKey, "\n"));
+  EXPECT_EQ(LaterClaims(again, {apply, again}), "");
+}
+
 TEST(FindLaterClaimsTest, LeavesOutWhatIsOverEnforcedOrElsewhere) {
   const EndedApply apply = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
   EndedApply over =
@@ -165,7 +177,7 @@ TEST(FindLaterClaimsTest, LeavesOutWhatIsOverEnforcedOrElsewhere) {
   over.end.set_outcome(ApplyResult::ROLLED_BACK);
   EndedApply enforced =
       Later(Applied("cc", {SysctlStep(kSomaxconnKey, "65535")}), 2);
-  enforced.begin.set_actor(kControllerActor);
+  enforced.begin.set_actor("spiffe://demo/controller");
   EndedApply elsewhere =
       Later(Applied("dd", {SysctlStep(kSomaxconnKey, "1024")}), 3);
   elsewhere.begin.mutable_plan()->mutable_network_namespace()->set_pid(4711);

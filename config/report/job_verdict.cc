@@ -89,15 +89,19 @@ void Sort(std::vector<Told>* told) {
       *told, [&key](const Told& a, const Told& b) { return key(a) < key(b); });
 }
 
+std::string SeenText(const Finding& finding) {
+  return OneLine(
+      finding.observed().empty() ? finding.expected() : finding.observed(),
+      kTextColumns);
+}
+
 JobReason ReasonOf(const Told& told) {
   const Finding& finding = *told.finding;
   JobReason reason;
   reason.set_rule(OneLine(finding.rule(), kRuleColumns));
   reason.set_state(KnownState(finding.state()));
   reason.mutable_devices()->Add(told.devices.begin(), told.devices.end());
-  reason.set_text(OneLine(
-      finding.observed().empty() ? finding.expected() : finding.observed(),
-      kTextColumns));
+  reason.set_text(SeenText(finding));
   std::string fix = OneLine(finding.fix(), kTextColumns + 1);
   if (fix.size() > static_cast<size_t>(kTextColumns)) {
     fix = absl::StrCat("clusterctl explain ", reason.rule());
@@ -191,6 +195,44 @@ JobVerdict MakeJobVerdict(const Report& report, const JobSpec& job) {
     *verdict.add_reasons() = std::move(reason);
   }
   return verdict;
+}
+
+Report ReportForHook(const Report& report) {
+  Report cut;
+  cut.set_schema_version(report.schema_version());
+  cut.set_clusterd_version(report.clusterd_version());
+  cut.set_cluster(report.cluster());
+  cut.set_run_id(report.run_id());
+  cut.set_started_at_ms(report.started_at_ms());
+  cut.set_elapsed_ms(report.elapsed_ms());
+  cut.set_verdict(SupportedVerdict(report));
+  cut.set_error(report.error());
+  cut.set_job_id(report.job_id());
+  cut.set_job_servers(report.job_servers());
+  cut.set_job_devices(report.job_devices());
+  *cut.mutable_rule_counts() = report.rule_counts();
+  cut.add_notes("role hook is told what fails, and nothing else");
+  for (const HostStatus& host : report.hosts()) {
+    HostStatus* const told = cut.add_hosts();
+    told->set_host(host.host());
+    told->set_state(host.state());
+  }
+  for (const RuleResult& rule : report.rules()) {
+    RuleResult* const told = cut.add_rules();
+    told->set_rule(rule.rule());
+    told->set_category(rule.category());
+    told->set_state(rule.state());
+    told->set_not_run(rule.not_run());
+    for (const Finding& finding : rule.findings()) {
+      if (finding.state() != FAIL) continue;
+      Finding* const failing = told->add_findings();
+      failing->set_rule(finding.rule());
+      failing->set_state(FAIL);
+      *failing->mutable_subjects() = finding.subjects();
+      failing->set_observed(SeenText(finding));
+    }
+  }
+  return cut;
 }
 
 std::string ReasonLine(const JobReason& reason) {

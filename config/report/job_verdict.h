@@ -28,6 +28,12 @@ std::vector<JobReason> ReasonsAbout(const Report& report,
 // any.
 JobVerdict MakeJobVerdict(const Report& report, const JobSpec& job);
 
+// The report of a job as role hook is told it, which may name any host in a
+// job: the verdict, a state for each rule and host, and which findings fail,
+// with what was seen, cut to one line. No fact, and nothing of what does not
+// fail.
+Report ReportForHook(const Report& report);
+
 // One printable line of at most 200 bytes without a line break, e.g.
 // "clusterd: link: device 3: DOWN".
 std::string ReasonLine(const JobReason& reason);

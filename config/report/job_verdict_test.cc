@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "config/report/verdict.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/golden.h"
@@ -11,6 +12,7 @@
 namespace clusterd {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -101,6 +103,57 @@ TEST(ReasonsAboutTest, CutsNoRepair) {
   Report report;
   AddFinding("link", FAIL, "a", &report).set_fix(std::string(300, 'x'));
   EXPECT_EQ(ReasonsAbout(report, "a")[0].fix(), "clusterctl explain link");
+}
+
+TEST(ReportForHookTest, HasTheVerdictAndWhatFailsAndNoMore) {
+  Report report;
+  report.set_schema_version(1);
+  report.set_cluster("test");
+  report.set_product("atlas-training");
+  report.set_spec_digest("digest");
+  report.set_verdict(FAIL);
+  report.set_job_servers(2);
+  report.add_notes("silent");
+  for (const char* host : {"a", "b"}) {
+    HostStatus* const status = report.add_hosts();
+    status->set_host(host);
+    status->set_state(*host == 'a' ? FAIL : WARN);
+    status->set_no_facts_reason("silent");
+    status->set_simulation("silent");
+  }
+  Finding& failing = AddFinding("link", FAIL, "a", &report);
+  failing.set_observed("DOWN\nsince today");
+  failing.set_expected("silent");
+  failing.set_why("silent");
+  failing.set_fix("silent");
+  AddFinding("sysctl", WARN, "b", &report).set_observed("silent");
+  AddFinding("gateway", UNKNOWN, "a", &report).set_observed("silent");
+  for (RuleResult& rule : *report.mutable_rules()) {
+    rule.set_category("device");
+    rule.set_summary("silent");
+    rule.set_skip_reason("silent");
+    rule.set_why("silent");
+    rule.set_source("silent");
+  }
+  const Report cut = ReportForHook(report);
+  EXPECT_EQ(cut.verdict(), FAIL);
+  EXPECT_EQ(cut.job_servers(), 2u);
+  ASSERT_EQ(cut.hosts_size(), 2);
+  EXPECT_EQ(cut.hosts(0).state(), FAIL);
+  ASSERT_EQ(cut.rules_size(), 3);
+  EXPECT_EQ(cut.rules(0).category(), "device");
+  ASSERT_EQ(cut.rules(0).findings_size(), 1);
+  EXPECT_EQ(cut.rules(0).findings(0).observed(), "DOWN; since today");
+  EXPECT_EQ(cut.rules(0).findings(0).subjects(0).host(), "a");
+  EXPECT_EQ(cut.rules(1).findings_size() + cut.rules(2).findings_size(), 0);
+  EXPECT_THAT(cut.DebugString(),
+              AllOf(Not(HasSubstr("silent")), Not(HasSubstr("digest")),
+                    Not(HasSubstr("atlas"))));
+}
+
+TEST(ReportForHookTest, IsNoWorseThanTheWholeWhereAllPasses) {
+  const auto report = GoldenMessage<Report>("reports/pass");
+  EXPECT_EQ(SupportedVerdict(ReportForHook(report)), SupportedVerdict(report));
 }
 
 TEST(ReasonLineTest, StaysOnePrintableLineOfTwoHundredBytes) {

@@ -337,6 +337,11 @@ void CheckHostIdentity(const ClusterView& view, RuleReport& report) {
   }
   for (const HostView& host : view.hosts()) {
     report.Judged(host);
+    const std::string& notice = host.facts->certificate_notice();
+    if (!notice.empty()) {
+      report.Add(host, "certificate-ends",
+                 PrintableText(notice, kMaxConflictBytes));
+    }
     if (host.facts->conflict().empty()) continue;
     report.Add(host, "two-machines",
                PrintableText(host.facts->conflict(), kMaxConflictBytes));

@@ -262,5 +262,15 @@ TEST(CheckHostIdentityTest, FailsForTwoMachinesUnderOneName) {
               HasSubstr("FAIL server1 two machines: 10.0.0.7 and 10.0.0.8"));
 }
 
+TEST(CheckHostIdentityTest, WarnsOfACertificateThatNobodyRenews) {
+  TestCluster cluster;
+  cluster.facts[1].set_certificate_notice("2026-01-01 00:00 UTC");
+  const RuleResult result = cluster.Check("host-identity");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_THAT(Lines(result),
+              HasSubstr("WARN server1 the certificate ends at 2026-01-01 00:00 "
+                        "UTC, and nobody renews it"));
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -65,7 +66,7 @@ std::string ApplyText(const AppliedDrift& drift, const FirstStarts& starts) {
   return absl::StrCat(
       "apply ", PrintableText(drift.apply_id()), " by ",
       drift.applied_by().empty() ? "unknown"
-                                 : PrintableText(drift.applied_by()),
+                                 : PrintableText(ActorName(drift.applied_by())),
       ", ", absl::FormatTime("%Y-%m-%d %H:%M UTC", at, absl::UTCTimeZone()));
 }
 
@@ -172,6 +173,10 @@ void CheckDrift(const ClusterView& view, RuleReport& report) {
       report.Add(host, "not-compared", WhyMissing(fact.missing()));
     } else if (report.Knows(host, "drift", fact) && all_have_records) {
       report.Judged(host);
+    }
+    if (!fact.value().unfinished().empty()) {
+      report.Add(host, "half-made",
+                 PrintableText(fact.value().unfinished(), kMaxWhyBytes));
     }
     for (const Group& group : Grouped(fact.value().drifts())) {
       const AppliedDrift& drift = *group.front();

@@ -123,6 +123,16 @@ TEST(CheckDriftTest, CountsTheRulesOfAFirewallThatAreTooMany) {
                     Not(HasSubstr("10.0.0.8/32"))));
 }
 
+TEST(CheckDriftTest, FailsWhereAnApplyIsHalfMade) {
+  TestCluster cluster;
+  DriftsOf(&cluster, 0)->set_unfinished("the undo of apply a1 waits");
+  EXPECT_EQ(Lines(cluster.Check("drift")),
+            "FAIL server0 the undo of apply a1 waits | no apply that is half "
+            "made | let the job that uses the device end: clusterd takes the "
+            "apply back by itself then; or take it back under the job: "
+            "clusterctl rollback ID --force (admin)\n");
+}
+
 TEST(CheckDriftTest, WaitsForAChangeThatIsUnderWay) {
   TestCluster cluster;
   SetMissing(Missing::NOT_QUERIED,

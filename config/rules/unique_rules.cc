@@ -116,17 +116,27 @@ size_t DistinctAddresses(const std::vector<Member>& members) {
 }
 
 // How many addresses the subnet has in the whole cluster, of which a job sees
-// those of its own servers: with pairs every server has as many in it.
+// those of its own servers: with pairs every server has as many in it, also
+// where the job takes one device of a pair.
 size_t AddressesOf(const Ipv4Subnet& subnet, const ClusterView& view,
-                   const std::vector<Member>& members) {
-  const size_t seen = DistinctAddresses(members);
+                   std::vector<Member> members) {
   const size_t servers = view.spec().cluster_servers();
   if (servers == 0 || subnet.prefix_length() >= kLastOctet ||
       view.profile().subnet_plan != SubnetPlan::kPairs) {
-    return seen;
+    return DistinctAddresses(members);
   }
   std::set<const HostView*> hosts;
   for (const Member& member : members) hosts.insert(member.device->host);
+  for (const HostView* host : hosts) {
+    for (const DeviceView& device : host->unplanned) {
+      for (const Ipv4Interface& interface : device.interfaces()) {
+        if (interface.subnet() == subnet) {
+          members.push_back({interface.address().bits(), &device});
+        }
+      }
+    }
+  }
+  const size_t seen = DistinctAddresses(members);
   return std::max(seen, seen * servers / hosts.size());
 }
 

@@ -157,6 +157,22 @@ TEST(CheckIpHostPartTest, JobTakesPartOfASubnetThatCannotHoldItsDevicesSo) {
               HasSubstr("more than 254 addresses in 10.1.0.0/16"));
 }
 
+TEST(CheckIpHostPartTest, JobTakesOneDeviceOfAPairThatSharesASubnet) {
+  TestCluster cluster;
+  for (int server = 0; server < 2; ++server) {
+    cluster.spec.mutable_servers(server)->mutable_devices()->DeleteSubrange(4,
+                                                                            4);
+    cluster.SetAddress(server, 3, absl::StrCat("10.1.", server, ".5"),
+                       "255.255.0.0");
+    cluster.SetAddress(server, 7, absl::StrCat("10.1.", server, ".6"),
+                       "255.255.0.0");
+  }
+  cluster.spec.set_cluster_servers(127);
+  EXPECT_EQ(cluster.Check("ip-host-part").state(), FAIL);
+  cluster.spec.set_cluster_servers(128);
+  EXPECT_EQ(cluster.Check("ip-host-part").state(), PASS);
+}
+
 TEST(CheckIpHostPartTest, LeavesASubnetThatCannotHoldItsDevicesSo) {
   TestCluster cluster("atlas-training", "smp", 128);
   const RuleResult all = cluster.Check("ip-host-part");

@@ -160,6 +160,7 @@ Lines Describe(const NpuProcessesFact::Processes& value) {
 
 Lines Describe(const DriftFact::Drifts& value) {
   Lines lines;
+  if (!value.unfinished().empty()) lines.push_back(value.unfinished());
   for (const AppliedDrift& drift : value.drifts()) {
     lines.push_back(DriftText(drift));
   }
@@ -427,7 +428,7 @@ FactText DescribeFact(const Message& fact) {
 std::string DriftText(const AppliedDrift& drift) {
   return absl::StrCat(drift.why().empty() ? drift.change() : drift.why(),
                       " (apply ", drift.apply_id(),
-                      Part(" by ", drift.applied_by()), ")");
+                      Part(" by ", ActorName(drift.applied_by())), ")");
 }
 
 std::string ProblemWords(HccnConf::Problem::Kind kind) {

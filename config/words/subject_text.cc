@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "config/values/hostlist.h"
 #include "config/values/number_list.h"
 #include "config/words/number_text.h"
@@ -11,6 +13,8 @@
 
 namespace clusterd {
 namespace {
+
+constexpr char kControllerName[] = "clusterd-controller";
 
 // Hosts that share one set of devices, in the order first met, by whether they
 // are the cluster itself, which never folds with hosts, and the devices' text.
@@ -75,6 +79,27 @@ std::string SubjectsText(
     texts.push_back(absl::StrCat("and ", Count(hidden_hosts, "more host")));
   }
   return absl::StrJoin(texts, "; ");
+}
+
+std::string ActorName(absl::string_view actor) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(actor, '/');
+  // spiffe: "" CLUSTER KIND NAME …
+  if (parts.size() < 4 || parts[0] != "spiffe:") return std::string(actor);
+  if (parts.size() == 4) {
+    return std::string(parts[3] == "controller" ? kControllerName : actor);
+  }
+  if (parts[3] == "user") return std::string(parts[4]);
+  if (parts[3] == "host") return absl::StrCat("host ", parts[4]);
+  return std::string(actor);
+}
+
+std::string ControllerActor(absl::string_view cluster) {
+  return absl::StrCat("spiffe://", cluster, "/controller");
+}
+
+bool IsController(absl::string_view actor) {
+  return ActorName(actor) == kControllerName &&
+         !absl::StrContains(actor, "/user/");
 }
 
 }  // namespace clusterd

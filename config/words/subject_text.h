@@ -1,6 +1,6 @@
 // Who a finding is about, folded and bounded:
 //   server[0-1] device 3; server2 devices 0-3,5; and 17 more
-// and the map that such folding takes.
+// who did something, and the map that such folding takes.
 #ifndef CONFIG_WORDS_SUBJECT_TEXT_H_
 #define CONFIG_WORDS_SUBJECT_TEXT_H_
 
@@ -55,6 +55,17 @@ std::string HostsText(absl::Span<const std::string> hosts, int columns,
 std::string SubjectsText(
     const google::protobuf::RepeatedPtrField<Subject>& subjects, int groups,
     int columns);
+
+// Who somebody is in a table or a sentence, from the SPIFFE id that is kept:
+// "ann" of spiffe://demo/user/ann/role/admin, "host node07", and
+// "clusterd-controller". What is no such id, as older versions kept, stays as
+// it is. Not made safe for a terminal.
+std::string ActorName(absl::string_view actor);
+
+// The SPIFFE id of what a cluster's controller begins by itself, and whether
+// somebody is a controller, also as older versions kept it.
+std::string ControllerActor(absl::string_view cluster);
+bool IsController(absl::string_view actor);
 
 }  // namespace clusterd
 

@@ -70,5 +70,24 @@ TEST(SubjectsTextTest, CountsHiddenHosts) {
             "s0 device 0; s1 device 1; and 4 more hosts");
 }
 
+TEST(ActorNameTest, IsTheShortNameOfAnIdAndWhatOlderVersionsKept) {
+  EXPECT_EQ(ActorName("spiffe://demo/user/ann"), "ann");
+  EXPECT_EQ(ActorName("spiffe://demo/user/ann/role/admin"), "ann");
+  EXPECT_EQ(ActorName("spiffe://demo/host/node07"), "host node07");
+  EXPECT_EQ(ActorName(ControllerActor("demo")), "clusterd-controller");
+  for (const char* other : {"", "ann", "host node07", "spiffe://", "spiffe://a",
+                            "spiffe://demo/printer", "spiffe://demo/a/b"}) {
+    EXPECT_EQ(ActorName(other), other);
+  }
+}
+
+TEST(ActorNameTest, TakesNoUserOfThatNameForTheController) {
+  EXPECT_TRUE(IsController(ControllerActor("demo")));
+  EXPECT_TRUE(IsController("clusterd-controller"));
+  EXPECT_FALSE(IsController("spiffe://demo/user/clusterd-controller"));
+  EXPECT_FALSE(IsController("spiffe://demo/host/clusterd-controller"));
+  EXPECT_FALSE(IsController("ann"));
+}
+
 }  // namespace
 }  // namespace clusterd

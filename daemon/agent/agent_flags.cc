@@ -60,11 +60,13 @@ constexpr TextSetting kTextSettings[] = {
     {"socket", [](Settings* s) { return &s->socket; }, true,
      "Where to answer on this host\n", "/run/clusterd/agent.sock"},
     {"state", [](Settings* s) { return &s->state; }, true,
-     "Folder below --root for the journals of\napplies ", "/var/lib/clusterd"},
+     "Folder below --root for the journals of\napplies ", kDefaultState},
 };
 
 constexpr char kFooter[] =
-    R"(Without --once and --record it needs --controller, on the command line or in
+    R"(`clusterd join --help` says how this host gets its certificate.
+
+Without --once and --record it needs --controller, on the command line or in
 the file of --config. Files that nobody names are looked for below --root.
 
 Exit status: 0 after SIGTERM or SIGINT, 1 if it could not start or go on, 3 for
@@ -228,6 +230,10 @@ std::optional<int> ParseAgentFlags(int argc, const char* const* argv,
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kWrongUsage;
   }
+  return std::nullopt;
+}
+
+std::optional<int> AddAgentConfig(AgentFlags* flags) {
   absl::Status status = AddFile(flags);
   AddDefaults(flags);
   if (status.ok()) status = CheckComplete(flags);

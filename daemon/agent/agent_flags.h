@@ -31,6 +31,9 @@
 
 namespace clusterd {
 
+// Where a daemon keeps its state unless it is told otherwise.
+inline constexpr char kDefaultState[] = "/var/lib/clusterd";
+
 // What both can say. Empty: not said.
 struct AgentSettings {
   std::string controller;
@@ -64,11 +67,15 @@ struct AgentFlags : AgentSettings {
   std::string spec;    // cluster.yaml to judge --once by; empty: none.
 };
 
-// Nothing when the program should go on; else the status that it should exit
-// with: 0 after --help and --version, 3 after wrong usage or a mistake in the
-// file. What there is to say has been printed then.
+// Both: nothing when the program should go on; else the status that it should
+// exit with: 0 after --help and --version, 3 after wrong usage or a mistake in
+// the file. What there is to say has been printed then.
+
+// The command line alone, which is enough to recover by (first_recovery.h).
 std::optional<int> ParseAgentFlags(int argc, const char* const* argv,
                                    AgentFlags* flags);
+// Adds what the file of --config says, and the defaults.
+std::optional<int> AddAgentConfig(AgentFlags* flags);
 
 // InvalidArgument with every mistake of the file, one per line with line and
 // column: what is no YAML, unknown keys with the nearest known one, values that

@@ -33,8 +33,9 @@ std::string KindsOf(const HostAllows& allows) {
 std::optional<int> Parse(std::vector<const char*> arguments,
                          AgentFlags* flags) {
   arguments.insert(arguments.begin(), "clusterd");
-  return ParseAgentFlags(static_cast<int>(arguments.size()), arguments.data(),
-                         flags);
+  const std::optional<int> status = ParseAgentFlags(
+      static_cast<int>(arguments.size()), arguments.data(), flags);
+  return status.has_value() ? status : AddAgentConfig(flags);
 }
 
 TEST(ParseAgentFlagsTest, ReadsFlags) {

@@ -3,9 +3,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "config/audit/audit_chain.h"
 #include "config/identity/connect_failure.h"
 #include "config/values/version.h"
 #include "config/words/number_text.h"
+#include "config/words/quoted_text.h"
 
 namespace clusterd {
 namespace {
@@ -88,9 +90,22 @@ void AgentStream::Attach() {
     if (const auto self = weak.lock()) self->OnEnd(why);
   };
   connection_ = std::make_shared<HubConnection>(
-      Dial(options_.dial, credentials_), parts_.loop, std::move(callbacks));
+      Dial(options_.dial,
+           options_.credentials ? options_.credentials() : credentials_),
+      parts_.loop, std::move(callbacks));
   After(kWelcomeTimeout, &AgentStream::GiveUpWaiting);
   connection_->Start(MakeHello());
+}
+
+void AgentStream::Send(AgentMessage message) {
+  if (parts_.audit != nullptr) {
+    AuditHead head = parts_.audit->head_to_tell();
+    if (head.sequence() > 0 && head.sha256() != told_head_.sha256()) {
+      *message.mutable_audit_head() = head;
+      told_head_ = std::move(head);
+    }
+  }
+  connection_->Send(std::move(message));
 }
 
 void AgentStream::GiveUpWaiting() {
@@ -105,6 +120,25 @@ void AgentStream::OnMessage(const HubMessage& message) {
         "the controller's first message was no welcome"));
     return;
   }
+  Take(message);
+  // Of a controller whose welcome was none, nothing is kept.
+  if (attached_ && message.has_audit_head()) {
+    NoteControllerHead(message.audit_head());
+  }
+}
+
+void AgentStream::NoteControllerHead(const AuditHead& told) {
+  if (parts_.audit == nullptr) return;
+  absl::StatusOr<AuditHead> head = ParseAuditHead(AuditHeadText(told));
+  if (!head.ok()) {
+    connection_->Abort(head.status());
+    return;
+  }
+  head->set_of(kControllerFile);
+  parts_.audit->NoteHead(*head);
+}
+
+void AgentStream::Take(const HubMessage& message) {
   switch (message.kind_case()) {
     case HubMessage::kWelcome:
       OnWelcome(message.welcome());
@@ -121,8 +155,12 @@ void AgentStream::OnMessage(const HubMessage& message) {
     case HubMessage::kDrainAnswer:
       questions_->Answer(message.drain_answer().question_id(), message);
       return;
+    case HubMessage::kCertificateAnswer:
+      questions_->Answer(message.certificate_answer().question_id(), message);
+      return;
     case HubMessage::KIND_NOT_SET:
-      // A newer controller's message; what needs an answer is a task.
+      // A head alone, or a newer controller's message; what needs an answer is
+      // a task.
       return;
   }
 }
@@ -130,9 +168,9 @@ void AgentStream::OnMessage(const HubMessage& message) {
 void AgentStream::OnWelcome(const Welcome& welcome) {
   if (attached_) return;
   if (welcome.cluster() != options_.cluster) {
-    connection_->Abort(absl::FailedPreconditionError(
-        absl::StrCat("the controller is of cluster \"", welcome.cluster(),
-                     "\", expected \"", options_.cluster, "\"")));
+    connection_->Abort(absl::FailedPreconditionError(absl::StrCat(
+        "the controller is of cluster ", QuotedText(welcome.cluster()),
+        ", expected \"", options_.cluster, "\"")));
     return;
   }
   parts_.scheduler->Cancel(timer_);
@@ -145,7 +183,7 @@ void AgentStream::OnWelcome(const Welcome& welcome) {
   if (parts_.applies != nullptr) {
     AgentMessage message;
     *message.mutable_past_applies() = parts_.applies->Past();
-    connection_->Send(std::move(message));
+    Send(std::move(message));
   }
   if (stopping_) connection_->HangUp();
 }
@@ -198,12 +236,12 @@ void AgentStream::Answer(const std::weak_ptr<HubConnection>& asker,
   // Without a stream, the next one begins with the past applies.
   if (connection_ == nullptr || !attached_) return;
   if (asker.lock() == connection_) {
-    connection_->Send(std::move(message));
+    Send(std::move(message));
   } else if (message.result().has_apply()) {
     // This stream's controller knows no such task.
     AgentMessage late;
     *late.mutable_past_applies()->add_results() = message.result().apply();
-    connection_->Send(std::move(late));
+    Send(std::move(late));
   }
 }
 
@@ -213,8 +251,20 @@ void AgentStream::SendDrift(DriftReport report) {
   parts_.loop->Post(
       [self = shared_from_this(), message = std::move(message)]() mutable {
         if (self->connection_ == nullptr || !self->attached_) return;
-        self->connection_->Send(std::move(message));
+        self->Send(std::move(message));
       });
+}
+
+void AgentStream::SendPast() {
+  parts_.loop->Post([self = shared_from_this()] {
+    if (self->connection_ == nullptr || !self->attached_) return;
+    AgentMessage message;
+    // What is at work, and what has no journal, is told after a welcome alone:
+    // a task may be on its way.
+    *message.mutable_past_applies()->mutable_results() =
+        std::move(*self->parts_.applies->Past().mutable_results());
+    self->Send(std::move(message));
+  });
 }
 
 void AgentStream::Ask(AgentMessage question, absl::Duration wait,
@@ -235,10 +285,12 @@ void AgentStream::SendQuestion(AgentMessage question, absl::Duration wait,
   if (id == 0) return;
   if (question.has_job_question()) {
     question.mutable_job_question()->set_question_id(id);
+  } else if (question.has_certificate_request()) {
+    question.mutable_certificate_request()->set_question_id(id);
   } else {
     question.mutable_drain_question()->set_question_id(id);
   }
-  connection_->Send(std::move(question));
+  Send(std::move(question));
 }
 
 absl::Status AgentStream::Explained(const absl::Status& why) const {
@@ -255,15 +307,17 @@ void AgentStream::OnEnd(const absl::Status& why) {
   questions_->EndAll(absl::UnavailableError("the controller went away"));
   connection_ = nullptr;
   attached_ = false;
+  told_head_.Clear();
   if (stopping_) {
     SetAttached(false, "");
     EndStop();
     return;
   }
-  const std::string error = Explained(why).ToString();
+  const bool wished = std::exchange(reattaching_, false);
+  const std::string error = wished ? "" : Explained(why).ToString();
   SetAttached(false, error);
   // A controller that is away for a night is one line, not a thousand.
-  if (error != logged_error_) {
+  if (!wished && error != logged_error_) {
     parts_.log->Warning(absl::StrCat("not attached to ",
                                      options_.dial.controller, ": ", error));
     logged_error_ = error;
@@ -282,6 +336,21 @@ void AgentStream::SetAttached(bool attached, const std::string& error) {
       status_.set_since_ms(absl::ToUnixMillis(parts_.scheduler->Now()));
   }
   if (changed && options_.on_change) options_.on_change(attached);
+}
+
+void AgentStream::ReattachIfIdle() {
+  parts_.loop->Post([self = shared_from_this()] { self->Reattach(); });
+}
+
+void AgentStream::Reattach() {
+  const bool idle =
+      connection_ != nullptr && attached_ && !stopping_ && tasks_->IsIdle() &&
+      questions_->IsIdle() &&
+      (parts_.applies == nullptr || parts_.applies->Past().at_work().empty());
+  if (!idle) return;
+  reattaching_ = true;
+  connection_->HangUp();
+  After(kLeaveTimeout, &AgentStream::BreakOff);
 }
 
 void AgentStream::Leave() {

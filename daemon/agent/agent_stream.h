@@ -20,6 +20,7 @@
 #include "daemon/agent/hub_connection.h"
 #include "daemon/agent/hub_questions.h"
 #include "daemon/agent/task_runner.h"
+#include "daemon/audit/audit_log.h"
 #include "daemon/host/host_observer.h"
 #include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
@@ -41,6 +42,9 @@ struct AgentStreamOptions {
   // one; the rest is filled in.
   Hello hello;
   BackoffOptions backoff;
+  // What the next connection shows, asked on the loop's thread before each;
+  // empty: always the credentials that the stream was made with.
+  std::function<std::shared_ptr<grpc::ChannelCredentials>()> credentials;
   // Called on the loop's thread whenever the host has attached or detached.
   std::function<void(bool attached)> on_change;
 };
@@ -60,10 +64,13 @@ struct AgentStreamParts {
   ApplyTasks* applies = nullptr;
   // What else it does when asked; work in `pool` calls it.
   OtherTasks others = {};
+  // Whose newest line the controller is told, and which keeps the
+  // controller's; nullptr: none.
+  AuditLog* audit = nullptr;
 };
 
-// Held by a shared_ptr. The first six members are safe for concurrent use; all
-// else happens on the loop's thread.
+// Held by a shared_ptr. The first eight members are safe for concurrent use;
+// all else happens on the loop's thread.
 class AgentStream : public std::enable_shared_from_this<AgentStream> {
  public:
   AgentStream(AgentStreamOptions options,
@@ -79,6 +86,9 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
 
   // Tells the controller; dropped while there is none.
   void SendDrift(DriftReport report);
+  // How the newest applies ended, after one was taken back that no task's
+  // answer tells of. Without a controller the next one hears of it anyway.
+  void SendPast();
 
   // Asks the controller; the question's id is filled in. `answered` is called
   // once, from any thread, with a message that answers this kind of question;
@@ -87,11 +97,19 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   void Ask(AgentMessage question, absl::Duration wait,
            HubQuestions::Answered answered);
 
+  // Ends the stream and opens it anew, with what `credentials` give by then;
+  // does nothing while a task, a change or a question is under way.
+  void ReattachIfIdle();
+
   AgentStatus Status() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void Attach();
+  // On the stream that there is, with the newest line of the audit file.
+  void Send(AgentMessage message);
   void OnMessage(const HubMessage& message);
+  void Take(const HubMessage& message);
+  void NoteControllerHead(const AuditHead& told);
   void OnWelcome(const Welcome& welcome);
   void OnTask(const Task& task);
   void SendQuestion(AgentMessage question, absl::Duration wait,
@@ -112,6 +130,7 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   void Leave();
   void BreakOff();
   void EndStop();
+  void Reattach();
 
   const AgentStreamOptions options_;
   const std::shared_ptr<grpc::ChannelCredentials> credentials_;
@@ -121,7 +140,9 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   const std::shared_ptr<HubQuestions> questions_;
   std::shared_ptr<HubConnection> connection_;
   bool attached_ = false;
+  AuditHead told_head_;  // On this connection.
   bool stopping_ = false;
+  bool reattaching_ = false;  // The end of this stream is our own wish.
   Scheduler::TimerId timer_ = 0;
   std::string logged_error_;
   absl::Notification stopped_;

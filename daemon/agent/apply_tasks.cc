@@ -7,7 +7,10 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
+#include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
 #include "daemon/agent/apply/journal.h"
+#include "daemon/agent/audited_task.h"
 
 namespace clusterd {
 namespace {
@@ -18,6 +21,10 @@ constexpr size_t kMaxJournalIds = 1024;
 // Results that are kept in memory besides the journals.
 constexpr size_t kMaxRecent = 8;
 constexpr size_t kMinTextBytes = 64;
+// Of what a controller calls an apply and who asks for it, which are logged and
+// kept before they are looked at.
+constexpr size_t kMaxIdBytes = 256;
+constexpr size_t kMaxActorBytes = 512;
 
 std::string OneLine(absl::string_view text) {
   return absl::StrReplaceAll(text, {{"\n", "; "}});
@@ -42,6 +49,13 @@ std::string Summary(const ApplyResult& result) {
   return text;
 }
 
+template <typename Task>
+AuditEntry Audited(absl::string_view what, const Task& task) {
+  AuditEntry entry = AuditedTask(what, task);
+  entry.set_subject(task.apply_id());
+  return entry;
+}
+
 bool IsAsWished(const ApplyResult& result) {
   return result.outcome() == ApplyResult::APPLIED ||
          result.outcome() == ApplyResult::NOTHING_TO_DO ||
@@ -49,6 +63,22 @@ bool IsAsWished(const ApplyResult& result) {
 }
 
 }  // namespace
+
+std::string CutOffText(const ApplyResult& result) {
+  return absl::StrCat("apply ", result.apply_id(),
+                      " was cut off: ", Summary(result));
+}
+
+AuditEntry RecoveryOf(const std::string& apply_id) {
+  AuditEntry entry;
+  entry.set_what("recovery");
+  entry.set_subject(apply_id);
+  return entry;
+}
+
+std::string RecoveryText(const absl::StatusOr<ApplyResult>& result) {
+  return result.ok() ? Summary(*result) : OneLine(result.status().message());
+}
 
 // Never drops the outcome, the error or an entry of what is left over.
 void BoundResult(ApplyResult* result) {
@@ -66,23 +96,74 @@ void BoundResult(ApplyResult* result) {
   for (std::string& text : *result->mutable_forced()) Shorten(most, &text);
 }
 
-void ApplyTasks::Recover() {
-  record_->BeginChange();
-  const absl::Status status = TryRecover();
-  if (!status.ok()) {
-    log_->Error(
-        absl::StrCat("nothing is applied on this host: ", status.message()));
+void ApplyTasks::Recover(Scheduler* scheduler) {
+  {
+    absl::MutexLock lock(&mutex_);
+    scheduler_ = scheduler;
   }
-  ReadPast(status);
+  record_->BeginChange();
+  bool undone = false;
+  ReadPast(TryRecover(/*force=*/false, &undone));
 }
 
-absl::Status ApplyTasks::TryRecover() {
-  ASSIGN_OR_RETURN(const auto results, applier_->Recover());
-  for (const ApplyResult& result : results) {
-    log_->Warning(absl::StrCat("apply ", result.apply_id(),
-                               " was cut off: ", Summary(result)));
+void ApplyTasks::SetTimerLocked() {
+  if (scheduler_ == nullptr || stopping_ || timer_ != 0) return;
+  timer_ = scheduler_->RunAfter(kUndoRetry, gate_.Wrap([this] {
+    absl::MutexLock lock(&mutex_);
+    timer_ = 0;
+    // The task that is at work has tried it itself.
+    if (stopping_ || at_work_ || !thread_.TryRun([this] { RecoverAgain(); })) {
+      SetTimerLocked();
+    }
+  }));
+}
+
+void ApplyTasks::RecoverAgain() {
+  std::string before;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (stopping_ || recovered_) return;
+    before = unfinished_;
   }
-  return absl::OkStatus();
+  record_->BeginChange();
+  bool undone = false;
+  const absl::Status status = TryRecover(/*force=*/false, &undone);
+  if (status.ok() || status.message() != before) {
+    ReadPast(status);
+    if (undone) TellUndone();
+    return;
+  }
+  record_->EndUnchanged();
+  absl::MutexLock lock(&mutex_);
+  SetTimerLocked();
+}
+
+absl::Status ApplyTasks::TryRecover(bool force, bool* undone) {
+  UndoWatch watch;
+  watch.begins = [this](const std::string& id) {
+    // It is logged if it cannot be written: a host half changed is worse.
+    audit_->Begin(RecoveryOf(id)).IgnoreError();
+  };
+  watch.ends = [this, undone](const std::string& id,
+                              const absl::StatusOr<ApplyResult>& result) {
+    if (result.ok()) {
+      *undone = true;
+      log_->Warning(CutOffText(*result));
+    }
+    audit_->End(RecoveryOf(id), RecoveryText(result));
+  };
+  return applier_->Recover(force, watch).status();
+}
+
+// A controller that was attached meanwhile still waits for the end of the
+// apply.
+void ApplyTasks::TellUndone() {
+  std::function<void()> undone;
+  {
+    absl::MutexLock lock(&mutex_);
+    undone = undone_;
+  }
+  if (undone) undone();
 }
 
 void ApplyTasks::Apply(const ApplyTask& task, Progress progress,
@@ -91,24 +172,29 @@ void ApplyTasks::Apply(const ApplyTask& task, Progress progress,
   request.plan = task.plan();
   request.plan_digest = task.plan_digest();
   request.apply_id = task.apply_id();
-  request.actor = task.actor();
+  request.actor = PrintableText(task.actor(), kMaxActorBytes);
   request.force = task.force();
   request.progress = std::move(progress);
+  const std::string id = task.apply_id().substr(0, kMaxIdBytes);
+  AuditEntry audited = Audited("apply", task);
+  audited.set_digest(task.plan_digest());
   Start(
-      {absl::StrCat("apply ", task.apply_id(), " of ", task.actor()),
-       task.apply_id(), /*rollback=*/false},
+      {absl::StrCat("apply ", PrintableText(id), " of ",
+                    ActorName(request.actor)),
+       id, /*rollback=*/false, /*force=*/false, std::move(audited)},
       [this, request] { return applier_->Apply(request); }, done);
 }
 
 void ApplyTasks::RollBack(const RollbackTask& task, const Done& done) {
   RollbackRequest request;
   request.apply_id = task.apply_id();
-  request.actor = task.actor();
+  request.actor = PrintableText(task.actor(), kMaxActorBytes);
   request.force = task.force();
+  const std::string id = task.apply_id().substr(0, kMaxIdBytes);
   Start(
-      {absl::StrCat("rollback of apply ", task.apply_id(), " by ",
-                    task.actor()),
-       task.apply_id(), /*rollback=*/true},
+      {absl::StrCat("rollback of apply ", PrintableText(id), " by ",
+                    ActorName(request.actor)),
+       id, /*rollback=*/true, task.force(), Audited("rollback", task)},
       [this, request] { return applier_->Rollback(request); }, done);
 }
 
@@ -138,6 +224,7 @@ void ApplyTasks::Start(const Asked& asked, Change change, const Done& done) {
     }
   }
   log_->Warning(absl::StrCat(asked.what, " refused: ", host_, ": ", refused));
+  audit_->Refuse(asked.audited, absl::UnavailableError(refused));
   ApplyResult result = ResultFor(asked, absl::UnavailableError(refused));
   {
     absl::MutexLock lock(&mutex_);
@@ -154,18 +241,31 @@ ApplyResult ApplyTasks::Run(const Asked& asked, const Change& change) {
     absl::MutexLock lock(&mutex_);
     recovered = recovered_;
   }
-  const absl::Status ready = recovered ? absl::OkStatus() : TryRecover();
+  bool undone = false;
+  const absl::Status cleared =
+      recovered ? absl::OkStatus() : TryRecover(asked.force, &undone);
+  // An id that a controller makes up begins nothing, and is one line a minute.
+  const absl::Status known = cleared.ok() && asked.rollback
+                                 ? applier_->CheckJournal(asked.apply_id)
+                                 : cleared;
+  const absl::Status ready = known.ok() ? audit_->Begin(asked.audited) : known;
   const absl::StatusOr<ApplyResult> changed =
       ready.ok() ? change() : absl::StatusOr<ApplyResult>(ready);
   ApplyResult result =
       changed.ok() ? *changed : ResultFor(asked, changed.status());
   result.set_of_rollback(asked.rollback);
-  result.set_no_journal(ready.ok() && asked.rollback &&
+  result.set_no_journal(cleared.ok() && asked.rollback &&
                         absl::IsNotFound(changed.status()));
   BoundResult(&result);
+  if (ready.ok()) {
+    audit_->End(asked.audited, Summary(result));
+  } else {
+    audit_->Refuse(asked.audited, ready);
+  }
   log_->Write(IsAsWished(result) ? LogLevel::kNotice : LogLevel::kWarning,
               absl::StrCat(asked.what, " ended: ", Summary(result)));
-  ReadPast(ready);
+  ReadPast(cleared);
+  if (undone) TellUndone();
   return result;
 }
 
@@ -186,14 +286,23 @@ ApplyResult ApplyTasks::ResultFor(const Asked& asked,
 void ApplyTasks::ReadPast(const absl::Status& recovered) {
   const absl::StatusOr<std::vector<JournalState>> states =
       applier_->ListApplies();
-  record_->EndChange(recovered.ok() ? states : recovered);
   {
     absl::MutexLock lock(&mutex_);
+    if (!recovered.ok() && recovered.message() != unfinished_) {
+      log_->Error(absl::StrCat("nothing is applied on this host: ",
+                               recovered.message()));
+    }
+    unfinished_ = std::string(recovered.message());
+    if (!recovered.ok()) SetTimerLocked();
     recovered_ = recovered.ok() && states.ok() &&
                  absl::c_none_of(*states, [](const JournalState& s) {
                    return s.unfinished();
                  });
   }
+  // What waits for a device is known, and so is all else that was applied.
+  const bool is_known = recovered.ok() || absl::IsFailedPrecondition(recovered);
+  record_->EndChange(is_known ? states : recovered,
+                     OutcomeText(OneLine(recovered.message())));
   if (!states.ok()) return;
   std::vector<ApplyResult> ended;
   std::vector<std::string> ids;
@@ -258,6 +367,7 @@ void ApplyTasks::Stop() {
     absl::MutexLock lock(&mutex_);
     stopping_ = true;
   }
+  gate_.Close();
   thread_.Drain();
 }
 

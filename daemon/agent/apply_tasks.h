@@ -7,6 +7,7 @@
 //                                                        no_journal is set
 //   any other                            REFUSED         its message
 //   a change runs; this daemon stops     REFUSED         says so
+//   the audit file cannot be written     REFUSED         why
 // Messages without the name of this host in front: the result has it. All texts
 // as OutcomeText (apply/journal.h).
 #ifndef DAEMON_AGENT_APPLY_TASKS_H_
@@ -21,10 +22,14 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "daemon/agent/apply/applier.h"
 #include "daemon/agent/drift_watch.h"
+#include "daemon/audit/audit_log.h"
+#include "daemon/process/callback_gate.h"
 #include "daemon/process/log.h"
+#include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
 #include "proto/agent_hub.pb.h"
 
@@ -35,6 +40,17 @@ namespace clusterd {
 // need be, with residues cut short: a controller takes no message over 1 MiB,
 // and no text over 16 KiB.
 inline constexpr size_t kMaxResultBytes = 512 << 10;
+
+// How often an undo that waits for a device is tried again.
+inline constexpr absl::Duration kUndoRetry = absl::Seconds(10);
+
+// "apply a1 was cut off: UNDONE", for the log.
+std::string CutOffText(const ApplyResult& result);
+
+// An undo after a crash, for the audit file.
+AuditEntry RecoveryOf(const std::string& apply_id);
+// And what came of it.
+std::string RecoveryText(const absl::StatusOr<ApplyResult>& result);
 
 // Makes a result one that is sent.
 void BoundResult(ApplyResult* result);
@@ -48,19 +64,42 @@ class ApplyTasks {
   using Done = std::function<void(ApplyResult)>;
 
   // `host`: the name in this host's certificate. `record` is told of every
-  // change. All pointers must outlive this object; nobody else may use
-  // the applier.
+  // change, and `audit` before it and after it. All pointers must outlive this
+  // object; nobody else may use the applier.
   ApplyTasks(std::string host, Applier* applier, Log* log,
-             AppliesRecord* record)
-      : host_(std::move(host)), applier_(applier), log_(log), record_(record) {}
+             AppliesRecord* record, AuditLog* audit)
+      : host_(std::move(host)),
+        applier_(applier),
+        log_(log),
+        record_(record),
+        audit_(audit) {}
   ~ApplyTasks() { Stop(); }
 
   // Finishes what a crash cut off, on the calling thread, and logs what came of
   // it. To be called once, before anything else. After an error, which it logs
   // too, and after a change whose journal could not be written to its end (the
   // disk was full), every task tries it again first, and is refused with that
-  // error while it lasts.
-  void Recover();
+  // error while it lasts; a rollback with force also takes back what waits for
+  // a device. `scheduler`, which must outlive this object: moreover it is tried
+  // every kUndoRetry; null: it is not. An audit file that cannot be written
+  // keeps no undo from being made.
+  void Recover(Scheduler* scheduler = nullptr);
+
+  // Called whenever something cut off has been taken back later than by
+  // Recover, on the thread of the changes: Past() tells how it ended. Empty:
+  // nobody. One listener.
+  void ListenForUndone(std::function<void()> undone)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    undone_ = std::move(undone);
+  }
+
+  // Why something cut off is not taken back yet and nothing is applied; empty:
+  // nothing is in the way.
+  std::string Unfinished() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return unfinished_;
+  }
 
   void Apply(const ApplyTask& task, Progress progress, const Done& done);
   void RollBack(const RollbackTask& task, const Done& done);
@@ -82,6 +121,8 @@ class ApplyTasks {
     std::string what;  // For the log.
     std::string apply_id;
     bool rollback = false;
+    bool force = false;
+    AuditEntry audited;
   };
   using Change = std::function<absl::StatusOr<ApplyResult>()>;
 
@@ -91,7 +132,12 @@ class ApplyTasks {
   ApplyResult Run(const Asked& asked, const Change& change);
   void RememberLocked(const ApplyResult& result)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status TryRecover();
+  // `undone`: whether something has been taken back.
+  absl::Status TryRecover(bool force, bool* undone) ABSL_LOCKS_EXCLUDED(mutex_);
+  void TellUndone() ABSL_LOCKS_EXCLUDED(mutex_);
+  // On the thread of the changes.
+  void RecoverAgain() ABSL_LOCKS_EXCLUDED(mutex_);
+  void SetTimerLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A change is over; `recovered`: whether the journals can be believed.
   void ReadPast(const absl::Status& recovered) ABSL_LOCKS_EXCLUDED(mutex_);
   ApplyResult ResultFor(const Asked& asked, const absl::Status& refused) const;
@@ -100,17 +146,24 @@ class ApplyTasks {
   Applier* const applier_;
   Log* const log_;
   AppliesRecord* const record_;
+  AuditLog* const audit_;
   mutable absl::Mutex mutex_;
   // The apply that is being made or taken back.
   std::optional<std::string> at_work_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   // No journal is unfinished or cannot be read.
   bool recovered_ ABSL_GUARDED_BY(mutex_) = false;
+  std::string unfinished_ ABSL_GUARDED_BY(mutex_);
+  std::function<void()> undone_ ABSL_GUARDED_BY(mutex_);
+  Scheduler* scheduler_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<ApplyResult> journaled_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> journal_ids_ ABSL_GUARDED_BY(mutex_);
   // The newest of each id, oldest first.
   std::vector<ApplyResult> recent_ ABSL_GUARDED_BY(mutex_);
-  WorkerPool thread_{1, 1};  // Last: uses everything above.
+  const CallbackGate gate_;
+  // A task, and trying to recover again. Last: uses everything above.
+  WorkerPool thread_{1, 2};
 };
 
 }  // namespace clusterd

@@ -1,6 +1,7 @@
 #include "daemon/agent/apply_tasks.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,11 +10,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "config/audit/audit_chain.h"
 #include "config/plan/setting_rows.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/apply/apply_scenarios.h"
 #include "tests/support/process/captured_log.h"
+#include "tests/support/process/manual_scheduler.h"
+#include "tests/support/process/test_audit.h"
 
 namespace clusterd {
 namespace {
@@ -62,7 +66,7 @@ class ApplyTasksTest : public ::testing::Test {
           return users_;
         });
     tasks_ = std::make_unique<ApplyTasks>(kScenarioHost, applier_.get(), &log_,
-                                          &record_);
+                                          &record_, audit_->log());
   }
 
   FakeMachine& machine() { return scenario_->machine; }
@@ -96,6 +100,7 @@ class ApplyTasksTest : public ::testing::Test {
   absl::StatusOr<std::vector<DeviceUser>> users_ = std::vector<DeviceUser>();
   std::function<void()> before_users_;
   CapturedLog log_;
+  std::unique_ptr<TestAudit> audit_ = std::make_unique<TestAudit>();
   std::unique_ptr<Applier> applier_;
   AppliesRecord record_;
   std::unique_ptr<ApplyTasks> tasks_;
@@ -174,6 +179,14 @@ TEST_F(ApplyTasksTest, AnswersEveryRefusalWithItsReasonInOneLine) {
   veto_ = AllowsOnly({CHANGE_OBSERVE});
   EXPECT_THAT(refusal(Task()), HasSubstr("this host does not allow"));
   EXPECT_EQ(RollBack("../etc").outcome(), ApplyResult::REFUSED);
+  // What a controller makes up is neither kept nor sent whole.
+  ApplyTask endless = Task();
+  endless.set_apply_id(std::string(1 << 20, 'x'));
+  endless.set_actor(std::string(1 << 20, 'y'));
+  const ApplyResult cut = Apply(endless);
+  EXPECT_EQ(cut.outcome(), ApplyResult::REFUSED);
+  EXPECT_LT(cut.ByteSizeLong(), 2048u);
+  EXPECT_LT(log_.Lines().size(), 1u << 16);
   veto_ = AllowsOnly({CHANGE_OBSERVE, CHANGE_SYSCTL, CHANGE_DEVICE_ADDRESS,
                       CHANGE_FIREWALL, CHANGE_TLS, CHANGE_HCCN_CONF});
   users_ = std::vector<DeviceUser>{{1, 4711, "python3"}};
@@ -278,6 +291,162 @@ TEST_F(ApplyTasksTest, FinishesWhatACrashCutOffBeforeAnythingElse) {
   ASSERT_EQ(tasks_->Past().results_size(), 1);
   EXPECT_EQ(tasks_->Past().results(0).outcome(), ApplyResult::UNDONE);
   EXPECT_EQ(Apply(Task("a2")).outcome(), ApplyResult::APPLIED);
+}
+
+// A host whose daemon crashed in an apply, and on which a job runs now.
+class WaitingUndoTest : public ApplyTasksTest {
+ protected:
+  WaitingUndoTest() {
+    tasks_.reset();
+    scenario_ = AlmostAppliedScenario();
+    users_ = std::vector<DeviceUser>{{1, 4711, "python"}};
+    Restart();
+    tasks_->Recover(&scheduler_);
+  }
+  ~WaitingUndoTest() override { tasks_.reset(); }
+
+  DriftFact Drift() {
+    return record_.DriftOf(scenario_->machine.ReadHost(),
+                           record_.change_count());
+  }
+
+  const std::map<std::string, std::string> before_ = OpenUfwScenario()->State();
+  ManualScheduler scheduler_;
+};
+
+TEST_F(WaitingUndoTest, IsToldInLogStatusAndFacts) {
+  constexpr char kWhy[] =
+      "the undo of apply a1 waits: node-07: device 1 is in use by process 4711 "
+      "(python); end the job, or use --force";
+  EXPECT_EQ(tasks_->Unfinished(), kWhy);
+  EXPECT_THAT(log_.Lines(), HasSubstr(absl::StrCat(
+                                "nothing is applied on this host: ", kWhy)));
+  EXPECT_EQ(Drift().value().unfinished(), kWhy);
+  EXPECT_NE(scenario_->State(), before_);
+}
+
+TEST_F(WaitingUndoTest, IsDoneSoonAfterTheDeviceIsFree) {
+  int changes = 0;
+  std::vector<ApplyResult::Outcome> told;
+  record_.Listen([&changes] { ++changes; });
+  tasks_->ListenForUndone([this, &told] {
+    const PastApplies past = tasks_->Past();
+    for (const ApplyResult& result : past.results()) {
+      told.push_back(result.outcome());
+    }
+  });
+  scheduler_.Advance(kUndoRetry);
+  ASSERT_TRUE(scheduler_.WaitForPending(1));
+  // Nobody is told of what is as it was.
+  EXPECT_EQ(changes, 0);
+  EXPECT_THAT(told, IsEmpty());
+  EXPECT_NE(scenario_->State(), before_);
+  users_ = std::vector<DeviceUser>();
+  scheduler_.Advance(kUndoRetry);
+  ASSERT_TRUE(log_.WaitFor("apply a1 was cut off: UNDONE"));
+  tasks_->Stop();
+  EXPECT_EQ(scenario_->State(), before_);
+  EXPECT_EQ(tasks_->Unfinished(), "");
+  EXPECT_EQ(Drift().value().unfinished(), "");
+  // As Past() has it, for a controller that waits for it.
+  EXPECT_THAT(told, ElementsAre(ApplyResult::UNDONE));
+  EXPECT_EQ(scheduler_.pending(), 0);
+}
+
+TEST_F(WaitingUndoTest, RefusesTasksAndGivesWayToARollbackWithForce) {
+  const ApplyResult refused = Apply(Task("a2"));
+  EXPECT_EQ(refused.outcome(), ApplyResult::REFUSED);
+  EXPECT_THAT(refused.error(), HasSubstr("the undo of apply a1 waits"));
+  EXPECT_EQ(RollBack("a1").outcome(), ApplyResult::REFUSED);
+  RollbackTask task;
+  task.set_apply_id("a1");
+  task.set_force(true);
+  Answer answer;
+  tasks_->RollBack(task, answer.Expect());
+  EXPECT_EQ(answer.Wait().outcome(), ApplyResult::NOTHING_TO_DO);
+  EXPECT_EQ(scenario_->State(), before_);
+}
+
+TEST_F(ApplyTasksTest, AuditsEachChangeBeforeItAndAfterItWithWhoAsked) {
+  tasks_->Recover();
+  ApplyTask task = Task();
+  task.set_actor("spiffe://demo/user/ada/role/operator");
+  task.mutable_controller_audit()->set_sequence(17);
+  task.set_actor_certificate("04d2");
+  task.set_actor_peer("ipv4:10.0.0.9:5123");
+  ASSERT_EQ(Apply(task).outcome(), ApplyResult::APPLIED);
+  ASSERT_EQ(RollBack().outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_THAT(
+      audit_->Told(),
+      ElementsAre("spiffe://demo/user/ada/role/operator apply a1: begins",
+                  "spiffe://demo/user/ada/role/operator apply a1: APPLIED",
+                  "bob rollback a1: begins", "bob rollback a1: ROLLED_BACK"));
+  const AuditEntry first = audit_->entries().at(0);
+  EXPECT_EQ(first.digest(), "digest");
+  EXPECT_EQ(first.certificate(), "04d2");
+  EXPECT_EQ(first.peer(), "ipv4:10.0.0.9:5123");
+  // Of a controller that tells no address.
+  EXPECT_EQ(audit_->entries().back().peer(), "controller");
+  ASSERT_EQ(first.heads_size(), 1);
+  EXPECT_EQ(first.heads(0).of(), kControllerFile);
+  EXPECT_EQ(first.heads(0).sequence(), 17u);
+}
+
+TEST_F(ApplyTasksTest, HasOneLineOfAllRollbacksThatAControllerMakesUp) {
+  tasks_->Recover();
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_TRUE(RollBack(absl::StrCat("made-up-", i)).no_journal());
+  }
+  EXPECT_THAT(audit_->Told(),
+              ElementsAre(HasSubstr("bob rollback made-up-0: refused: ")));
+}
+
+TEST_F(ApplyTasksTest, AuditsTheUndoOfWhatACrashCutOff) {
+  tasks_.reset();
+  scenario_ = CrashedScenario();
+  Restart();
+  tasks_->Recover();
+  EXPECT_THAT(audit_->Told(),
+              ElementsAre("self recovery a1: begins",
+                          HasSubstr("self recovery a1: UNDONE")));
+}
+
+TEST_F(ApplyTasksTest, TellsOfAnUndoBesideAJournalThatIsDamaged) {
+  tasks_.reset();
+  scenario_ = CrashedScenario();
+  machine().files().Put(absl::StrCat(kScenarioStateFolder, "/old.journal"),
+                        "no journal\n");
+  Restart();
+  tasks_->Recover();
+  EXPECT_THAT(log_.Lines(), HasSubstr("apply a1 was cut off: UNDONE"));
+  EXPECT_THAT(audit_->Told(),
+              ElementsAre("self recovery a1: begins",
+                          HasSubstr("self recovery a1: UNDONE")));
+  EXPECT_THAT(tasks_->Unfinished(), HasSubstr("old.journal"));
+}
+
+TEST_F(ApplyTasksTest, ChangesNothingWhileTheAuditFileCannotBeWritten) {
+  tasks_.reset();
+  audit_ = std::make_unique<TestAudit>(/*writable=*/false);
+  Restart();
+  tasks_->Recover();
+  const auto before = scenario_->State();
+  const ApplyResult refused = Apply(Task());
+  EXPECT_EQ(refused.outcome(), ApplyResult::REFUSED);
+  EXPECT_THAT(refused.error(),
+              testing::AllOf(HasSubstr(kUnwritableAudit),
+                             HasSubstr("nothing is changed until")));
+  EXPECT_EQ(scenario_->State(), before);
+}
+
+TEST_F(ApplyTasksTest, FinishesAnUndoAlsoWithoutAnAuditFile) {
+  tasks_.reset();
+  const auto before = scenario_->State();
+  audit_ = std::make_unique<TestAudit>(/*writable=*/false);
+  scenario_ = CrashedScenario();
+  Restart();
+  tasks_->Recover();
+  EXPECT_EQ(scenario_->State(), before);
 }
 
 TEST_F(ApplyTasksTest, RefusesWithTheReasonUntilADamagedJournalIsGone) {

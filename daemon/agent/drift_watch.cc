@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/values/change_kind.h"
+#include "config/words/quoted_text.h"
 
 namespace clusterd {
 namespace {
@@ -19,10 +20,23 @@ DriftFact MissingDrift(Missing::Reason reason, absl::string_view detail) {
   return fact;
 }
 
+// What stands in the audit file of logging in to others.
+AuditEntry SshEntry(const SshQuestion& question) {
+  AuditEntry entry;
+  entry.set_what("ssh-login");
+  entry.set_who(question.actor());
+  entry.set_peer("controller");
+  entry.set_subject(absl::StrCat("as user ", QuotedText(question.user()),
+                                 " to servers of a job of ",
+                                 question.peers_size()));
+  return entry;
+}
+
 }  // namespace
 
 void AppliesRecord::EndChange(
-    const absl::StatusOr<std::vector<JournalState>>& journals) {
+    const absl::StatusOr<std::vector<JournalState>>& journals,
+    const std::string& unfinished) {
   auto ended = std::make_shared<Applies>();
   const size_t count = journals.ok() ? journals->size() : 0;
   for (size_t i = 0; i < count; ++i) {
@@ -37,6 +51,7 @@ void AppliesRecord::EndChange(
   {
     absl::MutexLock lock(&mutex_);
     changes_ = (changes_ | 1) + 1;
+    unfinished_ = unfinished;
     if (journals.ok()) {
       applies_ = std::shared_ptr<const Applies>(std::move(ended));
     } else {
@@ -51,9 +66,11 @@ DriftFact AppliesRecord::DriftOf(const HostFacts& facts,
                                  uint64_t count_before) const {
   absl::StatusOr<std::shared_ptr<const Applies>> applies;
   uint64_t changes = 0;
+  std::string unfinished;
   {
     absl::MutexLock lock(&mutex_);
     applies = applies_;
+    unfinished = unfinished_;
     changes = changes_;
   }
   if (changes != count_before || changes % 2 != 0) {
@@ -66,17 +83,37 @@ DriftFact AppliesRecord::DriftOf(const HostFacts& facts,
                             : Missing::UNREADABLE,
                         applies.status().message());
   }
-  return FindAppliedDrift(**applies, facts);
+  DriftFact drift = FindAppliedDrift(**applies, facts);
+  if (!unfinished.empty()) drift.mutable_value()->set_unfinished(unfinished);
+  return drift;
 }
 
 HostFacts AgentObserver::Observe(const std::string& host,
                                  const ObserveRequest& request) {
+  return ObserveFor(host, request, Asker());
+}
+
+HostFacts AgentObserver::ObserveFor(const std::string& host,
+                                    const ObserveRequest& request,
+                                    const Asker& asker) {
   const uint64_t count = record_->change_count();
   const HostAllows allows = read_allows_();
   const bool may_log_in = AllowedKinds(allows).count(CHANGE_SSH_LOGIN) > 0;
   ObserveRequest allowed = request;
-  if (!may_log_in) allowed.clear_ssh();
-  HostFacts facts = observer_->Observe(host, allowed);
+  const bool logs_in = request.has_ssh() && audit_ != nullptr;
+  const AuditEntry entry = SshEntry(request.ssh());
+  absl::Status written;
+  if (logs_in && may_log_in) written = audit_->Begin(entry);
+  if (logs_in && !may_log_in) {
+    audit_->Refuse(entry, absl::PermissionDeniedError("ssh-login"));
+  }
+  if (!may_log_in || !written.ok()) allowed.clear_ssh();
+  HostFacts facts = observer_->ObserveFor(host, allowed, asker);
+  if (logs_in && allowed.has_ssh()) {
+    audit_->End(entry,
+                absl::StrCat("ended: ", facts.ssh().value().logins_size(),
+                             " logins tried"));
+  }
   if (!facts.has_missing()) *facts.mutable_allows() = allows;
   if (request.has_ssh() && !may_log_in && !facts.has_missing()) {
     std::set<ChangeKind> wanted = AllowedKinds(allows);
@@ -85,6 +122,11 @@ HostFacts AgentObserver::Observe(const std::string& host,
     missing->set_reason(Missing::NOT_PERMITTED);
     missing->set_detail(absl::StrCat("this host does not allow ssh-login: ",
                                      HowToAllow(allows, wanted)));
+  }
+  if (!written.ok() && !facts.has_missing()) {
+    Missing* const missing = facts.mutable_ssh()->mutable_missing();
+    missing->set_reason(Missing::NOT_QUERIED);
+    missing->set_detail(std::string(written.message()));
   }
   if (request.has_network_namespace()) return facts;
   *facts.mutable_drift() = record_->DriftOf(facts, count);

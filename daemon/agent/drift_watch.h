@@ -24,6 +24,7 @@
 #include "absl/time/time.h"
 #include "config/plan/applied_drift.h"
 #include "daemon/agent/apply/journal.h"
+#include "daemon/audit/audit_log.h"
 #include "daemon/host/host_observer.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/scheduler.h"
@@ -45,8 +46,16 @@ class AppliesRecord {
     changes_ |= 1;
   }
   // `journals`: as Applier::ListApplies has them now, or why nobody knows.
-  void EndChange(const absl::StatusOr<std::vector<JournalState>>& journals)
+  // `unfinished`: why one of them is not taken back yet; empty: none waits.
+  void EndChange(const absl::StatusOr<std::vector<JournalState>>& journals,
+                 const std::string& unfinished = "")
       ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // In place of EndChange, where all is as EndChange last had it.
+  void EndUnchanged() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    changes_ = (changes_ | 1) + 1;
+  }
 
   // Called after each EndChange, on its thread; empty: nobody. One listener;
   // not while a change may end.
@@ -80,6 +89,7 @@ class AppliesRecord {
   mutable absl::Mutex mutex_;
   uint64_t changes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::function<void()> changed_ ABSL_GUARDED_BY(mutex_);
+  std::string unfinished_ ABSL_GUARDED_BY(mutex_);
   absl::StatusOr<std::shared_ptr<const Applies>> applies_ ABSL_GUARDED_BY(
       mutex_) = absl::UnavailableError("the journals have not been read yet");
 };
@@ -92,25 +102,31 @@ class AgentObserver final : public HostObserver {
  public:
   using ReadAllows = std::function<HostAllows()>;
 
-  // `observer` and `record` must outlive it.
+  // All pointers must outlive it. `audit` has a line before and after this host
+  // logs in to others; null: nobody asks for one.
   AgentObserver(HostObserver* observer, const AppliesRecord* record,
-                ReadAllows read_allows)
+                ReadAllows read_allows, AuditLog* audit = nullptr)
       : observer_(observer),
         record_(record),
-        read_allows_(std::move(read_allows)) {}
+        read_allows_(std::move(read_allows)),
+        audit_(audit) {}
 
   // HostFacts.allows is as the file is now, also for another network namespace;
   // unset where nothing is known about that. A question about ssh is only asked
   // where the file says ssh-login; else HostFacts.ssh is NOT_PERMITTED, with
-  // the line to write. HostFacts.drift stays unset in another network
+  // the line to write, or why there is no line in the audit file.
+  // HostFacts.drift stays unset in another network
   // namespace: applies there are not told of.
   HostFacts Observe(const std::string& host,
                     const ObserveRequest& request) override;
+  HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,
+                       const Asker& asker) override;
 
  private:
   HostObserver* const observer_;
   const AppliesRecord* const record_;
   const ReadAllows read_allows_;
+  AuditLog* const audit_;
 };
 
 inline constexpr absl::Duration kDefaultDriftInterval = absl::Minutes(10);

@@ -6,8 +6,11 @@
 
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
+#include "config/values/change_kind.h"
+#include "daemon/agent/apply/veto.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/process/test_audit.h"
 
 namespace clusterd {
 namespace {
@@ -195,6 +198,58 @@ TEST(DriftWatchTest, DoesNotTellWhatItSawDuringAnApply) {
   EXPECT_EQ(host.looks(), 2);
   EXPECT_EQ(host.sent(), 1u);
   EXPECT_EQ(host.last().observed_at_ms(), 2);
+}
+
+// Observes whether it was asked to log in.
+class LoginObserver final : public HostObserver {
+ public:
+  HostFacts Observe(const std::string&,
+                    const ObserveRequest& request) override {
+    asked_ = request.has_ssh();
+    HostFacts facts;
+    if (asked_) facts.mutable_ssh()->mutable_value()->add_logins();
+    return facts;
+  }
+  bool asked() const { return asked_; }
+
+ private:
+  bool asked_ = false;
+};
+
+HostFacts ObserveLogins(const HostAllows& allows, AuditLog* audit,
+                        LoginObserver* observer) {
+  AppliesRecord record;
+  AgentObserver agent(
+      observer, &record, [&] { return allows; }, audit);
+  ObserveRequest request;
+  request.mutable_ssh()->set_user("ann");
+  request.mutable_ssh()->set_actor("ada");
+  request.mutable_ssh()->add_peers();
+  return agent.Observe("node07", request);
+}
+
+TEST(AgentObserverAuditTest, HasALineBeforeAndAfterLoggingInToOthers) {
+  TestAudit audit;
+  LoginObserver observer;
+  ObserveLogins(AllowsOnly({CHANGE_SSH_LOGIN}), audit.log(), &observer);
+  EXPECT_TRUE(observer.asked());
+  ObserveLogins(AllowsOnly({CHANGE_OBSERVE}), audit.log(), &observer);
+  EXPECT_FALSE(observer.asked());
+  const std::string login =
+      "ada ssh-login as user \"ann\" to servers of a job of 1: ";
+  EXPECT_EQ(audit.Told(),
+            (std::vector<std::string>{
+                login + "begins", login + "ended: 1 logins tried",
+                login + "refused: PERMISSION_DENIED: ssh-login"}));
+}
+
+TEST(AgentObserverAuditTest, LogsInNowhereWhileThereIsNoFile) {
+  TestAudit audit(/*writable=*/false);
+  LoginObserver observer;
+  const HostFacts facts =
+      ObserveLogins(AllowsOnly({CHANGE_SSH_LOGIN}), audit.log(), &observer);
+  EXPECT_FALSE(observer.asked());
+  EXPECT_EQ(facts.ssh().missing().reason(), Missing::NOT_QUERIED);
 }
 
 }  // namespace

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <atomic>
 
+#include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
+#include "daemon/process/write_time.h"
 #include "grpc/support/time.h"
-#include "grpcpp/alarm.h"
 #include "grpcpp/create_channel.h"
+#include "grpcpp/resource_quota.h"
 #include "grpcpp/support/channel_arguments.h"
 
 namespace clusterd {
@@ -95,6 +97,9 @@ std::shared_ptr<grpc::Channel> Dial(
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetMaxReceiveMessageSize(kMaxFromController);
+  grpc::ResourceQuota memory("hub");
+  memory.Resize(options.wire_memory_bytes);
+  arguments.SetResourceQuota(memory);
   return grpc::CreateCustomChannel(options.controller, credentials, arguments);
 }
 
@@ -106,6 +111,7 @@ HubConnection::HubConnection(const std::shared_ptr<grpc::Channel>& channel,
 
 void HubConnection::Start(AgentMessage first) {
   stream_ = stub_->PrepareAsyncAttach(&context_, loop_->queue());
+  waiting_bytes_ = first.ByteSizeLong();
   to_write_.push_back(std::move(first));
   writing_ = true;  // Holds writes back until the stream is there.
   stream_->StartCall(EventLoop::Tag([self = shared_from_this()](bool ok) {
@@ -136,7 +142,15 @@ void HubConnection::Read() {
 }
 
 void HubConnection::Send(AgentMessage message) {
-  if (hanging_up_ || reads_ended_) return;
+  if (hanging_up_ || reads_ended_ || !abort_reason_.ok()) return;
+  const size_t bytes = message.ByteSizeLong();
+  if (to_write_.size() >= kMaxWaiting ||
+      waiting_bytes_ + bytes > kMaxWaitingBytes) {
+    return Abort(absl::ResourceExhaustedError(absl::StrCat(
+        "the controller does not read: as much waits for it as may (",
+        kMaxWaiting, " messages, ", kMaxWaitingBytes, " bytes)")));
+  }
+  waiting_bytes_ += bytes;
   to_write_.push_back(std::move(message));
   WriteNext();
 }
@@ -164,15 +178,36 @@ void HubConnection::WriteNext() {
     }));
     return;
   }
-  stream_->Write(to_write_.front(),
-                 EventLoop::Tag([self = shared_from_this()](bool ok) {
+  const size_t bytes = to_write_.front().ByteSizeLong();
+  const std::shared_ptr<grpc::Alarm> watch = WatchWrite(bytes);
+  stream_->Write(to_write_.front(), EventLoop::Tag([self = shared_from_this(),
+                                                    watch, bytes](bool ok) {
+                   watch->Cancel();
                    self->writing_ = false;
+                   self->waiting_bytes_ -= bytes;
                    self->to_write_.pop_front();
                    // When a write is refused, the read tells why.
                    if (!ok) self->to_write_.clear();
                    if (ok) self->WriteNext();
                    self->EndIfQuiet();
                  }));
+}
+
+std::shared_ptr<grpc::Alarm> HubConnection::WatchWrite(size_t bytes) {
+  const absl::Duration time = WriteTimeFor(bytes);
+  auto alarm = std::make_shared<grpc::Alarm>();
+  alarm->Set(
+      loop_->queue(),
+      gpr_time_add(
+          gpr_now(GPR_CLOCK_MONOTONIC),
+          gpr_time_from_millis(absl::ToInt64Milliseconds(time), GPR_TIMESPAN)),
+      EventLoop::Tag([self = shared_from_this(), alarm, time](bool is_late) {
+        if (!is_late) return;
+        self->Abort(absl::DeadlineExceededError(
+            absl::StrCat("the controller did not take a message in ",
+                         absl::FormatDuration(time))));
+      }));
+  return alarm;
 }
 
 void HubConnection::EndIfQuiet() {

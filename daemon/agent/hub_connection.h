@@ -1,9 +1,12 @@
 // One attempt to attach to the controller, from dialling to its end, and how
-// long to wait before the next: moves messages, understands none.
+// long to wait before the next: moves messages, understands none. A controller
+// that does not read is left: what waits for it is bounded, and so is the time
+// that it has for each message (write_time.h).
 // agent_stream.h decides what they mean and when to try again.
 #ifndef DAEMON_AGENT_HUB_CONNECTION_H_
 #define DAEMON_AGENT_HUB_CONNECTION_H_
 
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -15,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "grpcpp/alarm.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/completion_queue.h"
@@ -87,6 +91,10 @@ struct DialOptions {
   // A dead connection is noticed after about the sum of both.
   absl::Duration keepalive_time = absl::Seconds(30);
   absl::Duration keepalive_timeout = absl::Seconds(10);
+  // What a connection may hold of what has come in: gRPC 1.51 takes in a whole
+  // message before it finds that it is too long. A stream that needs more ends
+  // with ResourceExhausted, "Buffers full".
+  size_t wire_memory_bytes = size_t{128} << 20;
 };
 
 // A new connection with nothing shared: not even with another channel of this
@@ -109,6 +117,10 @@ class HubConnection : public std::enable_shared_from_this<HubConnection> {
   HubConnection(const std::shared_ptr<grpc::Channel>& channel, EventLoop* loop,
                 Callbacks callbacks);
 
+  // What may wait to be written, so that no controller fills this host.
+  static constexpr size_t kMaxWaiting = 4096;
+  static constexpr size_t kMaxWaitingBytes = 32 << 20;
+
   // Opens the stream; `first` is its first message.
   void Start(AgentMessage first);
   void Send(AgentMessage message);
@@ -121,6 +133,8 @@ class HubConnection : public std::enable_shared_from_this<HubConnection> {
  private:
   void Read();
   void WriteNext();
+  // Leaves the controller unless the alarm is cancelled in time.
+  std::shared_ptr<grpc::Alarm> WatchWrite(size_t bytes);
   void EndIfQuiet();
 
   EventLoop* const loop_;
@@ -131,6 +145,7 @@ class HubConnection : public std::enable_shared_from_this<HubConnection> {
       stream_;
   HubMessage read_;
   std::deque<AgentMessage> to_write_;  // The first one is being written.
+  size_t waiting_bytes_ = 0;
   bool writing_ = false;
   bool hanging_up_ = false;  // Once all is written, say so.
   bool hung_up_ = false;

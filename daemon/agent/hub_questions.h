@@ -41,6 +41,11 @@ class HubQuestions : public std::enable_shared_from_this<HubQuestions> {
   // An answer; one that nobody waits for is dropped.
   void Answer(uint64_t id, absl::StatusOr<HubMessage> answer)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // No question waits for its answer.
+  bool IsIdle() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return waiting_.empty();
+  }
   // The stream has ended, or there is none.
   void EndAll(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mutex_);
 

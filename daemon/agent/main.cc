@@ -4,10 +4,17 @@
 #include <cstdlib>
 #include <iostream>
 #include <optional>
+#include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "daemon/agent/agent_flags.h"
+#include "daemon/agent/first_recovery.h"
+#include "daemon/agent/identity/join_command.h"
 #include "daemon/agent/run_daemon.h"
 #include "daemon/agent/self_check.h"
 #include "daemon/host/change/file_system.h"
@@ -20,6 +27,7 @@
 #include "daemon/host/machine_observer.h"
 #include "daemon/process/log.h"
 #include "daemon/process/signals.h"
+#include "daemon/process/watchdog.h"
 
 namespace clusterd {
 namespace {
@@ -30,6 +38,13 @@ constexpr char kDriverLibraries[] =
     "/usr/local/Ascend/driver/lib64/driver:"
     "/usr/local/Ascend/driver/lib64/common";
 
+// Where clusterd of this host has its audit file, also when it is joining anew.
+std::string StateOf(const JoinFlags& flags) {
+  const absl::StatusOr<AgentConfig> config = ReadAgentConfig(absl::StrCat(
+      absl::StripSuffix(flags.root, "/"), flags.folder, "/agent.yaml"));
+  return config.ok() && !config->state.empty() ? config->state : kDefaultState;
+}
+
 }  // namespace
 }  // namespace clusterd
 
@@ -37,22 +52,25 @@ int main(int argc, char** argv) {
   // It costs up to a quarter of the CPU in a storm and looks for mistakes of
   // ours; the tests have it on.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  if (argc > 1 && absl::string_view(argv[1]) == "join") {
+    return clusterd::RunJoin(argc - 1, argv + 1, &clusterd::StateOf);
+  }
   clusterd::AgentFlags flags;
   if (const std::optional<int> status =
           clusterd::ParseAgentFlags(argc, argv, &flags)) {
     return *status;
   }
+  char name[256] = {};
+  gethostname(name, sizeof(name) - 1);
   clusterd::PosixCommandRunner runner(clusterd::kDriverLibraries);
   clusterd::SystemClock clock;
-  if (flags.record) {
-    return clusterd::RecordHost(STDOUT_FILENO, flags.root, &runner, &clock,
-                                &std::cerr);
-  }
   clusterd::MachineObserver observer({flags.root}, &runner, &clock);
-  if (flags.once) {
-    char name[256] = {};
-    gethostname(name, sizeof(name) - 1);
-    return clusterd::RunOnce(flags, name, &observer, &std::cout, &std::cerr);
+  if (flags.once || flags.record) {
+    if (const auto status = clusterd::AddAgentConfig(&flags)) return *status;
+    return flags.record ? clusterd::RecordHost(STDOUT_FILENO, flags.root,
+                                               &runner, &clock, &std::cerr)
+                        : clusterd::RunOnce(flags, name, &observer, &std::cout,
+                                            &std::cerr);
   }
   clusterd::BlockedSignals signals;
   clusterd::DescriptorLog log(STDERR_FILENO, !isatty(STDERR_FILENO));
@@ -75,9 +93,20 @@ int main(int argc, char** argv) {
   };
   parts.signals = &signals;
   parts.log = &log;
+  parts.watchdog = clusterd::WatchdogLimit(std::getenv("WATCHDOG_USEC"),
+                                           std::getenv("WATCHDOG_PID"));
   const char* const notify_socket = std::getenv("NOTIFY_SOCKET");
-  const absl::Status status =
-      clusterd::RunDaemon(flags, notify_socket ? notify_socket : "", parts);
+  const std::string notify = notify_socket ? notify_socket : "";
+  clusterd::FirstRecovery first(flags, name, parts);
+  first.Run();
+  if (const auto status = clusterd::AddAgentConfig(&flags)) {
+    (void)first.Finish("", notify);
+    return *status;
+  }
+  if (!first.Finish(flags.state, notify)) return 0;
+  first.Remember(flags.state);
+  parts.waiting = first.Waiting(flags.state);
+  const absl::Status status = clusterd::RunDaemon(flags, notify, parts);
   if (!status.ok()) log.Error(status.message());
   return status.ok() ? 0 : 1;
 }

@@ -4,9 +4,13 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "config/identity/regular_file.h"
 #include "config/identity/tls_credentials.h"
@@ -18,13 +22,17 @@
 #include "daemon/agent/apply_tasks.h"
 #include "daemon/agent/drift_watch.h"
 #include "daemon/agent/hooks/hook_desk.h"
-#include "daemon/agent/local_server.h"
+#include "daemon/agent/identity/held_identity.h"
+#include "daemon/agent/identity/leaf_renewal.h"
+#include "daemon/agent/local/local_server.h"
 #include "daemon/agent/self_check.h"
 #include "daemon/agent/stream_line.h"
 #include "daemon/agent/ticket_tasks.h"
+#include "daemon/audit/audit_log.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/identity_observer.h"
 #include "daemon/process/scheduler.h"
+#include "daemon/process/watchdog.h"
 #include "daemon/process/worker_pool.h"
 
 namespace clusterd {
@@ -33,6 +41,8 @@ namespace {
 constexpr int kWorkers = 4;
 constexpr size_t kMaxQueuedWork = 16;
 constexpr size_t kMaxPemBytes = 1 << 20;
+// No task has a deadline of half of that.
+constexpr absl::Duration kLongestWork = absl::Minutes(25);
 
 // Both are one short line; what is longer is something else.
 std::string ReadId(const std::string& path) {
@@ -70,6 +80,7 @@ Applier MakeApplier(const AgentFlags& flags, const std::string& host,
   ApplierOptions options;
   options.host = host;
   options.state_folder = absl::StrCat(flags.state, "/apply");
+  options.waiting = parts.waiting;
   options.find_paths = [paths = HostPaths{flags.root}] {
     return FindMachinePaths(paths);
   };
@@ -81,28 +92,32 @@ Applier MakeApplier(const AgentFlags& flags, const std::string& host,
       parts.device_users);
 }
 
-// `tickets` must outlive them.
-OtherTasks TasksFor(const std::string& host, TicketTasks* tickets) {
+// What is pointed to must outlive them.
+OtherTasks TasksFor(const std::string& host, TicketTasks* tickets,
+                    AuditLog* audit) {
   OtherTasks tasks;
-  tasks.read_logs = [tickets](const LogsQuery& query, absl::Duration deadline) {
-    return tickets->ReadLogs(query, deadline);
+  tasks.read_logs = [tickets](const LogsTask& task, absl::Duration deadline) {
+    return tickets->ReadLogs(task, deadline);
   };
-  tasks.record = [host, tickets](absl::Duration deadline) {
-    return tickets->Record(host, deadline);
+  tasks.record = [host, tickets](const RecordTask& task,
+                                 absl::Duration deadline) {
+    return tickets->Record(host, task, deadline);
   };
+  tasks.audit = audit;
   return tasks;
 }
 
 // What answers a scheduler's hooks. All that is handed to it must outlive it.
 struct Hooks {
   Hooks(const AgentFlags& flags, const SpiffeId& self, const DaemonParts& parts,
-        HostObserver* observer, const std::shared_ptr<AgentStream>& stream)
+        HostObserver* observer, const std::shared_ptr<AgentStream>& stream,
+        AuditLog* audit)
       : line(stream),
         verdicts(
             {absl::StrCat(flags.state, "/verdicts"), self.cluster,
              [&flags] { return ReadRegularFile(flags.tls.ca, kMaxPemBytes); }},
             parts.access.files, parts.access.clock),
-        drainer(parts.access.runner, parts.log),
+        drainer(parts.access.runner, parts.log, audit),
         desk(
             {self.name,
              [observer, host = self.name](absl::Duration deadline) {
@@ -118,6 +133,29 @@ struct Hooks {
   HookDesk desk;
 };
 
+// Not the thread of applies: each command of one has a deadline, but there may
+// be thousands, and a host that is killed half way is worse than one that
+// waits.
+std::vector<WatchdogPart> PartsToWatch(EventLoop* loop, Scheduler* scheduler,
+                                       WorkerPool* pool,
+                                       const AgentStream* stream) {
+  return {{"the connection",
+           [loop](std::function<void()> done) { loop->Post(std::move(done)); }},
+          TimersPart(scheduler, [stream] { stream->Status(); }),
+          WorkersPart(pool, kLongestWork)};
+}
+
+// For the line that `systemctl status` shows.
+void TellUnfinished(const std::string& socket, const std::string& unfinished,
+                    Log* log) {
+  const absl::Status told = NotifySystemd(
+      socket, absl::StrCat(
+                  "STATUS=",
+                  unfinished.empty() ? "" : "nothing is applied on this host: ",
+                  absl::StrReplaceAll(unfinished, {{"\n", "; "}})));
+  if (!told.ok()) log->Warning(told.message());
+}
+
 // Draws from [0, 1); not safe for concurrent use.
 std::function<double()> MakeRandom() {
   return [generator = std::mt19937_64(std::random_device{}())]() mutable {
@@ -125,7 +163,58 @@ std::function<double()> MakeRandom() {
   };
 }
 
+struct Background {
+  Scheduler* scheduler;
+  WorkerPool* pool;
+  Log* log;
+  AuditLog* audit;
+};
+
+LeafRenewal::Parts RenewalParts(const AgentFlags& flags, const Hello& machine,
+                                HeldIdentity* identity,
+                                const std::shared_ptr<AgentStream>& stream,
+                                const Background& background) {
+  LeafRenewal::Parts parts;
+  parts.held = identity;
+  parts.files = flags.tls;
+  parts.machine_id = machine.machine_id();
+  parts.ask = [stream](AgentMessage question, absl::Duration wait,
+                       LeafRenewal::Answered answered) {
+    stream->Ask(std::move(question), wait, std::move(answered));
+  };
+  parts.reattach = [stream] { stream->ReattachIfIdle(); };
+  parts.random = MakeRandom();
+  parts.scheduler = background.scheduler;
+  parts.pool = background.pool;
+  parts.log = background.log;
+  parts.audit = background.audit;
+  return parts;
+}
+
+// Before there is a self to speak of, and with an audit file that is closed
+// before the daemon's own is opened.
+void RenewBeforeAll(const AgentFlags& flags, const Hello& machine,
+                    const DaemonParts& parts) {
+  const absl::Time now = absl::Now();
+  if (!HasEnded(flags.tls, now)) return;
+  MakeStateFolder(flags.state, parts.access.files);
+  ThreadScheduler scheduler;
+  AuditLog audit(AuditPath(flags.root, flags.state),
+                 {kMaxAuditBytes, kHostAuditMinuteBytes}, "clusterd",
+                 &scheduler, parts.log);
+  const absl::Status late =
+      RenewIfEnded(flags.tls, machine.machine_id(), now, &audit);
+  if (late.ok()) return;
+  parts.log->Warning(
+      absl::StrCat("this host's certificate has ended and is not renewed yet: ",
+                   late.message()));
+}
+
 }  // namespace
+
+std::string AuditPath(absl::string_view root, absl::string_view state) {
+  return absl::StrCat(absl::StripSuffix(root, "/"), state, "/", kAuditFileName);
+}
 
 Hello ReadMachineIds(const std::string& root) {
   Hello hello;
@@ -140,38 +229,49 @@ Hello ReadMachineIds(const std::string& root) {
 absl::Status RunDaemon(const AgentFlags& flags,
                        const std::string& notify_socket,
                        const DaemonParts& parts) {
+  const Hello machine = ReadMachineIds(flags.root);
+  RenewBeforeAll(flags, machine, parts);
   ASSIGN_OR_RETURN(
       const SpiffeId self,
       ReadOwnIdentity(flags.tls, flags.cluster, IdentityKind::kHost));
-  ASSIGN_OR_RETURN(const auto credentials,
-                   MakeChannelCredentials(flags.tls, self.cluster));
+  ASSIGN_OR_RETURN(const TlsPem pair, ReadPairOf(self, flags.tls));
+  HeldIdentity identity(flags.tls, self, pair, parts.log);
   MakeStateFolder(flags.state, parts.access.files);
   Applier applier = MakeApplier(flags, self.name, parts);
   EventLoop loop;
-  AppliesRecord record;
-  AgentObserver observer(parts.observer, &record,
-                         [&flags] { return ReadHostAllows(flags.config); });
-  ApplyTasks applies(self.name, &applier, parts.log, &record);
-  applies.Recover();
-  TicketTasks tickets({flags.root, parts.access.runner, parts.access.clock,
-                       parts.access.locks,
-                       [&flags] { return ReadHostAllows(flags.config); }});
   ThreadScheduler scheduler;
+  AuditLog audit(AuditPath(flags.root, flags.state),
+                 {kMaxAuditBytes, kHostAuditMinuteBytes}, self.ToString(),
+                 &scheduler, parts.log);
+  AppliesRecord record;
+  AgentObserver observer(
+      parts.observer, &record,
+      [&flags] { return ReadHostAllows(flags.config); }, &audit);
+  ApplyTasks applies(self.name, &applier, parts.log, &record, &audit);
+  applies.Recover(&scheduler);
+  TicketTasks tickets(
+      {flags.root, parts.access.runner, parts.access.clock, parts.access.locks,
+       [&flags] { return ReadHostAllows(flags.config); }, &audit});
   WorkerPool pool(kWorkers, kMaxQueuedWork);
-  std::optional<DriftWatch> watch;  // It and the stream tell each other.
+  // They and the stream tell each other.
+  std::optional<DriftWatch> watch;
+  std::optional<LeafRenewal> renewal;
   AgentStreamOptions options;
   options.dial.controller = flags.controller;
   options.cluster = self.cluster;
   options.tls = flags.tls;
   options.host = self.name;
-  options.hello = ReadMachineIds(flags.root);
-  options.on_change = [&watch](bool attached) {
+  options.hello = machine;
+  options.credentials = [&identity] { return identity.ForDial(); };
+  options.on_change = [&watch, &renewal](bool attached) {
     if (watch) watch->OnAttached(attached);
+    if (attached) renewal->Start();
   };
   const auto stream = std::make_shared<AgentStream>(
-      options, credentials,
+      options, nullptr,
       AgentStreamParts{&observer, &loop, &scheduler, &pool, parts.log,
-                       MakeRandom(), &applies, TasksFor(self.name, &tickets)});
+                       MakeRandom(), &applies,
+                       TasksFor(self.name, &tickets, &audit), &audit});
   if (parts.look) {
     watch.emplace(flags.drift_interval.value_or(kDefaultDriftInterval),
                   DriftWatch::Parts{parts.look, &record,
@@ -179,34 +279,61 @@ absl::Status RunDaemon(const AgentFlags& flags,
                                       stream->SendDrift(std::move(report));
                                     },
                                     MakeRandom(), &scheduler, &pool});
-    record.Listen([&watch] { watch->OnChanged(); });
   }
-  Hooks hooks(flags, self, parts, &observer, stream);
+  record.Listen([&] {
+    TellUnfinished(notify_socket, applies.Unfinished(), parts.log);
+    if (watch) watch->OnChanged();
+  });
+  applies.ListenForUndone([&stream] { stream->SendPast(); });
+  Hooks hooks(flags, self, parts, &observer, stream, &audit);
   ASSIGN_OR_RETURN(
       const auto local,
       LocalServer::Start(
           flags.socket,
-          {[&stream] { return stream->Status(); },
+          {[&stream, &applies] {
+             AgentStatus status = stream->Status();
+             status.set_unfinished(applies.Unfinished());
+             return status;
+           },
            [&observer, self] { return CheckSelf(&observer, self.name, {}); },
            [&hooks](const HookRequest& request,
                     const std::function<bool()>& gone) {
              return hooks.desk.Answer(request, gone);
+           },
+           [log = parts.log](const std::string& call) {
+             log->Notice(absl::StrCat("local call: ", call));
            }}));
   RunEvery(&scheduler, absl::Hours(24), [&flags, log = parts.log] {
+    if (LeafRenewal::Renews(flags.tls)) return;  // It speaks for itself.
     for (const std::string& line : EndingCertificates(flags.tls, absl::Now())) {
       log->Warning(line);
     }
   });
+  renewal.emplace(RenewalParts(flags, machine, &identity, stream,
+                               {&scheduler, &pool, parts.log, &audit}));
   stream->Start();
+  renewal->Start();
   parts.log->Notice(absl::StrCat("clusterd ", kClusterdVersion, ": host ",
                                  self.name, " of cluster ", self.cluster));
   const absl::Status ready = NotifySystemd(notify_socket, "READY=1");
   if (!ready.ok()) parts.log->Warning(ready.message());
+  const std::string unfinished = applies.Unfinished();
+  if (!unfinished.empty()) {
+    TellUnfinished(notify_socket, unfinished, parts.log);
+  }
+  const Watchdog watchdog(
+      parts.watchdog, PartsToWatch(&loop, &scheduler, &pool, stream.get()),
+      [&notify_socket] {
+        NotifySystemd(notify_socket, "WATCHDOG=1").IgnoreError();
+      },
+      parts.log);
   while (parts.signals->Wait() != DaemonSignal::kStop) continue;
   parts.log->Notice("stopping");
+  renewal->Stop();
   hooks.desk.Stop();
   // First, so that the controller still hears how an apply under way ends.
   applies.Stop();
+  applies.ListenForUndone(nullptr);
   record.Listen(nullptr);
   if (watch) watch->Stop();
   stream->Stop();

@@ -3,10 +3,14 @@
 #ifndef DAEMON_AGENT_RUN_DAEMON_H_
 #define DAEMON_AGENT_RUN_DAEMON_H_
 
+#include <cstddef>
 #include <functional>
+#include <set>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "daemon/agent/agent_flags.h"
 #include "daemon/agent/apply/applier.h"
 #include "daemon/host/host_observer.h"
@@ -25,12 +29,23 @@ struct DaemonParts {
   // being asked; empty: drift is told only with what is observed.
   std::function<HostFacts()> look;
   Applier::DeviceUsers device_users;
+  // Of the journals in flags.state, as first_recovery.h leaves them.
+  std::set<std::string> waiting;
   BlockedSignals* signals = nullptr;
   Log* log = nullptr;
+  // How long systemd waits for a sign of life (WatchdogLimit); zero: it does
+  // not.
+  absl::Duration watchdog = absl::ZeroDuration();
 };
 
-// Before anything else it finishes what a crash cut an apply off in; when it
-// cannot, the host is observed and every apply is refused with the reason.
+// A host's audit file has some 25,000 lines; then a new one is begun.
+inline constexpr size_t kMaxAuditBytes = 8 << 20;
+// Where it is, `state` being below `root`.
+std::string AuditPath(absl::string_view root, absl::string_view state);
+
+// What first_recovery.h had to leave unfinished, because a device is in use, is
+// tried again and again; meanwhile the host is observed and every apply is
+// refused with the reason.
 // Returns OK after SIGTERM or SIGINT, once an apply under way has ended;
 // before, only when the daemon cannot start: errors as ReadOwnIdentity and
 // LocalServer::Start. A controller that is away is no reason. `notify_socket`

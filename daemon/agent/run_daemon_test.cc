@@ -4,6 +4,8 @@
 #include <fstream>
 #include <string>
 
+#include "daemon/agent/agent_flags.h"
+#include "daemon/agent/identity/join_command.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {
@@ -40,6 +42,21 @@ TEST(ReadMachineIdsTest, TellsTheSimulationAsTheFactsDo) {
   std::ofstream(root + "/etc/clusterd/simulation") << "simhost\nmore\n";
   EXPECT_EQ(ReadMachineIds(root).simulation(), "simhost");
   EXPECT_EQ(ReadMachineIds("/nonexistent").simulation(), "");
+}
+
+TEST(JoinedAgentConfigTest, SaysWhatJoinWasTold) {
+  for (const char* controller :
+       {"10.0.0.5:7443", "head:7443", "[fd00::1]:7443", "it's # odd:7443"}) {
+    JoinFlags flags;
+    flags.controller = controller;
+    const std::string path = testing::TempDir() + "/joined.yaml";
+    std::ofstream(path) << AgentConfigText(flags, "null");
+    const auto config = ReadAgentConfig(path);
+    ASSERT_TRUE(config.ok()) << config.status();
+    EXPECT_EQ(config->controller, controller);
+    EXPECT_EQ(config->cluster, "null");
+    EXPECT_EQ(config->allows.mistake(), "");
+  }
 }
 
 }  // namespace

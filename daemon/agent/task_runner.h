@@ -3,13 +3,20 @@
 // this daemon does not know is answered `unsupported`. The controller is not
 // trusted with this host's memory or threads: how much runs at once is bounded
 // here.
+//
+// Equal observations go one after the other: whoever asks while one is under
+// way shares the next, and is never told what was read before it asked. One
+// that nobody waits for any more stops after the command it is at.
 #ifndef DAEMON_AGENT_TASK_RUNNER_H_
 #define DAEMON_AGENT_TASK_RUNNER_H_
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -18,6 +25,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "daemon/audit/audit_log.h"
 #include "daemon/host/host_observer.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
@@ -25,21 +33,29 @@
 
 namespace clusterd {
 
-// Tasks whose work has not returned, also those already answered.
+// Work that has not returned, also that of tasks already answered.
 inline constexpr int kMaxRunningTasks = 16;
+// Tasks that are not answered yet; a controller asks for no more of one host.
+inline constexpr size_t kMaxOpenTasks = 64;
 
 // The request as it will be carried out within `deadline`: absent deadlines
 // take their defaults (10 s a command, 30 s a host), none exceeds `deadline`.
-// InvalidArgument if a port range is malformed or there are over 64.
+// InvalidArgument if a port range is malformed or there are over 64, or if the
+// request is longer than 1 MiB.
 absl::StatusOr<ObserveRequest> NormalizeObserveRequest(
     const ObserveRequest& request, absl::Duration deadline);
 
 // What else than observing is done, on a thread of the pool; what is unset is
 // unsupported. The deadline is the task's. Errors are the task's answer.
 struct OtherTasks {
-  std::function<absl::StatusOr<HostLogs>(const LogsQuery&, absl::Duration)>
+  std::function<absl::StatusOr<HostLogs>(const LogsTask&, absl::Duration)>
       read_logs = nullptr;
-  std::function<absl::StatusOr<HostRecording>(absl::Duration)> record = nullptr;
+  std::function<absl::StatusOr<HostRecording>(const RecordTask&,
+                                              absl::Duration)>
+      record = nullptr;
+  // Has a line of each task that is unknown or refused at once; null: nobody
+  // asks for one. Outlives whatever runs.
+  AuditLog* audit = nullptr;
 };
 
 // Held by a shared_ptr, which work in the pool shares: it may end later than
@@ -61,27 +77,63 @@ class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
   // Errors are results too: ResourceExhausted when too much runs already,
   // AlreadyExists for a repeated id, InvalidArgument, DeadlineExceeded.
   void Run(const Task& task, const Done& done) ABSL_LOCKS_EXCLUDED(mutex_);
-  // No call of the task's `done` begins any more. Its work ends when it ends.
+  // No call of the task's `done` begins any more.
   void Cancel(uint64_t task_id) { Take(task_id); }
   void CancelAll() ABSL_LOCKS_EXCLUDED(mutex_);
+  // No task waits for its answer.
+  bool IsIdle() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return tasks_.empty();
+  }
 
  private:
-  struct Running {
+  // What a task does: fills in the outcome. Observing stops soon after
+  // `unwanted` is set, and takes that much less time than it was given.
+  using Work = std::function<void(
+      absl::Duration waited, const std::atomic<bool>& unwanted, TaskResult*)>;
+  // One piece of work, for all tasks that share it.
+  struct Job {
+    Work work;
+    std::string key;  // Of an observation, equal for equal ones; else empty.
+    std::set<uint64_t> ids;  // Not yet answered.
+    absl::Time began = absl::InfiniteFuture();
+    std::atomic<bool> unwanted{false};
+  };
+  using JobPtr = std::shared_ptr<Job>;
+  struct Open {
     Done done;
     Scheduler::TimerId timer = 0;
+    absl::Time came;
+    JobPtr job;
+  };
+  // Equal observations. Whoever comes now joins `next`.
+  struct Equal {
+    JobPtr begun;
+    JobPtr next;
+    bool next_is_queued = false;  // In the pool; else it follows `begun`.
   };
 
-  // Fills in the outcome of a task.
-  using Work = std::function<void(TaskResult* result)>;
-
-  // Null: this daemon does not know the task.
-  absl::StatusOr<Work> WorkOf(const Task& task, absl::Duration deadline);
-  absl::Status Start(uint64_t id, Work work, absl::Duration deadline,
+  // Null work: this daemon does not know the task.
+  absl::StatusOr<JobPtr> JobOf(const Task& task, absl::Duration deadline);
+  absl::Status Start(uint64_t id, JobPtr job, absl::Duration deadline,
                      const Done& done) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The job that an equal one joins, or itself, once it has its place.
+  absl::StatusOr<JobPtr> PlaceLocked(const JobPtr& job)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool QueueLocked(const JobPtr& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The job, and then equal ones that have come meanwhile.
+  void RunJobs(JobPtr job) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Duration BeginLocked(const JobPtr& job)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  JobPtr EndLocked(const JobPtr& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes a task off. Empty if it was answered or cancelled before.
-  Done Take(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Finish(TaskResult result);
-  void WorkEnded() ABSL_LOCKS_EXCLUDED(mutex_);
+  Open Take(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
+  void LeaveLocked(uint64_t id, const JobPtr& job)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Answer(TaskResult result);
+
+  // Tells the audit file, too.
+  void AuditRefusal(const Task& task, const absl::Status& why) const;
 
   const std::string host_;
   HostObserver* const observer_;
@@ -90,7 +142,8 @@ class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
   const OtherTasks others_;
   absl::Mutex mutex_;
   // Not yet answered.
-  std::map<uint64_t, Running> tasks_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, Open> tasks_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Equal> equal_ ABSL_GUARDED_BY(mutex_);  // By key.
   int busy_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

@@ -1,33 +1,55 @@
 #include "daemon/agent/task_runner.h"
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/process/test_audit.h"
 
 namespace clusterd {
 namespace {
 
 using ::testing::HasSubstr;
 
-// Answers with the request's deadline, after the test lets it.
+// Answers with the request's deadline, after the test lets it, or nobody wants
+// the answer any more.
 class GatedObserver final : public HostObserver {
  public:
   HostFacts Observe(const std::string& host,
                     const ObserveRequest& request) override {
-    if (gate_ != nullptr) gate_->WaitForNotification();
+    return ObserveFor(host, request, Asker());
+  }
+  HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,
+                       const Asker& asker) override {
+    const std::atomic<bool> never{false};
+    const std::atomic<bool>& unwanted =
+        asker.unwanted == nullptr || is_deaf_ ? never : *asker.unwanted;
+    ++begun_;
+    while (gate_ != nullptr && !unwanted &&
+           !gate_->WaitForNotificationWithTimeout(absl::Milliseconds(1))) {
+    }
+    stopped_ += unwanted ? 1 : 0;
     HostFacts facts;
     facts.set_host(host);
     facts.set_elapsed_ms(request.host_ms());
     return facts;
   }
   void HoldUntil(absl::Notification* gate) { gate_ = gate; }
+  // Takes no notice of who wants it.
+  void BeDeaf() { is_deaf_ = true; }
+  int begun() const { return begun_; }
+  int stopped() const { return stopped_; }
 
  private:
+  bool is_deaf_ = false;
+  std::atomic<int> begun_{0};
+  std::atomic<int> stopped_{0};
   absl::Notification* gate_ = nullptr;
 };
 
@@ -92,6 +114,43 @@ TEST(TaskRunnerTest, AnswersUnknownTaskAsUnsupported) {
   EXPECT_THAT(answer.Wait().unsupported(), HasSubstr("no such task"));
 }
 
+TEST(TaskRunnerTest, HasALineOfEachTaskThatIsUnknownOrRefused) {
+  struct Row {
+    const char* name;
+    Task task;
+    const char* told;
+  };
+  Task unknown;
+  unknown.set_deadline_ms(5000);
+  Task logs;
+  logs.mutable_logs()->set_actor("ada");
+  Task ports = ObserveTask(0, 5000);
+  ports.mutable_observe()->add_socket_ports()->set_first(9);
+  const Row rows[] = {
+      {"unknown", unknown, " unknown task : refused: UNIMPLEMENTED: "},
+      {"not offered", logs, "ada read-logs : refused: UNIMPLEMENTED: "},
+      {"malformed", ports, " observe : refused: INVALID_ARGUMENT: "},
+      {"no deadline", ObserveTask(0, 0),
+       " observe : refused: INVALID_ARGUMENT: task: no deadline"},
+      {"too much", ObserveTask(0, 5000),
+       " observe : refused: RESOURCE_EXHAUSTED: "}};
+  for (const Row& row : rows) {
+    TestAudit audit;
+    GatedObserver observer;
+    ManualScheduler scheduler;
+    WorkerPool pool(1, 0);  // Takes no work.
+    OtherTasks others;
+    others.audit = audit.log();
+    Answer answer;
+    std::make_shared<TaskRunner>("server0", &observer, &pool, &scheduler,
+                                 others)
+        ->Run(row.task, answer.Expect());
+    answer.Wait();
+    EXPECT_THAT(audit.Told(), testing::ElementsAre(HasSubstr(row.told)))
+        << row.name;
+  }
+}
+
 TEST(TaskRunnerTest, AnswersAtDeadlineWhenWorkNeverEnds) {
   absl::Notification release;
   GatedObserver observer;
@@ -130,10 +189,119 @@ TEST(TaskRunnerTest, NeverAnswersCancelledTask) {
   EXPECT_FALSE(cancelled.arrived());
 }
 
+TEST(TaskRunnerTest, ObservationThatNobodyWaitsForStops) {
+  absl::Notification never;
+  GatedObserver observer;
+  observer.HoldUntil(&never);
+  ManualScheduler scheduler;
+  Answer cancelled;
+  Answer late;
+  WorkerPool pool(2, 4);
+  const auto runner =
+      std::make_shared<TaskRunner>("server0", &observer, &pool, &scheduler);
+  runner->Run(ObserveTask(1, 2000), cancelled.Expect());
+  runner->Run(ObserveTask(2, 3000), late.Expect());
+  runner->Cancel(1);
+  scheduler.Advance(absl::Seconds(3));
+  EXPECT_EQ(CodeOf(late.Wait()), absl::StatusCode::kDeadlineExceeded);
+  // Would hang if they did not.
+  pool.Drain();
+  EXPECT_EQ(observer.stopped(), observer.begun());
+  EXPECT_FALSE(cancelled.arrived());
+}
+
+TEST(TaskRunnerTest, EqualObservationsShareTheNextAndNeverOneThatHasBegun) {
+  absl::Notification release;
+  GatedObserver observer;
+  observer.HoldUntil(&release);
+  ManualScheduler scheduler;
+  Answer answers[4];
+  Answer another;
+  WorkerPool pool(4, 4);
+  const auto runner =
+      std::make_shared<TaskRunner>("server0", &observer, &pool, &scheduler);
+  runner->Run(ObserveTask(0, 5000), answers[0].Expect());
+  while (observer.begun() == 0) std::this_thread::yield();
+  for (int i = 1; i < 4; ++i) {
+    runner->Run(ObserveTask(i, 5000), answers[i].Expect());
+  }
+  runner->Cancel(2);
+  // Another question waits for none of them.
+  runner->Run(ObserveTask(9, 6000), another.Expect());
+  while (observer.begun() == 1) std::this_thread::yield();
+  scheduler.Advance(absl::Seconds(1));
+  release.Notify();
+  pool.Drain();
+  EXPECT_EQ(observer.begun(), 3);
+  EXPECT_EQ(answers[0].Wait().waited_ms(), 0u);
+  EXPECT_EQ(answers[1].Wait().task_id(), 1u);
+  EXPECT_EQ(answers[1].Wait().waited_ms(), 1000u);
+  EXPECT_EQ(answers[3].Wait().facts().host(), "server0");
+  // What it waited for is not there twice.
+  EXPECT_EQ(answers[3].Wait().facts().elapsed_ms(), 4000u);
+  EXPECT_FALSE(answers[2].arrived());
+  EXPECT_TRUE(another.arrived());
+}
+
+TEST(TaskRunnerTest, ObservationThatHangsHoldsUpNoEqualOneForLong) {
+  absl::Notification release;
+  // Takes no notice of who wants it.
+  class Hanging final : public HostObserver {
+   public:
+    explicit Hanging(absl::Notification* release) : release_(release) {}
+    HostFacts Observe(const std::string&, const ObserveRequest&) override {
+      if (begun_++ == 0) release_->WaitForNotification();
+      return {};
+    }
+    int begun() const { return begun_; }
+
+   private:
+    absl::Notification* const release_;
+    std::atomic<int> begun_{0};
+  } observer(&release);
+  ManualScheduler scheduler;
+  Answer first;
+  Answer second;
+  Answer third;
+  WorkerPool pool(2, 4);
+  const auto runner =
+      std::make_shared<TaskRunner>("server0", &observer, &pool, &scheduler);
+  runner->Run(ObserveTask(1, 2000), first.Expect());
+  while (observer.begun() == 0) std::this_thread::yield();
+  scheduler.Advance(absl::Seconds(1));
+  runner->Run(ObserveTask(2, 2000), second.Expect());
+  scheduler.Advance(absl::Seconds(1));
+  EXPECT_EQ(CodeOf(first.Wait()), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(second.Wait().has_facts());
+  runner->Run(ObserveTask(3, 2000), third.Expect());
+  EXPECT_TRUE(third.Wait().has_facts());
+  release.Notify();
+  pool.Drain();
+}
+
+TEST(TaskRunnerTest, KeepsOnlySoManyTasksThatAreNotAnswered) {
+  absl::Notification release;
+  GatedObserver observer;
+  observer.HoldUntil(&release);
+  ManualScheduler scheduler;
+  WorkerPool pool(1, 4);
+  const auto runner =
+      std::make_shared<TaskRunner>("server0", &observer, &pool, &scheduler);
+  for (size_t i = 0; i < kMaxOpenTasks; ++i) {
+    runner->Run(ObserveTask(i, 1000), [](const TaskResult&) {});
+  }
+  Answer refused;
+  runner->Run(ObserveTask(kMaxOpenTasks, 1000), refused.Expect());
+  EXPECT_EQ(CodeOf(refused.Wait()), absl::StatusCode::kResourceExhausted);
+  release.Notify();
+  pool.Drain();
+}
+
 TEST(TaskRunnerTest, RefusesMoreThanItsLimitAlsoAfterDeadlines) {
   absl::Notification release;
   GatedObserver observer;
   observer.HoldUntil(&release);
+  observer.BeDeaf();
   ManualScheduler scheduler;
   std::vector<std::unique_ptr<Answer>> answers;
   for (int i = 0; i <= kMaxRunningTasks; ++i) {
@@ -142,8 +310,11 @@ TEST(TaskRunnerTest, RefusesMoreThanItsLimitAlsoAfterDeadlines) {
   WorkerPool pool(1, kMaxRunningTasks);
   const auto runner =
       std::make_shared<TaskRunner>("server0", &observer, &pool, &scheduler);
+  // Equal ones would be one.
   for (int i = 0; i < kMaxRunningTasks; ++i) {
-    runner->Run(ObserveTask(i, 1000), answers[i]->Expect());
+    Task task = ObserveTask(i, 1000);
+    task.mutable_observe()->set_host_ms(i + 1);
+    runner->Run(task, answers[i]->Expect());
   }
   // Answered, but the work behind them still hangs.
   scheduler.Advance(absl::Seconds(1));
@@ -208,6 +379,15 @@ TEST(NormalizeObserveRequestTest, RefusesMalformedPortRanges) {
   ObserveRequest many;
   for (int i = 0; i < 65; ++i) many.add_socket_ports();
   EXPECT_FALSE(NormalizeObserveRequest(many, absl::Seconds(1)).ok());
+}
+
+TEST(NormalizeObserveRequestTest, RefusesAQuestionThatIsLongerThanAnyJobs) {
+  ObserveRequest request;
+  request.mutable_ssh()->set_user(std::string(2 << 20, 'x'));
+  EXPECT_THAT(std::string(NormalizeObserveRequest(request, absl::Seconds(1))
+                              .status()
+                              .message()),
+              HasSubstr("expected at most 1048576"));
 }
 
 }  // namespace

@@ -5,11 +5,12 @@
 #include <set>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/change_kind.h"
 #include "config/values/status_macros.h"
+#include "config/words/quoted_text.h"
+#include "daemon/agent/audited_task.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/files/missing.h"
 #include "daemon/host/hccn/hccn_tool_recorder.h"
@@ -82,41 +83,69 @@ void BoundRecording(size_t max_bytes, HostRecording* recording) {
   }
 }
 
-absl::Status TicketTasks::CheckAllowed() const {
+absl::Status TicketTasks::CheckAllowed(const AuditEntry& entry) const {
   const HostAllows allows = parts_.allows();
   std::set<ChangeKind> kinds = AllowedKinds(allows);
   if (!kinds.insert(CHANGE_LOGS).second) return absl::OkStatus();
-  return absl::PermissionDeniedError(
+  const absl::Status refused = absl::PermissionDeniedError(
       absl::StrCat("this host does not allow ", ChangeKindName(CHANGE_LOGS),
                    "; ", WhatIsAllowed(allows), "; ", HowToAllow(allows, kinds),
                    ", then ask again"));
+  if (parts_.audit != nullptr) parts_.audit->Refuse(entry, refused);
+  return refused;
 }
 
-absl::StatusOr<HostLogs> TicketTasks::ReadLogs(const LogsQuery& query,
+absl::Status TicketTasks::Begin(const AuditEntry& entry) {
+  if (reads_.exchange(true)) {
+    const absl::Status refused = AnotherReads();
+    if (parts_.audit != nullptr) parts_.audit->Refuse(entry, refused);
+    return refused;
+  }
+  const absl::Status written =
+      parts_.audit == nullptr ? absl::OkStatus() : parts_.audit->Begin(entry);
+  if (!written.ok()) reads_ = false;
+  return written;
+}
+
+void TicketTasks::End(const AuditEntry& entry, absl::string_view result) {
+  reads_ = false;
+  if (parts_.audit != nullptr) parts_.audit->End(entry, result);
+}
+
+absl::StatusOr<HostLogs> TicketTasks::ReadLogs(const LogsTask& task,
                                                absl::Duration deadline) {
-  const absl::Status allowed = CheckAllowed();
+  AuditEntry entry = AuditedTask("read-logs", task);
+  entry.set_subject(absl::StrCat("of user ", QuotedText(task.query().user()),
+                                 ", job ", QuotedText(task.query().job_id())));
+  const absl::Status allowed = CheckAllowed(entry);
   if (!allowed.ok()) {
     HostLogs none;
     *none.mutable_missing() = MissingFor(allowed);
     return none;
   }
-  if (reads_.exchange(true)) return AnotherReads();
-  const absl::Cleanup done = [this] { reads_ = false; };
+  RETURN_IF_ERROR(Begin(entry));
   const TimeBudget budget(parts_.clock, kLogCommand, deadline * kShare);
-  return ReadHostLogs({{parts_.root}, parts_.runner, &budget}, query);
+  HostLogs logs =
+      ReadHostLogs({{parts_.root}, parts_.runner, &budget}, task.query());
+  End(entry, logs.has_missing()
+                 ? absl::StrCat("none: ", logs.missing().detail())
+                 : absl::StrCat("read: ", logs.ByteSizeLong(), " bytes"));
+  return logs;
 }
 
 absl::StatusOr<HostRecording> TicketTasks::Record(const std::string& host,
+                                                  const RecordTask& task,
                                                   absl::Duration deadline) {
-  RETURN_IF_ERROR(CheckAllowed());
-  if (reads_.exchange(true)) return AnotherReads();
-  const absl::Cleanup done = [this] { reads_ = false; };
+  const AuditEntry entry = AuditedTask("record", task);
+  RETURN_IF_ERROR(CheckAllowed(entry));
+  RETURN_IF_ERROR(Begin(entry));
   ObserveRequest request;
   request.set_host_ms(
       static_cast<uint32_t>(absl::ToInt64Milliseconds(deadline * kShare)));
   HostRecording recording = MakeRecording(host, parts_.root, parts_.runner,
                                           parts_.clock, parts_.locks, request);
   BoundRecording(kMaxRecordingBytes, &recording);
+  End(entry, absl::StrCat("read: ", recording.runs_size(), " runs"));
   return recording;
 }
 

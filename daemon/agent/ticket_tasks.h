@@ -12,9 +12,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "daemon/audit/audit_log.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
 #include "daemon/host/hccn/device_locks.h"
+#include "proto/agent_hub.pb.h"
 #include "proto/facts.pb.h"
 #include "proto/host_recording.pb.h"
 #include "proto/logs.pb.h"
@@ -42,6 +44,8 @@ class TicketTasks {
     Clock* clock = nullptr;
     DeviceLocks* locks = nullptr;
     std::function<HostAllows()> allows;
+    // Has a line before and after; null: nobody asks for one.
+    AuditLog* audit = nullptr;
   };
 
   // What the parts point to must outlive it.
@@ -49,14 +53,18 @@ class TicketTasks {
 
   // Blocks for up to `deadline`. PermissionDenied, naming the word, if the host
   // does not allow it: of logs in HostLogs.missing. ResourceExhausted while
-  // another is read.
-  absl::StatusOr<HostLogs> ReadLogs(const LogsQuery& query,
+  // another is read; AuditLog's errors if its file cannot be written.
+  absl::StatusOr<HostLogs> ReadLogs(const LogsTask& task,
                                     absl::Duration deadline);
   absl::StatusOr<HostRecording> Record(const std::string& host,
+                                       const RecordTask& task,
                                        absl::Duration deadline);
 
  private:
-  absl::Status CheckAllowed() const;
+  absl::Status CheckAllowed(const AuditEntry& entry) const;
+  // Whether this one may begin, of which the audit file then has a line.
+  absl::Status Begin(const AuditEntry& entry);
+  void End(const AuditEntry& entry, absl::string_view result);
 
   const Parts parts_;
   std::atomic<bool> reads_{false};  // While something is read.

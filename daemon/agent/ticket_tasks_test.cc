@@ -1,6 +1,9 @@
 #include "daemon/agent/ticket_tasks.h"
 
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/synchronization/notification.h"
 #include "daemon/agent/apply/veto.h"
@@ -12,6 +15,7 @@
 #include "tests/support/host/fake_command_runner.h"
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/process/test_audit.h"
 
 namespace clusterd {
 namespace {
@@ -23,13 +27,88 @@ class TicketTasksTest : public testing::Test {
  protected:
   TicketTasks Tasks(const std::set<ChangeKind>& allowed) {
     return TicketTasks({root_.path(), &runner_, &clock_, nullptr,
-                        [allowed] { return AllowsOnly(allowed); }});
+                        [allowed] { return AllowsOnly(allowed); },
+                        audit_->log()});
   }
 
   ScratchRoot root_;
   FakeClock clock_;
   FakeCommandRunner runner_{&clock_};
+  std::unique_ptr<TestAudit> audit_ = std::make_unique<TestAudit>();
 };
+
+TEST_F(TicketTasksTest, AuditsWhatIsReadWithWhoAskedAndWhoIsRefused) {
+  LogsTask logs;
+  logs.set_actor("ada");
+  logs.mutable_query()->set_user("ann");
+  logs.mutable_query()->set_job_id("4711");
+  Tasks({CHANGE_OBSERVE})
+      .ReadLogs(logs, absl::Seconds(10))
+      .status()
+      .IgnoreError();
+  RecordTask record;
+  record.set_actor("bob");
+  Tasks({CHANGE_LOGS})
+      .Record("node07", record, absl::Seconds(10))
+      .status()
+      .IgnoreError();
+  Tasks({CHANGE_LOGS}).ReadLogs(logs, absl::Seconds(10)).status().IgnoreError();
+  const std::string read = "ada read-logs of user \"ann\", job \"4711\": ";
+  EXPECT_THAT(audit_->Told(),
+              testing::ElementsAre(
+                  HasSubstr(read + "refused: PERMISSION_DENIED: this host"),
+                  "bob record : begins", HasSubstr("bob record : read: "),
+                  read + "begins", HasSubstr(read)));
+}
+
+// Runs something as soon as it is asked for the time.
+class InterruptedClock final : public Clock {
+ public:
+  explicit InterruptedClock(FakeClock* clock) : clock_(clock) {}
+  void OnceAsked(std::function<void()> run) { run_ = std::move(run); }
+
+  absl::Time Now() override { return clock_->Now(); }
+  absl::Duration Monotonic() override {
+    if (const auto run = std::exchange(run_, nullptr)) run();
+    return clock_->Monotonic();
+  }
+  void SleepFor(absl::Duration duration) override {
+    clock_->SleepFor(duration);
+  }
+
+ private:
+  FakeClock* const clock_;
+  std::function<void()> run_;
+};
+
+TEST_F(TicketTasksTest, AuditsWhoIsRefusedWhileAnotherReads) {
+  InterruptedClock clock(&clock_);
+  TicketTasks tasks({root_.path(), &runner_, &clock, nullptr,
+                     [] { return AllowsOnly({CHANGE_LOGS}); }, audit_->log()});
+  absl::Status second;
+  clock.OnceAsked([&] {
+    RecordTask record;
+    record.set_actor("bob");
+    second = tasks.Record("node07", record, absl::Seconds(10)).status();
+  });
+  ASSERT_TRUE(tasks.ReadLogs({}, absl::Seconds(10)).ok());
+  EXPECT_EQ(second.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(
+      audit_->Told(),
+      testing::Contains("bob record : refused: RESOURCE_EXHAUSTED: this "
+                        "host's logs are being read already, try again "
+                        "later"));
+}
+
+TEST_F(TicketTasksTest, ReadsNothingWhileTheAuditFileCannotBeWritten) {
+  audit_ = std::make_unique<TestAudit>(/*writable=*/false);
+  const auto recording =
+      Tasks({CHANGE_LOGS}).Record("node07", {}, absl::Seconds(10));
+  EXPECT_EQ(recording.status().code(), absl::StatusCode::kUnavailable);
+  const auto logs = Tasks({CHANGE_LOGS}).ReadLogs({}, absl::Seconds(10));
+  EXPECT_EQ(logs.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(runner_.commands().empty());
+}
 
 TEST_F(TicketTasksTest, NamesTheWordThatAgentYamlLacksAndRunsNothing) {
   TicketTasks tasks = Tasks({CHANGE_OBSERVE, CHANGE_SYSCTL});
@@ -39,7 +118,7 @@ TEST_F(TicketTasksTest, NamesTheWordThatAgentYamlLacksAndRunsNothing) {
   EXPECT_THAT(logs->missing().detail(),
               AllOf(HasSubstr("does not allow logs"),
                     HasSubstr("allow: [observe, sysctl, logs]")));
-  const auto recording = tasks.Record("node07", absl::Seconds(10));
+  const auto recording = tasks.Record("node07", {}, absl::Seconds(10));
   EXPECT_EQ(recording.status().code(), absl::StatusCode::kPermissionDenied);
   EXPECT_THAT(std::string(recording.status().message()),
               HasSubstr("does not allow logs"));
@@ -48,7 +127,7 @@ TEST_F(TicketTasksTest, NamesTheWordThatAgentYamlLacksAndRunsNothing) {
 
 TEST_F(TicketTasksTest, RecordsWhatTheHostTells) {
   TicketTasks tasks = Tasks({CHANGE_OBSERVE, CHANGE_LOGS});
-  const auto recording = tasks.Record("node07", absl::Seconds(10));
+  const auto recording = tasks.Record("node07", {}, absl::Seconds(10));
   ASSERT_TRUE(recording.ok()) << recording.status();
   EXPECT_EQ(recording->facts().host(), "node07");
   EXPECT_TRUE(recording->complete());
@@ -107,9 +186,9 @@ TEST(TaskRunnerLogsTest, AnswersLogsAndErrorsAndWhatItCannotDo) {
   NoObserver observer;
   ManualScheduler scheduler;
   OtherTasks others;
-  others.read_logs = [](const LogsQuery& query, absl::Duration deadline) {
+  others.read_logs = [](const LogsTask& task, absl::Duration deadline) {
     HostLogs logs;
-    logs.add_notes(query.user() + " " + absl::FormatDuration(deadline));
+    logs.add_notes(task.query().user() + " " + absl::FormatDuration(deadline));
     return absl::StatusOr<HostLogs>(logs);
   };
   std::vector<TaskResult> results;

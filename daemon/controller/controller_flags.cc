@@ -32,11 +32,37 @@ std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
       ->capture_default_str();
   app.add_option("--key", flags->tls.key, "PEM private key of --cert")
       ->capture_default_str();
+  app.add_option("--crl", flags->crl,
+                 "PEM revocation lists of your PKI, a file or a\n"
+                 "folder of *.pem and *.crl; read again within\n"
+                 "20 s. Without a list in force of its CA nobody is\n"
+                 "let in")
+      ->check(CLI::Validator(
+          [](std::string& value) {
+            return value.empty() ? std::string("is empty, expected a path")
+                                 : std::string();
+          },
+          "PATH"));
   app.add_option("--listen", flags->listen,
                  "ADDRESS:PORT; port 0 takes a free one")
       ->capture_default_str();
   app.add_option("--state", flags->state,
-                 "Folder of the history; made if its parent is there")
+                 "Folder of the history and of locks; made if its\n"
+                 "parent is there")
+      ->capture_default_str();
+  app.add_option("--ca-dir", flags->ca_dir,
+                 "Folder of an intermediate CA, to issue\n"
+                 "certificates to hosts that join with a token;\n"
+                 "without, nobody can. deploy/certificates.sh ca-dir\n"
+                 "makes it");
+  app.add_option("--enrol-listen", flags->enrol_listen,
+                 "ADDRESS:PORT for hosts that join, open while a\n"
+                 "token lives; else the port after that of --listen");
+  int leaf_days = static_cast<int>(absl::ToInt64Hours(flags->leaf_life) / 24);
+  app.add_option("--leaf-days", leaf_days,
+                 "How long a host's certificate is good; it is\n"
+                 "renewed at half of that")
+      ->check(CLI::Range(1, 365))
       ->capture_default_str();
   app.add_option("--port-file", flags->port_file,
                  "Write the port that is listened on to this file");
@@ -58,6 +84,7 @@ std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
     return app.exit(error) == 0 ? 0 : 3;
   }
   flags->drain.window = absl::Minutes(window);
+  flags->leaf_life = absl::Hours(24 * leaf_days);
   return std::nullopt;
 }
 

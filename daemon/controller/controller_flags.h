@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/time/time.h"
 #include "config/identity/tls_credentials.h"
 #include "daemon/controller/jobs/drain_brake.h"
 
@@ -19,9 +20,15 @@ struct ControllerFlags {
   // The history; made, mode 0700, if its parent is there.
   std::string state = "/var/lib/clusterd-controller";
   std::string port_file;  // Empty: none.
+  std::string crl;        // Revocation lists, file or folder; empty: none.
   TlsFiles tls = {"/etc/clusterd/ca.crt", "/etc/clusterd/controller.crt",
                   "/etc/clusterd/controller.key"};
   DrainLimits drain;
+  // Folder of the intermediate CA that hosts' certificates are issued with;
+  // empty: the site has its own PKI.
+  std::string ca_dir;
+  std::string enrol_listen;  // Empty: the port after that of `listen`.
+  absl::Duration leaf_life = absl::Hours(30 * 24);
 };
 
 // Nothing when the program should go on; else the status that it should exit

@@ -23,7 +23,7 @@ TEST(ParseControllerFlagsTest, ReadsFlags) {
   ControllerFlags flags;
   ASSERT_EQ(Parse({"--cluster", "demo", "--spec", "/s.yaml", "--ca", "/ca",
                    "--cert", "/cert", "--key", "/key", "--listen",
-                   "127.0.0.1:0", "--port-file", "/p"},
+                   "127.0.0.1:0", "--port-file", "/p", "--crl", "/l"},
                   &flags),
             std::nullopt);
   EXPECT_EQ(flags.cluster, "demo");
@@ -33,6 +33,7 @@ TEST(ParseControllerFlagsTest, ReadsFlags) {
   EXPECT_EQ(flags.tls.key, "/key");
   EXPECT_EQ(flags.listen, "127.0.0.1:0");
   EXPECT_EQ(flags.port_file, "/p");
+  EXPECT_EQ(flags.crl, "/l");
 }
 
 TEST(ParseControllerFlagsTest, HasADefaultPlaceForEachFile) {
@@ -45,6 +46,23 @@ TEST(ParseControllerFlagsTest, HasADefaultPlaceForEachFile) {
   EXPECT_EQ(flags.tls.ca, "/etc/clusterd/ca.crt");
   EXPECT_EQ(flags.tls.certificate, "/etc/clusterd/controller.crt");
   EXPECT_EQ(flags.tls.key, "/etc/clusterd/controller.key");
+}
+
+TEST(ParseControllerFlagsTest, IssuesNoCertificatesUnlessItIsTold) {
+  ControllerFlags flags;
+  ASSERT_EQ(Parse({}, &flags), std::nullopt);
+  EXPECT_EQ(flags.ca_dir, "");
+  EXPECT_EQ(flags.leaf_life, absl::Hours(24 * 30));
+  ASSERT_EQ(Parse({"--ca-dir", "/ca", "--leaf-days", "7", "--enrol-listen",
+                   "10.0.0.5:9000"},
+                  &flags),
+            std::nullopt);
+  EXPECT_EQ(flags.ca_dir, "/ca");
+  EXPECT_EQ(flags.leaf_life, absl::Hours(24 * 7));
+  EXPECT_EQ(flags.enrol_listen, "10.0.0.5:9000");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(Parse({"--leaf-days", "0"}, &flags), 3);
+  testing::internal::GetCapturedStderr();
 }
 
 TEST(ParseControllerFlagsTest, HelpFitsEightyColumnsAndNamesTheExitStatuses) {

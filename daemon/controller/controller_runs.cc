@@ -9,13 +9,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "config/report/job_verdict.h"
 #include "config/rules/judge.h"
 #include "config/values/network_namespace.h"
+#include "config/values/sha256.h"
 #include "config/values/status_macros.h"
+#include "config/words/subject_text.h"
+#include "daemon/audit/audit_log.h"
 #include "daemon/controller/controller_service.h"
+#include "daemon/controller/end_when_refused.h"
 #include "daemon/controller/event_stream.h"
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/hosts/attached_hosts.h"
+#include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/spec_holder.h"
 
 namespace clusterd {
@@ -56,9 +62,9 @@ template <typename Request>
 absl::Status ControllerService::Prepare(
     const grpc::CallbackServerContext& context, const Request& request,
     const char* call, const RuleSelection* selection, FactOrder* order) const {
-  ASSIGN_OR_RETURN(const SpiffeId user, Admit(context, call));
+  ASSIGN_OR_RETURN(const SpiffeId user, Admit(context, call, request));
   order->run_id = NewRunId();
-  order->actor = user.name;
+  order->actor = user.ToString();
   order->spec = parts_.spec->spec();
   order->network_namespace = request.network_namespace();
   ASSIGN_OR_RETURN(order->hosts, SelectHosts(*order->spec, request.hosts()));
@@ -73,9 +79,9 @@ absl::Status ControllerService::Prepare(
     const grpc::CallbackServerContext& context, const LearnRequest& request,
     const char* call, const RuleSelection* /*selection*/,
     FactOrder* order) const {
-  ASSIGN_OR_RETURN(const SpiffeId user, Admit(context, call));
+  ASSIGN_OR_RETURN(const SpiffeId user, Admit(context, call, request));
   order->run_id = NewRunId();
-  order->actor = user.name;
+  order->actor = user.ToString();
   order->spec = parts_.spec->spec();
   std::set<std::string> wanted(request.hosts().begin(), request.hosts().end());
   for (const HostEntry& entry : parts_.hosts->Entries(*order->spec)) {
@@ -98,9 +104,9 @@ absl::Status ControllerService::Prepare(
 absl::Status ControllerService::Prepare(
     const grpc::CallbackServerContext& context, const LaunchRequest& request,
     const char* call, const RuleSelection* selection, FactOrder* order) const {
-  ASSIGN_OR_RETURN(const SpiffeId user, Admit(context, call));
+  ASSIGN_OR_RETURN(const SpiffeId user, Admit(context, call, request));
   order->run_id = NewRunId();
-  order->actor = user.name;
+  order->actor = user.ToString();
   order->spec = parts_.spec->spec();
   RETURN_IF_ERROR(ValidateSelection(*selection));
   return NarrowOrder(request.job(), order);
@@ -141,9 +147,12 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
     return run;
   };
   // Equal: the same question about the same spec, which the order keeps alive.
-  runs->Join(absl::StrCat(reinterpret_cast<uintptr_t>(order->spec.get()), " ",
-                          request.SerializeAsString()),
-             order->hosts.size(), stream, std::move(begin));
+  runs->Join(Sha256(absl::StrCat(reinterpret_cast<uintptr_t>(order->spec.get()),
+                                 " ", request.SerializeAsString())),
+             order->hosts.size(), order->actor, stream, std::move(begin),
+             [audit = parts_.audit, caller = AuditCaller(*context, call)](
+                 const absl::Status& why) { audit->Refuse(caller, why); });
+  EndWhenRefused(parts_, *context, call, stream);
   return stream.get();
 }
 
@@ -169,6 +178,9 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
         HistoryRecord record = RecordOfCheck(
             MakeCheckReport(order, selection, facts, parts_.scheduler->Now()),
             order.actor);
+        for (std::string& note : notes_()) {
+          record.mutable_report()->add_notes(std::move(note));
+        }
         Keep(record).IgnoreError();
         CheckEvent last;
         *last.mutable_report() = std::move(*record.mutable_report());
@@ -180,7 +192,7 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
     grpc::CallbackServerContext* context, const CheckRequest& request) {
   const auto stream =
       EventStream<CheckEvent>::Create(context, parts_.scheduler);
-  const absl::StatusOr<SpiffeId> user = Admit(*context, "Check");
+  const absl::StatusOr<SpiffeId> user = Admit(*context, "Check", request);
   absl::Status refused = user.status();
   if (refused.ok() && !request.hosts().empty()) {
     refused = absl::InvalidArgumentError(
@@ -195,10 +207,11 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
   ask.selection = request.selection();
   ask.network_namespace = request.network_namespace();
   ask.max_age = absl::Milliseconds(request.max_age_ms());
-  ask.actor = user->name;
+  ask.actor = user->ToString();
   const JobDesk::CallId call = jobs_->NewCall();
   EventStreamOptions options;
   options.on_end = [this, call] { jobs_->Leave(call); };
+  options.room = std::make_shared<RoomForOne>(&room_, user->name);
   stream->Begin(std::move(options));
   stream->Show([this, call](CheckEvent* event) {
     *event->mutable_progress() = jobs_->ProgressOf(call);
@@ -208,14 +221,26 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
   caller.on_progress = [weak] {
     if (const auto to = weak.lock()) to->NoteProgress();
   };
-  caller.on_end = [weak](const absl::StatusOr<JobDesk::Result>& result) {
+  caller.on_end = [weak, is_hook = user->role == Role::kHook,
+                   audit = parts_.audit,
+                   entry = AuditCaller(*context, "Check")](
+                      const absl::StatusOr<JobDesk::Result>& result) {
     const auto to = weak.lock();
     if (to == nullptr) return;
+    if (absl::IsResourceExhausted(result.status())) {
+      audit->Refuse(entry, result.status());
+    }
     if (!result.ok()) return to->End(result.status());
+    if (is_hook) {
+      CheckEvent cut;
+      *cut.mutable_report() = ReportForHook((*result)->event.report());
+      return to->End(std::move(cut));
+    }
     // All who ask share the one report.
     to->End(std::shared_ptr<const CheckEvent>(*result, &(*result)->event));
   };
   jobs_->Ask(call, std::move(ask), caller);
+  EndWhenRefused(parts_, *context, "Check", stream);
   return stream.get();
 }
 
@@ -282,16 +307,17 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
     const Request& request,
     std::function<absl::Status(ChangeRequest* change)> complete) {
   const auto stream = ApplyStream::Create(context, parts_.scheduler);
-  const absl::StatusOr<SpiffeId> user =
-      request.force()
-          ? Admit(*context, absl::StrCat(call, " with force"), Role::kAdmin)
-          : Admit(*context, call, Role::kOperator);
+  const absl::StatusOr<SpiffeId> user = Admit(*context, call, request);
   if (!user.ok()) {
     stream->End(user.status());
     return stream.get();
   }
+  EventStreamOptions options;
+  options.room = std::make_shared<RoomForOne>(&room_, user->name);
+  stream->Begin(std::move(options));
   ChangeRequest change;
-  change.actor = user->name;
+  change.actor = user->ToString();
+  change.caller = AuditCaller(*context, call);
   change.from = absl::StrCat(RoleName(user->role), ", ", context->peer());
   change.wave_size = request.wave_size();
   change.force = request.force();
@@ -302,15 +328,20 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
         absl::Status status = complete(&change);
         if (status.ok()) status = changes_->Start(change, watcher).status();
         if (status.ok()) return;
-        parts_.log->Warning(absl::StrCat("refused ", call, " to ", change.actor,
-                                         " (", change.from,
-                                         "): ", status.message()));
+        parts_.log->Warning(absl::StrCat("refused ", call, " to ",
+                                         ActorName(change.actor), " (",
+                                         change.from, "): ", status.message()));
+        parts_.audit->Refuse(change.caller, status);
         if (const auto to = weak.lock()) to->End(status);
-      });
+      },
+      WorkerPool::Place::kFirst);
   if (!taken) {
-    stream->End(absl::ResourceExhaustedError(
-        "the controller has too much to do, try again later"));
+    stream->End(Refused(*context, call,
+                        absl::ResourceExhaustedError(
+                            "the controller has too much to do, try again "
+                            "later")));
   }
+  EndWhenRefused(parts_, *context, call, stream);
   return stream.get();
 }
 

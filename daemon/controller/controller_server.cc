@@ -1,9 +1,5 @@
 #include "daemon/controller/controller_server.h"
 
-#include <netdb.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -12,12 +8,14 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "config/identity/signature.h"
 #include "config/values/status_macros.h"
+#include "config/words/subject_text.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
+#include "daemon/process/listen_trouble.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/server_builder.h"
 
@@ -29,6 +27,8 @@ constexpr absl::Duration kMaxIdle = absl::Minutes(5);
 // Messages are a few kilobytes; saves 8 MB with 1,152 hosts over the usual
 // 16384.
 constexpr int kTlsFrameBytes = 4096;
+// Of one call. Ours have some 300: path, authority, user agent and deadline.
+constexpr int kMaxHeaderBytes = 4096;
 // A host has one call, a client few.
 constexpr int kMaxCallsPerConnection = 16;
 constexpr std::chrono::milliseconds kShutdownGrace(500);
@@ -61,40 +61,27 @@ void SetArguments(const ControllerServerOptions& options,
                               Milliseconds(kMaxIdle));
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                               kMaxCallsPerConnection);
+  // Headers are read before anybody knows whose they are, and gRPC 1.51 reads
+  // them badly (CVE-2023-33953, CVE-2023-1428): threat-model.md says what this
+  // stops, and what not.
+  builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxHeaderBytes);
   // Every connection keeps buffers for one frame of TLS.
   builder->AddChannelArgument(GRPC_ARG_TSI_MAX_FRAME_SIZE, kTlsFrameBytes);
   // Otherwise a second controller would share the port and steal hosts.
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
 }
 
-// Why nobody can listen there, which gRPC 1.51 does not tell: the system's own
-// answer to another try; empty if that went well.
-std::string ListenTrouble(const std::string& listen) {
-  const size_t colon = listen.rfind(':');
-  if (colon == std::string::npos) return "it has no port";
-  const std::string host(absl::StripPrefix(
-      absl::StripSuffix(absl::string_view(listen).substr(0, colon), "]"), "["));
-  addrinfo hints = {};
-  hints.ai_flags = AI_PASSIVE;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int unknown = getaddrinfo(host.empty() ? nullptr : host.c_str(),
-                                  listen.c_str() + colon + 1, &hints, &found);
-  if (unknown != 0) return gai_strerror(unknown);
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> first(found,
-                                                             &freeaddrinfo);
-  const int fd = socket(first->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const int on = 1;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  const bool free = bind(fd, first->ai_addr, first->ai_addrlen) == 0;
-  const int error = errno;
-  close(fd);
-  if (free) return "";
-  if (error != EADDRINUSE) return std::strerror(error);
-  return absl::StrCat(
-      "another program listens there already; `ss -ltnp "
-      "'sport = :",
-      listen.substr(colon + 1), "'` names it");
+// Where hosts join: the port after the main one, unless it is told.
+std::string EnrolAddress(const ControllerServerOptions& options) {
+  if (!options.trust.enrol_listen.empty()) return options.trust.enrol_listen;
+  const size_t colon = options.listen.rfind(':');
+  int port = 0;
+  const bool is_number =
+      colon != std::string::npos &&
+      absl::SimpleAtoi(options.listen.substr(colon + 1), &port);
+  // A main port that is any leaves this one to be any, too.
+  if (!is_number || port == 0) port = -1;
+  return absl::StrCat(options.listen.substr(0, colon), ":", port + 1);
 }
 
 absl::StatusOr<SignedVerdict> Sign(const JobVerdict& verdict,
@@ -108,10 +95,16 @@ absl::StatusOr<SignedVerdict> Sign(const JobVerdict& verdict,
   return signed_one;
 }
 
+ControllerParts WithHosts(ControllerParts parts, AttachedHosts* hosts) {
+  parts.hosts = hosts;
+  return parts;
+}
+
 }  // namespace
 
 ControllerServer::ControllerServer(const ControllerServerOptions& options,
-                                   const ControllerParts& parts)
+                                   const ControllerParts& parts,
+                                   Trusted trusted)
     // No host attaches before all members are there.
     : hosts_(parts.scheduler, parts.log, {},
              {/*drift=*/[this](const std::string& host,
@@ -122,8 +115,18 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
               [this](const std::string& host, const PastApplies& past) {
                 changes_.OnPastApplies(host, past);
               }}),
-      parts_{parts.spec, parts.history, parts.scheduler,
-             parts.pool, parts.log,     &hosts_},
+      parts_(WithHosts(parts, &hosts_)),
+      trusted_(std::move(trusted)),
+      desk_(trusted_.store == nullptr
+                ? nullptr
+                : std::make_unique<EnrolmentDesk>(
+                      parts_, trusted_.authority.get(), trusted_.store.get(),
+                      options.trust.leaf_life)),
+      listener_(desk_ == nullptr ? nullptr
+                                 : std::make_unique<EnrolmentListener>(
+                                       EnrolmentListener::Options{
+                                           EnrolAddress(options), options.tls},
+                                       desk_.get(), parts_)),
       changes_(parts_),
       enforcer_(EnforcerParts()),
       jobs_(parts_, &running_,
@@ -132,16 +135,66 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
             }),
       brake_(parts_, options.drain),
       hub_(parts_, Questions()),
-      controller_(parts_, &changes_, &running_, &jobs_) {}
+      controller_(parts_, &changes_, &running_, &jobs_,
+                  [tls = options.tls, ca_dir = options.trust.ca_dir,
+                   scheduler = parts.scheduler] {
+                    return EndingOfController(tls, ca_dir, scheduler->Now());
+                  }),
+      trust_(parts_, options.tls, desk_.get(), listener_.get()) {}
+
+absl::StatusOr<ControllerServer::Trusted> ControllerServer::OpenTrusted(
+    const TrustOptions& options, const ControllerParts& parts) {
+  Trusted trusted;
+  if (options.ca_dir.empty()) return trusted;
+  ASSIGN_OR_RETURN(
+      trusted.authority,
+      CertificateAuthority::Open(options.ca_dir, parts.scheduler->Now()));
+  ASSIGN_OR_RETURN(trusted.store, TrustStore::Open(options.state));
+  return trusted;
+}
+
+void ControllerServer::AnswerCertificate(
+    const std::string& host, const std::string& pem,
+    const CertificateRequest& request,
+    const std::function<void(CertificateAnswer)>& reply) {
+  const bool taken = parts_.pool->TryRun([this, host, pem, request, reply] {
+    absl::StatusOr<Enrolled> enrolled =
+        desk_->Renew(host, pem, request.signing_request());
+    CertificateAnswer answer;
+    if (enrolled.ok()) {
+      *answer.mutable_enrolled() = *std::move(enrolled);
+    } else {
+      answer.set_refused(std::string(enrolled.status().message()));
+    }
+    reply(std::move(answer));
+  });
+  if (taken) return;
+  CertificateAnswer busy;
+  busy.set_refused("the controller has too much to do");
+  reply(std::move(busy));
+}
 
 HostQuestions ControllerServer::Questions() {
-  return {[this](const std::string& host, JobQuestion question,
-                 std::function<void(JobAnswer)> reply) {
-            jobs_.AskAs(host, std::move(question), std::move(reply));
-          },
-          [this](const std::string& host, const DrainQuestion& question) {
-            return brake_.Ask(host, question);
-          }};
+  HostQuestions questions = {
+      [this](const std::string& host, JobQuestion question,
+             std::function<void(JobAnswer)> reply) {
+        jobs_.AskAs(host, std::move(question), std::move(reply));
+      },
+      [this](const std::string& host, const DrainQuestion& question) {
+        return brake_.Ask(host, question);
+      },
+      nullptr, nullptr};
+  if (desk_ == nullptr) return questions;
+  questions.admit = [this](const std::string& host, const std::string& pem) {
+    return desk_->Admit(host, pem);
+  };
+  questions.certificate =
+      [this](const std::string& host, const std::string& pem,
+             const CertificateRequest& request,
+             const std::function<void(CertificateAnswer)>& reply) {
+        AnswerCertificate(host, pem, request, reply);
+      };
+  return questions;
 }
 
 DriftEnforcer::Parts ControllerServer::EnforcerParts() {
@@ -153,7 +206,9 @@ DriftEnforcer::Parts ControllerServer::EnforcerParts() {
                  DriftEnforcer::OnApplied done) {
             ChangeRequest request;
             request.plan = std::move(plan);
-            request.actor = kControllerActor;
+            request.actor = ControllerActor(parts_.spec->cluster());
+            request.caller.set_who(request.actor);
+            request.caller.set_what("enforce");
             request.from = "enforce of the spec";
             request.enforced = true;
             ApplyWatcher watcher;
@@ -169,8 +224,15 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
     const ControllerServerOptions& options,
     std::shared_ptr<grpc::ServerCredentials> credentials,
     const ControllerParts& parts) {
+  if (parts.gate == nullptr) {
+    return absl::InternalError("a controller that lets everybody in");
+  }
+  ASSIGN_OR_RETURN(Trusted trusted, OpenTrusted(options.trust, parts));
+  if (parts.audit == nullptr) {
+    return absl::FailedPreconditionError("no audit file, expected one");
+  }
   std::unique_ptr<ControllerServer> server(
-      new ControllerServer(options, parts));
+      new ControllerServer(options, parts, std::move(trusted)));
   server->changes_.Recover();
   grpc::ServerBuilder builder;
   SetArguments(options, &builder);
@@ -178,14 +240,13 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
                            &server->port_);
   builder.RegisterService(&server->hub_);
   builder.RegisterService(&server->controller_);
+  builder.RegisterService(&server->trust_);
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || server->port_ == 0) {
-    const std::string trouble = ListenTrouble(options.listen);
-    return absl::UnavailableError(absl::StrCat(
-        "cannot listen on \"", options.listen, "\": ", trouble,
-        trouble.empty() ? "" : ", ",
-        "expected a free ADDRESS:PORT of this machine (--listen)"));
+    return CannotListen(options.listen, "--listen");
   }
+  server->trust_.set_main_port(server->port_);
+  if (server->listener_ != nullptr) server->listener_->Start();
   return server;
 }
 
@@ -199,6 +260,25 @@ ControllerServer::~ControllerServer() {
   server_->Wait();
   // What calls have left there uses our members.
   parts_.pool->Drain();
+}
+
+void ControllerServer::TakeLocks() {
+  parts_.spec->spec();
+  hosts_.IsAttached("");
+}
+
+std::vector<std::string> EndingOfController(const TlsFiles& tls,
+                                            const std::string& ca_dir,
+                                            absl::Time now) {
+  std::vector<std::string> lines = EndingCertificates(tls, now);
+  if (ca_dir.empty()) return lines;
+  const TlsFiles issuer = {ca_dir + "/root.crt", ca_dir + "/intermediate.crt",
+                           ""};
+  for (std::string& line : EndingCertificates(
+           issuer, now, "and restart the controller, which reads it once")) {
+    lines.push_back(std::move(line));
+  }
+  return lines;
 }
 
 absl::Status WritePortFile(const std::string& path, int port) {

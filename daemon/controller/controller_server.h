@@ -1,11 +1,13 @@
-// The listening side of clusterd-controller: one port, mutual TLS, both
-// services.
+// The listening side of clusterd-controller: one port, mutual TLS, its
+// services; and, of a controller with a CA, the port of hosts that join.
 #ifndef DAEMON_CONTROLLER_CONTROLLER_SERVER_H_
 #define DAEMON_CONTROLLER_CONTROLLER_SERVER_H_
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -20,10 +22,27 @@
 #include "daemon/controller/hosts/running_checks.h"
 #include "daemon/controller/jobs/drain_brake.h"
 #include "daemon/controller/jobs/job_desk.h"
+#include "daemon/controller/trust/certificate_authority.h"
+#include "daemon/controller/trust/enrolment_desk.h"
+#include "daemon/controller/trust/enrolment_listener.h"
+#include "daemon/controller/trust/trust_service.h"
+#include "daemon/controller/trust/trust_store.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 
 namespace clusterd {
+
+// Of a controller that hosts join.
+struct TrustOptions {
+  // Folder of its intermediate CA (certificate_authority.h); empty: it issues
+  // no certificates.
+  std::string ca_dir;
+  std::string state;  // Folder of trust.db, which exists.
+  // ADDRESS:PORT for hosts without a certificate; empty: the port after that of
+  // `listen`.
+  std::string enrol_listen;
+  absl::Duration leaf_life = kDefaultLeafLife;
+};
 
 struct ControllerServerOptions {
   // ADDRESS:PORT; port 0 takes a free one.
@@ -40,12 +59,14 @@ struct ControllerServerOptions {
   // read again for each. What cannot be read costs hosts their answers.
   TlsFiles tls;
   DrainLimits drain;
+  TrustOptions trust;
 };
 
 class ControllerServer {
  public:
-  // `parts`: spec, history, scheduler, pool and log; all must outlive the
-  // server. Unavailable if the address cannot be listened on.
+  // `parts`: all but the hosts; all must outlive the server. Unavailable if the
+  // address cannot be listened on; errors also as CertificateAuthority::Open
+  // and TrustStore::Open.
   static absl::StatusOr<std::unique_ptr<ControllerServer>> Start(
       const ControllerServerOptions& options,
       std::shared_ptr<grpc::ServerCredentials> credentials,
@@ -56,15 +77,35 @@ class ControllerServer {
   ~ControllerServer();
 
   int port() const { return port_; }
+  // Of hosts that join; null without a CA.
+  EnrolmentListener* enrolment() { return listener_.get(); }
+
+  // Takes and leaves the locks that every call of a host or user needs: does
+  // not come back while somebody is stuck with one.
+  void TakeLocks();
 
  private:
+  // A CA and what has come of it; null: none.
+  struct Trusted {
+    std::unique_ptr<CertificateAuthority> authority;
+    std::unique_ptr<TrustStore> store;
+  };
+
   ControllerServer(const ControllerServerOptions& options,
-                   const ControllerParts& parts);
+                   const ControllerParts& parts, Trusted trusted);
+  static absl::StatusOr<Trusted> OpenTrusted(const TrustOptions& options,
+                                             const ControllerParts& parts);
+  void AnswerCertificate(const std::string& host, const std::string& pem,
+                         const CertificateRequest& request,
+                         const std::function<void(CertificateAnswer)>& reply);
   DriftEnforcer::Parts EnforcerParts();
   HostQuestions Questions();
 
   AttachedHosts hosts_;
   const ControllerParts parts_;
+  const Trusted trusted_;
+  const std::unique_ptr<EnrolmentDesk> desk_;
+  const std::unique_ptr<EnrolmentListener> listener_;
   ClusterChanges changes_;
   DriftEnforcer enforcer_;
   RunningChecks running_;
@@ -72,9 +113,16 @@ class ControllerServer {
   DrainBrake brake_;
   AgentHubService hub_;
   ControllerService controller_;
+  TrustService trust_;
   std::unique_ptr<grpc::Server> server_;  // Ends before what it calls.
   int port_ = 0;
 };
+
+// Lines as EndingCertificates has them, of the controller's own certificate and
+// CA and, unless `ca_dir` is empty, of those that it issues with.
+std::vector<std::string> EndingOfController(const TlsFiles& tls,
+                                            const std::string& ca_dir,
+                                            absl::Time now);
 
 // Tells scripts which port a server that was told to take any has taken: the
 // number and a newline. Whoever sees the file sees all of it. PermissionDenied,

@@ -1,6 +1,5 @@
 // The gRPC service that clusterctl talks to: who may, on which thread, and what
-// the client sees. Any user of the cluster may look and plan, operators may
-// change hosts, admins may force; hosts may do nothing of it.
+// the client sees. call_roles.h says in which role.
 #ifndef DAEMON_CONTROLLER_CONTROLLER_SERVICE_H_
 #define DAEMON_CONTROLLER_CONTROLLER_SERVICE_H_
 
@@ -14,47 +13,41 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "config/identity/certificate.h"
+#include "daemon/controller/call_slots.h"
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/fact_run.h"
+#include "daemon/controller/hosts/pool_answer.h"
 #include "daemon/controller/hosts/running_checks.h"
 #include "daemon/controller/jobs/job_desk.h"
 #include "daemon/controller/logs_run.h"
+#include "daemon/controller/send_room.h"
 #include "daemon/controller/shared_runs.h"
-#include "daemon/controller/slots.h"
 #include "daemon/process/worker_pool.h"
 #include "grpcpp/support/server_callback.h"
 #include "proto/controller.grpc.pb.h"
 
 namespace clusterd {
 
-// Fills in the response from a thread of the pool, for what waits for the disk.
-// `done` is called once, when the response is as it is sent; with
-// ResourceExhausted at once if the pool is full.
-template <typename Response>
-void AnswerOnPool(WorkerPool* pool, Response* response,
-                  std::function<absl::StatusOr<Response>()> read,
-                  const std::function<void(const absl::Status& status)>& done) {
-  const bool taken = pool->TryRun([response, read = std::move(read), done] {
-    absl::StatusOr<Response> answer = read();
-    const absl::Status status = answer.status();
-    if (status.ok()) *response = *std::move(answer);
-    done(status);
-  });
-  if (!taken) {
-    done(absl::ResourceExhaustedError(
-        "the controller has too much to do, try again later"));
-  }
-}
-
-// Every call: Unauthenticated or PermissionDenied unless the peer is a user of
-// this cluster in the role that the call needs.
+// Every call: Unauthenticated, PermissionDenied or FailedPrecondition unless
+// the gate lets the peer in as a user of this cluster, also while a stream is
+// open, and in the role that the call needs; ResourceExhausted when as many
+// are under way as may, of all users or of that one. What changes hosts, and
+// what its users read for it, waits for nobody's reading. What changes
+// something, and what tells users' logs, is in the audit file before it is
+// done, or it is refused.
 class ControllerService final : public Controller::CallbackService {
  public:
-  // All must outlive it and its server.
+  // All must outlive it and its server. `notes`: what every check's report says
+  // of the controller itself.
   ControllerService(const ControllerParts& parts, ClusterChanges* changes,
-                    RunningChecks* running, JobDesk* jobs)
-      : parts_(parts), changes_(changes), running_(running), jobs_(jobs) {}
+                    RunningChecks* running, JobDesk* jobs,
+                    std::function<std::vector<std::string>()> notes)
+      : parts_(parts),
+        changes_(changes),
+        running_(running),
+        jobs_(jobs),
+        notes_(std::move(notes)) {}
 
   // InvalidArgument for hosts that the spec does not name; NotFound or
   // InvalidArgument for rules, as ValidateSelection; ResourceExhausted when as
@@ -90,7 +83,7 @@ class ControllerService final : public Controller::CallbackService {
       grpc::CallbackServerContext* context,
       const PlanRequest* request) override;
 
-  // Operators; with force admins. Errors are those of ClusterChanges, and for
+  // Errors are those of ClusterChanges, and for
   // an apply those of ReadKeptPlan: what is applied is the plan that this
   // controller has made and kept, and nothing that the client has.
   grpc::ServerWriteReactor<ApplyEvent>* ApplyPlan(
@@ -100,17 +93,20 @@ class ControllerService final : public Controller::CallbackService {
       grpc::CallbackServerContext* context,
       const RollBackRequest* request) override;
 
-  // Operators, also of a run that an admin forced: it only ever does less.
   // Errors are those of ClusterChanges::Cancel; ResourceExhausted as above.
   grpc::ServerUnaryReactor* Cancel(grpc::CallbackServerContext* context,
                                    const CancelRequest* request,
                                    CancelResponse* response) override;
+  // Admins. Errors are those of ClusterChanges::Abort.
+  grpc::ServerUnaryReactor* AbortApply(grpc::CallbackServerContext* context,
+                                       const AbortApplyRequest* request,
+                                       AbortApplyResponse* response) override;
 
   grpc::ServerUnaryReactor* ListHosts(grpc::CallbackServerContext* context,
                                       const ListHostsRequest* request,
                                       ListHostsResponse* response) override;
 
-  // Operators. NotFound for a host that is neither in the spec nor remembered,
+  // NotFound for a host that is neither in the spec nor remembered,
   // FailedPrecondition for one that is attached.
   grpc::ServerUnaryReactor* ForgetHost(grpc::CallbackServerContext* context,
                                        const ForgetHostRequest* request,
@@ -136,33 +132,49 @@ class ControllerService final : public Controller::CallbackService {
                                        const GetHistoryRequest* request,
                                        HistoryRecord* response) override;
 
-  // Operators. InvalidArgument for hosts that the spec does not name;
+  // InvalidArgument for hosts that the spec does not name;
   // ResourceExhausted when as many calls read logs as may.
   grpc::ServerWriteReactor<LogsEvent>* ReadLogs(
       grpc::CallbackServerContext* context,
       const LogsRequest* request) override;
 
+  // InvalidArgument for what is no identity, for who asks, and for a reason
+  // that is too long; NotFound for a bare name that is no host's, and of Unlock
+  // for what is not locked. Others are the gate's.
+  grpc::ServerUnaryReactor* Lock(grpc::CallbackServerContext* context,
+                                 const LockRequest* request,
+                                 LockResponse* response) override;
+  grpc::ServerUnaryReactor* Unlock(grpc::CallbackServerContext* context,
+                                   const UnlockRequest* request,
+                                   UnlockResponse* response) override;
+  grpc::ServerUnaryReactor* ListLocks(grpc::CallbackServerContext* context,
+                                      const ListLocksRequest* request,
+                                      ListLocksResponse* response) override;
+  // Operators.
+  grpc::ServerUnaryReactor* GetAuditHeads(
+      grpc::CallbackServerContext* context, const GetAuditHeadsRequest* request,
+      GetAuditHeadsResponse* response) override;
+
  private:
-  // Runs, and descriptions of one host, that may be under way at once.
+  // Runs that may be under way at once; run_turns.h has each user's share.
   static constexpr size_t kMaxChecks = 8;
   static constexpr size_t kMaxPlans = 4;
-  static constexpr int kMaxDescribes = 32;
-  // Entries of the history on their way to clients; each may be as long as the
-  // plan of a whole cluster, and a client may take it as slowly as it likes.
-  static constexpr int kMaxRecords = 4;
-  static constexpr int kMaxLogs = 2;
-  // Each copies and judges the facts of a whole cluster.
-  static constexpr int kMaxSoFar = 2;
 
   template <typename Event>
   using Conclusion = std::function<Event(const FactOrder& order,
                                          const std::vector<HostFacts>& facts)>;
 
-  // The user who calls. Refusals are logged with what was asked for and from
+  // The user who calls, if the row of `call`, a method of Controller, lets
+  // them. Refusals are audited and logged, with what was asked for and from
   // where.
-  absl::StatusOr<SpiffeId> Admit(const grpc::CallbackServerContext& context,
-                                 absl::string_view call,
-                                 Role needed = Role::kViewer) const;
+  absl::StatusOr<SpiffeId> Admit(
+      const grpc::CallbackServerContext& context, absl::string_view call,
+      const google::protobuf::Message& request) const;
+
+  // Every call that is refused after it was admitted passes here, for the audit
+  // file; `why` again.
+  absl::Status Refused(const grpc::CallbackServerContext& context,
+                       absl::string_view call, const absl::Status& why) const;
 
   // Fills in the order, or says why not. `selection`: the rules that the
   // request names; null: it names none.
@@ -177,7 +189,7 @@ class ControllerService final : public Controller::CallbackService {
                        const LaunchRequest& request, const char* call,
                        const RuleSelection* selection, FactOrder* order) const;
   absl::StatusOr<LogsOrder> PrepareLogs(
-      const grpc::CallbackServerContext& context,
+      const grpc::CallbackServerContext& context, const SpiffeId& user,
       const LogsRequest& request) const;
   // Streams the facts' progress, and then what `conclude` makes of them.
   template <typename Event, typename Request>
@@ -187,14 +199,27 @@ class ControllerService final : public Controller::CallbackService {
       Conclusion<Event> conclude);
   grpc::ServerWriteReactor<CheckEvent>* CheckJob(
       grpc::CallbackServerContext* context, const CheckRequest& request);
+  // Waits for the audit file. `named` as in the request.
+  absl::StatusOr<ForgetHostResponse> ForgetHostNow(const std::string& named,
+                                                   AuditEntry entry);
   absl::StatusOr<Report> ReportSoFar(const std::string& run_id) const;
-  // Answers from a thread of the pool, in a slot that is held until the client
-  // has the answer or has gone; `all_taken` is said when none is free.
+  // What a request to lock or unlock means, as LockName has it.
+  absl::StatusOr<std::string> IdentityNamed(const std::string& text) const;
+  // Answers from a thread of the pool, or from this one, in a slot of that
+  // user.
   template <typename Response>
   grpc::ServerUnaryReactor* AnswerInSlot(
-      grpc::CallbackServerContext* context, Slots* slots,
-      absl::string_view all_taken, Response* response,
+      grpc::CallbackServerContext* context, const char* call,
+      const SpiffeId& user, Slots* slots, Response* response,
       std::function<absl::StatusOr<Response>()> read);
+  template <typename Response>
+  using EndOfRun = absl::StatusOr<Response> (ClusterChanges::*)(
+      const std::string& id, const std::string& actor, const std::string& from);
+  // Has a run end, as `end` does it, and logs why not.
+  template <typename Request, typename Response>
+  grpc::ServerUnaryReactor* EndRun(grpc::CallbackServerContext* context,
+                                   const char* call, const Request& request,
+                                   Response* response, EndOfRun<Response> end);
   // Keeps a check or plan, or logs why not.
   absl::Status Keep(const HistoryRecord& record) const;
 
@@ -210,15 +235,14 @@ class ControllerService final : public Controller::CallbackService {
   ClusterChanges* const changes_;
   RunningChecks* const running_;
   JobDesk* const jobs_;
+  const std::function<std::vector<std::string>()> notes_;
 
   SharedRuns<CheckEvent> checks_{{kMaxChecks}};
   SharedRuns<LearnEvent> learns_{{kMaxPlans}};
   SharedRuns<LaunchEvent> launches_{{kMaxPlans}};
   SharedRuns<PlanEvent> plans_{{kMaxPlans}};
-  Slots describes_{kMaxDescribes};
-  Slots records_{kMaxRecords};
-  Slots so_far_{kMaxSoFar};
-  Slots logs_{kMaxLogs};
+  SendRoom room_{64 << 20};  // Bytes on their way to one user.
+  CallSlots slots_;
 };
 
 }  // namespace clusterd

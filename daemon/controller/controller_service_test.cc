@@ -8,13 +8,26 @@ namespace clusterd {
 namespace {
 
 TEST(SlotsTest, RefusesWhenAllAreTakenUntilOneIsGiven) {
-  Slots slots(2);
-  EXPECT_TRUE(slots.TryTake());
-  EXPECT_TRUE(slots.TryTake());
-  EXPECT_FALSE(slots.TryTake());
-  slots.Give();
-  EXPECT_TRUE(slots.TryTake());
-  EXPECT_FALSE(slots.TryTake());
+  Slots slots("lists are told", /*of_all=*/2, /*of_one=*/2);
+  EXPECT_TRUE(slots.Take("ann").ok());
+  EXPECT_TRUE(slots.Take("bob").ok());
+  EXPECT_EQ(slots.Take("eve"),
+            absl::ResourceExhaustedError(
+                "2 lists are told already, try again later"));
+  slots.Give("bob");
+  EXPECT_TRUE(slots.Take("eve").ok());
+  EXPECT_FALSE(slots.Take("ann").ok());
+}
+
+TEST(SlotsTest, OneUserNeverHoldsAllOfThem) {
+  Slots slots("lists are told", /*of_all=*/3, /*of_one=*/1);
+  EXPECT_TRUE(slots.Take("ann").ok());
+  EXPECT_EQ(slots.Take("ann"),
+            absl::ResourceExhaustedError(
+                "1 lists are told already for ann, try again later"));
+  EXPECT_TRUE(slots.Take("bob").ok());
+  slots.Give("ann");
+  EXPECT_TRUE(slots.Take("ann").ok());
 }
 
 absl::Status Answer(WorkerPool* pool, const absl::StatusOr<HistoryRecord>& what,
@@ -22,7 +35,7 @@ absl::Status Answer(WorkerPool* pool, const absl::StatusOr<HistoryRecord>& what,
   absl::Status status;
   absl::Notification done;
   AnswerOnPool<HistoryRecord>(
-      pool, response, [&] { return what; },
+      pool, WorkerPool::Place::kInTurn, response, [&] { return what; },
       [&](const absl::Status& answered) {
         status = answered;
         done.Notify();

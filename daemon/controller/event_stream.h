@@ -1,13 +1,12 @@
 // The answer to one call that streams events: progress, at most every 50 ms and
 // never faster than the client reads it; single events in between; then one
 // last event or a status. Whoever works never waits for the client: one that
-// reads too slowly misses single events, one that does not take the last event
-// within a minute is cut off.
+// reads too slowly misses single events, one that stops reading is cut off
+// (write_deadline.h), and large last events to one user go by SendRoom.
 #ifndef DAEMON_CONTROLLER_EVENT_STREAM_H_
 #define DAEMON_CONTROLLER_EVENT_STREAM_H_
 
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,22 +17,13 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/identity/grpc_status.h"
+#include "daemon/controller/event_queue.h"
+#include "daemon/controller/hosts/write_deadline.h"
 #include "daemon/process/scheduler.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
 
 namespace clusterd {
-
-struct EventStreamOptions {
-  // The client has gone before the end; at most once.
-  std::function<void()> on_leave = [] {};
-  // The client has taken an event. Must not block.
-  std::function<void()> on_written = [] {};
-  // The call is over; the last that is called.
-  std::function<void()> on_end = [] {};
-  // Single events that may wait (queued); further ones are dropped.
-  size_t max_queued = 1024;
-};
 
 // gRPC calls the On... members and owns the object until OnDone. Safe for
 // concurrent use; calls nothing under its lock.
@@ -43,7 +33,6 @@ class EventStream final
       public std::enable_shared_from_this<EventStream<Event>> {
  public:
   static constexpr absl::Duration kProgressInterval = absl::Milliseconds(50);
-  static constexpr absl::Duration kFlushTimeout = absl::Minutes(1);
 
   // Both must outlive the call.
   static std::shared_ptr<EventStream> Create(
@@ -85,8 +74,7 @@ class EventStream final
   void Add(Event event) ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       absl::MutexLock lock(&mutex_);
-      if (IsEndingLocked() || queue_.size() >= options_.max_queued) return;
-      queue_.push_back(std::move(event));
+      if (IsEndingLocked() || !queue_.Push(std::move(event), options_)) return;
     }
     Advance();
   }
@@ -104,10 +92,6 @@ class EventStream final
       if (IsEndingLocked()) return;
       progress_due_ = told_;
       last_ = std::move(last);
-      flush_timer_ =
-          scheduler_->RunAfter(kFlushTimeout, [weak = this->weak_from_this()] {
-            if (const auto stream = weak.lock()) stream->BreakOff();
-          });
     }
     Advance();
   }
@@ -122,54 +106,7 @@ class EventStream final
     Advance();
   }
 
-  void OnWriteDone(bool ok) override {
-    {
-      absl::MutexLock lock(&mutex_);
-      writing_ = false;
-    }
-    if (!ok) Leave();
-    options_.on_written();
-    Advance();
-  }
-
-  void OnCancel() override { Leave(); }
-
-  void OnDone() override {
-    std::shared_ptr<EventStream> self;
-    {
-      absl::MutexLock lock(&mutex_);
-      self.swap(self_);
-    }
-    options_.on_end();
-  }
-
- private:
-  EventStream(grpc::CallbackServerContext* context, Scheduler* scheduler)
-      : context_(context), scheduler_(scheduler) {}
-
-  bool IsEndingLocked() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
-    return end_.has_value() || last_ != nullptr;
-  }
-
-  void OnProgressDue() ABSL_LOCKS_EXCLUDED(mutex_) {
-    {
-      absl::MutexLock lock(&mutex_);
-      timer_set_ = false;
-      progress_due_ = true;
-    }
-    Advance();
-  }
-
-  void Leave() ABSL_LOCKS_EXCLUDED(mutex_) {
-    {
-      absl::MutexLock lock(&mutex_);
-      if (end_.has_value()) return;
-      end_ = absl::CancelledError("the client went away");
-    }
-    options_.on_leave();
-    Advance();
-  }
-
+  // Cuts off a client that does not take what is being written.
   void BreakOff() ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       absl::MutexLock lock(&mutex_);
@@ -185,6 +122,64 @@ class EventStream final
     Advance();
   }
 
+  void OnWriteDone(bool ok) override {
+    mutex_.Lock();
+    writing_ = false;
+    deadline_.End();
+    mutex_.Unlock();
+    if (!ok) Leave();
+    options_.on_written();
+    Advance();
+  }
+
+  void OnCancel() override { Leave(); }
+
+  void OnDone() override {
+    std::shared_ptr<EventStream> self;
+    mutex_.Lock();
+    self.swap(self_);
+    deadline_.End();
+    mutex_.Unlock();
+    if (options_.room != nullptr) options_.room->GiveBack();
+    options_.on_end();
+  }
+
+ private:
+  EventStream(grpc::CallbackServerContext* context, Scheduler* scheduler)
+      : context_(context),
+        scheduler_(scheduler),
+        deadline_(context, scheduler) {}
+
+  bool IsEndingLocked() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    return end_.has_value() || last_ != nullptr;
+  }
+
+  void OnProgressDue() ABSL_LOCKS_EXCLUDED(mutex_) {
+    mutex_.Lock();
+    timer_set_ = false;
+    progress_due_ = true;
+    mutex_.Unlock();
+    Advance();
+  }
+
+  void Leave() ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (end_.has_value()) return;
+      end_ = absl::CancelledError("the client went away");
+    }
+    options_.on_leave();
+    Advance();
+  }
+
+  // False: Advance is called when the last event may go.
+  bool HasRoomLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto go = [weak = this->weak_from_this()] {
+      if (const auto stream = weak.lock()) stream->Advance();
+    };
+    return !options_.room || options_.room->Take(last_->ByteSizeLong(), go);
+  }
+
   void Advance() ABSL_LOCKS_EXCLUDED(mutex_) {
     std::function<void(Event*)> progress;
     std::optional<absl::Status> finish;
@@ -195,7 +190,7 @@ class EventStream final
       if (end_.has_value()) {
         finishing_ = true;
         finish = end_;
-        scheduler_->Cancel(flush_timer_);
+        deadline_.Begin(0);
       } else if (!TakeNextLocked(&progress, &next)) {
         return;
       }
@@ -208,19 +203,19 @@ class EventStream final
   // Puts what is next into write_, or says how to: progress; or where it is.
   bool TakeNextLocked(std::function<void(Event*)>* progress, const Event** next)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (!queue_.empty()) {
-      write_ = std::move(queue_.front());
-      queue_.pop_front();
+    if (queue_.Pop(&write_)) {
+      // It is in write_.
     } else if (progress_due_) {
       progress_due_ = false;
       *progress = show_;
-    } else if (last_ != nullptr) {
+    } else if (last_ != nullptr && HasRoomLocked()) {
       *next = last_.get();
       end_ = absl::OkStatus();
     } else {
       return false;
     }
     writing_ = true;
+    deadline_.Begin(*progress ? 0 : (*next)->ByteSizeLong());
     return true;
   }
 
@@ -232,14 +227,14 @@ class EventStream final
   mutable absl::Mutex mutex_;
   std::shared_ptr<EventStream> self_ ABSL_GUARDED_BY(mutex_);  // Until OnDone.
   std::function<void(Event*)> show_ ABSL_GUARDED_BY(mutex_);
-  std::deque<Event> queue_ ABSL_GUARDED_BY(mutex_);
+  EventQueue<Event> queue_ ABSL_GUARDED_BY(mutex_);
   bool told_ ABSL_GUARDED_BY(mutex_) = false;
   bool timer_set_ ABSL_GUARDED_BY(mutex_) = false;
   bool progress_due_ ABSL_GUARDED_BY(mutex_) = false;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool finishing_ ABSL_GUARDED_BY(mutex_) = false;
   bool cancelling_ ABSL_GUARDED_BY(mutex_) = false;
-  Scheduler::TimerId flush_timer_ ABSL_GUARDED_BY(mutex_) = 0;
+  WriteDeadline deadline_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const Event> last_ ABSL_GUARDED_BY(mutex_);
   // Set: the call ends with this.
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);

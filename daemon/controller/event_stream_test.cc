@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "daemon/controller/end_when_refused.h"
+#include "daemon/process/write_time.h"
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/server.h"
@@ -45,6 +47,8 @@ class StreamService final : public Controller::CallbackService {
     options.on_leave = [this] { left_.Notify(); };
     options.on_end = [this] { ended_.Notify(); };
     options.max_queued = max_queued_;
+    options.max_queued_bytes = max_queued_bytes_;
+    options.room = room_;
     stream_->Begin(std::move(options));
     stream_->Show(
         [this](CheckEvent* event) { *event = Progress(++progress_); });
@@ -56,6 +60,8 @@ class StreamService final : public Controller::CallbackService {
 
   Scheduler* const scheduler_;
   size_t max_queued_ = 1024;
+  size_t max_queued_bytes_ = 32 << 20;
+  std::shared_ptr<RoomForOne> room_;
   uint32_t progress_ = 0;  // Only written by who writes an event.
   std::shared_ptr<Stream> stream_;
   absl::Notification begun_;
@@ -169,15 +175,59 @@ TEST_F(EventStreamTest, TellsWhoWorksThatTheClientHasLeft) {
   scheduler_.Advance(absl::Hours(1));
 }
 
-TEST_F(EventStreamTest, CutsOffClientThatDoesNotTakeTheLast) {
+TEST_F(EventStreamTest, CutsOffClientThatStopsReading) {
   Call();
   CheckEvent huge = Last("last");
   huge.mutable_report()->add_notes(std::string(3 << 20, 'x'));
-  service_.stream_->Add(huge);
-  service_.stream_->End(std::move(huge));
-  scheduler_.Advance(Stream::kFlushTimeout);
+  // More than gRPC takes for a client that reads nothing; it has not ended.
+  for (int i = 0; i < 8; ++i) service_.stream_->Add(huge);
+  // A write that is taken has taken its timer off.
+  while (
+      !service_.ended_.WaitForNotificationWithTimeout(absl::Milliseconds(5))) {
+    scheduler_.Advance(WriteTimeFor(huge.ByteSizeLong()));
+  }
+  EXPECT_TRUE(service_.left_.HasBeenNotified());
   ReadToEnd();
   EXPECT_EQ(status_.error_code(), grpc::StatusCode::CANCELLED);
+}
+
+// What ends a call for good does not wait for a client that does not read.
+TEST_F(EventStreamTest, CutsOffClientThatDoesNotReadWhenTheCallIsEnded) {
+  Call();
+  CheckEvent huge = Last("last");
+  huge.mutable_report()->add_notes(std::string(3 << 20, 'x'));
+  service_.stream_->Add(std::move(huge));
+  EndForGood(service_.stream_, absl::PermissionDeniedError("is locked"),
+             &scheduler_);
+  scheduler_.Advance(kCutTimeout);
+  EXPECT_TRUE(
+      service_.ended_.WaitForNotificationWithTimeout(absl::Seconds(30)));
+}
+
+TEST_F(EventStreamTest, KeepsOnlySoManyBytesForAClientThatDoesNotRead) {
+  service_.max_queued_bytes_ = 4 << 20;
+  Call();
+  CheckEvent large = Last("large");
+  large.mutable_report()->add_notes(std::string(1 << 20, 'x'));
+  for (int i = 0; i < 64; ++i) service_.stream_->Add(large);
+  EXPECT_LE(service_.stream_->queued(), 4u);
+  service_.stream_->End(Last("last"));
+  EXPECT_EQ(ReadToEnd().back(), "last");
+}
+
+TEST_F(EventStreamTest, LargeLastEventWaitsForRoom) {
+  SendRoom room(1 << 20);
+  service_.room_ = std::make_shared<RoomForOne>(&room, "ann");
+  ASSERT_TRUE(room.Take("ann", 1 << 20, nullptr));
+  Call();
+  ReadFirst();
+  CheckEvent large = Last("last");
+  large.mutable_report()->add_notes(std::string(1 << 18, 'x'));
+  service_.stream_->End(std::move(large));
+  EXPECT_FALSE(service_.ended_.HasBeenNotified());
+  room.Give("ann", 1 << 20);
+  EXPECT_EQ(ReadToEnd().back(), "last");
+  EXPECT_TRUE(status_.ok());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "daemon/controller/logs_run.h"
 
 #include "absl/strings/str_cat.h"
+#include "daemon/controller/hosts/audit_caller.h"
 
 namespace clusterd {
 namespace {
@@ -55,6 +56,7 @@ void LogsRun::Advance() {
     if (index == order_.hosts.size()) continue;
     Task task;
     *task.mutable_logs()->mutable_query() = order_.query;
+    FillInAsker(order_.caller, order_.audit_head, task.mutable_logs());
     Ask(index, task, &LogsRun::OnLogs);
   }
   if (!is_over) return;
@@ -109,7 +111,7 @@ void LogsRun::OnLogs(size_t index, absl::StatusOr<TaskResult> result) {
   }
   if (!order_.record) return Deliver(index);
   Task task;
-  task.mutable_record();
+  FillInAsker(order_.caller, order_.audit_head, task.mutable_record());
   Ask(index, task, &LogsRun::OnRecording);
 }
 

@@ -29,6 +29,9 @@ struct LogsOrder {
   LogsQuery query;
   bool record = false;
   absl::Duration host_deadline;  // Of each task.
+  // For the audit files: who asks, and the newest line of our own.
+  AuditEntry caller;
+  AuditHead audit_head;
 };
 
 // Safe for concurrent use.

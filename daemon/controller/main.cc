@@ -19,13 +19,16 @@
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
+#include "daemon/audit/audit_log.h"
 #include "daemon/controller/controller_flags.h"
 #include "daemon/controller/controller_server.h"
+#include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/history/history_store.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/signals.h"
+#include "daemon/process/watchdog.h"
 #include "daemon/process/worker_pool.h"
 
 namespace clusterd {
@@ -33,6 +36,12 @@ namespace {
 
 constexpr int kWorkers = 2;
 constexpr size_t kMaxQueuedWork = 64;
+// Judging the largest cluster takes seconds, and so does a slow disk.
+constexpr absl::Duration kLongestWork = absl::Minutes(10);
+// For what changes hosts, so that no reading holds it up.
+constexpr int kChangeWorkers = 1;
+// Some 200,000 lines; then a new file is begun.
+constexpr size_t kMaxAuditBytes = size_t{64} << 20;
 // Users, connections that have not said who they are, the history, the spec.
 constexpr rlim_t kFurtherFiles = 512;
 
@@ -92,6 +101,28 @@ void Reload(SpecHolder* spec, Log* log) {
   LogLines(status, log);
 }
 
+void TellEndingCertificates(const ControllerFlags& flags, Log* log) {
+  for (const std::string& line :
+       EndingOfController(flags.tls, flags.ca_dir, absl::Now())) {
+    log->Warning(line);
+  }
+}
+
+// While it lives, whoever fails the handshake has a line in the audit file.
+class FailedHandshakesAudited {
+ public:
+  explicit FailedHandshakesAudited(AuditLog* audit) {
+    TellFailedHandshakes(
+        [audit](const std::string& peer, const std::string& line) {
+          AuditEntry entry;
+          entry.set_what("handshake");
+          entry.set_peer(peer);
+          audit->RefuseSoon(entry, absl::UnauthenticatedError(line));
+        });
+  }
+  ~FailedHandshakesAudited() { TellFailedHandshakes(); }
+};
+
 absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
                  Log* log) {
   // A report has hundreds of thousands of small strings. Freed into malloc's
@@ -103,29 +134,46 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
   ASSIGN_OR_RETURN(
       const SpiffeId self,
       ReadOwnIdentity(flags.tls, flags.cluster, IdentityKind::kController));
-  ASSIGN_OR_RETURN(const auto credentials, MakeServerCredentials(flags.tls));
+  ASSIGN_OR_RETURN(
+      const auto credentials,
+      MakeServerCredentials(
+          flags.tls, kTlsRefreshSeconds, [log](const std::string& why) {
+            log->Error(absl::StrCat(
+                "certificate files refused, the last good pair stays in use: ",
+                why));
+          }));
   ThreadScheduler scheduler;
   ASSIGN_OR_RETURN(const auto spec, SpecHolder::Open(flags.spec, self.cluster,
                                                      &scheduler, flags.learn));
   RaiseOpenFiles(spec->spec()->servers_size(), log);
   ASSIGN_OR_RETURN(const auto history, OpenHistory(flags.state, log));
-  WorkerPool pool(kWorkers, kMaxQueuedWork);
+  IdentityGateOptions gate_options;
+  gate_options.cluster = self.cluster;
+  gate_options.state = flags.state;
+  gate_options.ca = flags.tls.ca;
+  gate_options.crl = flags.crl;
+  ASSIGN_OR_RETURN(const auto gate,
+                   IdentityGate::Open(gate_options, &scheduler, log));
+  AuditLog audit(absl::StrCat(flags.state, "/", kAuditFileName),
+                 {kMaxAuditBytes}, self.ToString(), &scheduler, log);
+  const FailedHandshakesAudited handshakes(&audit);
+  WorkerPool pool(kWorkers, kMaxQueuedWork, kChangeWorkers);
   ControllerServerOptions options;
   options.listen = flags.listen;
   options.tls = flags.tls;
   options.drain = flags.drain;
-  const ControllerParts parts{spec.get(), history.get(), &scheduler, &pool,
-                              log};
+  options.trust = {flags.ca_dir, flags.state, flags.enrol_listen,
+                   flags.leaf_life};
+  const ControllerParts parts{
+      spec.get(),        history.get(), &scheduler, &pool, log,
+      /*hosts=*/nullptr, gate.get(),    &audit};
   ASSIGN_OR_RETURN(const auto server,
                    ControllerServer::Start(options, credentials, parts));
   if (!flags.port_file.empty()) {
     RETURN_IF_ERROR(WritePortFile(flags.port_file, server->port()));
   }
-  RunEvery(&scheduler, absl::Hours(24), [&flags, log] {
-    for (const std::string& line : EndingCertificates(flags.tls, absl::Now())) {
-      log->Warning(line);
-    }
-  });
+  RunEvery(&scheduler, absl::Hours(24),
+           [&flags, log] { TellEndingCertificates(flags, log); });
   log->Notice(absl::StrCat(
       "clusterd-controller ", kClusterdVersion, ": cluster ", self.cluster,
       ", ",
@@ -136,6 +184,11 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
   const absl::Status ready = NotifySystemd(notify, "READY=1");
   if (!ready.ok()) log->Warning(ready.message());
   LookAfterConnections(&scheduler, log);
+  const Watchdog watchdog(
+      WatchdogLimit(std::getenv("WATCHDOG_USEC"), std::getenv("WATCHDOG_PID")),
+      {TimersPart(&scheduler, [&server] { server->TakeLocks(); }),
+       WorkersPart(&pool, kLongestWork)},
+      [&notify] { NotifySystemd(notify, "WATCHDOG=1").IgnoreError(); }, log);
   while (signals->Wait() == DaemonSignal::kReload) Reload(spec.get(), log);
   log->Notice("stopping");
   const absl::Status stopping = NotifySystemd(notify, "STOPPING=1");
@@ -165,7 +218,6 @@ int main(int argc, char** argv) {
     clusterd::is_deaf = true;
     kill(getpid(), SIGTERM);
   });
-  clusterd::TellFailedHandshakes();
   const absl::Status status = clusterd::Run(flags, &signals, &log);
   clusterd::LogLines(status, &log);
   return status.ok() ? 0 : 1;

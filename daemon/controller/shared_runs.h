@@ -1,39 +1,31 @@
 // Runs that ask hosts for their facts, and the calls that wait for them: a few
-// at once, further ones in the order in which they came. Equal calls share a
+// at once, further ones in their turn (run_turns.h). Equal calls share a
 // run that has not begun yet, so that a thousand schedulers that ask at once
 // cost two runs. Nobody joins a run that has begun: what it was told may be
 // older than what its caller has just mended.
 //
-//   runs.Join(key, hosts, stream, begin);  // From the handler.
+//   runs.Join(key, hosts, who, stream, begin, refused);  // From the handler.
 #ifndef DAEMON_CONTROLLER_SHARED_RUNS_H_
 #define DAEMON_CONTROLLER_SHARED_RUNS_H_
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "daemon/controller/event_stream.h"
 #include "daemon/controller/hosts/fact_run.h"
+#include "daemon/controller/run_turns.h"
+#include "daemon/controller/send_room.h"
 #include "proto/controller.pb.h"
 
 namespace clusterd {
-
-struct SharedRunsLimits {
-  size_t at_once = 8;
-  size_t waiting = 64;     // Runs that have not begun.
-  size_t callers = 4'096;  // Calls, over all runs.
-};
 
 // Safe for concurrent use. Must outlive all calls that have joined.
 template <typename Event>
@@ -47,23 +39,24 @@ class SharedRuns {
   };
   // Makes the run, when it is its turn. Called once at most.
   using Begin = std::function<std::shared_ptr<FactRun>(Callers callers)>;
+  using Refused = std::function<void(const absl::Status& why)>;
 
-  explicit SharedRuns(const SharedRunsLimits& limits) : limits_(limits) {}
+  explicit SharedRuns(const RunTurnsLimits& limits) : turns_(limits) {}
 
   // The call joins the run that waits under the same key, or one of its own
   // over that many hosts, and begins what may begin. Ends the call with
-  // ResourceExhausted if as many wait as may. From its handler, once.
-  void Join(const std::string& key, size_t hosts,
-            const std::shared_ptr<Stream>& stream, Begin begin)
+  // ResourceExhausted, after `refused` was told, if as many wait as may, in all
+  // or of that user, or if the controller has too much to do when it is its
+  // turn. From its handler, once.
+  void Join(const std::string& key, size_t hosts, const std::string& who,
+            const std::shared_ptr<Stream>& stream, Begin begin, Refused refused)
       ABSL_LOCKS_EXCLUDED(mutex_) {
-    const std::shared_ptr<Run> run = Find(key, hosts, stream, std::move(begin));
-    if (run == nullptr) {
-      return stream->End(absl::ResourceExhaustedError(absl::StrCat(
-          "as many calls wait for their turn as may (", limits_.waiting,
-          " runs, ", limits_.callers, " calls), try again later")));
-    }
+    const std::shared_ptr<Run> run =
+        Find(key, hosts, who, {stream, std::move(refused)}, std::move(begin));
+    if (run == nullptr) return;
     EventStreamOptions options;
-    options.on_end = [this, run] { Leave(run); };
+    options.on_end = [this, run, who] { Leave(run, who); };
+    options.room = std::make_shared<RoomForOne>(&room_, who);
     stream->Begin(std::move(options));
     stream->Show([this, run](Event* event) {
       *event->mutable_progress() = ProgressOf(*run);
@@ -73,51 +66,65 @@ class SharedRuns {
   }
 
  private:
+  // What a user's streams hold of reports that are not yet taken.
+  static constexpr size_t kBytesToOne = 64 << 20;
+
+  struct Call {
+    std::weak_ptr<Stream> stream;
+    Refused refused;
+  };
   // All members are guarded by the mutex of SharedRuns, which the analysis
   // cannot be told.
-  struct Run {
-    std::string key;
+  struct Run final : RunTurns::Run {
     size_t hosts = 0;
     Begin begin;
-    std::vector<std::weak_ptr<Stream>> streams;
-    size_t callers = 0;  // Calls that are not over.
-    bool begun = false;
-    bool asks = false;  // Its last event is not there yet.
+    std::vector<Call> calls;
     std::shared_ptr<FactRun> facts;
   };
 
+  // Null: the call has ended.
   std::shared_ptr<Run> Find(const std::string& key, size_t hosts,
-                            const std::shared_ptr<Stream>& stream, Begin begin)
-      ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
-    if (callers_ >= limits_.callers) return nullptr;
-    const auto same = absl::c_find_if(runs_, [&key](const auto& run) {
-      return !run->begun && run->key == key;
-    });
-    std::shared_ptr<Run> run = same == runs_.end() ? nullptr : *same;
-    if (run == nullptr) {
-      if (runs_.size() - BegunLocked() >= limits_.waiting) return nullptr;
-      run = std::make_shared<Run>();
-      run->key = key;
-      run->hosts = hosts;
-      run->begin = std::move(begin);
-      runs_.push_back(run);
+                            const std::string& who, const Call& call,
+                            Begin begin) ABSL_LOCKS_EXCLUDED(mutex_) {
+    const auto fresh = std::make_shared<Run>();
+    fresh->hosts = hosts;
+    fresh->begin = std::move(begin);
+    absl::Status full;
+    {
+      absl::MutexLock lock(&mutex_);
+      const auto run =
+          std::static_pointer_cast<Run>(turns_.Join(key, who, fresh));
+      if (run != nullptr) {
+        // Whoever comes and goes leaves nothing behind.
+        auto& calls = run->calls;
+        calls.erase(std::remove_if(
+                        calls.begin(), calls.end(),
+                        [](const Call& each) { return each.stream.expired(); }),
+                    calls.end());
+        calls.push_back(call);
+        return run;
+      }
+      full = turns_.WhyFull(who);
     }
-    run->streams.push_back(stream);
-    ++run->callers;
-    ++callers_;
-    return run;
+    Refuse(call, full);
+    return nullptr;
+  }
+
+  void Refuse(const Call& call, const absl::Status& why) {
+    const auto stream = call.stream.lock();
+    if (stream == nullptr) return;
+    call.refused(why);
+    stream->End(why);
   }
 
   // One call of the run is over. With the last of them the run ends, too, and
   // makes room: until then its answer may be on its way to somebody.
-  void Leave(const std::shared_ptr<Run>& run) ABSL_LOCKS_EXCLUDED(mutex_) {
+  void Leave(const std::shared_ptr<Run>& run, const std::string& who)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
     std::shared_ptr<FactRun> unwanted;
     {
       absl::MutexLock lock(&mutex_);
-      --callers_;
-      if (--run->callers > 0) return;
-      runs_.remove(run);
+      if (!turns_.Leave(run, who)) return;
       unwanted = std::move(run->facts);
     }
     if (unwanted != nullptr) unwanted->Cancel();
@@ -128,25 +135,9 @@ class SharedRuns {
     while (const std::shared_ptr<Run> run = TakeNext()) BeginOne(run);
   }
 
-  // The first that waits for no equal one, if there is room; or null. The
-  // others have moved up then.
   std::shared_ptr<Run> TakeNext() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    if (BegunLocked() >= limits_.at_once) return nullptr;
-    auto next = runs_.begin();
-    while (next != runs_.end() && !MayBeginLocked(**next)) ++next;
-    if (next == runs_.end()) return nullptr;
-    (*next)->begun = (*next)->asks = true;
-    return *next;
-  }
-
-  // It waits, and no equal one asks.
-  bool MayBeginLocked(const Run& run) const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
-    if (run.begun) return false;
-    for (const auto& other : runs_) {
-      if (other->asks && other->key == run.key) return false;
-    }
-    return true;
+    return std::static_pointer_cast<Run>(turns_.TakeNext());
   }
 
   void BeginOne(const std::shared_ptr<Run>& run) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -163,13 +154,18 @@ class SharedRuns {
     bool wanted;
     {
       absl::MutexLock lock(&mutex_);
-      wanted = run->callers > 0;
+      wanted = !run->callers.empty();
       if (wanted) run->facts = facts;
     }
     if (!wanted) return;
     const absl::Status started = facts->Start();
     if (started.ok()) return NoteAllProgress();
-    for (const auto& stream : StreamsOf(*run)) stream->End(started);
+    std::vector<Call> calls;
+    {
+      absl::MutexLock lock(&mutex_);
+      calls = run->calls;
+    }
+    for (const Call& call : calls) Refuse(call, started);
   }
 
   void End(const std::shared_ptr<Run>& run, Event last)
@@ -189,20 +185,22 @@ class SharedRuns {
 
   // Whoever waits has moved up.
   void NoteAllProgress() ABSL_LOCKS_EXCLUDED(mutex_) {
-    std::vector<std::shared_ptr<Run>> runs;
+    std::vector<RunTurns::RunPtr> runs;
     {
       absl::MutexLock lock(&mutex_);
-      runs.assign(runs_.begin(), runs_.end());
+      runs = turns_.All();
     }
-    for (const auto& run : runs) NoteProgress(*run);
+    for (const auto& run : runs) NoteProgress(static_cast<const Run&>(*run));
   }
 
   std::vector<std::shared_ptr<Stream>> StreamsOf(const Run& run) const
       ABSL_LOCKS_EXCLUDED(mutex_) {
     std::vector<std::shared_ptr<Stream>> streams;
     absl::MutexLock lock(&mutex_);
-    for (const std::weak_ptr<Stream>& weak : run.streams) {
-      if (auto stream = weak.lock()) streams.push_back(std::move(stream));
+    for (const Call& call : run.calls) {
+      if (auto stream = call.stream.lock()) {
+        streams.push_back(std::move(stream));
+      }
     }
     return streams;
   }
@@ -214,26 +212,14 @@ class SharedRuns {
       absl::MutexLock lock(&mutex_);
       facts = run.facts;
       waiting.set_pending(static_cast<uint32_t>(run.hosts));
-      uint32_t place = run.begun ? 0 : 1;
-      for (const auto& other : runs_) {
-        if (other.get() == &run) break;
-        if (!run.begun && !other->begun) ++place;
-      }
-      waiting.set_place(place);
+      waiting.set_place(turns_.PlaceOf(run));
     }
     return facts == nullptr ? waiting : facts->progress();
   }
 
-  size_t BegunLocked() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
-    return static_cast<size_t>(
-        absl::c_count_if(runs_, [](const auto& run) { return run->begun; }));
-  }
-
-  const SharedRunsLimits limits_;
+  SendRoom room_{kBytesToOne};
   mutable absl::Mutex mutex_;
-  // In the order in which they came.
-  std::list<std::shared_ptr<Run>> runs_ ABSL_GUARDED_BY(mutex_);
-  size_t callers_ ABSL_GUARDED_BY(mutex_) = 0;
+  RunTurns turns_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace clusterd

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "daemon/host/command/clock.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
@@ -18,6 +19,13 @@ class HostObserver {
   // read within the request's deadlines is a reason in its fact.
   virtual HostFacts Observe(const std::string& host,
                             const ObserveRequest& request) = 0;
+  // The same for somebody who may stop wanting it: it then returns without what
+  // it has not read yet, if it can.
+  virtual HostFacts ObserveFor(const std::string& host,
+                               const ObserveRequest& request,
+                               const Asker& /*asker*/) {
+    return Observe(host, request);
+  }
 };
 
 }  // namespace clusterd

@@ -114,7 +114,10 @@ HostFacts MachineObserver::ObserveNamespace(const ObserveRequest& request,
     return facts;
   }
   facts.set_network_namespace(NetworkNamespaceText(target));
-  SetMissing(MissingFor(opened.status()), &facts);
+  Missing missing = MissingFor(opened.status());
+  // Nor by the reason may anybody learn which files this host has.
+  if (target.has_path()) missing.set_reason(Missing::ABSENT);
+  SetMissing(missing, &facts);
   return facts;
 }
 
@@ -181,7 +184,13 @@ HostFacts MachineObserver::ObserveHost(const std::string& name,
 
 HostFacts MachineObserver::Observe(const std::string& host,
                                    const ObserveRequest& request) {
-  const TimeBudget budget = TimeBudget::ForRequest(clock_, request);
+  return ObserveFor(host, request, Asker());
+}
+
+HostFacts MachineObserver::ObserveFor(const std::string& host,
+                                      const ObserveRequest& request,
+                                      const Asker& asker) {
+  const TimeBudget budget = TimeBudget::ForRequest(clock_, request, asker);
   const absl::Time began = clock_->Now();
   HostFacts facts = request.has_network_namespace()
                         ? ObserveNamespace(request, budget)

@@ -49,6 +49,8 @@ class MachineObserver final : public HostObserver {
   // to HostFacts.simulation.
   HostFacts Observe(const std::string& host,
                     const ObserveRequest& request) override;
+  HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,
+                       const Asker& asker) override;
 
   // What it waits for at each device, for what else runs hccn_tool on this
   // machine. Lives as long as this object.

@@ -203,6 +203,18 @@ TEST(MissingNamespaceTest, IsAReasonAndNoFacts) {
   EXPECT_FALSE(facts.has_kernel());
 }
 
+TEST(MissingNamespaceTest, TellsNobodyWhichFilesAHostHas) {
+  ScratchRoot root;
+  NetworkNamespace target;
+  target.set_path("/root/secret");
+  const HostFacts absent = Observe(target, root.paths());
+  root.Write("/root/secret", "x");
+  const HostFacts there = Observe(target, root.paths());
+  EXPECT_EQ(there.missing().SerializeAsString(),
+            absent.missing().SerializeAsString());
+  EXPECT_EQ(absent.missing().reason(), Missing::ABSENT);
+}
+
 TEST(MissingNamespaceTest, DoesNotReadASimulatedHostsFilesInstead) {
   ScratchRoot root;
   root.Write("/proc/sys/net/core/somaxconn", "65535\n");

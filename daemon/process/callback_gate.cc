@@ -18,14 +18,14 @@ CallbackGate::Pass::~Pass() {
 }
 
 void CallbackGate::RunSoon(WorkerPool* pool, Scheduler* scheduler,
-                           std::function<void()> work) const {
+                           std::function<void()> work,
+                           WorkerPool::Place place) const {
   const Pass pass(*this);
   if (!pass) return;
-  if (pool->TryRun(Wrap(work))) return;
+  if (pool->TryRun(Wrap(work), place)) return;
   scheduler->RunAfter(absl::Milliseconds(100),
-                      [gate = *this, pool, scheduler, work = std::move(work)] {
-                        gate.RunSoon(pool, scheduler, work);
-                      });
+                      [gate = *this, pool, scheduler, work = std::move(work),
+                       place] { gate.RunSoon(pool, scheduler, work, place); });
 }
 
 void CallbackGate::Close() const {

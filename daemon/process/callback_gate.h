@@ -60,7 +60,8 @@ class CallbackGate {
   // pool is full. For threads of gRPC, which must not wait for the disk. Pool
   // and scheduler are not touched once the gate is closed.
   void RunSoon(WorkerPool* pool, Scheduler* scheduler,
-               std::function<void()> work) const;
+               std::function<void()> work,
+               WorkerPool::Place place = WorkerPool::Place::kInTurn) const;
 
   // Nobody passes any more, and everybody is out. Must not be called inside.
   void Close() const;

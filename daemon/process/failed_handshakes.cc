@@ -78,7 +78,7 @@ bool IsNews(const std::string& what) {
 
 }  // namespace
 
-std::string ReadFailedHandshake(absl::string_view message) {
+std::string ReadFailedHandshake(absl::string_view message, std::string* named) {
   if (absl::ConsumePrefix(&message, "READ ")) {
     read_connection = std::string(Until(message, " "));
     read_peer = std::string(Until(Behind(message, "(peer="), ")"));
@@ -104,6 +104,7 @@ std::string ReadFailedHandshake(absl::string_view message) {
   if (!IsNews(absl::StrCat(peer.substr(0, peer.rfind(':')), " ", reason))) {
     return "";
   }
+  if (named != nullptr) *named = peer;
   return absl::StrCat("TLS handshake with ", peer, " failed: ", reason);
 }
 

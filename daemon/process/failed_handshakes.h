@@ -19,8 +19,10 @@ namespace clusterd {
 // Reads one message of gRPC, on the thread that logs it: "TLS handshake with
 // ipv4:10.0.0.5:46112 failed: …" if it ends a handshake, else empty. Also empty
 // if it says of the same address what was said in the last ten minutes.
-// Handshakes that took too long are no part of this. Safe for concurrent use.
-std::string ReadFailedHandshake(absl::string_view message);
+// Handshakes that took too long are no part of this. `peer`, if it is given,
+// then is the address. Safe for concurrent use.
+std::string ReadFailedHandshake(absl::string_view message,
+                                std::string* peer = nullptr);
 
 }  // namespace clusterd
 

@@ -6,9 +6,12 @@
 #include <cerrno>
 #include <utility>
 
+#include "absl/base/attributes.h"
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "daemon/process/failed_handshakes.h"
 #include "grpc/grpc.h"
 #include "grpc/support/log.h"
@@ -21,13 +24,22 @@ std::atomic<Log*> target{nullptr};
 std::atomic<uint64_t> timed_out{0};
 // Set before any thread of gRPC's is there.
 std::function<void()>* on_deaf_listener = nullptr;
+ABSL_CONST_INIT absl::Mutex handshakes_mutex(absl::kConstInit);
+// Never deleted: gRPC's threads may log until the process ends.
+FailedHandshakeListener* const on_failed_handshake
+    ABSL_PT_GUARDED_BY(handshakes_mutex) = new FailedHandshakeListener();
 
 void Forward(gpr_log_func_args* message) {
   Log* const log = target.load();
   if (log == nullptr) return;
   if (message->severity == GPR_LOG_SEVERITY_INFO) {
-    const std::string failed = ReadFailedHandshake(message->message);
-    if (!failed.empty()) log->Warning(failed);
+    std::string peer;
+    const std::string failed = ReadFailedHandshake(message->message, &peer);
+    if (!failed.empty()) {
+      absl::MutexLock lock(&handshakes_mutex);
+      if (*on_failed_handshake) (*on_failed_handshake)(peer, failed);
+      log->Warning(failed);
+    }
   }
   // gRPC 1.51 calls it an error that no certificate carries the name a client
   // dialled. None of ours does: they carry SPIFFE ids. And what a server that
@@ -92,7 +104,11 @@ void SendGrpcLogTo(Log* log, std::function<void()> on_deaf) {
   gpr_set_log_function(&Forward);
 }
 
-void TellFailedHandshakes() {
+void TellFailedHandshakes(FailedHandshakeListener also) {
+  {
+    absl::MutexLock lock(&handshakes_mutex);
+    *on_failed_handshake = std::move(also);
+  }
   grpc_tracer_set_enabled("tcp", 1);
   gpr_set_log_verbosity(GPR_LOG_SEVERITY_INFO);
 }

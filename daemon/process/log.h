@@ -66,8 +66,11 @@ uint64_t TakeTimedOutHandshakes();
 
 // From now on also takes handshakes that went wrong, each with its peer, as
 // warnings (failed_handshakes.h): for who listens. Who dialled learns it from
-// the call. SendGrpcLogTo ends it.
-void TellFailedHandshakes();
+// the call. SendGrpcLogTo ends it. `also` is told each line and its peer, from
+// any thread, until this is called again; it must not block.
+using FailedHandshakeListener =
+    std::function<void(const std::string& peer, const std::string& line)>;
+void TellFailedHandshakes(FailedHandshakeListener also = nullptr);
 
 }  // namespace clusterd
 

@@ -38,6 +38,13 @@ DaemonSignal BlockedSignals::Wait() {
   }
 }
 
+std::optional<DaemonSignal> BlockedSignals::WaitFor(absl::Duration limit) {
+  const timespec time = absl::ToTimespec(limit);
+  const int signal = sigtimedwait(&waited_, nullptr, &time);
+  if (signal < 0) return std::nullopt;
+  return signal == SIGHUP ? DaemonSignal::kReload : DaemonSignal::kStop;
+}
+
 absl::Status NotifySystemd(const std::string& socket_name,
                            absl::string_view state) {
   if (socket_name.empty()) return absl::OkStatus();

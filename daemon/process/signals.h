@@ -6,10 +6,12 @@
 
 #include <signal.h>
 
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 namespace clusterd {
 
@@ -31,6 +33,8 @@ class BlockedSignals {
 
   // Blocks until one of the three arrives.
   DaemonSignal Wait();
+  // The same for at most so long; nothing: none has arrived.
+  std::optional<DaemonSignal> WaitFor(absl::Duration limit);
 
  private:
   sigset_t waited_;

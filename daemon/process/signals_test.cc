@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -24,6 +25,13 @@ TEST(BlockedSignalsTest, HandsOverSignalsOfTheProcess) {
   EXPECT_EQ(signals.Wait(), DaemonSignal::kStop);
   kill(getpid(), SIGINT);
   EXPECT_EQ(signals.Wait(), DaemonSignal::kStop);
+}
+
+TEST(BlockedSignalsTest, WaitsForASignalOnlySoLong) {
+  BlockedSignals signals;
+  EXPECT_EQ(signals.WaitFor(absl::ZeroDuration()), std::nullopt);
+  kill(getpid(), SIGTERM);
+  EXPECT_EQ(signals.WaitFor(absl::Seconds(30)), DaemonSignal::kStop);
 }
 
 TEST(BlockedSignalsTest, SurvivesBrokenPipe) {

@@ -4,10 +4,12 @@
 
 namespace clusterd {
 
-WorkerPool::WorkerPool(int threads, size_t max_queued)
+WorkerPool::WorkerPool(int threads, size_t max_queued, int first_threads)
     : max_queued_(max_queued) {
-  threads_.reserve(static_cast<size_t>(threads));
-  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
+  threads_.reserve(static_cast<size_t>(threads + first_threads));
+  for (int i = 0; i < threads + first_threads; ++i) {
+    threads_.emplace_back([this, i, threads] { Run(i >= threads); });
+  }
 }
 
 WorkerPool::~WorkerPool() {
@@ -18,10 +20,11 @@ WorkerPool::~WorkerPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-bool WorkerPool::TryRun(std::function<void()> work) {
+bool WorkerPool::TryRun(std::function<void()> work, Place place) {
   absl::MutexLock lock(&mutex_);
-  if (stopping_ || queue_.size() >= max_queued_) return false;
-  queue_.push_back(std::move(work));
+  Queue& queue = place == Place::kFirst ? first_ : queue_;
+  if (stopping_ || queue.size() >= max_queued_) return false;
+  queue.push_back(std::move(work));
   return true;
 }
 
@@ -30,22 +33,32 @@ void WorkerPool::Drain() {
   mutex_.Await(absl::Condition(this, &WorkerPool::IsIdle));
 }
 
-void WorkerPool::Run() {
+absl::Duration WorkerPool::LongestRunning() {
+  absl::MutexLock lock(&mutex_);
+  if (began_.empty()) return absl::ZeroDuration();
+  return absl::FromChrono(Clock::now() - *began_.begin());
+}
+
+void WorkerPool::Run(bool first_only) {
+  const auto has_work =
+      first_only ? &WorkerPool::HasFirst : &WorkerPool::HasNews;
   for (;;) {
     std::function<void()> work;
+    std::multiset<Clock::time_point>::iterator began;
     {
       absl::MutexLock lock(&mutex_);
-      mutex_.Await(absl::Condition(this, &WorkerPool::HasNews));
+      mutex_.Await(absl::Condition(this, has_work));
       if (stopping_) return;
-      work = std::move(queue_.front());
-      queue_.pop_front();
-      ++running_;
+      Queue& queue = first_.empty() ? queue_ : first_;
+      work = std::move(queue.front());
+      queue.pop_front();
+      began = began_.insert(Clock::now());
     }
     work();
     // What it holds goes before it counts as done.
     work = nullptr;
     absl::MutexLock lock(&mutex_);
-    --running_;
+    began_.erase(began);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "daemon/process/worker_pool.h"
 
+#include <string>
 #include <thread>
 
 #include "absl/synchronization/notification.h"
@@ -48,6 +49,41 @@ TEST(WorkerPoolTest, RefusesWhatDoesNotFitInTheQueue) {
   EXPECT_EQ(ran, 1);
 }
 
+TEST(WorkerPoolTest, RunsWhatGoesFirstWhileAllOthersAreBusyAndTheirQueueFull) {
+  absl::Notification busy;
+  absl::Notification release;
+  WorkerPool pool(1, 1, 1);
+  ASSERT_TRUE(pool.TryRun([&] {
+    busy.Notify();
+    release.WaitForNotification();
+  }));
+  busy.WaitForNotification();
+  ASSERT_TRUE(pool.TryRun([] {}));
+  ASSERT_FALSE(pool.TryRun([] {}));
+  absl::Notification done;
+  EXPECT_TRUE(pool.TryRun([&] { done.Notify(); }, WorkerPool::Place::kFirst));
+  EXPECT_TRUE(done.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  release.Notify();
+  pool.Drain();
+}
+
+TEST(WorkerPoolTest, TakesWhatGoesFirstBeforeWhatCameEarlier) {
+  absl::Notification busy;
+  absl::Notification release;
+  WorkerPool pool(1, 4);
+  std::string order;
+  ASSERT_TRUE(pool.TryRun([&] {
+    busy.Notify();
+    release.WaitForNotification();
+  }));
+  busy.WaitForNotification();
+  pool.TryRun([&] { order += "turn "; });
+  pool.TryRun([&] { order += "first "; }, WorkerPool::Place::kFirst);
+  release.Notify();
+  pool.Drain();
+  EXPECT_EQ(order, "first turn ");
+}
+
 TEST(WorkerPoolTest, WaitsForWhatIsRunningWhenDestroyed) {
   bool finished = false;
   absl::Notification running;
@@ -81,6 +117,26 @@ TEST(WorkerPoolTest, DrainWaitsForWhatRunsAndWhatIsQueued) {
   pool.Drain();
   EXPECT_EQ(ran, 2);
   later.join();
+}
+
+TEST(WorkerPoolTest, TellsHowLongItsOldestWorkHasBeenRunning) {
+  WorkerPool pool(2, 2);
+  EXPECT_EQ(pool.LongestRunning(), absl::ZeroDuration());
+  absl::Notification running;
+  absl::Notification release;
+  ASSERT_TRUE(pool.TryRun([&] {
+    running.Notify();
+    release.WaitForNotification();
+  }));
+  running.WaitForNotification();
+  const absl::Duration before = pool.LongestRunning();
+  absl::Notification second;
+  ASSERT_TRUE(pool.TryRun([&] { second.Notify(); }));
+  second.WaitForNotification();
+  EXPECT_GT(pool.LongestRunning(), before);
+  release.Notify();
+  pool.Drain();
+  EXPECT_EQ(pool.LongestRunning(), absl::ZeroDuration());
 }
 
 }  // namespace

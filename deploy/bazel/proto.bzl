@@ -20,12 +20,16 @@ def proto_messages(name, services = [], messages = [], imports = [], deps = [], 
         if proto in services:
             outs += [stem + ".grpc.pb.h", stem + ".grpc.pb.cc"]
             options += " --grpc_out=$(GENDIR)" + \
-                       " --plugin=protoc-gen-grpc=/usr/bin/grpc_cpp_plugin"
+                       " --plugin=protoc-gen-grpc=$(execpath @system//:grpc_cpp_plugin)"
         native.genrule(
             name = stem + "_generated",
             srcs = messages + services + imports,
             outs = outs,
-            cmd = "/usr/bin/protoc -I. %s $(location %s)" % (options, proto),
+            tools = [
+                "@system//:grpc_cpp_plugin",
+                "@system//:protoc",
+            ],
+            cmd = "$(execpath @system//:protoc) -I. %s $(location %s)" % (options, proto),
         )
         headers += [out for out in outs if out.endswith(".h")]
         sources += [out for out in outs if out.endswith(".cc")]

@@ -2,6 +2,8 @@
 
 A build with `-c opt` links static archives, every other build the shared ones.
 PKG_CONFIG_LIBDIR selects another architecture when cross-building.
+PKG_CONFIG_PATH puts libraries elsewhere before the system's, e.g. a newer gRPC:
+their headers, archives, protoc and gRPC plugin are those of the .pc files there.
 """
 
 # Target name -> pkg-config modules.
@@ -51,11 +53,35 @@ def _flags(repository_ctx, modules, static):
         return unique
     return ["-Wl,--start-group"] + unique + ["-Wl,--end-group"]
 
+def _asked(repository_ctx, arguments):
+    command = ["pkg-config"] + arguments
+    result = repository_ctx.execute(command)
+    if result.return_code != 0:
+        fail("`%s`: %s" % (" ".join(command), result.stderr))
+    return result.stdout.strip()
+
+def _headers(repository_ctx, name, modules):
+    """Folders of headers outside of /usr/include, as links in this repository."""
+    folders = []
+    for flag in _asked(repository_ctx, ["--cflags-only-I"] + modules).split(" "):
+        if not flag.startswith("-I") or flag in folders:
+            continue
+        folders.append(flag)
+        repository_ctx.symlink(flag[len("-I"):], "%s_headers_%d" % (name, len(folders)))
+    return ["%s_headers_%d" % (name, at + 1) for at in range(len(folders))]
+
 def _system_libraries_impl(repository_ctx):
-    targets = []
+    # The generators that belong to the libraries: their code fits no others.
+    for module, program in [("protobuf", "protoc"), ("grpc++", "grpc_cpp_plugin")]:
+        prefix = _asked(repository_ctx, ["--variable=prefix", module])
+        repository_ctx.symlink(prefix + "/bin/" + program, program)
+    targets = ["exports_files([\"protoc\", \"grpc_cpp_plugin\"])"]
     for name, modules in _LIBRARIES.items():
+        headers = _headers(repository_ctx, name, modules)
         targets.append("""cc_library(
     name = "{name}",
+    hdrs = glob({patterns}),
+    includes = {headers},
     linkopts = select({{
         "@clusterd//deploy/bazel:static": {static},
         "//conditions:default": {shared},
@@ -63,6 +89,8 @@ def _system_libraries_impl(repository_ctx):
 )
 """.format(
             name = name,
+            headers = repr(headers),
+            patterns = repr([folder + "/**" for folder in headers]),
             static = repr(_flags(repository_ctx, modules, True)),
             shared = repr(_flags(repository_ctx, modules, False)),
         ))

@@ -1,8 +1,10 @@
 // clusterd's side of the stream against a controller that a test plays.
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
@@ -13,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_host.h"
+#include "tests/support/process/test_audit.h"
 
 namespace clusterd {
 namespace {
@@ -101,12 +104,15 @@ class AgentTest : public testing::Test {
  protected:
   void Start(std::vector<HubMessage> script) {
     hub_ = std::make_unique<ScriptedHub>(std::move(script));
+    Serve(hub_.get());
+  }
+  void Serve(AgentHub::Service* hub, const DialOptions& dial = DialOptions()) {
     const auto credentials = MakeServerCredentials(certificates_.Controller());
     ASSERT_TRUE(credentials.ok()) << credentials.status();
     int port = 0;
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", *credentials, &port);
-    builder.RegisterService(hub_.get());
+    builder.RegisterService(hub);
     server_ = builder.BuildAndStart();
     TestHost::Options options;
     options.controller = absl::StrCat("127.0.0.1:", port);
@@ -114,6 +120,8 @@ class AgentTest : public testing::Test {
     options.tls = certificates_.Host("server0");
     options.machine_id = "the machine";
     options.boot_id = "the boot";
+    options.dial = dial;
+    options.audit = audit_.log();
     host_ = std::make_unique<TestHost>(options, &observer_);
   }
   void TearDown() override {
@@ -124,10 +132,39 @@ class AgentTest : public testing::Test {
   TestCertificates certificates_;
   absl::Notification gate_;  // Outlives the observations that wait for it.
   MemoryObserver observer_{HostFacts()};
+  TestAudit audit_;
   std::unique_ptr<ScriptedHub> hub_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<TestHost> host_;
 };
+
+// With the newest line of the controller's audit file.
+HubMessage WithHead(HubMessage message, uint64_t sequence) {
+  message.mutable_audit_head()->set_of("server9");
+  message.mutable_audit_head()->set_sequence(sequence);
+  message.mutable_audit_head()->set_sha256(std::string(64, 'a'));
+  return message;
+}
+
+TEST_F(AgentTest, KeepsTheControllersNewestLineOfTheWelcomeAndOfEachTask) {
+  HubMessage alone;
+  Start({WithHead(WelcomeTo("test"), 9), WithHead(ObserveTask(1), 5),
+         WithHead(alone, 12), ObserveTask(2)});
+  ASSERT_EQ(hub_->WaitForResults(2).size(), 2u);
+  const auto heads = audit_.log()->heads();
+  ASSERT_EQ(heads.size(), 2u);
+  EXPECT_EQ(heads[0].of(), "controller");
+  EXPECT_EQ(heads[0].sequence(), 12u);
+  // That of the welcome, behind which the task's went.
+  EXPECT_EQ(heads[1].sequence(), 9u);
+  EXPECT_TRUE(heads[1].contradicted());
+}
+
+TEST_F(AgentTest, KeepsNoLineOfAControllerOfAnotherCluster) {
+  Start({WithHead(WelcomeTo("other"), 9)});
+  ASSERT_TRUE(host_->WaitError("the controller is of cluster"));
+  EXPECT_TRUE(audit_.log()->heads().empty());
+}
 
 TEST_F(AgentTest, SaysWhoAndWhatItIs) {
   Start({WelcomeTo("test")});
@@ -172,7 +209,12 @@ TEST_F(AgentTest, NeverAnswersCancelledTask) {
 TEST_F(AgentTest, RunsBoundedNumberOfTasksAtOnce) {
   observer_.HoldUntil(&gate_);
   std::vector<HubMessage> script = {WelcomeTo("test")};
-  for (uint64_t id = 1; id <= 40; ++id) script.push_back(ObserveTask(id));
+  // Equal ones would be one.
+  for (uint64_t id = 1; id <= 40; ++id) {
+    script.push_back(ObserveTask(id));
+    script.back().mutable_task()->mutable_observe()->set_host_ms(
+        static_cast<uint32_t>(id));
+  }
   Start(std::move(script));
   // 16 run or wait; the others are refused while those hang.
   const std::vector<TaskResult> refused = hub_->WaitForResults(24);
@@ -225,6 +267,112 @@ TEST(AgentWithoutControllerTest, SaysWhyAndStopsBetweenAttempts) {
   EXPECT_THAT(host.Status().last_error(), HasSubstr("UNAVAILABLE"));
   host.stream().Stop();
   EXPECT_FALSE(host.Status().attached());
+}
+
+// Never reads after the hello, and sends tasks of unknown kinds for as long as
+// somebody takes them.
+class DeafHub final : public AgentHub::Service {
+ public:
+  grpc::Status Attach(
+      grpc::ServerContext*,
+      grpc::ServerReaderWriter<HubMessage, AgentMessage>* stream) override {
+    AgentMessage hello;
+    stream->Read(&hello);
+    stream->Write(WelcomeTo("test"));
+    HubMessage unknown;
+    for (uint64_t id = 1; stream->Write(unknown); ++id) {
+      unknown.mutable_task()->set_task_id(id);
+      unknown.mutable_task()->set_deadline_ms(1000);
+    }
+    return grpc::Status::OK;
+  }
+};
+
+TEST_F(AgentTest, LeavesAControllerThatDoesNotReadItsAnswers) {
+  DeafHub deaf;
+  Serve(&deaf);
+  EXPECT_TRUE(host_->WaitError("the controller does not read"));
+  host_.reset();
+  server_->Shutdown();
+  server_->Wait();
+}
+
+// Sends one message of that many bytes, and when the host comes back no more.
+class HugeHub final : public AgentHub::Service {
+ public:
+  explicit HugeHub(size_t bytes) : bytes_(bytes) {}
+
+  grpc::Status Attach(
+      grpc::ServerContext*,
+      grpc::ServerReaderWriter<HubMessage, AgentMessage>* stream) override {
+    AgentMessage message;
+    stream->Read(&message);
+    stream->Write(WelcomeTo("test"));
+    if (!sent_.exchange(true)) {
+      HubMessage huge;
+      huge.mutable_task()->mutable_apply()->set_actor(std::string(bytes_, 'a'));
+      took_ = stream->Write(huge);
+    } else {
+      back_.Notify();
+    }
+    while (stream->Read(&message)) continue;
+    return grpc::Status::OK;
+  }
+
+  bool WaitForReturn() {
+    return back_.WaitForNotificationWithTimeout(absl::Seconds(30));
+  }
+  // Whether the host took in all of it.
+  bool took() const { return took_; }
+
+ private:
+  const size_t bytes_;
+  std::atomic<bool> sent_{false};
+  std::atomic<bool> took_{false};
+  absl::Notification back_;
+};
+
+TEST_F(AgentTest, RefusesAMessageThatIsTooLongAndAttachesAgain) {
+  HugeHub hub((16 << 20) + 1);
+  Serve(&hub);
+  EXPECT_TRUE(host_->WaitError("Received message larger than max"));
+  EXPECT_TRUE(hub.WaitForReturn());
+  EXPECT_TRUE(host_->WaitAttached());
+  host_.reset();
+  server_->Shutdown();
+  server_->Wait();
+}
+
+TEST_F(AgentTest, TakesInNoMoreOfAMessageThanItsMemoryForTheWire) {
+  HugeHub hub(64 << 20);
+  DialOptions dial;
+  dial.wire_memory_bytes = 24 << 20;
+  Serve(&hub, dial);
+  EXPECT_TRUE(host_->WaitError("Buffers full"));
+  EXPECT_TRUE(hub.WaitForReturn());
+  EXPECT_FALSE(hub.took());
+  host_.reset();
+  server_->Shutdown();
+  server_->Wait();
+}
+
+TEST_F(AgentTest, ManyEqualTasksCostNoMoreThanTwoObservations) {
+  observer_.HoldUntil(&gate_);
+  std::vector<HubMessage> script = {WelcomeTo("test")};
+  for (uint64_t id = 1; id <= 40; ++id) script.push_back(ObserveTask(id));
+  HubMessage unknown;
+  unknown.mutable_task()->set_task_id(41);
+  script.push_back(unknown);
+  Start(std::move(script));
+  // The answer to the last shows that all have been read.
+  ASSERT_EQ(hub_->WaitForResults(1)[0].task_id(), 41u);
+  gate_.Notify();
+  const std::vector<TaskResult> results = hub_->WaitForResults(41);
+  EXPECT_TRUE(absl::c_all_of(results, [](const TaskResult& result) {
+    return result.has_facts() || result.task_id() == 41;
+  }));
+  // The first may have begun before the others came, or not.
+  EXPECT_LE(observer_.begun(), 2);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "config/identity/grpc_status.h"
 #include "config/plan/make_plan.h"
 #include "config/spec/spec_loader.h"
@@ -149,13 +150,15 @@ class ApplyRunTest : public testing::Test {
   std::vector<std::unique_ptr<ScriptedHost>> hosts_;
 };
 
+constexpr char kOperator[] = "spiffe://test/user/operator/role/operator";
+
 TEST_F(ApplyRunTest, PlanIsAppliedInWavesAndTakenBackAgain) {
   Attach({Way::kSucceeds, Way::kSucceeds, Way::kSucceeds});
   const ClusterPlan plan = MakePlan();
   const Seen applied = Apply(plan, 2);
   ASSERT_TRUE(applied.status.ok()) << applied.status;
   EXPECT_EQ(applied.report.outcome(), ApplyReport::SUCCEEDED);
-  EXPECT_EQ(applied.report.actor(), "operator");
+  EXPECT_EQ(applied.report.actor(), kOperator);
   EXPECT_EQ(applied.report.plan_id(), plan.plan_id());
   EXPECT_THAT(Outcomes(applied.report),
               ElementsAre(ApplyResult::APPLIED, ApplyResult::APPLIED,
@@ -166,7 +169,7 @@ TEST_F(ApplyRunTest, PlanIsAppliedInWavesAndTakenBackAgain) {
   EXPECT_EQ(applied.progress.back().done(), 3u);
   EXPECT_EQ(applied.progress.back().waves(), 2u);
   EXPECT_EQ(hosts_[0]->tasks()[0].apply().plan_digest(), plan.digest());
-  EXPECT_EQ(hosts_[0]->tasks()[0].apply().actor(), "operator");
+  EXPECT_EQ(hosts_[0]->tasks()[0].apply().actor(), kOperator);
 
   const Seen back = RollBack(applied.report.run_id());
   ASSERT_TRUE(back.status.ok()) << back.status;
@@ -246,7 +249,7 @@ TEST_F(ApplyRunTest, RolesDecideWhoMayChangeHosts) {
   EXPECT_THAT(std::string(forced.status.message()),
               HasSubstr("has the role operator, expected admin"));
   EXPECT_TRUE(hosts_[0]->tasks().empty());
-  EXPECT_TRUE(controller_.log().WaitFor("refused ApplyPlan with force to"));
+  EXPECT_TRUE(controller_.log().WaitFor(": ApplyPlan with force: spiffe://"));
 
   const Seen admin = Apply(plan, 0, "admin", /*force=*/true);
   ASSERT_TRUE(admin.status.ok()) << admin.status;
@@ -362,7 +365,7 @@ TEST_F(ApplyRunTest, CancelledRunBeginsNoFurtherWaveAndTellsItsClient) {
   hosts_[0]->Finish(ApplyResult::APPLIED);
   apply.join();
   EXPECT_TRUE(hosts_[1]->tasks().empty());
-  EXPECT_EQ(Kept(request.id()).cancelled().actor(), "operator");
+  EXPECT_EQ(Kept(request.id()).cancelled().actor(), kOperator);
   const grpc::Status over =
       As("operator")->Cancel(NewContext().get(), request, &response);
   EXPECT_EQ(over.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
@@ -434,6 +437,41 @@ TEST_F(ApplyRunTest, ControllerThatGoesInAWaveIsToldByItsHostsLater) {
   ASSERT_TRUE(back.status.ok()) << back.status;
   EXPECT_THAT(Outcomes(back.report),
               ElementsAre(ApplyResult::ROLLED_BACK, ApplyResult::ROLLED_BACK));
+}
+
+TEST_F(ApplyRunTest, AdminAbortsARunThatHangsAndTheTurnIsFree) {
+  Attach({Way::kIsSilent, Way::kSucceeds});
+  const ClusterPlan plan = MakePlan();
+  std::thread apply([&] {
+    const Seen seen = Apply(plan, 1);
+    EXPECT_TRUE(seen.status.ok()) << seen.status;
+    EXPECT_EQ(seen.report.outcome(), ApplyReport::STOPPED);
+    EXPECT_THAT(Outcomes(seen.report),
+                ElementsAre(ApplyResult::LOST, ApplyResult::NOT_STARTED));
+  });
+  EXPECT_TRUE(hosts_[0]->WaitForTasks(1));
+  AbortApplyRequest request;
+  request.set_id(hosts_[0]->tasks()[0].apply().apply_id());
+  AbortApplyResponse response;
+  const grpc::Status operators =
+      As("operator")->AbortApply(NewContext().get(), request, &response);
+  EXPECT_EQ(operators.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  const grpc::Status admins =
+      As("admin")->AbortApply(NewContext().get(), request, &response);
+  EXPECT_TRUE(admins.ok()) << admins.error_message();
+  EXPECT_THAT(response.given_up(), ElementsAre("server0"));
+  EXPECT_EQ(response.not_started(), 1u);
+  apply.join();
+  // What the host does after all is kept, while another may run.
+  hosts_[0]->Finish(ApplyResult::APPLIED);
+  const absl::Time end = absl::Now() + absl::Seconds(20);
+  while (Kept(request.id()).hosts(0).outcome() == ApplyResult::LOST &&
+         absl::Now() < end) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(Kept(request.id()).hosts(0).outcome(), ApplyResult::APPLIED);
+  EXPECT_EQ(RollBack("ffffffffffffffff").status.code(),
+            absl::StatusCode::kNotFound);
 }
 
 }  // namespace

@@ -166,12 +166,15 @@ TEST(AttachTest, SecondControllerCannotShareThePort) {
   options.listen = controller.address();
   WorkerPool pool(1, 1);
   CapturedLog log;
+  AuditLog audit(certificates.folder() + "/audit.jsonl", {1 << 20}, "",
+                 &scheduler, &log);
   const auto credentials = MakeServerCredentials(certificates.Controller());
   ASSERT_TRUE(credentials.ok());
   const auto second = ControllerServer::Start(
       options, *credentials,
       ControllerParts{&controller.spec(), &controller.history(), &scheduler,
-                      &pool, &log});
+                      &pool, &log, /*hosts=*/nullptr, &controller.gate(),
+                      &audit});
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(second.status().message()),
               HasSubstr(controller.address()));

@@ -1,5 +1,6 @@
 // What happens to connections while everybody behaves: they go dead without a
 // word, and certificates are renewed.
+#include <filesystem>
 #include <string>
 
 #include "absl/strings/numbers.h"
@@ -71,9 +72,9 @@ TEST(ConnectionTest, RenewedCertificateIsTakenUpWithoutRestart) {
   TestCertificates certificates;
   ThreadScheduler scheduler;
   TestController controller(&certificates, 1, &scheduler);
-  // It begins with a certificate that no host accepts as the controller's.
-  const TlsFiles files =
-      certificates.Issue("renewed", {"spiffe://test/host/server0"});
+  // It begins with a certificate of an authority that no host knows.
+  TestCertificates stranger;
+  const TlsFiles files = stranger.Controller();
   controller.StartAs(files, /*refresh_seconds=*/1);
   MemoryObserver observer{HostFacts()};
   TestHost::Options options;
@@ -82,7 +83,10 @@ TEST(ConnectionTest, RenewedCertificateIsTakenUpWithoutRestart) {
   options.tls = certificates.Host("server0");
   TestHost host(options, &observer);
   ASSERT_TRUE(host.WaitError("not attached"));
-  certificates.Issue("renewed", {"spiffe://test/controller"});
+  const TlsFiles renewed = certificates.Controller();
+  std::filesystem::rename(renewed.ca, files.ca);
+  std::filesystem::rename(renewed.certificate, files.certificate);
+  std::filesystem::rename(renewed.key, files.key);
   EXPECT_TRUE(host.WaitAttached());
 }
 
@@ -96,11 +100,13 @@ TEST(ConnectionTest, PortInUseIsSaidInOurWords) {
   WorkerPool pool(1, 4);
   ControllerServerOptions options;
   options.listen = controller.address();
+  AuditLog audit(certificates.folder() + "/audit.jsonl", {1 << 20}, "",
+                 &scheduler, &log);
   const auto listen = [&] {
     return ControllerServer::Start(
                options, *MakeServerCredentials(certificates.Controller()),
                {&controller.spec(), &controller.history(), &scheduler, &pool,
-                &log})
+                &log, /*hosts=*/nullptr, &controller.gate(), &audit})
         .status();
   };
   const std::string port = absl::StrCat(PortOf(controller.address()));

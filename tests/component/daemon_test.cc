@@ -3,9 +3,17 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstring>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "daemon/agent/run_daemon.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/signals.h"
@@ -22,6 +30,7 @@
 namespace clusterd {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // Before any thread of the process, gRPC's included: a signal to the process
@@ -72,26 +81,104 @@ TEST(DaemonTest, RunsAndSaysWhyWhileTheControllerIsAway) {
   EXPECT_TRUE(daemon.Terminate().ok());
 }
 
+// Plays systemd: takes what a service of Type=notify says.
+class Systemd {
+ public:
+  explicit Systemd(const std::string& path) : path_(path) {
+    fd_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+    EXPECT_EQ(bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof(address)),
+              0);
+  }
+  ~Systemd() { close(fd_); }
+
+  const std::string& path() const { return path_; }
+  // Waits for the next word.
+  std::string Receive() { return ReceiveWith(0); }
+  // Drops what has come; how many words that were.
+  int Forget() {
+    int words = 0;
+    while (!ReceiveWith(MSG_DONTWAIT).empty()) ++words;
+    return words;
+  }
+
+ private:
+  std::string ReceiveWith(int flags) {
+    char word[64] = {};
+    recv(fd_, word, sizeof(word) - 1, flags);
+    return word;
+  }
+
+  const std::string path_;
+  int fd_;
+};
+TEST(DaemonTest, TellsOnItsSocketThatAnUndoWaitsAndLogsWhoAsked) {
+  TestCertificates certificates;
+  const AgentFlags flags = FlagsFor(&certificates, "server0", "127.0.0.1:0");
+  const auto machine = AlmostAppliedScenario();
+  TestDaemon daemon(flags, machine.get(), &process_signals, "", [] {
+    return std::vector<DeviceUser>{{1, 4711, "python"}};
+  });
+  ASSERT_TRUE(daemon.log().WaitFor("host server0 of cluster test"));
+  EXPECT_THAT(AskSocket(flags.socket).unfinished(),
+              AllOf(HasSubstr("the undo of apply a1 waits: "),
+                    HasSubstr("device 1 is in use by process 4711 (python)")));
+  EXPECT_TRUE(daemon.log().WaitFor(
+      absl::StrCat("local call: GetStatus by uid ", geteuid(), " ")));
+  EXPECT_TRUE(daemon.Terminate().ok());
+}
+
 TEST(DaemonTest, TellsSystemdWhenItIsReadyAndWhenItEnds) {
   TestCertificates certificates;
-  const std::string path = certificates.folder() + "/notify";
-  const int systemd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
-  ASSERT_EQ(
-      bind(systemd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  Systemd systemd(certificates.folder() + "/notify");
   const auto machine = OpenUfwScenario();
   TestDaemon daemon(FlagsFor(&certificates, "server0", "127.0.0.1:0"),
-                    machine.get(), &process_signals, path);
-  char first[64] = {};
-  EXPECT_GT(recv(systemd, first, sizeof(first) - 1, 0), 0);
-  EXPECT_STREQ(first, "READY=1");
+                    machine.get(), &process_signals, systemd.path());
+  EXPECT_EQ(systemd.Receive(), "READY=1");
   EXPECT_TRUE(daemon.Terminate().ok());
-  char last[64] = {};
-  EXPECT_GT(recv(systemd, last, sizeof(last) - 1, 0), 0);
-  EXPECT_STREQ(last, "STOPPING=1");
-  close(systemd);
+  EXPECT_EQ(systemd.Receive(), "STOPPING=1");
+}
+
+// A log that blocks whoever writes a line with `text`, until released.
+class BlockingLog final : public Log {
+ public:
+  explicit BlockingLog(std::string text) : text_(std::move(text)) {}
+  void Write(LogLevel level, absl::string_view text) override {
+    log.Write(level, text);
+    if (absl::StrContains(text, text_)) release.WaitForNotification();
+  }
+
+  CapturedLog log;
+  absl::Notification release;
+
+ private:
+  const std::string text_;
+};
+
+TEST(DaemonTest, TellsSystemdNothingWhileItsConnectionIsStuck) {
+  TestCertificates certificates;
+  Systemd systemd(certificates.folder() + "/notify");
+  const auto machine = OpenUfwScenario();
+  MemoryObserver observer{HostFacts()};
+  // The thread of the connection says so, and hangs.
+  BlockingLog log("not attached");
+  DaemonParts parts =
+      PartsFor(machine.get(), &observer, &process_signals, &log);
+  parts.watchdog = absl::Milliseconds(200);
+  const AgentFlags flags = FlagsFor(&certificates, "server0", "127.0.0.1:0");
+  absl::Status status;
+  std::thread daemon([&] { status = RunDaemon(flags, systemd.path(), parts); });
+  EXPECT_EQ(systemd.Receive(), "READY=1");
+  ASSERT_TRUE(log.log.WaitFor("stuck: no answer in 100ms from the connection;"))
+      << log.log.Lines();
+  systemd.Forget();  // What came before it hung.
+  log.release.Notify();
+  EXPECT_EQ(systemd.Receive(), "WATCHDOG=1");
+  kill(getpid(), SIGTERM);
+  daemon.join();
+  EXPECT_TRUE(status.ok());
 }
 
 TEST(DaemonTest, RefusesToStartBesideAnother) {

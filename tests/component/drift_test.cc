@@ -181,7 +181,7 @@ class DriftTest : public testing::Test {
         Operator()->ListHistory(NewContext().get(), request, &response).ok());
     int count = 0;
     for (const HistoryEntry& entry : response.entries()) {
-      if (entry.actor() == "clusterd-controller") ++count;
+      if (entry.actor() == "spiffe://test/controller") ++count;
     }
     return count;
   }
@@ -211,7 +211,7 @@ TEST_F(DriftTest, IsShownWithBothValuesAndLeftAlone) {
   const AppliedDrift& drift = entry.drift().value().drifts(0);
   EXPECT_EQ(drift.why(), "net.core.somaxconn is 128, applied was 65535");
   EXPECT_EQ(drift.apply_id(), apply);
-  EXPECT_EQ(drift.applied_by(), "alice");
+  EXPECT_EQ(drift.applied_by(), "spiffe://test/user/alice/role/operator");
 
   Report report;
   ASSERT_TRUE(controller_.Check({}, &report).ok());

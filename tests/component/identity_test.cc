@@ -1,8 +1,10 @@
 // Who may do what, and who is refused, over real connections.
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
@@ -168,7 +170,12 @@ TEST(IdentityTest, HandshakeThatFailsIsLoggedWithThePeersAddress) {
   TestController controller(&certificates, 1, &scheduler);
   controller.Start();
   SendGrpcLogTo(&controller.log());
-  TellFailedHandshakes();
+  absl::Mutex mutex;
+  std::vector<std::string> told;
+  TellFailedHandshakes([&](const std::string& peer, const std::string& line) {
+    absl::MutexLock lock(&mutex);
+    told.push_back(absl::StrCat(peer, " ", line));
+  });
   // Another's certificate, then another's CA.
   TlsPem pem = Pem(stranger.Host("server0"));
   pem.ca = Pem(certificates.Host("server0")).ca;
@@ -180,7 +187,11 @@ TEST(IdentityTest, HandshakeThatFailsIsLoggedWithThePeersAddress) {
   EXPECT_TRUE(controller.log().WaitFor(
       "failed: it closed the connection in the middle; it may not trust"))
       << controller.log().Lines();
+  TellFailedHandshakes();
   SendGrpcLogTo(nullptr);
+  ASSERT_GE(told.size(), 2u);
+  EXPECT_THAT(told[0], ContainsRegex("^ipv4:127\\.0\\.0\\.1:[0-9]+ TLS "
+                                     "handshake with ipv4"));
   const std::string lines = controller.log().Lines();
   EXPECT_THAT(lines, ContainsRegex("<4>TLS handshake with "
                                    "ipv4:127\\.0\\.0\\.1:[0-9]+ failed: its "));

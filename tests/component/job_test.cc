@@ -188,7 +188,7 @@ class JobTest : public testing::Test {
   JobVerdict Verdict(const JobAnswer& answer) {
     EXPECT_TRUE(answer.has_verdict()) << answer.ShortDebugString();
     const SignedVerdict& given = answer.verdict();
-    const absl::Status genuine = VerifySignature(
+    const absl::Status genuine = SignatureVerifier().Verify(
         given.verdict(), given.signature(), given.certificate(),
         certificates_.authority().certificate_pem(), "test", absl::Now());
     EXPECT_TRUE(genuine.ok()) << genuine;
@@ -246,7 +246,7 @@ TEST_F(JobTest, SixtyFourHostsThatAskAtOnceCostOneRun) {
   ASSERT_EQ(list.entries_size(), 1);
   EXPECT_THAT(list.entries(0).summary(),
               HasSubstr("job slurm:1.0: 64 hosts; "));
-  EXPECT_THAT(list.entries(0).actor(), HasSubstr("host server"));
+  EXPECT_THAT(list.entries(0).actor(), HasSubstr("spiffe://test/host/server"));
 }
 
 TEST_F(JobTest, QuestionThatComesWhileTheRunAsksJoinsItAndALaterOneDoesNot) {
@@ -301,6 +301,53 @@ TEST_F(JobTest, UserAndHostsShareARunAndItsReport) {
   EXPECT_NE(other.run_id(), report.run_id());
   EXPECT_NE(Verdict(hosts_[1]->AskAndWait(job, kMinuteMs)).run_id(),
             other.run_id());
+}
+
+// A scheduler's identity may name any hosts as a job.
+TEST_F(JobTest, RoleHookIsToldWhatFailsAndNoMore) {
+  Start(2);
+  CheckRequest request;
+  JobSpec* const job = request.mutable_job();
+  *job = Job("slurm:8.0", 0, 2);
+  job->set_rank_table("no JSON");
+  hosts_.pop_back();
+  request.set_max_age_ms(kMinuteMs);
+  const auto client =
+      controller_->ClientAs(certificates_.User("slurm", Role::kHook));
+  const auto context = NewContext();
+  const auto stream = client->Check(context.get(), request);
+  CheckEvent event;
+  Report told;
+  while (stream->Read(&event)) {
+    if (event.has_report()) told = event.report();
+  }
+  const grpc::Status status = stream->Finish();
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  Report whole;
+  ASSERT_TRUE(controller_->Check(request, &whole).ok());
+  // The very same, cut: also what a prolog refuses the job for.
+  EXPECT_EQ(told.run_id(), whole.run_id());
+  EXPECT_EQ(told.verdict(), FAIL);
+  EXPECT_EQ(told.job_servers(), 2u);
+  EXPECT_NE(HostOf(whole, "server1").no_facts_reason(), "");
+  EXPECT_EQ(HostOf(told, "server1").no_facts_reason(), "");
+  int failing = 0;
+  int silent = 0;
+  for (const RuleResult& rule : whole.rules()) {
+    for (const Finding& finding : rule.findings()) {
+      ++(finding.state() == FAIL ? failing : silent);
+    }
+  }
+  EXPECT_GT(silent, 0);
+  for (const RuleResult& rule : told.rules()) {
+    EXPECT_EQ(rule.summary(), "");
+    for (const Finding& finding : rule.findings()) {
+      EXPECT_EQ(finding.state(), FAIL);
+      EXPECT_NE(finding.observed(), "");
+      --failing;
+    }
+  }
+  EXPECT_EQ(failing, 0);
 }
 
 TEST_F(JobTest, EveryMistakeIsToldToTheUser) {

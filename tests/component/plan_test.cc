@@ -7,6 +7,7 @@
 #include "config/identity/grpc_status.h"
 #include "config/plan/make_plan.h"
 #include "daemon/process/scheduler.h"
+#include "daemon/process/write_time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/component/scripted_host.h"
@@ -32,7 +33,7 @@ ScriptedHost::Options HostOptions(TestCertificates* certificates,
 
 absl::Status Plan(TestController* controller, const PlanRequest& request,
                   ClusterPlan* plan, std::vector<CheckProgress>* progress) {
-  const auto client = controller->Client();
+  const auto client = controller->Client(Role::kOperator);
   const auto context = NewContext();
   const auto stream = client->Plan(context.get(), request);
   PlanEvent event;
@@ -66,7 +67,7 @@ TEST(PlanTest, StepsComeFromFactsAndHostsThatAreNotThereAreBlocked) {
   ASSERT_EQ(plan.hosts(2).blocked_size(), 1);
   EXPECT_THAT(plan.hosts(2).blocked(0).reason(), HasSubstr("never attached"));
   EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
-  EXPECT_EQ(plan.created_by(), "tester");
+  EXPECT_EQ(plan.created_by(), "spiffe://test/user/tester/role/operator");
   EXPECT_EQ(plan.plan_id().size(), 16u);
   ASSERT_FALSE(progress.empty());
   EXPECT_EQ(progress.back().answered(), 2u);
@@ -209,38 +210,6 @@ TEST(PlanTest, NetworkNamespaceThatIsNoneIsRefusedBeforeAnyHostIsAsked) {
   EXPECT_EQ(list.entries_size(), 0);
 }
 
-// An answer that has begun and is not read: what does not fit the connection's
-// window stays where it is.
-class SlowReading {
- public:
-  SlowReading(Controller::Stub* client, const std::string& id)
-      : context_(NewContext()) {
-    GetHistoryRequest request;
-    request.set_id(id);
-    reader_ = client->AsyncGetHistory(context_.get(), request, &queue_);
-    reader_->ReadInitialMetadata(this);
-    WaitForOne();
-  }
-  ~SlowReading() {
-    context_->TryCancel();
-    HistoryRecord record;
-    grpc::Status status;
-    reader_->Finish(&record, &status, this);
-    WaitForOne();
-  }
-
- private:
-  void WaitForOne() {
-    void* tag = nullptr;
-    bool ok = false;
-    EXPECT_TRUE(queue_.Next(&tag, &ok));
-  }
-
-  grpc::CompletionQueue queue_;
-  const std::unique_ptr<grpc::ClientContext> context_;
-  std::unique_ptr<grpc::ClientAsyncResponseReader<HistoryRecord>> reader_;
-};
-
 TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
   TestCertificates certificates;
   ThreadScheduler scheduler;
@@ -254,16 +223,47 @@ TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
   HistoryRecord record;
   const auto client = controller.Client();
   const auto slow = controller.Client();
-  std::vector<std::unique_ptr<SlowReading>> readings;
+  std::vector<std::unique_ptr<UnreadRecord>> readings;
   for (int i = 0; i < 4; ++i) {
-    readings.push_back(std::make_unique<SlowReading>(slow.get(), TestId(1)));
+    readings.push_back(std::make_unique<UnreadRecord>(slow.get(), TestId(1)));
   }
   grpc::Status status =
       client->GetHistory(NewContext().get(), request, &record);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(status.error_message(), HasSubstr("4 entries of the history"));
+  EXPECT_THAT(status.error_message(),
+              HasSubstr("4 entries of the history are being read "
+                        "already for tester"));
   readings.clear();
   // The controller hears of it in its own time.
+  const absl::Time end = absl::Now() + absl::Seconds(20);
+  while (!status.ok() && absl::Now() < end) {
+    status = client->GetHistory(NewContext().get(), request, &record);
+  }
+  EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
+TEST(PlanTest, ClientsThatDoNotReadAreCutOffAndMakeRoom) {
+  constexpr int kBytes = 32 << 20;
+  TestCertificates certificates;
+  ManualScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  ASSERT_TRUE(controller.history().Add(TestCheck(TestId(1), kBytes)).ok());
+  ASSERT_TRUE(controller.history().Add(TestCheck(TestId(2))).ok());
+  const auto client = controller.Client();
+  const auto slow = controller.Client();
+  std::vector<std::unique_ptr<UnreadRecord>> readings;
+  for (int i = 0; i < 4; ++i) {
+    readings.push_back(std::make_unique<UnreadRecord>(slow.get(), TestId(1)));
+  }
+  GetHistoryRequest request;
+  request.set_id(TestId(2));
+  HistoryRecord record;
+  grpc::Status status =
+      client->GetHistory(NewContext().get(), request, &record);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  // None of them has left.
+  scheduler.Advance(WriteTimeFor(2 * kBytes));
   const absl::Time end = absl::Now() + absl::Seconds(20);
   while (!status.ok() && absl::Now() < end) {
     status = client->GetHistory(NewContext().get(), request, &record);
@@ -286,7 +286,7 @@ TEST(PlanTest, ChecksAreKeptToo) {
   ASSERT_EQ(list.entries_size(), 1);
   EXPECT_EQ(list.entries(0).id(), report.run_id());
   EXPECT_EQ(list.entries(0).kind(), HISTORY_CHECK);
-  EXPECT_EQ(list.entries(0).actor(), "tester");
+  EXPECT_EQ(list.entries(0).actor(), "spiffe://test/user/tester");
   EXPECT_EQ(list.entries(0).outcome(), "pass");
 }
 

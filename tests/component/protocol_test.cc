@@ -4,9 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "config/identity/tls_credentials.h"
+#include "daemon/controller/hosts/agent_hub_service.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/process/scheduler.h"
+#include "daemon/process/write_time.h"
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/support/channel_arguments.h"
@@ -135,6 +138,25 @@ TEST(ProtocolTest, RequestOverTheLimitIsRefusedBeforeItIsParsed) {
   EXPECT_THAT(report.DebugString(), HasSubstr("rank table: not a JSON"));
 }
 
+TEST(ProtocolTest, HeadersOverTheLimitAreRefusedAndCostNobodyElse) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  const auto client = controller.Client();
+  const auto other = controller.Client();
+  ListHostsResponse response;
+  EXPECT_TRUE(other->ListHosts(NewContext().get(), {}, &response).ok());
+  // Under what gRPC takes by itself, 8 KiB.
+  const auto context = NewContext();
+  context->AddMetadata("x-long", std::string(6000, 'a'));
+  EXPECT_EQ(client->ListHosts(context.get(), {}, &response).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+  // gRPC 1.51 may close the connection that they came over, and no other.
+  const grpc::Status next = other->ListHosts(NewContext().get(), {}, &response);
+  EXPECT_TRUE(next.ok()) << next.error_message();
+}
+
 TEST(ProtocolTest, FloodOfConnectionsIsCutOffAndCostsNoHost) {
   TestCertificates certificates;
   ThreadScheduler scheduler;
@@ -202,6 +224,60 @@ TEST(ProtocolTest, BrokenHostLeavesOthersAlone) {
   ASSERT_TRUE(broken.Send(AgentMessage()));
   EXPECT_FALSE(broken.End().ok());
   EXPECT_TRUE(controller.Entry("server0").attached());
+}
+
+AgentMessage DrainQuestionOf(uint64_t id) {
+  AgentMessage message;
+  message.mutable_drain_question()->set_question_id(id);
+  return message;
+}
+
+TEST(ProtocolTest, HostThatAsksAndDoesNotReadIsCutOff) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  RawHost host(controller.address(), certificates.Host("server0"));
+  ASSERT_TRUE(host.Attach());
+  for (uint64_t i = 0; i < 16'000 && host.Send(DrainQuestionOf(i)); ++i) {
+  }
+  EXPECT_TRUE(controller.log().WaitFor(
+      "host server0: detached: clusterd does not read"));
+}
+
+TEST(ProtocolTest, HostThatTakesNoMessageForTooLongIsCutOff) {
+  TestCertificates certificates;
+  ManualScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  RawHost host(controller.address(), certificates.Host("server0"));
+  ASSERT_TRUE(host.Attach());
+  // Its window is shut before as many wait as may.
+  uint64_t id = 0;
+  const absl::Time end = absl::Now() + absl::Seconds(30);
+  while (controller.Entry("server0").attached() && absl::Now() < end) {
+    for (int i = 0; i < 50; ++i) host.Send(DrainQuestionOf(++id));
+    scheduler.Advance(WriteTimeFor(1 << 20));
+  }
+  EXPECT_FALSE(controller.Entry("server0").attached());
+  EXPECT_THAT(controller.log().Lines(), Not(HasSubstr("does not read")));
+}
+
+TEST(ProtocolTest, FloodOfWhatNobodyAskedForEndsTheStream) {
+  TestCertificates certificates;
+  ManualScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  RawHost host(controller.address(), certificates.Host("server0"));
+  ASSERT_TRUE(host.Attach());
+  AgentMessage progress;
+  progress.mutable_progress()->set_task_id(12345);
+  for (int i = 0; i < 2 * kMaxUnaskedAtOnce && host.Send(progress); ++i) {
+  }
+  const Ending end = EndOf(host);
+  EXPECT_EQ(end.code, absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(end.message, HasSubstr("more than 16384 messages at once and 64 "
+                                     "a second that nobody asked for"));
 }
 
 }  // namespace

@@ -59,15 +59,24 @@ TlsFiles TestCertificates::Host(const std::string& name) {
                {absl::StrCat("spiffe://", cluster_, "/host/", name)});
 }
 
-TlsFiles TestCertificates::User(const std::string& name) {
+TlsFiles TestCertificates::User(const std::string& name, Role role) {
   // Once each: clients of one user start side by side, and must not read a key
   // of one issue with the certificate of another.
   absl::MutexLock lock(&mutex_);
-  const auto known = users_.find(name);
+  SpiffeId id;
+  id.cluster = cluster_;
+  id.kind = IdentityKind::kUser;
+  id.name = name;
+  id.role = role;
+  const auto known = users_.find(id.ToString());
   if (known != users_.end()) return known->second;
-  return users_[name] =
-             Issue(absl::StrCat("user-", name),
-                   {absl::StrCat("spiffe://", cluster_, "/user/", name)});
+  return users_[id.ToString()] = Issue(
+             absl::StrCat("user-", name, "-", RoleName(role)), {id.ToString()});
+}
+
+std::string TestCertificates::Write(const std::string& name,
+                                    const std::string& text) {
+  return WriteFile(absl::StrCat(folder_, "/", name), text, 0644);
 }
 
 TlsFiles TestCertificates::Issue(const std::string& label,

@@ -29,12 +29,15 @@ class TestCertificates {
 
   TlsFiles Controller();
   TlsFiles Host(const std::string& name);
-  TlsFiles User(const std::string& name);
+  TlsFiles User(const std::string& name, Role role = Role::kViewer);
   // Any other certificate of this authority, in files named after `label`.
   // Issued again under one label, it replaces the files, one rename each.
   TlsFiles Issue(const std::string& label,
                  const std::vector<std::string>& uri_names,
                  const IssueOptions& options = {});
+
+  // A file of that name in the folder, replaced as a whole; its path.
+  std::string Write(const std::string& name, const std::string& text);
 
   // What one of the files holds.
   static std::string Text(const std::string& path);

@@ -32,10 +32,23 @@ TestController::TestController(TestCertificates* certificates, int servers,
                                /*may_learn=*/servers == 0);
   EXPECT_TRUE(spec.ok()) << spec.status();
   if (spec.ok()) spec_ = *std::move(spec);
-  history_ = OpenStore(NewStateFolder(), limits);
+  OpenGate({}, &gate_scheduler_);
+  const std::string state = NewStateFolder();
+  history_ = OpenStore(state, limits);
+  audit_path_ = absl::StrCat(state, "/", kAuditFileName);
 }
 
 TestController::~TestController() { Stop(); }
+
+void TestController::OpenGate(IdentityGateOptions options,
+                              Scheduler* gate_scheduler) {
+  options.cluster = "test";
+  if (options.state.empty()) options.state = NewStateFolder();
+  gate_.reset();
+  auto gate = IdentityGate::Open(options, gate_scheduler, &log_);
+  ASSERT_TRUE(gate.ok()) << gate.status();
+  gate_ = *std::move(gate);
+}
 
 void TestController::Start() { StartAs(certificates_->Controller()); }
 
@@ -44,22 +57,29 @@ void TestController::StartAs(const TlsFiles& files, unsigned refresh_seconds) {
   options_.tls = files;
   const auto credentials = MakeServerCredentials(files, refresh_seconds);
   ASSERT_TRUE(credentials.ok()) << credentials.status();
+  audit_ =
+      std::make_unique<AuditLog>(audit_path_, AuditLimits{1 << 20},
+                                 "spiffe://test/controller", scheduler_, &log_);
   auto server = ControllerServer::Start(
       options_, *credentials,
-      ControllerParts{spec_.get(), history_.get(), scheduler_, &pool_, &log_});
+      ControllerParts{spec_.get(), history_.get(), scheduler_, &pool_, &log_,
+                      /*hosts=*/nullptr, gate_.get(), audit_.get()});
   ASSERT_TRUE(server.ok()) << server.status();
   server_ = *std::move(server);
   port_ = server_->port();
 }
 
-void TestController::Stop() { server_.reset(); }
+void TestController::Stop() {
+  server_.reset();
+  audit_.reset();
+}
 
 std::string TestController::address() const {
   return absl::StrCat("127.0.0.1:", port_);
 }
 
-std::unique_ptr<Controller::Stub> TestController::Client() {
-  return ClientAs(certificates_->User("tester"));
+std::unique_ptr<Controller::Stub> TestController::Client(Role role) {
+  return ClientAs(certificates_->User("tester", role));
 }
 
 std::unique_ptr<Controller::Stub> TestController::ClientAs(
@@ -77,6 +97,29 @@ std::unique_ptr<grpc::ClientContext> NewContext() {
   context->set_deadline(std::chrono::system_clock::now() +
                         std::chrono::seconds(30));
   return context;
+}
+
+UnreadRecord::UnreadRecord(Controller::Stub* client, const std::string& id)
+    : context_(NewContext()) {
+  GetHistoryRequest request;
+  request.set_id(id);
+  reader_ = client->AsyncGetHistory(context_.get(), request, &queue_);
+  reader_->ReadInitialMetadata(this);
+  WaitForOne();
+}
+
+UnreadRecord::~UnreadRecord() {
+  context_->TryCancel();
+  HistoryRecord record;
+  grpc::Status status;
+  reader_->Finish(&record, &status, this);
+  WaitForOne();
+}
+
+void UnreadRecord::WaitForOne() {
+  void* tag = nullptr;
+  bool ok = false;
+  EXPECT_TRUE(queue_.Next(&tag, &ok));
 }
 
 ListHostsResponse TestController::ListHosts() {

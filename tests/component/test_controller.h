@@ -9,7 +9,9 @@
 
 #include "absl/status/status.h"
 #include "config/identity/tls_credentials.h"
+#include "daemon/audit/audit_log.h"
 #include "daemon/controller/controller_server.h"
+#include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/history/history_store.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/process/scheduler.h"
@@ -33,6 +35,12 @@ class TestController {
                  const HistoryLimits& history = {});
   ~TestController();
 
+  // Who is let in from the next Start on; before, by the wall clock, no list,
+  // and a new folder. `cluster` and an empty `state` are filled in.
+  // `gate_scheduler` must outlive the controller.
+  void OpenGate(IdentityGateOptions options, Scheduler* gate_scheduler);
+  IdentityGate& gate() { return *gate_; }
+
   // Listens with the controller's certificate, or with `files`; again on the
   // same port after Stop.
   void Start();
@@ -47,9 +55,12 @@ class TestController {
   CapturedLog& log() { return log_; }
   // In memory; what is in it outlives Stop.
   HistoryStore& history() { return *history_; }
+  WorkerPool& pool() { return pool_; }
+  // Of the controller that runs, or ran last.
+  const std::string& audit_path() const { return audit_path_; }
 
-  // A new connection of a user.
-  std::unique_ptr<Controller::Stub> Client();
+  // A new connection of the user "tester".
+  std::unique_ptr<Controller::Stub> Client(Role role = Role::kViewer);
   std::unique_ptr<Controller::Stub> ClientAs(const TlsFiles& files);
 
   // One call each, over a connection of its own, with a deadline.
@@ -64,16 +75,36 @@ class TestController {
   Scheduler* const scheduler_;
   ControllerServerOptions options_;
   std::string spec_path_;
+  std::string audit_path_;
   CapturedLog log_;
-  WorkerPool pool_{2, 64};
+  WorkerPool pool_{2, 64, 1};
   std::unique_ptr<SpecHolder> spec_;
   std::unique_ptr<HistoryStore> history_;
+  // Of its own: `scheduler` may stand still, and tests count its timers.
+  ThreadScheduler gate_scheduler_;
+  std::unique_ptr<IdentityGate> gate_;
+  std::unique_ptr<AuditLog> audit_;
   std::unique_ptr<ControllerServer> server_;
   int port_ = 0;
 };
 
 // A call's context that gives up after a time no test should take.
 std::unique_ptr<grpc::ClientContext> NewContext();
+
+// An entry of the history that has begun to come and is not read: what does not
+// fit the connection's window stays at the controller.
+class UnreadRecord {
+ public:
+  UnreadRecord(Controller::Stub* client, const std::string& id);
+  ~UnreadRecord();
+
+ private:
+  void WaitForOne();
+
+  grpc::CompletionQueue queue_;
+  const std::unique_ptr<grpc::ClientContext> context_;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<HistoryRecord>> reader_;
+};
 
 // What the report says about one rule; fails the test if it is not there.
 RuleResult RuleOf(const Report& report, const std::string& rule);

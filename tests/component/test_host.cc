@@ -59,10 +59,11 @@ TestHost::TestHost(const Options& options, HostObserver* observer) {
     absl::MutexLock lock(&mutex_);
     attached_ = attached;
   };
-  stream_ = std::make_shared<AgentStream>(
-      std::move(stream), credentials,
-      AgentStreamParts{observer, &loop_, &scheduler_, &pool_, &log_,
-                       [] { return 0.5; }});
+  AgentStreamParts parts{observer, &loop_, &scheduler_,
+                         &pool_,   &log_,  [] { return 0.5; }};
+  parts.audit = options.audit;
+  stream_ =
+      std::make_shared<AgentStream>(std::move(stream), credentials, parts);
   stream_->Start();
 }
 

@@ -32,6 +32,10 @@ class MemoryObserver final : public HostObserver {
   void HoldUntil(absl::Notification* gate);
   // Blocks until `count` observations have begun.
   bool WaitForBegun(int count);
+  int begun() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return begun_;
+  }
 
  private:
   absl::Mutex mutex_;
@@ -50,9 +54,10 @@ class TestHost {
     std::string machine_id = "machine";
     std::string boot_id = "boot";
     DialOptions dial;
+    AuditLog* audit = nullptr;
   };
 
-  // Begins to attach. `observer` must outlive the host.
+  // Begins to attach. `observer` and `audit` must outlive the host.
   TestHost(const Options& options, HostObserver* observer);
   ~TestHost();
 

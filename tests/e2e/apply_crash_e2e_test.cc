@@ -1,13 +1,20 @@
 // Programs that are killed in the middle of an apply or rollback: a host is
 // afterwards as it was or as it was planned, never between, and the history
 // says which.
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "config/audit/audit_chain.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/change_cluster.h"
@@ -16,9 +23,11 @@ namespace clusterd {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 HistoryEntry EntryOf(const ChangeCluster& cluster, const std::string& id) {
   for (const HistoryEntry& entry : cluster.History()) {
@@ -106,7 +115,7 @@ TEST(KilledControllerTest, GoesOnWithNoFurtherWaveOfACancelledRun) {
   })) << cluster.ShowText(id);
   const ApplyReport kept = cluster.Show(id);
   EXPECT_EQ(kept.outcome(), ApplyReport::INTERRUPTED);
-  EXPECT_EQ(kept.cancelled().actor(), "admin");
+  EXPECT_EQ(kept.cancelled().actor(), "spiffe://demo/user/admin/role/admin");
   EXPECT_EQ(kept.hosts(1).outcome(), ApplyResult::NOT_STARTED);
   EXPECT_EQ(kept.hosts(1).error(), "cancelled by admin after wave 1");
   EXPECT_THAT(EntryOf(cluster, id).summary(),
@@ -154,6 +163,30 @@ TEST(CancelledApplyTest, FinishesItsWaveAndLeavesTheOtherHostsAlone) {
 }
 
 // One host, and what it is like before and after its plan.
+std::string ReadText(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// What the audit file of server0 says of the undo of that apply; the file must
+// be whole.
+std::vector<std::string> AuditedUndo(const ChangeCluster& cluster,
+                                     const std::string& apply_id) {
+  const std::string text =
+      ReadText(cluster.Root("server0") + "/var/lib/clusterd/audit.jsonl");
+  EXPECT_THAT(VerifyAudit(std::vector<AuditText>{{"host", text}}, {}).breaks,
+              IsEmpty());
+  std::vector<std::string> results;
+  for (const absl::string_view line :
+       absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    const AuditEntry entry = ReadAuditLine(line).value_or(AuditEntry());
+    if (entry.what() == "recovery" && entry.subject() == apply_id) {
+      results.push_back(entry.result());
+    }
+  }
+  return results;
+}
+
 class KilledHostTest : public testing::Test {
  protected:
   KilledHostTest() : cluster_(1) {
@@ -181,6 +214,8 @@ class KilledHostTest : public testing::Test {
     EXPECT_EQ(outcome.process.exit_status, 1);
     EXPECT_THAT(result.error(), HasSubstr("clusterd ended in the middle"));
     EXPECT_THAT(changed, IsEmpty());
+    EXPECT_THAT(AuditedUndo(cluster_, result.apply_id()),
+                ElementsAre("begins", StartsWith("UNDONE: clusterd ended")));
   }
 
   // Applies, kills clusterd once its journal has so many entries, starts it.
@@ -276,6 +311,59 @@ TEST_F(KilledHostTest, FinishesARollback) {
   EXPECT_EQ(back.Host("server0").outcome(), ApplyResult::ROLLED_BACK);
   EXPECT_THAT(DifferencesFrom(before_, cluster_.Server("server0")), IsEmpty());
   EXPECT_EQ(EntryOf(cluster_, back.report.run_id()).outcome(), "succeeded");
+}
+
+// Nothing that a start reads later keeps it from being taken back.
+TEST_F(KilledHostTest, IsAsBeforeThoughItsConfigAndCertificateAreWrong) {
+  const std::string config = cluster_.folder() + "/server0.yaml";
+  const std::string good = ReadText(config);
+  for (const bool wrong_config : {true, false}) {
+    SCOPED_TRACE(wrong_config ? "agent.yaml" : "certificate");
+    const auto apply = cluster_.StartApply();
+    const std::string id = WaitForRunId(apply.get());
+    ASSERT_TRUE(cluster_.WaitForJournal("server0", id, 4));
+    cluster_.KillHost("server0");
+    ASSERT_THAT(DifferencesFrom(before_, cluster_.Server("server0")),
+                Not(IsEmpty()));
+    if (wrong_config) std::ofstream(config) << "allow: [observe\nstat: /srv\n";
+    Process& daemon = cluster_.StartHostAs(
+        "server0", wrong_config ? "server0" : "no-such-certificate");
+    EXPECT_EQ(daemon.Wait().exit_status, wrong_config ? 3 : 1);
+    EXPECT_THAT(DifferencesFrom(before_, cluster_.Server("server0")),
+                IsEmpty());
+    EXPECT_THAT(AuditedUndo(cluster_, id),
+                ElementsAre("begins", StartsWith("UNDONE: clusterd ended")));
+    std::ofstream(config) << good;
+    cluster_.StartHost("server0");
+    EXPECT_EQ(FinishChange(apply.get()).Host("server0").outcome(),
+              ApplyResult::UNDONE);
+  }
+}
+
+// A job that began while clusterd was away keeps its device until it ends.
+TEST_F(KilledHostTest, LeavesTheDeviceOfAJobAloneUntilItEnds) {
+  const auto apply = cluster_.StartApply();
+  const std::string id = WaitForRunId(apply.get());
+  ASSERT_TRUE(cluster_.WaitForJournal("server0", id, 2 * steps_));
+  cluster_.KillHost("server0");
+  const int device = open((cluster_.Root("server0") + "/dev/davinci3").c_str(),
+                          O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(device, 0);
+  cluster_.StartHost("server0");
+  const absl::Status waits = cluster_.host("server0").WaitForError(
+      absl::StrCat("the undo of apply ", id, " waits: "));
+  EXPECT_TRUE(waits.ok()) << waits;
+  const CheckOutcome check = cluster_.Check();
+  EXPECT_EQ(StateOf(check.report, "drift"), FAIL);
+  close(device);
+  EXPECT_TRUE(WaitUntil([&] {
+    return DifferencesFrom(before_, cluster_.Server("server0")).empty();
+  }));
+  EXPECT_EQ(FinishChange(apply.get()).Host("server0").outcome(),
+            ApplyResult::UNDONE);
+  EXPECT_THAT(AuditedUndo(cluster_, id),
+              ElementsAre("begins", StartsWith("the undo of apply"), "begins",
+                          StartsWith("UNDONE: clusterd ended")));
 }
 
 }  // namespace

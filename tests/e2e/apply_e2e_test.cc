@@ -14,6 +14,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "config/plan/make_plan.h"
+#include "config/words/subject_text.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
@@ -53,7 +54,8 @@ std::vector<std::string> KindsAndOutcomes(
   std::vector<std::string> lines;
   for (const HistoryEntry& entry : history) {
     lines.push_back(absl::StrCat(HistoryKind_Name(entry.kind()), " ",
-                                 entry.outcome(), " by ", entry.actor()));
+                                 entry.outcome(), " by ",
+                                 ActorName(entry.actor())));
   }
   return lines;
 }
@@ -408,8 +410,13 @@ TEST(RoleTest, DecidesWhoMayPlanApplyAndForce) {
   cluster.Break("server0", {"3:address=192.168.9.9"});
   cluster.StartAll();
   const ServerState before = cluster.Server("server0");
-  const ProcessResult plan =
+  const ProcessResult none =
       cluster.RunClusterctl({"plan", "--out", cluster.PlanPath()}, "vera");
+  EXPECT_EQ(none.exit_status, 2);
+  EXPECT_THAT(none.standard_error,
+              HasSubstr("has the role viewer, expected operator"));
+  const ProcessResult plan =
+      cluster.RunClusterctl({"plan", "--out", cluster.PlanPath()}, "otto");
   EXPECT_EQ(plan.exit_status, 0) << plan.standard_error;
   const ChangeOutcome viewer = cluster.Apply({}, "vera");
   EXPECT_EQ(viewer.process.exit_status, 2);
@@ -422,10 +429,10 @@ TEST(RoleTest, DecidesWhoMayPlanApplyAndForce) {
   EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
   const ChangeOutcome plain = cluster.Apply({}, "otto");
   EXPECT_EQ(plain.process.exit_status, 0) << plain.process.standard_output;
-  EXPECT_EQ(plain.report.actor(), "otto");
+  EXPECT_EQ(ActorName(plain.report.actor()), "otto");
   EXPECT_THAT(KindsAndOutcomes(cluster.History()),
               ElementsAre("HISTORY_APPLY succeeded by otto",
-                          "HISTORY_PLAN changes by vera"));
+                          "HISTORY_PLAN changes by otto"));
 }
 
 TEST(ForceTest, GoesOnWhileAProcessHoldsTheDeviceAndIsKept) {

@@ -159,18 +159,41 @@ TEST(ReadOnlyFileTest, ThatIsOurSysctlFileIsNamedAndTheRestIsTakenBack) {
                                     HasSubstr("Read-only file system")));
 }
 
+// A file system of one page for a folder of /var/lib/clusterd.
+std::vector<std::string> WithSmallDisk(const std::string& folder, bool is_full,
+                                       const std::string& root) {
+  const std::string at = absl::StrCat("\"$0/var/lib/clusterd", folder, "\"");
+  std::string script =
+      absl::StrCat("mkdir -p -m 700 ", at,
+                   "\nmount -t tmpfs -o size=4k,mode=0700 clusterd-e2e ", at);
+  if (is_full)
+    absl::StrAppend(&script, "\nhead -c 4096 /dev/zero >", at, "/full");
+  return WithMounts(script, root);
+}
+
+TEST(FullDiskTest, RefusesWhereTheAuditFileCannotGrow) {
+  const std::string why = WhyNoMounts();
+  if (!why.empty()) GTEST_SKIP() << why;
+  ChangeCluster cluster(1);
+  cluster.Break("server0", {"host:somaxconn=128", "3:address=192.168.9.9"});
+  cluster.LaunchWith(
+      "server0", WithSmallDisk("", /*is_full=*/true, cluster.Root("server0")));
+  cluster.StartAll();
+  cluster.Plan();
+  const ServerState before = cluster.Server("server0");
+  const ApplyResult result = ExpectTakenBack(cluster, cluster.Apply(), before);
+  EXPECT_EQ(result.outcome(), ApplyResult::REFUSED);
+  EXPECT_THAT(result.error(), AllOf(HasSubstr("audit.jsonl"),
+                                    HasSubstr("No space left on device")));
+}
+
 TEST(FullDiskTest, RefusesWhereTheJournalCannotBegin) {
   const std::string why = WhyNoMounts();
   if (!why.empty()) GTEST_SKIP() << why;
   ChangeCluster cluster(1);
   cluster.Break("server0", {"host:somaxconn=128", "3:address=192.168.9.9"});
-  cluster.LaunchWith("server0",
-                     WithMounts("mkdir -p \"$0/var/lib/clusterd\"\n"
-                                "mount -t tmpfs -o size=4k clusterd-e2e "
-                                "\"$0/var/lib/clusterd\"\n"
-                                "head -c 4096 /dev/zero "
-                                ">\"$0/var/lib/clusterd/full\"",
-                                cluster.Root("server0")));
+  cluster.LaunchWith("server0", WithSmallDisk("/apply", /*is_full=*/true,
+                                              cluster.Root("server0")));
   cluster.StartAll();
   cluster.Plan();
   const ServerState before = cluster.Server("server0");
@@ -194,11 +217,8 @@ TEST(FullDiskTest, TakesBackWhatTheJournalHasNoRoomFor) {
     faults.push_back(absl::StrCat(device, ":detect=none"));
   }
   cluster.Break("server0", faults);
-  cluster.LaunchWith("server0",
-                     WithMounts("mkdir -p \"$0/var/lib/clusterd\"\n"
-                                "mount -t tmpfs -o size=4k clusterd-e2e "
-                                "\"$0/var/lib/clusterd\"",
-                                cluster.Root("server0")));
+  cluster.LaunchWith("server0", WithSmallDisk("/apply", /*is_full=*/false,
+                                              cluster.Root("server0")));
   cluster.StartAll();
   cluster.Plan();
   const ServerState before = cluster.Server("server0");
@@ -206,6 +226,7 @@ TEST(FullDiskTest, TakesBackWhatTheJournalHasNoRoomFor) {
   EXPECT_EQ(result.outcome(), ApplyResult::UNDONE);
   EXPECT_THAT(result.error(),
               AllOf(HasSubstr("journal"), HasSubstr("No space left")));
+  ASSERT_GT(result.steps_size(), 0);
   EXPECT_EQ(result.steps(0).state(), StepOutcome::UNDONE);
 }
 

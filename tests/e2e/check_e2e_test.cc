@@ -373,14 +373,17 @@ TEST(WrongCertificateTest, NeverAttaches) {
   DemoCluster strangers(DemoSpec(2), kTwoHosts);
   cluster.StartController();
   cluster.StartHost("server0");
-  // The same names out of another CA.
-  Process impostor({Runfile("daemon/agent/clusterd"), "--controller",
-                    absl::StrCat("127.0.0.1:", cluster.port()), "--cluster",
-                    "demo", "--ca", cluster.Certificates() + "/ca.crt",
-                    "--cert", strangers.Certificates() + "/server1.crt",
-                    "--key", strangers.Certificates() + "/server1.key",
-                    "--root", cluster.Root("server1"), "--socket",
-                    cluster.Socket("server1")});
+  // The same names out of another CA, which it itself believes as well.
+  const std::string both = strangers.Certificates() + "/both.crt";
+  std::ofstream(both)
+      << std::ifstream(cluster.Certificates() + "/ca.crt").rdbuf()
+      << std::ifstream(strangers.Certificates() + "/ca.crt").rdbuf();
+  Process impostor(
+      {Runfile("daemon/agent/clusterd"), "--controller",
+       absl::StrCat("127.0.0.1:", cluster.port()), "--cluster", "demo", "--ca",
+       both, "--cert", strangers.Certificates() + "/server1.crt", "--key",
+       strangers.Certificates() + "/server1.key", "--root",
+       cluster.Root("server1"), "--socket", cluster.Socket("server1")});
   const absl::Status refused = impostor.WaitForError("not attached to");
   EXPECT_TRUE(refused.ok()) << refused;
   const CheckOutcome outcome = cluster.Check();

@@ -62,7 +62,7 @@ TEST_F(DriftTest, IsShownByHostsAndCheckWithBothValues) {
       cluster_->Entry("server1").drift().value().drifts(0);
   EXPECT_EQ(drift.why(), "net.core.somaxconn is 1024, applied was 65535");
   EXPECT_EQ(drift.apply_id(), apply_id_);
-  EXPECT_EQ(drift.applied_by(), "admin");
+  EXPECT_EQ(drift.applied_by(), "spiffe://demo/user/admin/role/admin");
   EXPECT_EQ(cluster_->Entry("server0").drift().value().drifts_size(), 0);
   const ProcessResult hosts = cluster_->RunClusterctl({"hosts"});
   EXPECT_THAT(hosts.standard_output, HasSubstr("1 drifted"));
@@ -102,7 +102,7 @@ TEST_F(DriftTest, IsPutBackByItselfWhereTheSpecSaysSo) {
     const std::vector<HistoryEntry> history = cluster_->History();
     const auto enforced = std::find_if(
         history.begin(), history.end(), [](const HistoryEntry& each) {
-          return each.actor() == "clusterd-controller" &&
+          return each.actor() == "spiffe://demo/controller" &&
                  each.kind() == HISTORY_APPLY && each.outcome() == "succeeded";
         });
     if (enforced != history.end()) entry = *enforced;

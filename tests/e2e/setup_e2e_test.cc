@@ -115,6 +115,10 @@ TEST_F(CertificatesTest, FinishAPairThatWasCutOff) {
 TEST_F(CertificatesTest, NamePairsOfAnotherIdentityAndMakeTheOthers) {
   ASSERT_EQ(Make("init").exit_status, 0);
   ASSERT_EQ(Make("user", {"ann", "viewer"}).exit_status, 0);
+  const ProcessResult ours = Make("user", {"clusterd-controller", "admin"});
+  EXPECT_EQ(ours.exit_status, 3);
+  EXPECT_THAT(ours.standard_error, HasSubstr("would pass for"));
+  EXPECT_EQ(Make("user", {"slurm", "hook"}).exit_status, 0);
   const ProcessResult other = Make("user", {"ann", "admin"});
   EXPECT_EQ(other.exit_status, 1);
   EXPECT_THAT(

@@ -1,8 +1,10 @@
 // Stands in for libFuzzer where the compiler lacks it:
 //   driver EFFORT FILE|FOLDER...
 // runs every corpus file given on the command line, alone or in a folder, then
-// EFFORT times a fixed number of seeded mutations of them.
+// EFFORT times a fixed number of seeded mutations of them: by bytes, or as the
+// target's own mutator has it. Where one run takes long, it ends earlier.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -14,10 +16,17 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+// Of targets that know the structure of their input (message_input.h).
+extern "C" __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t* data,
+                                                                size_t size,
+                                                                size_t max_size,
+                                                                unsigned seed);
 
 namespace {
 
 constexpr int kMutations = 5000;
+constexpr size_t kMaxInputBytes = 1 << 16;
+constexpr std::chrono::seconds kMaxTime(20);
 
 void Run(const std::string& input) {
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()),
@@ -25,6 +34,14 @@ void Run(const std::string& input) {
 }
 
 std::string Mutate(std::string input, std::mt19937& random) {
+  if (LLVMFuzzerCustomMutator != nullptr) {
+    const size_t size = input.size();
+    input.resize(std::max(size, kMaxInputBytes));
+    input.resize(
+        LLVMFuzzerCustomMutator(reinterpret_cast<uint8_t*>(input.data()), size,
+                                input.size(), static_cast<unsigned>(random())));
+    return input;
+  }
   const int edits = 1 + static_cast<int>(random() % 4);
   for (int i = 0; i < edits; ++i) {
     const size_t at = input.empty() ? 0 : random() % input.size();
@@ -60,7 +77,7 @@ std::vector<std::string> FilesOf(const std::string& path) {
 
 int main(int argc, char** argv) {
   std::vector<std::string> corpus = {""};
-  const int mutations = argc > 1 ? std::atoi(argv[1]) * kMutations : kMutations;
+  const int effort = argc > 1 ? std::atoi(argv[1]) : 1;
   for (int i = 2; i < argc; ++i) {
     for (const std::string& path : FilesOf(argv[i])) {
       std::ifstream file(path, std::ios::binary);
@@ -74,9 +91,16 @@ int main(int argc, char** argv) {
   }
   for (const std::string& input : corpus) Run(input);
   std::mt19937 random(20260101);
-  for (int i = 0; i < mutations; ++i) {
+  const auto end = std::chrono::steady_clock::now() + effort * kMaxTime;
+  int mutations = 0;
+  while (mutations < effort * kMutations &&
+         std::chrono::steady_clock::now() < end) {
     Run(Mutate(corpus[random() % corpus.size()], random));
+    ++mutations;
   }
   std::printf("%zu corpus inputs, %d mutations\n", corpus.size(), mutations);
-  return 0;
+  std::fflush(nullptr);
+  // Targets keep servers to the end, whose threads may still work: nothing that
+  // they use is destroyed under them.
+  std::_Exit(0);
 }

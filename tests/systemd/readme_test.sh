@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
-# The installation by hand as README.md has it, word by word: a controller and
-# two servers, each a machine of its own with a systemd, on one network. Only
-# ssh and scp are stand-ins, which reach into these machines. Needs root and
-# CAP_SYS_ADMIN; says so and passes where they are not to be had.
+# The installation as README.md has it, word by word: a controller and two
+# servers that join it, each a machine of its own with a systemd, on one network;
+# then upgrade, removal and purge of the packages. Only ssh and scp are stand-ins, which reach
+# into these machines, and dpkg on the machine that it is typed on. Needs root
+# and CAP_SYS_ADMIN; says so and passes where they are not to be had.
 set -euo pipefail
 here=$PWD
 machine=$here/tests/systemd/machine.sh
 machines=(controller node01 node02)
+
+# Two releases of the same programs; the test is also run without git.
+SOURCE_DATE_EPOCH=1735689600
+export SOURCE_DATE_EPOCH
 
 fail() {
   echo "FAILED: $*"
@@ -32,7 +37,10 @@ down() {
   done
 }
 trap down EXIT
-for name in "${machines[@]}"; do "$machine" up "$TEST_TMPDIR/$name"; done
+for name in "${machines[@]}"; do
+  "$machine" up "$TEST_TMPDIR/$name"
+  "$machine" exec "$TEST_TMPDIR/$name" /bin/hostname "$name"
+done
 in_network() { nsenter --net="$TEST_TMPDIR/$1/net" "${@:2}"; }
 in_network controller ip link add bridge type bridge
 in_network controller ip address add 10.0.0.5/24 dev bridge
@@ -47,11 +55,11 @@ done
 
 work=$TEST_TMPDIR/clusterd
 stand_ins=$TEST_TMPDIR/bin
-mkdir -p "$work/.cache/quickstart/bin" "$stand_ins" "$TEST_TMPDIR/home"
+mkdir -p "$work/.cache" "$stand_ins" "$TEST_TMPDIR/home" "$TEST_TMPDIR/programs"
 ln -s "$here/deploy" "$work/deploy"
-for program in daemon/agent/clusterd daemon/controller/clusterd-controller client/clusterctl; do
-  ln -s "$here/$program" "$work/.cache/quickstart/bin/"
-done
+cp -L daemon/agent/clusterd daemon/controller/clusterd-controller client/clusterctl "$TEST_TMPDIR/programs/"
+package() { deploy/package.sh --programs "$TEST_TMPDIR/programs" --format deb "$@" >/dev/null; }
+package --out "$work/.cache/packages" || fail "no packages"
 cat >"$stand_ins/ssh" <<EOT
 #!/bin/bash
 case \$1 in root@10.0.0.5) name=controller ;; *) name=\${1#root@} ;; esac
@@ -68,14 +76,27 @@ for file in "\${@:1:\$#-1}"; do
   "$machine" push "$TEST_TMPDIR/\$name" "\$file" "\$path" || exit
 done
 EOT
-chmod +x "$stand_ins/ssh" "$stand_ins/scp"
+cat >"$stand_ins/dpkg" <<EOT
+#!/bin/bash
+[ "\$1" = -i ] && exec dpkg-deb -x "\$2" "$TEST_TMPDIR/workstation"
+EOT
+chmod +x "$stand_ins/ssh" "$stand_ins/scp" "$stand_ins/dpkg"
+
+# files MACHINE: every file and folder that a package could have left there, but
+# for what dpkg and systemd write down about their own work.
+files() {
+  on "$1" /bin/sh -c 'find /etc /usr /lib /opt /root /srv /var /run/systemd/system /run/clusterd* 2>/dev/null |
+    grep -vE "^/(etc/(passwd|group|shadow|gshadow|subuid|subgid)-|var/(lib/(dpkg|systemd)|log|cache|tmp)/|run/systemd/system)" | sort -u'
+}
+on() { "$machine" exec "$TEST_TMPDIR/$1" "${@:2}"; }
+for name in controller node01; do files "$name" >"$TEST_TMPDIR/$name.before"; done
 
 # --- What the README says. ---------------------------------------------------
 
 # block NUMBER: the lines of that fenced block of the section.
 block() {
   awk -v number="$1" '
-    /^## / { inside = $0 == "## Try it on real servers" }
+    /^## / { inside = $0 == "## Install" }
     inside && /^ *```/ {
       if (!fenced && $1 == "```sh") { taken = ++count == number } else { taken = 0 }
       fenced = !fenced
@@ -83,35 +104,41 @@ block() {
     }
     inside && taken { sub(/^   /, ""); print }' README.md
 }
-if [ -z "$(block 5)" ] || [ -n "$(block 6)" ]; then fail "README.md: expected five blocks of commands"; fi
+if [ -z "$(block 6)" ] || [ -n "$(block 7)" ]; then fail "README.md: expected six blocks of commands"; fi
+block 5 | grep -q 'clusterctl token create' || fail "README.md: the fifth block does not join"
 
+# typed COMMAND...: there, by who has read the README.
+typed() {
+  (cd "$work" && HOME=$TEST_TMPDIR/home PATH=$stand_ins:$TEST_TMPDIR/workstation/usr/bin:$PATH LC_ALL=C.UTF-8 \
+    nsenter --net="$TEST_TMPDIR/controller/net" "$@")
+}
 # run_blocks FLAG NUMBER...: as typed into one shell in that folder.
 run_blocks() {
   local flag=$1 number
   shift
   for number in "$@"; do block "$number"; done >"$TEST_TMPDIR/block"
-  (cd "$work" && HOME=$TEST_TMPDIR/home PATH=$stand_ins:$PATH LC_ALL=C.UTF-8 \
-    nsenter --net="$TEST_TMPDIR/controller/net" bash "$flag" "$TEST_TMPDIR/block")
+  typed bash "$flag" "$TEST_TMPDIR/block"
 }
-run_blocks -e 1 2 3 4 || fail "a command of the blocks 1 to 4 ended with $?"
+run_blocks -e 1 2 3 4 5 || fail "a command of the blocks 1 to 5 ended with $?"
 
-# A server attaches when it has come up; whoever looks earlier looks again. Block
-# 1 is run again, too, for the path that it sets.
+# A server attaches when it has come up; whoever looks earlier looks again.
 both_attached() {
   status=0
-  run_blocks +e 1 5 >"$TEST_TMPDIR/out" 2>&1 || status=$?
+  run_blocks +e 6 >"$TEST_TMPDIR/out" 2>&1 || status=$?
   grep -qE '^attached +node\[01-02\] ' "$TEST_TMPDIR/out"
 }
-attached=false
-for _ in $(seq 100); do
-  if both_attached; then
-    attached=true
-    break
-  fi
-  sleep 0.1
-done
-cat "$TEST_TMPDIR/out"
-$attached || fail "the servers did not attach"
+await_both() {
+  for _ in $(seq 100); do
+    if both_attached; then
+      cat "$TEST_TMPDIR/out"
+      return 0
+    fi
+    sleep 0.1
+  done
+  cat "$TEST_TMPDIR/out"
+  fail "the servers did not attach"
+}
+await_both
 grep -q "Cluster mycluster, atlas-a2, 2 hosts: node\[01-02\]" "$TEST_TMPDIR/out" || fail "no check of both servers"
 ! grep -qE "not attached|no facts from|no answer" "$TEST_TMPDIR/out" || fail "a server did not answer"
 # These machines have no devices, and their kernel is as Debian leaves it.
@@ -119,4 +146,93 @@ grep -q "Cluster mycluster, atlas-a2, 2 hosts: node\[01-02\]" "$TEST_TMPDIR/out"
 
 # What is written there again changes nothing.
 run_blocks -e 1 2 || fail "certificates are not made a second time"
+# Nobody's key came from elsewhere: each server has made its own.
+for name in node01 node02; do
+  [ ! -e "$work/tls/$name.key" ] || fail "a key of $name was made beside it"
+  on "$name" /usr/bin/test -f /etc/clusterd/identity/current/host.key || fail "$name has not joined"
+done
+typed clusterctl certificates >"$TEST_TMPDIR/out" || fail "clusterctl certificates"
+grep -qx 'mycluster: 2 enrolled' "$TEST_TMPDIR/out" || { cat "$TEST_TMPDIR/out" && fail "not both are on record"; }
+
+# --- What a package promises besides. ---------------------------------------------
+
+expect() {
+  local what=$1 expected=$2 actual=$3
+  [ "$actual" = "$expected" ] || fail "$what: expected \"$expected\", found \"$actual\""
+}
+state() { on "$1" /usr/bin/systemctl is-active "$2" || true; }
+pid() { on "$1" /usr/bin/systemctl show -p MainPID --value "$2"; }
+kept() { on "$1" /bin/sh -c 'cd /etc/clusterd && ls -lnR && find . -type f -exec sha256sum {} +'; }
+
+# An upgrade restarts what runs, and nothing else; what is in /etc stays.
+package --release 2 --out "$TEST_TMPDIR/newer" || fail "no newer packages"
+on node02 /usr/bin/systemctl stop clusterd
+before=$(kept node01)$(kept controller)
+ran=$(pid node01 clusterd)
+upgrade() {
+  "$machine" push "$TEST_TMPDIR/$1" "$TEST_TMPDIR/newer/$2"_*-2_*.deb /tmp/newer.deb
+  on "$1" /usr/bin/dpkg -i /tmp/newer.deb || fail "the upgrade of $2 on $1"
+}
+upgrade node01 clusterd
+upgrade node02 clusterd
+upgrade controller clusterd-controller
+expect "the stopped clusterd" inactive "$(state node02 clusterd)"
+expect "the upgraded clusterd" active "$(state node01 clusterd)"
+[ "$(pid node01 clusterd)" != "$ran" ] || fail "the upgrade did not restart clusterd"
+expect "what is in /etc/clusterd" "$before" "$(kept node01)$(kept controller)"
+on node02 /usr/bin/systemctl start clusterd
+await_both
+
+# systemd ends a clusterd that hangs, and starts it again.
+on node02 /bin/sh -c 'mkdir -p /run/systemd/system/clusterd.service.d &&
+  printf "[Service]\nWatchdogSec=5\nRestartSec=0\n" >/run/systemd/system/clusterd.service.d/watchdog.conf &&
+  systemctl daemon-reload && systemctl restart clusterd'
+ran=$(pid node02 clusterd)
+on node02 /bin/kill -STOP "$ran"
+restarted() { [ "$(state node02 clusterd)" = active ] && [ "$(pid node02 clusterd)" != "$ran" ]; }
+for _ in $(seq 300); do
+  ! restarted || break
+  sleep 0.1
+done
+restarted || fail "a clusterd that hangs is not restarted"
+on node02 /usr/bin/journalctl --no-pager -u clusterd | grep -c "Watchdog timeout" >/dev/null || fail "not for its watchdog"
+
+# A wrong agent.yaml is said once, not again and again.
+on node02 /bin/sh -c 'echo "contoller: x" >>/etc/clusterd/agent.yaml; systemctl restart clusterd' || true
+expect "a clusterd with a wrong agent.yaml" "failed" "$(state node02 clusterd)"
+expect "its restarts" 0 "$(on node02 /usr/bin/systemctl show -p NRestarts --value clusterd)"
+
+# Removal leaves what the administrator made, the server's identity, and the record of
+# what was done there; purge leaves nothing.
+left() { files "$1" | comm -13 "$TEST_TMPDIR/$1.before" - | grep -v -e '^/tmp/' || true; }
+on node01 /usr/bin/dpkg -r clusterd || fail "the removal of clusterd"
+expect "clusterd after its removal" inactive "$(state node01 clusterd)"
+expect "what clusterd's removal leaves" \
+  "$(printf '%s\n' /etc/clusterd/{,agent.yaml,ca.crt,host.crt,host.key,identity} /var/lib/clusterd{,/apply,/audit.jsonl} | sed 's,/$,,' | sort)" \
+  "$(left node01 | grep -v -e '^/var/lib/clusterd/.*/' -e '^/etc/clusterd/identity/')"
+on node01 /usr/bin/dpkg -P clusterd || fail "the purge of clusterd"
+
+# A server that has joined on the controller's machine takes its identity with it, but
+# not the CA that the controller reads, which was a link into that identity.
+typed clusterctl certificates reset node01 || fail "node01's key is not forgotten"
+join=$(typed clusterctl token create --hosts node01 -o short)
+"$machine" push "$TEST_TMPDIR/controller" "$TEST_TMPDIR/newer"/clusterd_*-2_*.deb /tmp/clusterd.deb
+on controller /bin/sh -c "dpkg -i /tmp/clusterd.deb && $join --name node01" || fail "the join on the controller's machine"
+expect "its ca.crt" identity/current/ca.crt "$(on controller /usr/bin/readlink /etc/clusterd/ca.crt)"
+ca=$(on controller /usr/bin/sha256sum /etc/clusterd/ca.crt)
+on controller /bin/sh -c 'umask 077 && dpkg -P clusterd' || fail "the purge of clusterd beside a controller"
+expect "the CA after the purge" "regular file 644 $ca" \
+  "$(on controller /usr/bin/stat -c '%F %a' /etc/clusterd/ca.crt) $(on controller /usr/bin/sha256sum /etc/clusterd/ca.crt)"
+on controller /usr/bin/systemctl restart clusterd-controller || fail "the controller does not start after it"
+expect "the controller after it" active "$(state controller clusterd-controller)"
+on controller /usr/bin/dpkg -P clusterd-controller || fail "the purge of clusterd-controller"
+expect "the controller after its purge" inactive "$(state controller clusterd-controller)"
+for name in node01 controller; do expect "what a purge leaves on $name" "" "$(left "$name")"; done
+! on controller /usr/bin/getent passwd clusterd || fail "the purge leaves the user clusterd"
+# Nothing was started that nobody had given a certificate.
+on controller /bin/sh -c 'dpkg -i /tmp/clusterd-controller_*.deb' || fail "the installation after a purge"
+expect "a new controller" "inactive disabled" \
+  "$(state controller clusterd-controller) $(on controller /usr/bin/systemctl is-enabled clusterd-controller || true)"
+on controller /usr/bin/systemctl start clusterd-controller || fail "the start without a certificate"
+expect "a controller without a certificate" inactive "$(state controller clusterd-controller)"
 echo "readme: all well"

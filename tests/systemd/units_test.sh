@@ -119,6 +119,10 @@ await() {
   fail "$what did not happen"
 }
 await "attaching" attached
+# It dials, and listens on a unix socket alone; the controller shows that ss looks.
+listeners() { in_machine /usr/bin/ss -Hltnup | grep -c "pid=$(in_machine /usr/bin/systemctl show --value -p MainPID "$1")," || true; }
+expect "ports of the controller" 1 "$(listeners clusterd-controller)"
+expect "ports of clusterd" 0 "$(listeners clusterd)"
 # As an editor or configuration management saves: another inode by the same name,
 # which the running clusterd must still be able to change.
 # It has no TLS switch of device 5, as of a device that nobody touched.
@@ -233,4 +237,28 @@ await "attaching again" attached
 expect "settings after the kill" "$before" "$(settings)"
 status_of clusterctl history
 grep -q rollback "$TEST_TMPDIR/out" || fail "the history does not name the rollback"
+
+# --- Restarted in the middle, as an upgrade does: the apply ends first. -------
+
+status_of clusterctl plan --out /tmp/plan3.json
+expect "status of the fourth plan" 0 "$status"
+for device in 3 5; do in_machine /usr/local/bin/simhost set --root / "$device:delay=400"; done
+pid=$(in_machine /usr/bin/systemctl show -p MainPID --value clusterd)
+clusterctl_as bob apply /tmp/plan3.json --yes --confirm units --force --report /tmp/apply3.json >"$TEST_TMPDIR/upgraded" 2>&1 &
+apply=$!
+await "the first change of the last apply" changed
+in_machine /usr/bin/systemctl try-restart clusterd
+status=0
+wait "$apply" || status=$?
+cat "$TEST_TMPDIR/upgraded"
+expect "status of an apply during which clusterd is restarted" 0 "$status"
+restarted || fail "clusterd was not restarted"
+for device in 3 5; do in_machine /usr/local/bin/simhost set --root / "$device:delay=0"; done
+await "attaching after the restart" attached
+status_of clusterctl check
+expect "status of the check after the restart" 0 "$status"
+id=$(in_machine /bin/sed -n 's/^ *"apply_id": *"\([0-9a-f]*\)".*/\1/p' /tmp/apply3.json | head -n 1)
+status_of clusterctl_as bob rollback "$id" --yes --force
+expect "status of the last rollback" 0 "$status"
+expect "settings in the end" "$before" "$(settings)"
 echo "units: all well"

@@ -1,9 +1,11 @@
 #include "daemon/agent/apply/applier.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/plan/applied_drift.h"
@@ -13,6 +15,8 @@
 #include "config/plan/settings.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
+#include "daemon/agent/apply/journal_contents.h"
 #include "daemon/agent/apply/setting_actions.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 
@@ -38,6 +42,7 @@ absl::Status RunStep(const PlanStep& step, SettingActions* actions,
   JournalEntry entry;
   entry.mutable_intent()->set_step(step.id());
   *entry.mutable_intent()->mutable_saved() = {saved.begin(), saved.end()};
+  RETURN_IF_ERROR(CheckCanBeUndone(entry));
   const absl::Status written = journal->Append(entry);
   if (!written.ok()) return InFront("journal", written);
   const MutationTokenIssuer issuer;
@@ -65,29 +70,52 @@ std::string LaterAppliesText(const JournalState& state,
   return absl::StrJoin(later.rbegin(), later.rend(), ", ",
                        [](std::string* out, const LaterClaim& claim) {
                          absl::StrAppend(out, "apply ", claim.apply_id, " of ",
-                                         claim.actor, " set ", claim.target,
-                                         " later");
+                                         ActorName(claim.actor), " set ",
+                                         claim.target, " later");
                        });
 }
 
 // What could not be put back. Nothing is left behind in a namespace that is
 // gone.
-std::vector<std::string> RestoreAt(const absl::StatusOr<PlanNamespace>& inside,
-                                   const MachinePaths& paths,
-                                   const JournalState& state) {
+std::vector<std::string> RestoreAt(
+    const absl::StatusOr<PlanNamespace>& inside, const MachinePaths& paths,
+    const std::vector<SavedResource>& all_saved) {
   if (inside.ok()) {
     MutationTokenIssuer issuer;
     Machine machine(inside->access, paths);
-    return SettingActions(&machine).Restore(issuer.token(), state.saved);
+    return SettingActions(&machine).Restore(issuer.token(), all_saved);
   }
   std::vector<std::string> residues;
   if (absl::IsNotFound(inside.status())) return residues;
-  for (const SavedResource& saved : state.saved) {
+  for (const SavedResource& saved : all_saved) {
     residues.push_back(absl::StrCat(
         saved.sysctl().key(), ": whether it is ", saved.sysctl().value(),
         " again cannot be told: ", inside.status().message()));
   }
   return residues;
+}
+
+// What was saved of devices is put back by a tool that writes hccn.conf as
+// well: both are one thing.
+bool IsOfDevices(const SavedResource& saved) {
+  return saved.has_device() || saved.has_file_in_place();
+}
+
+// What of the rest is not as it was.
+std::vector<SavedResource> ChangedOthers(
+    const absl::StatusOr<PlanNamespace>& inside, const MachinePaths& paths,
+    const std::vector<SavedResource>& all_saved) {
+  std::vector<SavedResource> others;
+  if (!inside.ok()) return others;
+  absl::c_remove_copy_if(all_saved, std::back_inserter(others), IsOfDevices);
+  Machine machine(inside->access, paths);
+  return SettingActions(&machine).FindChanged(others);
+}
+
+bool TouchesDevices(const JournalState& state) {
+  return absl::c_any_of(state.saved, [](const SavedResource& saved) {
+    return saved.has_device();
+  });
 }
 
 // Facts of the plan and the digests of saved files, as they are now.
@@ -125,11 +153,11 @@ struct Run {
   const std::unique_ptr<Journal> journal;
   const std::function<void(const StepOutcome&)> progress;
   ApplyResult result;  // With the steps that are known.
-  const absl::Time started = access.clock->Now();
+  const absl::Duration started = access.clock->Monotonic();
 
-  uint64_t MillisecondsSince(absl::Time time) const {
-    return static_cast<uint64_t>(std::max<int64_t>(
-        0, absl::ToInt64Milliseconds(access.clock->Now() - time)));
+  uint64_t MillisecondsSince(absl::Duration moment) const {
+    return static_cast<uint64_t>(
+        absl::ToInt64Milliseconds(access.clock->Monotonic() - moment));
   }
 
   absl::Status RunSteps(const HostPlan& plan) {
@@ -138,7 +166,7 @@ struct Run {
     for (const PlanStep& step : plan.steps()) {
       StepOutcome* outcome = result.add_steps();
       outcome->set_step(step.id());
-      const absl::Time step_started = access.clock->Now();
+      const absl::Duration step_started = access.clock->Monotonic();
       absl::Status status = RunStep(step, &actions, journal.get(), outcome);
       outcome->set_elapsed_ms(MillisecondsSince(step_started));
       CleanTexts(outcome);
@@ -183,7 +211,8 @@ struct Run {
     if (!written.ok() && !state.unfinished()) {
       return InFront("journal", written);
     }
-    const std::vector<std::string> residues = RestoreAt(inside, paths, state);
+    const std::vector<std::string> residues =
+        RestoreAt(inside, paths, state.saved);
     *result.mutable_residues() = {residues.begin(), residues.end()};
 
     const bool clean = residues.empty();
@@ -222,10 +251,12 @@ absl::StatusOr<std::unique_ptr<OpenFile>> Applier::TakeLock() {
       options_.host, ": another apply or rollback is running on this host"));
 }
 
-absl::Status Applier::CheckNothingUnfinished() {
+absl::StatusOr<uint64_t> Applier::CheckNothingUnfinished() {
   ASSIGN_OR_RETURN(const auto journals, folder_.Read());
+  uint64_t last = 0;
   for (const JournalFolder::Found& each : journals) {
     if (!each.state.ok()) return each.state.status();
+    last = std::max<uint64_t>(last, each.state->begin.sequence());
     if (!each.state->unfinished()) continue;
     return absl::FailedPreconditionError(absl::StrCat(
         options_.host, ": apply ", each.apply_id,
@@ -233,7 +264,7 @@ absl::Status Applier::CheckNothingUnfinished() {
         "rollback tries that first, which needs room in ",
         options_.state_folder));
   }
-  return absl::OkStatus();
+  return last + 1;
 }
 
 absl::Status Applier::CheckForced(absl::StatusCode code, const std::string& why,
@@ -282,7 +313,7 @@ ApplyResult Applier::NewResult(const std::string& apply_id) {
 }
 
 absl::StatusOr<std::unique_ptr<Journal>> Applier::Begin(
-    const ApplyRequest& request, const ApplyResult& result) {
+    const ApplyRequest& request, const ApplyResult& result, uint64_t sequence) {
   JournalEntry entry;
   JournalBegin* begin = entry.mutable_begin();
   begin->set_apply_id(request.apply_id);
@@ -290,7 +321,9 @@ absl::StatusOr<std::unique_ptr<Journal>> Applier::Begin(
   *begin->mutable_forced() = result.forced();
   *begin->mutable_plan() = request.plan;
   begin->set_plan_digest(request.plan_digest);
+  begin->set_sequence(sequence);
   begin->set_started_at_ms(absl::ToUnixMillis(access_.clock->Now()));
+  RETURN_IF_ERROR(CheckCanBeUndone(entry));
   auto journal =
       Journal::Create(access_.files, folder_.PathOf(request.apply_id));
   if (absl::IsAlreadyExists(journal.status())) {
@@ -327,7 +360,7 @@ absl::StatusOr<ApplyResult> Applier::NothingToDo(const ApplyRequest& request) {
   // Refuses the id: an apply that stands must not come to read as nothing done.
   const bool is_used =
       access_.files->Stat(folder_.PathOf(request.apply_id)).ok();
-  if (is_used) return Begin(request, result).status();
+  if (is_used) return Begin(request, result, /*sequence=*/0).status();
   result.set_outcome(ApplyResult::NOTHING_TO_DO);
   for (const PlanStep& step : request.plan.steps()) {
     result.add_steps()->set_step(step.id());
@@ -347,7 +380,7 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
   }
   RETURN_IF_ERROR(CheckAllowed(plan, allows_()));
   ASSIGN_OR_RETURN(const auto lock, TakeLock());
-  RETURN_IF_ERROR(CheckNothingUnfinished());
+  ASSIGN_OR_RETURN(const uint64_t sequence, CheckNothingUnfinished());
   bool already_so = false;
   const auto inside = EnterUnmoved(plan, &already_so);
   RETURN_IF_ERROR(inside.status());
@@ -360,7 +393,7 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
     paths.command_deadline = std::min<absl::Duration>(
         absl::Milliseconds(plan.command_ms()), absl::Minutes(2));
   }
-  ASSIGN_OR_RETURN(auto journal, Begin(request, result));
+  ASSIGN_OR_RETURN(auto journal, Begin(request, result, sequence));
   Run run = {access_,          inside, paths, std::move(journal),
              request.progress, result};
   absl::Status status = run.RunSteps(plan);
@@ -404,23 +437,33 @@ absl::Status Applier::CheckUnmovedSince(const RollbackRequest& request,
                      request.force, undo->mutable_forced());
 }
 
+absl::StatusOr<std::unique_ptr<Journal>> Applier::OpenJournal(
+    const std::string& apply_id) {
+  auto journal = Journal::Open(access_.files, folder_.PathOf(apply_id));
+  const bool is_empty = journal.ok()
+                            ? SummariseJournal((*journal)->entries()).phase ==
+                                  JournalState::Phase::kEmpty
+                            : absl::IsNotFound(journal.status());
+  if (!is_empty) return journal;
+  return absl::NotFoundError(absl::StrCat(
+      options_.host, ": no journal of apply ", apply_id, " in ",
+      options_.state_folder,
+      ": never begun here, or lost with the folder, or dropped after ",
+      options_.kept.in_effect, " later applies"));
+}
+
+absl::Status Applier::CheckJournal(const std::string& apply_id) {
+  RETURN_IF_ERROR(CheckApplyId(apply_id));
+  ASSIGN_OR_RETURN(const auto lock, TakeLock());
+  return OpenJournal(apply_id).status();
+}
+
 absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
   RETURN_IF_ERROR(CheckApplyId(request.apply_id));
   ASSIGN_OR_RETURN(const auto lock, TakeLock());
-  RETURN_IF_ERROR(CheckNothingUnfinished());
-  auto journal = Journal::Open(access_.files, folder_.PathOf(request.apply_id));
-  if (!journal.ok() && !absl::IsNotFound(journal.status())) {
-    return journal.status();
-  }
-  const JournalState state =
-      journal.ok() ? SummariseJournal((*journal)->entries()) : JournalState();
-  if (state.phase == JournalState::Phase::kEmpty) {
-    return absl::NotFoundError(absl::StrCat(
-        options_.host, ": no journal of apply ", request.apply_id, " in ",
-        options_.state_folder,
-        ": never begun here, or lost with the folder, or dropped after ",
-        options_.kept.in_effect, " later applies"));
-  }
+  RETURN_IF_ERROR(CheckNothingUnfinished().status());
+  ASSIGN_OR_RETURN(auto journal, OpenJournal(request.apply_id));
+  const JournalState state = SummariseJournal(journal->entries());
   if (!state.in_effect()) {
     ApplyResult result = NewResult(state.begin.apply_id());
     result.set_outcome(ApplyResult::NOTHING_TO_DO);
@@ -442,13 +485,14 @@ absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
   } else if (!absl::IsNotFound(inside.status())) {
     return InFront(options_.host, inside.status());
   }
-  return UndoJournal(inside, state, undo, *std::move(journal));
+  return UndoJournal(inside, state, undo, std::move(journal));
 }
 
 absl::StatusOr<ApplyResult> Applier::UndoJournal(
     const absl::StatusOr<PlanNamespace>& inside, const JournalState& state,
     const JournalUndo& undo, std::unique_ptr<Journal> journal) {
   ApplyResult result = NewResult(state.begin.apply_id());
+  result.set_host(state.begin.plan().host());
   if (!undo.rollback()) result.set_error(undo.reason());
   *result.mutable_steps() = {state.steps.begin(), state.steps.end()};
   Run run = {
@@ -457,33 +501,76 @@ absl::StatusOr<ApplyResult> Applier::UndoJournal(
   return run.Undo(undo);
 }
 
-absl::StatusOr<std::vector<ApplyResult>> Applier::Recover() {
+absl::StatusOr<ApplyResult> Applier::UndoCutOff(const std::string& apply_id,
+                                                const JournalState& state,
+                                                bool force,
+                                                const UndoWatch& watch) {
+  const HostPlan& plan = state.begin.plan();
+  const auto inside = EnterNamespaceAgain(access_, plan);
+  JournalUndo undo = NewUndo(
+      access_, "clusterd ended in the middle, or could not write its journal",
+      "clusterd");
+  undo.set_rollback(state.phase == JournalState::Phase::kRollingBack);
+  // Who forced it has agreed to changes under a job. Where it cannot be told
+  // who uses the devices, its undo would wait for ever.
+  const absl::Status idle =
+      TouchesDevices(state)
+          ? CheckIdle(plan, force || state.forced, undo.mutable_forced())
+          : absl::OkStatus();
+  if (!idle.ok()) {
+    const absl::Status waits =
+        InFront(absl::StrCat("the undo of apply ", apply_id, " waits"), idle);
+    // Once, and after a restart only what is not so: a firewall would be
+    // loaded anew at every try. What is left over shows when the rest is put
+    // back.
+    if (!waiting_.insert(apply_id).second) return waits;
+    const MachinePaths paths = options_.find_paths();
+    const auto others = ChangedOthers(inside, paths, state.saved);
+    if (others.empty()) return waits;
+    if (watch.begins) watch.begins(apply_id);
+    (void)RestoreAt(inside, paths, others);
+    if (watch.ends) watch.ends(apply_id, waits);
+    return waits;
+  }
+  waiting_.erase(apply_id);
+  const std::string path = folder_.PathOf(apply_id);
+  ASSIGN_OR_RETURN(auto journal, Journal::Open(access_.files, path));
+  if (watch.begins) watch.begins(apply_id);
+  auto result = UndoJournal(inside, state, undo, std::move(journal));
+  if (!result.ok()) result = InFront(path, result.status());
+  if (watch.ends) watch.ends(apply_id, result);
+  return result;
+}
+
+absl::StatusOr<std::vector<ApplyResult>> Applier::Recover(
+    bool force, const UndoWatch& watch) {
   ASSIGN_OR_RETURN(const auto lock, TakeLock());
   ASSIGN_OR_RETURN(const auto journals, folder_.Read());
   std::vector<ApplyResult> results;
+  // One of which nobody can tell what it changed comes before one that waits.
   absl::Status damaged;
+  absl::Status unfinished;
   for (const JournalFolder::Found& each : journals) {
     if (!each.state.ok()) {
       damaged = each.state.status();
       continue;
     }
-    const std::string path = folder_.PathOf(each.apply_id);
     if (each.state->phase == JournalState::Phase::kEmpty) {
-      RETURN_IF_ERROR(access_.files->Remove(path));
+      damaged.Update(access_.files->Remove(folder_.PathOf(each.apply_id)));
     }
     if (!each.state->unfinished()) continue;
-    ASSIGN_OR_RETURN(auto journal, Journal::Open(access_.files, path));
-    JournalUndo undo = NewUndo(
-        access_, "clusterd ended in the middle, or could not write its journal",
-        "clusterd");
-    undo.set_rollback(each.state->phase == JournalState::Phase::kRollingBack);
-    auto result =
-        UndoJournal(EnterNamespaceAgain(access_, each.state->begin.plan()),
-                    *each.state, undo, std::move(journal));
-    if (!result.ok()) return InFront(path, result.status());
-    results.push_back(*std::move(result));
+    auto result = UndoCutOff(each.apply_id, *each.state, force, watch);
+    if (result.ok()) {
+      results.push_back(*std::move(result));
+    } else {
+      unfinished.Update(result.status());
+    }
   }
-  if (!damaged.ok()) return damaged;
+  if (!damaged.ok() && !unfinished.ok()) {
+    return InFront(damaged.message(), {damaged.code(), unfinished.message()});
+  }
+  RETURN_IF_ERROR(damaged);
+  RETURN_IF_ERROR(unfinished);
   return results;
 }
 

@@ -6,7 +6,8 @@
 //              reverse
 //   Rollback   the undo of an apply that ended well, later
 //   Recover    at start, before anything else: the undo of what a crash cut
-//              off; later, of what a full disk kept from being finished
+//              off; later, of what a full disk kept from being finished, or of
+//              devices that a job used
 //
 // Order of refusals, none of which has changed anything:
 //   InvalidArgument     the plan or apply id is not one (make_plan.h), or
@@ -30,6 +31,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,6 +57,20 @@ struct ApplierOptions {
   std::function<MachinePaths()> find_paths = [] { return MachinePaths(); };
   // Of journals that are finished. What goes cannot be rolled back any more.
   KeptJournals kept;
+  // What another applier on the same journals found to wait (Waiting).
+  std::set<std::string> waiting;
+};
+
+// Told of each undo that Recover makes, also where Recover returns an error of
+// another one. Neither may call the applier.
+struct UndoWatch {
+  // Right before its first effect.
+  std::function<void(const std::string& apply_id)> begins;
+  // After its last. An error: what keeps it from being finished; of a device
+  // that waits, all else has been put back.
+  std::function<void(const std::string& apply_id,
+                     const absl::StatusOr<ApplyResult>& result)>
+      ends;
 };
 
 struct ApplyRequest {
@@ -92,12 +108,16 @@ class Applier {
         access_(access),
         allows_(std::move(allows)),
         device_users_(std::move(device_users)),
-        folder_(access.files, options_.state_folder) {}
+        folder_(access.files, options_.state_folder),
+        waiting_(options_.waiting) {}
 
   // Refusals: see above. Otherwise what came of it: APPLIED, NOTHING_TO_DO,
   // UNDONE or UNDONE_WITH_RESIDUES with the failed step in `error`. Any other
   // status is a journal that cannot be written before the first effect.
   absl::StatusOr<ApplyResult> Apply(const ApplyRequest& request);
+
+  // Whether Rollback would find a journal; NotFound as there. Changes nothing.
+  absl::Status CheckJournal(const std::string& apply_id);
 
   // Restores exactly what was there before that apply. NOTHING_TO_DO: its
   // journal says that it was undone or rolled back before. Refusals as Apply;
@@ -110,11 +130,25 @@ class Applier {
 
   // Finishes what a crash cut off, and what could not be written to its end
   // because the disk was full; one result for each journal that was not
-  // finished. DataLoss: a journal is damaged; nothing is applied on this host
-  // until a person has moved that file away. Unavailable: another process is at
-  // it. Must be called before the first Apply, and again when a journal was
-  // left unfinished.
-  absl::StatusOr<std::vector<ApplyResult>> Recover();
+  // finished. Each is tried, whatever becomes of another; the first error in
+  // this list is returned. Needs neither certificate nor config.
+  //   DataLoss            a journal is damaged; nothing is applied on this host
+  //                       until a person has moved that file away
+  //   Unimplemented       the same, of one that this version may not undo
+  //   FailedPrecondition  unless `force`, or what was cut off was forced, a
+  //                       device that has to be put back is in use by a
+  //                       process (named) or that cannot be told:
+  //                       everything else is as before, and what is so
+  //                       already is left alone; the journal stays unfinished
+  //   Unavailable         another process is at it
+  //   PermissionDenied    others than root can write the journals
+  // Must be called before the first Apply, and again when a journal was left
+  // unfinished.
+  absl::StatusOr<std::vector<ApplyResult>> Recover(
+      bool force = false, const UndoWatch& watch = UndoWatch());
+
+  // Applies whose undo waits for a device, after a Recover.
+  const std::set<std::string>& Waiting() const { return waiting_; }
 
   // One entry for each journal, oldest first: `end` of its state. Damaged ones
   // are left out.
@@ -127,7 +161,11 @@ class Applier {
   using Forced = google::protobuf::RepeatedPtrField<std::string>;
 
   absl::StatusOr<std::unique_ptr<OpenFile>> TakeLock();
-  absl::Status CheckNothingUnfinished();
+  // Under the lock. NotFound also for an empty one.
+  absl::StatusOr<std::unique_ptr<Journal>> OpenJournal(
+      const std::string& apply_id);
+  // The sequence of the next apply.
+  absl::StatusOr<uint64_t> CheckNothingUnfinished();
   // OK if `why` is empty, or with `force`, which is then told in `forced`.
   absl::Status CheckForced(absl::StatusCode code, const std::string& why,
                            absl::string_view advice, bool force,
@@ -141,13 +179,18 @@ class Applier {
   ApplyResult NewResult(const std::string& apply_id);
   // The journal, with what `result` tells of force.
   absl::StatusOr<std::unique_ptr<Journal>> Begin(const ApplyRequest& request,
-                                                 const ApplyResult& result);
+                                                 const ApplyResult& result,
+                                                 uint64_t sequence);
 
   // What the undo of an apply in effect overrides is added to its `forced`.
   absl::Status CheckUnmovedSince(const RollbackRequest& request,
                                  const JournalState& state,
                                  const PlanNamespace& inside,
                                  JournalUndo* undo);
+  // Its result; FailedPrecondition while devices have to wait.
+  absl::StatusOr<ApplyResult> UndoCutOff(const std::string& apply_id,
+                                         const JournalState& state, bool force,
+                                         const UndoWatch& watch);
   absl::StatusOr<ApplyResult> UndoJournal(
       const absl::StatusOr<PlanNamespace>& inside, const JournalState& state,
       const JournalUndo& undo, std::unique_ptr<Journal> journal);
@@ -157,6 +200,8 @@ class Applier {
   const ReadAllowed allows_;
   const DeviceUsers device_users_;
   JournalFolder folder_;
+  // Applies of which all but the devices is taken back; under the lock.
+  std::set<std::string> waiting_;
 };
 
 }  // namespace clusterd

@@ -8,6 +8,7 @@
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/make_plan.h"
 #include "config/plan/setting_rows.h"
+#include "config/words/subject_text.h"
 #include "tests/support/apply/apply_scenarios.h"
 
 namespace clusterd {
@@ -286,6 +287,13 @@ TEST(ApplierTest, RefusesPlansAndIdsThatAreNotOnes) {
   bad_step.plan.mutable_steps(0)->set_kind(CHANGE_OBSERVE);
   EXPECT_TRUE(
       absl::IsInvalidArgument(host.MakeApplier()->Apply(bad_step).status()));
+  // Its journal could not be read back.
+  ApplyRequest newer = RequestFor(host.scenario->Plan(), "a1");
+  newer.plan.GetReflection()
+      ->MutableUnknownFields(&newer.plan)
+      ->AddVarint(4711, 1);
+  EXPECT_TRUE(Says(host.MakeApplier()->Apply(newer).status(),
+                   "the plan is of a newer version (begin.plan: field 4711)"));
   ASSERT_TRUE(host.Apply("a1").ok());
   ASSERT_TRUE(host.Rollback().ok());
   EXPECT_TRUE(Says(host.Apply("a1").status(), "was used before"));
@@ -411,7 +419,7 @@ TEST(ApplierTest, RollsBackWhatWasEnforcedMeanwhile) {
   host.machine().sysctl()[kSomaxconnKey] = "2000";
   host.scenario->clock.SleepFor(absl::Seconds(1));
   ApplyRequest enforced = RequestFor(host.scenario->Plan(), "a2");
-  enforced.actor = kControllerActor;
+  enforced.actor = ControllerActor("demo");
   ASSERT_TRUE(host.MakeApplier()->Apply(enforced).ok());
   const auto back = host.Rollback();
   ASSERT_TRUE(back.ok()) << back.status();

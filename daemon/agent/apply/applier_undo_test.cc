@@ -23,24 +23,6 @@ const absl::Status& NoSpace() {
   return *status;
 }
 
-// After an apply that died right before the last record of its journal.
-std::unique_ptr<Scenario> ToUndo() {
-  const std::string record = absl::StrCat("write ", kJournal);
-  EffectLog whole;
-  auto first = OpenUfwScenario();
-  (void)first->MakeApplier(&whole)->Apply(RequestFor(first->Plan(), "a1"));
-  size_t last = whole.effects().size() - 1;
-  while (whole.effects()[last] != record) --last;
-  auto scenario = OpenUfwScenario();
-  EffectLog log;
-  log.CrashAt(last, CrashPoint::kBefore);
-  (void)scenario->MakeApplier(&log)->Apply(RequestFor(scenario->Plan(), "a1"));
-  EXPECT_TRUE(log.dead());
-  scenario->logged_files.reset();
-  scenario->logged_runner.reset();
-  return scenario;
-}
-
 std::unique_ptr<Scenario> Applied(std::unique_ptr<Scenario> scenario) {
   const auto result =
       scenario->MakeApplier()->Apply(RequestFor(scenario->Plan(), "a1"));
@@ -63,7 +45,7 @@ void AddLine(Scenario* scenario, const std::string& path,
 }
 
 TEST(ApplierUndoTest, RecoveryUndoesWhenTheJournalCannotGrow) {
-  auto scenario = ToUndo();
+  auto scenario = AlmostAppliedScenario();
   const auto before = OpenUfwScenario()->State();
   ASSERT_NE(scenario->State(), before);
   FakeFileSystem& files = scenario->machine.files();
@@ -86,7 +68,7 @@ TEST(ApplierUndoTest, RecoveryUndoesWhenTheJournalCannotGrow) {
 }
 
 TEST(ApplierUndoTest, RecoveryOnAFullDiskUndoesWhatNeedsNoRoom) {
-  auto scenario = ToUndo();
+  auto scenario = AlmostAppliedScenario();
   auto untouched = OpenUfwScenario();
   FakeMachine& machine = scenario->machine;
   ASSERT_NE(machine.sysctl(), untouched->machine.sysctl());

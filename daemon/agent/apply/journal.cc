@@ -11,6 +11,7 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
+#include "daemon/agent/apply/journal_contents.h"
 
 namespace clusterd {
 namespace {
@@ -96,6 +97,10 @@ absl::StatusOr<JournalText> ParseJournal(absl::string_view bytes) {
     const bool is_last = rest.size() == kHeadBytes + size;
     if (!good && is_last) return text;
     if (!good) return Damaged(offset);
+    const absl::Status known = CheckJournalEntry(entry);
+    if (!known.ok()) {
+      return InFront(absl::StrCat("journal: record at byte ", offset), known);
+    }
     text.entries.push_back(std::move(entry));
     text.good_bytes = offset + kHeadBytes + size;
   }
@@ -169,6 +174,7 @@ JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
     switch (entry.kind_case()) {
       case JournalEntry::kBegin:
         state.begin = entry.begin();
+        state.forced = !entry.begin().forced().empty();
         state.phase = Phase::kApplying;
         break;
       case JournalEntry::kIntent:
@@ -179,6 +185,9 @@ JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
         state.steps.push_back(entry.done());
         break;
       case JournalEntry::kUndo:
+        // The undo of an apply is no less agreed to than the apply.
+        state.forced = !entry.undo().forced().empty() ||
+                       (state.forced && !entry.undo().rollback());
         state.phase =
             entry.undo().rollback() ? Phase::kRollingBack : Phase::kUndoing;
         break;
@@ -207,10 +216,19 @@ std::string JournalFolder::PathOf(absl::string_view apply_id) const {
   return absl::StrCat(path_, "/", apply_id, kSuffix);
 }
 
+absl::Status JournalFolder::CheckOwner() {
+  for (const std::string& folder : {FolderOf(path_), path_}) {
+    ASSIGN_OR_RETURN(const FileAttributes attributes, files_->Stat(folder));
+    RETURN_IF_ERROR(CheckOnlyOurs(folder, FileType::kDirectory, attributes));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<OpenFile>> JournalFolder::TakeLock() {
   absl::Status made = files_->MakeDirectory(path_, 0700);
   if (made.ok()) made = files_->SyncDirectory(FolderOf(path_));
   if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
+  RETURN_IF_ERROR(CheckOwner());
   const std::string path = absl::StrCat(path_, "/lock");
   auto file = files_->Open(path, OpenMode::kReadWrite);
   if (absl::IsNotFound(file.status())) {
@@ -228,15 +246,25 @@ absl::StatusOr<std::unique_ptr<OpenFile>> JournalFolder::TakeLock() {
 
 absl::StatusOr<std::vector<JournalFolder::Found>> JournalFolder::Read() {
   ASSIGN_OR_RETURN(const auto names, files_->List(path_));
+  RETURN_IF_ERROR(CheckOwner());
   std::vector<Found> found;
   for (absl::string_view name : names) {
     if (!absl::ConsumeSuffix(&name, kSuffix)) continue;
     const std::string path = PathOf(name);
-    const auto bytes = ReadWholeFile(files_, path, kMaxJournalBytes);
+    // The thing itself: a link is none.
+    const auto attributes = files_->Stat(path);
     // Gone since it was listed: dropped by another call, or moved away.
-    if (absl::IsNotFound(bytes.status())) continue;
-    RETURN_IF_ERROR(bytes.status());
+    if (absl::IsNotFound(attributes.status())) continue;
+    RETURN_IF_ERROR(attributes.status());
     found.push_back({std::string(name), JournalState()});
+    const absl::Status ours =
+        CheckOnlyOurs(path, FileType::kRegular, *attributes);
+    if (!ours.ok()) {
+      found.back().state = ours;
+      continue;
+    }
+    const auto bytes = ReadWholeFile(files_, path, kMaxJournalBytes);
+    RETURN_IF_ERROR(bytes.status());
     const auto text = ParseJournal(*bytes);
     if (text.ok()) {
       found.back().state = SummariseJournal(text->entries);
@@ -258,7 +286,7 @@ absl::StatusOr<std::vector<JournalState>> JournalFolder::List() {
     states.push_back(*std::move(each.state));
   }
   absl::c_stable_sort(states, [](const JournalState& a, const JournalState& b) {
-    return a.begin.started_at_ms() < b.begin.started_at_ms();
+    return IsLater(b.begin, a.begin);
   });
   return states;
 }

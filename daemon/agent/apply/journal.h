@@ -34,6 +34,8 @@ struct JournalText {
 };
 
 // DataLoss, with the byte, if a record is damaged and not the last.
+// Unimplemented, with the byte, if one says what this version does not
+// know or may not put back (journal_contents.h): nothing of it is skipped.
 absl::StatusOr<JournalText> ParseJournal(absl::string_view bytes);
 
 // One open journal. One thread.
@@ -43,7 +45,7 @@ class Journal {
   static absl::StatusOr<std::unique_ptr<Journal>> Create(
       FileSystem* files, const std::string& path);
   // Reads what is there and cuts off what a crash left half written.
-  // DataLoss as ParseJournal, with the path in front.
+  // Errors as ParseJournal, with the path in front.
   static absl::StatusOr<std::unique_ptr<Journal>> Open(FileSystem* files,
                                                        const std::string& path);
 
@@ -84,6 +86,7 @@ struct JournalState : EndedApply {
   // In the order in which they were saved.
   std::vector<SavedResource> saved;
   std::vector<StepOutcome> steps;
+  bool forced = false;  // What was last begun went past a refusal.
 
   bool unfinished() const {
     return phase == Phase::kApplying || phase == Phase::kUndoing ||
@@ -118,7 +121,8 @@ class JournalFolder {
  public:
   struct Found {
     std::string apply_id;
-    // DataLoss, naming the path: damaged.
+    // DataLoss, naming the path: damaged. Unimplemented: ParseJournal
+    // refuses it. PermissionDenied: others than root could have written it.
     absl::StatusOr<JournalState> state;
   };
 
@@ -129,7 +133,8 @@ class JournalFolder {
   std::string PathOf(absl::string_view apply_id) const;
 
   // Makes the folder if it is not there, its parent not. Whoever holds the lock
-  // changes the machine; nullptr: somebody else does.
+  // changes the machine; nullptr: somebody else does. PermissionDenied, here
+  // and when it is read: others than root can write into it or its parent.
   absl::StatusOr<std::unique_ptr<OpenFile>> TakeLock();
 
   // Every journal, by its name. NotFound: there is no folder.
@@ -142,6 +147,8 @@ class JournalFolder {
   void DropOld(const KeptJournals& kept);
 
  private:
+  absl::Status CheckOwner();
+
   FileSystem* const files_;
   const std::string path_;
 };

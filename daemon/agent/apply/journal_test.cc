@@ -204,6 +204,22 @@ TEST(SummariseJournalTest, TellsWhatIsUnfinished) {
   EXPECT_EQ(SummariseJournal(entries).end.outcome(), ApplyResult::ROLLED_BACK);
 }
 
+TEST(SummariseJournalTest, TellsWhetherWhatWasLastBegunWasForced) {
+  JournalEntry forced = BeginEntry("a1");
+  forced.mutable_begin()->add_forced("device 1 is in use");
+  JournalEntry undo;
+  undo.mutable_undo()->set_reason("asked for");
+  EXPECT_FALSE(SummariseJournal({BeginEntry("a1")}).forced);
+  EXPECT_FALSE(SummariseJournal({BeginEntry("a1"), undo}).forced);
+  EXPECT_TRUE(SummariseJournal({forced}).forced);
+  EXPECT_TRUE(SummariseJournal({forced, undo}).forced);
+  // A rollback is a decision of its own.
+  undo.mutable_undo()->set_rollback(true);
+  EXPECT_FALSE(SummariseJournal({forced, undo}).forced);
+  undo.mutable_undo()->add_forced("device 1 is in use");
+  EXPECT_TRUE(SummariseJournal({BeginEntry("a1"), undo}).forced);
+}
+
 using Phase = JournalState::Phase;
 
 JournalState State(const std::string& id, Phase phase,
@@ -308,6 +324,65 @@ TEST(OutcomeTextTest, LeavesWhatIsCleanAsItIs) {
   CleanTexts(&result);
   CleanTexts(&result);
   EXPECT_EQ(result.SerializeAsString(), before);
+}
+
+// Two journals of which the clock says that the second came first.
+TEST(JournalFolderTest, OrdersByNumberWhateverTheClockSaid) {
+  FakeFileSystem files;
+  files.PutFolder("/var/lib/clusterd/apply");
+  int64_t time = 2000;
+  uint64_t sequence = 1;
+  for (const char* id : {"first", "second"}) {
+    JournalEntry entry = BeginEntry(id);
+    entry.mutable_begin()->set_sequence(sequence++);
+    entry.mutable_begin()->set_started_at_ms(time);
+    time -= 1000;
+    auto journal = Journal::Create(
+        &files, JournalFolder(&files, "/var/lib/clusterd/apply").PathOf(id));
+    ASSERT_TRUE((*journal)->Append(entry).ok());
+  }
+  const auto states = JournalFolder(&files, "/var/lib/clusterd/apply").List();
+  ASSERT_TRUE(states.ok()) << states.status();
+  ASSERT_EQ(states->size(), 2u);
+  EXPECT_EQ((*states)[0].begin.apply_id(), "first");
+  EXPECT_EQ((*states)[1].begin.apply_id(), "second");
+}
+
+TEST(JournalFolderTest, BelievesOnlyWhatRootAloneCanHaveWritten) {
+  const std::string folder = "/var/lib/clusterd/apply";
+  const struct {
+    std::string path;
+    uint32_t uid;
+    uint32_t mode;
+  } kCases[] = {{"/var/lib/clusterd", 12345, 0755},
+                {"/var/lib/clusterd", 0, 0775},
+                {folder, 12345, 0700},
+                {folder, 0, 0777},
+                {folder, 0, 0770}};
+  for (const auto& each : kCases) {
+    Written written;
+    JournalFolder journals(&written.files, folder);
+    ASSERT_TRUE(journals.Read().ok());
+    written.files.SetOwner(each.path, each.uid, each.mode);
+    EXPECT_TRUE(absl::IsPermissionDenied(journals.Read().status()))
+        << each.path;
+    EXPECT_TRUE(absl::IsPermissionDenied(journals.TakeLock().status()))
+        << each.path;
+  }
+  Written written;
+  JournalFolder journals(&written.files, folder);
+  written.files.SetOwner(kPath, 0, 0666);
+  const auto found = journals.Read();
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_TRUE(absl::IsPermissionDenied((*found)[0].state.status()));
+}
+
+TEST(JournalFolderTest, FollowsNoLinkToAJournal) {
+  FakeFileSystem files;
+  files.PutLink(kPath);
+  const auto found = JournalFolder(&files, "/var/lib/clusterd/apply").Read();
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_TRUE(absl::IsPermissionDenied((*found)[0].state.status()));
 }
 
 }  // namespace

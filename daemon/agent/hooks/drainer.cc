@@ -4,9 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/synchronization/notification.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
+#include "daemon/host/command/program_path.h"
+#include "daemon/process/monotonic_notification.h"
 
 namespace clusterd {
 namespace {
@@ -52,10 +53,12 @@ absl::StatusOr<std::string> Drainer::Scontrol(
   if (!settings.slurm_conf.empty()) {
     // scontrol knows its configuration by this variable alone (scontrol(1),
     // "ENVIRONMENT VARIABLES"); the daemon has none of its own to pass on.
-    command.argv = {"/usr/bin/env",
+    ASSIGN_OR_RETURN(std::string env, FindProgram("/", {"/usr/bin/env"}));
+    command.argv = {std::move(env),
                     absl::StrCat("SLURM_CONF=", settings.slurm_conf)};
   }
-  command.argv.push_back(settings.scontrol);
+  ASSIGN_OR_RETURN(std::string scontrol, FindProgram("/", {settings.scontrol}));
+  command.argv.push_back(std::move(scontrol));
   command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
   command.deadline = kCommandDeadline;
   command.max_stream_bytes = kMaxOutputBytes;
@@ -76,12 +79,20 @@ absl::StatusOr<SlurmNode> Drainer::Show(const HookSettings& settings,
 }
 
 absl::Status Drainer::Update(const HookSettings& settings,
-                             const std::string& node,
+                             const std::string& node, const char* what,
                              const std::vector<std::string>& changes) {
+  AuditEntry entry;
+  entry.set_what(what);
+  entry.set_subject(absl::StrCat(node, ": ", absl::StrJoin(changes, " ")));
+  if (audit_ != nullptr) RETURN_IF_ERROR(audit_->Begin(entry));
   std::vector<std::string> arguments = {"update",
                                         absl::StrCat("NodeName=", node)};
   arguments.insert(arguments.end(), changes.begin(), changes.end());
-  return Scontrol(settings, arguments).status();
+  const absl::Status changed = Scontrol(settings, arguments).status();
+  if (audit_ != nullptr) {
+    audit_->End(entry, changed.ok() ? "done" : changed.message());
+  }
+  return changed;
 }
 
 absl::Status Drainer::DrainNow(const HookSettings& settings,
@@ -101,8 +112,8 @@ absl::Status Drainer::DrainNow(const HookSettings& settings,
       (before_it == rule || ReturnOf(before_it) > ReturnOf(rule))) {
     return absl::OkStatus();
   }
-  RETURN_IF_ERROR(
-      Update(settings, node, {"State=DRAIN", absl::StrCat("Reason=", reason)}));
+  RETURN_IF_ERROR(Update(settings, node, "drain",
+                         {"State=DRAIN", absl::StrCat("Reason=", reason)}));
   ASSIGN_OR_RETURN(const SlurmNode after, Show(settings, node));
   if (!after.IsDrained() || !after.IsOurs()) {
     return absl::AbortedError(
@@ -129,7 +140,7 @@ absl::Status Drainer::RecheckNow(
   }
   const std::string rule = RuleOfReason(before.reason);
   if (rule.empty() || !holds(rule)) return absl::OkStatus();
-  RETURN_IF_ERROR(Update(settings, node, {"State=UNDRAIN"}));
+  RETURN_IF_ERROR(Update(settings, node, "undrain", {"State=UNDRAIN"}));
   may_be_drained_ = false;
   log_->Notice(absl::StrCat("node ", node, " is used again, rule ", rule,
                             " holds; it was drained with ",
@@ -143,7 +154,7 @@ absl::Status Drainer::Drain(const HookSettings& settings,
   RETURN_IF_ERROR(CheckName(node));
   const std::string text = DrainReason(reason);
   drains_.Do(absl::StrCat(node, " ", text), wait, [&] {
-    const auto done = std::make_shared<absl::Notification>();
+    const auto done = std::make_shared<MonotonicNotification>();
     const bool queued = pool_.TryRun([this, settings, node, text, done] {
       const absl::Status drained = DrainNow(settings, node, text);
       if (!drained.ok()) {
@@ -157,7 +168,7 @@ absl::Status Drainer::Drain(const HookSettings& settings,
                                  QuotedText(text),
                                  ": too much waits for scontrol"));
     }
-    return queued && done->WaitForNotificationWithTimeout(wait);
+    return queued && done->WaitFor(wait);
   });
   return absl::OkStatus();
 }

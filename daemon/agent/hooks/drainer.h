@@ -8,8 +8,9 @@
 // (scontrol(1)). What a person has set or changed is never replaced nor taken
 // back: the node is read before each change, and again after a drain. Nor is a
 // reason of ours replaced by one that is easier to take back, see ReturnOf.
-// scontrol is only run when there is something to drain, when this daemon has
-// drained, and once after its start, since the one before it may have.
+// scontrol is only run if root alone can have changed it (program_path.h), and
+// only when there is something to drain, when this daemon has drained, and once
+// after its start, since the one before it may have.
 #ifndef DAEMON_AGENT_HOOKS_DRAINER_H_
 #define DAEMON_AGENT_HOOKS_DRAINER_H_
 
@@ -26,6 +27,7 @@
 #include "daemon/agent/hooks/hook_settings.h"
 #include "daemon/agent/hooks/shared_work.h"
 #include "daemon/agent/hooks/slurm_node.h"
+#include "daemon/audit/audit_log.h"
 #include "daemon/host/command/command_runner.h"
 #include "daemon/process/log.h"
 #include "daemon/process/worker_pool.h"
@@ -35,8 +37,10 @@ namespace clusterd {
 // Safe for concurrent use.
 class Drainer {
  public:
-  // Both must outlive it.
-  Drainer(CommandRunner* runner, Log* log) : runner_(runner), log_(log) {}
+  // All must outlive it. `audit` has a line before each change of the node, or
+  // it is not made; null: nobody asks for one.
+  Drainer(CommandRunner* runner, Log* log, AuditLog* audit = nullptr)
+      : runner_(runner), log_(log), audit_(audit) {}
 
   // Sets the reason; equal calls share one. Returns when that is done, or after
   // `wait`, and it goes on. What comes of it is logged. InvalidArgument, and
@@ -56,7 +60,9 @@ class Drainer {
  private:
   absl::StatusOr<SlurmNode> Show(const HookSettings& settings,
                                  const std::string& node);
+  // `what`: for the audit file.
   absl::Status Update(const HookSettings& settings, const std::string& node,
+                      const char* what,
                       const std::vector<std::string>& changes);
   absl::StatusOr<std::string> Scontrol(
       const HookSettings& settings, const std::vector<std::string>& arguments);
@@ -67,6 +73,7 @@ class Drainer {
 
   CommandRunner* const runner_;
   Log* const log_;
+  AuditLog* const audit_;
   // This host may be drained by us: worth a look when it is fit.
   std::atomic<bool> may_be_drained_{true};
   absl::Status logged_;  // Of the last recheck; the pool's thread alone.

@@ -1,5 +1,7 @@
 #include "daemon/agent/hooks/drainer.h"
 
+#include <unistd.h>
+
 #include <string>
 #include <thread>
 #include <vector>
@@ -11,7 +13,9 @@
 #include "absl/strings/strip.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/host/scratch_root.h"
 #include "tests/support/process/captured_log.h"
+#include "tests/support/process/test_audit.h"
 
 namespace clusterd {
 namespace {
@@ -100,11 +104,18 @@ class DrainerTest : public testing::Test {
     drainer_.Settle();
   }
 
+  DrainerTest() {
+    root_.WriteProgram("/bin/scontrol", "#!/bin/sh\n");
+    settings_.scontrol = root_.path() + "/bin/scontrol";
+  }
+
+  ScratchRoot root_;
   HookSettings settings_;
   FakeSlurm slurm_;
   CapturedLog log_;
   std::vector<std::string> asked_;
-  Drainer drainer_{&slurm_, &log_};
+  TestAudit audit_;
+  Drainer drainer_{&slurm_, &log_, audit_.log()};
 };
 
 constexpr char kReason[] = "clusterd: link: device 3: DOWN";
@@ -115,21 +126,65 @@ TEST_F(DrainerTest, SetsOurReasonAndReadsItBack) {
   EXPECT_EQ(slurm_.state(), "IDLE+DRAIN");
   EXPECT_EQ(slurm_.reason(), kOurs);
   EXPECT_THAT(slurm_.commands(),
-              ElementsAre("/usr/bin/scontrol show node n1 -o",
-                          absl::StrCat("/usr/bin/scontrol update NodeName=n1 "
-                                       "State=DRAIN Reason=",
+              ElementsAre(settings_.scontrol + " show node n1 -o",
+                          absl::StrCat(settings_.scontrol,
+                                       " update NodeName=n1 State=DRAIN "
+                                       "Reason=",
                                        kOurs),
-                          "/usr/bin/scontrol show node n1 -o"));
+                          settings_.scontrol + " show node n1 -o"));
   EXPECT_THAT(log_.Lines(), HasSubstr("node n1 drained: clusterd: link: "));
+}
+
+TEST_F(DrainerTest, AuditsEachChangeOfTheNodeAndNothingElse) {
+  Drain(kReason);
+  Drain(kReason);
+  Recheck(true);
+  const std::string drain =
+      absl::StrCat("self drain n1: State=DRAIN Reason=", kOurs);
+  EXPECT_THAT(audit_.Told(),
+              ElementsAre(absl::StrCat(drain, ": begins"),
+                          absl::StrCat(drain, ": done"),
+                          "self undrain n1: State=UNDRAIN: begins",
+                          "self undrain n1: State=UNDRAIN: done"));
+}
+
+TEST_F(DrainerTest, ChangesNoNodeWhileTheAuditFileCannotBeWritten) {
+  TestAudit unwritable(/*writable=*/false);
+  Drainer drainer(&slurm_, &log_, unwritable.log());
+  EXPECT_TRUE(drainer.Drain(settings_, "n1", kReason, absl::Seconds(30)).ok());
+  drainer.Settle();
+  EXPECT_EQ(slurm_.state(), "IDLE");
+  EXPECT_THAT(log_.Lines(), HasSubstr(kUnwritableAudit));
 }
 
 TEST_F(DrainerTest, NamesSlurmsConfigurationWhereItIsElsewhere) {
   settings_.slurm_conf = "/opt/slurm/slurm.conf";
-  settings_.scontrol = "/opt/slurm/bin/scontrol";
   Drain(kReason);
-  EXPECT_THAT(slurm_.commands(),
-              Each(StartsWith("/usr/bin/env SLURM_CONF=/opt/slurm/slurm.conf "
-                              "/opt/slurm/bin/scontrol ")));
+  EXPECT_THAT(
+      slurm_.commands(),
+      AllOf(SizeIs(3),
+            Each(StartsWith(absl::StrCat("/usr/bin/env SLURM_CONF=/opt/slurm/"
+                                         "slurm.conf ",
+                                         settings_.scontrol, " ")))));
+}
+
+TEST_F(DrainerTest, RunsNoProgramThatOthersCanWrite) {
+  root_.SetMode("/bin/scontrol", 0757);
+  Drain(kReason);
+  EXPECT_THAT(slurm_.commands(), IsEmpty());
+  EXPECT_THAT(log_.Lines(),
+              AllOf(HasSubstr("is not drained"),
+                    HasSubstr("/bin/scontrol: not trusted, because others")));
+}
+
+// The group is another's: what a package of Slurm's own user may leave.
+TEST_F(DrainerTest, RunsNoProgramThatAnotherGroupCanWrite) {
+  if (chown(settings_.scontrol.c_str(), static_cast<uid_t>(-1), 12345) != 0) {
+    GTEST_SKIP() << "only root gives a file to a group that it is not in";
+  }
+  root_.SetMode("/bin/scontrol", 0775);
+  Drain(kReason);
+  EXPECT_THAT(slurm_.commands(), IsEmpty());
 }
 
 TEST_F(DrainerTest, LeavesWhatAPersonHasSet) {

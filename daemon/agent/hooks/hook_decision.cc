@@ -193,11 +193,12 @@ std::vector<std::string> JobEnvironment(const JobVerdict* verdict,
   std::vector<std::string> lines = {"HCCL_WHITELIST_DISABLE=1"};
   if (verdict == nullptr) return lines;
   for (const JobVerdict::Host& entry : verdict->hosts()) {
-    if (!IsAddress(entry.address())) continue;
-    if (entry.host() == host) {
-      lines.push_back(absl::StrCat("HCCL_IF_IP=", entry.address()));
-    }
-    if (job.servers_size() > 0 && entry.host() == job.servers(0).host()) {
+    const bool is_own = entry.host() == host;
+    const bool is_master =
+        job.servers_size() > 0 && entry.host() == job.servers(0).host();
+    if ((!is_own && !is_master) || !IsAddress(entry.address())) continue;
+    if (is_own) lines.push_back(absl::StrCat("HCCL_IF_IP=", entry.address()));
+    if (is_master) {
       lines.push_back(absl::StrCat("MASTER_ADDR=", entry.address()));
     }
   }

@@ -286,7 +286,8 @@ JudgedHost HookDesk::JudgeJob(const Call& call, JobVerdict* verdict) {
     if (question.max_age_ms() == 0 && !job.id().empty()) {
       question.set_max_age_ms(kSameStartMs);
     }
-    found = AskController(question, call.Left() * kShareOfController);
+    found = AskController(std::move(question), digest,
+                          call.Left() * kShareOfController);
   }
   if (found.ok()) {
     *verdict = *std::move(found);
@@ -379,17 +380,17 @@ HookAnswer HookDesk::TaskEnvironment(const Call& call) {
   return answer;
 }
 
-absl::StatusOr<JobVerdict> HookDesk::AskController(const JobQuestion& question,
+absl::StatusOr<JobVerdict> HookDesk::AskController(JobQuestion question,
+                                                   const std::string& digest,
                                                    absl::Duration wait) {
-  const std::string digest = JobDigest(question.job());
+  const absl::Duration max_age = absl::Milliseconds(question.max_age_ms());
   const std::string key = absl::StrCat(digest, " ", question.max_age_ms());
   const auto ask = [&]() -> absl::StatusOr<JobVerdict> {
     const absl::StatusOr<SignedVerdict> answer =
-        parts_.controller->AskJob(question, wait);
+        parts_.controller->AskJob(std::move(question), wait);
     if (!answer.ok()) return answer.status();
-    absl::StatusOr<JobVerdict> proved = parts_.verdicts->Prove(
-        *answer,
-        absl::Milliseconds(question.max_age_ms()) + wait + kMaxClockLead);
+    absl::StatusOr<JobVerdict> proved =
+        parts_.verdicts->Prove(*answer, max_age + wait + kMaxClockLead);
     if (!proved.ok()) return proved;
     if (proved->job_digest() != digest) {
       return absl::PermissionDeniedError(
@@ -472,8 +473,9 @@ bool HookDesk::RuleHolds(const std::string& rule, const Report& report) {
   if (by == Return::kByHand) return false;
   JobQuestion question;
   question.mutable_job()->add_servers()->set_host(parts_.host);
+  const std::string digest = JobDigest(question.job());
   const absl::StatusOr<JobVerdict> verdict =
-      AskController(question, kRecheckWait);
+      AskController(std::move(question), digest, kRecheckWait);
   if (!verdict.ok() || verdict->hosts_size() != 1) return false;
   const JobVerdict::Host& host = verdict->hosts(0);
   return host.host() == parts_.host &&

@@ -18,6 +18,7 @@
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
 #include "tests/support/host/fake_file_system.h"
+#include "tests/support/host/scratch_root.h"
 #include "tests/support/process/captured_log.h"
 
 namespace clusterd {
@@ -93,6 +94,8 @@ constexpr char kDrained[] =
 class HookDeskTest : public testing::Test {
  protected:
   HookDeskTest() {
+    root_.WriteProgram("/bin/scontrol", "#!/bin/sh\n");
+    settings_.scontrol = root_.path() + "/bin/scontrol";
     files_.PutFolder("/state");
     JobVerdict::Host* const host = controller_.verdict.add_hosts();
     host->set_host("node1");
@@ -162,6 +165,7 @@ class HookDeskTest : public testing::Test {
                          &files_,
                          &clock_};
   Drainer drainer_{&runner_, &log_};
+  ScratchRoot root_;
   HookSettings settings_;
   HostFacts facts_;
   Report report_;

@@ -11,8 +11,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "daemon/process/monotonic_notification.h"
 
 namespace clusterd {
 
@@ -34,16 +34,19 @@ class SharedWork {
       if (others == nullptr) mine = entry = std::make_shared<UnderWay>();
     }
     if (others != nullptr) {
-      if (!others->done.WaitForNotificationWithTimeout(wait)) {
+      if (!others->done.WaitFor(wait)) {
         return std::nullopt;
       }
       return others->found;
     }
     mine->found.emplace(work());
+    bool is_alone;
     {
       absl::MutexLock lock(&mutex_);
       under_way_.erase(key);
+      is_alone = mine.use_count() == 1;  // Nobody can join any more.
     }
+    if (is_alone) return std::move(mine->found);
     mine->done.Notify();
     return mine->found;
   }
@@ -51,7 +54,7 @@ class SharedWork {
  private:
   struct UnderWay {
     std::optional<Found> found;  // Set before `done`, never after.
-    absl::Notification done;
+    MonotonicNotification done;
   };
 
   absl::Mutex mutex_;

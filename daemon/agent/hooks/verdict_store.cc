@@ -5,7 +5,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "config/identity/signature.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/number_text.h"
@@ -61,9 +60,9 @@ absl::StatusOr<JobVerdict> VerdictStore::Prove(const SignedVerdict& verdict,
   }
   ASSIGN_OR_RETURN(const std::string ca, options_.read_ca());
   const absl::Time now = clock_->Now();
-  RETURN_IF_ERROR(VerifySignature(verdict.verdict(), verdict.signature(),
-                                  verdict.certificate(), ca, options_.cluster,
-                                  now));
+  RETURN_IF_ERROR(verifier_.Verify(verdict.verdict(), verdict.signature(),
+                                   verdict.certificate(), ca, options_.cluster,
+                                   now));
   JobVerdict proved;
   if (!proved.ParseFromString(verdict.verdict())) {
     return absl::PermissionDeniedError("verdict: is signed and no JobVerdict");

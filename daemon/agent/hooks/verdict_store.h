@@ -17,6 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "config/identity/signature.h"
 #include "daemon/host/change/file_system.h"
 #include "daemon/host/command/clock.h"
 #include "proto/job.pb.h"
@@ -74,6 +75,7 @@ class VerdictStore {
   const Options options_;
   FileSystem* const files_;
   Clock* const clock_;
+  mutable SignatureVerifier verifier_;
   mutable absl::Mutex mutex_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "config/words/subject_text.h"
 #include "daemon/controller/history/history_entry.h"
 
 namespace clusterd {
@@ -12,7 +13,7 @@ namespace {
 std::string WhyNotStarted(const ApplyReport& report) {
   // Also of a controller that ended: no further wave would have come.
   if (report.has_cancelled() && report.outcome() != ApplyReport::STOPPED) {
-    return absl::StrCat("cancelled by ", report.cancelled().actor(),
+    return absl::StrCat("cancelled by ", ActorName(report.cancelled().actor()),
                         " after wave ", report.cancelled().wave());
   }
   return report.outcome() == ApplyReport::INTERRUPTED
@@ -131,8 +132,8 @@ int ExplainNotStarted(ApplyReport* report) {
 
 void NoteCancellation(size_t wave, const Waves& waves, ApplyReport* report) {
   report->add_notes(
-      absl::StrCat("cancelled by ", report->cancelled().actor(), " in wave ",
-                   wave + 1, " of ", waves.count(),
+      absl::StrCat("cancelled by ", ActorName(report->cancelled().actor()),
+                   " in wave ", wave + 1, " of ", waves.count(),
                    wave + 1 == waves.count()
                        ? ", the last: it is finished, and nothing is left out"
                        : ": it is finished, and no further wave begins"));

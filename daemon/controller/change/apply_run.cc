@@ -1,5 +1,6 @@
 #include "daemon/controller/change/apply_run.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -7,7 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "config/plan/settings.h"
 #include "config/values/status_macros.h"
+#include "config/words/subject_text.h"
+#include "daemon/audit/audit_log.h"
 #include "daemon/controller/history/history_entry.h"
+#include "daemon/controller/hosts/audit_caller.h"
+#include "daemon/controller/hosts/fact_run.h"
 
 namespace clusterd {
 namespace {
@@ -33,6 +38,7 @@ ApplyRun::ApplyRun(ApplyOrder order, const ControllerParts& parts,
       hosts_(std::move(order.hosts)),
       waves_(hosts_.size(), head_.canary(), head_.wave_size()),
       plan_(std::move(order.plan)),
+      caller_(std::move(order.caller)),
       parts_(parts),
       callbacks_(std::move(callbacks)),
       started_at_(parts.scheduler->Now()),
@@ -69,6 +75,9 @@ absl::Status ApplyRun::Start() {
 
 Task ApplyRun::MakeTask(size_t index) const {
   const auto fill_in = [this](auto* change) {
+    if (parts_.audit != nullptr) {
+      FillInAsker(caller_, parts_.audit->head_to_tell(), change);
+    }
     change->set_apply_id(head_.apply_id());
     change->set_actor(head_.actor());
     change->set_force(head_.force());
@@ -83,6 +92,15 @@ Task ApplyRun::MakeTask(size_t index) const {
   *apply->mutable_plan() = *hosts_[index].plan;
   apply->set_plan_digest(plan_->digest());
   return task;
+}
+
+absl::Duration ApplyRun::SilenceAfter(size_t index, size_t steps_told) const {
+  const ApplyOrder::Host& host = hosts_[index];
+  // A rollback tells no steps before its end.
+  if (head_.rollback() || host.plan == nullptr) return host.deadline;
+  return std::min(host.deadline,
+                  HostChangeDeadline(static_cast<int>(steps_told) + 1,
+                                     host.plan->command_ms()));
 }
 
 void ApplyRun::TakeWaveLocked(size_t wave) {
@@ -121,7 +139,7 @@ absl::Status ApplyRun::BeginWave() {
     HostTask task;
     task.host = hosts_[i].name;
     task.task = MakeTask(i);
-    task.deadline = hosts_[i].deadline;
+    task.deadline = SilenceAfter(i, 0);
     {
       absl::MutexLock lock(&mutex_);
       if (over_) break;
@@ -130,11 +148,19 @@ absl::Status ApplyRun::BeginWave() {
     task.progress = [run = shared_from_this(), i](StepOutcome step) {
       run->OnStep(i, std::move(step));
     };
-    parts_.hosts->RunTask(
+    const AttachedHosts::TaskId id = parts_.hosts->RunTask(
         std::move(task),
         [run = shared_from_this(), i](absl::StatusOr<TaskResult> answer) {
           run->OnTaskEnd(i, std::move(answer));
         });
+    bool wanted;
+    {
+      absl::MutexLock lock(&mutex_);
+      states_[i].task = id;
+      wanted = at_work_.count(i) > 0;
+    }
+    // Aborted in between; what it tells later is news of a run that is over.
+    if (!wanted) parts_.hosts->Cancel(id);
   }
   return absl::OkStatus();
 }
@@ -144,10 +170,18 @@ void ApplyRun::OnStep(size_t index, StepOutcome step) {
   // A step ends once, and may be undone once. More is noise of a broken host.
   const size_t most =
       plan == nullptr ? 1024 : 2 * static_cast<size_t>(plan->steps_size());
+  AttachedHosts::TaskId task = 0;
+  absl::Duration wait;
   {
     absl::MutexLock lock(&mutex_);
-    if (over_ || ++states_[index].steps_told > most) return;
+    HostState& state = states_[index];
+    if (over_ || ++state.steps_told > most) return;
+    task = state.task;
+    wait = std::min(
+        SilenceAfter(index, state.steps_told),
+        state.asked_at + hosts_[index].deadline - parts_.scheduler->Now());
   }
+  if (wait > absl::ZeroDuration()) parts_.hosts->Extend(task, wait);
   ApplyEvent event;
   event.mutable_step()->set_host(hosts_[index].name);
   event.mutable_step()->set_text(StepTextIn(plan, step.step()));
@@ -292,8 +326,8 @@ void ApplyRun::Settle(size_t index, ApplyResult result) {
   }
   for (const std::string& forced : result.forced()) {
     parts_.log->Notice(absl::StrCat(run_id(), ": host ", hosts_[index].name,
-                                    ": forced by ", head_.actor(), ": ",
-                                    forced));
+                                    ": forced by ", ActorName(head_.actor()),
+                                    ": ", forced));
   }
   ApplyEvent event;
   *event.mutable_host() = std::move(result);
@@ -301,8 +335,10 @@ void ApplyRun::Settle(size_t index, ApplyResult result) {
   callbacks_.watcher.on_progress(shared_from_this());
   if (!all) return;
   // Saving waits for the disk, and the threads of gRPC should not.
-  gate_.RunSoon(parts_.pool, parts_.scheduler,
-                [run = shared_from_this()] { run->EndWave(); });
+  gate_.RunSoon(
+      parts_.pool, parts_.scheduler,
+      [run = shared_from_this()] { run->EndWave(); },
+      WorkerPool::Place::kFirst);
 }
 
 void ApplyRun::EndWave() {
@@ -429,6 +465,47 @@ absl::StatusOr<CancelResponse> ApplyRun::Cancel(const std::string& actor) {
   ApplyEvent event;
   *event.mutable_cancelled() = response;
   callbacks_.watcher.on_event(std::move(event));
+  return response;
+}
+
+absl::StatusOr<AbortApplyResponse> ApplyRun::Abort(const std::string& actor) {
+  const CallbackGate::Pass pass(gate_);
+  const absl::StatusOr<CancelResponse> cancelled = Cancel(actor);
+  RETURN_IF_ERROR(cancelled.status());
+  AbortApplyResponse response;
+  std::vector<size_t> given_up;
+  std::vector<AttachedHosts::TaskId> tasks;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (over_) return absl::FailedPreconditionError("it is over");
+    for (const size_t index : at_work_) {
+      given_up.push_back(index);
+      tasks.push_back(states_[index].task);
+      response.add_given_up(hosts_[index].name);
+    }
+    report_.add_notes(absl::StrCat(
+        "aborted by ", actor, " in wave ", wave_ + 1, " of ", waves_.count(),
+        given_up.empty()
+            ? ""
+            : absl::StrCat(": not waited for any more: ",
+                           NamesText({response.given_up().begin(),
+                                      response.given_up().end()}))));
+  }
+  response.set_schema_version(1);
+  response.set_run_id(run_id());
+  response.set_rollback(head_.rollback());
+  response.set_actor(head_.actor());
+  response.set_aborted_by(actor);
+  response.set_not_started(cancelled->not_started());
+  // Without its task, what a host tells later is news for the history.
+  for (const AttachedHosts::TaskId task : tasks) parts_.hosts->Cancel(task);
+  for (const size_t index : given_up) {
+    Settle(index,
+           LostResult(head_, hosts_[index].name,
+                      absl::StrCat("given up by ", actor,
+                                   ", before it had answered: what it has "
+                                   "begun it finishes or undoes by itself")));
+  }
   return response;
 }
 

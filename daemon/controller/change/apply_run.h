@@ -15,8 +15,12 @@
 //                                then it is LOST, and the wave has failed. At
 //                                once if it says that it knows nothing of it
 //   the run cannot be saved      nothing more is begun
+//   a host tells no step         it is LOST; one that goes on telling steps has
+//   for a step's time            until the deadline of all of them
 //   somebody cancels it          the wave under way is finished, none begins
 //                                after it; CANCELLED if that leaves one out
+//   somebody aborts it           the same, and whoever is at work is LOST at
+//                                once: it goes on by itself and tells later
 //   the controller stops         the run is INTERRUPTED, with what is known
 //
 // What is saved before a wave begins says LOST of every host of the wave, so
@@ -91,6 +95,9 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   // is cancelled is told by whom. FailedPrecondition: the run is over.
   absl::StatusOr<CancelResponse> Cancel(const std::string& actor)
       ABSL_LOCKS_EXCLUDED(saving_, mutex_);
+  // Cancels it, and waits for no host any more. Errors as of Cancel.
+  absl::StatusOr<AbortApplyResponse> Abort(const std::string& actor)
+      ABSL_LOCKS_EXCLUDED(saving_, mutex_);
   // The controller stops. No part is used any more when it returns. True: this
   // broke it off, and on_end is not called. Must not be called from a callback.
   bool Stop() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -103,6 +110,7 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
  private:
   struct HostState {
     absl::Time asked_at;
+    AttachedHosts::TaskId task = 0;  // 0: not known yet.
     size_t steps_told = 0;
     // Its stream has ended, because of this.
     std::string lost_because;
@@ -110,6 +118,9 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   };
 
   Task MakeTask(size_t index) const;
+  // How long a host that has told so many steps may tell none. What it has done
+  // it may be undoing, which it tells at the end.
+  absl::Duration SilenceAfter(size_t index, size_t steps_told) const;
 
   // The report as it ends.
   ApplyReport CloseLocked(ApplyReport::Outcome outcome)
@@ -140,6 +151,7 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   const std::vector<ApplyOrder::Host> hosts_;
   const Waves waves_;
   const std::shared_ptr<const ClusterPlan> plan_;
+  const AuditEntry caller_;
   const ControllerParts parts_;
   const Callbacks callbacks_;
   const absl::Time started_at_;

@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "daemon/controller/history/history_store.h"
 #include "daemon/controller/hosts/controller_parts.h"
+#include "proto/audit.pb.h"
 #include "proto/plan.pb.h"
 
 namespace clusterd {
@@ -38,12 +39,13 @@ struct ApplyOrder {
   std::shared_ptr<const ClusterPlan> plan;
   // Where its kernel parameters are, as NetworkNamespaceText.
   std::string network_namespace;
+  AuditEntry caller;  // Who asks, for the hosts' audit files.
 };
 
-// How long one host's apply or rollback is waited for. Each step saves, does,
-// reads back and may be undone: four commands, none longer than `command_ms`.
-// Two minutes more, for observing before and after: the least there is. At most
-// a day.
+// How long one host's apply or rollback of so many steps is waited for. Each
+// step saves, does, reads back and may be undone: four commands, none longer
+// than `command_ms`. Two minutes more, for observing before and after: the
+// least there is. At most a day.
 absl::Duration HostChangeDeadline(int steps, uint32_t command_ms);
 
 // The plan that was kept under exactly this id, with exactly this digest.

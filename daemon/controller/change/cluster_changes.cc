@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
+#include "config/words/subject_text.h"
+#include "daemon/audit/audit_log.h"
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/hosts/spec_holder.h"
@@ -18,7 +20,15 @@ constexpr size_t kMaxUnsettled = 64;
 // "apply 0123456789abcdef of alice"
 std::string RunText(const ApplyReport& report) {
   return absl::StrCat(report.rollback() ? "rollback " : "apply ",
-                      report.run_id(), " of ", report.actor());
+                      report.run_id(), " of ", ActorName(report.actor()));
+}
+
+AuditEntry Audited(AuditEntry caller, const ApplyReport& report) {
+  caller.set_subject(absl::StrCat(
+      report.run_id(),
+      report.rollback() ? absl::StrCat(" of ", report.apply_id()) : ""));
+  caller.set_digest(report.plan_digest());
+  return caller;
 }
 
 // Of a run that nobody can cancel any more.
@@ -79,6 +89,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
                        ? OrderOfApply(parts_, request.plan)
                        : OrderOfRollback(parts_, request.rollback_of));
   order.report.MergeFrom(head);
+  order.caller = request.caller;
   const ApplyReport report = order.report;
   parts_.log->Notice(absl::StrCat(
       RunText(report), " (", request.from, "): ",
@@ -87,22 +98,35 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
       " on ", order.hosts.size(), " hosts, ", report.wave_size(), " at once",
       report.canary() > 0 ? absl::StrCat(", first ", report.canary()) : "",
       report.force() ? ", forced" : "", report.enforced() ? ", enforced" : ""));
+  const AuditEntry audited = Audited(request.caller, report);
+  if (parts_.audit != nullptr) RETURN_IF_ERROR(parts_.audit->Begin(audited));
   const std::shared_ptr<ApplyRun> run =
-      MakeRun(std::move(order), std::move(watcher));
+      MakeRun(std::move(order), audited, std::move(watcher));
+  bool stopping = false;
   {
     absl::MutexLock lock(&mutex_);
-    if (stopped_) return absl::UnavailableError("the controller is stopping");
     // From here on Stop sees it, and breaks it off.
-    current_->run = run;
+    if (!stopped_) current_->run = run;
+    stopping = stopped_;
   }
-  const absl::Status started = run->Start();
+  const absl::Status started =
+      stopping ? absl::UnavailableError("the controller is stopping")
+               : run->Start();
   if (started.ok()) return run;
+  AuditEnd(audited, absl::StrCat("not begun: ", started.message()));
+  if (stopping) return started;
   parts_.log->Error(absl::StrCat(
       RunText(report), ": not begun, the history: ", started.message()));
   return started;
 }
 
+void ClusterChanges::AuditEnd(const AuditEntry& audited,
+                              absl::string_view result) const {
+  if (parts_.audit != nullptr) parts_.audit->End(audited, result);
+}
+
 std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
+                                                  const AuditEntry& audited,
                                                   ApplyWatcher watcher) {
   ApplyRun::Callbacks callbacks;
   // The first save makes the entry, the later ones replace it.
@@ -115,18 +139,26 @@ std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
         *added |= saved.ok();
         return saved;
       };
-  callbacks.on_end = [this](const ApplyReport& ended) { OnRunEnd(ended); };
+  callbacks.on_end = [this, audited](const ApplyReport& ended) {
+    OnRunEnd(ended, audited);
+  };
   callbacks.watcher = std::move(watcher);
   return std::make_shared<ApplyRun>(std::move(order), parts_,
                                     std::move(callbacks));
 }
 
-void ClusterChanges::OnRunEnd(const ApplyReport& report) {
+void ClusterChanges::OnRunEnd(const ApplyReport& report,
+                              const AuditEntry& audited) {
   parts_.log->Notice(
       absl::StrCat(RunText(report), ": ",
                    report.outcome() == ApplyReport::SUCCEEDED   ? "succeeded"
                    : report.outcome() == ApplyReport::CANCELLED ? "cancelled"
                                                                 : "stopped"));
+  AuditEnd(
+      audited,
+      absl::StrCat(
+          RunOutcomeName(report), ": ",
+          HostCountsText(report, 0, static_cast<size_t>(report.hosts_size()))));
   {
     absl::MutexLock lock(&mutex_);
     RememberLostLocked(report);
@@ -198,6 +230,11 @@ void ClusterChanges::Interrupt(HistoryRecord record) {
   report.set_outcome(ApplyReport::INTERRUPTED);
   report.add_notes("the controller ended while it ran");
   ExplainNotStarted(&report);
+  AuditEntry caller;
+  caller.set_who(report.actor());
+  caller.set_what(report.rollback() ? "RollBack" : "ApplyPlan");
+  AuditEnd(Audited(std::move(caller), report),
+           "interrupted: the controller ended while it ran");
   const std::string what = RunText(report);
   const absl::Status kept = parts_.history->Update(
       RecordOfApply(std::move(report), network_namespace));
@@ -206,9 +243,8 @@ void ClusterChanges::Interrupt(HistoryRecord record) {
                    kept.ok() ? "" : "; not kept: ", kept.message()));
 }
 
-absl::StatusOr<CancelResponse> ClusterChanges::Cancel(const std::string& id,
-                                                      const std::string& actor,
-                                                      const std::string& from) {
+absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::FindCurrent(
+    const std::string& id) {
   // Before the history is read: a run that ends meanwhile knows its end.
   std::shared_ptr<ApplyRun> run;
   {
@@ -216,18 +252,24 @@ absl::StatusOr<CancelResponse> ClusterChanges::Cancel(const std::string& id,
     if (current_.has_value()) run = current_->run;
   }
   // A history that cannot be read keeps nobody from stopping what runs.
-  if (run == nullptr || run->run_id() != id) {
-    ASSIGN_OR_RETURN(const HistoryRecord record, parts_.history->Get(id));
-    const HistoryEntry& entry = record.entry();
-    if (!record.has_apply()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          HistoryKindName(entry.kind()), " ", entry.id(),
-          ": cannot be cancelled, expected an apply or rollback that runs"));
-    }
-    if (run == nullptr || run->run_id() != entry.id()) {
-      return AlreadyOver(record.apply());
-    }
+  if (run != nullptr && run->run_id() == id) return run;
+  ASSIGN_OR_RETURN(const HistoryRecord record, parts_.history->Get(id));
+  const HistoryEntry& entry = record.entry();
+  if (!record.has_apply()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        HistoryKindName(entry.kind()), " ", entry.id(),
+        ": cannot be cancelled, expected an apply or rollback that runs"));
   }
+  if (run == nullptr || run->run_id() != entry.id()) {
+    return AlreadyOver(record.apply());
+  }
+  return run;
+}
+
+absl::StatusOr<CancelResponse> ClusterChanges::Cancel(const std::string& id,
+                                                      const std::string& actor,
+                                                      const std::string& from) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<ApplyRun> run, FindCurrent(id));
   absl::StatusOr<CancelResponse> cancelled = run->Cancel(actor);
   const ApplyReport report = run->report();
   if (absl::IsFailedPrecondition(cancelled.status())) {
@@ -235,12 +277,26 @@ absl::StatusOr<CancelResponse> ClusterChanges::Cancel(const std::string& id,
   }
   if (!cancelled.ok()) return cancelled;
   parts_.log->Notice(absl::StrCat(
-      RunText(report), ": cancelled by ", actor, " (", from, ") in wave ",
-      cancelled->cancelled().wave(), " of ", cancelled->waves(),
+      RunText(report), ": cancelled by ", ActorName(actor), " (", from,
+      ") in wave ", cancelled->cancelled().wave(), " of ", cancelled->waves(),
       cancelled->cancelled().actor() == actor
           ? ""
-          : absl::StrCat(", after ", cancelled->cancelled().actor())));
+          : absl::StrCat(", after ",
+                         ActorName(cancelled->cancelled().actor()))));
   return cancelled;
+}
+
+absl::StatusOr<AbortApplyResponse> ClusterChanges::Abort(
+    const std::string& id, const std::string& actor, const std::string& from) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<ApplyRun> run, FindCurrent(id));
+  absl::StatusOr<AbortApplyResponse> aborted = run->Abort(actor);
+  const ApplyReport report = run->report();
+  if (absl::IsFailedPrecondition(aborted.status())) return AlreadyOver(report);
+  if (!aborted.ok()) return aborted;
+  parts_.log->Notice(absl::StrCat(RunText(report), ": aborted by ", actor, " (",
+                                  from, "), ", aborted->given_up_size(),
+                                  " hosts not waited for any more"));
+  return aborted;
 }
 
 absl::StatusOr<HistoryRecord> ClusterChanges::Show(const std::string& id) {
@@ -280,7 +336,9 @@ void ClusterChanges::OnPastApplies(const std::string& host,
     }
   }
   if (news) {
-    gate_.RunSoon(parts_.pool, parts_.scheduler, [this] { CorrectAll(); });
+    gate_.RunSoon(
+        parts_.pool, parts_.scheduler, [this] { CorrectAll(); },
+        WorkerPool::Place::kFirst);
   }
   if (run != nullptr) run->OnPastApplies(host, past);
 }

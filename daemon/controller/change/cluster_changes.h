@@ -4,7 +4,7 @@
 //
 // Refusals are those of change_order.h, and
 //   Unavailable  another apply or rollback runs (named)
-//   others       the history cannot be written
+//   others       the history or the audit file cannot be written
 // None has asked a host.
 #ifndef DAEMON_CONTROLLER_CHANGE_CLUSTER_CHANGES_H_
 #define DAEMON_CONTROLLER_CHANGE_CLUSTER_CHANGES_H_
@@ -27,6 +27,7 @@
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/process/callback_gate.h"
 #include "proto/agent_hub.pb.h"
+#include "proto/audit.pb.h"
 #include "proto/controller.pb.h"
 #include "proto/plan.pb.h"
 
@@ -40,8 +41,9 @@ struct ChangeRequest {
   // ReadKeptPlan. Null: `rollback_of`, an apply, is taken back.
   std::shared_ptr<const ClusterPlan> plan;
   std::string rollback_of;
-  // The user's name; "clusterd-controller" for what it begins by itself.
+  // The SPIFFE id; the controller's own for what it begins by itself.
   std::string actor;
+  AuditEntry caller;  // The same for the audit file, and what was called.
   // For the log: role and address, e.g. "operator, ipv4:10.0.0.9:5123".
   std::string from;
   uint32_t canary = 0;     // Hosts of the first wave; 0: as of the others.
@@ -74,6 +76,13 @@ class ClusterChanges {
   absl::StatusOr<CancelResponse> Cancel(const std::string& id,
                                         const std::string& actor,
                                         const std::string& from)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Also waits for none of its hosts any more, so that the next may begin; what
+  // they tell later is corrected in the history. The rest is as Cancel.
+  absl::StatusOr<AbortApplyResponse> Abort(const std::string& id,
+                                           const std::string& actor,
+                                           const std::string& from)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The history's record; of the run that is under way as far as it is by now.
@@ -109,12 +118,18 @@ class ClusterChanges {
   };
 
   void EndChange() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The run that is under way; the errors of Cancel if the id is not its.
+  absl::StatusOr<std::shared_ptr<ApplyRun>> FindCurrent(const std::string& id)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // `head`: who and how, to be added to the order's report.
   absl::StatusOr<std::shared_ptr<ApplyRun>> StartRun(
       const ApplyReport& head, const ChangeRequest& request,
       ApplyWatcher watcher) ABSL_LOCKS_EXCLUDED(mutex_);
-  std::shared_ptr<ApplyRun> MakeRun(ApplyOrder order, ApplyWatcher watcher);
-  void OnRunEnd(const ApplyReport& report) ABSL_LOCKS_EXCLUDED(mutex_);
+  std::shared_ptr<ApplyRun> MakeRun(ApplyOrder order, const AuditEntry& audited,
+                                    ApplyWatcher watcher);
+  void OnRunEnd(const ApplyReport& report, const AuditEntry& audited)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void AuditEnd(const AuditEntry& audited, absl::string_view result) const;
   void RememberLostLocked(const ApplyReport& report)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Interrupt(HistoryRecord record) ABSL_LOCKS_EXCLUDED(mutex_);

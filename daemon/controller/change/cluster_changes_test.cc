@@ -639,5 +639,28 @@ TEST_F(ClusterChangesTest, StopInterruptsTheRunAndStartsNoOther) {
   changes_->Stop();
 }
 
+TEST_F(ClusterChangesTest, AbortFreesTheTurnAndWhatTheHostTellsLaterIsKept) {
+  Attach("server0");
+  Attach("server1");
+  const auto run = Apply(MakePlan(1));
+  ASSERT_TRUE(run.ok()) << run.status();
+  const std::string id = (*run)->run_id();
+  ASSERT_TRUE(changes_->Abort(id.substr(0, 8), "root", "admin").ok());
+  pool_.Drain();
+  EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
+  EXPECT_THAT(log_.Lines(), HasSubstr(" of alice: aborted by root (admin), 1 "
+                                      "hosts not waited for"));
+  // The turn is free, whatever the host does.
+  Tell("server0", id, ApplyResult::APPLIED);
+  EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
+  const auto next = RollBack(id);
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_EQ(links_["server0"]->tasks().size(), 2u);
+  EXPECT_EQ(changes_->Abort(id, "root", "admin").status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(changes_->Abort("ffff", "root", "admin").status().code(),
+            absl::StatusCode::kNotFound);
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -9,6 +9,7 @@
 #include "config/plan/settings.h"
 #include "config/spec/host_names.h"
 #include "config/words/fact_text.h"
+#include "config/words/subject_text.h"
 #include "daemon/controller/hosts/fact_run.h"
 
 namespace clusterd {
@@ -149,7 +150,7 @@ void DriftEnforcer::PutBack(const std::string& host, const HostFacts& facts) {
   if (repair.plan.steps().empty()) return Finish(host, End::kTried);
   *plan.mutable_hosts(0) = std::move(repair.plan);
   plan.set_created_at_ms(absl::ToUnixMillis(parts_.scheduler->Now()));
-  plan.set_created_by(kControllerActor);
+  plan.set_created_by(ControllerActor(plan.cluster()));
   plan.set_digest(PlanDigest(plan));
   const End end = Begin(host, std::move(plan));
   if (end != End::kNothing) Finish(host, end);

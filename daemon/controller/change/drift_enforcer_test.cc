@@ -8,6 +8,7 @@
 #include "config/plan/make_plan.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
+#include "config/words/subject_text.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -112,7 +113,7 @@ TEST(DriftEnforcerTest, AppliesWhatDriftedAndNothingElse) {
   ASSERT_EQ(plan.hosts(0).steps_size(), 1);
   EXPECT_EQ(StepText(plan.hosts(0).steps(0)),
             "net.core.somaxconn: 128 -> 65535");
-  EXPECT_EQ(plan.created_by(), kControllerActor);
+  EXPECT_EQ(plan.created_by(), ControllerActor(plan.cluster()));
   EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
   EXPECT_THAT(cluster.Logged(), HasSubstr("apply bb: put back"));
 }

@@ -16,6 +16,7 @@
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -50,9 +51,9 @@ std::string SummaryOf(const ApplyReport& report) {
   if (report.enforced()) absl::StrAppend(&text, "; enforced by the spec");
   if (report.has_cancelled()) {
     const Waves waves(hosts, report.canary(), report.wave_size());
-    absl::StrAppend(&text, "; cancelled by ", report.cancelled().actor(),
-                    " in wave ", report.cancelled().wave(), " of ",
-                    waves.count());
+    absl::StrAppend(&text, "; cancelled by ",
+                    ActorName(report.cancelled().actor()), " in wave ",
+                    report.cancelled().wave(), " of ", waves.count());
   }
   return text;
 }

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "daemon/controller/history/sqlite_database.h"
+#include "daemon/controller/history/sqlite_file.h"
 
 namespace clusterd {
 
@@ -20,15 +20,6 @@ inline constexpr char kHistoryFile[] = "history.db";
 
 // user_version of the file. Goes up when an older controller would misread it.
 inline constexpr int kHistoryFormat = 2;
-
-// One controller for one state folder: a lock on the folder itself, held until
-// the last copy goes, and given back by the kernel when the process ends,
-// however it ends.
-using FolderLock = std::shared_ptr<const int>;  // The folder's descriptor.
-
-// NotFound if there is no such folder; PermissionDenied if it cannot be opened;
-// Unavailable if another holds it, also in this process.
-absl::StatusOr<FolderLock> LockFolder(const std::string& folder);
 
 struct HistoryFile {
   FolderLock lock;

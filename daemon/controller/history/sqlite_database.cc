@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kAfterDamage[] =
     "; stop the controller and put a backup in its place, or move it away to "
-    "begin with an empty history";
+    "begin with an empty one";
 
 int Bind(const SqliteValue& value, int position, sqlite3_stmt* statement) {
   if (const auto* number = std::get_if<int64_t>(&value)) {

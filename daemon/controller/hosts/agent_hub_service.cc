@@ -1,21 +1,28 @@
 #include "daemon/controller/hosts/agent_hub_service.h"
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "config/audit/audit_chain.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
+#include "daemon/audit/audit_log.h"
+#include "daemon/controller/gate/identity_gate.h"
+#include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
+#include "daemon/controller/hosts/write_deadline.h"
 #include "grpc/grpc_security_constants.h"
 #include "grpcpp/server_context.h"
 
@@ -26,9 +33,28 @@ namespace {
 constexpr absl::Duration kHelloTimeout = absl::Seconds(10);
 // For a last message to be taken by a host that may not be reading any more.
 constexpr absl::Duration kFlushTimeout = absl::Seconds(5);
-// Messages that wait to be sent to one host; one that does not read them is
-// cut off.
+// Messages that wait to be sent to one host, and their bytes; one that does not
+// read them is cut off. The largest is the plan of a host, and there is one.
 constexpr size_t kMaxQueued = 256;
+constexpr size_t kMaxQueuedBytes = 32 << 20;
+
+// What a host sends unasked: so much at once, then so much a second. Of the
+// largest plan each step ends once, and is undone once.
+class UnaskedRate {
+ public:
+  // False: it is more.
+  bool Take(absl::Time now) {
+    const absl::Duration passed = std::max(now - last_, absl::ZeroDuration());
+    last_ = now;
+    left_ = std::min(kMaxUnaskedAtOnce,
+                     left_ + absl::ToDoubleSeconds(passed) * kUnaskedPerSecond);
+    return --left_ >= 0;
+  }
+
+ private:
+  double left_ = kMaxUnaskedAtOnce;
+  absl::Time last_ = absl::InfinitePast();
+};
 
 // A call that ends before it begins.
 class RefusedStream final
@@ -38,14 +64,19 @@ class RefusedStream final
   void OnDone() override { delete this; }
 };
 
-// When the certificate that the peer showed ends, in Unix time; 0: not known.
-int64_t CertificateEndMs(const grpc::AuthContext& context) {
+// The certificate that the peer showed; empty: none is known.
+std::string CertificatePem(const grpc::AuthContext& context) {
   for (const grpc::string_ref& pem :
        context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME)) {
-    const auto info = ParseCertificate({pem.data(), pem.size()});
-    if (info.ok()) return absl::ToUnixMillis(info->not_after);
+    return std::string(pem.data(), pem.size());
   }
-  return 0;
+  return "";
+}
+
+// When it ends, in Unix time; 0: not known.
+int64_t CertificateEndMs(const std::string& pem) {
+  const auto info = ParseCertificate(pem);
+  return info.ok() ? absl::ToUnixMillis(info->not_after) : 0;
 }
 
 // One host's stream on the controller's side, from the first byte to the last.
@@ -63,7 +94,9 @@ class HostStream final
       : host_(std::move(host)),
         context_(context),
         parts_(parts),
-        questions_(questions) {}
+        questions_(questions),
+        certificate_pem_(CertificatePem(*context->auth_context())),
+        deadline_(context, parts.scheduler) {}
 
   // Once, right after it was made; from then on gRPC holds it.
   void Begin() ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -82,16 +115,22 @@ class HostStream final
   }
 
   void Send(HubMessage message) override ABSL_LOCKS_EXCLUDED(mutex_) {
+    const size_t bytes = message.ByteSizeLong();
     bool too_slow;
     {
       absl::MutexLock lock(&mutex_);
-      if (end_.has_value()) return;
-      too_slow = queue_.size() >= kMaxQueued;
-      if (!too_slow) queue_.push_back(std::move(message));
+      if (end_.has_value() || TakeBackLocked(message)) return;
+      too_slow = queue_.size() >= kMaxQueued ||
+                 queued_bytes_ + bytes > kMaxQueuedBytes;
+      if (!too_slow) {
+        queued_bytes_ += bytes;
+        queue_.push_back(std::move(message));
+      }
     }
     if (too_slow) {
-      Close(absl::ResourceExhaustedError(absl::StrCat(
-          "clusterd does not read: ", kMaxQueued, " messages wait")));
+      Close(absl::ResourceExhaustedError(
+          absl::StrCat("clusterd does not read: as much waits for it as may (",
+                       kMaxQueued, " messages, ", kMaxQueuedBytes, " bytes)")));
       return;
     }
     Advance();
@@ -103,6 +142,7 @@ class HostStream final
       if (end_.has_value()) return;
       end_ = why;
       queue_.clear();
+      queued_bytes_ = 0;
       parts_.scheduler->Cancel(timer_);
       if (writing_) {
         timer_ = parts_.scheduler->RunAfter(
@@ -134,6 +174,7 @@ class HostStream final
     {
       absl::MutexLock lock(&mutex_);
       writing_ = false;
+      deadline_.End();
       write_ = HubMessage();  // A verdict is long, and there are many streams.
     }
     if (!ok) Close(absl::UnavailableError("the connection broke"));
@@ -149,11 +190,27 @@ class HostStream final
     {
       absl::MutexLock lock(&mutex_);
       self.swap(self_);
+      deadline_.End();
     }
     // `self` is the last owner, or AttachedHosts is for a moment longer.
   }
 
  private:
+  // Whether it cancels a task that has not gone yet, which then never does: who
+  // asks and leaves over and over fills no host's queue.
+  bool TakeBackLocked(const HubMessage& message)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (!message.has_cancel()) return false;
+    const auto task = absl::c_find_if(queue_, [&message](const auto& queued) {
+      return queued.has_task() &&
+             queued.task().task_id() == message.cancel().task_id();
+    });
+    if (task == queue_.end()) return false;
+    queued_bytes_ -= task->ByteSizeLong();
+    queue_.erase(task);
+    return true;
+  }
+
   absl::Status OnMessage() ABSL_LOCKS_EXCLUDED(mutex_) {
     std::optional<AttachedHosts::SessionId> session;
     {
@@ -173,6 +230,12 @@ class HostStream final
       }
       return OnHello(read_.hello());
     }
+    if (!read_.has_result() && !unasked_.Take(parts_.scheduler->Now())) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "more than ", kMaxUnaskedAtOnce, " messages at once and ",
+          kUnaskedPerSecond, " a second that nobody asked for"));
+    }
+    if (read_.has_audit_head()) RETURN_IF_ERROR(OnAuditHead());
     switch (read_.kind_case()) {
       case AgentMessage::kResult:
         return parts_.hosts->OnResult(*session,
@@ -181,6 +244,7 @@ class HostStream final
         return parts_.hosts->OnProgress(*session,
                                         std::move(*read_.mutable_progress()));
       case AgentMessage::kDrift:
+        TellAuditHead();
         return parts_.hosts->OnDrift(*session,
                                      std::move(*read_.mutable_drift()));
       case AgentMessage::kPastApplies:
@@ -191,10 +255,28 @@ class HostStream final
       case AgentMessage::kDrainQuestion:
         OnDrainQuestion(read_.drain_question());
         return absl::OkStatus();
+      case AgentMessage::kCertificateRequest:
+        OnCertificateRequest(std::move(*read_.mutable_certificate_request()));
+        return absl::OkStatus();
       default:
         return absl::InvalidArgumentError(
             "a second hello, or a message of an unknown kind");
     }
+  }
+
+  absl::Status OnAuditHead() {
+    ASSIGN_OR_RETURN(AuditHead head,
+                     ParseAuditHead(AuditHeadText(read_.audit_head())));
+    head.set_of(host_);
+    if (parts_.audit != nullptr) parts_.audit->NoteHead(head);
+    return absl::OkStatus();
+  }
+
+  absl::Status Refused(const absl::Status& why) {
+    if (parts_.audit != nullptr) {
+      parts_.audit->Refuse(AuditCaller(*context_, "Attach"), why);
+    }
+    return why;
   }
 
   absl::Status OnHello(const Hello& hello) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -203,22 +285,39 @@ class HostStream final
       parts_.scheduler->Cancel(timer_);
     }
     RETURN_IF_ERROR(CheckHello(hello));
-    ASSIGN_OR_RETURN(const AttachedHosts::SessionId session,
-                     parts_.hosts->Attach(Attachment{
-                         host_, context_->peer(), hello, shared_from_this(),
-                         CertificateEndMs(*context_->auth_context())}));
+    absl::StatusOr<bool> renews = false;
+    if (questions_.admit != nullptr) {
+      renews = questions_.admit(host_, certificate_pem_);
+    }
+    if (!renews.ok()) {
+      parts_.log->Warning(absl::StrCat("refused to attach ", context_->peer(),
+                                       ": ", renews.status().message()));
+      return Refused(renews.status());
+    }
+    const absl::StatusOr<AttachedHosts::SessionId> session =
+        parts_.hosts->Attach(
+            Attachment{host_, context_->peer(), hello, shared_from_this(),
+                       CertificateEndMs(certificate_pem_), *renews});
+    if (!session.ok()) return Refused(session.status());
     bool ended;
     {
       absl::MutexLock lock(&mutex_);
-      session_ = session;
+      session_ = *session;
       ended = end_.has_value();
       // Ahead of tasks: the stream could be asked as soon as it had attached.
       HubMessage& welcome = queue_.emplace_front();
       welcome.mutable_welcome()->set_cluster(parts_.spec->cluster());
       welcome.mutable_welcome()->set_controller_version(kClusterdVersion);
+      queued_bytes_ += welcome.ByteSizeLong();
     }
     if (ended) {
       LeaveHosts(absl::UnavailableError("the stream ended while it attached"));
+    }
+    if (questions_.admit != nullptr) {
+      // Who took its certificate back since then found no stream to close.
+      const absl::Status still =
+          questions_.admit(host_, certificate_pem_).status();
+      if (!still.ok()) return Refused(still);
     }
     Advance();
     return absl::OkStatus();
@@ -281,6 +380,26 @@ class HostStream final
     Send(std::move(message));
   }
 
+  void OnCertificateRequest(CertificateRequest request) {
+    const uint64_t id = request.question_id();
+    const auto reply = [weak = weak_from_this(), id](CertificateAnswer answer) {
+      const auto stream = weak.lock();
+      if (stream == nullptr) return;
+      answer.set_question_id(id);
+      HubMessage message;
+      *message.mutable_certificate_answer() = std::move(answer);
+      stream->Send(std::move(message));
+    };
+    if (questions_.certificate != nullptr) {
+      questions_.certificate(host_, certificate_pem_, std::move(request),
+                             reply);
+      return;
+    }
+    CertificateAnswer answer;
+    answer.set_refused("this controller issues no certificates (--ca-dir)");
+    reply(std::move(answer));
+  }
+
   absl::Status CheckRefused() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     if (refused_questions_ <= kMaxRefusedOfHost) return absl::OkStatus();
@@ -304,10 +423,37 @@ class HostStream final
         write = true;
         write_ = std::move(queue_.front());
         queue_.pop_front();
+        queued_bytes_ -= write_.ByteSizeLong();
+        AddAuditHeadLocked();
+        deadline_.Begin(write_.ByteSizeLong());
       }
     }
     if (write) StartWrite(&write_);
     if (finish.has_value()) Finish(ToGrpcStatus(*finish));
+  }
+
+  // Only when it is written: heads then come in their order.
+  void AddAuditHeadLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    AuditHead head = NewAuditHeadLocked();
+    if (head.sequence() == 0) return;
+    *write_.mutable_audit_head() = head;
+    told_head_ = std::move(head);
+  }
+
+  // None where the host was told of it.
+  AuditHead NewAuditHeadLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (parts_.audit == nullptr) return {};
+    const AuditHead head = parts_.audit->head_to_tell();
+    return head.sha256() == told_head_.sha256() ? AuditHead() : head;
+  }
+
+  // For a host that is asked nothing for long.
+  void TellAuditHead() ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (!queue_.empty() || NewAuditHeadLocked().sequence() == 0) return;
+    }
+    Send(HubMessage());
   }
 
   // Cancels a call whose last write is not taken.
@@ -339,13 +485,19 @@ class HostStream final
   grpc::CallbackServerContext* const context_;
   const ControllerParts& parts_;
   const HostQuestions& questions_;
+  const std::string certificate_pem_;
 
-  AgentMessage read_;  // Only touched between OnReadDone and StartRead.
-  HubMessage write_;   // Only touched by who set writing_.
+  // Only touched between OnReadDone and StartRead.
+  AgentMessage read_;
+  UnaskedRate unasked_;
+  HubMessage write_;  // Only touched by who set writing_.
 
   absl::Mutex mutex_;
   std::shared_ptr<HostStream> self_ ABSL_GUARDED_BY(mutex_);  // Until OnDone.
   std::deque<HubMessage> queue_ ABSL_GUARDED_BY(mutex_);
+  size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  AuditHead told_head_ ABSL_GUARDED_BY(mutex_);  // On this stream.
+  WriteDeadline deadline_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool finishing_ ABSL_GUARDED_BY(mutex_) = false;
   // Set: no more is sent, and the stream ends with this.
@@ -363,16 +515,28 @@ class HostStream final
 
 grpc::ServerBidiReactor<AgentMessage, HubMessage>* AgentHubService::Attach(
     grpc::CallbackServerContext* context) {
-  const absl::StatusOr<SpiffeId> peer = RequirePeer(
-      *context->auth_context(), parts_.spec->cluster(), IdentityKind::kHost);
+  const absl::StatusOr<SpiffeId> peer =
+      parts_.gate->Admit(*context->auth_context(), IdentityKind::kHost);
   if (!peer.ok()) {
     parts_.log->Warning(absl::StrCat("refused to attach ", context->peer(),
                                      ": ", peer.status().message()));
+    if (parts_.audit != nullptr) {
+      parts_.audit->Refuse(AuditCaller(*context, "Attach"), peer.status());
+    }
     return new RefusedStream(peer.status());
   }
   const auto stream =
       std::make_shared<HostStream>(peer->name, context, parts_, questions_);
   stream->Begin();
+  parts_.gate->Watch(
+      *context->auth_context(), IdentityKind::kHost, stream,
+      [this, weak = std::weak_ptr<HostStream>(stream),
+       caller = AuditCaller(*context, "Attach")](const absl::Status& why) {
+        const auto open = weak.lock();
+        if (open == nullptr) return;
+        open->Close(why);
+        if (parts_.audit != nullptr) parts_.audit->RefuseSoon(caller, why);
+      });
   return stream.get();
 }
 

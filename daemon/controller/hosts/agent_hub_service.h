@@ -24,12 +24,27 @@ struct HostQuestions {
   std::function<DrainAnswer(const std::string& host,
                             const DrainQuestion& question)>
       drain;
+  // Why it may not attach with this certificate, PEM; else whether this
+  // controller renews it. Asked before and right after. Null: with any, and it
+  // does not.
+  std::function<absl::StatusOr<bool>(const std::string& host,
+                                     const std::string& certificate_pem)>
+      admit;
+  // For the certificate that comes after this one. `reply` as above.
+  std::function<void(const std::string& host,
+                     const std::string& certificate_pem,
+                     CertificateRequest request,
+                     std::function<void(CertificateAnswer answer)> reply)>
+      certificate;
 };
 
 // Of one host, whose prologs may be many where jobs share it. More at once are
 // ResourceExhausted; whoever asks nonsense over and over is cut off.
 inline constexpr int kMaxQuestionsOfHost = 512;
 inline constexpr int kMaxRefusedOfHost = 128;  // In a row.
+// Messages of a host that answer no task; one that sends more is cut off.
+inline constexpr double kMaxUnaskedAtOnce = 16'384;
+inline constexpr double kUnaskedPerSecond = 64;
 
 class AgentHubService final : public AgentHub::CallbackService {
  public:
@@ -38,10 +53,11 @@ class AgentHubService final : public AgentHub::CallbackService {
                            HostQuestions questions = {})
       : parts_(parts), questions_(std::move(questions)) {}
 
-  // PermissionDenied or Unauthenticated unless the peer is a host of this
-  // cluster; InvalidArgument or FailedPrecondition for a bad hello;
-  // DeadlineExceeded for none; FailedPrecondition when another machine holds
-  // the name; ResourceExhausted for a host that does not read.
+  // PermissionDenied, Unauthenticated or FailedPrecondition unless the gate
+  // lets the peer in as a host of this cluster, also later; InvalidArgument or
+  // FailedPrecondition for a bad hello; DeadlineExceeded for none;
+  // FailedPrecondition when another machine holds the name; ResourceExhausted
+  // for a host that does not read, or floods.
   grpc::ServerBidiReactor<AgentMessage, HubMessage>* Attach(
       grpc::CallbackServerContext* context) override;
 

@@ -1,13 +1,16 @@
 #include "daemon/controller/hosts/attached_hosts.h"
 
+#include <algorithm>
 #include <set>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "config/identity/tls_credentials.h"
 #include "config/spec/host_names.h"
 #include "config/values/status_macros.h"
 #include "daemon/controller/hosts/fact_limits.h"
+#include "daemon/controller/hosts/fact_run.h"
 
 namespace clusterd {
 namespace {
@@ -149,6 +152,7 @@ absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
   host.entry.set_peer(attachment.peer);
   host.entry.set_simulation(attachment.hello.simulation());
   host.entry.set_certificate_ends_ms(attachment.certificate_ends_ms);
+  host.entry.set_certificate_renews(attachment.certificate_renews);
   host.entry.clear_detached_reason();
   host.session = std::make_unique<Session>();
   host.session->id = ++last_id_;
@@ -318,20 +322,34 @@ absl::StatusOr<std::shared_ptr<HostLink>> AttachedHosts::AdmitTaskLocked(
   if (name != nullptr && !absl::c_linear_search(hello.tasks(), name)) {
     return DoesNotKnow(hello, absl::StrCat("task ", name));
   }
-  if (session->pending.size() >= limits_.max_pending) {
+  const bool changes = task.task.has_apply() || task.task.has_rollback();
+  if (session->pending.size() >= limits_.max_pending && !changes) {
     return absl::ResourceExhaustedError(
         absl::StrCat(limits_.max_pending, " tasks wait for it already"));
   }
-  const Scheduler::TimerId timer =
-      scheduler_->RunAfter(task.deadline, [this, id, deadline = task.deadline] {
-        const std::optional<Pending> late = TakeTask(id);
-        if (!late) return;
-        late->done(absl::DeadlineExceededError(
-            absl::StrCat("no answer in ", absl::FormatDuration(deadline))));
-      });
-  session->pending[id] = Pending{done, task.progress, timer};
+  session->pending[id] =
+      Pending{done, task.progress, TimerOf(id, task.deadline, "answer")};
   tasks_[id] = session;
   return session->attachment.link;
+}
+
+Scheduler::TimerId AttachedHosts::TimerOf(TaskId task, absl::Duration deadline,
+                                          const char* none) {
+  return scheduler_->RunAfter(deadline, [this, task, deadline, none] {
+    const std::optional<Pending> late = TakeTask(task);
+    if (!late) return;
+    late->done(absl::DeadlineExceededError(
+        absl::StrCat("no ", none, " in ", absl::FormatDuration(deadline))));
+  });
+}
+
+void AttachedHosts::Extend(TaskId task, absl::Duration deadline) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = tasks_.find(task);
+  if (found == tasks_.end()) return;
+  Scheduler::TimerId& timer = found->second->pending[task].timer;
+  scheduler_->Cancel(timer);
+  timer = TimerOf(task, deadline, "further step and no answer");
 }
 
 AttachedHosts::TaskId AttachedHosts::RunTask(HostTask task,
@@ -359,13 +377,14 @@ AttachedHosts::TaskId AttachedHosts::RunTask(HostTask task,
 }
 
 AttachedHosts::TaskId AttachedHosts::Observe(const HostTask& task, Done done) {
-  return RunTask(task, [this, host = task.host, done = std::move(done)](
-                           absl::StatusOr<TaskResult> result) {
-    done(FactsOf(host, std::move(result)));
-  });
+  return RunTask(task,
+                 [this, host = task.host, asked = scheduler_->Now(),
+                  done = std::move(done)](absl::StatusOr<TaskResult> result) {
+                   done(FactsOf(host, asked, std::move(result)));
+                 });
 }
 
-HostFacts AttachedHosts::FactsOf(const std::string& host,
+HostFacts AttachedHosts::FactsOf(const std::string& host, absl::Time asked,
                                  absl::StatusOr<TaskResult> result) {
   HostFacts facts;
   if (!result.ok()) {
@@ -376,6 +395,12 @@ HostFacts AttachedHosts::FactsOf(const std::string& host,
     facts = MissingFacts(host, ReasonOf(result.status().code()), why);
   } else if (result->has_facts()) {
     facts = std::move(*result->mutable_facts());
+    if (facts.observed_at_ms() != 0) {
+      const absl::Time now = scheduler_->Now();
+      // It began no earlier: a host may have to look for others first.
+      asked = std::min(now, asked + absl::Milliseconds(result->waited_ms()));
+      *facts.mutable_clock() = CompareClocks(facts, asked, now);
+    }
   } else if (result->has_error()) {
     facts = MissingFacts(
         host, ReasonOf(static_cast<absl::StatusCode>(result->error().code())),
@@ -387,6 +412,7 @@ HostFacts AttachedHosts::FactsOf(const std::string& host,
   absl::MutexLock lock(&mutex_);
   const HostEntry entry = EntryLocked(host);
   facts.set_conflict(entry.conflict());
+  facts.set_certificate_notice(CertificateNotice(entry));
   if (facts.simulation().empty()) {
     facts.set_simulation(entry.simulation());
   }
@@ -424,6 +450,15 @@ bool AttachedHosts::IsAttached(const std::string& host) {
   return known != hosts_.end() && known->second.session != nullptr;
 }
 
+std::optional<Hello> AttachedHosts::HelloOf(const std::string& host) {
+  absl::MutexLock lock(&mutex_);
+  const auto known = hosts_.find(host);
+  if (known == hosts_.end() || known->second.session == nullptr) {
+    return std::nullopt;
+  }
+  return known->second.session->attachment.hello;
+}
+
 absl::Status AttachedHosts::Forget(const std::string& host) {
   absl::MutexLock lock(&mutex_);
   const auto known = hosts_.find(host);
@@ -458,6 +493,16 @@ std::string AttachedHosts::ConflictTextLocked(const Host& host) const {
                       ") was refused");
 }
 
+std::string AttachedHosts::CertificateNotice(const HostEntry& host) const {
+  const absl::Time end = absl::FromUnixMillis(host.certificate_ends_ms());
+  const bool is_soon = host.attached() && host.certificate_ends_ms() > 0 &&
+                       !host.certificate_renews() &&
+                       end - scheduler_->Now() <= kCertificateNotice;
+  return is_soon
+             ? absl::FormatTime("%Y-%m-%d %H:%M UTC", end, absl::UTCTimeZone())
+             : "";
+}
+
 HostEntry AttachedHosts::EntryLocked(const std::string& name) const {
   const auto known = hosts_.find(name);
   HostEntry entry;
@@ -470,16 +515,30 @@ HostEntry AttachedHosts::EntryLocked(const std::string& name) const {
 }
 
 std::vector<HostEntry> AttachedHosts::Entries(const ClusterSpec& spec) {
-  std::vector<HostEntry> entries;
-  std::set<std::string> named;
-  absl::MutexLock lock(&mutex_);
+  std::vector<std::string> names;
+  std::set<absl::string_view> in_spec;
   for (const ServerSpec& server : spec.servers()) {
-    named.insert(server.host());
-    entries.push_back(EntryLocked(server.host()));
-    entries.back().set_in_spec(true);
+    names.push_back(server.host());
+    in_spec.insert(server.host());
   }
-  for (const auto& [name, host] : hosts_) {
-    if (named.count(name) == 0) entries.push_back(EntryLocked(name));
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [name, host] : hosts_) {
+      if (in_spec.count(name) == 0) names.push_back(name);
+    }
+  }
+  std::vector<HostEntry> entries;
+  entries.reserve(names.size());
+  // A few under one lock: everything that hosts send waits for it.
+  constexpr size_t kAtOnce = 64;
+  for (size_t i = 0; i < names.size(); i += kAtOnce) {
+    absl::MutexLock lock(&mutex_);
+    for (size_t j = i; j < std::min(names.size(), i + kAtOnce); ++j) {
+      const bool named = j < static_cast<size_t>(spec.servers_size());
+      if (!named && hosts_.count(names[j]) == 0) continue;
+      entries.push_back(EntryLocked(names[j]));
+      entries.back().set_in_spec(named);
+    }
   }
   return entries;
 }
@@ -490,6 +549,18 @@ HostEntry AttachedHosts::Entry(const ClusterSpec& spec,
   HostEntry entry = EntryLocked(host);
   entry.set_in_spec(NamesHost(spec, host));
   return entry;
+}
+
+void AttachedHosts::CloseHost(const std::string& host,
+                              const absl::Status& why) {
+  std::shared_ptr<HostLink> link;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto known = hosts_.find(host);
+    if (known == hosts_.end() || known->second.session == nullptr) return;
+    link = known->second.session->attachment.link;
+  }
+  link->Close(why);
 }
 
 void AttachedHosts::CloseAll(const absl::Status& why) {

@@ -49,7 +49,8 @@ class HostLink {
 
 struct HostLimits {
   size_t max_attached = 20000;
-  // Tasks one host may owe us at once.
+  // Tasks one host may owe us at once. What changes it has a place of its own:
+  // there is one such run in the cluster.
   size_t max_pending = 64;
   // Answers to nothing that a host may send in a row. A few are usual: of tasks
   // that had been cancelled or were late.
@@ -64,6 +65,7 @@ struct Attachment {
   Hello hello;       // REQUIRES: CheckHello is OK.
   std::shared_ptr<HostLink> link;
   int64_t certificate_ends_ms = 0;  // Unix time; 0: not known.
+  bool certificate_renews = false;  // With this controller.
 };
 
 // What to ask of one host.
@@ -103,7 +105,8 @@ class AttachedHosts {
   //   DeadlineExceeded    no answer in time; it may be at it still
   //   InvalidArgument     an answer without an outcome or beyond the limits
   using TaskDone = std::function<void(absl::StatusOr<TaskResult> result)>;
-  // Facts under the host's name; `missing` is set when there are none.
+  // Facts under the host's name, with how its clock compares with ours;
+  // `missing` is set when there are none.
   using Done = std::function<void(HostFacts facts)>;
 
   // Both pointers must outlive this object.
@@ -139,7 +142,13 @@ class AttachedHosts {
   // which it heeds when it observes and never when it applies.
   void Cancel(TaskId task);
 
+  // The task has told a step: the next, or its answer, is waited for so long
+  // from now on. Nothing for a task that has ended.
+  void Extend(TaskId task, absl::Duration deadline);
+
   bool IsAttached(const std::string& host);
+  // What the machine that is attached under this name has said of itself.
+  std::optional<Hello> HelloOf(const std::string& host);
 
   // Drops what is remembered of a host. FailedPrecondition if it is attached,
   // NotFound if there is nothing.
@@ -151,6 +160,8 @@ class AttachedHosts {
   // One host, known or not.
   HostEntry Entry(const ClusterSpec& spec, const std::string& host);
 
+  // Ends the host's stream, if it has one.
+  void CloseHost(const std::string& host, const absl::Status& why);
   // Ends every stream.
   void CloseAll(const absl::Status& why);
 
@@ -199,14 +210,21 @@ class AttachedHosts {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   HostEntry EntryLocked(const std::string& name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Empty unless a certificate that nobody renews ends soon.
+  std::string CertificateNotice(const HostEntry& host) const;
 
+  // Ends the task with DeadlineExceeded when so much time has passed; `none`:
+  // what there was none of.
+  Scheduler::TimerId TimerOf(TaskId task, absl::Duration deadline,
+                             const char* none);
   void EndPending(std::unique_ptr<Session> session, absl::string_view reason)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Takes a task out and tells the host to stop; nothing if it has ended.
   std::optional<Pending> TakeTask(TaskId task) ABSL_LOCKS_EXCLUDED(mutex_);
   // An observation's outcome, with what the controller has to say about the
   // host.
-  HostFacts FactsOf(const std::string& host, absl::StatusOr<TaskResult> result)
+  HostFacts FactsOf(const std::string& host, absl::Time asked,
+                    absl::StatusOr<TaskResult> result)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   Scheduler* const scheduler_;

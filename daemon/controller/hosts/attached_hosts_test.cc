@@ -322,6 +322,48 @@ TEST(AttachedHostsTest, RefusesSecondMachineAndReportsConflict) {
   }
 }
 
+TEST(AttachedHostsTest, TellsOfACertificateThatNobodyRenewsForAMonth) {
+  struct Case {
+    int days;
+    bool renews;
+    const char* notice;
+  };
+  // The clock stands at 2024-01-01.
+  for (const Case& certificate : {Case{29, false, "2024-01-30 00:00 UTC"},
+                                  Case{31, false, ""}, Case{29, true, ""}}) {
+    ManualScheduler scheduler;
+    CapturedLog log;
+    AttachedHosts hosts(&scheduler, &log);
+    Attachment attachment =
+        Machine("a", "m1", "boot1", std::make_shared<FakeLink>());
+    attachment.certificate_ends_ms = absl::ToUnixMillis(
+        scheduler.Now() + absl::Hours(24) * certificate.days);
+    attachment.certificate_renews = certificate.renews;
+    const auto session = hosts.Attach(attachment);
+    Answer answer;
+    const uint64_t task = hosts.Observe(Ask("a"), answer.Expect());
+    ASSERT_TRUE(hosts.OnResult(*session, FactsFor(task)).ok());
+    EXPECT_EQ(answer.facts().certificate_notice(), certificate.notice);
+  }
+}
+
+TEST(AttachedHostsTest, EndsTheStreamOfOneHost) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto a = std::make_shared<FakeLink>();
+  const auto b = std::make_shared<FakeLink>();
+  ASSERT_TRUE(hosts.Attach(Machine("a", "m1", "boot1", a)).ok());
+  ASSERT_TRUE(hosts.Attach(Machine("b", "m2", "boot1", b)).ok());
+  EXPECT_EQ(hosts.HelloOf("b")->machine_id(), "m2");
+  EXPECT_FALSE(hosts.HelloOf("c").has_value());
+  hosts.CloseHost("b", absl::PermissionDeniedError("taken back"));
+  hosts.CloseHost("c", absl::PermissionDeniedError("taken back"));
+  EXPECT_FALSE(a->closed.has_value());
+  ASSERT_TRUE(b->closed.has_value());
+  EXPECT_TRUE(absl::IsPermissionDenied(*b->closed));
+}
+
 TEST(AttachedHostsTest, ForgetsConflictWhenTheSecondMachineStopsTrying) {
   ManualScheduler scheduler;
   CapturedLog log;
@@ -617,6 +659,66 @@ TEST(AttachedHostsTest, RemembersAHostsLastWordOnItsDrift) {
   ASSERT_TRUE(hosts.OnDrift(*again, report).ok());
   EXPECT_EQ(hosts.Entry(spec, "a").drift().value().drifts_size(), 0);
   hosts.Detach(*again, "gone");
+}
+
+TEST(AttachedHostsTest, WhatChangesAHostWaitsForNoReading) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  HostLimits limits;
+  limits.max_pending = 2;
+  AttachedHosts hosts(&scheduler, &log, limits);
+  const auto link = std::make_shared<FakeLink>();
+  Attachment machine = Machine("a", "m", "1", link);
+  machine.hello.add_tasks("rollback");
+  ASSERT_TRUE(hosts.Attach(machine).ok());
+  Answer answers[3];
+  for (Answer& answer : answers) hosts.Observe(Ask("a"), answer.Expect());
+  EXPECT_TRUE(answers[2].arrived()) << "refused";
+  HostTask change;
+  change.host = "a";
+  change.task.mutable_rollback();
+  change.deadline = absl::Minutes(2);
+  hosts.RunTask(change, [](const auto&) { FAIL() << "refused"; });
+  ASSERT_EQ(link->sent.size(), 3u);
+  EXPECT_TRUE(link->sent[2].task().has_rollback());
+}
+
+TEST(AttachedHostsTest, TaskThatIsExtendedHasItsTimeFromThen) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  ASSERT_TRUE(
+      hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>())).ok());
+  Answer answer;
+  const AttachedHosts::TaskId task = hosts.Observe(Ask("a"), answer.Expect());
+  scheduler.Advance(absl::Seconds(9));
+  hosts.Extend(task, absl::Seconds(5));
+  scheduler.Advance(absl::Seconds(4));
+  EXPECT_FALSE(answer.arrived());
+  scheduler.Advance(absl::Seconds(1));
+  ASSERT_TRUE(answer.arrived());
+  EXPECT_THAT(answer.facts().missing().detail(),
+              HasSubstr("no further step and no answer in 5s"));
+  hosts.Extend(task, absl::Seconds(5));
+  EXPECT_EQ(scheduler.pending(), 0);
+}
+
+TEST(AttachedHostsTest, ListsManyHostsInTheOrderOfTheSpec) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  std::vector<std::string> names;
+  for (int i = 0; i < 200; ++i) names.push_back(absl::StrCat("n", 199 - i));
+  ASSERT_TRUE(
+      hosts.Attach(Machine("z", "m", "1", std::make_shared<FakeLink>())).ok());
+  const std::vector<HostEntry> entries = hosts.Entries(SpecOf(names));
+  ASSERT_EQ(entries.size(), 201u);
+  for (size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(entries[i].host(), names[i]);
+    EXPECT_TRUE(entries[i].in_spec());
+  }
+  EXPECT_EQ(entries[200].host(), "z");
+  EXPECT_FALSE(entries[200].in_spec());
 }
 
 }  // namespace

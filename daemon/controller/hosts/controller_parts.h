@@ -10,7 +10,9 @@
 namespace clusterd {
 
 class AttachedHosts;
+class AuditLog;
 class HistoryStore;
+class IdentityGate;
 class SpecHolder;
 
 // All must outlive whoever is given it.
@@ -23,6 +25,9 @@ struct ControllerParts {
   Log* log = nullptr;
   // The server's own.
   AttachedHosts* hosts = nullptr;
+  IdentityGate* gate = nullptr;
+  // A server does not start without.
+  AuditLog* audit = nullptr;
 };
 
 }  // namespace clusterd

@@ -148,6 +148,7 @@ void TrimDrift(DriftFact* drift) {
   if (drift->has_missing()) CutText(drift->mutable_missing()->mutable_detail());
   if (!drift->has_value()) return;
   DriftFact::Drifts* value = drift->mutable_value();
+  CutText(value->mutable_unfinished());
   int gone = TrimList(kMaxKeptDrifts, value->mutable_drifts());
   gone +=
       TrimList(kMaxKeptDrifts - value->drifts_size(), value->mutable_untold());
@@ -178,6 +179,7 @@ absl::Status CleanFacts(const std::string& host, HostFacts* facts) {
   }
   facts->set_host(host);
   facts->clear_conflict();
+  facts->clear_certificate_notice();
   facts->clear_clock();
   if (const int logins = facts->ssh().value().logins_size();
       logins > kMaxSshLogins) {

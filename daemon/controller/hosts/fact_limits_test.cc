@@ -97,10 +97,12 @@ TEST(CleanFactsTest, NeverLetsHostSpeakForAnotherOrForTheController) {
   HostFacts facts;
   facts.set_host("server1");
   facts.set_conflict("server1 is two machines");
+  facts.set_certificate_notice("never");
   facts.mutable_clock()->mutable_value();
   ASSERT_TRUE(CleanFacts("server0", &facts).ok());
   EXPECT_EQ(facts.host(), "server0");
   EXPECT_EQ(facts.conflict(), "");
+  EXPECT_EQ(facts.certificate_notice(), "");
   EXPECT_FALSE(facts.has_clock());
 }
 

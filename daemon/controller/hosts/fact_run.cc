@@ -1,9 +1,11 @@
 #include "daemon/controller/hosts/fact_run.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
-#include <random>
 #include <set>
 #include <utility>
 
@@ -150,8 +152,10 @@ std::string NamesText(const std::vector<std::string>& names) {
 }
 
 std::string NewRunId() {
-  std::random_device random;
-  const uint64_t id = static_cast<uint64_t>(random()) << 32 | random();
+  // From the kernel's generator, so that nobody guesses one. It has no reason
+  // to fail for so few bytes.
+  uint64_t id = 0;
+  if (getentropy(&id, sizeof(id)) != 0) std::abort();
   return absl::StrCat(absl::Hex(id, absl::kZeroPad16));
 }
 
@@ -220,8 +224,7 @@ FactRun::FactRun(std::shared_ptr<const FactOrder> order,
     : order_(std::move(order)),
       parts_(parts),
       callbacks_(std::move(callbacks)),
-      facts_(order_->hosts.size()),
-      asked_(order_->hosts.size()) {
+      facts_(order_->hosts.size()) {
   for (size_t i = 0; i < order_->hosts.size(); ++i) pending_[i] = 0;
 }
 
@@ -251,12 +254,11 @@ void FactRun::AskAll() {
   }
   HostTask observation = ObservationOf(
       *order_->spec, "", order_->network_namespace, order_->job.get());
+  if (observation.task.observe().has_ssh()) {
+    observation.task.mutable_observe()->mutable_ssh()->set_actor(order_->actor);
+  }
   for (size_t i = 0; i < order_->hosts.size(); ++i) {
     observation.host = order_->hosts[i];
-    {
-      absl::MutexLock lock(&mutex_);
-      asked_[i] = parts_.scheduler->Now();
-    }
     const AttachedHosts::TaskId task = parts_.hosts->Observe(
         observation, [run = shared_from_this(), i](HostFacts facts) {
           run->OnFacts(i, std::move(facts));
@@ -280,10 +282,6 @@ void FactRun::OnFacts(size_t index, HostFacts facts) {
     absl::MutexLock lock(&mutex_);
     if (closed_ || pending_.erase(index) == 0) return;
     if (facts.has_missing()) ++failed_;
-    if (facts.observed_at_ms() != 0) {
-      *facts.mutable_clock() =
-          CompareClocks(facts, asked_[index], parts_.scheduler->Now());
-    }
     facts_[index] = std::move(facts);
     all = pending_.empty();
     closed_ = all;

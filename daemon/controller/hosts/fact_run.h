@@ -51,7 +51,7 @@ HostTask ObservationOf(const ClusterSpec& spec, const std::string& host,
 
 struct FactOrder {
   std::string run_id;
-  std::string actor;  // The user's name.
+  std::string actor;  // The SPIFFE id of who asks.
   std::shared_ptr<const ClusterSpec> spec;
   std::vector<std::string> hosts;  // From SelectHosts.
   NetworkNamespace network_namespace;
@@ -118,8 +118,7 @@ class FactRun : public std::enable_shared_from_this<FactRun> {
 
   mutable absl::Mutex mutex_;
   Callbacks callbacks_ ABSL_GUARDED_BY(mutex_);
-  std::vector<HostFacts> facts_ ABSL_GUARDED_BY(mutex_);   // As order_->hosts.
-  std::vector<absl::Time> asked_ ABSL_GUARDED_BY(mutex_);  // As facts_.
+  std::vector<HostFacts> facts_ ABSL_GUARDED_BY(mutex_);  // As order_->hosts.
   // The tasks that wait for an answer, by the index of the host.
   std::map<size_t, AttachedHosts::TaskId> pending_ ABSL_GUARDED_BY(mutex_);
   uint32_t failed_ ABSL_GUARDED_BY(mutex_) = 0;

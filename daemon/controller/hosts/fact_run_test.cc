@@ -457,5 +457,15 @@ TEST(RuleCatalogueTest, NamesOnlySettingsThatAPlanHas) {
   }
 }
 
+TEST(NewRunIdTest, IsSixteenHexDigitsAndNeverTheSame) {
+  std::set<std::string> ids;
+  for (int i = 0; i < 10'000; ++i) {
+    const std::string id = NewRunId();
+    EXPECT_EQ(id.size(), 16u);
+    EXPECT_EQ(id.find_first_not_of("0123456789abcdef"), std::string::npos);
+    EXPECT_TRUE(ids.insert(id).second) << id;
+  }
+}
+
 }  // namespace
 }  // namespace clusterd

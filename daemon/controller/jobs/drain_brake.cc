@@ -9,6 +9,7 @@
 #include "config/values/version.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/history/history_store.h"
 #include "daemon/controller/hosts/fact_run.h"
@@ -90,8 +91,8 @@ void DrainBrake::KeepSoon(const std::string& why) {
   // The history waits for its disk. A pool that is full costs the entry; the
   // log has the same words.
   parts_.pool->TryRun([parts = parts_, report = std::move(report)]() mutable {
-    const absl::Status kept =
-        parts.history->Add(RecordOfCheck(std::move(report), kControllerActor));
+    const absl::Status kept = parts.history->Add(RecordOfCheck(
+        std::move(report), ControllerActor(parts.spec->cluster())));
     if (kept.ok()) return;
     parts.log->Warning(
         absl::StrCat("history: the brake is not kept: ", kept.message()));

@@ -15,6 +15,7 @@
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
+#include "config/words/subject_text.h"
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/history/history_store.h"
 #include "daemon/controller/hosts/spec_holder.h"
@@ -102,6 +103,7 @@ JobDesk::CallId JobDesk::NewCall() {
 void JobDesk::Ask(CallId call, JobAsk ask, const Caller& caller) {
   const std::string key = KeyOf(ask);
   const std::string host = ask.host;
+  const std::string actor = ask.actor;
   Result kept;
   absl::StatusOr<RunPtr> run = nullptr;
   bool is_new = false;
@@ -110,8 +112,9 @@ void JobDesk::Ask(CallId call, JobAsk ask, const Caller& caller) {
     kept = FindKeptLocked(key, ask);
     if (kept == nullptr) run = JoinLocked(key, &ask, &is_new);
     if (kept == nullptr && run.ok()) {
-      (*run)->calls[call] = {caller, host};
-      calls_[call] = *run;
+      (*run)->calls[call] = {caller, host, actor};
+      calls_[call] = {*run, host.empty() ? actor : ""};
+      if (host.empty()) ++calls_of_user_[actor];
     }
   }
   if (kept != nullptr) {
@@ -132,13 +135,19 @@ absl::StatusOr<JobDesk::RunPtr> JobDesk::JoinLocked(const std::string& key,
     return absl::ResourceExhaustedError(absl::StrCat(
         limits_.callers, " ask about jobs already, try again later"));
   }
+  if (ask->host.empty() && calls_of_user_.count(ask->actor) > 0 &&
+      calls_of_user_[ask->actor] >= limits_.callers_of_user) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(limits_.callers_of_user, " calls of ", ask->actor,
+                     " ask about jobs already, try again later"));
+  }
   const auto base = parts_.spec->spec();
   const bool joins_begun = !ask->host.empty() || !ask->job.id().empty();
   const size_t bytes = BytesOf(*ask);
   size_t waiting = 0;
-  size_t of_host = 0;
+  size_t own = 0;
   size_t all_bytes = bytes;
-  size_t bytes_of_host = bytes;
+  size_t own_bytes = bytes;
   for (const RunPtr& run : runs_) {
     if (run->key == key && run->base == base &&
         (run->stage < Run::kAsking || joins_begun)) {
@@ -146,15 +155,12 @@ absl::StatusOr<JobDesk::RunPtr> JobDesk::JoinLocked(const std::string& key,
     }
     if (run->stage < Run::kAsking) ++waiting;
     all_bytes += run->bytes;
-    if (ask->host.empty() || run->ask.host != ask->host) continue;
-    ++of_host;
-    bytes_of_host += run->bytes;
+    if (run->ask.actor != ask->actor || run->ask.host != ask->host) continue;
+    ++own;
+    own_bytes += run->bytes;
   }
-  const bool host_has_too_many =
-      !ask->host.empty() && (of_host >= limits_.begun_by_host ||
-                             bytes_of_host > limits_.bytes_of_host);
   if (waiting >= limits_.waiting || all_bytes > limits_.bytes ||
-      host_has_too_many) {
+      own >= limits_.begun_by_one || own_bytes > limits_.bytes_of_one) {
     return absl::ResourceExhaustedError(
         "as many checks of jobs wait for their turn as may, try again later");
   }
@@ -283,6 +289,9 @@ JobDesk::RunPtr JobDesk::TakeNextLocked() {
       runs_, [](const RunPtr& run) { return run->stage == Run::kAsking; });
   absl::flat_hash_map<absl::string_view, size_t> asked;
   absl::flat_hash_map<absl::string_view, size_t> shared;  // By who asked.
+  absl::flat_hash_map<absl::string_view, size_t> of_user;
+  absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, size_t>
+      asked_by;
   for (const RunPtr& run : runs_) {
     if (run->stage == Run::kPreparing || run->stage == Run::kOver) continue;
     // Of who waits only hosts have given up: a user sees the place in the
@@ -299,6 +308,21 @@ JobDesk::RunPtr JobDesk::TakeNextLocked() {
     if (!run->ask.host.empty() && run->prepared.hosts.size() > 1 &&
         ++shared[run->ask.host] > limits_.shared_by_host) {
       continue;
+    }
+    // A user's alone: what others have joined goes by their shares.
+    const std::string& actor = run->ask.actor;
+    if (absl::c_all_of(run->calls, [&actor](const auto& call) {
+          return call.second.host.empty() && call.second.actor == actor;
+        })) {
+      const auto used_up = [&](const std::string& host) {
+        return asked_by[{actor, host}] >= limits_.of_host_by_user;
+      };
+      if (of_user[actor] >= limits_.at_once_of_user ||
+          absl::c_any_of(run->prepared.hosts, used_up)) {
+        continue;
+      }
+      ++of_user[actor];
+      for (const auto& host : run->prepared.hosts) ++asked_by[{actor, host}];
     }
     // Also what waits counts: nobody overtakes on the same host.
     bool free = true;
@@ -382,7 +406,7 @@ JobDesk::Result JobDesk::Judge(const Run& run,
                                 StateWord(KnownState(report.verdict())),
                                 ", check ", run.prepared.order->run_id, " of ",
                                 Count(run.prepared.hosts.size(), "host"),
-                                " for ", run.prepared.order->actor));
+                                " for ", ActorName(run.prepared.order->actor)));
   return judged;
 }
 
@@ -431,7 +455,10 @@ void JobDesk::Leave(CallId call) {
     absl::MutexLock lock(&mutex_);
     const auto found = calls_.find(call);
     if (found == calls_.end()) return;
-    const RunPtr run = found->second;
+    const RunPtr run = found->second.run;
+    if (const std::string& user = found->second.user; !user.empty()) {
+      if (--calls_of_user_[user] == 0) calls_of_user_.erase(user);
+    }
     calls_.erase(found);
     run->calls.erase(call);
     if (!run->calls.empty() || run->stage == Run::kPreparing ||
@@ -452,7 +479,7 @@ CheckProgress JobDesk::ProgressOf(CallId call) const {
     absl::MutexLock lock(&mutex_);
     const auto found = calls_.find(call);
     if (found == calls_.end()) return progress;
-    const Run& run = *found->second;
+    const Run& run = *found->second.run;
     facts = run.facts;
     progress.set_pending(static_cast<uint32_t>(run.prepared.hosts.size()));
     uint32_t place = run.stage == Run::kAsking ? 0 : 1;
@@ -470,7 +497,7 @@ void JobDesk::AskAs(const std::string& host, JobQuestion question,
   JobAsk ask;
   ask.job = std::move(*question.mutable_job());
   ask.max_age = absl::Milliseconds(question.max_age_ms());
-  ask.actor = absl::StrCat("host ", host);
+  ask.actor = absl::StrCat("spiffe://", parts_.spec->cluster(), "/host/", host);
   ask.host = host;
   Caller caller;
   caller.on_end = [id = question.question_id(), reply = std::move(reply)](

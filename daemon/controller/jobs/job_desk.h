@@ -12,8 +12,8 @@
 // A job is the same if all of its JobSpec is, its id too: a job that is started
 // again has another one. What was concluded by another cluster.yaml is dropped.
 // Runs over different jobs go side by side, in the order in which they came,
-// but no host is in more than a few of them at a time, and no host's questions
-// fill others' places.
+// but no host is in more than a few of them at a time, and nobody's questions,
+// a host's or a user's, fill others' places.
 #ifndef DAEMON_CONTROLLER_JOBS_JOB_DESK_H_
 #define DAEMON_CONTROLLER_JOBS_JOB_DESK_H_
 
@@ -42,16 +42,21 @@
 namespace clusterd {
 
 struct JobDeskLimits {
-  size_t at_once = 32;         // Runs.
-  size_t of_host = 8;          // Runs that ask one host.
-  size_t waiting = 1'024;      // Runs that have not begun.
-  size_t callers = 20'000;     // Over all runs.
-  size_t begun_by_host = 256;  // Runs that one host's questions may be behind.
-  // Of those that ask other hosts, too, as many at a time.
+  size_t at_once = 32;        // Runs.
+  size_t of_host = 8;         // Runs that ask one host.
+  size_t waiting = 1'024;     // Runs that have not begun.
+  size_t callers = 20'000;    // Over all runs.
+  size_t begun_by_one = 256;  // Runs that one asker's questions may be behind.
+  // Of a host's that ask other hosts, too, as many at a time.
   size_t shared_by_host = 4;
-  // What the questions of runs that have not ended cost, of all and of a host.
+  // Of a user's, a scheduler's for one, as many at a time, and on each host.
+  size_t at_once_of_user = 16;
+  size_t of_host_by_user = 4;
+  // A user's calls that have not ended.
+  size_t callers_of_user = 4'096;
+  // What the questions of runs that have not ended cost, of all and of one.
   size_t bytes = size_t{512} << 20;
-  size_t bytes_of_host = size_t{64} << 20;
+  size_t bytes_of_one = size_t{64} << 20;
   // Hooks have given up long before.
   absl::Duration longest_wait = absl::Minutes(1);
   size_t kept = 512;
@@ -65,7 +70,7 @@ struct JobAsk {
   RuleSelection selection;
   NetworkNamespace network_namespace;
   absl::Duration max_age;  // 0: nothing that is concluded already.
-  std::string actor;       // The user's name, or the host's.
+  std::string actor;       // The SPIFFE id of the user or host.
   std::string host;        // That asks; empty: a user does.
 };
 
@@ -152,10 +157,15 @@ class JobDesk {
     struct Call {
       Caller caller;
       std::string host;
+      std::string actor;
     };
     std::map<CallId, Call> calls;
   };
   using RunPtr = std::shared_ptr<Run>;
+  struct OpenCall {
+    RunPtr run;
+    std::string user;  // Empty: a host's.
+  };
   struct Kept {
     std::weak_ptr<const ClusterSpec> base;
     Result result;
@@ -202,7 +212,8 @@ class JobDesk {
   // In the order in which they came.
   std::list<RunPtr> runs_ ABSL_GUARDED_BY(mutex_);
   // Users' until they leave, hosts' until they are answered.
-  std::map<CallId, RunPtr> calls_ ABSL_GUARDED_BY(mutex_);
+  std::map<CallId, OpenCall> calls_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, size_t> calls_of_user_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Kept> kept_ ABSL_GUARDED_BY(mutex_);
   std::list<std::string> kept_order_ ABSL_GUARDED_BY(mutex_);  // Oldest first.
   size_t kept_bytes_ ABSL_GUARDED_BY(mutex_) = 0;

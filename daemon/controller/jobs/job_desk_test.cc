@@ -157,7 +157,7 @@ TEST_F(JobDeskTest, RefusesWhatItHasNoRoomFor) {
 TEST_F(JobDeskTest, RefusesQuestionsThatTogetherAreTooLong) {
   JobDeskLimits limits;
   limits.at_once = 0;
-  limits.bytes_of_host = 20'000;
+  limits.bytes_of_one = 20'000;
   limits.bytes = 30'000;
   Start(limits);
   JobQuestion question = Question("a");
@@ -202,6 +202,37 @@ TEST_F(JobDeskTest, QuestionsOfOneHostDoNotFillThePlacesOfOthers) {
   desk_->Ask(call, ask, {[] {}, [](const auto&) {}});
   EXPECT_EQ(desk_->ProgressOf(call).place(), 0u) << "has begun";
   desk_->Leave(call);
+}
+
+TEST_F(JobDeskTest, QuestionsOfOneUserDoNotFillThePlacesOfOthers) {
+  JobDeskLimits limits;
+  limits.of_host = 2;
+  limits.of_host_by_user = 1;
+  limits.callers_of_user = 3;
+  Start(limits);
+  Attachment silent;
+  silent.host = "server0";
+  silent.link = std::make_shared<SilentLink>();
+  ASSERT_TRUE(hosts_.Attach(silent).ok());
+  std::vector<JobDesk::CallId> calls;
+  absl::Status refused;
+  const auto ask_as = [&](const std::string& actor, const std::string& id) {
+    JobAsk ask;
+    ask.job = Question(id).job();
+    ask.actor = actor;
+    calls.push_back(desk_->NewCall());
+    desk_->Ask(calls.back(), ask,
+               {[] {}, [&](const auto& end) { refused = end.status(); }});
+    return desk_->ProgressOf(calls.back()).place();
+  };
+  EXPECT_EQ(ask_as("ann", "a"), 0u);
+  EXPECT_EQ(ask_as("ann", "b"), 1u) << "the second of hers waits";
+  EXPECT_EQ(ask_as("ann", "c"), 2u);
+  EXPECT_TRUE(refused.ok()) << refused;
+  ask_as("ann", "d");
+  EXPECT_THAT(refused.message(), HasSubstr("3 calls of ann"));
+  EXPECT_EQ(ask_as("bob", "e"), 0u) << "what waits of hers holds up nobody";
+  for (const JobDesk::CallId call : calls) desk_->Leave(call);
 }
 
 TEST_F(JobDeskTest, RunOfAUserWhoLeavesEnds) {

@@ -7,10 +7,13 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "config/plan/named_facts.h"
 #include "config/plan/setting_rows.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 #include "config/words/fact_text.h"
+#include "config/words/quoted_text.h"
 #include "daemon/host/change/command_text.h"
 #include "daemon/host/change/saved_file.h"
 
@@ -38,6 +41,13 @@ bool IsZoneName(absl::string_view name) {
          });
 }
 
+bool IsFileOf(FirewallProgram program, absl::string_view path) {
+  if (program == UFW) return absl::c_linear_search(kUfwFiles, path);
+  absl::ConsumeSuffix(&path, ".old");
+  return absl::ConsumePrefix(&path, kZones) &&
+         absl::ConsumeSuffix(&path, ".xml") && IsZoneName(path);
+}
+
 bool Succeeded(const absl::StatusOr<CommandResult>& result) {
   return result.ok() && !result->timed_out && result->signal == 0 &&
          result->exit_status == 0;
@@ -50,6 +60,32 @@ std::string RichRule(const AllowedPort& port) {
                       "\" port port=\"",
                       RangeText(port.first_port(), port.last_port()),
                       "\" protocol=\"", port.protocol(), "\" accept");
+}
+
+absl::Status CheckSavedFirewall(const SavedFirewall& saved) {
+  static const LazyRE2 kRule = {
+      R"re(rule family="ipv4" source address="[\d./]+" port port="[\d-]+" )re"
+      R"re(protocol="tcp" accept)re"};
+  if (saved.program() != UFW && saved.program() != FIREWALLD) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "firewall ", saved.program(), ", expected one that is known"));
+  }
+  for (const SavedFile& file : saved.files()) {
+    if (!IsFileOf(saved.program(), file.path())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("file ", QuotedText(file.path()), ", expected one that ",
+                       FirewallName(saved.program()), " writes"));
+    }
+  }
+  for (const auto* rules : {&saved.added_running(), &saved.added_permanent()}) {
+    for (const std::string& rule : *rules) {
+      if (HasForm(rule, *kRule)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("rule ", QuotedText(rule),
+                       ", expected one that lets ports in from a source"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<CommandResult> FirewallChanger::Run(
@@ -268,6 +304,25 @@ absl::Status FirewallChanger::RestoreFirewalld(const MutationToken& token,
   // because the next boot reads them.
   first.Update(RestoreFiles(token, saved));
   return first;
+}
+
+bool FirewallChanger::IsAsSaved(const SavedFirewall& saved) {
+  if (!Expect(saved.program(), saved.active(), saved.enabled()).ok()) {
+    return false;
+  }
+  for (const SavedFile& file : saved.files()) {
+    const absl::StatusOr<SavedFile> now = SaveFile(files_, file.path());
+    if (!now.ok() || now->SerializeAsString() != file.SerializeAsString()) {
+      return false;
+    }
+  }
+  for (const bool permanent : {false, true}) {
+    for (const std::string& rule :
+         permanent ? saved.added_permanent() : saved.added_running()) {
+      if (HasRule(rule, permanent).value_or(true)) return false;
+    }
+  }
+  return true;
 }
 
 absl::Status FirewallChanger::Restore(const MutationToken& token,

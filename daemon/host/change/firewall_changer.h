@@ -32,6 +32,11 @@ struct FirewallPrograms {
   absl::Duration deadline = absl::Seconds(30);  // For one command.
 };
 
+// InvalidArgument, with what is not so: a text that is to be put back was not
+// made by FirewallChanger::Save or SaveRule, since it names another program,
+// another file than those, or is another rule than Add makes.
+absl::Status CheckSavedFirewall(const SavedFirewall& saved);
+
 class FirewallChanger {
  public:
   // All must outlive it.
@@ -66,6 +71,11 @@ class FirewallChanger {
   // SaveRule gave. Does nothing that is done already. FailedPrecondition if it
   // is then not so, or may not stay so.
   absl::Status Restore(const MutationToken& token, const SavedFirewall& saved);
+
+  // Whether all that Restore makes is so already; false where that cannot be
+  // told. What cannot be seen is whether ufw has loaded its files since they
+  // are so. Changes nothing.
+  bool IsAsSaved(const SavedFirewall& saved);
 
  private:
   // Runs and keeps what was said for the next error.

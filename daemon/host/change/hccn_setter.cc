@@ -83,8 +83,9 @@ absl::StatusOr<CommandResult> HccnSetter::Run(
   command.argv = {tool_, "-i", absl::StrCat(device)};
   command.argv.insert(command.argv.end(), words.begin(), words.end());
   command.deadline = deadline_;
+  command.needs_driver = true;
   const absl::StatusOr<DeviceLocks::Lock> lock =
-      locks_->Take(device, deadline_);
+      locks_->Take(device, deadline_, /*changes=*/true);
   if (!lock.ok()) {
     *said = absl::StrCat("nothing was run: ", lock.status().message());
     return lock.status();

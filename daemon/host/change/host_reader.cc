@@ -12,6 +12,8 @@
 namespace clusterd {
 namespace {
 
+constexpr Asker kChanges = {nullptr, /*changes_host=*/true};
+
 class ObserverHostReader final : public HostReader {
  public:
   explicit ObserverHostReader(HostReaderParts parts)
@@ -25,7 +27,7 @@ class ObserverHostReader final : public HostReader {
         static_cast<uint32_t>(absl::ToInt64Milliseconds(parts_.host_deadline)));
     // A plan that sets the TLS switches rests on those of the devices.
     request.set_ask_tls(true);
-    return parts_.observer->Observe("", request);
+    return parts_.observer->ObserveFor("", request, kChanges);
   }
 
   DeviceFacts ReadDevice(uint32_t device) override {
@@ -51,7 +53,7 @@ class ObserverHostReader final : public HostReader {
  private:
   TimeBudget NewBudget() const {
     return TimeBudget(parts_.clock, parts_.command_deadline,
-                      parts_.host_deadline);
+                      parts_.host_deadline, kChanges);
   }
 
   const HostReaderParts parts_;

@@ -119,7 +119,7 @@ absl::StatusOr<SavedFile> InPlaceFile::Save() const {
 }
 
 absl::StatusOr<std::unique_ptr<OpenFile>> InPlaceFile::OpenLocked() const {
-  const absl::Time give_up = clock_->Now() + lock_wait_;
+  const absl::Duration give_up = clock_->Monotonic() + lock_wait_;
   while (true) {
     ASSIGN_OR_RETURN(auto file, files_->Open(path_, OpenMode::kReadWrite));
     ASSIGN_OR_RETURN(const bool locked, file->TryLock());
@@ -130,7 +130,7 @@ absl::StatusOr<std::unique_ptr<OpenFile>> InPlaceFile::OpenLocked() const {
       ASSIGN_OR_RETURN(const auto theirs, again->Attributes());
       if (ours.inode == theirs.inode) return file;
     }
-    if (clock_->Now() >= give_up) {
+    if (clock_->Monotonic() >= give_up) {
       return absl::DeadlineExceededError(
           absl::StrCat(path_, ": locked by another process for ",
                        absl::FormatDuration(lock_wait_)));

@@ -13,19 +13,22 @@ constexpr absl::Duration kDefaultHost = absl::Seconds(30);
 }  // namespace
 
 TimeBudget::TimeBudget(Clock* clock, absl::Duration command,
-                       absl::Duration host)
+                       absl::Duration host, const Asker& asker)
     : clock_(clock),
       begin_(clock->Monotonic()),
       command_(command),
-      host_(host) {}
+      host_(host),
+      asker_(asker) {}
 
-TimeBudget TimeBudget::ForRequest(Clock* clock, const ObserveRequest& request) {
+TimeBudget TimeBudget::ForRequest(Clock* clock, const ObserveRequest& request,
+                                  const Asker& asker) {
   return TimeBudget(
       clock,
       request.command_ms() == 0 ? kDefaultCommand
                                 : absl::Milliseconds(request.command_ms()),
       request.host_ms() == 0 ? kDefaultHost
-                             : absl::Milliseconds(request.host_ms()));
+                             : absl::Milliseconds(request.host_ms()),
+      asker);
 }
 
 absl::Duration TimeBudget::Passed() const {
@@ -33,6 +36,9 @@ absl::Duration TimeBudget::Passed() const {
 }
 
 absl::Duration TimeBudget::Left() const {
+  if (asker_.unwanted != nullptr && *asker_.unwanted) {
+    return absl::ZeroDuration();
+  }
   return std::max(host_ - Passed(), absl::ZeroDuration());
 }
 

@@ -3,6 +3,7 @@
 #ifndef DAEMON_HOST_COMMAND_CLOCK_H_
 #define DAEMON_HOST_COMMAND_CLOCK_H_
 
+#include <atomic>
 #include <chrono>
 #include <string>
 
@@ -36,17 +37,29 @@ class SystemClock final : public Clock {
   void SleepFor(absl::Duration duration) override { absl::SleepFor(duration); }
 };
 
+// For whom something is read.
+struct Asker {
+  // Set meanwhile: nobody wants what is not read yet. Null: somebody does.
+  const std::atomic<bool>* unwanted = nullptr;
+  // Goes before whoever only looks, where they wait for each other.
+  bool changes_host = false;
+};
+
 // Begins when it is made. Safe for concurrent use.
 class TimeBudget {
  public:
-  // `clock` must outlive this object.
-  TimeBudget(Clock* clock, absl::Duration command, absl::Duration host);
+  // `clock` must outlive this object. No time is left once the asker does not
+  // want it any more.
+  TimeBudget(Clock* clock, absl::Duration command, absl::Duration host,
+             const Asker& asker = {});
   // The request's deadlines; 10 s a command and 30 s a host where it has none.
-  static TimeBudget ForRequest(Clock* clock, const ObserveRequest& request);
+  static TimeBudget ForRequest(Clock* clock, const ObserveRequest& request,
+                               const Asker& asker = {});
 
   absl::Duration Passed() const;
   // Of the host's time; never negative.
   absl::Duration Left() const;
+  const Asker& asker() const { return asker_; }
   bool IsSpent() const { return Left() <= absl::ZeroDuration(); }
   // For the next command: its own deadline, or what is left if that is less.
   absl::Duration ForCommand() const;
@@ -61,6 +74,7 @@ class TimeBudget {
   const absl::Duration begin_;
   const absl::Duration command_;
   const absl::Duration host_;
+  const Asker asker_;
 };
 
 }  // namespace clusterd

@@ -47,6 +47,9 @@ struct Command {
   size_t max_stream_bytes = kMaxStreamBytes;
   // Unset: this process's own user.
   std::optional<RunAs> as = {};
+  // A tool of the vendor's: it is told where the driver's libraries are, which
+  // no other program is. Not with `as`.
+  bool needs_driver = false;
 };
 
 struct CommandResult {
@@ -73,9 +76,11 @@ class CommandRunner {
   virtual ~CommandRunner() = default;
 
   // Runs to the end or the deadline. stdin is /dev/null, the environment is
-  // PATH, LC_ALL=C and what the implementation was made with. A non-zero exit,
+  // PATH, LC_ALL=C and, with `needs_driver`, LD_LIBRARY_PATH, and nothing that
+  // this process was given. A non-zero exit,
   // a signal and a timeout are results. NotFound: no such program;
-  // PermissionDenied: not executable; Unavailable: no process or memory to be
+  // PermissionDenied: not executable, or others than root can change a folder
+  // of the driver's libraries; Unavailable: no process or memory to be
   // had; FailedPrecondition: `instead` or `as` cannot be had, and nothing was
   // run.
   virtual absl::StatusOr<CommandResult> Run(const Command& command) = 0;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -19,7 +20,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
 
 namespace clusterd {
 namespace {
@@ -99,7 +100,8 @@ void ForgetChild(pid_t pid) {
 void EndOrphans(const std::string& word, absl::Duration limit) {
   if (!adopts || word.empty()) return;
   StartedChildren& started = Started();
-  const absl::Time until = absl::Now() + limit;
+  const auto until =
+      std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(limit);
   while (true) {
     bool found = false;
     {
@@ -114,7 +116,7 @@ void EndOrphans(const std::string& word, absl::Duration limit) {
         kill(pid, SIGKILL);
       }
     }
-    if (!found || absl::Now() > until) return;
+    if (!found || std::chrono::steady_clock::now() > until) return;
     poll(nullptr, 0, kLookAgainMs);
   }
 }

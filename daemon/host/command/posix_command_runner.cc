@@ -18,9 +18,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "config/values/status_macros.h"
 #include "daemon/host/command/orphans.h"
 #include "daemon/host/command/private_view.h"
+#include "daemon/host/command/program_path.h"
 #include "daemon/host/command/user_identity.h"
 
 namespace clusterd {
@@ -236,15 +239,26 @@ pid_t ForkQuietly() {
   return pid;
 }
 
-// What a child left; nothing: it has become its program.
-std::optional<StartFailure> ReadFailure(int fd) {
-  StartFailure failure;
-  ssize_t got;
-  do {
-    got = read(fd, &failure, sizeof(failure));
-  } while (got < 0 && errno == EINTR);
-  if (got != sizeof(failure)) return std::nullopt;
-  return failure;
+// Rounded up, so that the last millisecond is not spent spinning.
+int PollMilliseconds(absl::Duration wait) {
+  return static_cast<int>(
+      std::min<int64_t>(absl::ToInt64Milliseconds(wait) + 1, 60 * 60 * 1000));
+}
+
+// What a child left; nothing: it has become its program, or has not by `end`,
+// e.g. while the file system of that program gives no answer.
+std::optional<StartFailure> ReadFailure(int fd, SteadyClock::time_point end) {
+  while (true) {
+    const absl::Duration left = absl::FromChrono(end - SteadyClock::now());
+    if (left <= absl::ZeroDuration()) return std::nullopt;
+    pollfd ready = {fd, POLLIN, 0};
+    if (poll(&ready, 1, PollMilliseconds(left)) <= 0) continue;
+    StartFailure failure;
+    const ssize_t got = read(fd, &failure, sizeof(failure));
+    if (got < 0 && errno == EINTR) continue;
+    if (got != sizeof(failure)) return std::nullopt;
+    return failure;
+  }
 }
 
 void ReapFailed(pid_t pid) {
@@ -275,10 +289,7 @@ class Child {
       if (pidfd_.open()) fds[count++] = {pidfd_.get(), POLLIN, 0};
       const absl::Duration wait =
           pidfd_.open() ? left : std::min(left, kPollStep);
-      // Rounded up, so that the last millisecond is not spent spinning.
-      const int wait_ms = static_cast<int>(std::min<int64_t>(
-          absl::ToInt64Milliseconds(wait) + 1, 60 * 60 * 1000));
-      poll(fds, count, wait_ms);
+      poll(fds, count, PollMilliseconds(wait));
       ReadAvailable(out, kMaxStreamBytes);
       ReadAvailable(err, kMaxStreamBytes);
     }
@@ -320,14 +331,6 @@ class Child {
   bool is_lost_ = false;
 };
 
-std::vector<std::string> MakeEnvironment(const std::string& library_path) {
-  std::vector<std::string> environment = {kSearchPath, "LC_ALL=C"};
-  if (!library_path.empty()) {
-    environment.push_back(absl::StrCat("LD_LIBRARY_PATH=", library_path));
-  }
-  return environment;
-}
-
 absl::Status CheckWords(const Command& command) {
   if (command.argv.empty()) {
     return absl::InvalidArgumentError("command: no words");
@@ -349,7 +352,8 @@ absl::Status CheckWords(const Command& command) {
 // The pid, with the read ends in `out` and `err`.
 absl::StatusOr<pid_t> Start(const Command& command,
                             const std::vector<std::string>& environment,
-                            Stream& out, Stream& err) {
+                            SteadyClock::time_point end, Stream& out,
+                            Stream& err) {
   const std::string& program = command.argv[0];
   const FileDescriptor null = AboveStandardStreams(
       FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)));
@@ -386,7 +390,7 @@ absl::StatusOr<pid_t> Start(const Command& command,
   });
   if (pid < 0) return StartStatus(program, {errno, nullptr});
   failure.write_end.Close();
-  if (const auto why = ReadFailure(failure.read_end.get())) {
+  if (const auto why = ReadFailure(failure.read_end.get(), end)) {
     ReapFailed(pid);
     ForgetChild(pid);
     return StartStatus(program, *why);
@@ -398,8 +402,28 @@ absl::StatusOr<pid_t> Start(const Command& command,
 
 }  // namespace
 
-PosixCommandRunner::PosixCommandRunner(const std::string& library_path)
-    : environment_(MakeEnvironment(library_path)) {}
+PosixCommandRunner::PosixCommandRunner(absl::string_view driver_libraries)
+    : driver_libraries_(
+          absl::StrSplit(driver_libraries, ':', absl::SkipEmpty())) {}
+
+absl::StatusOr<std::vector<std::string>> PosixCommandRunner::EnvironmentOf(
+    const Command& command) const {
+  if (command.as.has_value()) return UserEnvironment(*command.as);
+  std::vector<std::string> environment = {kSearchPath, "LC_ALL=C"};
+  if (!command.needs_driver) return environment;
+  std::vector<std::string> folders;
+  for (const std::string& folder : driver_libraries_) {
+    const absl::Status checked = CheckFolder(folder);
+    if (absl::IsNotFound(checked)) continue;
+    RETURN_IF_ERROR(checked);
+    folders.push_back(folder);
+  }
+  if (!folders.empty()) {
+    environment.push_back(
+        absl::StrCat("LD_LIBRARY_PATH=", absl::StrJoin(folders, ":")));
+  }
+  return environment;
+}
 
 absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   const absl::Status words = CheckWords(command);
@@ -414,17 +438,18 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   const size_t most = command.max_stream_bytes;
   Stream out = {{}, &result.standard_output, &result.output_cut, most};
   Stream err = {{}, &result.standard_error, &result.output_cut, most};
-  std::vector<std::string> environment =
-      command.as.has_value() ? UserEnvironment(*command.as) : environment_;
+  ASSIGN_OR_RETURN(std::vector<std::string> environment,
+                   EnvironmentOf(command));
   const std::string word = NewCommandWord();
   if (!word.empty()) environment.push_back(word);
-  const absl::StatusOr<pid_t> pid = Start(command, environment, out, err);
+  const SteadyClock::time_point end =
+      begin + absl::ToChronoNanoseconds(
+                  std::min<absl::Duration>(command.deadline, absl::Hours(24)));
+  const absl::StatusOr<pid_t> pid = Start(command, environment, end, out, err);
   if (!pid.ok()) return pid.status();
   Child child(*pid);
   result.pid = *pid;
-  const absl::Duration deadline = std::min(command.deadline, absl::Hours(24));
-  bool ended =
-      child.Follow(out, err, begin + absl::ToChronoNanoseconds(deadline));
+  bool ended = child.Follow(out, err, end);
   result.timed_out = !ended;
   child.KillGroup();
   if (!ended) {

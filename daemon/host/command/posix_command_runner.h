@@ -16,6 +16,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "daemon/host/command/command_runner.h"
 
@@ -24,9 +25,11 @@ namespace clusterd {
 // Safe for concurrent use.
 class PosixCommandRunner final : public CommandRunner {
  public:
-  // `library_path`: LD_LIBRARY_PATH of every child, e.g. where the vendor's
-  // driver libraries are; empty: not set.
-  explicit PosixCommandRunner(const std::string& library_path = "");
+  // `driver_libraries`: folders, separated by ":", of LD_LIBRARY_PATH for who
+  // needs the driver. At each start a folder that is not there is left out, and
+  // one that others than root can change, on any way to it, refuses the start:
+  // what lies in it runs as root.
+  explicit PosixCommandRunner(absl::string_view driver_libraries = "");
 
   // As CommandRunner::Run; moreover InvalidArgument if argv is empty, argv[0]
   // is not absolute, or a word contains a NUL.
@@ -36,7 +39,10 @@ class PosixCommandRunner final : public CommandRunner {
   // Takes the exit of children that were left behind and have ended since.
   void ReapLeftBehind() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  const std::vector<std::string> environment_;
+  absl::StatusOr<std::vector<std::string>> EnvironmentOf(
+      const Command& command) const;
+
+  const std::vector<std::string> driver_libraries_;
   absl::Mutex mutex_;
   std::vector<int> left_behind_ ABSL_GUARDED_BY(mutex_);
 };

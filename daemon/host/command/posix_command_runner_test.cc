@@ -21,6 +21,9 @@ namespace clusterd {
 namespace {
 
 using ::testing::Each;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Longer than any test should take.
 constexpr absl::Duration kAmple = absl::Seconds(60);
@@ -72,13 +75,63 @@ TEST(PosixCommandRunnerTest, GivesAnEmptyStandardInput) {
 
 TEST(PosixCommandRunnerTest, GivesAMinimalEnvironment) {
   setenv("SECRET", "x", 1);
-  PosixCommandRunner runner("/opt/driver/lib64");
+  setenv("LD_PRELOAD", "", 1);
+  PosixCommandRunner runner("/usr/lib");
   const absl::StatusOr<CommandResult> result =
       runner.Run({{"/usr/bin/env"}, kAmple});
+  unsetenv("LD_PRELOAD");
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->standard_output,
             "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-            "\nLC_ALL=C\nLD_LIBRARY_PATH=/opt/driver/lib64\n");
+            "\nLC_ALL=C\n");
+}
+
+absl::StatusOr<CommandResult> RunVendorTool(absl::string_view libraries) {
+  Command command = {{"/usr/bin/env"}, kAmple};
+  command.needs_driver = true;
+  return PosixCommandRunner(libraries).Run(command);
+}
+
+TEST(PosixCommandRunnerTest, TellsVendorToolsAloneWhereTheDriverIs) {
+  const auto result = RunVendorTool("/usr/lib:/nowhere/lib64:/usr/bin");
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(result->standard_output,
+              EndsWith("\nLD_LIBRARY_PATH=/usr/lib:/usr/bin\n"));
+  EXPECT_THAT(RunVendorTool("/nowhere")->standard_output,
+              Not(HasSubstr("LD_LIBRARY_PATH")));
+}
+
+TEST(PosixCommandRunnerTest, RunsNoVendorToolWithLibrariesOfAnybodysMaking) {
+  ScratchRoot root;
+  root.Write("/lib64/libascend.so", "x");
+  const std::string folder = root.path() + "/lib64";
+  root.SetMode("/lib64", 0777);
+  const absl::Status status = RunVendorTool(folder).status();
+  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(folder));
+}
+
+// A lease on the program's file holds execve up, as a file server that is away
+// would.
+TEST(PosixCommandRunnerTest, BoundsTheWaitForAProgramThatDoesNotBegin) {
+  ScratchRoot root;
+  root.WriteProgram("/slow", "#!/bin/sh\necho ran\n");
+  const std::string path = root.path() + "/slow";
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  signal(SIGIO, SIG_IGN);
+  if (fcntl(fd, F_SETLEASE, F_WRLCK) != 0) {
+    close(fd);
+    GTEST_SKIP() << "no leases on this file system";
+  }
+  const absl::StatusOr<CommandResult> result =
+      PosixCommandRunner().Run({{path}, absl::Milliseconds(200)});
+  close(fd);
+  signal(SIGIO, SIG_DFL);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_TRUE(result->timed_out);
+  EXPECT_EQ(result->standard_output, "");
+  EXPECT_LT(result->elapsed, absl::Seconds(20));
 }
 
 TEST(PosixCommandRunnerTest, LeavesNoDescriptorsToTheChild) {

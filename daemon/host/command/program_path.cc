@@ -35,10 +35,10 @@ absl::Status CheckOwner(const std::string& path, const struct stat& info) {
                          ((info.st_mode & S_IWOTH) != 0 ||
                           ((info.st_mode & S_IWGRP) != 0 && !own_group));
   if (own && !by_others) return absl::OkStatus();
-  return absl::PermissionDeniedError(absl::StrFormat(
-      "%s: not run, because others than root can change it (owner %d, group "
-      "%d, mode %04o)",
-      path, info.st_uid, info.st_gid, info.st_mode & 07777));
+  return absl::PermissionDeniedError(
+      absl::StrFormat("%s: not trusted, because others than root can change it "
+                      "(owner %d, group %d, mode %04o)",
+                      path, info.st_uid, info.st_gid, info.st_mode & 07777));
 }
 
 // Goes down from a root folder one name at a time, following links itself, so
@@ -58,12 +58,12 @@ class Walk {
       ahead_ = parts.second;
       RETURN_IF_ERROR(Step(parts.first));
     }
-    if (!S_ISREG(last_.st_mode) || (last_.st_mode & 0111) == 0) {
-      return absl::PermissionDeniedError(
-          absl::StrCat(here_, ": not an executable file"));
-    }
     return absl::OkStatus();
   }
+
+  // Of where it ended.
+  const std::string& here() const { return here_; }
+  mode_t mode() const { return last_.st_mode; }
 
  private:
   void GoUp() { here_.resize(here_.rfind('/')); }
@@ -112,14 +112,27 @@ class Walk {
 absl::StatusOr<std::string> FindProgram(
     const std::string& root, absl::Span<const absl::string_view> candidates) {
   for (const absl::string_view path : candidates) {
-    const absl::Status walked = Walk(root, path).Run();
+    Walk walk(root, path);
+    const absl::Status walked = walk.Run();
     if (walked.ok()) {
+      if (!S_ISREG(walk.mode()) || (walk.mode() & 0111) == 0) {
+        return absl::PermissionDeniedError(
+            absl::StrCat(walk.here(), ": not an executable file"));
+      }
       return absl::StrCat(absl::StripSuffix(root, "/"), path);
     }
     if (!absl::IsNotFound(walked)) return walked;
   }
   return absl::NotFoundError(
       absl::StrCat(candidates[0], ": No such file or directory"));
+}
+
+absl::Status CheckFolder(absl::string_view path) {
+  Walk walk("/", path);
+  RETURN_IF_ERROR(walk.Run());
+  if (walk.here().empty() || S_ISDIR(walk.mode())) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat(walk.here(), ": not a folder"));
 }
 
 absl::StatusOr<CommandResult> RunWithin(const TimeBudget& budget,

@@ -26,6 +26,11 @@ namespace clusterd {
 absl::StatusOr<std::string> FindProgram(
     const std::string& root, absl::Span<const absl::string_view> candidates);
 
+// OK if only root, or the user this process runs as, can change the folder, and
+// every folder and link on the way to it, by the same rules. NotFound: there is
+// none. PermissionDenied, naming the part: as FindProgram, or no folder.
+absl::Status CheckFolder(absl::string_view path);
+
 // What `argv` answers within `budget`, whatever its status. DeadlineExceeded:
 // no answer in time; FailedPrecondition: more than `max_bytes` of output; the
 // codes of `runner`. Errors begin with `name`, as people know the command.

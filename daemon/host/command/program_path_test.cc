@@ -63,7 +63,8 @@ TEST_F(ProgramPathTest, RefusesAProgramThatAnybodyCanWrite) {
 
 TEST_F(ProgramPathTest, RefusesAFolderThatAnybodyCanWrite) {
   root_.SetMode("/usr/local", 0777);
-  ExpectRefused("/usr/local: not run");
+  ExpectRefused(
+      "/usr/local: not trusted, because others than root can change it");
 }
 
 TEST_F(ProgramPathTest, AcceptsAFolderWithTheStickyBit) {
@@ -96,7 +97,7 @@ TEST_F(ProgramPathTest, LooksAtFoldersBehindALink) {
   root_.WriteProgram("/opt/Ascend/driver/tools/hccn_tool", "#!/bin/sh\n");
   root_.Link("/usr/local/Ascend", "../../opt/Ascend");
   root_.SetMode("/opt", 0777);
-  ExpectRefused("/opt: not run");
+  ExpectRefused("/opt: not trusted, because others than root can change it");
 }
 
 TEST_F(ProgramPathTest, RefusesALinkOutOfTheRoot) {
@@ -128,6 +129,28 @@ TEST_F(ProgramPathTest, NamesTheFirstWhereNoneExists) {
   const absl::Status status = FindProgram(root_.path(), candidates).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(status.message()), HasSubstr("/a"));
+}
+
+TEST(CheckFolderTest, BelievesWhatRootAloneCanChange) {
+  EXPECT_TRUE(CheckFolder("/usr/bin").ok()) << CheckFolder("/usr/bin");
+  EXPECT_TRUE(CheckFolder("/").ok());
+  EXPECT_TRUE(absl::IsNotFound(CheckFolder("/nowhere/at/all")));
+  EXPECT_TRUE(absl::IsPermissionDenied(CheckFolder("/bin/sh")));
+}
+
+TEST(CheckFolderTest, RefusesAFolderThatOthersCanWriteIntoWhereverItIs) {
+  ScratchRoot root;
+  root.Write("/driver/lib64/libascend.so", "x");
+  const std::string folder = root.path() + "/driver/lib64";
+  ASSERT_TRUE(CheckFolder(folder).ok()) << CheckFolder(folder);
+  for (const char* part : {"/driver", "/driver/lib64"}) {
+    root.SetMode(part, 0777);
+    const absl::Status status = CheckFolder(folder);
+    EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("others than root can change it"));
+    root.SetMode(part, 0755);
+  }
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "daemon/host/hccn/device_locks.h"
 
+#include <algorithm>
+#include <chrono>
 #include <optional>
 
 #include "absl/status/status.h"
@@ -28,14 +30,27 @@ std::optional<uint64_t> StartTimeOf(int pid) {
 }  // namespace
 
 absl::StatusOr<DeviceLocks::Lock> DeviceLocks::Take(uint32_t device,
-                                                    absl::Duration wait) {
-  absl::MutexLock lock(&mutex_);
-  const auto is_free = [this, device]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
-    return in_use_.count(device) == 0;
-  };
-  if (!mutex_.AwaitWithTimeout(absl::Condition(&is_free), wait)) {
-    return absl::DeadlineExceededError(
-        absl::StrCat("device ", device, ": in use by another observation"));
+                                                    absl::Duration wait,
+                                                    bool changes) {
+  const auto end = std::chrono::steady_clock::now() +
+                   absl::ToChronoNanoseconds(
+                       std::min<absl::Duration>(wait, absl::Hours(24)));
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (changes) awaited_.insert(device);
+  const bool free = changed_.wait_until(lock, end, [&] {
+    return in_use_.count(device) == 0 &&
+           (changes || awaited_.count(device) == 0);
+  });
+  if (changes) {
+    awaited_.erase(awaited_.find(device));
+    // Those who look wait for this, too.
+    changed_.notify_all();
+  }
+  if (!free) {
+    return absl::DeadlineExceededError(absl::StrCat(
+        "device ", device,
+        awaited_.count(device) > 0 ? ": about to be changed"
+                                   : ": in use by another observation"));
   }
   const auto left = left_behind_.find(device);
   if (left != left_behind_.end()) {
@@ -53,13 +68,15 @@ absl::StatusOr<DeviceLocks::Lock> DeviceLocks::Take(uint32_t device,
 void DeviceLocks::LeaveBehind(uint32_t device, int pid) {
   const std::optional<uint64_t> start_time = StartTimeOf(pid);
   if (!start_time.has_value()) return;
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   left_behind_.insert_or_assign(device, Process{pid, *start_time});
 }
 
 void DeviceLocks::GiveBack(uint32_t device) {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   in_use_.erase(device);
+  // Under the lock: who has waited may destroy this next.
+  changed_.notify_all();
 }
 
 }  // namespace clusterd

@@ -3,14 +3,14 @@
 #ifndef DAEMON_HOST_HCCN_DEVICE_LOCKS_H_
 #define DAEMON_HOST_HCCN_DEVICE_LOCKS_H_
 
+#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
 namespace clusterd {
@@ -25,15 +25,16 @@ class DeviceLocks {
   };
   using Lock = std::unique_ptr<DeviceLocks, Release>;
 
-  // Waits at most `wait` for the others. DeadlineExceeded: still in use.
+  // Waits at most `wait` for the others; whoever changes the device is before
+  // all who only look at it. DeadlineExceeded: still in use.
   // FailedPrecondition, with its pid: a process that could not be killed still
   // works on the device.
-  absl::StatusOr<Lock> Take(uint32_t device, absl::Duration wait)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<Lock> Take(uint32_t device, absl::Duration wait,
+                            bool changes = false);
 
   // A process was left behind on `device` (CommandResult::left_running). The
   // device stays blocked until it has ended.
-  void LeaveBehind(uint32_t device, int pid) ABSL_LOCKS_EXCLUDED(mutex_);
+  void LeaveBehind(uint32_t device, int pid);
 
  private:
   // A process for good: its pid may be given to another one later.
@@ -42,11 +43,15 @@ class DeviceLocks {
     uint64_t start_time;  // Clock ticks since boot.
   };
 
-  void GiveBack(uint32_t device) ABSL_LOCKS_EXCLUDED(mutex_);
+  void GiveBack(uint32_t device);
 
-  absl::Mutex mutex_;
-  std::set<uint32_t> in_use_ ABSL_GUARDED_BY(mutex_);
-  std::map<uint32_t, Process> left_behind_ ABSL_GUARDED_BY(mutex_);
+  // Not absl::Mutex: its timed waits follow the wall clock, which may be set.
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<uint32_t> in_use_;
+  // Who waits to change a device.
+  std::multiset<uint32_t> awaited_;
+  std::map<uint32_t, Process> left_behind_;
 };
 
 }  // namespace clusterd

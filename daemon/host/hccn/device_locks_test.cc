@@ -5,10 +5,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -100,6 +104,36 @@ TEST(DeviceLocksTest, IgnoresAProcessThatIsGoneAlready) {
   DeviceLocks locks;
   locks.LeaveBehind(3, 0x7fffffff);
   EXPECT_TRUE(locks.Take(3, absl::ZeroDuration()).ok());
+}
+
+TEST(DeviceLocksTest, WhoChangesADeviceIsBeforeAllWhoLook) {
+  DeviceLocks locks;
+  auto held = locks.Take(0, absl::ZeroDuration());
+  ASSERT_TRUE(held.ok());
+  std::atomic<bool> changed{false};
+  std::atomic<bool> looked_first{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      const auto look = locks.Take(0, absl::Seconds(30));
+      EXPECT_TRUE(look.ok());
+      if (!changed) looked_first = true;
+    });
+  }
+  threads.emplace_back([&] {
+    const auto change = locks.Take(0, absl::Seconds(30), /*changes=*/true);
+    EXPECT_TRUE(change.ok());
+    changed = true;
+  });
+  // Once it waits, whoever asks is told.
+  std::string told;
+  while (!absl::StrContains(told, "about to be changed")) {
+    told = std::string(locks.Take(0, absl::ZeroDuration()).status().message());
+  }
+  held->reset();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(changed);
+  EXPECT_FALSE(looked_first);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ HccnSession::HccnSession(absl::StatusOr<std::string> tool,
     return;
   }
   absl::StatusOr<DeviceLocks::Lock> lock =
-      locks_->Take(device_, budget_->Left());
+      locks_->Take(device_, budget_->Left(), budget_->asker().changes_host);
   if (lock.ok()) {
     lock_ = *std::move(lock);
     return;
@@ -147,6 +147,7 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
   command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
   command.deadline = budget_->ForCommand();
   command.instead = instead_;
+  command.needs_driver = true;
   const absl::StatusOr<CommandResult> result = runner_->Run(command);
   if (instead_.has_value() && absl::IsFailedPrecondition(result.status())) {
     // Other questions need no copy. Without the device, so that this folds.

@@ -68,6 +68,18 @@ absl::Status NoNamespace(const std::string& name, const std::string& path) {
                    "/run/netns/NAME or /proc/PID/ns/net"));
 }
 
+// Of a path that somebody asked for: the same whatever is there, so that nobody
+// learns from root which files a host has.
+absl::StatusOr<OpenNetworkNamespace> WithOneText(
+    const std::string& name, absl::StatusOr<OpenNetworkNamespace> opened) {
+  if (opened.ok()) return opened;
+  return absl::Status(
+      opened.status().code(),
+      absl::StrCat(name,
+                   ": no network namespace that can be entered, expected "
+                   "a file such as /run/netns/NAME or /proc/PID/ns/net"));
+}
+
 absl::Status EnterError(const std::string& name, int error) {
   const std::string message =
       absl::StrCat(name, ": may not be entered: ", strerror(error));
@@ -189,7 +201,8 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespace(
     case NetworkNamespace::kPid:
       return of_process(target.pid());
     case NetworkNamespace::kPath:
-      return OpenNetworkNamespace::Open(files.Resolve(target.path()), name);
+      return WithOneText(
+          name, OpenNetworkNamespace::Open(files.Resolve(target.path()), name));
     case NetworkNamespace::TARGET_NOT_SET:
       break;
   }

@@ -68,8 +68,9 @@ class ChipSession {
  private:
   absl::StatusOr<std::string> Run(std::vector<std::string> words) {
     words.insert(words.begin(), npu_smi_);
-    ASSIGN_OR_RETURN(CommandResult result,
-                     host_.runner->Run({words, host_.budget->ForCommand()}));
+    Command command = {std::move(words), host_.budget->ForCommand()};
+    command.needs_driver = true;
+    ASSIGN_OR_RETURN(CommandResult result, host_.runner->Run(command));
     if (result.left_running) locks_->LeaveBehind(device_, result.pid);
     if (result.timed_out) {
       return absl::DeadlineExceededError(

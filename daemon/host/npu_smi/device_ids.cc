@@ -117,9 +117,9 @@ absl::StatusOr<ChipMap> ParseNpuSmiMapping(absl::string_view output) {
 absl::StatusOr<ChipMap> ReadNpuSmiMapping(const std::string& npu_smi,
                                           const HostAccess& host) {
   constexpr absl::string_view kCommand = "`npu-smi info -m`";
-  ASSIGN_OR_RETURN(
-      const CommandResult result,
-      host.runner->Run({{npu_smi, "info", "-m"}, host.budget->ForCommand()}));
+  Command command = {{npu_smi, "info", "-m"}, host.budget->ForCommand()};
+  command.needs_driver = true;
+  ASSIGN_OR_RETURN(const CommandResult result, host.runner->Run(command));
   if (result.timed_out) {
     return absl::DeadlineExceededError(absl::StrCat(
         kCommand, ": no answer in ", host.budget->CutBy(result.elapsed)));

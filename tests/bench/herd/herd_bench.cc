@@ -25,11 +25,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/synchronization/blocking_counter.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "config/identity/tls_credentials.h"
 #include "config/spec/spec_loader.h"
 #include "daemon/agent/hooks/hook_desk.h"
-#include "daemon/agent/local_server.h"
+#include "daemon/agent/local/local_server.h"
 #include "daemon/agent/self_check.h"
 #include "daemon/agent/stream_line.h"
 #include "daemon/host/command/clock.h"
@@ -361,6 +362,8 @@ int Main(const Flags& flags) {
 }  // namespace clusterd
 
 int main(int argc, char** argv) {
+  // As clusterd does.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   clusterd::Flags flags;
   CLI::App app("Measures the hooks of a whole cluster at once.", "herd_bench");
   app.add_option("controller", flags.controller, "Path of clusterd-controller")

@@ -246,6 +246,8 @@ std::vector<FaultKind> HostFaults() {
       {"two-machines", "machine_id=HEX", false, "host-identity", FAIL, "",
        false, nullptr,
        OnHost("conflict: 'another machine with machine id 4711'")},
+      {"certificate-ends", "", false, "host-identity", WARN, "", false, nullptr,
+       OnHost("certificate_notice: '2026-01-01 00:00 UTC'")},
       {"silent", "", false, "host-identity", UNKNOWN, "", true, nullptr,
        Silence, false, true},
       {"driver", "driver=VERSION", false, "version-uniform", WARN,

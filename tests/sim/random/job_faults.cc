@@ -163,8 +163,11 @@ void NarrowToRandomJob(RandomCluster& cluster) {
   std::vector<size_t> servers(cluster.facts.size());
   for (size_t s = 0; s < servers.size(); ++s) servers[s] = s;
   std::shuffle(servers.begin(), servers.end(), cluster.random);
+  size_t most = servers.size();
+  const size_t allowed = ProfileOf(cluster).max_servers;
+  if (allowed > 0) most = std::min(most, allowed);
   size_t count = 2;
-  while (count * 2 <= servers.size() && !cluster.OneIn(3)) count *= 2;
+  while (count * 2 <= most && !cluster.OneIn(3)) count *= 2;
   cluster.spec.set_cluster_servers(static_cast<uint32_t>(servers.size()));
   servers.resize(count);
   cluster.job.emplace();

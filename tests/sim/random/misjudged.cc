@@ -3,6 +3,7 @@
 #include <map>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -13,10 +14,26 @@
 namespace clusterd {
 namespace {
 
-// Their findings are about several devices together: one of them is broken.
-constexpr absl::string_view kAboutSeveral[] = {
-    "ip-unique", "ip-host-part", "subnet-pairs", "subnet-distinct",
-    "subnet-superpod"};
+// Findings about several devices together, of which one is broken.
+struct AboutSeveral {
+  absl::string_view rule;
+  absl::string_view expected = "";  // How those start; empty: all of the rule.
+};
+
+constexpr AboutSeveral kAboutSeveral[] = {
+    {"ip-unique"},
+    {"ip-host-part"},
+    {"subnet-pairs"},
+    {"subnet-distinct"},
+    {"subnet-superpod", "an SDID for each device"},
+};
+
+bool IsAboutSeveral(const Finding& finding) {
+  return absl::c_any_of(kAboutSeveral, [&](const AboutSeveral& row) {
+    return finding.rule() == row.rule &&
+           absl::StartsWith(finding.expected(), row.expected);
+  });
+}
 
 // A host, or a device of it; the device -1 stands for the host itself, and the
 // host "" for the cluster.
@@ -178,9 +195,9 @@ class Comparison {
     absl::c_copy_if(
         places, std::back_inserter(without),
         [&](const Place& place) { return !HasReason(finding, place); });
-    const bool together = absl::c_linear_search(kAboutSeveral, finding.rule());
-    const bool explained =
-        together ? without.size() < places.size() : without.empty();
+    const bool explained = IsAboutSeveral(finding)
+                               ? without.size() < places.size()
+                               : without.empty();
     if (explained) return;
     wrong_.push_back(absl::StrCat(
         "no reason: ", finding.rule(), " is ", State_Name(finding.state()),

@@ -266,6 +266,23 @@ std::unique_ptr<Scenario> CrashedScenario() {
   return crashed;
 }
 
+std::unique_ptr<Scenario> AlmostAppliedScenario() {
+  const std::string record =
+      absl::StrCat("write ", kScenarioStateFolder, "/a1.journal");
+  EffectLog whole;
+  auto first = OpenUfwScenario();
+  (void)first->MakeApplier(&whole)->Apply(RequestFor(first->Plan(), "a1"));
+  size_t last = whole.effects().size() - 1;
+  while (whole.effects()[last] != record) --last;
+  auto scenario = OpenUfwScenario();
+  EffectLog log;
+  log.CrashAt(last, CrashPoint::kBefore);
+  (void)scenario->MakeApplier(&log)->Apply(RequestFor(scenario->Plan(), "a1"));
+  scenario->logged_files.reset();
+  scenario->logged_runner.reset();
+  return scenario;
+}
+
 std::vector<NamedScenario> AllScenarios() {
   return {{"open ufw", &OpenUfwScenario},
           {"open firewalld", &OpenFirewalldScenario},

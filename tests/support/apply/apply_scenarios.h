@@ -68,6 +68,10 @@ std::unique_ptr<Scenario> BrokenConfScenario();
 // apply "a1".
 std::unique_ptr<Scenario> CrashedScenario();
 
+// OpenUfwScenario, after the process ended right before the last record of the
+// journal of "a1": all is set, and to be taken back.
+std::unique_ptr<Scenario> AlmostAppliedScenario();
+
 struct NamedScenario {
   std::string name;
   std::unique_ptr<Scenario> (*make)();

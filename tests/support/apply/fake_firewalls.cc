@@ -54,10 +54,12 @@ void Overwrite(FakeFileSystem* files, const std::string& path,
   (void)(*file)->Sync();
 }
 
+// Of what is no rule, which only a file that somebody else wrote has, as much
+// as can be told.
 AllowedPort ParseRule(const std::string& rule) {
   AllowedPort port;
-  const std::vector<std::string> words =
-      absl::StrSplit(rule, absl::ByAnyChar(" /:"));
+  std::vector<std::string> words = absl::StrSplit(rule, absl::ByAnyChar(" /:"));
+  words.resize(std::max<size_t>(words.size(), 3));
   uint32_t first = 0;
   uint32_t last = 0;
   (void)absl::SimpleAtoi(words[0], &first);

@@ -63,6 +63,12 @@ class FakeController::ControllerService final : public Controller::Service {
     return grpc::Status::OK;
   }
 
+  grpc::Status GetAuditHeads(grpc::ServerContext*, const GetAuditHeadsRequest*,
+                             GetAuditHeadsResponse* response) override {
+    *response = owner_.script_.audit_heads;
+    return owner_.script_.audit_status;
+  }
+
   grpc::Status ForgetHost(grpc::ServerContext*,
                           const ForgetHostRequest* request,
                           ForgetHostResponse* response) override {
@@ -153,6 +159,15 @@ class FakeController::ControllerService final : public Controller::Service {
     return owner_.script_.record_status;
   }
 
+  grpc::Status AbortApply(grpc::ServerContext*,
+                          const AbortApplyRequest* request,
+                          AbortApplyResponse* response) override {
+    absl::MutexLock lock(&owner_.mutex_);
+    owner_.aborted_id_ = request->id();
+    *response = owner_.script_.aborted;
+    return owner_.script_.abort_status;
+  }
+
   grpc::Status Cancel(grpc::ServerContext*, const CancelRequest* request,
                       CancelResponse* response) override {
     {
@@ -161,6 +176,28 @@ class FakeController::ControllerService final : public Controller::Service {
     }
     *response = owner_.script_.cancelled;
     return owner_.script_.cancel_status;
+  }
+
+  grpc::Status Lock(grpc::ServerContext*, const LockRequest* request,
+                    LockResponse* response) override {
+    {
+      absl::MutexLock lock(&owner_.mutex_);
+      owner_.lock_request_ = *request;
+    }
+    *response = owner_.script_.locked;
+    return owner_.script_.lock_status;
+  }
+
+  grpc::Status Unlock(grpc::ServerContext*, const UnlockRequest*,
+                      UnlockResponse* response) override {
+    *response = owner_.script_.unlocked;
+    return owner_.script_.lock_status;
+  }
+
+  grpc::Status ListLocks(grpc::ServerContext*, const ListLocksRequest*,
+                         ListLocksResponse* response) override {
+    *response = owner_.script_.locks;
+    return owner_.script_.lock_status;
   }
 
  private:
@@ -215,13 +252,66 @@ class FakeController::LocalService final : public LocalAgent::Service {
   FakeController& owner_;
 };
 
+class FakeController::TrustService final : public Trust::Service {
+ public:
+  explicit TrustService(FakeController& owner) : owner_(owner) {}
+
+  grpc::Status CreateToken(grpc::ServerContext*,
+                           const CreateTokenRequest* request,
+                           CreateTokenResponse* response) override {
+    absl::MutexLock lock(&owner_.mutex_);
+    owner_.token_request_ = *request;
+    *response = owner_.script_.token;
+    return owner_.script_.trust_status;
+  }
+  grpc::Status ListTokens(grpc::ServerContext*, const ListTokensRequest*,
+                          ListTokensResponse* response) override {
+    *response = owner_.script_.tokens;
+    return owner_.script_.trust_status;
+  }
+  grpc::Status RevokeToken(grpc::ServerContext*,
+                           const RevokeTokenRequest* request,
+                           RevokeTokenResponse* response) override {
+    *response = owner_.script_.revoked;
+    return Decide("revoke", request->id());
+  }
+  grpc::Status ListCertificates(grpc::ServerContext*,
+                                const ListCertificatesRequest*,
+                                ListCertificatesResponse* response) override {
+    *response = owner_.script_.certificates;
+    return owner_.script_.trust_status;
+  }
+  grpc::Status ApproveHost(grpc::ServerContext*,
+                           const ApproveHostRequest* request,
+                           ApproveHostResponse* response) override {
+    *response = owner_.script_.approved;
+    return Decide("approve", request->name() + " " + request->key());
+  }
+  grpc::Status ResetHost(grpc::ServerContext*, const ResetHostRequest* request,
+                         ResetHostResponse* response) override {
+    *response = owner_.script_.reset;
+    return Decide("reset", request->name());
+  }
+
+ private:
+  grpc::Status Decide(const char* what, const std::string& about) {
+    absl::MutexLock lock(&owner_.mutex_);
+    owner_.decision_ = absl::StrCat(what, " ", about);
+    return owner_.script_.trust_status;
+  }
+
+  FakeController& owner_;
+};
+
 FakeController::FakeController(ControllerScript script)
     : script_(std::move(script)),
       controller_(std::make_unique<ControllerService>(*this)),
-      local_(std::make_unique<LocalService>(*this)) {
+      local_(std::make_unique<LocalService>(*this)),
+      trust_(std::make_unique<TrustService>(*this)) {
   grpc::ServerBuilder builder;
   builder.RegisterService(controller_.get());
   builder.RegisterService(local_.get());
+  builder.RegisterService(trust_.get());
   server_ = builder.BuildAndStart();
 }
 
@@ -271,6 +361,10 @@ std::optional<RollBackRequest> FakeController::roll_back_request() const {
   absl::MutexLock lock(&mutex_);
   return roll_back_request_;
 }
+std::optional<LockRequest> FakeController::lock_request() const {
+  absl::MutexLock lock(&mutex_);
+  return lock_request_;
+}
 
 std::vector<ListHistoryRequest> FakeController::history_requests() const {
   absl::MutexLock lock(&mutex_);
@@ -295,6 +389,11 @@ std::optional<LogsRequest> FakeController::logs_request() const {
 std::string FakeController::record_id() const {
   absl::MutexLock lock(&mutex_);
   return record_id_;
+}
+
+std::string FakeController::aborted_id() const {
+  absl::MutexLock lock(&mutex_);
+  return aborted_id_;
 }
 
 std::string FakeController::cancelled_id() const {
@@ -330,6 +429,16 @@ std::string FakeController::forgotten_host() const {
 std::string FakeController::described_host() const {
   absl::MutexLock lock(&mutex_);
   return described_host_;
+}
+
+std::optional<CreateTokenRequest> FakeController::token_request() const {
+  absl::MutexLock lock(&mutex_);
+  return token_request_;
+}
+
+std::string FakeController::decision() const {
+  absl::MutexLock lock(&mutex_);
+  return decision_;
 }
 
 ClusterSpec SpecOfServers(int count) {

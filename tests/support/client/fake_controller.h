@@ -16,6 +16,7 @@
 #include "grpcpp/server.h"
 #include "proto/agent_hub.grpc.pb.h"
 #include "proto/controller.grpc.pb.h"
+#include "proto/trust.grpc.pb.h"
 
 namespace clusterd {
 
@@ -27,6 +28,8 @@ struct ControllerScript {
   grpc::Status hosts_status;
   ForgetHostResponse forgotten;
   grpc::Status forget_status;
+  GetAuditHeadsResponse audit_heads;
+  grpc::Status audit_status;
   DescribeHostResponse description;
   grpc::Status describe_status;
 
@@ -62,12 +65,27 @@ struct ControllerScript {
 
   CancelResponse cancelled;
   grpc::Status cancel_status;
+  AbortApplyResponse aborted;
+  grpc::Status abort_status;
+
+  LockResponse locked;
+  UnlockResponse unlocked;
+  ListLocksResponse locks;
+  grpc::Status lock_status;  // Of all three.
 
   // Answers of ListHistory, one after the other; then empty ones.
   std::vector<ListHistoryResponse> history;
   grpc::Status history_status;
   HistoryRecord record;
   grpc::Status record_status;
+
+  CreateTokenResponse token;
+  ListTokensResponse tokens;
+  RevokeTokenResponse revoked;
+  ListCertificatesResponse certificates;
+  ApproveHostResponse approved;
+  ResetHostResponse reset;
+  grpc::Status trust_status;  // Of all of these.
 
   CheckSelfResponse self;
   grpc::Status self_status;
@@ -95,6 +113,7 @@ class FakeController final : public Connector {
   std::optional<LogsRequest> logs_request() const;
   std::optional<ApplyPlanRequest> apply_request() const;
   std::optional<RollBackRequest> roll_back_request() const;
+  std::optional<LockRequest> lock_request() const;
   std::optional<ConnectionSettings> settings() const;
   std::string socket_path() const;
   int checks() const;
@@ -104,12 +123,17 @@ class FakeController final : public Connector {
   std::string record_id() const;
   // Empty: nobody has cancelled anything.
   std::string cancelled_id() const;
+  std::string aborted_id() const;
   // All, in order.
   std::vector<ListHistoryRequest> history_requests() const;
+  std::optional<CreateTokenRequest> token_request() const;
+  // The id or host of the last decision about trust: "reset node07".
+  std::string decision() const;
 
  private:
   class ControllerService;
   class LocalService;
+  class TrustService;
 
   const ControllerScript script_;
   // The script of a cancelled run goes on.
@@ -120,6 +144,7 @@ class FakeController final : public Connector {
   absl::Notification closing_;
   std::unique_ptr<ControllerService> controller_;
   std::unique_ptr<LocalService> local_;
+  std::unique_ptr<TrustService> trust_;
   std::unique_ptr<grpc::Server> server_;
 
   mutable absl::Mutex mutex_;
@@ -131,15 +156,19 @@ class FakeController final : public Connector {
   std::optional<LogsRequest> logs_request_ ABSL_GUARDED_BY(mutex_);
   std::optional<ApplyPlanRequest> apply_request_ ABSL_GUARDED_BY(mutex_);
   std::optional<RollBackRequest> roll_back_request_ ABSL_GUARDED_BY(mutex_);
+  std::optional<LockRequest> lock_request_ ABSL_GUARDED_BY(mutex_);
   std::vector<ListHistoryRequest> history_requests_ ABSL_GUARDED_BY(mutex_);
   std::string record_id_ ABSL_GUARDED_BY(mutex_);
   std::string cancelled_id_ ABSL_GUARDED_BY(mutex_);
+  std::string aborted_id_ ABSL_GUARDED_BY(mutex_);
   std::optional<ConnectionSettings> settings_ ABSL_GUARDED_BY(mutex_);
   std::string socket_path_ ABSL_GUARDED_BY(mutex_);
   int checks_ ABSL_GUARDED_BY(mutex_) = 0;
   std::string asked_so_far_ ABSL_GUARDED_BY(mutex_);
   std::string forgotten_host_ ABSL_GUARDED_BY(mutex_);
   std::string described_host_ ABSL_GUARDED_BY(mutex_);
+  std::optional<CreateTokenRequest> token_request_ ABSL_GUARDED_BY(mutex_);
+  std::string decision_ ABSL_GUARDED_BY(mutex_);
 };
 
 // A spec of servers "server0" to "server<n-1>" with one device each.

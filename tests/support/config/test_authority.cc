@@ -17,6 +17,8 @@ namespace {
 
 struct Free {
   void operator()(BIO* bio) const { BIO_free(bio); }
+  void operator()(X509_CRL* list) const { X509_CRL_free(list); }
+  void operator()(ASN1_TIME* time) const { ASN1_TIME_free(time); }
   void operator()(X509* certificate) const { X509_free(certificate); }
   void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
   void operator()(X509_EXTENSION* extension) const {
@@ -49,6 +51,12 @@ std::string ToPem(EVP_PKEY* key) {
   Require(PEM_write_bio_PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr,
                                    nullptr) == 1);
   return Contents(bio.get());
+}
+
+Owned<X509> FromPemText(const std::string& pem) {
+  const Owned<BIO> bio(
+      BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  return Owned<X509>(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
 }
 
 void AddExtension(X509* certificate, int nid, const char* value) {
@@ -111,6 +119,17 @@ struct TestAuthority::Keys {
   Owned<EVP_PKEY> key;
 };
 
+namespace {
+
+void AddAuthorityExtensions(X509* certificate,
+                            const char* constraints = "critical,CA:TRUE") {
+  AddExtension(certificate, NID_basic_constraints, constraints);
+  AddExtension(certificate, NID_key_usage, "critical,keyCertSign,cRLSign");
+  AddExtension(certificate, NID_subject_key_identifier, "hash");
+}
+
+}  // namespace
+
 TestAuthority::TestAuthority(std::unique_ptr<Keys> keys)
     : keys_(std::move(keys)),
       certificate_pem_(ToPem(keys_->certificate.get())) {}
@@ -126,11 +145,7 @@ std::unique_ptr<TestAuthority> TestAuthority::Create() {
   options.valid_until = absl::Hours(24 * 365);
   keys->certificate =
       Draft(keys->key.get(), nullptr, "clusterd test authority", options);
-  AddExtension(keys->certificate.get(), NID_basic_constraints,
-               "critical,CA:TRUE");
-  AddExtension(keys->certificate.get(), NID_key_usage,
-               "critical,keyCertSign,cRLSign");
-  AddExtension(keys->certificate.get(), NID_subject_key_identifier, "hash");
+  AddAuthorityExtensions(keys->certificate.get());
   Require(X509_sign(keys->certificate.get(), keys->key.get(), EVP_sha256()) >
           0);
   return std::unique_ptr<TestAuthority>(new TestAuthority(std::move(keys)));
@@ -151,6 +166,51 @@ absl::StatusOr<std::unique_ptr<TestAuthority>> TestAuthority::FromPem(
       PEM_read_bio_PrivateKey(key.get(), nullptr, nullptr, nullptr));
   Require(keys->certificate && keys->key);
   return std::unique_ptr<TestAuthority>(new TestAuthority(std::move(keys)));
+}
+
+std::unique_ptr<TestAuthority> TestAuthority::MakeBelow(
+    const char* name, const IssueOptions& options) const {
+  auto keys = std::make_unique<Keys>();
+  keys->key.reset(EVP_EC_gen("P-256"));
+  Require(keys->key != nullptr);
+  keys->certificate =
+      Draft(keys->key.get(), X509_get_subject_name(keys_->certificate.get()),
+            name, options);
+  AddAuthorityExtensions(keys->certificate.get(), "critical,CA:TRUE,pathlen:0");
+  Require(X509_sign(keys->certificate.get(), keys_->key.get(), EVP_sha256()) >
+          0);
+  return std::unique_ptr<TestAuthority>(new TestAuthority(std::move(keys)));
+}
+
+std::string TestAuthority::RevocationList(
+    const std::vector<std::string>& revoked_pems,
+    const IssueOptions& options) const {
+  const Owned<X509_CRL> list(X509_CRL_new());
+  Require(X509_CRL_set_version(list.get(), 1) == 1);
+  Require(X509_CRL_set_issuer_name(
+              list.get(), X509_get_subject_name(keys_->certificate.get())) ==
+          1);
+  const absl::Time now = absl::Now();
+  const Owned<ASN1_TIME> begins(
+      ASN1_TIME_set(nullptr, absl::ToTimeT(now + options.valid_from)));
+  const Owned<ASN1_TIME> ends(
+      ASN1_TIME_set(nullptr, absl::ToTimeT(now + options.valid_until)));
+  Require(X509_CRL_set1_lastUpdate(list.get(), begins.get()) == 1);
+  Require(X509_CRL_set1_nextUpdate(list.get(), ends.get()) == 1);
+  for (const std::string& pem : revoked_pems) {
+    const Owned<X509> revoked = FromPemText(pem);
+    Require(revoked != nullptr);
+    X509_REVOKED* const entry = X509_REVOKED_new();
+    Require(X509_REVOKED_set_serialNumber(
+                entry, X509_get_serialNumber(revoked.get())) == 1);
+    Require(X509_REVOKED_set_revocationDate(entry, begins.get()) == 1);
+    Require(X509_CRL_add0_revoked(list.get(), entry) == 1);
+  }
+  Require(X509_CRL_sort(list.get()) == 1);
+  Require(X509_CRL_sign(list.get(), keys_->key.get(), EVP_sha256()) > 0);
+  const Owned<BIO> bio(BIO_new(BIO_s_mem()));
+  Require(PEM_write_bio_X509_CRL(bio.get(), list.get()) == 1);
+  return Contents(bio.get());
 }
 
 std::string TestAuthority::KeyPem() const { return ToPem(keys_->key.get()); }

@@ -14,10 +14,10 @@
 
 namespace clusterd {
 
+// From now.
 struct IssueOptions {
-  // From now.
   absl::Duration valid_from = -absl::Hours(1);
-  absl::Duration valid_until = absl::Hours(24 * 30);
+  absl::Duration valid_until = absl::Hours(24 * 60);
 };
 
 // Safe for concurrent use.
@@ -36,6 +36,13 @@ class TestAuthority {
 
   const std::string& certificate_pem() const { return certificate_pem_; }
   std::string KeyPem() const;
+
+  // A list of these certificates, which it has taken back, in PEM.
+  std::string RevocationList(const std::vector<std::string>& revoked_pems,
+                             const IssueOptions& options = {}) const;
+  // A CA that this one has issued, with a key of its own.
+  std::unique_ptr<TestAuthority> MakeBelow(
+      const char* name, const IssueOptions& options = {}) const;
 
   // A certificate with these URI names and a new key, and the authority's own
   // certificate as ca.

@@ -31,6 +31,11 @@ class FakeFileSystem final : public FileSystem {
   void PutFolder(const std::string& path);
   void PutSpecial(const std::string& path, Special special);
   void PutLink(const std::string& path);  // To nowhere.
+  // Of what is there.
+  void SetOwner(const std::string& path, uint32_t uid, uint32_t mode) {
+    Find(path)->attributes.uid = uid;
+    Find(path)->attributes.mode = mode;
+  }
 
   // nullopt: no such file.
   std::optional<std::string> Content(const std::string& path) const;

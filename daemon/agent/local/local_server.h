@@ -2,8 +2,8 @@
 // that root and its group may connect to, held by one daemon at a time. It
 // answers with its status, with a check of itself, and a scheduler's hooks: 64
 // prologs of a job array at once, and as many of the next one.
-#ifndef DAEMON_AGENT_LOCAL_SERVER_H_
-#define DAEMON_AGENT_LOCAL_SERVER_H_
+#ifndef DAEMON_AGENT_LOCAL_LOCAL_SERVER_H_
+#define DAEMON_AGENT_LOCAL_LOCAL_SERVER_H_
 
 #include <functional>
 #include <memory>
@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "daemon/agent/local/local_listener.h"
 #include "grpcpp/server.h"
 #include "proto/agent_hub.grpc.pb.h"
 
@@ -28,12 +29,16 @@ class LocalServer final : public LocalAgent::Service {
     std::function<absl::StatusOr<HookAnswer>(const HookRequest& request,
                                              const std::function<bool()>& gone)>
         run_hook = nullptr;  // UNIMPLEMENTED then.
+    // Told of each call before it is answered: "GetStatus by uid 0 gid 0 pid
+    // 4711". Empty: nobody is.
+    std::function<void(const std::string& call)> called = nullptr;
   };
 
   // Takes the lock PATH.lock, and replaces the socket that a daemon which did
   // not end cleanly has left. Start it before other threads make files: it sets
   // the umask for a moment. InvalidArgument if the path is not absolute or too
-  // long for a socket; NotFound if its folder is missing; FailedPrecondition if
+  // long for a socket; NotFound if its folder is missing; PermissionDenied if
+  // others than root could change that folder; FailedPrecondition if
   // another daemon holds the lock, or if something that is no socket is at the
   // path: that is never removed; Unavailable if the socket cannot be listened
   // on; PermissionDenied otherwise.
@@ -61,13 +66,15 @@ class LocalServer final : public LocalAgent::Service {
         lock_fd_(lock_fd),
         answers_(std::move(answers)) {}
   absl::Status Listen();
+  void Told(const char* call, const grpc::ServerContext& context) const;
 
   const std::string path_;
   const int lock_fd_;
   const Answers answers_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<LocalListener> listener_;
 };
 
 }  // namespace clusterd
 
-#endif  // DAEMON_AGENT_LOCAL_SERVER_H_
+#endif  // DAEMON_AGENT_LOCAL_LOCAL_SERVER_H_

@@ -1,4 +1,4 @@
-#include "daemon/agent/local_server.h"
+#include "daemon/agent/local/local_server.h"
 
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -246,6 +246,36 @@ TEST_F(LocalServerTest, TellsWhatIsWrongWithAHooksRequest) {
   const grpc::Status status = Client()->RunHook(&context, Prolog(), &answer);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(status.error_message(), "hook: kind 99 is not known here");
+}
+
+TEST_F(LocalServerTest, TellsWhoCallsAsTheKernelKnowsThem) {
+  absl::Mutex mutex;
+  std::vector<std::string> calls;
+  LocalServer::Answers answers = Answers();
+  answers.called = [&](const std::string& call) {
+    absl::MutexLock lock(&mutex);
+    calls.push_back(call);
+  };
+  const auto server = LocalServer::Start(path(), std::move(answers));
+  ASSERT_TRUE(server.ok()) << server.status();
+  grpc::ClientContext context;
+  SetDeadline(&context);
+  AgentStatus status;
+  ASSERT_TRUE(Client()->GetStatus(&context, {}, &status).ok());
+  absl::MutexLock lock(&mutex);
+  EXPECT_THAT(calls, testing::ElementsAre("GetStatus by uid " +
+                                          std::to_string(geteuid()) + " gid " +
+                                          std::to_string(getegid()) + " pid " +
+                                          std::to_string(getpid())));
+}
+
+TEST_F(LocalServerTest, MakesNoSocketWhereOthersCouldPutTheirs) {
+  const std::string folder = path().substr(0, path().rfind('/'));
+  ASSERT_EQ(chmod(folder.c_str(), 0777), 0);
+  const absl::Status status = LocalServer::Start(path(), Answers()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(folder));
+  EXPECT_FALSE(Exists(path()));
 }
 
 }  // namespace

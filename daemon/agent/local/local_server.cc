@@ -1,4 +1,4 @@
-#include "daemon/agent/local_server.h"
+#include "daemon/agent/local/local_server.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -15,9 +15,10 @@
 #include "config/identity/grpc_status.h"
 #include "config/identity/regular_file.h"
 #include "config/values/status_macros.h"
+#include "daemon/host/command/program_path.h"
 #include "grpcpp/resource_quota.h"
-#include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server_builder.h"
+#include "grpcpp/server_posix.h"
 
 namespace clusterd {
 namespace {
@@ -63,6 +64,7 @@ absl::Status RemoveStale(const std::string& path) {
 absl::StatusOr<std::unique_ptr<LocalServer>> LocalServer::Start(
     const std::string& path, Answers answers) {
   RETURN_IF_ERROR(CheckPath(path));
+  RETURN_IF_ERROR(CheckFolder(path.substr(0, path.rfind('/'))));
   const std::string lock_path = absl::StrCat(path, ".lock");
   const int fd =
       open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -83,8 +85,6 @@ absl::StatusOr<std::unique_ptr<LocalServer>> LocalServer::Start(
 
 absl::Status LocalServer::Listen() {
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(absl::StrCat("unix:", path_),
-                           grpc::experimental::LocalServerCredentials(UDS));
   builder.RegisterService(this);
   builder.SetMaxReceiveMessageSize(kMaxReceivedBytes);
   // One thread that sleeps until somebody calls.
@@ -95,19 +95,26 @@ absl::Status LocalServer::Listen() {
                               std::numeric_limits<int>::max());
   builder.SetResourceQuota(
       grpc::ResourceQuota("local").SetMaxThreads(kMaxThreads));
-  // Protects the socket until it has its permission.
-  const mode_t before = umask(0117);
   server_ = builder.BuildAndStart();
-  umask(before);
   if (server_ == nullptr) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot listen on socket ", path_));
+    return absl::UnavailableError(absl::StrCat("cannot serve ", path_));
   }
-  return chmod(path_.c_str(), 0660) == 0 ? absl::OkStatus()
-                                         : FileStatus(path_, errno);
+  ASSIGN_OR_RETURN(listener_, LocalListener::Listen(path_));
+  listener_->Start([server = server_.get()](int connection) {
+    grpc::AddInsecureChannelFromFd(server, connection);
+  });
+  return absl::OkStatus();
+}
+
+void LocalServer::Told(const char* call,
+                       const grpc::ServerContext& context) const {
+  if (!answers_.called) return;
+  answers_.called(absl::StrCat(call, " by ", listener_->Who(context.peer())));
 }
 
 LocalServer::~LocalServer() {
+  // Calls ask it who they are.
+  if (listener_ != nullptr) listener_->Stop();
   if (server_ != nullptr) {
     server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
     server_->Wait();
@@ -116,16 +123,18 @@ LocalServer::~LocalServer() {
   close(lock_fd_);
 }
 
-grpc::Status LocalServer::GetStatus(grpc::ServerContext*,
+grpc::Status LocalServer::GetStatus(grpc::ServerContext* context,
                                     const GetStatusRequest*,
                                     AgentStatus* response) {
+  Told("GetStatus", *context);
   *response = answers_.status();
   return grpc::Status::OK;
 }
 
-grpc::Status LocalServer::CheckSelf(grpc::ServerContext*,
+grpc::Status LocalServer::CheckSelf(grpc::ServerContext* context,
                                     const CheckSelfRequest*,
                                     CheckSelfResponse* response) {
+  Told("CheckSelf", *context);
   *response = answers_.check_self();
   return grpc::Status::OK;
 }
@@ -133,6 +142,7 @@ grpc::Status LocalServer::CheckSelf(grpc::ServerContext*,
 grpc::Status LocalServer::RunHook(grpc::ServerContext* context,
                                   const HookRequest* request,
                                   HookAnswer* response) {
+  Told("RunHook", *context);
   if (!answers_.run_hook) {
     return grpc::Status(grpc::StatusCode::UNIMPLEMENTED,
                         "this clusterd answers no hooks");

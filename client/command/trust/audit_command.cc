@@ -1,0 +1,176 @@
+// clusterctl audit: whether an audit file is whole, and which newest lines of
+// such files others keep. Verifying needs no controller: the file may be
+// elsewhere, and the controller may be who is not believed.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/command/request.h"
+#include "client/files/user_files.h"
+#include "config/audit/audit_chain.h"
+#include "config/values/status_macros.h"
+#include "config/values/version.h"
+#include "config/words/number_text.h"
+#include "config/words/quoted_text.h"
+
+namespace clusterd {
+namespace {
+
+// Of the daemon's own file, in what `audit head FILE` lists.
+constexpr char kThisFile[] = "this file";
+
+absl::StatusOr<std::vector<AuditText>> ReadFiles(
+    const std::vector<std::string>& names) {
+  std::vector<AuditText> files;
+  for (const std::string& name : names) {
+    ASSIGN_OR_RETURN(std::string text, ReadTextFile(name));
+    files.push_back({name, std::move(text)});
+  }
+  return files;
+}
+
+class AuditHeadCommand final : public Request {
+ public:
+  AuditHeadCommand() : Request("audit head") {}
+
+  void AddOptions(CLI::App& app) override {
+    AddOption(app, "FILE", "", file_,
+              "An audit file: its own newest line, and those of other files "
+              "that stand in it [ask the controller]");
+    AddOutput(app, "is a table of hosts");
+    AddTimeout(app, kShortTimeout);
+  }
+
+ private:
+  bool AsksController() const override { return file_.empty(); }
+
+  absl::Status Ask(ControllerClient* client) override {
+    if (client != nullptr) {
+      ASSIGN_OR_RETURN(
+          heads_, client->Ask(&Controller::Stub::GetAuditHeads, {}, timeout_));
+      heads_.set_schema_version(kReportSchemaVersion);
+      return absl::OkStatus();
+    }
+    ASSIGN_OR_RETURN(const std::vector<AuditText> files, ReadFiles({file_}));
+    AuditFindings found = VerifyAudit(files, {});
+    if (found.lines == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(file_, ": no line of an audit file can be read"));
+    }
+    heads_.set_schema_version(kReportSchemaVersion);
+    found.head.set_of(kThisFile);
+    *heads_.add_heads() = found.head;
+    for (AuditHead& head : found.known.All()) {
+      *heads_.add_heads() = std::move(head);
+    }
+    return absl::OkStatus();
+  }
+
+  const google::protobuf::Message& Answer() const override { return heads_; }
+  void PrintTable(const Style& style, std::ostream& out) override {
+    Page page(style, out);
+    std::vector<Row> rows = {{{"FILE", Paint::kBold}, {"HEAD", Paint::kBold}}};
+    for (const AuditHead& head : heads_.heads()) {
+      rows.push_back({{page.Safe(head.of())},
+                      {page.Safe(absl::StrCat(
+                          AuditHeadText(head),
+                          head.contradicted() ? "  went back" : ""))}});
+    }
+    page.PrintTable(rows, {});
+  }
+
+  std::string file_;
+  GetAuditHeadsResponse heads_;
+};
+
+class AuditVerifyCommand final : public Command {
+ public:
+  AuditVerifyCommand() : Command("audit verify") {}
+
+  void AddOptions(CLI::App& app) override {
+    AddOption(app, "FILES", "", files_,
+              "Files of one daemon, oldest first, as one chain")
+        ->required();
+    AddOption(app, "--head", "SEQUENCE:SHA256", heads_text_,
+              "A line that others keep, which must be there")
+        ->allow_extra_args(false);
+    AddOption(app, "--of", "NAME", of_,
+              "Ask the controller for the lines of this host that it keeps, "
+              "which must be there");
+  }
+
+ private:
+  int Work() override {
+    std::vector<AuditHead> heads;
+    for (const std::string& text : heads_text_) {
+      absl::StatusOr<AuditHead> head = ParseAuditHead(text);
+      if (!head.ok()) AddMistake("--head: ", head.status().message());
+      if (head.ok()) heads.push_back(*std::move(head));
+    }
+    const auto client = of_.empty() ? nullptr : Connect();
+    if (!mistakes_.empty()) return RejectUsage();
+    if (client != nullptr) {
+      const absl::Status asked = AskHeads(*client, &heads);
+      if (!asked.ok()) return ReportFailure(asked);
+    }
+    const absl::StatusOr<std::vector<AuditText>> files = ReadFiles(files_);
+    if (!files.ok()) {
+      ReportFailure(files.status());
+      return kExitUsage;
+    }
+    return Print(VerifyAudit(*files, heads));
+  }
+
+  // The newest, and one that it contradicts: all must be there.
+  absl::Status AskHeads(ControllerClient& client,
+                        std::vector<AuditHead>* heads) const {
+    const size_t before = heads->size();
+    ASSIGN_OR_RETURN(
+        const GetAuditHeadsResponse known,
+        client.Ask(&Controller::Stub::GetAuditHeads, {}, kShortTimeout));
+    for (const AuditHead& head : known.heads()) {
+      if (head.of() == of_ && head.sequence() > 0) heads->push_back(head);
+    }
+    if (heads->size() > before) return absl::OkStatus();
+    return absl::NotFoundError(
+        absl::StrCat("the controller keeps no line of ", QuotedText(of_),
+                     ", expected a name that clusterctl audit head lists"));
+  }
+
+  int Print(const AuditFindings& found) {
+    const bool utf8 = OutStyle(ColorMode::kNever).utf8;
+    std::ostream& out = session().out;
+    for (const std::string& text : found.breaks) {
+      out << SafeText(text, utf8) << "\n";
+    }
+    for (const std::string& text : found.notes) {
+      out << SafeText(absl::StrCat("note: ", text), utf8) << "\n";
+    }
+    const std::string lines = Count(found.lines, "line");
+    const std::string head =
+        found.lines == 0 ? ""
+                         : absl::StrCat(", head ", AuditHeadText(found.head));
+    if (found.breaks.empty()) {
+      out << "intact: " << lines << head << "\n";
+      return kExitPass;
+    }
+    out << "broken: " << Count(found.breaks.size(), "break") << " in " << lines
+        << head << "\n";
+    return kExitFail;
+  }
+
+  std::vector<std::string> files_;
+  std::vector<std::string> heads_text_;
+  std::string of_;
+};
+
+}  // namespace
+
+void AddAuditCommands(CommandList& commands) {
+  commands.push_back(std::make_unique<AuditVerifyCommand>());
+  commands.push_back(std::make_unique<AuditHeadCommand>());
+}
+
+}  // namespace clusterd

@@ -1,0 +1,142 @@
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "config/audit/audit_chain.h"
+#include "gtest/gtest.h"
+#include "tests/support/client/fake_controller.h"
+#include "tests/support/client/program_run.h"
+
+namespace clusterd {
+namespace {
+
+// Lines 1 to `count` of one chain; the last one names the controller's head.
+struct Chain {
+  explicit Chain(int count) {
+    for (int i = 1; i <= count; ++i) {
+      AuditEntry entry;
+      entry.set_sequence(static_cast<uint64_t>(i));
+      entry.set_what("apply");
+      entry.set_subject(absl::StrCat("run", i));
+      entry.set_previous(head.sha256());
+      if (i == count) {
+        AuditHead* const other = entry.add_heads();
+        other->set_of(kControllerFile);
+        other->set_sequence(7);
+        other->set_sha256(std::string(64, 'c'));
+      }
+      absl::StrAppend(&text, SealAuditLine(&entry), "\n");
+      head = HeadOf(entry);
+    }
+  }
+  std::string text;
+  AuditHead head;
+};
+
+TEST(AuditVerifyTest, SaysThatAFileIsIntactWithItsHead) {
+  const Chain chain(3);
+  const std::string path = TestFile("audit.jsonl", chain.text);
+  const ProgramOutput output = RunProgram({"audit", "verify", path});
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_EQ(output.out, absl::StrCat("intact: 3 lines, head ",
+                                     AuditHeadText(chain.head), "\n"));
+}
+
+TEST(AuditVerifyTest, NamesTheLineThatWasAltered) {
+  const std::string path = TestFile(
+      "audit.jsonl", absl::StrReplaceAll(Chain(3).text, {{"run2", "run9"}}));
+  const ProgramOutput output = RunProgram({"audit", "verify", path});
+  EXPECT_EQ(output.status, 1);
+  EXPECT_TRUE(
+      absl::StrContains(output.out, absl::StrCat(path, ":2: altered: ")))
+      << output.out;
+  EXPECT_TRUE(absl::StrContains(output.out, "broken: 1 break in 2 lines"))
+      << output.out;
+}
+
+TEST(AuditVerifyTest, FindsACutTailByAHeadOfTheCommandLine) {
+  const std::string path = TestFile("audit.jsonl", Chain(3).text);
+  const ProgramOutput output =
+      RunProgram({"audit", "verify", path, "--head",
+                  absl::StrCat("5:", std::string(64, 'a'))});
+  EXPECT_EQ(output.status, 1);
+  EXPECT_TRUE(absl::StrContains(output.out, "2 lines are cut off the end"))
+      << output.out;
+}
+
+TEST(AuditVerifyTest, FindsACutTailByTheHeadThatTheControllerKeeps) {
+  const std::string path = TestFile("audit.jsonl", Chain(3).text);
+  const Chain whole(5);
+  ProgramWorld world;
+  AuditHead* const head = world.script.audit_heads.add_heads();
+  *head = whole.head;
+  head->set_of("server0");
+  const ProgramOutput cut =
+      RunProgram({"audit", "verify", path, "--of", "server0"}, world);
+  EXPECT_EQ(cut.status, 1);
+  EXPECT_TRUE(absl::StrContains(cut.out, "2 lines are cut off the end"))
+      << cut.out;
+  const ProgramOutput unknown =
+      RunProgram({"audit", "verify", path, "--of", "server9"}, world);
+  EXPECT_EQ(unknown.status, 3);
+  EXPECT_TRUE(absl::StrContains(unknown.err, "no line of \"server9\""))
+      << unknown.err;
+}
+
+TEST(AuditVerifyTest, FailsForAHeadThatTheHostHasContradictedSince) {
+  const Chain chain(3);
+  const std::string path = TestFile("audit.jsonl", chain.text);
+  ProgramWorld world;
+  for (const AuditHead& kept : {chain.head, Chain(5).head}) {
+    AuditHead* const head = world.script.audit_heads.add_heads();
+    *head = kept;
+    head->set_of("server0");
+    head->set_contradicted(kept.sequence() == 5);
+  }
+  const ProgramOutput cut =
+      RunProgram({"audit", "verify", path, "--of", "server0"}, world);
+  EXPECT_EQ(cut.status, 1);
+  EXPECT_TRUE(absl::StrContains(cut.out, "2 lines are cut off the end"))
+      << cut.out;
+  const ProgramOutput listed = RunProgram({"audit", "head"}, world);
+  EXPECT_TRUE(absl::StrContains(listed.out, "  went back\n")) << listed.out;
+}
+
+TEST(AuditVerifyTest, TakesWrongUsageAndMissingFilesAsSuch) {
+  const std::string path = TestFile("audit.jsonl", Chain(1).text);
+  EXPECT_EQ(RunProgram({"audit", "verify"}).status, 3);
+  EXPECT_EQ(RunProgram({"audit", "verify", "/nonexistent/a"}).status, 3);
+  const ProgramOutput output =
+      RunProgram({"audit", "verify", path, "--head", "x", "--head", "1:y"});
+  EXPECT_EQ(output.status, 3);
+  EXPECT_TRUE(absl::StrContains(output.err, "\"x\"")) << output.err;
+  EXPECT_TRUE(absl::StrContains(output.err, "\"1:y\"")) << output.err;
+}
+
+TEST(AuditHeadTest, ListsWhatTheControllerKeeps) {
+  ProgramWorld world;
+  AuditHead* const head = world.script.audit_heads.add_heads();
+  head->set_of("server0");
+  head->set_sequence(12);
+  head->set_sha256("ab");
+  const ProgramOutput output = RunProgram({"audit", "head"}, world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_EQ(output.out,
+            "FILE     HEAD\n"
+            "server0  12:ab\n");
+}
+
+TEST(AuditHeadTest, ReadsFromAHostsFileWhatItKeepsOfTheController) {
+  const Chain chain(2);
+  const std::string path = TestFile("audit.jsonl", chain.text);
+  const ProgramOutput output = RunProgram({"audit", "head", path});
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_EQ(output.out, absl::StrCat("FILE        HEAD\n"
+                                     "this file   ",
+                                     AuditHeadText(chain.head),
+                                     "\n"
+                                     "controller  7:",
+                                     std::string(64, 'c'), "\n"));
+}
+
+}  // namespace
+}  // namespace clusterd

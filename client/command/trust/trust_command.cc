@@ -1,0 +1,272 @@
+// clusterctl token and clusterctl certificates: who may join, and whose
+// certificate ends when.
+#include <memory>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "client/command/request.h"
+#include "client/print/trust_table.h"
+#include "config/values/hostlist.h"
+#include "config/values/status_macros.h"
+#include "config/values/version.h"
+#include "config/words/quoted_text.h"
+#include "proto/trust.grpc.pb.h"
+
+namespace clusterd {
+namespace {
+
+constexpr absl::Duration kDefaultLife = absl::Hours(1);
+constexpr absl::Duration kLeastLife = absl::Minutes(1);
+
+// A request to the service Trust with an answer of this kind.
+template <typename Response>
+class TrustRequest : public Request {
+ public:
+  using Request::Request;
+
+ protected:
+  template <typename Call, typename CallRequest>
+  absl::Status AskTrust(Call call, const CallRequest& request) {
+    RpcClient<Trust> client = ClientOf<Trust>();
+    ASSIGN_OR_RETURN(answer_, client.Ask(call, request, timeout_));
+    answer_.set_schema_version(kReportSchemaVersion);
+    return absl::OkStatus();
+  }
+  const google::protobuf::Message& Answer() const override { return answer_; }
+
+  Response answer_;
+};
+
+class TokenCreateCommand final : public TrustRequest<CreateTokenResponse> {
+ public:
+  TokenCreateCommand() : TrustRequest("token create") {}
+
+  void AddOptions(CLI::App& app) override {
+    AddOption(app, "--hosts", "LIST", request_hosts_,
+              "Hosts of cluster.yaml that may use it, e.g. node[01-12] "
+              "(default: all)");
+    AddOption(app, "--ttl", "DURATION", life_text_,
+              "How long it is good, 1m to 24h (default: 1h)");
+    AddOutput(app);
+    AddTimeout(app, kShortTimeout);
+  }
+
+ private:
+  void ReadOptions() override {
+    life_ = ReadDuration("--ttl", life_text_, kLeastLife, kDefaultLife);
+    if (request_hosts_.empty()) return;
+    const auto names = ExpandHostlist(request_hosts_);
+    if (!names.ok()) AddMistake("--hosts: ", names.status().message());
+  }
+
+  absl::Status Ask(ControllerClient* /*client*/) override {
+    CreateTokenRequest request;
+    request.set_hosts(request_hosts_);
+    request.set_ttl_ms(static_cast<uint64_t>(absl::ToInt64Milliseconds(life_)));
+    return AskTrust(&Trust::Stub::CreateToken, request);
+  }
+
+  int Finish() override {
+    if (absl::StartsWith(controller_, "127.") ||
+        absl::StartsWith(controller_, "localhost:")) {
+      Tell("warning: hosts do not reach ", controller_,
+           "; put the address in its place under which they reach this "
+           "controller");
+    }
+    return Deliver(kExitPass);
+  }
+
+  void PrintTable(const Style& style, std::ostream& out) override {
+    const std::string hosts = answer_.entry().hosts();
+    out << "token " << SafeText(answer_.entry().id(), style.utf8) << " for "
+        << (hosts.empty() ? "all hosts of cluster.yaml"
+                          : SafeText(hosts, style.utf8))
+        << ", good until "
+        << absl::FormatTime("%Y-%m-%d %H:%M UTC",
+                            absl::FromUnixMillis(answer_.entry().expires_ms()),
+                            absl::UTCTimeZone())
+        << "; it is shown this once\non every host, as root:\n\n"
+        << "  " << Short(style.utf8) << "\n";
+  }
+  std::string Short(bool utf8) const override {
+    return SafeText(JoinLine(answer_, controller_), utf8);
+  }
+
+  std::string request_hosts_;
+  std::string life_text_;
+  absl::Duration life_;
+};
+
+class TokenListCommand final : public TrustRequest<ListTokensResponse> {
+ public:
+  TokenListCommand() : TrustRequest("token list") {}
+
+  void AddOptions(CLI::App& app) override {
+    AddOutput(app, "says nothing of many tokens");
+    AddTimeout(app, kShortTimeout);
+  }
+
+ private:
+  absl::Status Ask(ControllerClient* /*client*/) override {
+    return AskTrust(&Trust::Stub::ListTokens, ListTokensRequest());
+  }
+  void PrintTable(const Style& style, std::ostream& out) override {
+    PrintTokens(answer_, style, session().now(), out);
+  }
+};
+
+class TokenRevokeCommand final : public TrustRequest<RevokeTokenResponse> {
+ public:
+  TokenRevokeCommand() : TrustRequest("token revoke") {}
+
+  void AddOptions(CLI::App& app) override {
+    AddOption(app, "ID", "", id_, "The token's id, as token list shows it")
+        ->required();
+    AddOutput(app);
+    AddTimeout(app, kShortTimeout);
+  }
+
+ private:
+  absl::Status Ask(ControllerClient* /*client*/) override {
+    RevokeTokenRequest request;
+    // The id stands in the whole token, too.
+    const bool is_whole = absl::StartsWith(id_, "cj1.");
+    request.set_id(is_whole ? id_.substr(4, 8) : id_);
+    return AskTrust(&Trust::Stub::RevokeToken, request);
+  }
+  void PrintTable(const Style& style, std::ostream& out) override {
+    out << Short(style.utf8) << "\n";
+  }
+  std::string Short(bool utf8) const override {
+    return SafeText(absl::StrCat("token ", answer_.entry().id(),
+                                 ": revoked; hosts that have joined with it "
+                                 "stay"),
+                    utf8);
+  }
+
+  std::string id_;
+};
+
+// Three calls: the list, and two decisions about one host.
+class CertificatesCommand final : public Request {
+ public:
+  CertificatesCommand() : Request("certificates") {}
+
+  void AddOptions(CLI::App& app) override {
+    AddOption(app, "ACTION", "", action_text_,
+              "list (default), approve or reset");
+    AddOption(app, "HOST", "", host_, "Of approve and reset");
+    AddOption(app, "KEY", "", key_,
+              "Of approve: which machine, as the list shows it");
+    AddOutput(app);
+    AddTimeout(app, kShortTimeout);
+  }
+
+ private:
+  enum Action { kList, kApprove, kReset };
+
+  void ReadOptions() override {
+    if (!action_text_.empty()) {
+      action_ = static_cast<Action>(
+          ReadChoice("ACTION", action_text_, {"list", "approve", "reset"}));
+    }
+    if (action_ == kList && !host_.empty()) {
+      AddMistake("HOST: \"", host_, "\" was not expected, of list");
+    }
+    if (action_ != kList && !IsHostName(host_)) {
+      AddMistake("HOST: ", QuotedText(host_),
+                 ", expected the name of one host");
+    }
+    if ((action_ == kApprove) == key_.empty()) {
+      AddMistake("KEY: ", QuotedText(key_), ", expected ",
+                 action_ == kApprove
+                     ? "the key of the machine that waits, as clusterctl "
+                       "certificates shows it"
+                     : "none but of approve");
+    }
+  }
+
+  template <typename Call, typename CallRequest, typename Response>
+  absl::Status AskTrust(Call call, const CallRequest& request,
+                        Response* response) {
+    RpcClient<Trust> client = ClientOf<Trust>();
+    ASSIGN_OR_RETURN(*response, client.Ask(call, request, timeout_));
+    response->set_schema_version(kReportSchemaVersion);
+    return absl::OkStatus();
+  }
+
+  absl::Status Ask(ControllerClient* /*client*/) override {
+    if (action_ == kApprove) {
+      ApproveHostRequest request;
+      request.set_name(host_);
+      request.set_key(key_);
+      return AskTrust(&Trust::Stub::ApproveHost, request, &approved_);
+    }
+    if (action_ == kReset) {
+      ResetHostRequest request;
+      request.set_name(host_);
+      return AskTrust(&Trust::Stub::ResetHost, request, &reset_);
+    }
+    return AskTrust(&Trust::Stub::ListCertificates, ListCertificatesRequest(),
+                    &list_);
+  }
+
+  const google::protobuf::Message& Answer() const override {
+    if (action_ == kApprove) return approved_;
+    if (action_ == kReset) return reset_;
+    return list_;
+  }
+  void PrintTable(const Style& style, std::ostream& out) override {
+    if (action_ == kList) {
+      PrintCertificates(list_, style, session().now(), out);
+    } else {
+      out << Short(style.utf8) << "\n";
+    }
+  }
+  std::string Short(bool utf8) const override {
+    if (action_ == kList) {
+      return SafeText(
+          absl::StrCat(list_.cluster(), ": ", CertificatesShort(list_)), utf8);
+    }
+    if (action_ == kApprove) {
+      return SafeText(
+          absl::StrCat(approved_.entry().host(), ": machine ",
+                       approved_.entry().waiting_machine_id(), " with key ",
+                       approved_.entry().waiting_key(), " from ",
+                       approved_.entry().waiting_peer(),
+                       " may have the name; it has to join once more within "
+                       "an hour"),
+          utf8);
+    }
+    return SafeText(
+        absl::StrCat(
+            reset_.host(),
+            reset_.refused_machine_id().empty()
+                ? ": its key is forgotten; it has to join with a token to "
+                  "come back"
+                : absl::StrCat(": machine ", reset_.refused_machine_id(),
+                               " that waited is refused; who has the name "
+                               "keeps it, and another reset takes it back")),
+        utf8);
+  }
+
+  std::string action_text_;
+  std::string host_;
+  std::string key_;
+  Action action_ = kList;
+  ListCertificatesResponse list_;
+  ApproveHostResponse approved_;
+  ResetHostResponse reset_;
+};
+
+}  // namespace
+
+void AddTrustCommands(CommandList& commands) {
+  commands.push_back(std::make_unique<TokenCreateCommand>());
+  commands.push_back(std::make_unique<TokenListCommand>());
+  commands.push_back(std::make_unique<TokenRevokeCommand>());
+  commands.push_back(std::make_unique<CertificatesCommand>());
+}
+
+}  // namespace clusterd

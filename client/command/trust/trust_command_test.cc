@@ -1,0 +1,209 @@
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/client/fake_controller.h"
+#include "tests/support/client/program_run.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// The clock of RunProgram stands at 2025-01-01.
+constexpr int64_t kNowMs = 1735689600'000;
+constexpr int64_t kDayMs = 24 * 3600'000;
+
+CreateTokenResponse Made(uint32_t port) {
+  CreateTokenResponse made;
+  made.mutable_entry()->set_id("4f09c2d1");
+  made.mutable_entry()->set_hosts("node[01-12]");
+  made.mutable_entry()->set_expires_ms(kNowMs + 2 * 3600'000);
+  made.set_token("cj1.4f09c2d1.secret");
+  made.set_ca_hash("sha256:abc");
+  made.set_enrol_port(port);
+  return made;
+}
+
+TEST(TokenCommandTest, PrintsTheLineForEveryHost) {
+  ProgramWorld world;
+  world.script.token = Made(7444);
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const ProgramOutput output = RunProgram(
+      {"token", "create", "--hosts", "node[01-12]", "--ttl", "2h"}, world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_EQ(controller.token_request()->hosts(), "node[01-12]");
+  EXPECT_EQ(controller.token_request()->ttl_ms(), 2u * 3600'000);
+  EXPECT_THAT(output.out,
+              AllOf(HasSubstr("token 4f09c2d1 for node[01-12], good until "
+                              "2025-01-01 02:00 UTC"),
+                    HasSubstr("\n  clusterd join --controller head:7443 "
+                              "--ca-hash sha256:abc --token "
+                              "cj1.4f09c2d1.secret\n")));
+}
+
+TEST(TokenCommandTest, ShortIsTheLineAloneAndNamesAnUnusualPort) {
+  ProgramWorld world;
+  world.script.token = Made(9000);
+  EXPECT_EQ(RunProgram({"token", "create", "-o", "short"}, world).out,
+            "clusterd join --controller head:7443 --ca-hash sha256:abc "
+            "--enrol-port 9000 --token cj1.4f09c2d1.secret\n");
+}
+
+TEST(TokenCommandTest, WarnsOfAnAddressThatNoHostReaches) {
+  ProgramWorld world;
+  world.script.token = Made(7444);
+  world.environment["CLUSTERD_CONTROLLER"] = "127.0.0.1:7443";
+  EXPECT_THAT(RunProgram({"token", "create"}, world).err,
+              HasSubstr("hosts do not reach 127.0.0.1:7443"));
+}
+
+TEST(TokenCommandTest, WrongWordsAreStatus3AndAskNobody) {
+  ProgramWorld world;
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const ProgramOutput output = RunProgram(
+      {"token", "create", "--hosts", "node[", "--ttl", "30s"}, world);
+  EXPECT_EQ(output.status, 3);
+  EXPECT_THAT(output.err, AllOf(HasSubstr("--hosts: "),
+                                HasSubstr("--ttl: \"30s\" is no duration, "
+                                          "expected 1m to 24h")));
+  EXPECT_FALSE(controller.token_request().has_value());
+}
+
+TEST(TokenCommandTest, ControllerWithoutAnAuthorityIsStatus2) {
+  ProgramWorld world;
+  world.script.trust_status = grpc::Status(
+      grpc::StatusCode::FAILED_PRECONDITION, "started without --ca-dir");
+  const ProgramOutput output = RunProgram({"token", "create"}, world);
+  EXPECT_EQ(output.status, 2);
+  EXPECT_THAT(output.err, HasSubstr("without --ca-dir"));
+}
+
+TEST(TokenCommandTest, ListShowsUseAndEnd) {
+  ProgramWorld world;
+  TokenEntry* const token = world.script.tokens.add_tokens();
+  *token = Made(0).entry();
+  token->set_used(7);
+  token->set_creator("spiffe://demo/user/ann/role/admin");
+  TokenEntry* const old = world.script.tokens.add_tokens();
+  old->set_id("00000001");
+  old->set_expires_ms(kNowMs - 1);
+  const std::string out = RunProgram({"token", "list"}, world).out;
+  EXPECT_THAT(out, AllOf(HasSubstr("4f09c2d1"), HasSubstr("node[01-12]"),
+                         HasSubstr("  7  "), HasSubstr("in 2 h"),
+                         HasSubstr("user/ann"), HasSubstr("expired")));
+  EXPECT_EQ(RunProgram({"token", "list"}).out, "no tokens\n");
+}
+
+TEST(TokenCommandTest, RevokesByIdOrByTheWholeToken) {
+  for (const char* word : {"4f09c2d1", "cj1.4f09c2d1.secret"}) {
+    ProgramWorld world;
+    world.script.revoked.mutable_entry()->set_id("4f09c2d1");
+    FakeController controller(world.script);
+    world.controller = &controller;
+    const ProgramOutput output = RunProgram({"token", "revoke", word}, world);
+    EXPECT_EQ(controller.decision(), "revoke 4f09c2d1");
+    EXPECT_THAT(output.out, AllOf(HasSubstr("token 4f09c2d1: revoked"),
+                                  Not(HasSubstr("secret"))));
+  }
+}
+
+ListCertificatesResponse Certificates() {
+  ListCertificatesResponse list;
+  list.set_cluster("demo");
+  for (int i = 1; i <= 3; ++i) {
+    CertificateEntry* const entry = list.add_certificates();
+    entry->set_host(absl::StrCat("node0", i));
+    entry->set_state(CertificateEntry::ENROLLED);
+    entry->set_serial(absl::StrCat("aa", i));
+    entry->set_ends_ms(kNowMs + 20 * kDayMs);
+  }
+  CertificateEntry* const by_hand = list.add_certificates();
+  by_hand->set_host("node04");
+  by_hand->set_state(CertificateEntry::BY_HAND);
+  by_hand->set_ends_ms(kNowMs + 29 * kDayMs);
+  CertificateEntry* const waits = list.add_certificates();
+  waits->set_host("node05");
+  waits->set_state(CertificateEntry::WAITS_FOR_APPROVAL);
+  waits->set_serial("bb");
+  waits->set_waiting_machine_id("cafe");
+  waits->set_waiting_peer("ipv4:10.0.0.9:1\x1b[2J");
+  waits->set_waiting_key("01ab");
+  OwnCertificate* const own = list.add_own();
+  own->set_what("intermediate CA");
+  own->set_ends_ms(kNowMs + 29 * kDayMs);
+  return list;
+}
+
+TEST(CertificatesCommandTest, FoldsHostsThatAgreeAndSaysWhatToDo) {
+  ProgramWorld world;
+  world.script.certificates = Certificates();
+  const ProgramOutput output = RunProgram({"certificates"}, world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_THAT(output.out,
+              AllOf(HasSubstr("enrolled  node[01-03]  2025-01-21 00:00 UTC"),
+                    HasSubstr("renews itself"),
+                    HasSubstr("nobody renews it: clusterd join, or"),
+                    HasSubstr("enrolled; machine cafe from"),
+                    HasSubstr("clusterctl certificates approve node05 01ab, "
+                              "or reset node05 refuses it"),
+                    HasSubstr("intermediate CA: ends 2025-01-30 00:00 UTC; "
+                              "nobody renews it"),
+                    HasSubstr("demo: 3 enrolled, 1 by hand, 1 waits"),
+                    Not(HasSubstr("\x1b"))));
+  EXPECT_EQ(RunProgram({"certificates", "-o", "short"}, world).out,
+            "demo: 3 enrolled, 1 by hand, 1 waits\n");
+}
+
+TEST(CertificatesCommandTest, ApprovesAndResetsOneHost) {
+  for (const std::string action : {"approve", "reset"}) {
+    ProgramWorld world;
+    world.script.approved.mutable_entry()->set_host("node05");
+    world.script.reset.set_host("node05");
+    FakeController controller(world.script);
+    world.controller = &controller;
+    std::vector<std::string> words = {"certificates", action, "node05"};
+    if (action == "approve") words.push_back("01ab");
+    const ProgramOutput output = RunProgram(words, world);
+    EXPECT_EQ(output.status, 0) << output.err;
+    EXPECT_EQ(controller.decision(),
+              action == "approve" ? "approve node05 01ab" : "reset node05");
+    EXPECT_THAT(output.out, HasSubstr("node05: "));
+  }
+}
+
+TEST(CertificatesCommandTest, ResetSaysWhomItHasRefused) {
+  ProgramWorld world;
+  world.script.reset.set_host("node05");
+  EXPECT_THAT(RunProgram({"certificates", "reset", "node05"}, world).out,
+              HasSubstr("its key is forgotten"));
+  world.script.reset.set_refused_machine_id("cafe");
+  EXPECT_THAT(RunProgram({"certificates", "reset", "node05"}, world).out,
+              AllOf(HasSubstr("machine cafe that waited is refused"),
+                    Not(HasSubstr("forgotten"))));
+}
+
+TEST(CertificatesCommandTest, WrongWordsAreStatus3AndDecideNothing) {
+  ProgramWorld world;
+  FakeController controller(world.script);
+  world.controller = &controller;
+  EXPECT_EQ(RunProgram({"certificates", "rest", "node05"}, world).status, 3);
+  EXPECT_EQ(RunProgram({"certificates", "reset"}, world).status, 3);
+  EXPECT_EQ(RunProgram({"certificates", "list", "node05"}, world).status, 3);
+  EXPECT_EQ(RunProgram({"certificates", "reset", "node[1-2]"}, world).status,
+            3);
+  EXPECT_EQ(RunProgram({"certificates", "reset", "node05", "01"}, world).status,
+            3);
+  EXPECT_THAT(RunProgram({"certificates", "approve", "node05"}, world).err,
+              HasSubstr("KEY: "));
+  EXPECT_EQ(controller.decision(), "");
+}
+
+}  // namespace
+}  // namespace clusterd

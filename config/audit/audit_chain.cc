@@ -1,0 +1,317 @@
+#include "config/audit/audit_chain.h"
+
+#include <cassert>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "config/values/sha256.h"
+#include "config/words/quoted_text.h"
+#include "google/protobuf/util/json_util.h"
+
+namespace clusterd {
+namespace {
+
+constexpr char kSeal[] = ",\"sha256\":\"";
+constexpr size_t kSha256Digits = 64;
+constexpr size_t kMaxFieldBytes = 1024;
+
+bool IsSha256(absl::string_view text) {
+  return text.size() == kSha256Digits && absl::c_all_of(text, [](char c) {
+           return absl::ascii_isdigit(c) || (c >= 'a' && c <= 'f');
+         });
+}
+
+void MakePrintable(AuditEntry* entry) {
+  for (std::string* const field :
+       {entry->mutable_at(), entry->mutable_who(), entry->mutable_certificate(),
+        entry->mutable_peer(), entry->mutable_what(), entry->mutable_subject(),
+        entry->mutable_digest(), entry->mutable_result()}) {
+    *field = PrintableText(*field, kMaxFieldBytes);
+  }
+  for (AuditHead& head : *entry->mutable_heads()) {
+    *head.mutable_of() = PrintableText(head.of());
+    *head.mutable_sha256() = PrintableText(head.sha256());
+  }
+}
+
+std::string Known(absl::string_view sha256) {
+  return sha256.empty() ? "none" : PrintableText(sha256);
+}
+
+// One walk over all files.
+class Verifier {
+ public:
+  explicit Verifier(absl::Span<const AuditHead> heads)
+      : heads_(heads), seen_(heads.size()) {}
+
+  void AddFile(const AuditText& file) {
+    file_ = &file.name;
+    line_ = 0;
+    first_of_file_ = true;
+    absl::string_view text = file.text;
+    while (!text.empty()) {
+      const size_t end = text.find('\n');
+      ++line_;
+      AddLine(text.substr(0, end), end != absl::string_view::npos);
+      text.remove_prefix(end == absl::string_view::npos ? text.size()
+                                                        : end + 1);
+    }
+    if (torn_) {
+      Break(torn_why_,
+            "; a crash cuts off a last line so, and its daemon says so in the "
+            "next line once it is started again");
+    }
+    torn_ = false;
+  }
+
+  AuditFindings Finish() {
+    for (size_t i = 0; i < heads_.size(); ++i) {
+      if (!seen_[i]) TellUnseen(heads_[i]);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  template <typename... Parts>
+  void Break(const Parts&... parts) {
+    found_.breaks.push_back(absl::StrCat(*file_, ":", line_, ": ", parts...));
+  }
+
+  void AddLine(absl::string_view line, bool whole) {
+    const absl::StatusOr<AuditEntry> entry = ReadAuditLine(line);
+    if (!entry.ok() || !whole) {
+      if (torn_) BreakTorn();
+      torn_ = true;
+      torn_line_ = line_;
+      torn_text_ = std::string(line);
+      torn_why_ = std::string(entry.ok() ? "it has no end of line"
+                                         : entry.status().message());
+      return;
+    }
+    if (torn_) SettleTorn(*entry);
+    CheckPlace(*entry);
+    for (size_t i = 0; i < heads_.size(); ++i) {
+      if (entry->sequence() != heads_[i].sequence()) continue;
+      seen_[i] = true;
+      if (entry->sha256() == heads_[i].sha256()) continue;
+      Break("line ", entry->sequence(), " has sha256 ", entry->sha256(),
+            ", expected ", heads_[i].sha256(),
+            " as the other side keeps it: it was written anew");
+    }
+    found_.known.Read(*entry);
+    ++found_.lines;
+    found_.head = HeadOf(*entry);
+  }
+
+  void BreakTorn() {
+    found_.breaks.push_back(
+        absl::StrCat(*file_, ":", torn_line_, ": ", torn_why_));
+    torn_ = false;
+    // Its place is its own: the next one is not also a hole.
+    ++skipped_;
+  }
+
+  // The line before could not be read: the writer says so, or it is a break.
+  void SettleTorn(const AuditEntry& entry) {
+    if (entry.what() == kAuditTorn &&
+        entry.torn().bytes() == torn_text_.size() &&
+        entry.torn().sha256() == Sha256Hex(torn_text_)) {
+      found_.notes.push_back(
+          absl::StrCat(*file_, ":", torn_line_, ": cut off by a crash at ",
+                       torn_text_.size(), " bytes; the next line says so"));
+      torn_ = false;
+      return;
+    }
+    BreakTorn();
+  }
+
+  void CheckPlace(const AuditEntry& entry) {
+    const bool first = std::exchange(first_of_file_, false);
+    // Lines that cannot be read were told, and took a number each.
+    const uint64_t skipped = std::exchange(skipped_, 0);
+    if (found_.lines == 0) {
+      if (skipped > 0) return;
+      if (entry.sequence() == 1 && entry.previous().empty()) return;
+      if (first && entry.what() == kAuditContinues) {
+        found_.notes.push_back(
+            absl::StrCat(*file_, ": begins at line number ", entry.sequence(),
+                         " of its chain; the ones before are in ",
+                         PrintableText(entry.subject())));
+        return;
+      }
+      Break("begins with sequence ", entry.sequence(),
+            ", expected 1, or a line that continues an older file: lines are "
+            "missing before it");
+      return;
+    }
+    const uint64_t expected = found_.head.sequence() + 1;
+    if (entry.sequence() > expected && entry.sequence() <= expected + skipped) {
+      return;
+    }
+    if (entry.sequence() != expected) {
+      Break("sequence ", entry.sequence(), ", expected ", expected,
+            entry.sequence() > expected
+                ? absl::StrCat(": ", entry.sequence() - expected,
+                               " lines are missing before it")
+                : ": it is out of its place, or a line was put in");
+    } else if (entry.previous() != found_.head.sha256()) {
+      Break("follows a line with sha256 ", Known(entry.previous()),
+            ", expected ", Known(found_.head.sha256()),
+            " as the line before has");
+    }
+  }
+
+  void TellUnseen(const AuditHead& head) {
+    const std::string whose = absl::StrCat("head ", AuditHeadText(head),
+                                           " that the other side keeps: ");
+    if (head.sequence() > found_.head.sequence()) {
+      found_.breaks.push_back(
+          absl::StrCat(whose, "the last line is ", found_.head.sequence(),
+                       ", expected ", head.sequence(),
+                       " at least: ", head.sequence() - found_.head.sequence(),
+                       " lines are cut off the end"));
+    } else {
+      found_.breaks.push_back(absl::StrCat(
+          whose, "there is no line ", head.sequence(),
+          " in these files, expected the older files, too, oldest first"));
+    }
+  }
+
+  const absl::Span<const AuditHead> heads_;
+  std::vector<bool> seen_;
+  AuditFindings found_;
+  const std::string* file_ = nullptr;
+  uint64_t line_ = 0;
+  bool first_of_file_ = false;
+  bool torn_ = false;
+  uint64_t skipped_ = 0;
+  uint64_t torn_line_ = 0;
+  std::string torn_text_;
+  std::string torn_why_;
+};
+
+}  // namespace
+
+std::string SealAuditLine(AuditEntry* entry) {
+  MakePrintable(entry);
+  entry->clear_sha256();
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  std::string line;
+  const bool made =
+      google::protobuf::util::MessageToJsonString(*entry, &line, options).ok();
+  assert(made);  // Printable texts and numbers always have a JSON form.
+  (void)made;
+  line.pop_back();  // The closing brace.
+  entry->set_sha256(Sha256Hex(line));
+  return absl::StrCat(line, kSeal, entry->sha256(), "\"}");
+}
+
+absl::StatusOr<AuditEntry> ReadAuditLine(absl::string_view line) {
+  const size_t seal = line.rfind(kSeal);
+  absl::string_view said;
+  if (seal != absl::string_view::npos) {
+    said = line.substr(seal + sizeof(kSeal) - 1);
+  }
+  if (!absl::ConsumeSuffix(&said, "\"}") || !IsSha256(said)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no line of an audit file, which ends with \"sha256\": ",
+                     QuotedText(line)));
+  }
+  const std::string is = Sha256Hex(line.substr(0, seal));
+  if (is != said) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("altered: its text has sha256 ", is, ", expected ", said,
+                     " as it says itself"));
+  }
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;
+  AuditEntry entry;
+  const auto parsed = google::protobuf::util::JsonStringToMessage(
+      std::string(line), &entry, options);
+  if (!parsed.ok() || entry.sequence() == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "no line of an audit file, expected a JSON object with its sequence: ",
+        QuotedText(line)));
+  }
+  return entry;
+}
+
+bool KnownHeads::Note(const AuditHead& head) {
+  AuditHead& known = newest[head.of()];
+  const bool same_line = head.sequence() == known.sequence();
+  const bool went_back = head.sequence() < known.sequence() ||
+                         (same_line && head.sha256() != known.sha256());
+  if (went_back) {
+    AuditHead& kept = contradicted[head.of()];
+    if (known.sequence() > kept.sequence()) kept = known;
+    kept.set_contradicted(true);
+  }
+  known = head;
+  known.clear_contradicted();
+  return went_back;
+}
+
+void KnownHeads::Read(const AuditEntry& entry) {
+  for (const AuditHead& head : entry.heads()) {
+    if (head.contradicted()) {
+      contradicted[head.of()] = head;
+      continue;
+    }
+    AuditHead& known = newest[head.of()];
+    if (entry.what() == kAuditHeads || head.sequence() > known.sequence()) {
+      known = head;
+    }
+  }
+}
+
+std::vector<AuditHead> KnownHeads::All() const {
+  std::vector<AuditHead> all;
+  for (const auto& [of, head] : newest) {
+    all.push_back(head);
+    const auto kept = contradicted.find(of);
+    if (kept != contradicted.end()) all.push_back(kept->second);
+  }
+  return all;
+}
+
+AuditHead HeadOf(const AuditEntry& entry) {
+  AuditHead head;
+  head.set_sequence(entry.sequence());
+  head.set_sha256(entry.sha256());
+  return head;
+}
+
+std::string AuditHeadText(const AuditHead& head) {
+  return absl::StrCat(head.sequence(), ":", head.sha256());
+}
+
+absl::StatusOr<AuditHead> ParseAuditHead(absl::string_view text) {
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(text, absl::MaxSplits(':', 1));
+  AuditHead head;
+  uint64_t sequence = 0;
+  if (!absl::SimpleAtoi(parts.first, &sequence) || sequence == 0 ||
+      !IsSha256(parts.second)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("head ", QuotedText(text),
+                     ", expected SEQUENCE:SHA256, a number and 64 hex digits"));
+  }
+  head.set_sequence(sequence);
+  head.set_sha256(std::string(parts.second));
+  return head;
+}
+
+AuditFindings VerifyAudit(absl::Span<const AuditText> files,
+                          absl::Span<const AuditHead> heads) {
+  Verifier verifier(heads);
+  for (const AuditText& file : files) verifier.AddFile(file);
+  return verifier.Finish();
+}
+
+}  // namespace clusterd

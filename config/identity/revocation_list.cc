@@ -1,0 +1,284 @@
+#include "config/identity/revocation_list.h"
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/identity/pem_objects.h"
+#include "config/identity/regular_file.h"
+#include "config/values/status_macros.h"
+#include "openssl/bn.h"
+
+namespace clusterd {
+namespace {
+
+// A million entries.
+constexpr size_t kMaxListBytes = size_t{64} << 20;
+constexpr size_t kMaxFiles = 64;
+
+struct FreeList {
+  void operator()(X509_CRL* list) const { X509_CRL_free(list); }
+  void operator()(BIGNUM* number) const { BN_free(number); }
+};
+using OwnedList = std::unique_ptr<X509_CRL, FreeList>;
+
+std::string NameDer(const X509_NAME* name) {
+  unsigned char* bytes = nullptr;
+  const int size = i2d_X509_NAME(name, &bytes);
+  if (size <= 0) return "";
+  std::string der(reinterpret_cast<char*>(bytes), static_cast<size_t>(size));
+  OPENSSL_free(bytes);
+  return der;
+}
+
+std::string IssuerText(const X509_NAME* name) {
+  const Owned<BIO> text(BIO_new(BIO_s_mem()));
+  if (!text || X509_NAME_print_ex(text.get(), name, 0, XN_FLAG_RFC2253) < 0) {
+    return "a CA without a name";
+  }
+  char* bytes = nullptr;
+  const long size = BIO_get_mem_data(text.get(), &bytes);
+  return std::string(bytes, static_cast<size_t>(size));
+}
+
+std::string SerialText(const ASN1_INTEGER* serial) {
+  const std::unique_ptr<BIGNUM, FreeList> number(
+      ASN1_INTEGER_to_BN(serial, nullptr));
+  char* const hex = number ? BN_bn2hex(number.get()) : nullptr;
+  if (hex == nullptr) return "";
+  std::string text = absl::AsciiStrToLower(hex);
+  OPENSSL_free(hex);
+  return text;
+}
+
+absl::StatusOr<absl::Time> TimeOf(const ASN1_TIME* asn1, const char* what) {
+  std::tm tm = {};
+  if (asn1 == nullptr || ASN1_TIME_to_tm(asn1, &tm) != 1) {
+    return absl::InvalidArgumentError(absl::StrCat("has no ", what));
+  }
+  return absl::FromTM(tm, absl::UTCTimeZone());
+}
+
+std::vector<OwnedList> AllLists(absl::string_view pem) {
+  std::vector<OwnedList> all;
+  constexpr absl::string_view kBegin = "-----BEGIN X509 CRL";
+  for (size_t at = pem.find(kBegin); at != absl::string_view::npos;
+       at = pem.find(kBegin, at + 1)) {
+    const absl::string_view rest = pem.substr(at);
+    const Owned<BIO> text(
+        BIO_new_mem_buf(rest.data(), static_cast<int>(rest.size())));
+    // Null for one that cannot be read: the caller counts.
+    all.emplace_back(
+        text ? PEM_read_bio_X509_CRL(text.get(), nullptr, NoPassword, nullptr)
+             : nullptr);
+  }
+  ERR_clear_error();
+  return all;
+}
+
+bool MaySignLists(X509* ca) {
+  return X509_check_ca(ca) > 0 && (X509_get_key_usage(ca) & KU_CRL_SIGN) != 0;
+}
+
+// The CAs of the bundle, and those beside the lists that they have signed.
+std::vector<Owned<X509>> Signers(const std::vector<std::string>& texts,
+                                 absl::string_view ca_pem) {
+  std::vector<Owned<X509>> signers = AllCertificates(ca_pem);
+  std::vector<Owned<X509>> beside;
+  for (const std::string& text : texts) {
+    for (Owned<X509>& each : AllCertificates(text)) {
+      beside.push_back(std::move(each));
+    }
+  }
+  const auto is_below_one = [&signers](const Owned<X509>& each) {
+    return X509_check_ca(each.get()) > 0 &&
+           std::any_of(signers.begin(), signers.end(), [&](const auto& above) {
+             return X509_check_issued(above.get(), each.get()) == X509_V_OK &&
+                    X509_verify(each.get(), X509_get0_pubkey(above.get())) == 1;
+           });
+  };
+  // One that is found may have signed the next.
+  auto found = std::find_if(beside.begin(), beside.end(), is_below_one);
+  while (found != beside.end()) {
+    signers.push_back(std::move(*found));
+    beside.erase(found);
+    found = std::find_if(beside.begin(), beside.end(), is_below_one);
+  }
+  ERR_clear_error();
+  return signers;
+}
+
+X509* SignerOf(X509_CRL* list, const std::vector<Owned<X509>>& signers) {
+  for (const Owned<X509>& each : signers) {
+    if (X509_NAME_cmp(X509_get_subject_name(each.get()),
+                      X509_CRL_get_issuer(list)) == 0 &&
+        MaySignLists(each.get()) &&
+        X509_CRL_verify(list, X509_get0_pubkey(each.get())) == 1) {
+      return each.get();
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+absl::StatusOr<CertificateKey> ReadCertificateKey(absl::string_view pem) {
+  const Owned<X509> certificate = FirstOf(pem, PEM_read_bio_X509);
+  if (!certificate) {
+    return absl::InvalidArgumentError(
+        "no certificate, expected PEM text with \"BEGIN CERTIFICATE\"");
+  }
+  const X509_NAME* const issuer = X509_get_issuer_name(certificate.get());
+  return CertificateKey{NameDer(issuer), IssuerText(issuer),
+                        SerialText(X509_get0_serialNumber(certificate.get()))};
+}
+
+absl::StatusOr<RevocationLists> RevocationLists::Parse(
+    const std::vector<std::string>& texts, absl::string_view ca_pem) {
+  const std::vector<Owned<X509>> signers = Signers(texts, ca_pem);
+  RevocationLists result;
+  for (const std::string& text : texts) {
+    for (const OwnedList& each : AllLists(text)) {
+      if (each == nullptr) {
+        return absl::InvalidArgumentError(
+            "a list that cannot be read, expected PEM text of an X.509 CRL");
+      }
+      List list;
+      const X509_NAME* const issuer = X509_CRL_get_issuer(each.get());
+      list.issuer_text = IssuerText(issuer);
+      const std::string name = absl::StrCat("the list of ", list.issuer_text);
+      const auto begins =
+          TimeOf(X509_CRL_get0_lastUpdate(each.get()), "begin (lastUpdate)");
+      const auto ends =
+          TimeOf(X509_CRL_get0_nextUpdate(each.get()), "end (nextUpdate)");
+      for (const absl::Status& status : {begins.status(), ends.status()}) {
+        if (status.ok()) continue;
+        return absl::InvalidArgumentError(
+            absl::StrCat(name, ": ", status.message()));
+      }
+      list.begins = *begins;
+      list.ends = *ends;
+      if (X509_CRL_get_ext_by_critical(each.get(), 1, -1) >= 0) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            name,
+            ": has a critical extension, expected a whole list of its CA"));
+      }
+      if (SignerOf(each.get(), signers) == nullptr) {
+        ERR_clear_error();
+        return absl::PermissionDeniedError(absl::StrCat(
+            name,
+            ": is signed by none of our CAs, nor by one below them whose "
+            "certificate is beside it"));
+      }
+      STACK_OF(X509_REVOKED)* const entries = X509_CRL_get_REVOKED(each.get());
+      for (int i = 0; i < sk_X509_REVOKED_num(entries); ++i) {
+        list.serials.insert(SerialText(
+            X509_REVOKED_get0_serialNumber(sk_X509_REVOKED_value(entries, i))));
+      }
+      List& kept = result.lists_[NameDer(issuer)];
+      if (kept.issuer_text.empty() || kept.begins < list.begins) {
+        kept = std::move(list);
+      }
+    }
+  }
+  ERR_clear_error();
+  if (result.lists_.empty()) {
+    return absl::InvalidArgumentError(
+        "no list, expected PEM text with \"BEGIN X509 CRL\"");
+  }
+  for (const Owned<X509>& signer : signers) {
+    const auto own =
+        result.lists_.find(NameDer(X509_get_subject_name(signer.get())));
+    const auto above =
+        result.lists_.find(NameDer(X509_get_issuer_name(signer.get())));
+    if (own == result.lists_.end() || above == result.lists_.end()) continue;
+    own->second.issuer_is_revoked |= above->second.serials.contains(
+        SerialText(X509_get0_serialNumber(signer.get())));
+  }
+  return result;
+}
+
+std::string RevocationLists::Trouble(const List& list, absl::Time now) {
+  const auto text = [](absl::Time time) {
+    return absl::FormatTime(absl::RFC3339_sec, time, absl::UTCTimeZone());
+  };
+  if (now >= list.ends) {
+    return absl::StrCat("the list of ", list.issuer_text, ": ended at ",
+                        text(list.ends), ", expected a newer one");
+  }
+  if (now < list.begins) {
+    return absl::StrCat("the list of ", list.issuer_text, ": begins at ",
+                        text(list.begins), ", expected one in force");
+  }
+  return "";
+}
+
+absl::Status RevocationLists::Check(const CertificateKey& key,
+                                    absl::Time now) const {
+  const auto found = lists_.find(key.issuer);
+  if (found == lists_.end()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "no list of ", key.issuer_text, ", which issued the certificate"));
+  }
+  const List& list = found->second;
+  if (list.issuer_is_revoked || list.serials.contains(key.serial)) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        list.issuer_is_revoked ? "the CA " : "the certificate ",
+        list.issuer_is_revoked ? list.issuer_text : key.serial, " is revoked"));
+  }
+  const std::string trouble = Trouble(list, now);
+  return trouble.empty() ? absl::OkStatus()
+                         : absl::FailedPreconditionError(trouble);
+}
+
+std::string RevocationLists::NotInForce(absl::Time now) const {
+  std::vector<std::string> troubles;
+  for (const auto& [issuer, list] : lists_) {
+    std::string trouble = Trouble(list, now);
+    if (!trouble.empty()) troubles.push_back(std::move(trouble));
+  }
+  return absl::StrJoin(troubles, "\n");
+}
+
+size_t RevocationLists::revoked() const {
+  size_t count = 0;
+  for (const auto& [issuer, list] : lists_) count += list.serials.size();
+  return count;
+}
+
+absl::StatusOr<std::vector<std::string>> ReadRevocationTexts(
+    const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  std::vector<std::string> files;
+  if (fs::is_directory(path, error)) {
+    for (fs::directory_iterator it(path, error), end; it != end && !error;
+         it.increment(error)) {
+      const std::string ending = it->path().extension();
+      if (ending == ".pem" || ending == ".crl") files.push_back(it->path());
+    }
+    if (error) return FileStatus(path, error.value());
+    std::sort(files.begin(), files.end());
+    if (files.empty() || files.size() > kMaxFiles) {
+      return absl::NotFoundError(
+          absl::StrCat(path, ": ", files.size(),
+                       " files *.pem and *.crl, expected 1 to ", kMaxFiles));
+    }
+  } else {
+    files.push_back(path);
+  }
+  std::vector<std::string> texts;
+  for (const std::string& file : files) {
+    ASSIGN_OR_RETURN(std::string text, ReadRegularFile(file, kMaxListBytes));
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,84 @@
+// Which certificates a site's own PKI has taken back: lists as RFC 5280 has
+// them (CRLs), in PEM.
+//   -----BEGIN X509 CRL-----
+// A list counts if it is signed by a CA that we trust, or by one below it whose
+// certificate stands beside the list. Of several lists of one CA the newest
+// counts. Lists that cover only a part (delta lists, distribution points) are
+// refused, since the rest would pass unseen.
+//
+// Of what can be wrong with a list nothing is passed over:
+//   not PEM, no list in it, no end (nextUpdate), signed   ReadRevocationLists
+//   by none of our CAs, or critical words not understood  fails: nothing of it
+//                                                         is taken
+//   not begun, or ended                                   Check fails for every
+//                                                         certificate of its CA
+//   no list of a certificate's own CA                     Check fails for it
+#ifndef CONFIG_IDENTITY_REVOCATION_LIST_H_
+#define CONFIG_IDENTITY_REVOCATION_LIST_H_
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace clusterd {
+
+// What a list names a certificate by.
+struct CertificateKey {
+  std::string issuer;       // DER of its name.
+  std::string issuer_text;  // "CN=clusterd CA of demo"
+  std::string serial;       // Hex digits.
+};
+
+// Of the first certificate in the text; InvalidArgument if there is none.
+absl::StatusOr<CertificateKey> ReadCertificateKey(absl::string_view pem);
+
+// A value; safe for concurrent reading.
+class RevocationLists {
+ public:
+  // Of PEM texts that hold lists, and certificates of CAs that signed some.
+  // `ca_pem`: the CAs that are trusted. InvalidArgument for what is no list or
+  // none that is understood, PermissionDenied for a wrong signature.
+  static absl::StatusOr<RevocationLists> Parse(
+      const std::vector<std::string>& texts, absl::string_view ca_pem);
+
+  // PermissionDenied if a list names the certificate, or its CA's;
+  // FailedPrecondition if there is no list of its CA that is in force.
+  absl::Status Check(const CertificateKey& key, absl::Time now) const;
+
+  // "the list of CN=…: ended at …" of each that is not in force, a line each;
+  // empty: all are.
+  std::string NotInForce(absl::Time now) const;
+
+  size_t lists() const { return lists_.size(); }
+  size_t revoked() const;
+
+ private:
+  struct List {
+    std::string issuer_text;
+    absl::Time begins;
+    absl::Time ends;
+    absl::flat_hash_set<std::string> serials;
+    bool issuer_is_revoked = false;
+  };
+
+  static std::string Trouble(const List& list, absl::Time now);
+
+  std::map<std::string, List> lists_;  // By the issuer's DER.
+};
+
+// The texts of a file, or of every regular file of a folder whose name ends in
+// ".pem" or ".crl". Errors as ReadRegularFile; NotFound for a folder without
+// any.
+absl::StatusOr<std::vector<std::string>> ReadRevocationTexts(
+    const std::string& path);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_IDENTITY_REVOCATION_LIST_H_

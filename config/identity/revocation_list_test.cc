@@ -1,0 +1,153 @@
+#include "config/identity/revocation_list.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/test_authority.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+class RevocationListsTest : public testing::Test {
+ protected:
+  TlsPem Issue(const std::string& host) {
+    return ca_->Issue({absl::StrCat("spiffe://demo/host/", host)});
+  }
+  CertificateKey Key(const TlsPem& pem) {
+    return *ReadCertificateKey(pem.certificate);
+  }
+  absl::StatusOr<RevocationLists> Parse(const std::vector<std::string>& texts) {
+    return RevocationLists::Parse(texts, ca_->certificate_pem());
+  }
+
+  const std::unique_ptr<TestAuthority> ca_ = TestAuthority::Create();
+  const TlsPem good_ = Issue("good");
+  const TlsPem bad_ = Issue("bad");
+  const absl::Time now_ = absl::Now();
+};
+
+TEST_F(RevocationListsTest, NameWhatTheCaHasTakenBackAndNothingElse) {
+  const auto lists = Parse({ca_->RevocationList({bad_.certificate})});
+  ASSERT_TRUE(lists.ok()) << lists.status();
+  EXPECT_EQ(lists->lists(), 1u);
+  EXPECT_EQ(lists->revoked(), 1u);
+  EXPECT_TRUE(lists->Check(Key(good_), now_).ok());
+  const absl::Status revoked = lists->Check(Key(bad_), now_);
+  EXPECT_EQ(revoked.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(revoked.message()), HasSubstr("is revoked"));
+  EXPECT_EQ(lists->NotInForce(now_), "");
+}
+
+TEST_F(RevocationListsTest, OfOneCaTheNewestCounts) {
+  const std::string older =
+      ca_->RevocationList({}, {-absl::Hours(2), absl::Hours(1)});
+  const std::string newer = ca_->RevocationList({bad_.certificate});
+  for (const auto& texts : {std::vector<std::string>{older, newer},
+                            std::vector<std::string>{newer + older}}) {
+    const auto lists = Parse(texts);
+    ASSERT_TRUE(lists.ok()) << lists.status();
+    EXPECT_FALSE(lists->Check(Key(bad_), now_).ok());
+  }
+}
+
+TEST_F(RevocationListsTest, OneThatIsNotInForceLetsNobodyOfItsCaThrough) {
+  for (const IssueOptions& times :
+       {IssueOptions{-absl::Hours(2), -absl::Hours(1)},
+        IssueOptions{absl::Hours(1), absl::Hours(2)}}) {
+    const auto lists = Parse({ca_->RevocationList({bad_.certificate}, times)});
+    ASSERT_TRUE(lists.ok()) << lists.status();
+    EXPECT_EQ(lists->Check(Key(good_), now_).code(),
+              absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(lists->Check(Key(bad_), now_).code(),
+              absl::StatusCode::kPermissionDenied);
+    EXPECT_THAT(lists->NotInForce(now_),
+                HasSubstr("the list of CN=clusterd test authority: "));
+  }
+}
+
+TEST_F(RevocationListsTest, CaWithoutAListLetsNobodyThrough) {
+  const auto other = ca_->MakeBelow("below");
+  const auto lists = Parse({ca_->RevocationList({})});
+  ASSERT_TRUE(lists.ok()) << lists.status();
+  const absl::Status status = lists->Check(
+      *ReadCertificateKey(other->Issue({"spiffe://demo/host/a"}).certificate),
+      now_);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.message(),
+            "no list of CN=below, which issued the certificate");
+}
+
+TEST_F(RevocationListsTest, CaBelowOursSignsItsOwn) {
+  const auto below = ca_->MakeBelow("below");
+  const TlsPem good = below->Issue({"spiffe://demo/host/a"});
+  const TlsPem bad = below->Issue({"spiffe://demo/host/b"});
+  const std::string list = below->RevocationList({bad.certificate});
+  EXPECT_EQ(Parse({list}).status().code(), absl::StatusCode::kPermissionDenied);
+  const auto lists = Parse({below->certificate_pem() + list});
+  ASSERT_TRUE(lists.ok()) << lists.status();
+  EXPECT_TRUE(lists->Check(Key(good), now_).ok());
+  EXPECT_FALSE(lists->Check(Key(bad), now_).ok());
+}
+
+TEST_F(RevocationListsTest, CaThatIsRevokedTakesItsCertificatesAlong) {
+  const auto below = ca_->MakeBelow("below");
+  const TlsPem leaf = below->Issue({"spiffe://demo/host/a"});
+  const auto lists = Parse({below->certificate_pem(), below->RevocationList({}),
+                            ca_->RevocationList({below->certificate_pem()})});
+  ASSERT_TRUE(lists.ok()) << lists.status();
+  const absl::Status status = lists->Check(Key(leaf), now_);
+  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(status.message(), "the CA CN=below is revoked");
+}
+
+TEST_F(RevocationListsTest, StrangersListIsRefusedUnderTheSameName) {
+  const auto stranger = TestAuthority::Create();
+  for (const std::string& beside :
+       {std::string(), stranger->certificate_pem()}) {
+    const absl::Status status =
+        Parse({beside + stranger->RevocationList({})}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("is signed by none of our CAs"));
+  }
+}
+
+TEST_F(RevocationListsTest, TextThatIsNoListIsRefused) {
+  std::string cut = ca_->RevocationList({bad_.certificate});
+  cut.resize(cut.size() / 2);
+  for (const std::string& text :
+       {std::string(), std::string("nonsense"), good_.certificate, cut}) {
+    EXPECT_EQ(Parse({text}).status().code(), absl::StatusCode::kInvalidArgument)
+        << text;
+  }
+  // One good list does not make up for it.
+  EXPECT_FALSE(Parse({ca_->RevocationList({}), cut}).ok());
+}
+
+TEST(ReadRevocationTextsTest, ReadsAFileOrTheListsOfAFolder) {
+  const std::string folder = testing::TempDir() + "/lists";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directory(folder);
+  EXPECT_EQ(ReadRevocationTexts(folder).status().code(),
+            absl::StatusCode::kNotFound);
+  std::ofstream(folder + "/b.crl") << "second";
+  std::ofstream(folder + "/a.pem") << "first";
+  std::ofstream(folder + "/README") << "no list";
+  const auto texts = ReadRevocationTexts(folder);
+  ASSERT_TRUE(texts.ok()) << texts.status();
+  EXPECT_THAT(*texts, testing::ElementsAre("first", "second"));
+  const auto one = ReadRevocationTexts(folder + "/README");
+  ASSERT_TRUE(one.ok()) << one.status();
+  EXPECT_THAT(*one, testing::ElementsAre("no list"));
+  EXPECT_EQ(ReadRevocationTexts(folder + "/nowhere").status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace clusterd

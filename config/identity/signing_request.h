@@ -1,0 +1,35 @@
+// A host's own key, and the request that it asks for a certificate with (PKCS
+// #10, RFC 2986). The key never leaves the host; the request proves that who
+// sends it has the key, and nothing else in it is looked at.
+#ifndef CONFIG_IDENTITY_SIGNING_REQUEST_H_
+#define CONFIG_IDENTITY_SIGNING_REQUEST_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace clusterd {
+
+// A new P-256 key, as unencrypted PEM. Internal if OpenSSL makes none.
+absl::StatusOr<std::string> MakePrivateKey();
+
+// A request for the key, as PEM, without a name. InvalidArgument if the text
+// holds no key.
+absl::StatusOr<std::string> MakeSigningRequest(absl::string_view key_pem);
+
+struct RequestedKey {
+  std::string public_key_der;  // SubjectPublicKeyInfo.
+  std::string spki_sha256;     // Hex, as SpkiSha256 of its certificate.
+};
+
+// The key that asks. InvalidArgument unless the text is a request of at most
+// 16 KiB, of a key on P-256 or Ed25519, which has signed it.
+absl::StatusOr<RequestedKey> ReadSigningRequest(absl::string_view pem);
+
+// The same digest of a private key's public half; empty if it is none.
+std::string SpkiOfPrivateKey(absl::string_view key_pem);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_IDENTITY_SIGNING_REQUEST_H_

@@ -1,0 +1,182 @@
+#include "daemon/agent/apply/journal_contents.h"
+
+#include <unistd.h>
+
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "config/plan/hccn_conf_text.h"
+#include "config/plan/setting_rows.h"
+#include "config/plan/settings.h"
+#include "config/spec/device_plan.h"
+#include "config/values/status_macros.h"
+#include "config/words/quoted_text.h"
+#include "daemon/agent/apply/journal.h"
+#include "daemon/host/change/firewall_changer.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/unknown_field_set.h"
+
+namespace clusterd {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+constexpr size_t kMaxValueBytes = 4096;
+
+// Of one value of a field; `at` is its place in a repeated one, or -1.
+std::string UnknownIn(const Message& message, const FieldDescriptor& field,
+                      int at) {
+  const Reflection& reflection = *message.GetReflection();
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
+    const int number =
+        at < 0 ? reflection.GetEnumValue(message, &field)
+               : reflection.GetRepeatedEnumValue(message, &field, at);
+    if (field.enum_type()->FindValueByNumber(number) != nullptr) return "";
+    return absl::StrCat(": value ", number);
+  }
+  if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return "";
+  const Message& inner =
+      at < 0 ? reflection.GetMessage(message, &field)
+             : reflection.GetRepeatedMessage(message, &field, at);
+  const std::string part = UnknownPart(inner);
+  if (part.empty()) return "";
+  return absl::StrCat(absl::StartsWith(part, "field ") ? ": " : ".", part);
+}
+
+absl::Status NotOurs(absl::string_view what, absl::string_view value,
+                     absl::string_view expected) {
+  return absl::UnimplementedError(absl::StrCat(
+      "saved ", what, " ", QuotedText(value), ", expected ", expected));
+}
+
+// A value becomes words of a command line, split at "/".
+bool IsWord(absl::string_view value) {
+  return value.size() <= kMaxValueBytes &&
+         absl::c_all_of(
+             value, [](unsigned char c) { return absl::ascii_isprint(c); }) &&
+         absl::c_none_of(absl::StrSplit(value, '/'),
+                         [](absl::string_view part) {
+                           return absl::StartsWith(part, "-");
+                         });
+}
+
+absl::Status CheckDevice(const SavedDevice& saved) {
+  if (saved.device() > kMaxDeviceId) {
+    return NotOurs("device", absl::StrCat(saved.device()),
+                   absl::StrCat("0 to ", kMaxDeviceId));
+  }
+  for (const SavedDevice::Value& value : saved.values()) {
+    const Setting* const setting = FindSetting(value.setting());
+    if (setting == nullptr || setting->device == nullptr) {
+      return NotOurs("setting", value.setting(), "one that this version knows");
+    }
+    if (!IsWord(value.value())) {
+      return NotOurs(value.setting(), value.value(), "a value of a device");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFile(const SavedFile& saved, absl::string_view expected) {
+  if (saved.path() == expected) return absl::OkStatus();
+  return NotOurs("file", saved.path(), expected);
+}
+
+absl::Status CheckSaved(const SavedResource& saved) {
+  switch (saved.resource_case()) {
+    case SavedResource::kFile:
+      return CheckFile(saved.file(), kSysctlFile);
+    case SavedResource::kFileInPlace:
+      return CheckFile(saved.file_in_place(), kHccnConfFile);
+    case SavedResource::kSysctl:
+      if (OurParameter(saved.sysctl().key()).ok()) return absl::OkStatus();
+      return NotOurs("kernel parameter", saved.sysctl().key(),
+                     "one that clusterd sets");
+    case SavedResource::kDevice:
+      return CheckDevice(saved.device());
+    case SavedResource::kFirewall: {
+      const absl::Status checked = CheckSavedFirewall(saved.firewall());
+      if (checked.ok()) return checked;
+      return absl::UnimplementedError(
+          absl::StrCat("saved ", checked.message()));
+    }
+    case SavedResource::RESOURCE_NOT_SET:
+      break;
+  }
+  return absl::UnimplementedError("it has saved nothing that is known");
+}
+
+}  // namespace
+
+std::string UnknownPart(const Message& message) {
+  const Reflection& reflection = *message.GetReflection();
+  const auto& unknown = reflection.GetUnknownFields(message);
+  if (!unknown.empty()) {
+    return absl::StrCat("field ", unknown.field(0).number());
+  }
+  std::vector<const FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    if (!field->is_repeated()) {
+      const std::string part = UnknownIn(message, *field, -1);
+      if (!part.empty()) return absl::StrCat(field->name(), part);
+      continue;
+    }
+    const int size = reflection.FieldSize(message, field);
+    for (int i = 0; i < size; ++i) {
+      const std::string part = UnknownIn(message, *field, i);
+      if (part.empty()) continue;
+      return absl::StrCat(field->name(), "[", i, "]", part);
+    }
+  }
+  return "";
+}
+
+absl::Status CheckJournalEntry(const JournalEntry& entry) {
+  const std::string unknown = UnknownPart(entry);
+  if (!unknown.empty()) {
+    return absl::UnimplementedError(absl::StrCat(
+        "it is of a newer clusterd, which this one cannot undo (", unknown,
+        "); take the apply back with that version, or move the file away"));
+  }
+  if (entry.kind_case() == JournalEntry::KIND_NOT_SET) {
+    return absl::UnimplementedError("it says nothing that is known");
+  }
+  for (const SavedResource& saved : entry.intent().saved()) {
+    RETURN_IF_ERROR(CheckSaved(saved));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOnlyOurs(const std::string& path, FileType type,
+                           const FileAttributes& attributes) {
+  const bool own = attributes.uid == 0 || attributes.uid == geteuid();
+  if (attributes.type == type && own && (attributes.mode & 022) == 0) {
+    return absl::OkStatus();
+  }
+  return absl::PermissionDeniedError(absl::StrFormat(
+      "%s: not believed (owner %d, mode %04o), expected a %s that root alone "
+      "can change",
+      path, attributes.uid, attributes.mode,
+      type == FileType::kDirectory ? "folder" : "file"));
+}
+
+absl::Status CheckCanBeUndone(const JournalEntry& entry) {
+  const std::string unknown = UnknownPart(entry);
+  if (unknown.empty()) {
+    const absl::Status known = CheckJournalEntry(entry);
+    return known.ok() ? known : InFront("it could not be undone", known);
+  }
+  return absl::UnimplementedError(
+      absl::StrCat("the plan is of a newer version (", unknown,
+                   "), of which this clusterd could undo nothing; upgrade it"));
+}
+
+}  // namespace clusterd

@@ -1,0 +1,140 @@
+#include "daemon/agent/apply/journal_contents.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "daemon/agent/apply/journal.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/unknown_field_set.h"
+#include "gtest/gtest.h"
+#include "tests/support/apply/apply_scenarios.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+void AddUnknown(google::protobuf::Message* message) {
+  message->GetReflection()->MutableUnknownFields(message)->AddVarint(77, 1);
+}
+
+absl::Status CheckOf(const std::function<void(SavedResource*)>& save) {
+  JournalEntry entry;
+  save(entry.mutable_intent()->add_saved());
+  return CheckJournalEntry(entry);
+}
+
+TEST(UnknownPartTest, FindsWhatANewerVersionWroteAtAnyDepth) {
+  JournalEntry entry;
+  SavedDevice* device = entry.mutable_intent()->add_saved()->mutable_device();
+  device->add_values()->set_setting("mtu");
+  EXPECT_EQ(UnknownPart(entry), "");
+  AddUnknown(device->mutable_values(0));
+  EXPECT_EQ(UnknownPart(entry), "intent.saved[0].device.values[0]: field 77");
+  AddUnknown(&entry);
+  EXPECT_EQ(UnknownPart(entry), "field 77");
+}
+
+TEST(UnknownPartTest, FindsAValueOfAnEnumerationThatIsNew) {
+  JournalEntry entry;
+  entry.mutable_end()->set_outcome(static_cast<ApplyResult::Outcome>(99));
+  EXPECT_EQ(UnknownPart(entry), "end.outcome: value 99");
+}
+
+// What a downgrade does: the older version parses, and does not know.
+TEST(CheckJournalEntryTest, RefusesAResourceOfANewerVersion) {
+  JournalEntry entry;
+  AddUnknown(entry.mutable_intent()->add_saved());
+  JournalEntry read;
+  ASSERT_TRUE(read.ParseFromString(entry.SerializeAsString()));
+  const absl::Status status = CheckJournalEntry(read);
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("of a newer clusterd, which this one cannot undo "
+                        "(intent.saved[0]: field 77)"));
+  EXPECT_TRUE(absl::IsUnimplemented(CheckJournalEntry(JournalEntry())));
+  EXPECT_TRUE(absl::IsUnimplemented(CheckOf([](SavedResource*) {})));
+}
+
+TEST(CheckJournalEntryTest, PutsNoFileBackButThoseThatAnApplyChanges) {
+  const auto file = [](const std::string& path) {
+    return CheckOf([&](SavedResource* saved) {
+      saved->mutable_file()->set_path(path);
+      saved->mutable_file()->set_existed(true);
+    });
+  };
+  EXPECT_TRUE(file("/etc/sysctl.d/90-clusterd.conf").ok());
+  for (const char* path : {"/etc/shadow", "/root/.ssh/authorized_keys",
+                           "/etc/sysctl.d/../shadow", "", "/etc/hccn.conf"}) {
+    EXPECT_TRUE(absl::IsUnimplemented(file(path))) << path;
+  }
+  EXPECT_FALSE(CheckOf([](SavedResource* saved) {
+                 saved->mutable_file_in_place()->set_path("/etc/passwd");
+               }).ok());
+}
+
+TEST(CheckJournalEntryTest, SetsNoParameterAndNoSettingThatIsNotOurs) {
+  EXPECT_FALSE(CheckOf([](SavedResource* saved) {
+                 saved->mutable_sysctl()->set_key("kernel.core_pattern");
+               }).ok());
+  const auto device = [](uint32_t id, const std::string& setting,
+                         const std::string& value) {
+    return CheckOf([&](SavedResource* saved) {
+      saved->mutable_device()->set_device(id);
+      saved->mutable_device()->add_values()->set_setting(setting);
+      saved->mutable_device()->mutable_values(0)->set_value(value);
+    });
+  };
+  EXPECT_TRUE(device(3, "address", "10.0.0.1/255.255.255.0").ok());
+  EXPECT_TRUE(device(3, "gateway", "none").ok());
+  EXPECT_FALSE(device(3, "running", "1").ok());
+  EXPECT_FALSE(device(3, "of a newer version", "1").ok());
+  EXPECT_FALSE(device(100000, "mtu", "1500").ok());
+  EXPECT_FALSE(device(3, "mtu", "-cfg").ok());
+  EXPECT_FALSE(device(3, "address", "10.0.0.1/-i").ok());
+  EXPECT_FALSE(device(3, "mtu", "1500\n").ok());
+}
+
+TEST(CheckJournalEntryTest, TakesNoOtherRuleFromAFirewallThanItAdds) {
+  const auto firewall = [](FirewallProgram program, const std::string& path,
+                           const std::string& rule) {
+    return CheckOf([&](SavedResource* saved) {
+      SavedFirewall* const of = saved->mutable_firewall();
+      of->set_program(program);
+      if (!path.empty()) of->add_files()->set_path(path);
+      if (!rule.empty()) of->add_added_running(rule);
+    });
+  };
+  EXPECT_TRUE(firewall(UFW, "/etc/ufw/user.rules", "").ok());
+  EXPECT_TRUE(
+      firewall(FIREWALLD, "/etc/firewalld/zones/public.xml.old", "").ok());
+  EXPECT_TRUE(firewall(FIREWALLD, "",
+                       "rule family=\"ipv4\" source address=\"10.0.0.0/24\" "
+                       "port port=\"22\" protocol=\"tcp\" accept")
+                  .ok());
+  EXPECT_FALSE(firewall(FIREWALLD, "", "rule family=\"ipv4\" accept").ok());
+  EXPECT_FALSE(firewall(UFW, "/etc/ufw/before.rules", "").ok());
+  EXPECT_FALSE(firewall(FIREWALLD, "/etc/ufw/user.rules", "").ok());
+  EXPECT_FALSE(
+      firewall(FIREWALLD, "/etc/firewalld/zones/../../passwd", "").ok());
+  EXPECT_FALSE(firewall(FIREWALL_PROGRAM_UNSPECIFIED, "", "").ok());
+}
+
+// Everything that an apply writes can be read back.
+TEST(CheckJournalEntryTest, KnowsAllThatAnApplySaves) {
+  for (const NamedScenario& named : AllScenarios()) {
+    const auto scenario = named.make();
+    ASSERT_TRUE(scenario->MakeApplier()
+                    ->Apply(RequestFor(scenario->Plan(), "a1"))
+                    .ok());
+    const auto journals =
+        JournalFolder(&scenario->machine.files(), kScenarioStateFolder).Read();
+    ASSERT_TRUE(journals.ok()) << journals.status();
+    ASSERT_EQ(journals->size(), 1u) << named.name;
+    EXPECT_TRUE((*journals)[0].state.ok()) << (*journals)[0].state.status();
+  }
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,201 @@
+#include "daemon/agent/first_recovery.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "config/audit/audit_chain.h"
+#include "config/values/status_macros.h"
+#include "config/words/quoted_text.h"
+#include "daemon/agent/apply/applier.h"
+#include "daemon/agent/apply/journal_contents.h"
+#include "daemon/agent/apply_tasks.h"
+#include "daemon/audit/audit_file.h"
+
+namespace clusterd {
+namespace {
+
+constexpr char kPointers[] = "/var/lib/clusterd/state-folders";
+constexpr size_t kMaxBytes = 1 << 16;
+
+// NotFound: none were written. A damaged file is an error: there may be a
+// journal that nobody finds.
+absl::StatusOr<std::vector<std::string>> ReadPointers(FileSystem* files) {
+  ASSIGN_OR_RETURN(const FileAttributes folder, files->Stat(kDefaultState));
+  ASSIGN_OR_RETURN(const FileAttributes file, files->Stat(kPointers));
+  RETURN_IF_ERROR(CheckOnlyOurs(kDefaultState, FileType::kDirectory, folder));
+  RETURN_IF_ERROR(CheckOnlyOurs(kPointers, FileType::kRegular, file));
+  ASSIGN_OR_RETURN(const std::string text,
+                   ReadWholeFile(files, kPointers, kMaxBytes));
+  std::vector<std::string> paths =
+      absl::StrSplit(text, '\n', absl::SkipEmpty());
+  for (const std::string& path : paths) {
+    if (absl::StartsWith(path, "/")) continue;
+    return absl::DataLossError(absl::StrCat(kPointers, ": ", QuotedText(path),
+                                            ", expected an absolute path"));
+  }
+  return paths;
+}
+
+// Whole or not at all, as the crash that it is for may come in between.
+absl::Status WritePointers(FileSystem* files,
+                           const std::vector<std::string>& paths) {
+  for (const char* folder : {"/var", "/var/lib", kDefaultState}) {
+    const absl::Status made = files->MakeDirectory(
+        folder, absl::string_view(folder) == kDefaultState ? 0700 : 0755);
+    if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
+  }
+  const std::string fresh = absl::StrCat(kPointers, ".new");
+  const absl::Status gone = files->Remove(fresh);
+  if (!gone.ok() && !absl::IsNotFound(gone)) return gone;
+  {
+    ASSIGN_OR_RETURN(const auto file, files->Open(fresh, OpenMode::kCreate));
+    RETURN_IF_ERROR(WriteFully(file.get(), 0,
+                               absl::StrCat(absl::StrJoin(paths, "\n"), "\n")));
+    RETURN_IF_ERROR(file->Sync());
+  }
+  RETURN_IF_ERROR(files->Rename(fresh, kPointers));
+  return files->SyncDirectory(kDefaultState);
+}
+
+// Which identity this host has is not known yet.
+constexpr char kAuditWho[] = "clusterd";
+
+// Logs each undo, and has a line of the audit file before it and after it.
+// `audit` and what `parts` leads to must outlive it.
+UndoWatch WatchUndos(AuditFile* audit, const DaemonParts& parts) {
+  const auto write = [audit, log = parts.log, clock = parts.access.clock](
+                         const std::string& id, absl::string_view result) {
+    AuditEntry entry = RecoveryOf(id);
+    entry.set_at(AuditMoment(clock->Now()));
+    entry.set_who(kAuditWho);
+    entry.set_result(std::string(result));
+    const absl::Status written = audit->Append(entry);
+    if (written.ok()) return;
+    log->Error(absl::StrCat(written.message(), "; not written: ", entry.what(),
+                            " ", id, ": ", result));
+  };
+  UndoWatch watch;
+  watch.begins = [write](const std::string& id) { write(id, kAuditBegins); };
+  watch.ends = [write, log = parts.log](
+                   const std::string& id,
+                   const absl::StatusOr<ApplyResult>& result) {
+    if (result.ok()) log->Warning(CutOffText(*result));
+    write(id, RecoveryText(result));
+  };
+  return watch;
+}
+
+}  // namespace
+
+struct FirstRecovery::Folder {
+  std::string path;
+  std::unique_ptr<Applier> applier;
+  absl::Status status;
+
+  bool Waits() const { return !status.ok() && !applier->Waiting().empty(); }
+};
+
+FirstRecovery::FirstRecovery(const AgentFlags& flags,
+                             const std::string& machine,
+                             const DaemonParts& parts)
+    : root_(flags.root), parts_(parts) {
+  const auto add = [&](const std::string& path) {
+    const auto is_it = [&path](const auto& each) { return each->path == path; };
+    if (absl::c_any_of(folders_, is_it)) return;
+    ApplierOptions options;
+    options.host = machine;
+    options.state_folder = absl::StrCat(path, "/apply");
+    options.find_paths = [paths = HostPaths{flags.root}] {
+      return FindMachinePaths(paths);
+    };
+    folders_.push_back(std::make_unique<Folder>());
+    folders_.back()->path = path;
+    // Nothing is applied here, so nothing is asked for what may be.
+    folders_.back()->applier = std::make_unique<Applier>(
+        std::move(options), parts.access, [] { return HostAllows(); },
+        parts.device_users);
+  };
+  add(flags.state.empty() ? kDefaultState : flags.state);
+  const auto pointed = ReadPointers(parts.access.files);
+  if (pointed.ok()) {
+    for (const std::string& path : *pointed) add(path);
+  } else if (!absl::IsNotFound(pointed.status())) {
+    parts.log->Error(pointed.status().message());
+  }
+}
+
+FirstRecovery::~FirstRecovery() = default;
+
+void FirstRecovery::RunIn(Folder* folder) {
+  FileSystem* const files = parts_.access.files;
+  // Recovering would make the folder, which is not ours to make yet.
+  if (!files->Stat(absl::StrCat(folder->path, "/apply")).ok()) {
+    folder->status = absl::OkStatus();
+    return;
+  }
+  // Held by nobody afterwards: the daemon has its own.
+  AuditFile audit(AuditPath(root_, folder->path), kMaxAuditBytes);
+  const absl::Status status =
+      folder->applier->Recover(/*force=*/false, WatchUndos(&audit, parts_))
+          .status();
+  const bool is_news = status != folder->status;
+  folder->status = status;
+  if (!status.ok() && is_news) parts_.log->Error(status.message());
+}
+
+void FirstRecovery::Run() {
+  for (const auto& folder : folders_) RunIn(folder.get());
+}
+
+bool FirstRecovery::Finish(const std::string& except,
+                           const std::string& notify_socket) {
+  while (true) {
+    const auto waits = absl::c_find_if(folders_, [&](const auto& folder) {
+      return folder->path != except && folder->Waits();
+    });
+    if (waits == folders_.end()) return true;
+    const absl::Status told = NotifySystemd(
+        notify_socket,
+        absl::StrCat("STATUS=", absl::StrReplaceAll((*waits)->status.message(),
+                                                    {{"\n", "; "}})));
+    if (!told.ok()) parts_.log->Warning(told.message());
+    if (parts_.signals->WaitFor(kUndoRetry) == DaemonSignal::kStop) {
+      return false;
+    }
+    RunIn(waits->get());
+  }
+}
+
+std::set<std::string> FirstRecovery::Waiting(const std::string& state) const {
+  for (const auto& folder : folders_) {
+    if (folder->path == state) return folder->applier->Waiting();
+  }
+  return {};
+}
+
+void FirstRecovery::Remember(const std::string& state) {
+  FileSystem* const files = parts_.access.files;
+  std::vector<std::string> paths = {state};
+  // Where a journal is that could not be undone stays known.
+  for (const auto& folder : folders_) {
+    if (!folder->status.ok() && folder->path != state) {
+      paths.push_back(folder->path);
+    }
+  }
+  const auto known = ReadPointers(files);
+  if (known.ok() && *known == paths) return;
+  // The default is looked at anyway.
+  const bool is_usual = paths.size() == 1 && state == kDefaultState;
+  if (is_usual && absl::IsNotFound(known.status())) return;
+  const absl::Status written = WritePointers(files, paths);
+  if (written.ok()) return;
+  parts_.log->Warning(absl::StrCat(
+      "where the journals are is not kept, so a mistake in agent.yaml after a "
+      "crash would keep it from being undone: ",
+      written.message()));
+}
+
+}  // namespace clusterd

@@ -1,0 +1,161 @@
+#include "daemon/agent/first_recovery.h"
+
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "config/audit/audit_chain.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/apply/apply_scenarios.h"
+#include "tests/support/host/scratch_root.h"
+#include "tests/support/process/captured_log.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr char kPointers[] = "/var/lib/clusterd/state-folders";
+
+class FirstRecoveryTest : public ::testing::Test {
+ protected:
+  FakeFileSystem& files() { return scenario_->machine.files(); }
+
+  FirstRecovery Start(const std::string& state = "") {
+    AgentFlags flags;
+    flags.root = root_.path();
+    flags.state = state;
+    DaemonParts parts;
+    parts.access = scenario_->Access();
+    parts.device_users = [this] { return users_; };
+    parts.log = &log_;
+    return FirstRecovery(flags, "node-07.example", parts);
+  }
+
+  // The journals of the crash, as if its clusterd had kept them there.
+  void MoveJournals(const std::string& state) {
+    const std::string journal = "/apply/a1.journal";
+    const auto content = files().Content("/var/lib/clusterd" + journal);
+    ASSERT_TRUE(content.has_value());
+    files().Put(state + journal, *content, 0600);
+    ASSERT_TRUE(files().Remove("/var/lib/clusterd" + journal).ok());
+  }
+
+  // "WHO WHAT SUBJECT: RESULT" of each line of an audit file.
+  std::vector<std::string> Audited(
+      const std::string& state = "/var/lib/clusterd") {
+    std::vector<std::string> told;
+    std::ifstream file(AuditPath(root_.path(), state));
+    for (std::string line; std::getline(file, line);) {
+      const AuditEntry entry = ReadAuditLine(line).value_or(AuditEntry());
+      told.push_back(absl::StrCat(entry.who(), " ", entry.what(), " ",
+                                  entry.subject(), ": ", entry.result()));
+    }
+    return told;
+  }
+
+  ScratchRoot root_;  // Where audit files are.
+  const std::unique_ptr<Scenario> untouched_ = OpenUfwScenario();
+  const std::unique_ptr<Scenario> scenario_ = AlmostAppliedScenario();
+  std::vector<DeviceUser> users_;
+  CapturedLog log_;
+};
+
+TEST_F(FirstRecoveryTest, NeedsNothingButTheDefaultFolder) {
+  Start().Run();
+  EXPECT_EQ(scenario_->State(), untouched_->State());
+  EXPECT_THAT(log_.Lines(), HasSubstr("apply a1 was cut off: UNDONE"));
+}
+
+TEST_F(FirstRecoveryTest, LooksWhereTheCommandLineSays) {
+  MoveJournals("/srv/state");
+  Start("/srv/state").Run();
+  EXPECT_THAT(log_.Lines(), HasSubstr("apply a1 was cut off: UNDONE"));
+  EXPECT_THAT(Audited("/srv/state"), SizeIs(2));
+}
+
+TEST_F(FirstRecoveryTest, AuditsEachUndoBeforeItAndAfterIt) {
+  users_ = {{1, 4711, "python"}};
+  FirstRecovery first = Start();
+  first.Run();
+  EXPECT_THAT(first.Waiting("/var/lib/clusterd"), ElementsAre("a1"));
+  users_.clear();
+  first.Run();
+  EXPECT_THAT(first.Waiting("/var/lib/clusterd"), IsEmpty());
+  EXPECT_THAT(Audited(),
+              ElementsAre("clusterd recovery a1: begins",
+                          HasSubstr("recovery a1: the undo of apply a1 waits"),
+                          "clusterd recovery a1: begins",
+                          HasSubstr("clusterd recovery a1: UNDONE")));
+}
+
+TEST_F(FirstRecoveryTest, UndoesAlsoWhereTheAuditFileCannotBeWritten) {
+  root_.MakeFolder("/var/lib/clusterd/audit.jsonl");
+  Start().Run();
+  EXPECT_EQ(scenario_->State(), untouched_->State());
+  EXPECT_THAT(log_.Lines(),
+              AllOf(HasSubstr("audit.jsonl: opened for writing: "),
+                    HasSubstr("; not written: recovery a1: begins"),
+                    HasSubstr("apply a1 was cut off: UNDONE")));
+}
+
+TEST_F(FirstRecoveryTest, TellsOfAnUndoBesideAJournalThatIsDamaged) {
+  files().Put("/var/lib/clusterd/apply/old.journal", "no journal\n");
+  Start().Run();
+  EXPECT_THAT(log_.Lines(), AllOf(HasSubstr("apply a1 was cut off: UNDONE"),
+                                  HasSubstr("old.journal")));
+  EXPECT_THAT(Audited(), SizeIs(2));
+}
+
+// agent.yaml said /srv/state, and cannot be read any more.
+TEST_F(FirstRecoveryTest, LooksWhereTheLastStartHadItsState) {
+  MoveJournals("/srv/state");
+  Start().Remember("/srv/state");
+  EXPECT_EQ(files().Content(kPointers), "/srv/state\n");
+  Start().Run();
+  EXPECT_THAT(log_.Lines(), HasSubstr("apply a1 was cut off: UNDONE"));
+}
+
+TEST_F(FirstRecoveryTest, BelievesNoPointerThatOthersCanWrite) {
+  MoveJournals("/srv/state");
+  Start().Remember("/srv/state");
+  files().SetOwner(kPointers, 12345, 0644);
+  Start().Run();
+  EXPECT_THAT(log_.Lines(), HasSubstr("state-folders: not believed"));
+  EXPECT_NE(scenario_->State(), untouched_->State());
+}
+
+TEST_F(FirstRecoveryTest, ForgetsAFolderOnlyWhenNothingOfItIsLeft) {
+  MoveJournals("/srv/old");
+  Start().Remember("/srv/old");
+  users_ = {{1, 4711, "python"}};
+  FirstRecovery busy = Start();
+  busy.Run();
+  EXPECT_THAT(log_.Lines(), HasSubstr("the undo of apply a1 waits"));
+  busy.Remember("/srv/new");
+  EXPECT_EQ(files().Content(kPointers), "/srv/new\n/srv/old\n");
+  users_.clear();
+  FirstRecovery free = Start();
+  free.Run();
+  free.Remember("/var/lib/clusterd");
+  EXPECT_EQ(files().Content(kPointers), "/var/lib/clusterd\n");
+}
+
+TEST_F(FirstRecoveryTest, WritesNothingWhereNothingNeedsIt) {
+  Start().Run();
+  Start().Remember("/var/lib/clusterd");
+  EXPECT_EQ(files().Content(kPointers), std::nullopt);
+  FirstRecovery elsewhere = Start("/srv/never-made");
+  elsewhere.Run();
+  EXPECT_FALSE(files().Stat("/srv/never-made").ok());
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,213 @@
+#include "daemon/agent/identity/enrolment_call.h"
+
+#include <chrono>
+#include <memory>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/identity/connect_failure.h"
+#include "config/identity/grpc_status.h"
+#include "config/identity/tls_credentials.h"
+#include "config/values/status_macros.h"
+#include "config/values/text_form.h"
+#include "config/words/quoted_text.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/create_channel.h"
+#include "openssl/crypto.h"
+#include "proto/trust.grpc.pb.h"
+
+namespace clusterd {
+namespace {
+
+constexpr std::chrono::seconds kCallTimeout(20);
+constexpr int kTriesWhereNobodyAnswers = 3;
+constexpr size_t kMaxAnswerBytes = 1 << 20;
+constexpr size_t kMaxToldBytes = 1000;
+
+std::unique_ptr<Enrolment::Stub> StubFor(
+    const std::string& address,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+  grpc::ChannelArguments arguments;
+  // The verified connection shares nothing with the other one.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  arguments.SetMaxReceiveMessageSize(static_cast<int>(kMaxAnswerBytes));
+  return Enrolment::NewStub(
+      grpc::CreateCustomChannel(address, credentials, arguments));
+}
+
+// What came of a call, in words for who joins.
+absl::Status Explained(const std::string& address, const grpc::Status& status) {
+  const absl::Status plain = ToAbslStatus(status);
+  if (plain.ok()) return plain;
+  std::string reason(plain.message());
+  if (absl::IsUnavailable(plain)) {
+    reason = absl::StrCat(
+        UnavailableReason(plain.message(), {"of --ca-hash", "", ""}),
+        "; the port is open while a token lives, which an admin makes with "
+        "clusterctl token create");
+  } else if (absl::IsDeadlineExceeded(plain)) {
+    reason = absl::StrCat("no answer in ", kCallTimeout.count(), "s");
+  } else if (absl::IsUnimplemented(plain)) {
+    reason =
+        "does not take hosts that join, expected the port that clusterctl "
+        "token create names (--enrol-port)";
+  }
+  return absl::Status(plain.code(),
+                      absl::StrCat("controller ", address, ": ",
+                                   PrintableText(reason, kMaxToldBytes)));
+}
+
+template <typename Request, typename Answer>
+absl::StatusOr<Answer> Ask(Enrolment::Stub& stub, const std::string& address,
+                           grpc::Status (Enrolment::Stub::*call)(
+                               grpc::ClientContext*, const Request&, Answer*),
+                           const Request& request) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kCallTimeout);
+  Answer answer;
+  RETURN_IF_ERROR(Explained(address, (stub.*call)(&context, request, &answer)));
+  return answer;
+}
+
+template <typename Asking>
+auto Patiently(const CallPatience& patience, bool has_answered,
+               const Asking& ask) {
+  auto answer = ask();
+  for (int tries = 1;
+       tries < patience.tries && MayPass(answer.status(), tries, has_answered);
+       ++tries) {
+    // Spread, so that a thousand hosts do not knock in one instant.
+    patience.wait(absl::Seconds(1 + 2 * patience.random()));
+    answer = ask();
+  }
+  return answer;
+}
+
+bool SameText(const std::string& a, const std::string& b) {
+  return a.size() == b.size() &&
+         CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+}  // namespace
+
+bool MayPass(const absl::Status& status, int tries, bool has_answered) {
+  const bool is_late = absl::IsDeadlineExceeded(status);
+  if (absl::IsResourceExhausted(status) || (is_late && has_answered)) {
+    return true;
+  }
+  return (is_late || absl::IsUnavailable(status)) &&
+         tries < kTriesWhereNobodyAnswers;
+}
+
+absl::Status CheckCaHash(const std::string& text) {
+  static const LazyRE2 kForm = {"sha256:[0-9a-f]{64}"};
+  if (HasForm(text, *kForm)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--ca-hash: ", QuotedText(text),
+                   ", expected \"sha256:\" and 64 digits 0-9 and a-f, as "
+                   "clusterctl token create prints"));
+}
+
+absl::StatusOr<TrustedRoots> FetchRoots(
+    const std::string& address, const std::vector<std::string>& ca_hashes,
+    const CallPatience& patience) {
+  const auto stub = StubFor(address, MakeUnverifiedChannelCredentials());
+  ASSIGN_OR_RETURN(const RootsResponse answer,
+                   Patiently(patience, /*has_answered=*/false, [&] {
+                     return Ask(*stub, address, &Enrolment::Stub::Roots,
+                                RootsRequest());
+                   }));
+  TrustedRoots trusted;
+  std::vector<std::string> shown;
+  for (const NamedCertificate& root : SplitCertificates(answer.roots_pem())) {
+    shown.push_back(absl::StrCat("sha256:", root.spki_sha256));
+    for (const std::string& expected : ca_hashes) {
+      if (SameText(shown.back(), expected)) trusted.roots_pem.append(root.pem);
+    }
+  }
+  if (trusted.roots_pem.empty()) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        "controller ", address, ": its CA is ",
+        shown.empty() ? "none" : absl::StrJoin(shown, ", "), ", expected ",
+        absl::StrJoin(ca_hashes, ", "),
+        " (--ca-hash): this is another cluster's controller, or somebody in "
+        "between; the token was not sent"));
+  }
+  if (!IsClusterName(answer.cluster())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("controller ", address, ": names its cluster ",
+                     QuotedText(answer.cluster()), ", which is no name"));
+  }
+  trusted.cluster = answer.cluster();
+  return trusted;
+}
+
+absl::StatusOr<Enrolled> AskToJoin(const std::string& address,
+                                   const TrustedRoots& roots,
+                                   const JoinRequest& request,
+                                   const CallPatience& patience) {
+  const auto stub = StubFor(
+      address, MakeChannelCredentialsFromRoots(roots.roots_pem, roots.cluster));
+  return Patiently(patience, /*has_answered=*/true, [&] {
+    return Ask(*stub, address, &Enrolment::Stub::Join, request);
+  });
+}
+
+absl::StatusOr<Enrolled> AskToRenewLate(const std::string& address,
+                                        const TrustedRoots& roots,
+                                        const RenewLateRequest& request) {
+  const auto stub = StubFor(
+      address, MakeChannelCredentialsFromRoots(roots.roots_pem, roots.cluster));
+  return Ask(*stub, address, &Enrolment::Stub::RenewLate, request);
+}
+
+absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,
+                                   const std::string& cluster,
+                                   const std::string& roots_pem,
+                                   const std::string& key_pem, absl::Time now) {
+  const auto wrong = [](absl::string_view what) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("the certificate that the controller sent: ", what));
+  };
+  const absl::Status belongs =
+      CheckKeyBelongs(answer.certificate_pem(), key_pem);
+  if (!belongs.ok()) return wrong(belongs.message());
+  ASSIGN_OR_RETURN(const CertificateInfo info,
+                   ParseCertificate(answer.certificate_pem()));
+  const SpiffeId expected{cluster, IdentityKind::kHost, answer.name()};
+  if (!(info.id == expected)) {
+    return wrong(absl::StrCat("is ", info.id.ToString(), ", expected ",
+                              expected.ToString()));
+  }
+  if (now < info.not_before) {
+    return wrong(absl::StrCat(
+        "is good from ",
+        absl::FormatTime(absl::RFC3339_sec, info.not_before,
+                         absl::UTCTimeZone()),
+        " on, and this host's clock says ",
+        absl::FormatTime(absl::RFC3339_sec, now, absl::UTCTimeZone()),
+        "; set the clock"));
+  }
+  const absl::Status issued =
+      CheckChain(answer.certificate_pem(), roots_pem, now);
+  if (!issued.ok()) return wrong(issued.message());
+  TlsPem pair{roots_pem, answer.certificate_pem(), key_pem};
+  const std::vector<NamedCertificate> sent =
+      SplitCertificates(answer.roots_pem());
+  const auto is_sent = [&sent](const NamedCertificate& ours) {
+    return absl::c_any_of(sent, [&ours](const NamedCertificate& root) {
+      return root.pem == ours.pem;
+    });
+  };
+  // A root that follows the present one came over a connection by that one.
+  if (absl::c_all_of(SplitCertificates(roots_pem), is_sent)) {
+    pair.ca = answer.roots_pem();
+  }
+  return pair;
+}
+
+}  // namespace clusterd

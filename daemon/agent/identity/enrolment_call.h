@@ -1,0 +1,71 @@
+// What a host without a good certificate asks a controller's enrolment port.
+// The order is what makes it safe: the roots are fetched from whoever answers
+// and compared with a hash that the host was told; only then a second
+// connection is opened, by those roots and to the controller's SPIFFE id, and
+// only that one carries the token.
+#ifndef DAEMON_AGENT_IDENTITY_ENROLMENT_CALL_H_
+#define DAEMON_AGENT_IDENTITY_ENROLMENT_CALL_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "config/identity/certificate.h"
+#include "proto/trust.pb.h"
+
+namespace clusterd {
+
+// "sha256:" and 64 hex digits, as clusterctl token create prints it.
+// InvalidArgument.
+absl::Status CheckCaHash(const std::string& text);
+
+struct TrustedRoots {
+  std::string cluster;
+  std::string roots_pem;  // Those that the hashes name, and no other.
+};
+
+// How often a controller that is busy or slow is asked, one that has not
+// answered at all three times of these, and how it is waited in between.
+struct CallPatience {
+  int tries = 30;
+  std::function<void(absl::Duration)> wait;
+  // Draws from [0, 1).
+  std::function<double()> random;
+};
+
+// Whether what came of the call, after so many tries, may be better the next
+// time. Joining may be tried again: the same question has the same answer.
+// `has_answered`: the controller, to another call before.
+bool MayPass(const absl::Status& status, int tries, bool has_answered);
+
+// PermissionDenied, with both hashes, if none of the roots of whoever answers
+// at `address` has one of these; Unavailable if nobody does.
+absl::StatusOr<TrustedRoots> FetchRoots(
+    const std::string& address, const std::vector<std::string>& ca_hashes,
+    const CallPatience& patience);
+
+// Errors are the controller's, as EnrolmentDesk has them; Unavailable, with
+// what to do, if it is not there.
+absl::StatusOr<Enrolled> AskToJoin(const std::string& address,
+                                   const TrustedRoots& roots,
+                                   const JoinRequest& request,
+                                   const CallPatience& patience);
+absl::StatusOr<Enrolled> AskToRenewLate(const std::string& address,
+                                        const TrustedRoots& roots,
+                                        const RenewLateRequest& request);
+
+// The answer as a pair with `key_pem`, checked: the certificate is of this key,
+// of spiffe://`cluster`/host/`name`, issued by `roots_pem`, and valid at `now`;
+// else InvalidArgument or PermissionDenied. Roots that the controller sent
+// along are taken if those of `roots_pem` are among them.
+absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,
+                                   const std::string& cluster,
+                                   const std::string& roots_pem,
+                                   const std::string& key_pem, absl::Time now);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_AGENT_IDENTITY_ENROLMENT_CALL_H_

@@ -1,0 +1,163 @@
+#include "daemon/agent/identity/held_identity.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/agent/identity/leaf_renewal.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/ca_dir.h"
+#include "tests/support/config/test_authority.h"
+#include "tests/support/process/captured_log.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+const SpiffeId kSelf{"demo", IdentityKind::kHost, "node07", Role::kViewer};
+
+class HeldIdentityTest : public testing::Test {
+ protected:
+  HeldIdentityTest() {
+    std::string folder = testing::TempDir() + "/held.XXXXXX";
+    EXPECT_NE(mkdtemp(folder.data()), nullptr);
+    files_ = {folder + "/ca.crt", folder + "/host.crt", folder + "/host.key"};
+    first_ = authority_->Issue({kSelf.ToString()});
+    Write(first_);
+    held_.emplace(files_, kSelf, *ReadPairOf(kSelf, files_), &log_);
+  }
+
+  void Write(const TlsPem& pair, unsigned key_mode = 0600) {
+    WriteTestFile(files_.ca, pair.ca, 0644);
+    WriteTestFile(files_.certificate, pair.certificate, 0644);
+    WriteTestFile(files_.key, pair.key, key_mode);
+  }
+  // The files are refused with this mistake, and the first pair stays.
+  void ExpectRefused(const std::string& mistake) {
+    held_->Look();
+    EXPECT_THAT(log_.Lines(), HasSubstr("the last good pair stays in use"));
+    EXPECT_THAT(log_.Lines(), HasSubstr(mistake));
+    EXPECT_EQ(held_->pair().certificate, first_.certificate);
+    EXPECT_EQ(held_->pair().key, first_.key);
+  }
+
+  const std::unique_ptr<TestAuthority> authority_ = TestAuthority::Create();
+  CapturedLog log_;
+  TlsFiles files_;
+  TlsPem first_;
+  std::optional<HeldIdentity> held_;
+};
+
+TEST_F(HeldIdentityTest, TakesUpANewPair) {
+  EXPECT_NE(held_->ForDial(), nullptr);
+  EXPECT_FALSE(held_->IsNewerThanDialled());
+  const TlsPem next = authority_->Issue({kSelf.ToString()});
+  Write(next);
+  held_->Look();
+  EXPECT_EQ(held_->pair().certificate, next.certificate);
+  EXPECT_TRUE(held_->IsNewerThanDialled());
+  held_->ForDial();
+  EXPECT_FALSE(held_->IsNewerThanDialled());
+  EXPECT_EQ(log_.Lines(), "");
+}
+
+TEST_F(HeldIdentityTest, KeyOfAnotherCertificateIsRefused) {
+  TlsPem mixed = authority_->Issue({kSelf.ToString()});
+  mixed.key = first_.key;
+  Write(mixed);
+  ExpectRefused("the key is not the certificate's");
+}
+
+TEST_F(HeldIdentityTest, FileThatIsCutShortIsRefused) {
+  TlsPem cut = authority_->Issue({kSelf.ToString()});
+  cut.certificate.resize(cut.certificate.size() / 2);
+  Write(cut);
+  ExpectRefused("host.crt: no certificate");
+}
+
+// As every host that has joined has them: its own, then the intermediate.
+TEST_F(HeldIdentityTest, ChainThatIsCutAnywhereIsRefused) {
+  const auto below = authority_->MakeBelow("an intermediate");
+  TlsPem chain = below->Issue({kSelf.ToString()});
+  const size_t own = chain.certificate.size();
+  chain.certificate += below->certificate_pem();
+  chain.ca = authority_->certificate_pem();
+  Write(chain);
+  ASSERT_TRUE(ReadPairOf(kSelf, files_).ok());
+  for (const size_t size :
+       {own, own + 3, own + 30, own + 200, chain.certificate.size() - 30}) {
+    TlsPem cut = chain;
+    cut.certificate.resize(size);
+    Write(cut);
+    ExpectRefused("host.crt: ");
+    EXPECT_FALSE(ReadPairOf(kSelf, files_).ok()) << size;
+  }
+  ExpectRefused("host.crt: cut short: 2 certificates begin, 1 can be read");
+  ExpectRefused("host.crt: the certificate: unable to get local issuer");
+  Write(chain);
+  held_->Look();
+  EXPECT_EQ(held_->pair().certificate, chain.certificate);
+}
+
+TEST_F(HeldIdentityTest, BundleThatIsCutShortIsRefused) {
+  TlsPem next = authority_->Issue({kSelf.ToString()});
+  next.ca += TestAuthority::Create()->certificate_pem();
+  next.ca.resize(next.ca.size() - 40);
+  Write(next);
+  ExpectRefused("ca.crt: cut short: 2 certificates begin, 1 can be read");
+}
+
+TEST_F(HeldIdentityTest, CertificateThatDoesNotLeadToTheCaIsRefused) {
+  TlsPem next = authority_->Issue({kSelf.ToString()});
+  next.ca = TestAuthority::Create()->certificate_pem();
+  Write(next);
+  ExpectRefused("host.crt: the certificate: ");
+}
+
+TEST_F(HeldIdentityTest, CertificateOfSomebodyElseIsRefused) {
+  for (const char* other :
+       {"spiffe://demo/host/node08", "spiffe://other/host/node07",
+        "spiffe://demo/user/node07"}) {
+    Write(authority_->Issue({other}));
+    ExpectRefused(std::string("is ") + other +
+                  ", expected spiffe://demo/host/node07");
+  }
+}
+
+TEST_F(HeldIdentityTest, KeyThatOthersMayReadIsRefused) {
+  Write(authority_->Issue({kSelf.ToString()}), 0644);
+  ExpectRefused("others have access to the private key (mode 0644)");
+}
+
+TEST_F(HeldIdentityTest, CertificateThatIsNotValidNowIsRefused) {
+  IssueOptions options;
+  options.valid_from = -absl::Hours(2);
+  options.valid_until = -absl::Hours(1);
+  Write(authority_->Issue({kSelf.ToString()}, options));
+  ExpectRefused("not valid now");
+}
+
+TEST_F(HeldIdentityTest, FileThatIsGoneIsRefusedAndToldOnce) {
+  unlink(files_.key.c_str());
+  ExpectRefused("host.key: No such file");
+  const std::string lines = log_.Lines();
+  held_->Look();
+  EXPECT_EQ(log_.Lines(), lines);
+}
+
+TEST(RenewalTimeTest, SpreadsFromTwoToThreeFifthsOfTheLife) {
+  CertificateInfo certificate;
+  certificate.not_before = absl::UnixEpoch();
+  certificate.not_after = absl::UnixEpoch() + absl::Hours(100);
+  EXPECT_EQ(RenewalTime(certificate, 0), absl::UnixEpoch() + absl::Hours(40));
+  EXPECT_EQ(RenewalTime(certificate, 0.5), absl::UnixEpoch() + absl::Hours(50));
+  EXPECT_EQ(RenewalTime(certificate, 1), absl::UnixEpoch() + absl::Hours(60));
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,242 @@
+#include "daemon/agent/identity/leaf_renewal.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "config/identity/regular_file.h"
+#include "config/identity/signing_request.h"
+#include "config/values/status_macros.h"
+#include "config/words/quoted_text.h"
+#include "daemon/agent/identity/enrolment_call.h"
+
+namespace clusterd {
+namespace {
+
+// However far off the time is: somebody may set the clock.
+constexpr absl::Duration kMostWait = absl::Hours(1);
+constexpr absl::Duration kAnswerWait = absl::Seconds(60);
+// After what went wrong, and until the host has nothing to do.
+constexpr absl::Duration kRetry = absl::Minutes(5);
+constexpr absl::Duration kReattachWait = absl::Minutes(1);
+constexpr size_t kMaxPemBytes = 1 << 20;
+constexpr size_t kMaxRefusalBytes = 500;
+
+std::string FolderOf(const std::string& path) {
+  return path.substr(0, path.rfind('/'));
+}
+
+// Between its two lines of the host's audit file.
+absl::Status InstallAudited(AuditLog* audit, const IdentityFolder& folder,
+                            const SpiffeId& self, const TlsPem& pair) {
+  if (audit == nullptr) return folder.Install(pair);
+  AuditEntry entry;
+  entry.set_who(self.ToString());
+  entry.set_what("renew-certificate");
+  entry.set_subject(self.name);
+  RETURN_IF_ERROR(audit->Begin(entry));
+  absl::Status done = folder.Install(pair);
+  audit->End(entry, done.ok()
+                        ? absl::StrCat("done, certificate ",
+                                       CertificateSerial(pair.certificate))
+                        : std::string(done.message()));
+  return done;
+}
+
+// With the key that the host has.
+absl::Status RenewLate(const IdentityFolder& folder, const TlsPem& pair,
+                       const SpiffeId& self, const std::string& machine_id,
+                       absl::Time now, AuditLog* audit) {
+  ASSIGN_OR_RETURN(const std::string address, folder.ReadEnrolmentAddress());
+  RenewLateRequest request;
+  request.set_name(self.name);
+  request.set_machine_id(machine_id);
+  ASSIGN_OR_RETURN(*request.mutable_signing_request(),
+                   MakeSigningRequest(pair.key));
+  ASSIGN_OR_RETURN(
+      const Enrolled answer,
+      AskToRenewLate(address, TrustedRoots{self.cluster, pair.ca}, request));
+  if (answer.name() != self.name) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("the controller names this host ",
+                     QuotedText(answer.name()), ", expected ", self.name));
+  }
+  ASSIGN_OR_RETURN(const TlsPem renewed,
+                   CheckedPair(answer, self.cluster, pair.ca, pair.key, now));
+  return InstallAudited(audit, folder, self, renewed);
+}
+
+}  // namespace
+
+absl::Time RenewalTime(const CertificateInfo& certificate, double draw) {
+  const absl::Duration life = certificate.not_after - certificate.not_before;
+  return certificate.not_before + life * (0.4 + 0.2 * draw);
+}
+
+bool HasEnded(const TlsFiles& files, absl::Time now) {
+  if (!LeafRenewal::Renews(files)) return false;
+  const auto certificate = ReadRegularFile(files.certificate, kMaxPemBytes);
+  if (!certificate.ok()) return false;
+  const auto info = ParseCertificate(*certificate);
+  return info.ok() && now > info->not_after;
+}
+
+absl::Status RenewIfEnded(const TlsFiles& files, const std::string& machine_id,
+                          absl::Time now, AuditLog* audit) {
+  if (!HasEnded(files, now)) return absl::OkStatus();
+  const IdentityFolder folder(FolderOf(files.certificate));
+  TlsPem pair;
+  ASSIGN_OR_RETURN(pair.ca, ReadRegularFile(files.ca, kMaxPemBytes));
+  ASSIGN_OR_RETURN(pair.certificate,
+                   ReadRegularFile(files.certificate, kMaxPemBytes));
+  ASSIGN_OR_RETURN(pair.key, ReadRegularFile(files.key, kMaxPemBytes));
+  ASSIGN_OR_RETURN(const CertificateInfo info,
+                   ParseCertificate(pair.certificate));
+  return RenewLate(folder, pair, info.id, machine_id, now, audit);
+}
+
+bool LeafRenewal::Renews(const TlsFiles& files) {
+  return IdentityFolder(FolderOf(files.certificate)).HasJoined();
+}
+
+LeafRenewal::LeafRenewal(Parts parts)
+    : parts_(std::move(parts)),
+      folder_(FolderOf(parts_.files.certificate)),
+      draw_(parts_.random()) {}
+
+void LeafRenewal::Start() { LookAgain(absl::ZeroDuration()); }
+
+void LeafRenewal::LookAgain(absl::Duration after) {
+  absl::MutexLock lock(&mutex_);
+  parts_.scheduler->Cancel(timer_);
+  timer_ = parts_.scheduler->RunAfter(after, gate_.Wrap([this] {
+    gate_.RunSoon(parts_.pool, parts_.scheduler, [this] { Look(); });
+  }));
+}
+
+void LeafRenewal::Look() {
+  if (!folder_.HasJoined()) {
+    LookAgain(kMostWait);
+    return;
+  }
+  parts_.held->Look();
+  const absl::StatusOr<CertificateInfo> info =
+      ParseCertificate(parts_.held->pair().certificate);
+  if (!info.ok()) return;  // It was good once: not reached.
+  if (parts_.held->IsNewerThanDialled()) {
+    parts_.reattach();
+    LookAgain(kReattachWait);
+    return;
+  }
+  const absl::Time now = parts_.scheduler->Now();
+  absl::Time due;
+  {
+    absl::MutexLock lock(&mutex_);
+    due = RenewalTime(*info, draw_);
+  }
+  if (now < due) {
+    LookAgain(std::min(due - now, kMostWait));
+  } else if (now <= info->not_after) {
+    AskOverStream();
+  } else {
+    const absl::Status late =
+        RenewLate(folder_, parts_.held->pair(), parts_.held->self(),
+                  parts_.machine_id, now, parts_.audit);
+    Tell(late);
+    if (late.ok()) parts_.held->Look();
+    LookAgain(kRetry);
+  }
+}
+
+void LeafRenewal::AskOverStream() {
+  AgentMessage message;
+  absl::Status made;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (asking_) return;
+    if (next_key_.empty()) {
+      absl::StatusOr<std::string> key = MakePrivateKey();
+      made = key.status();
+      if (key.ok()) next_key_ = *std::move(key);
+    }
+    auto request = MakeSigningRequest(next_key_);
+    if (made.ok()) made = request.status();
+    asking_ = made.ok();
+    if (request.ok()) {
+      message.mutable_certificate_request()->set_signing_request(
+          *std::move(request));
+    }
+  }
+  if (!made.ok()) {
+    Tell(made);
+    LookAgain(kRetry);
+    return;
+  }
+  parts_.ask(std::move(message), kAnswerWait,
+             gate_.Wrap([this](absl::StatusOr<HubMessage> answer) {
+               gate_.RunSoon(
+                   parts_.pool, parts_.scheduler,
+                   [this, answer = std::move(answer)] { OnAnswer(answer); });
+             }));
+}
+
+absl::Status LeafRenewal::TakeUp(const absl::StatusOr<HubMessage>& answer) {
+  RETURN_IF_ERROR(answer.status());
+  const CertificateAnswer& told = answer->certificate_answer();
+  if (!told.has_enrolled()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the controller renews it not: ",
+                     PrintableText(told.refused(), kMaxRefusalBytes)));
+  }
+  const SpiffeId& self = parts_.held->self();
+  if (told.enrolled().name() != self.name) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        "the controller names this host ", QuotedText(told.enrolled().name()),
+        ", expected ", self.name));
+  }
+  std::string key;
+  {
+    absl::MutexLock lock(&mutex_);
+    key = next_key_;
+  }
+  ASSIGN_OR_RETURN(const TlsPem pair, CheckedPair(told.enrolled(), self.cluster,
+                                                  parts_.held->pair().ca, key,
+                                                  parts_.scheduler->Now()));
+  return InstallAudited(parts_.audit, folder_, self, pair);
+}
+
+void LeafRenewal::OnAnswer(const absl::StatusOr<HubMessage>& answer) {
+  const absl::Status taken = TakeUp(answer);
+  {
+    absl::MutexLock lock(&mutex_);
+    asking_ = false;
+    if (taken.ok()) {
+      next_key_.clear();
+      draw_ = parts_.random();
+    }
+  }
+  Tell(taken);
+  if (!taken.ok()) {
+    LookAgain(kRetry);
+    return;
+  }
+  parts_.held->Look();
+  LookAgain(absl::ZeroDuration());
+}
+
+void LeafRenewal::Tell(const absl::Status& trouble) {
+  if (trouble.ok()) {
+    absl::MutexLock lock(&mutex_);
+    told_.clear();
+    parts_.log->Notice("this host's certificate is renewed");
+    return;
+  }
+  const std::string text(trouble.message());
+  absl::MutexLock lock(&mutex_);
+  // A controller that is away for a night is one line, not a hundred.
+  if (text == told_) return;
+  told_ = text;
+  parts_.log->Warning(
+      absl::StrCat("this host's certificate is not renewed yet: ", text));
+}
+
+}  // namespace clusterd

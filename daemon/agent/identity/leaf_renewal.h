@@ -1,0 +1,105 @@
+// Keeps the certificate of a host that has joined good, without anybody's help:
+// at half of its life, a tenth sooner or later so that a cluster does not do it
+// at once, it asks over the stream for the next one, with a new key; and when
+// it has ended, because the host was off or its controller away, at the
+// enrolment port, by proof of the key that it has. What comes is checked, then
+// swapped in whole (identity_folder.h), and shown by the next connection, which
+// is opened as soon as the host has nothing else to do: while the certificate
+// before is still good.
+// Where the files were put there by hand it does nothing.
+#ifndef DAEMON_AGENT_IDENTITY_LEAF_RENEWAL_H_
+#define DAEMON_AGENT_IDENTITY_LEAF_RENEWAL_H_
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "config/identity/tls_credentials.h"
+#include "daemon/agent/identity/held_identity.h"
+#include "daemon/audit/audit_log.h"
+#include "daemon/host/identity/identity_folder.h"
+#include "daemon/process/callback_gate.h"
+#include "daemon/process/log.h"
+#include "daemon/process/scheduler.h"
+#include "daemon/process/worker_pool.h"
+#include "proto/agent_hub.pb.h"
+
+namespace clusterd {
+
+// When a certificate is renewed: `draw`, from [0, 1), spreads it from 0.4 to
+// 0.6 of the life.
+absl::Time RenewalTime(const CertificateInfo& certificate, double draw);
+
+// Whether this host has joined and its certificate has ended at `now`.
+bool HasEnded(const TlsFiles& files, absl::Time now);
+
+// Asks for a new certificate for a key whose certificate has ended, and puts it
+// in place: for a daemon that begins. OK at once unless HasEnded. Errors as
+// AskToRenewLate and CheckedPair, and those of `audit`, unless that is null;
+// `name` and cluster are those of the old certificate.
+absl::Status RenewIfEnded(const TlsFiles& files, const std::string& machine_id,
+                          absl::Time now, AuditLog* audit = nullptr);
+
+class LeafRenewal {
+ public:
+  using Answered = std::function<void(absl::StatusOr<HubMessage>)>;
+  // All must outlive it.
+  struct Parts {
+    HeldIdentity* held = nullptr;
+    TlsFiles files;
+    std::string machine_id;
+    // Asks the controller over the stream; as AgentStream::Ask.
+    std::function<void(AgentMessage, absl::Duration wait, Answered)> ask;
+    // Opens the stream anew, unless the host is at work.
+    std::function<void()> reattach;
+    std::function<double()> random;  // Draws from [0, 1); any thread.
+    Scheduler* scheduler = nullptr;
+    WorkerPool* pool = nullptr;
+    Log* log = nullptr;
+    // Has a line before and after each new pair; null: nobody keeps one.
+    AuditLog* audit = nullptr;
+  };
+
+  // Whether these files are of a host that has joined.
+  static bool Renews(const TlsFiles& files);
+
+  explicit LeafRenewal(Parts parts);
+  ~LeafRenewal() { Stop(); }
+
+  // Looks now, and from now on; again whenever the host has attached, so that
+  // what was due while the controller was away does not wait for a next try.
+  void Start();
+  // Nothing of it runs any more.
+  void Stop() { gate_.Close(); }
+
+ private:
+  // At one time only: the last that was said.
+  void LookAgain(absl::Duration after) ABSL_LOCKS_EXCLUDED(mutex_);
+  // On a thread of the pool.
+  void Look();
+  void AskOverStream();
+  void OnAnswer(const absl::StatusOr<HubMessage>& answer);
+  absl::Status TakeUp(const absl::StatusOr<HubMessage>& answer);
+  void Tell(const absl::Status& trouble);
+
+  const Parts parts_;
+  const IdentityFolder folder_;
+  const CallbackGate gate_;
+  absl::Mutex mutex_;
+  // The key that is asked for; kept until there is an answer, so that a second
+  // try is the same question.
+  std::string next_key_ ABSL_GUARDED_BY(mutex_);
+  bool asking_ ABSL_GUARDED_BY(mutex_) = false;
+  Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
+  double draw_ ABSL_GUARDED_BY(mutex_);
+  std::string told_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_AGENT_IDENTITY_LEAF_RENEWAL_H_

@@ -1,0 +1,170 @@
+// What a daemon writes down of who changed what, and of whom it refused. A line
+// is on the disk before its effect begins:
+//   RETURN_IF_ERROR(audit->Begin(entry));   // Refused unless it is written.
+//   … the effect …
+//   audit->End(entry, "cancelled in wave 2");
+// Reads are not audited and go on without a file. What of it is chained, and
+// how a cut-off line is told: config/audit/audit_chain.h and audit_file.h.
+//
+// Equal refusals, which are those of one caller, one call and one status code,
+// are one line and, a minute after it, one more with their number; of more than
+// 256 different ones in a minute the rest count as one. So a flood costs some
+// 150 kB a minute at most.
+//
+// Full files are never deleted: who may fill them could make the daemon forget.
+// Instead a host, whose controller is not trusted with its disk, bounds how
+// fast they grow (AuditLimits): a year of a controller that does nothing else
+// is 4.1 GiB. Where there is no room, nothing is begun, refusals are only
+// counted, and heads of other files wait; what came of something is written.
+#ifndef DAEMON_AUDIT_AUDIT_LOG_H_
+#define DAEMON_AUDIT_AUDIT_LOG_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "config/audit/audit_chain.h"
+#include "daemon/audit/audit_file.h"
+#include "daemon/process/callback_gate.h"
+#include "daemon/process/log.h"
+#include "daemon/process/scheduler.h"
+#include "daemon/process/worker_pool.h"
+#include "proto/audit.pb.h"
+
+namespace clusterd {
+
+inline constexpr char kAuditFileName[] = "audit.jsonl";
+// As long as that refusals and heads of other files wait to be one line.
+inline constexpr absl::Duration kAuditRefusalWindow = absl::Minutes(1);
+inline constexpr absl::Duration kAuditHeadsWindow = absl::Seconds(5);
+// Of a host. As much as two hours give may be written at once, and then some 20
+// lines a minute.
+inline constexpr size_t kHostAuditMinuteBytes = 8 << 10;
+inline constexpr absl::Duration kAuditBurst = absl::Hours(2);
+
+struct AuditLimits {
+  size_t file_bytes;        // Of one file; then a new one is begun.
+  size_t minute_bytes = 0;  // Of lines, in the long run; 0: no bound.
+};
+
+// Safe for concurrent use. All calls wait for the disk, but for heads of all
+// kinds and RefuseSoon.
+class AuditLog {
+ public:
+  // `path`: its folder is there. `self`: the own SPIFFE id, for what has no
+  // other caller. A file that cannot be written is logged, and tried again at
+  // each call. Both pointers must outlive it.
+  AuditLog(std::string path, AuditLimits limits, std::string self,
+           Scheduler* scheduler, Log* log);
+  // Writes what is only counted by now.
+  ~AuditLog();
+
+  // Right before the effect. Unavailable or FailedPrecondition, naming the file
+  // and what is wrong with it, ResourceExhausted beyond AuditLimits: nothing
+  // must then be done.
+  absl::Status Begin(AuditEntry entry) ABSL_LOCKS_EXCLUDED(mutex_);
+  // What came of it. Logged if it cannot be written: it has happened.
+  void End(AuditEntry entry, absl::string_view result)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same of a call that was never begun.
+  void Refuse(AuditEntry entry, const absl::Status& why)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same from a thread of its own, for who must not wait for the disk; of
+  // a flood some may be lost, and are logged.
+  void RefuseSoon(const AuditEntry& entry, const absl::Status& why);
+
+  // The newest line.
+  AuditHead head() const ABSL_LOCKS_EXCLUDED(head_mutex_);
+  // The newest that is more than heads of other files, for the other side to
+  // keep: two that told each other of what they keep would never end. Tell no
+  // other one: mixed with this it would look like a file that went back.
+  AuditHead head_to_tell() const ABSL_LOCKS_EXCLUDED(head_mutex_);
+
+  // Keeps the head of another file, by head.of: in this one, within
+  // kAuditHeadsWindow. One that went back is told in a line of its own, one of
+  // each file and window, and the highest that it contradicts is kept as well.
+  void NoteHead(const AuditHead& head) ABSL_LOCKS_EXCLUDED(heads_mutex_);
+  // All of them, also those of before a restart that stand in the newest file;
+  // a contradicted one behind the newest of its file.
+  std::vector<AuditHead> heads() const ABSL_LOCKS_EXCLUDED(heads_mutex_);
+
+ private:
+  struct Refusals {
+    AuditEntry first;
+    uint32_t more = 0;
+  };
+
+  absl::Status Append(AuditEntry entry) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status AppendLocked(AuditEntry entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status OpenLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool HasRoomLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteHeadLocked(const AuditHead& head)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(heads_mutex_);
+  void LogTrouble(const absl::Status& status, const AuditEntry& entry);
+  std::string Now() const;
+  // Has `write` run on the own thread.
+  void After(absl::Duration delay, std::function<void()> write);
+  // What was counted since the line of such a refusal; "": of many.
+  void WriteCount(const std::string& key) ABSL_LOCKS_EXCLUDED(mutex_);
+  void WriteCountLocked(const std::string& key)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WriteHeads() ABSL_LOCKS_EXCLUDED(mutex_, heads_mutex_);
+  void WriteHeadsLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_)
+      ABSL_LOCKS_EXCLUDED(heads_mutex_);
+
+  const AuditLimits limits_;
+  const std::string self_;
+  Scheduler* const scheduler_;
+  Log* const log_;
+
+  absl::Mutex mutex_;
+  AuditFile file_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Refusals> refusals_ ABSL_GUARDED_BY(mutex_);
+  // Of which all heads were written last.
+  uint64_t heads_in_file_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool was_read_ ABSL_GUARDED_BY(mutex_) = false;  // With the heads in it.
+  // Bytes that may be written, as of then; below 0 by what could not wait.
+  double room_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::optional<absl::Time> room_at_ ABSL_GUARDED_BY(mutex_);
+
+  // Of their own, so that who only tells or asks never waits for the disk.
+  mutable absl::Mutex head_mutex_;
+  AuditHead head_ ABSL_GUARDED_BY(head_mutex_);
+  AuditHead head_to_tell_ ABSL_GUARDED_BY(head_mutex_);
+  mutable absl::Mutex heads_mutex_;
+  KnownHeads heads_ ABSL_GUARDED_BY(heads_mutex_);
+  std::set<std::string> unwritten_ ABSL_GUARDED_BY(heads_mutex_);
+  // The first of this window, by whose file it is.
+  std::map<std::string, AuditEntry> went_back_ ABSL_GUARDED_BY(heads_mutex_);
+  bool heads_due_ ABSL_GUARDED_BY(heads_mutex_) = false;
+
+  const CallbackGate gate_;
+  WorkerPool pool_{1, 1024};  // Last: its thread uses the rest.
+};
+
+// `effect`, which gives a StatusOr, between its two lines: not begun unless the
+// first is written.
+template <typename Effect>
+auto RunAudited(AuditLog* audit, const AuditEntry& entry, const Effect& effect)
+    -> decltype(effect()) {
+  const absl::Status begun = audit->Begin(entry);
+  if (!begun.ok()) return begun;
+  auto result = effect();
+  audit->End(entry, result.ok() ? "done" : result.status().message());
+  return result;
+}
+
+}  // namespace clusterd
+
+#endif  // DAEMON_AUDIT_AUDIT_LOG_H_

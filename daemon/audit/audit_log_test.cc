@@ -1,0 +1,525 @@
+#include "daemon/audit/audit_log.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "config/audit/audit_chain.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/process/captured_log.h"
+#include "tests/support/process/manual_scheduler.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr size_t kLarge = 1 << 20;
+constexpr char kSelf[] = "spiffe://demo/controller";
+
+class AuditLogTest : public testing::Test {
+ protected:
+  AuditLogTest() {
+    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
+    path_ = folder_ + "/audit.jsonl";
+  }
+  ~AuditLogTest() override {
+    audit_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  AuditLog& Open(size_t max_bytes = kLarge, size_t minute_bytes = 0) {
+    audit_.reset();
+    audit_ = std::make_unique<AuditLog>(
+        path_, AuditLimits{max_bytes, minute_bytes}, kSelf, &scheduler_, &log_);
+    return *audit_;
+  }
+  void Close() { audit_.reset(); }
+
+  static AuditEntry Entry(const std::string& subject,
+                          const std::string& who = "spiffe://demo/user/ada") {
+    AuditEntry entry;
+    entry.set_who(who);
+    entry.set_peer("ipv4:10.0.0.9:5123");
+    entry.set_what("ApplyPlan");
+    entry.set_subject(subject);
+    return entry;
+  }
+
+  static std::string Content(const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream(path, std::ios::binary).rdbuf();
+    return text.str();
+  }
+  void Append(const std::string& bytes) {
+    std::ofstream(path_, std::ios::binary | std::ios::app) << bytes;
+  }
+  std::vector<AuditEntry> Entries() {
+    std::vector<AuditEntry> entries;
+    for (const absl::string_view line :
+         absl::StrSplit(Content(path_), '\n', absl::SkipEmpty())) {
+      const auto entry = ReadAuditLine(line);
+      if (entry.ok()) entries.push_back(*entry);
+    }
+    return entries;
+  }
+  // Of all files, oldest first.
+  AuditFindings Verify(const std::vector<AuditHead>& heads = {}) {
+    std::map<uint64_t, AuditText> older;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      const std::string number = entry.path().extension().string().substr(1);
+      if (number == "jsonl") continue;
+      older[std::stoull(number)] = {number, Content(entry.path())};
+    }
+    std::vector<AuditText> files;
+    for (const auto& [number, file] : older) files.push_back(file);
+    files.push_back({"audit.jsonl", Content(path_)});
+    return VerifyAudit(files, heads);
+  }
+
+  std::string folder_ = testing::TempDir() + "/audit.XXXXXX";
+  std::string path_;
+  ManualScheduler scheduler_;
+  CapturedLog log_;
+  std::unique_ptr<AuditLog> audit_;
+};
+
+// No file gets larger while it lives, as on a disk that is full.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = bytes;
+    handler_ = signal(SIGXFSZ, SIG_IGN);
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  }
+  ~FullDisk() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_ = {};
+  sighandler_t handler_ = SIG_DFL;
+};
+
+TEST_F(AuditLogTest, WritesALineBeforeTheEffectAndOneAfterIt) {
+  AuditLog& audit = Open();
+  ASSERT_TRUE(audit.Begin(Entry("run1")).ok());
+  EXPECT_THAT(Content(path_), HasSubstr("\"result\":\"begins\""));
+  audit.End(Entry("run1"), "succeeded");
+  const auto entries = Entries();
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0].at(), "2024-01-01T00:00:00.000Z");
+  EXPECT_EQ(entries[0].who(), "spiffe://demo/user/ada");
+  EXPECT_EQ(entries[1].result(), "succeeded");
+  EXPECT_THAT(Verify({audit.head()}).breaks, IsEmpty());
+}
+
+TEST_F(AuditLogTest, IsTheOwnersAlone) {
+  Open();
+  EXPECT_EQ(
+      std::filesystem::status(path_).permissions(),
+      std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
+TEST_F(AuditLogTest, ContinuesTheChainAfterARestart) {
+  ASSERT_TRUE(Open().Begin(Entry("run1")).ok());
+  AuditLog& again = Open();
+  EXPECT_EQ(again.head().sequence(), 1u);
+  ASSERT_TRUE(again.Begin(Entry("run2")).ok());
+  EXPECT_EQ(Verify().lines, 2u);
+  EXPECT_THAT(Verify().breaks, IsEmpty());
+}
+
+TEST_F(AuditLogTest, SaysOfALineThatACrashCutOffThatItWas) {
+  ASSERT_TRUE(Open().Begin(Entry("run1")).ok());
+  Close();
+  Append(R"({"sequence":"2","at":"2024-01-0)");
+  EXPECT_THAT(Verify().breaks, ElementsAre(HasSubstr("audit.jsonl:2: ")));
+  ASSERT_TRUE(Open().Begin(Entry("run2")).ok());
+  const AuditFindings found = Verify();
+  EXPECT_THAT(found.breaks, IsEmpty());
+  EXPECT_THAT(found.notes, ElementsAre(HasSubstr("audit.jsonl:2: cut off")));
+  EXPECT_EQ(found.lines, 3u);
+  EXPECT_EQ(Entries()[1].what(), kAuditTorn);
+}
+
+TEST_F(AuditLogTest, TakesALineThatLacksItsEndAlone) {
+  ASSERT_TRUE(Open().Begin(Entry("run1")).ok());
+  Close();
+  std::filesystem::resize_file(path_, std::filesystem::file_size(path_) - 1);
+  ASSERT_TRUE(Open().Begin(Entry("run2")).ok());
+  EXPECT_THAT(Verify().breaks, IsEmpty());
+  EXPECT_EQ(Verify().lines, 2u);
+}
+
+// Ends a process that writes without pause; what it was told is on the disk.
+TEST_F(AuditLogTest, HasEveryLineThatWasAcknowledgedBeforeAKill) {
+  for (int round = 0; round < 5; ++round) {
+    int pipe_ends[2];
+    ASSERT_EQ(pipe(pipe_ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      ManualScheduler scheduler;
+      CapturedLog log;
+      AuditLog audit(path_, {kLarge}, kSelf, &scheduler, &log);
+      while (audit.Begin(Entry("run")).ok()) {
+        const uint64_t sequence = audit.head().sequence();
+        if (write(pipe_ends[1], &sequence, sizeof(sequence)) < 0) break;
+      }
+      _exit(1);
+    }
+    close(pipe_ends[1]);
+    uint64_t told = 0;
+    for (int i = 0; i < 20; ++i) {
+      ASSERT_EQ(read(pipe_ends[0], &told, sizeof(told)),
+                static_cast<ssize_t>(sizeof(told)));
+    }
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    while (read(pipe_ends[0], &told, sizeof(told)) > 0) continue;
+    close(pipe_ends[0]);
+    EXPECT_GE(Open().head().sequence(), told);
+    Close();
+    EXPECT_THAT(Verify().breaks, IsEmpty());
+  }
+}
+
+TEST_F(AuditLogTest, RefusesChangesWhileTheDiskIsFullAndGoesOnAfterwards) {
+  AuditLog& audit = Open();
+  ASSERT_TRUE(audit.Begin(Entry("run1")).ok());
+  const std::string before = Content(path_);
+  {
+    const FullDisk full(before.size() + 40);
+    const absl::Status refused = audit.Begin(Entry("run2"));
+    EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(std::string(refused.message()),
+                testing::AllOf(HasSubstr(path_), HasSubstr("File too large"),
+                               HasSubstr("nothing is changed until")));
+    EXPECT_EQ(Content(path_), before);
+    audit.End(Entry("run0"), "succeeded");
+  }
+  EXPECT_THAT(log_.Lines(), HasSubstr("not written: ApplyPlan run0"));
+  ASSERT_TRUE(audit.Begin(Entry("run3")).ok());
+  EXPECT_THAT(Verify().breaks, IsEmpty());
+  EXPECT_EQ(Entries()[1].subject(), "run3");
+}
+
+TEST_F(AuditLogTest, WritesNothingBehindALastLineThatIsNotItsOwn) {
+  ASSERT_TRUE(Open().Begin(Entry("run1")).ok());
+  Close();
+  Append("garbage\n");
+  AuditLog& audit = Open();
+  const absl::Status refused = audit.Begin(Entry("run2"));
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("move the file away"));
+  std::filesystem::rename(path_, folder_ + "/kept.0");
+  EXPECT_TRUE(audit.Begin(Entry("run3")).ok());
+}
+
+TEST_F(AuditLogTest, RefusesAFileThatAnotherProcessWrites) {
+  AuditLog& audit = Open();
+  ManualScheduler scheduler;
+  AuditLog second(path_, {kLarge}, kSelf, &scheduler, &log_);
+  EXPECT_THAT(std::string(second.Begin(Entry("run1")).message()),
+              HasSubstr("another process writes it"));
+  EXPECT_TRUE(audit.Begin(Entry("run1")).ok());
+}
+
+TEST_F(AuditLogTest, GivesAModeToAFolderThatItMakesAndToNoOther) {
+  const auto mode_of = [](const std::string& path) {
+    struct stat is = {};
+    EXPECT_EQ(stat(path.c_str(), &is), 0) << path;
+    return is.st_mode & 07777;
+  };
+  path_ = folder_ + "/made/here/audit.jsonl";
+  EXPECT_TRUE(Open().Begin(Entry("run1")).ok());
+  EXPECT_EQ(mode_of(folder_ + "/made/here"), 0700u);
+  std::filesystem::create_directory(folder_ + "/elsewhere");
+  ASSERT_EQ(chmod((folder_ + "/elsewhere").c_str(), 0755), 0);
+  std::filesystem::create_directory_symlink(folder_ + "/elsewhere",
+                                            folder_ + "/link");
+  path_ = folder_ + "/link/audit.jsonl";
+  EXPECT_TRUE(Open().Begin(Entry("run1")).ok());
+  EXPECT_EQ(mode_of(folder_ + "/elsewhere"), 0755u);
+}
+
+TEST_F(AuditLogTest, ContinuesAFullFileInANewOne) {
+  AuditLog& audit = Open(2000);
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_TRUE(audit.Begin(Entry(absl::StrCat("run", i))).ok());
+  }
+  EXPECT_LT(std::filesystem::file_size(path_), 3000u);
+  EXPECT_EQ(Entries()[0].what(), kAuditContinues);
+  const AuditFindings found = Verify({audit.head()});
+  EXPECT_THAT(found.breaks, IsEmpty());
+  EXPECT_THAT(found.notes, IsEmpty());
+  EXPECT_GT(found.lines, 40u);
+  Close();
+  EXPECT_EQ(Open(2000).head().sequence(), found.lines);
+}
+
+TEST_F(AuditLogTest, ContinuesTheNewestOldFileWhereTheNewOneWasNotBegun) {
+  ASSERT_TRUE(Open().Begin(Entry("run1")).ok());
+  Close();
+  std::filesystem::rename(path_, path_ + ".1");
+  ASSERT_TRUE(Open().Begin(Entry("run2")).ok());
+  EXPECT_THAT(Verify().breaks, IsEmpty());
+  EXPECT_EQ(Verify().lines, 3u);
+}
+
+TEST_F(AuditLogTest, IsOneChainWhoeverWritesAtTheSameTime) {
+  AuditLog& audit = Open(20'000);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&audit, i] {
+      for (int j = 0; j < 25; ++j) {
+        const AuditEntry entry = Entry(absl::StrCat(i, "/", j));
+        EXPECT_TRUE(audit.Begin(entry).ok());
+        audit.End(entry, "done");
+        audit.Refuse(entry, absl::PermissionDeniedError("no"));
+        AuditHead head;
+        head.set_of(absl::StrCat("node", i));
+        head.set_sequence(static_cast<uint64_t>(j + 1));
+        audit.NoteHead(head);
+        EXPECT_GT(audit.head().sequence(), 0u);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  Close();
+  EXPECT_THAT(Verify().breaks, IsEmpty());
+  EXPECT_GT(Verify().lines, 400u);
+}
+
+TEST_F(AuditLogTest, FoldsEqualRefusalsOfAMinuteToALineAndTheirNumber) {
+  AuditLog& audit = Open();
+  for (int i = 0; i < 1000; ++i) {
+    AuditEntry entry = Entry(absl::StrCat("plan", i));
+    entry.set_peer(absl::StrCat("ipv4:10.0.0.9:", 1000 + i));
+    audit.Refuse(entry, absl::PermissionDeniedError("expected operator"));
+  }
+  EXPECT_EQ(Entries().size(), 1u);
+  EXPECT_THAT(Entries()[0].result(),
+              HasSubstr("refused: PERMISSION_DENIED: expected operator"));
+  scheduler_.Advance(kAuditRefusalWindow);
+  Close();
+  ASSERT_EQ(Entries().size(), 2u);
+  EXPECT_EQ(Entries()[1].times(), 999u);
+  EXPECT_THAT(Verify().breaks, IsEmpty());
+}
+
+TEST_F(AuditLogTest, TellsRefusalsOfOthersAndOfOtherKindsApart) {
+  AuditLog& audit = Open();
+  audit.Refuse(Entry("a"), absl::PermissionDeniedError("no"));
+  audit.Refuse(Entry("a"), absl::NotFoundError("no"));
+  audit.Refuse(Entry("a", "spiffe://demo/user/bob"),
+               absl::PermissionDeniedError("no"));
+  audit.Refuse(Entry("a", ""), absl::UnauthenticatedError("no"));
+  EXPECT_EQ(Entries().size(), 4u);
+}
+
+TEST_F(AuditLogTest, BoundsWhatManyDifferentCallersCanFill) {
+  AuditLog& audit = Open();
+  for (int i = 0; i < 2000; ++i) {
+    audit.Refuse(Entry("a", absl::StrCat("spiffe://demo/user/u", i)),
+                 absl::PermissionDeniedError("no"));
+  }
+  Close();
+  const auto entries = Entries();
+  EXPECT_EQ(entries.size(), 258u);
+  uint32_t told = 0;
+  for (const AuditEntry& entry : entries) {
+    told += entry.times() == 0 ? 1 : entry.times();
+  }
+  EXPECT_EQ(told, 2000u);
+}
+
+AuditHead Head(const std::string& of, uint64_t sequence, char digit) {
+  AuditHead head;
+  head.set_of(of);
+  head.set_sequence(sequence);
+  head.set_sha256(std::string(64, digit));
+  return head;
+}
+
+TEST_F(AuditLogTest, KeepsTheHeadsOfOthersAlsoOverARestart) {
+  AuditLog& audit = Open();
+  audit.NoteHead(Head("node07", 3, 'a'));
+  audit.NoteHead(Head("node08", 5, 'b'));
+  audit.NoteHead(Head("node07", 4, 'c'));
+  EXPECT_THAT(Entries(), IsEmpty());
+  scheduler_.Advance(kAuditHeadsWindow);
+  Close();
+  ASSERT_EQ(Entries().size(), 1u);
+  EXPECT_EQ(Entries()[0].who(), kSelf);
+  EXPECT_EQ(Verify().known.newest.at("node07").sequence(), 4u);
+  const auto heads = Open().heads();
+  ASSERT_EQ(heads.size(), 2u);
+  EXPECT_EQ(AuditHeadText(heads[0]), absl::StrCat("4:", std::string(64, 'c')));
+}
+
+TEST_F(AuditLogTest, WritesAllHeadsAnewIntoANewFile) {
+  {
+    AuditLog& audit = Open(1000);
+    audit.NoteHead(Head("node07", 3, 'a'));
+    scheduler_.Advance(kAuditHeadsWindow);
+  }
+  AuditLog& audit = Open(1000);
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(audit.Begin(Entry("run")).ok());
+  audit.NoteHead(Head("node08", 1, 'b'));
+  Close();
+  EXPECT_EQ(Open().heads().size(), 2u);
+}
+
+TEST_F(AuditLogTest, SaysThatAnotherFileWentBack) {
+  AuditLog& audit = Open();
+  audit.NoteHead(Head("node07", 9, 'a'));
+  audit.NoteHead(Head("node07", 9, 'a'));
+  EXPECT_THAT(log_.Lines(), Not(HasSubstr("node07")));
+  audit.NoteHead(Head("node07", 4, 'b'));
+  audit.NoteHead(Head("node07", 4, 'c'));
+  Close();
+  EXPECT_THAT(log_.Lines(),
+              HasSubstr("audit of node07: its newest line is 4:"));
+  const auto entries = Entries();
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0].what(), "audit-went-back");
+  EXPECT_THAT(entries[0].result(), HasSubstr(", and was 9:aaaa"));
+}
+
+TEST_F(AuditLogTest, TellsOneFileThatGoesBackOnceAWindowAndNoneIsHidden) {
+  AuditLog& audit = Open();
+  for (int i = 0; i < 1000; ++i) {
+    audit.NoteHead(Head("node07", 9, i % 2 == 0 ? 'a' : 'b'));
+  }
+  audit.NoteHead(Head("node08", 9, 'a'));
+  audit.NoteHead(Head("node08", 3, 'a'));
+  scheduler_.Advance(kAuditHeadsWindow);
+  Close();
+  std::vector<std::string> told;
+  for (const AuditEntry& entry : Entries()) {
+    told.push_back(absl::StrCat(entry.what(), " ", entry.subject()));
+  }
+  EXPECT_THAT(told, ElementsAre("audit-went-back node07",
+                                "audit-went-back node08", "audit-heads "));
+  const std::vector<std::string> warnings =
+      absl::StrSplit(log_.Lines(), "audit of node07");
+  EXPECT_EQ(warnings.size(), 2u);
+}
+
+TEST_F(AuditLogTest, KeepsTheHighestHeadThatAFileContradictsOverARestart) {
+  const auto texts = [](const AuditLog& audit) {
+    std::vector<std::string> heads;
+    for (const AuditHead& head : audit.heads()) {
+      heads.push_back(absl::StrCat(head.of(), " ", head.sequence(), " ",
+                                   head.sha256().substr(0, 1),
+                                   head.contradicted() ? " contradicted" : ""));
+    }
+    return heads;
+  };
+  const auto kept = ElementsAre("node07 12 d", "node07 9 a contradicted");
+  AuditLog& audit = Open();
+  audit.NoteHead(Head("node07", 9, 'a'));
+  audit.NoteHead(Head("node07", 4, 'b'));
+  audit.NoteHead(Head("node07", 3, 'c'));
+  audit.NoteHead(Head("node07", 12, 'd'));
+  EXPECT_THAT(texts(audit), kept);
+  Close();
+  EXPECT_THAT(texts(Open(1)), kept);
+  // Also in a new file, into which all heads are written anew.
+  ASSERT_TRUE(audit_->Begin(Entry("run")).ok());
+  audit_->NoteHead(Head("node08", 1, 'a'));
+  Close();
+  EXPECT_GT(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+  EXPECT_THAT(texts(Open()), testing::Contains("node07 9 a contradicted"));
+}
+
+TEST_F(AuditLogTest, KeepsHeadsOfAFileThatCanOnlyBeReadLater) {
+  auto first = std::make_unique<AuditLog>(path_, AuditLimits{kLarge}, kSelf,
+                                          &scheduler_, &log_);
+  first->NoteHead(Head("node07", 9, 'a'));
+  first->NoteHead(Head("node08", 5, 'b'));
+  AuditLog& audit = Open();
+  ASSERT_FALSE(audit.Begin(Entry("run1")).ok());
+  audit.NoteHead(Head("node07", 4, 'c'));
+  first.reset();
+  ASSERT_TRUE(audit.Begin(Entry("run2")).ok());
+  const auto heads = audit.heads();
+  ASSERT_EQ(heads.size(), 3u);
+  EXPECT_EQ(heads[0].sequence(), 4u);
+  EXPECT_EQ(heads[1].sequence(), 9u);
+  EXPECT_TRUE(heads[1].contradicted());
+  EXPECT_EQ(heads[2].of(), "node08");
+  EXPECT_THAT(log_.Lines(), HasSubstr("audit of node07: its newest line is 4"));
+}
+
+TEST_F(AuditLogTest, TellsNoHeadOfALineThatHasHeadsAlone) {
+  AuditLog& audit = Open();
+  ASSERT_TRUE(audit.Begin(Entry("run1")).ok());
+  const AuditHead told = audit.head_to_tell();
+  EXPECT_EQ(told.sequence(), 1u);
+  audit.NoteHead(Head("node07", 9, 'a'));
+  scheduler_.Advance(kAuditHeadsWindow);
+  while (audit.head().sequence() < 2) std::this_thread::yield();
+  EXPECT_EQ(audit.head_to_tell().sequence(), 1u);
+  audit.End(Entry("run1"), "done");
+  EXPECT_EQ(audit.head_to_tell().sequence(), 3u);
+}
+
+TEST_F(AuditLogTest, WritesNoMoreThanTheDiskHoldsForAYear) {
+  constexpr size_t kMinute = 1000;
+  const double burst =
+      kMinute * absl::FDivDuration(kAuditBurst, absl::Minutes(1));
+  const auto size = [this] {
+    return static_cast<double>(std::filesystem::file_size(path_));
+  };
+  AuditLog& audit = Open(kLarge, kMinute);
+  // What an entry makes at most: a controller chooses all texts.
+  const std::string text(4096, 'x');
+  absl::Status refused;
+  int begun = 0;
+  for (; refused.ok() && begun < 10'000; ++begun) {
+    refused = audit.Begin(Entry(absl::StrCat(begun, text), text));
+  }
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("1000 bytes a minute"));
+  const double full = size();
+  EXPECT_LT(full, burst + 5000);
+  // Refusals are counted, heads wait, and what has begun still ends.
+  for (int i = 0; i < 1000; ++i) {
+    audit.Refuse(Entry("a", absl::StrCat("u", i)),
+                 absl::PermissionDeniedError("no"));
+  }
+  EXPECT_EQ(size(), full);
+  audit.End(Entry("0"), "done");
+  EXPECT_GT(size(), full);
+  scheduler_.Advance(absl::Minutes(10));
+  EXPECT_TRUE(audit.Begin(Entry("later")).ok());
+  Close();
+  const auto entries = Entries();
+  EXPECT_THAT(Verify().breaks, IsEmpty());
+  uint32_t counted = 0;
+  for (const AuditEntry& entry : entries) counted += entry.times();
+  EXPECT_EQ(counted, 1000u);
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,93 @@
+#include "daemon/controller/gate/call_roles.h"
+
+#include <iterator>
+#include <string>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "config/identity/tls_credentials.h"
+
+namespace clusterd {
+namespace {
+
+constexpr CallRole kCallRoles[] = {
+    // What a scheduler asks before a job, and all that role hook may do: it is
+    // told what fails, and no more (ReportForHook).
+    {"Controller", "Check", Caller::kUser, Role::kViewer, "job", Role::kHook},
+    {"Controller", "CheckSoFar", Caller::kUser, Role::kViewer},
+    {"Controller", "ListHosts", Caller::kUser, Role::kViewer},
+    {"Controller", "ForgetHost", Caller::kUser, Role::kOperator},
+    {"Controller", "DescribeHost", Caller::kUser, Role::kViewer},
+    {"Controller", "GetSpec", Caller::kUser, Role::kViewer},
+    {"Controller", "Plan", Caller::kUser, Role::kOperator},
+    {"Controller", "ApplyPlan", Caller::kUser, Role::kOperator, "force",
+     Role::kAdmin},
+    {"Controller", "RollBack", Caller::kUser, Role::kOperator, "force",
+     Role::kAdmin},
+    // Also of a run that an admin forced: it only ever does less.
+    {"Controller", "Cancel", Caller::kUser, Role::kOperator},
+    {"Controller", "AbortApply", Caller::kUser, Role::kAdmin},
+    {"Controller", "ListHistory", Caller::kUser, Role::kViewer},
+    {"Controller", "GetHistory", Caller::kUser, Role::kViewer},
+    {"Controller", "Learn", Caller::kUser, Role::kViewer},
+    {"Controller", "PrepareLaunch", Caller::kUser, Role::kViewer},
+    // What users wrote.
+    {"Controller", "ReadLogs", Caller::kUser, Role::kOperator},
+    {"Controller", "Lock", Caller::kUser, Role::kAdmin},
+    {"Controller", "Unlock", Caller::kUser, Role::kAdmin},
+    {"Controller", "ListLocks", Caller::kUser, Role::kAdmin},
+    {"Controller", "GetAuditHeads", Caller::kUser, Role::kOperator},
+
+    {"Trust", "CreateToken", Caller::kUser, Role::kAdmin},
+    {"Trust", "ListTokens", Caller::kUser, Role::kAdmin},
+    {"Trust", "RevokeToken", Caller::kUser, Role::kAdmin},
+    {"Trust", "ListCertificates", Caller::kUser, Role::kViewer},
+    {"Trust", "ApproveHost", Caller::kUser, Role::kAdmin},
+    {"Trust", "ResetHost", Caller::kUser, Role::kAdmin},
+
+    {"AgentHub", "Attach", Caller::kHost},
+
+    // On a port of their own: a token, or a key on record, is the proof.
+    {"Enrolment", "Roots", Caller::kAnybody},
+    {"Enrolment", "Join", Caller::kAnybody},
+    {"Enrolment", "RenewLate", Caller::kAnybody},
+
+    {"LocalAgent", "GetStatus", Caller::kSocket},
+    {"LocalAgent", "CheckSelf", Caller::kSocket},
+    {"LocalAgent", "RunHook", Caller::kSocket},
+};
+
+bool IsSet(const google::protobuf::Message& request, absl::string_view field) {
+  const auto* const found =
+      request.GetDescriptor()->FindFieldByName(std::string(field));
+  return found != nullptr && request.GetReflection()->HasField(request, found);
+}
+
+}  // namespace
+
+absl::Span<const CallRole> AllCallRoles() { return kCallRoles; }
+
+absl::Status CheckCallRole(absl::string_view service, absl::string_view method,
+                           const google::protobuf::Message& request,
+                           const SpiffeId& user) {
+  const auto* const row = absl::c_find_if(kCallRoles, [&](const auto& each) {
+    return each.service == service && each.method == method;
+  });
+  if (row == std::end(kCallRoles) || row->caller != Caller::kUser) {
+    return absl::InternalError(absl::StrCat(
+        service, ".", method, ": no role is written down for users"));
+  }
+  std::string call(method);
+  Role needed = row->role;
+  if (!row->field.empty()) {
+    const bool set = IsSet(request, row->field);
+    if (set) needed = row->role_if_set;
+    // Told where it is what makes the call need more.
+    if (set == (row->role_if_set > row->role)) {
+      absl::StrAppend(&call, set ? " with " : " without ", row->field);
+    }
+  }
+  return RequireRole(user, needed, call);
+}
+
+}  // namespace clusterd

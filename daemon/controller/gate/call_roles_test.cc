@@ -1,0 +1,147 @@
+#include "daemon/controller/gate/call_roles.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "config/plan/applied_drift.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/descriptor_database.h"
+#include "gtest/gtest.h"
+#include "proto/agent_hub.pb.h"
+#include "proto/controller.pb.h"
+#include "proto/trust.pb.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Methods =
+    std::map<std::string, const google::protobuf::MethodDescriptor*>;
+
+// "Controller.Check" -> its method, of every service of ours in this program:
+// what is served is linked, so a new service is found without a line here.
+Methods AllMethods() {
+  // Linked even if nothing else asks for them.
+  AgentMessage::descriptor();
+  CheckRequest::descriptor();
+  JoinRequest::descriptor();
+  const google::protobuf::DescriptorPool& pool =
+      *google::protobuf::DescriptorPool::generated_pool();
+  std::vector<std::string> files;
+  google::protobuf::DescriptorPool::internal_generated_database()
+      ->FindAllFileNames(&files);
+  Methods methods;
+  for (const std::string& name : files) {
+    const auto* const file = pool.FindFileByName(name);
+    if (file == nullptr || file->package() != "clusterd") continue;
+    for (int i = 0; i < file->service_count(); ++i) {
+      const auto* const service = file->service(i);
+      for (int j = 0; j < service->method_count(); ++j) {
+        const auto* const method = service->method(j);
+        methods[absl::StrCat(service->name(), ".", method->name())] = method;
+      }
+    }
+  }
+  return methods;
+}
+
+SpiffeId User(Role role) {
+  SpiffeId user;
+  user.cluster = "demo";
+  user.kind = IdentityKind::kUser;
+  user.name = "alice";
+  user.role = role;
+  return user;
+}
+
+TEST(CallRolesTest, EveryMethodHasOneRowAndEveryRowAMethod) {
+  Methods missing = AllMethods();
+  EXPECT_EQ(missing.count("Controller.ApplyPlan"), 1u);
+  EXPECT_EQ(missing.count("AgentHub.Attach"), 1u);
+  EXPECT_EQ(missing.count("LocalAgent.RunHook"), 1u);
+  for (const CallRole& row : AllCallRoles()) {
+    const std::string name = absl::StrCat(row.service, ".", row.method);
+    EXPECT_EQ(missing.erase(name), 1u) << name << ": twice, or no such method";
+  }
+  EXPECT_THAT(missing, IsEmpty()) << missing.begin()->first;
+}
+
+TEST(CallRolesTest, FieldsThatChangeARoleAreOfTheRequest) {
+  const Methods methods = AllMethods();
+  for (const CallRole& row : AllCallRoles()) {
+    if (row.field.empty()) continue;
+    const auto* const method =
+        methods.at(absl::StrCat(row.service, ".", row.method));
+    const auto* const field =
+        method->input_type()->FindFieldByName(std::string(row.field));
+    ASSERT_NE(field, nullptr) << row.method << ": no field " << row.field;
+    EXPECT_FALSE(field->is_repeated());
+    EXPECT_NE(row.role, row.role_if_set);
+  }
+}
+
+TEST(CallRolesTest, ForceNeedsAnAdmin) {
+  ApplyPlanRequest request;
+  const SpiffeId user = User(Role::kOperator);
+  EXPECT_TRUE(CheckCallRole("Controller", "ApplyPlan", request, user).ok());
+  request.set_force(true);
+  const absl::Status refused =
+      CheckCallRole("Controller", "ApplyPlan", request, user);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("ApplyPlan with force: "));
+  EXPECT_TRUE(
+      CheckCallRole("Controller", "ApplyPlan", request, User(Role::kAdmin))
+          .ok());
+}
+
+TEST(CallRolesTest, HookMayAskAboutAJobAndNothingElse) {
+  CheckRequest request;
+  const absl::Status all =
+      CheckCallRole("Controller", "Check", request, User(Role::kHook));
+  EXPECT_EQ(all.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(all.message()), HasSubstr("Check without job: "));
+  request.mutable_job();
+  EXPECT_TRUE(
+      CheckCallRole("Controller", "Check", request, User(Role::kHook)).ok());
+  std::vector<std::string> allowed;
+  for (const CallRole& row : AllCallRoles()) {
+    if (row.caller != Caller::kUser) continue;
+    if (CheckCallRole(row.service, row.method, request, User(Role::kHook))
+            .ok()) {
+      allowed.emplace_back(row.method);
+    }
+  }
+  EXPECT_THAT(allowed, SizeIs(1));
+}
+
+// Histories and journals tell by this name what the controller began itself.
+TEST(CallRolesTest, NoUserHasTheNameOfTheController) {
+  EXPECT_FALSE(ParseSpiffeId("spiffe://demo/user/clusterd-controller").ok());
+}
+
+TEST(CallRolesTest, ViewersDoNotPlan) {
+  EXPECT_EQ(
+      CheckCallRole("Controller", "Plan", PlanRequest(), User(Role::kViewer))
+          .code(),
+      absl::StatusCode::kPermissionDenied);
+}
+
+TEST(CallRolesTest, CallWithoutARowIsRefused) {
+  EXPECT_EQ(
+      CheckCallRole("Controller", "Format", CheckRequest(), User(Role::kAdmin))
+          .code(),
+      absl::StatusCode::kInternal);
+  EXPECT_EQ(
+      CheckCallRole("AgentHub", "Attach", CheckRequest(), User(Role::kAdmin))
+          .code(),
+      absl::StatusCode::kInternal);
+}
+
+}  // namespace
+}  // namespace clusterd

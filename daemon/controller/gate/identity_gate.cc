@@ -1,0 +1,294 @@
+#include "daemon/controller/gate/identity_gate.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "config/identity/regular_file.h"
+#include "config/identity/tls_credentials.h"
+#include "config/values/sha256.h"
+#include "config/values/status_macros.h"
+#include "grpc/grpc_security_constants.h"
+
+namespace clusterd {
+namespace {
+
+constexpr size_t kMaxCaBytes = 1 << 20;
+constexpr size_t kLeastCounted = 1024;
+
+std::string Moment(absl::Time time) {
+  return absl::FormatTime(absl::RFC3339_sec, time, absl::UTCTimeZone());
+}
+
+absl::StatusOr<absl::string_view> CertificateOf(
+    const grpc::AuthContext& context) {
+  for (const grpc::string_ref& pem :
+       context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME)) {
+    return absl::string_view(pem.data(), pem.size());
+  }
+  return absl::UnauthenticatedError("no certificate was shown");
+}
+
+}  // namespace
+
+std::string LockName(const SpiffeId& id) {
+  return absl::StrCat(KindName(id.kind), "/", id.name);
+}
+
+absl::StatusOr<std::unique_ptr<IdentityGate>> IdentityGate::Open(
+    const IdentityGateOptions& options, Scheduler* scheduler, Log* log) {
+  ASSIGN_OR_RETURN(auto store, LockStore::Open(options.state));
+  ASSIGN_OR_RETURN(const std::vector<LockEntry> locks, store->All());
+  std::unique_ptr<IdentityGate> gate(
+      new IdentityGate(options, std::move(store), log));
+  {
+    absl::MutexLock lock(&gate->mutex_);
+    for (const LockEntry& each : locks) gate->locks_[each.identity()] = each;
+  }
+  if (!options.crl.empty()) {
+    gate->ReadLists();
+    absl::MutexLock lock(&gate->mutex_);
+    RETURN_IF_ERROR(gate->lists_status_);
+  }
+  RunEvery(scheduler, kSweepInterval,
+           gate->callbacks_.Wrap([raw = gate.get()] { raw->Sweep(); }));
+  return gate;
+}
+
+IdentityGate::~IdentityGate() { callbacks_.Close(); }
+
+absl::StatusOr<IdentityGate::Peer> IdentityGate::PeerOf(
+    const grpc::AuthContext& context, IdentityKind kind) const {
+  Peer peer;
+  ASSIGN_OR_RETURN(peer.id, RequirePeer(context, options_.cluster, kind));
+  ASSIGN_OR_RETURN(const absl::string_view pem, CertificateOf(context));
+  ASSIGN_OR_RETURN(const CertificateInfo info, ParseCertificate(pem));
+  peer.not_before = info.not_before;
+  peer.not_after = info.not_after;
+  if (!options_.crl.empty()) {
+    ASSIGN_OR_RETURN(peer.key, ReadCertificateKey(pem));
+  }
+  return peer;
+}
+
+absl::Status IdentityGate::WhyRevokedLocked(const Peer& peer,
+                                            bool is_open) const {
+  if (options_.crl.empty()) return absl::OkStatus();
+  absl::Status status = lists_->Check(peer.key, options_.now());
+  if (absl::IsPermissionDenied(status)) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(peer.id.ToString(), ": ", status.message()));
+  }
+  if (is_open) return absl::OkStatus();
+  if (!lists_status_.ok()) status = lists_status_;
+  if (status.ok()) return status;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the controller lets nobody in without its revocation lists (--crl): ",
+      status.message()));
+}
+
+absl::Status IdentityGate::WhyLockedLocked(const SpiffeId& id) const {
+  const auto lock = locks_.find(LockName(id));
+  if (lock == locks_.end()) return absl::OkStatus();
+  const LockEntry& entry = lock->second;
+  return absl::PermissionDeniedError(absl::StrCat(
+      id.ToString(), ": is locked since ",
+      Moment(absl::FromUnixMillis(entry.since_ms())), " by ", entry.by(),
+      entry.reason().empty() ? "" : ": ", entry.reason()));
+}
+
+absl::Status IdentityGate::CheckNotLocked(const SpiffeId& id) const {
+  absl::MutexLock lock(&mutex_);
+  return WhyLockedLocked(id);
+}
+
+absl::Status IdentityGate::CheckNotRevoked(const SpiffeId& id,
+                                           absl::string_view pem) const {
+  Peer peer;
+  peer.id = id;
+  if (!options_.crl.empty()) {
+    ASSIGN_OR_RETURN(peer.key, ReadCertificateKey(pem));
+  }
+  absl::MutexLock lock(&mutex_);
+  RETURN_IF_ERROR(WhyLockedLocked(id));
+  return WhyRevokedLocked(peer, /*is_open=*/false);
+}
+
+absl::Status IdentityGate::WhyRefusedLocked(const Peer& peer,
+                                            bool is_open) const {
+  const absl::Time now = options_.now();
+  if (now > peer.not_after) {
+    return absl::UnauthenticatedError(
+        absl::StrCat(peer.id.ToString(), ": its certificate ended at ",
+                     Moment(peer.not_after), ", expected a new one"));
+  }
+  if (now < peer.not_before) {
+    return absl::UnauthenticatedError(
+        absl::StrCat(peer.id.ToString(), ": its certificate begins at ",
+                     Moment(peer.not_before), ", expected one that is valid"));
+  }
+  RETURN_IF_ERROR(WhyLockedLocked(peer.id));
+  return WhyRevokedLocked(peer, is_open);
+}
+
+absl::StatusOr<SpiffeId> IdentityGate::Admit(const grpc::AuthContext& context,
+                                             IdentityKind kind) const {
+  ASSIGN_OR_RETURN(Peer peer, PeerOf(context, kind));
+  absl::MutexLock lock(&mutex_);
+  RETURN_IF_ERROR(WhyRefusedLocked(peer, /*is_open=*/false));
+  return std::move(peer.id);
+}
+
+void IdentityGate::ForgetEndedLocked() {
+  watched_.erase(
+      std::remove_if(watched_.begin(), watched_.end(),
+                     [](const Watched& each) { return each.call.expired(); }),
+      watched_.end());
+  // So that calls that come and go cost no more than those that stay.
+  count_at_ = std::max(kLeastCounted, 2 * watched_.size());
+}
+
+void IdentityGate::Watch(const grpc::AuthContext& context, IdentityKind kind,
+                         std::weak_ptr<void> call,
+                         std::function<void(const absl::Status& why)> end) {
+  absl::StatusOr<Peer> peer = PeerOf(context, kind);
+  absl::Status refused = peer.status();
+  if (refused.ok()) {
+    absl::MutexLock lock(&mutex_);
+    // It may have been locked since it was admitted.
+    refused = WhyRefusedLocked(*peer, /*is_open=*/true);
+    if (refused.ok()) {
+      if (watched_.size() >= count_at_) ForgetEndedLocked();
+      watched_.push_back({*std::move(peer), std::move(call), std::move(end)});
+    }
+  }
+  if (!refused.ok()) end(refused);
+}
+
+absl::StatusOr<size_t> IdentityGate::Lock(const LockEntry& lock) {
+  {
+    absl::MutexLock disk(&store_mutex_);
+    RETURN_IF_ERROR(store_->Put(lock));
+    absl::MutexLock memory(&mutex_);
+    locks_[lock.identity()] = lock;
+  }
+  return EndRefused();
+}
+
+absl::StatusOr<LockEntry> IdentityGate::Unlock(const std::string& identity) {
+  absl::MutexLock disk(&store_mutex_);
+  LockEntry entry;
+  {
+    absl::MutexLock memory(&mutex_);
+    const auto found = locks_.find(identity);
+    if (found == locks_.end()) {
+      return absl::NotFoundError(
+          absl::StrCat("\"", identity, "\" is not locked"));
+    }
+    entry = found->second;
+  }
+  RETURN_IF_ERROR(store_->Remove(identity));
+  absl::MutexLock memory(&mutex_);
+  locks_.erase(identity);
+  return entry;
+}
+
+std::vector<LockEntry> IdentityGate::Locks() const {
+  absl::MutexLock lock(&mutex_);
+  std::vector<LockEntry> locks;
+  locks.reserve(locks_.size());
+  for (const auto& [identity, entry] : locks_) locks.push_back(entry);
+  return locks;
+}
+
+size_t IdentityGate::EndRefused() {
+  std::vector<std::pair<Watched, absl::Status>> refused;
+  {
+    absl::MutexLock lock(&mutex_);
+    ForgetEndedLocked();
+    std::vector<Watched> stay;
+    for (Watched& each : watched_) {
+      absl::Status why = WhyRefusedLocked(each.peer, /*is_open=*/true);
+      if (why.ok()) {
+        stay.push_back(std::move(each));
+      } else {
+        refused.emplace_back(std::move(each), std::move(why));
+      }
+    }
+    watched_ = std::move(stay);
+  }
+  for (const auto& [watched, why] : refused) {
+    log_->Warning(absl::StrCat("ended a stream: ", why.message()));
+    watched.end(why);
+  }
+  return refused.size();
+}
+
+void IdentityGate::Sweep() {
+  if (!options_.crl.empty()) {
+    // Full: it is being read.
+    reader_.TryRun(callbacks_.Wrap([this] {
+      ReadLists();
+      EndRefused();
+    }));
+  }
+  EndRefused();
+}
+
+void IdentityGate::ReadLists() {
+  const auto texts = ReadRevocationTexts(options_.crl);
+  const auto ca = ReadRegularFile(options_.ca, kMaxCaBytes);
+  absl::Status status = texts.ok() ? ca.status() : texts.status();
+  std::string digest = absl::StrCat(status.message());
+  if (status.ok()) {
+    digest = Sha256(*ca);
+    for (const std::string& text : *texts) {
+      digest = absl::StrCat(Sha256(text), digest);
+    }
+  }
+  bool same;
+  {
+    absl::MutexLock lock(&mutex_);
+    same = digest == lists_digest_;
+    lists_digest_ = std::move(digest);
+  }
+  Lists lists;
+  if (!same && status.ok()) {
+    absl::StatusOr<RevocationLists> parsed =
+        RevocationLists::Parse(*texts, *ca);
+    status = parsed.status();
+    if (status.ok()) {
+      lists = std::make_shared<const RevocationLists>(*std::move(parsed));
+    } else {
+      status = absl::Status(status.code(),
+                            absl::StrCat(options_.crl, ": ", status.message()));
+    }
+  }
+  std::string not_in_force;
+  bool news = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!same) {
+      if (lists != nullptr) lists_ = lists;
+      lists_status_ = status;
+    }
+    if (lists_ != nullptr) not_in_force = lists_->NotInForce(options_.now());
+    news = not_in_force != not_in_force_;
+    not_in_force_ = not_in_force;
+  }
+  if (!same && !status.ok()) {
+    log_->Error(absl::StrCat("revocation lists: ", status.message(),
+                             "; nobody is let in until that is mended, and "
+                             "streams that are open go on"));
+  } else if (!same) {
+    log_->Info(absl::StrCat("revocation lists: ", lists->lists(), " read from ",
+                            options_.crl, ", with ", lists->revoked(),
+                            " certificates"));
+  }
+  if (news && !not_in_force.empty()) {
+    log_->Error(absl::StrCat("revocation lists: ", not_in_force,
+                             "; nobody whom that CA names is let in"));
+  }
+}
+
+}  // namespace clusterd

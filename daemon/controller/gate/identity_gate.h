@@ -1,0 +1,162 @@
+// Who is let in, and for how long. TLS looks at a certificate at a full
+// handshake alone: a session that is resumed, and a stream that is open, would
+// outlive it. So every call is looked at here, and open streams every 20 s:
+//   the certificate      a new call                an open stream
+//   has ended            refused                   ends within 20 s
+//   is not valid yet     refused                   -
+//   is locked            refused                   ends at once
+//   is revoked           refused                   ends within 20 s of the new
+//                                                  list's being there
+//   its list is missing, refused                   goes on, unless the last
+//   has ended or cannot                            good list named it
+//   be trusted
+// An apply that an identity has begun goes on when its streams end: it is the
+// controller's. Lists are revocation_list.h's, and only looked at if the site
+// has given some (--crl): then whatever is wrong with them lets nobody in.
+#ifndef DAEMON_CONTROLLER_GATE_IDENTITY_GATE_H_
+#define DAEMON_CONTROLLER_GATE_IDENTITY_GATE_H_
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "config/identity/certificate.h"
+#include "config/identity/revocation_list.h"
+#include "daemon/controller/gate/lock_store.h"
+#include "daemon/process/callback_gate.h"
+#include "daemon/process/log.h"
+#include "daemon/process/scheduler.h"
+#include "daemon/process/worker_pool.h"
+#include "grpcpp/security/auth_context.h"
+#include "proto/controller.pb.h"
+
+namespace clusterd {
+
+struct IdentityGateOptions {
+  std::string cluster;
+  std::string state;  // The folder of locks.db.
+  std::string ca;     // File: who may sign lists.
+  std::string crl;    // File or folder; empty: the site has no lists.
+  // By which certificates begin and end.
+  std::function<absl::Time()> now = absl::Now;
+};
+
+// The longest reason of a lock.
+inline constexpr size_t kMaxLockReason = 200;
+
+// "host/node07", "user/alice": as the end of a SPIFFE id, without the role.
+std::string LockName(const SpiffeId& id);
+
+// Safe for concurrent use. Calls nothing under its locks.
+class IdentityGate {
+ public:
+  static constexpr absl::Duration kSweepInterval = absl::Seconds(20);
+
+  // Both pointers must outlive it. Errors are LockStore's and those of reading
+  // the lists: with a file that nobody can read nobody can be told apart.
+  static absl::StatusOr<std::unique_ptr<IdentityGate>> Open(
+      const IdentityGateOptions& options, Scheduler* scheduler, Log* log);
+  ~IdentityGate();
+
+  // Who calls. Errors as RequirePeer; Unauthenticated for a certificate that is
+  // not valid now, PermissionDenied for one that is locked or revoked,
+  // FailedPrecondition while no list can tell. The messages are for the peer.
+  absl::StatusOr<SpiffeId> Admit(const grpc::AuthContext& context,
+                                 IdentityKind kind) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // PermissionDenied for an identity that is locked: one that asks for a
+  // certificate shows none.
+  absl::Status CheckNotLocked(const SpiffeId& id) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same for one whose certificate is known, PEM, which may have ended; and
+  // as Admit where that is revoked, or no list can tell.
+  absl::Status CheckNotRevoked(const SpiffeId& id, absl::string_view pem) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Of a call that was admitted and goes on: while `call` lives, `end` is
+  // called once its identity is not let in any more, with why; from any thread,
+  // possibly before this returns. Must not block.
+  void Watch(const grpc::AuthContext& context, IdentityKind kind,
+             std::weak_ptr<void> call,
+             std::function<void(const absl::Status& why)> end)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Refuses the identity from now on, and ends its streams: how many. `lock`
+  // has all fields. Wait for the disk; errors are LockStore's, and of Unlock
+  // NotFound.
+  absl::StatusOr<size_t> Lock(const LockEntry& lock)
+      ABSL_LOCKS_EXCLUDED(store_mutex_, mutex_);
+  absl::StatusOr<LockEntry> Unlock(const std::string& identity)
+      ABSL_LOCKS_EXCLUDED(store_mutex_, mutex_);
+  // By identity.
+  std::vector<LockEntry> Locks() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Peer {
+    SpiffeId id;
+    absl::Time not_before;
+    absl::Time not_after;
+    CertificateKey key;  // Only with lists.
+  };
+  struct Watched {
+    Peer peer;
+    std::weak_ptr<void> call;
+    std::function<void(const absl::Status&)> end;
+  };
+  using Lists = std::shared_ptr<const RevocationLists>;
+
+  IdentityGate(const IdentityGateOptions& options,
+               std::unique_ptr<LockStore> store, Log* log)
+      : options_(options), log_(log), store_(std::move(store)) {}
+
+  absl::StatusOr<Peer> PeerOf(const grpc::AuthContext& context,
+                              IdentityKind kind) const;
+  absl::Status WhyLockedLocked(const SpiffeId& id) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  absl::Status WhyRefusedLocked(const Peer& peer, bool is_open) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  absl::Status WhyRevokedLocked(const Peer& peer, bool is_open) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  void ForgetEndedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Ends what is not let in any more; how many.
+  size_t EndRefused() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Sweep() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Reads the lists, if they have changed.
+  void ReadLists() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const IdentityGateOptions options_;
+  Log* const log_;
+
+  // Held while the disk is waited for.
+  absl::Mutex store_mutex_;
+  const std::unique_ptr<LockStore> store_ ABSL_PT_GUARDED_BY(store_mutex_);
+
+  mutable absl::Mutex mutex_;
+  std::map<std::string, LockEntry> locks_ ABSL_GUARDED_BY(mutex_);
+  // With some whose call has ended since they were last counted.
+  std::vector<Watched> watched_ ABSL_GUARDED_BY(mutex_);
+  size_t count_at_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Status lists_status_ ABSL_GUARDED_BY(mutex_);
+  Lists lists_ ABSL_GUARDED_BY(mutex_);  // The last that could be read.
+  std::string lists_digest_ ABSL_GUARDED_BY(mutex_);
+  std::string not_in_force_ ABSL_GUARDED_BY(mutex_);
+
+  CallbackGate callbacks_;
+  WorkerPool reader_{1, 1};  // Last: uses everything above.
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_GATE_IDENTITY_GATE_H_

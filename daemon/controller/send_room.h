@@ -1,0 +1,137 @@
+// How much may be on its way to one user at once. gRPC keeps a copy of a
+// message until its client has taken it, so whoever opens a thousand streams
+// and reads none would otherwise have a thousand reports kept.
+#ifndef DAEMON_CONTROLLER_SEND_ROOM_H_
+#define DAEMON_CONTROLLER_SEND_ROOM_H_
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+
+namespace clusterd {
+
+// Safe for concurrent use; calls nothing under its lock.
+class SendRoom {
+ public:
+  // What is larger than `bytes_of_one` goes alone.
+  explicit SendRoom(size_t bytes_of_one) : bytes_of_one_(bytes_of_one) {}
+
+  // True: so much is taken. False: `taken` is called once it is, in the order
+  // of the calls, from whoever gives room back; must not block.
+  bool Take(const std::string& who, size_t bytes, std::function<void()> taken)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    User& user = users_[who];
+    if (!user.waiting.empty() || !Fits(user, bytes)) {
+      user.waiting.push_back({bytes, std::move(taken)});
+      return false;
+    }
+    user.used += bytes;
+    return true;
+  }
+
+  // REQUIRES: so much was taken for that user.
+  void Give(const std::string& who, size_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::vector<std::function<void()>> next;
+    {
+      absl::MutexLock lock(&mutex_);
+      const auto found = users_.find(who);
+      User& user = found->second;
+      user.used -= bytes;
+      while (!user.waiting.empty() && Fits(user, user.waiting.front().bytes)) {
+        user.used += user.waiting.front().bytes;
+        next.push_back(std::move(user.waiting.front().taken));
+        user.waiting.pop_front();
+      }
+      if (user.used == 0 && user.waiting.empty()) users_.erase(found);
+    }
+    for (const auto& taken : next) taken();
+  }
+
+ private:
+  struct Waiting {
+    size_t bytes;
+    std::function<void()> taken;
+  };
+  struct User {
+    size_t used = 0;
+    std::deque<Waiting> waiting;
+  };
+
+  bool Fits(const User& user, size_t bytes) const {
+    return user.used == 0 || user.used + bytes <= bytes_of_one_;
+  }
+
+  const size_t bytes_of_one_;
+  absl::Mutex mutex_;
+  std::map<std::string, User> users_ ABSL_GUARDED_BY(mutex_);
+};
+
+// What the one large message of a call takes. Safe for concurrent use.
+class RoomForOne : public std::enable_shared_from_this<RoomForOne> {
+ public:
+  // What is no longer needs none.
+  static constexpr size_t kSmall = 64 << 10;
+
+  // The room must outlive what it gave.
+  RoomForOne(SendRoom* room, std::string who)
+      : room_(room), who_(std::move(who)) {}
+
+  // True: there is room. False: `may_go` is called when this is to be asked
+  // again, as SendRoom::Take does.
+  bool Take(size_t bytes, std::function<void()> may_go)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    if (bytes <= kSmall) return true;
+    absl::MutexLock lock(&mutex_);
+    if (state_ != State::kNone) return state_ == State::kHas;
+    bytes_ = bytes;
+    const bool has = room_->Take(
+        who_, bytes, [self = shared_from_this(), may_go = std::move(may_go)] {
+          if (self->OnTaken()) may_go();
+        });
+    state_ = has ? State::kHas : State::kWaits;
+    return has;
+  }
+  // The message was taken, or never will be.
+  void GiveBack() ABSL_LOCKS_EXCLUDED(mutex_) {
+    bool had;
+    {
+      absl::MutexLock lock(&mutex_);
+      had = state_ == State::kHas;
+      state_ = State::kOver;
+    }
+    if (had) room_->Give(who_, bytes_);
+  }
+
+ private:
+  enum class State { kNone, kWaits, kHas, kOver };
+
+  bool OnTaken() ABSL_LOCKS_EXCLUDED(mutex_) {
+    bool wanted;
+    {
+      absl::MutexLock lock(&mutex_);
+      wanted = state_ == State::kWaits;
+      if (wanted) state_ = State::kHas;
+    }
+    if (!wanted) room_->Give(who_, bytes_);
+    return wanted;
+  }
+
+  SendRoom* const room_;
+  const std::string who_;
+  absl::Mutex mutex_;
+  State state_ ABSL_GUARDED_BY(mutex_) = State::kNone;
+  size_t bytes_ = 0;  // Constant once it is taken.
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_SEND_ROOM_H_

@@ -1,0 +1,58 @@
+#include "daemon/controller/send_room.h"
+
+#include <memory>
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+TEST(SendRoomTest, WhatDoesNotFitWaitsForWhatIsGivenBackInItsTurn) {
+  SendRoom room(100);
+  std::string taken;
+  EXPECT_TRUE(room.Take("ann", 60, nullptr));
+  EXPECT_FALSE(room.Take("ann", 60, [&] { taken += "large "; }));
+  // It would fit, and would overtake.
+  EXPECT_FALSE(room.Take("ann", 10, [&] { taken += "small "; }));
+  EXPECT_EQ(taken, "");
+  room.Give("ann", 60);
+  EXPECT_EQ(taken, "large small ");
+}
+
+TEST(SendRoomTest, OneUserTakesNothingFromAnother) {
+  SendRoom room(100);
+  EXPECT_TRUE(room.Take("ann", 100, nullptr));
+  EXPECT_TRUE(room.Take("bob", 100, nullptr));
+}
+
+TEST(SendRoomTest, WhatIsLargerThanTheRoomGoesAlone) {
+  SendRoom room(100);
+  bool taken = false;
+  EXPECT_TRUE(room.Take("ann", 500, nullptr));
+  EXPECT_FALSE(room.Take("ann", 1, [&] { taken = true; }));
+  room.Give("ann", 500);
+  EXPECT_TRUE(taken);
+}
+
+TEST(RoomForOneTest, CallThatIsOverBeforeItsTurnTakesNothing) {
+  SendRoom room(RoomForOne::kSmall + 1);
+  const size_t large = RoomForOne::kSmall + 1;
+  int told = 0;
+  const auto first = std::make_shared<RoomForOne>(&room, "ann");
+  const auto left = std::make_shared<RoomForOne>(&room, "ann");
+  const auto last = std::make_shared<RoomForOne>(&room, "ann");
+  EXPECT_TRUE(first->Take(large, [] {}));
+  EXPECT_FALSE(left->Take(large, [&] { told += 100; }));
+  EXPECT_FALSE(last->Take(large, [&] { ++told; }));
+  left->GiveBack();
+  EXPECT_EQ(told, 0);
+  first->GiveBack();
+  EXPECT_EQ(told, 1);
+  EXPECT_TRUE(last->Take(large, [] {}));
+  last->GiveBack();
+  EXPECT_TRUE(room.Take("ann", large, nullptr));
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,217 @@
+#include "daemon/controller/trust/certificate_authority.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <ctime>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "config/identity/pem_objects.h"
+#include "config/identity/regular_file.h"
+#include "config/values/status_macros.h"
+#include "openssl/rand.h"
+
+namespace clusterd {
+namespace {
+
+constexpr size_t kMaxPemBytes = 1 << 20;
+// X.520 bounds a common name; nobody reads ours.
+constexpr size_t kMaxCommonName = 64;
+constexpr int kSerialBytes = 16;
+
+absl::Status InFile(const std::string& path, const absl::Status& status) {
+  return absl::Status(status.code(),
+                      absl::StrCat(path, ": ", status.message()));
+}
+
+absl::StatusOr<std::string> ReadKey(const std::string& path) {
+  struct stat found = {};
+  if (stat(path.c_str(), &found) != 0) return FileStatus(path, errno);
+  if (found.st_uid != geteuid() && found.st_uid != 0) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(path, ": belongs to user ", found.st_uid, ", expected ",
+                     geteuid(), ", who runs this controller"));
+  }
+  mode_t mode = 0;
+  ASSIGN_OR_RETURN(std::string text,
+                   ReadRegularFile(path, kMaxPemBytes, &mode));
+  if ((mode & (S_IRWXG | S_IRWXO)) != 0) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        path, ": others have access to the private key (mode ",
+        absl::StrFormat("%04o", mode & 07777), "), expected 0600"));
+  }
+  return text;
+}
+
+// Valid from `from` to `to`, of the subject `issuer`.
+bool SetBasics(X509* certificate, const X509_NAME* issuer, absl::Time from,
+               absl::Time to) {
+  unsigned char bytes[kSerialBytes];
+  if (RAND_bytes(bytes, sizeof(bytes)) != 1) return false;
+  // Positive, and of full length.
+  bytes[0] = static_cast<unsigned char>((bytes[0] & 0x3f) | 0x40);
+  const Owned<BIGNUM> serial(BN_bin2bn(bytes, sizeof(bytes), nullptr));
+  return serial &&
+         BN_to_ASN1_INTEGER(serial.get(), X509_get_serialNumber(certificate)) !=
+             nullptr &&
+         X509_set_version(certificate, 2) == 1 &&
+         X509_set_issuer_name(certificate, issuer) == 1 &&
+         ASN1_TIME_set(X509_getm_notBefore(certificate), absl::ToTimeT(from)) !=
+             nullptr &&
+         ASN1_TIME_set(X509_getm_notAfter(certificate), absl::ToTimeT(to)) !=
+             nullptr;
+}
+
+bool SetSubject(X509* certificate, absl::string_view name) {
+  const absl::string_view cut = name.substr(0, kMaxCommonName);
+  return X509_NAME_add_entry_by_txt(
+             X509_get_subject_name(certificate), "CN", MBSTRING_ASC,
+             reinterpret_cast<const unsigned char*>(cut.data()),
+             static_cast<int>(cut.size()), -1, 0) == 1;
+}
+
+// Through the structure and not through text: no name can add a second one.
+bool SetUri(X509* certificate, const std::string& uri) {
+  const Owned<GENERAL_NAMES> names(GENERAL_NAMES_new());
+  GENERAL_NAME* const name = GENERAL_NAME_new();
+  ASN1_IA5STRING* const text = ASN1_IA5STRING_new();
+  if (!names || name == nullptr || text == nullptr ||
+      ASN1_STRING_set(text, uri.data(), static_cast<int>(uri.size())) != 1) {
+    GENERAL_NAME_free(name);
+    ASN1_IA5STRING_free(text);
+    return false;
+  }
+  GENERAL_NAME_set0_value(name, GEN_URI, text);
+  if (sk_GENERAL_NAME_push(names.get(), name) <= 0) {
+    GENERAL_NAME_free(name);
+    return false;
+  }
+  return X509_add1_ext_i2d(certificate, NID_subject_alt_name, names.get(), 0,
+                           0) == 1;
+}
+
+bool AddExtension(X509* certificate, X509* issuer, int nid, const char* value) {
+  X509V3_CTX context;
+  X509V3_set_ctx_nodb(&context);
+  X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
+  const Owned<X509_EXTENSION> extension(
+      X509V3_EXT_conf_nid(nullptr, &context, nid, value));
+  return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
+}
+
+absl::Time TimeOf(const ASN1_TIME* time) {
+  std::tm tm = {};
+  if (ASN1_TIME_to_tm(time, &tm) != 1) return absl::InfinitePast();
+  return absl::FromTM(tm, absl::UTCTimeZone());
+}
+
+}  // namespace
+
+struct CertificateAuthority::Keys {
+  Owned<X509> certificate;
+  Owned<EVP_PKEY> key;
+};
+
+CertificateAuthority::CertificateAuthority(std::unique_ptr<Keys> keys)
+    : keys_(std::move(keys)) {}
+
+CertificateAuthority::~CertificateAuthority() = default;
+
+absl::StatusOr<std::unique_ptr<CertificateAuthority>>
+CertificateAuthority::Open(const std::string& folder, absl::Time now) {
+  const std::string root_path = absl::StrCat(folder, "/root.crt");
+  const std::string path = absl::StrCat(folder, "/intermediate.crt");
+  const std::string key_path = absl::StrCat(folder, "/intermediate.key");
+  ASSIGN_OR_RETURN(std::string roots, ReadRegularFile(root_path, kMaxPemBytes));
+  ASSIGN_OR_RETURN(std::string own, ReadRegularFile(path, kMaxPemBytes));
+  ASSIGN_OR_RETURN(const std::string key_pem, ReadKey(key_path));
+  const absl::Status has_root = CheckHasCertificate(roots);
+  if (!has_root.ok()) return InFile(root_path, has_root);
+  const absl::Status pair = CheckKeyBelongs(own, key_pem);
+  if (!pair.ok()) return InFile(key_path, pair);
+  auto keys = std::make_unique<Keys>();
+  keys->certificate = FirstOf(own, PEM_read_bio_X509);
+  keys->key = FirstOf(key_pem, PEM_read_bio_PrivateKey);
+  if (X509_check_ca(keys->certificate.get()) != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path,
+        ": may not issue certificates, expected an intermediate CA as "
+        "deploy/certificates.sh ca-dir makes"));
+  }
+  const absl::Status issued = CheckChain(own, roots, now);
+  if (!issued.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": not issued by ", root_path,
+                     ", or not valid now: ", issued.message()));
+  }
+  std::unique_ptr<CertificateAuthority> authority(
+      new CertificateAuthority(std::move(keys)));
+  authority->not_after_ =
+      TimeOf(X509_get0_notAfter(authority->keys_->certificate.get()));
+  // Not what else the file may hold.
+  authority->intermediate_pem_ = SplitCertificates(own).front().pem;
+  for (const NamedCertificate& root : SplitCertificates(roots)) {
+    authority->roots_pem_.append(root.pem);
+    if (authority->ca_hash_.empty() && IsSignedBy(own, root.pem)) {
+      authority->ca_hash_ = absl::StrCat("sha256:", root.spki_sha256);
+    }
+  }
+  return authority;
+}
+
+absl::StatusOr<std::string> CertificateAuthority::Issue(
+    const SpiffeId& id, absl::string_view public_key_der, absl::Time now,
+    absl::Duration life) const {
+  if (now >= not_after_) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the controller's intermediate CA ended at ",
+        absl::FormatTime(absl::RFC3339_sec, not_after_, absl::UTCTimeZone()),
+        "; make a new one with deploy/certificates.sh ca-dir"));
+  }
+  X509* const issuer = keys_->certificate.get();
+  const auto* der =
+      reinterpret_cast<const unsigned char*>(public_key_der.data());
+  const Owned<EVP_PKEY> public_key(
+      d2i_PUBKEY(nullptr, &der, static_cast<long>(public_key_der.size())));
+  const Owned<X509> leaf(X509_new());
+  const Owned<BIO> text(BIO_new(BIO_s_mem()));
+  const EVP_MD* const digest =
+      EVP_PKEY_is_a(keys_->key.get(), "ED25519") == 1 ? nullptr : EVP_sha256();
+  const bool made =
+      public_key && leaf && text &&
+      SetBasics(leaf.get(), X509_get_subject_name(issuer),
+                now - kClockAllowance, std::min(now + life, not_after_)) &&
+      SetSubject(leaf.get(), id.name) &&
+      X509_set_pubkey(leaf.get(), public_key.get()) == 1 &&
+      AddExtension(leaf.get(), issuer, NID_basic_constraints,
+                   "critical,CA:FALSE") &&
+      AddExtension(leaf.get(), issuer, NID_key_usage,
+                   "critical,digitalSignature") &&
+      AddExtension(leaf.get(), issuer, NID_ext_key_usage,
+                   "serverAuth,clientAuth") &&
+      AddExtension(leaf.get(), issuer, NID_authority_key_identifier, "keyid") &&
+      SetUri(leaf.get(), id.ToString()) &&
+      X509_sign(leaf.get(), keys_->key.get(), digest) > 0 &&
+      PEM_write_bio_X509(text.get(), leaf.get()) == 1;
+  ERR_clear_error();
+  if (!made) return absl::InternalError("OpenSSL issues no certificate");
+  return TextOf(text.get());
+}
+
+bool CertificateAuthority::HasIssued(absl::string_view certificate_pem) const {
+  const Owned<X509> certificate = FirstOf(certificate_pem, PEM_read_bio_X509);
+  const bool issued =
+      certificate &&
+      X509_verify(certificate.get(),
+                  X509_get0_pubkey(keys_->certificate.get())) == 1;
+  ERR_clear_error();
+  return issued;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,69 @@
+// The intermediate CA that a controller issues its hosts' certificates with. It
+// is a folder that deploy/certificates.sh ca-dir makes:
+//   root.crt          what every host and user trusts; its key is elsewhere
+//   intermediate.crt  signed by the root, for this cluster's names, pathlen:0
+//   intermediate.key  of the controller's user alone, mode 0600 or 0400
+// Nobody else reads the key, and it is never sent.
+#ifndef DAEMON_CONTROLLER_TRUST_CERTIFICATE_AUTHORITY_H_
+#define DAEMON_CONTROLLER_TRUST_CERTIFICATE_AUTHORITY_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "config/identity/certificate.h"
+
+namespace clusterd {
+
+// Clocks of hosts may be behind by as much and still take a new certificate.
+inline constexpr absl::Duration kClockAllowance = absl::Minutes(5);
+
+// Safe for concurrent use.
+class CertificateAuthority {
+ public:
+  // Reads the folder. An error names the file: NotFound if it is not there;
+  // PermissionDenied if it cannot be read, if the key is not this user's (or
+  // root's), or if anybody else has access to it; InvalidArgument if it is no
+  // PEM, if key and certificate are no pair, or if the certificate is no CA;
+  // FailedPrecondition if the root did not issue it, or if it is not valid at
+  // `now`.
+  static absl::StatusOr<std::unique_ptr<CertificateAuthority>> Open(
+      const std::string& folder, absl::Time now);
+  ~CertificateAuthority();
+
+  // A certificate for this id and public key, PEM, without the intermediate's.
+  // Valid from five minutes before `now` until `life` after it, but never
+  // longer than the intermediate. FailedPrecondition if that has ended;
+  // Internal if OpenSSL cannot sign.
+  absl::StatusOr<std::string> Issue(const SpiffeId& id,
+                                    absl::string_view public_key_der,
+                                    absl::Time now, absl::Duration life) const;
+
+  // Whether this intermediate signed the first certificate of the text.
+  bool HasIssued(absl::string_view certificate_pem) const;
+
+  const std::string& intermediate_pem() const { return intermediate_pem_; }
+  // All roots of the file.
+  const std::string& roots_pem() const { return roots_pem_; }
+  // "sha256:" and the digest of the public key of the root that issued the
+  // intermediate: what a host is told to expect.
+  const std::string& ca_hash() const { return ca_hash_; }
+  absl::Time not_after() const { return not_after_; }
+
+ private:
+  struct Keys;
+  explicit CertificateAuthority(std::unique_ptr<Keys> keys);
+
+  const std::unique_ptr<Keys> keys_;
+  std::string intermediate_pem_;
+  std::string roots_pem_;
+  std::string ca_hash_;
+  absl::Time not_after_;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_TRUST_CERTIFICATE_AUTHORITY_H_

@@ -1,0 +1,151 @@
+#include "daemon/controller/trust/certificate_authority.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
+
+#include "absl/time/clock.h"
+#include "config/identity/signing_request.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/ca_dir.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+const SpiffeId kHost{"demo", IdentityKind::kHost, "node07", Role::kViewer};
+
+std::string PublicKeyOf(const std::string& key_pem) {
+  return ReadSigningRequest(*MakeSigningRequest(key_pem))->public_key_der;
+}
+
+TEST(CertificateAuthorityTest, IssuesForTheKeyAndTheIdAlone) {
+  const auto root = TestAuthority::Create();
+  const absl::Time now = absl::Now();
+  const auto authority = CertificateAuthority::Open(MakeCaDir(*root), now);
+  ASSERT_TRUE(authority.ok()) << authority.status();
+  const std::string key = *MakePrivateKey();
+  const auto leaf =
+      (*authority)->Issue(kHost, PublicKeyOf(key), now, absl::Hours(48));
+  ASSERT_TRUE(leaf.ok()) << leaf.status();
+  const auto info = ParseCertificate(*leaf);
+  ASSERT_TRUE(info.ok()) << info.status();
+  EXPECT_EQ(info->id.ToString(), "spiffe://demo/host/node07");
+  EXPECT_EQ(info->spki_sha256, SpkiOfPrivateKey(key));
+  EXPECT_EQ(info->serial.size(), 32u);
+  EXPECT_LT(absl::AbsDuration(info->not_before - (now - kClockAllowance)),
+            absl::Seconds(2));
+  EXPECT_LT(absl::AbsDuration(info->not_after - (now + absl::Hours(48))),
+            absl::Seconds(2));
+  const std::string chain = *leaf + (*authority)->intermediate_pem();
+  EXPECT_TRUE(CheckChain(chain, root->certificate_pem(), now).ok());
+  // The intermediate alone does not stand above it for who trusts the root.
+  EXPECT_FALSE(CheckChain(*leaf, root->certificate_pem(), now).ok());
+  EXPECT_TRUE((*authority)->HasIssued(*leaf));
+  EXPECT_FALSE(
+      (*authority)
+          ->HasIssued(root->Issue({"spiffe://demo/host/node07"}).certificate));
+}
+
+TEST(CertificateAuthorityTest, TellsTheHashOfTheRoot) {
+  const auto root = TestAuthority::Create();
+  const auto authority =
+      CertificateAuthority::Open(MakeCaDir(*root), absl::Now());
+  ASSERT_TRUE(authority.ok()) << authority.status();
+  EXPECT_EQ((*authority)->ca_hash(),
+            "sha256:" +
+                SplitCertificates(root->certificate_pem()).front().spki_sha256);
+  EXPECT_THAT((*authority)->ca_hash(), StartsWith("sha256:"));
+}
+
+TEST(CertificateAuthorityTest, NoCertificateOutlivesTheIntermediate) {
+  const auto root = TestAuthority::Create();
+  IssueOptions options;
+  options.valid_until = absl::Hours(5);
+  const absl::Time now = absl::Now();
+  const auto authority =
+      CertificateAuthority::Open(MakeCaDir(*root, options), now);
+  ASSERT_TRUE(authority.ok()) << authority.status();
+  const std::string key = PublicKeyOf(*MakePrivateKey());
+  const auto leaf = (*authority)->Issue(kHost, key, now, absl::Hours(48));
+  ASSERT_TRUE(leaf.ok()) << leaf.status();
+  EXPECT_LE(ParseCertificate(*leaf)->not_after, now + absl::Hours(5));
+  const absl::Status late =
+      (*authority)
+          ->Issue(kHost, key, now + absl::Hours(6), absl::Hours(48))
+          .status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(late)) << late;
+  EXPECT_THAT(std::string(late.message()), HasSubstr("certificates.sh ca-dir"));
+}
+
+TEST(CertificateAuthorityTest, KeyThatOthersMayReadIsRefused) {
+  const auto root = TestAuthority::Create();
+  const std::string folder = MakeCaDir(*root);
+  for (const mode_t mode : {0640, 0604, 0660}) {
+    ASSERT_EQ(chmod((folder + "/intermediate.key").c_str(), mode), 0);
+    const absl::Status status =
+        CertificateAuthority::Open(folder, absl::Now()).status();
+    EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("expected 0600"));
+  }
+  ASSERT_EQ(chmod((folder + "/intermediate.key").c_str(), 0400), 0);
+  EXPECT_TRUE(CertificateAuthority::Open(folder, absl::Now()).ok());
+}
+
+TEST(CertificateAuthorityTest, FolderThatIsNoneIsNamed) {
+  const auto root = TestAuthority::Create();
+  const auto stranger = TestAuthority::Create();
+  struct Case {
+    std::string file;
+    std::string text;
+    std::string expected;
+  };
+  const Case cases[] = {
+      {"root.crt", "hello", "root.crt: no certificate"},
+      {"root.crt", stranger->certificate_pem(), "intermediate.crt: not issued"},
+      {"intermediate.key", *MakePrivateKey(), "is not the certificate's"},
+      {"intermediate.key", "", "no private key"},
+  };
+  for (const Case& wrong : cases) {
+    const std::string folder = MakeCaDir(*root);
+    WriteTestFile(folder + "/" + wrong.file, wrong.text, 0600);
+    const absl::Status status =
+        CertificateAuthority::Open(folder, absl::Now()).status();
+    EXPECT_FALSE(status.ok());
+    EXPECT_THAT(std::string(status.message()), HasSubstr(wrong.expected));
+  }
+  EXPECT_TRUE(absl::IsNotFound(
+      CertificateAuthority::Open("/nonexistent", absl::Now()).status()));
+}
+
+TEST(CertificateAuthorityTest, CertificateThatIsNoAuthorityIsRefused) {
+  const auto root = TestAuthority::Create();
+  const std::string folder = MakeCaDir(*root);
+  const TlsPem leaf = root->Issue({"spiffe://demo/controller"});
+  WriteTestFile(folder + "/intermediate.crt", leaf.certificate, 0644);
+  WriteTestFile(folder + "/intermediate.key", leaf.key, 0600);
+  const absl::Status status =
+      CertificateAuthority::Open(folder, absl::Now()).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("may not issue certificates"));
+}
+
+TEST(CertificateAuthorityTest, IntermediateThatEndedIsRefused) {
+  const auto root = TestAuthority::Create();
+  IssueOptions options;
+  options.valid_until = absl::Hours(5);
+  const absl::Status status =
+      CertificateAuthority::Open(MakeCaDir(*root, options),
+                                 absl::Now() + absl::Hours(6))
+          .status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("expired"));
+}
+
+}  // namespace
+}  // namespace clusterd

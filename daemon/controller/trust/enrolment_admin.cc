@@ -1,0 +1,264 @@
+// What admins ask of EnrolmentDesk: tokens, the list, and who may have a name.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/spec/host_names.h"
+#include "config/values/hostlist.h"
+#include "config/values/status_macros.h"
+#include "config/words/quoted_text.h"
+#include "daemon/controller/hosts/attached_hosts.h"
+#include "daemon/controller/hosts/spec_holder.h"
+#include "daemon/controller/trust/enrolment_desk.h"
+#include "daemon/controller/trust/enrolment_words.h"
+#include "daemon/controller/trust/join_token.h"
+
+namespace clusterd {
+namespace {
+
+// Names of a list that a message quotes.
+constexpr size_t kNamedUnknown = 5;
+
+}  // namespace
+
+absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
+    const CreateTokenRequest& request, const SpiffeId& creator) {
+  const absl::Duration life = absl::Milliseconds(
+      std::min<uint64_t>(request.ttl_ms(), uint64_t{1} << 62));
+  if (life < kLeastTokenLife || life > kMostTokenLife) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--ttl: ", absl::FormatDuration(life), ", expected ",
+                     absl::FormatDuration(kLeastTokenLife), " to ",
+                     absl::FormatDuration(kMostTokenLife)));
+  }
+  const auto spec = parts_.spec->spec();
+  std::string hosts;
+  if (!request.hosts().empty()) {
+    ASSIGN_OR_RETURN(std::vector<std::string> names,
+                     ExpandHostlist(request.hosts()));
+    std::vector<std::string> unknown;
+    for (std::string& name : names) {
+      name = HostNamed(*spec, name);
+      if (parts_.spec->learns() || NamesHost(*spec, name)) continue;
+      if (unknown.size() < kNamedUnknown) {
+        unknown.push_back(NotInSpec(*spec, name));
+      }
+    }
+    if (!unknown.empty()) {
+      return absl::InvalidArgumentError(absl::StrJoin(unknown, "\n"));
+    }
+    hosts = FoldHostlist(names);
+  } else if (parts_.spec->learns()) {
+    return absl::InvalidArgumentError(
+        "--hosts: there is no cluster.yaml yet that names the hosts, expected "
+        "a list such as node[01-12]");
+  }
+  ASSIGN_OR_RETURN(const JoinToken token, NewJoinToken());
+  const absl::Time now = parts_.scheduler->Now();
+  TokenRecord record;
+  TokenEntry* const entry = record.mutable_entry();
+  entry->set_id(token.id);
+  entry->set_hosts(hosts);
+  entry->set_created_ms(absl::ToUnixMillis(now));
+  entry->set_expires_ms(absl::ToUnixMillis(now + life));
+  entry->set_creator(creator.ToString());
+  record.set_secret_sha256(token.SecretDigest());
+  {
+    absl::MutexLock lock(&change_mutex_);
+    std::vector<TokenRecord> all = store_->Tokens();
+    for (const TokenRecord& old : all) {
+      const absl::Time end = absl::FromUnixMillis(old.entry().expires_ms());
+      if (now - end < kMostTokenLife) continue;
+      RETURN_IF_ERROR(store_->DropToken(old.entry().id()));
+    }
+    if (store_->Tokens().size() >= kMaxTokens) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(kMaxTokens,
+                       " tokens are there already; take some off "
+                       "with clusterctl token revoke"));
+    }
+    RETURN_IF_ERROR(store_->Put(record));
+  }
+  parts_.log->Notice(absl::StrCat(
+      "token ", token.id, " for ", hosts.empty() ? "all hosts" : hosts,
+      " made by ", creator.ToString(), ", good until ",
+      MomentText(entry->expires_ms())));
+  CreateTokenResponse response;
+  *response.mutable_entry() = *entry;
+  response.set_token(token.ToString());
+  response.set_ca_hash(authority_->ca_hash());
+  return response;
+}
+
+ListTokensResponse EnrolmentDesk::ListTokens() const {
+  std::map<std::string, uint32_t> used;
+  for (const auto& host : store_->Hosts()) {
+    if (host->has_held()) ++used[host->token_id()];
+  }
+  ListTokensResponse response;
+  for (const TokenRecord& token : store_->Tokens()) {
+    *response.add_tokens() = token.entry();
+    response.mutable_tokens()->rbegin()->set_used(used[token.entry().id()]);
+  }
+  std::sort(response.mutable_tokens()->begin(),
+            response.mutable_tokens()->end(),
+            [](const TokenEntry& a, const TokenEntry& b) {
+              return a.created_ms() < b.created_ms();
+            });
+  return response;
+}
+
+absl::StatusOr<RevokeTokenResponse> EnrolmentDesk::RevokeToken(
+    const std::string& id) {
+  absl::MutexLock lock(&change_mutex_);
+  const std::optional<TokenRecord> token = store_->Token(id);
+  if (!token.has_value()) {
+    return absl::NotFoundError(
+        absl::StrCat("token ", QuotedText(id),
+                     ": there is none, expected an id that clusterctl token "
+                     "list shows"));
+  }
+  RETURN_IF_ERROR(store_->DropToken(id));
+  parts_.log->Notice(absl::StrCat("token ", id, " revoked"));
+  RevokeTokenResponse response;
+  *response.mutable_entry() = token->entry();
+  return response;
+}
+
+CertificateEntry EnrolmentDesk::EntryOf(const HostRecord& record,
+                                        int64_t attached_ends_ms,
+                                        absl::Time now) const {
+  CertificateEntry entry;
+  entry.set_host(record.name());
+  entry.set_enrolled_ms(record.enrolled_ms());
+  entry.set_token_id(record.token_id());
+  entry.set_late_renewals(record.late_renewals());
+  if (record.has_held()) {
+    const bool ended = absl::FromUnixMillis(LastEnd(record)) <= now;
+    entry.set_state(ended ? CertificateEntry::ENDED
+                          : CertificateEntry::ENROLLED);
+    entry.set_serial(record.held().serial());
+    entry.set_ends_ms(record.held().ends_ms());
+    entry.set_next_serial(record.next().serial());
+    entry.set_next_ends_ms(record.next().ends_ms());
+  } else {
+    entry.set_state(attached_ends_ms > 0 ? CertificateEntry::BY_HAND
+                                         : CertificateEntry::NONE);
+    entry.set_ends_ms(attached_ends_ms);
+  }
+  if (StillWaits(record, now)) {
+    entry.set_state(CertificateEntry::WAITS_FOR_APPROVAL);
+    entry.set_waiting_machine_id(record.waiting().machine_id());
+    entry.set_waiting_peer(record.waiting().peer());
+    entry.set_approved(record.waiting().approved());
+    entry.set_waiting_key(WaitingKey(record.waiting()));
+  }
+  return entry;
+}
+
+ListCertificatesResponse EnrolmentDesk::ListCertificates() const {
+  const absl::Time now = parts_.scheduler->Now();
+  ListCertificatesResponse response;
+  response.set_cluster(cluster());
+  response.set_issues(true);
+  std::map<std::string, std::shared_ptr<const HostRecord>> records;
+  for (auto& record : store_->Hosts()) {
+    const std::string& name = record->name();
+    records.emplace(name, std::move(record));
+  }
+  for (const HostEntry& host : parts_.hosts->Entries(*parts_.spec->spec())) {
+    HostRecord none;
+    none.set_name(host.host());
+    const auto found = records.find(host.host());
+    *response.add_certificates() =
+        EntryOf(found == records.end() ? none : *found->second,
+                host.certificate_ends_ms(), now);
+    if (found != records.end()) records.erase(found);
+  }
+  // Of hosts that cluster.yaml has no more.
+  for (const auto& [name, record] : records) {
+    if (!record->has_held() && !StillWaits(*record, now)) continue;
+    *response.add_certificates() = EntryOf(*record, 0, now);
+  }
+  return response;
+}
+
+bool EnrolmentDesk::StillWaits(const HostRecord& record, absl::Time now,
+                               absl::Duration at_most) {
+  return record.has_waiting() &&
+         now - absl::FromUnixMillis(record.waiting().asked_ms()) < at_most;
+}
+
+absl::StatusOr<ApproveHostResponse> EnrolmentDesk::Approve(
+    const std::string& name, const std::string& key) {
+  const std::string host = HostNamed(*parts_.spec->spec(), name);
+  const absl::Time now = parts_.scheduler->Now();
+  absl::MutexLock lock(&change_mutex_);
+  std::optional<HostRecord> record = store_->Host(host);
+  if (!record.has_value() || !StillWaits(*record, now)) {
+    return absl::NotFoundError(
+        absl::StrCat("host ", QuotedText(host),
+                     ": no machine waits for this name, expected one that "
+                     "clusterctl certificates shows"));
+  }
+  HostRecord::Waiting* const waits = record->mutable_waiting();
+  if (key != WaitingKey(*waits)) {
+    return absl::AbortedError(absl::StrCat(
+        "host ", host, ": no machine with key ", QuotedText(key),
+        " waits for this name, but one with key ", WaitingKey(*waits),
+        ", machine id ", waits->machine_id(), ", from ", waits->peer()));
+  }
+  waits->set_approved(true);
+  waits->set_asked_ms(absl::ToUnixMillis(now));
+  RETURN_IF_ERROR(store_->Put(*record));
+  parts_.log->Notice(absl::StrCat("host ", host, ": the machine with id ",
+                                  waits->machine_id(), " from ", waits->peer(),
+                                  " may have the name"));
+  ApproveHostResponse response;
+  *response.mutable_entry() = EntryOf(*record, 0, now);
+  return response;
+}
+
+absl::Status EnrolmentDesk::ForgetKey(const std::string& host, absl::Time now) {
+  HostRecord forgotten;
+  forgotten.set_name(host);
+  forgotten.set_reset_ms(absl::ToUnixMillis(now));
+  RETURN_IF_ERROR(store_->Put(forgotten));
+  parts_.hosts->CloseHost(
+      host, absl::PermissionDeniedError(
+                "its certificate was taken back; join again with a token"));
+  parts_.log->Notice(absl::StrCat("host ", host, ": its key is forgotten"));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ResetHostResponse> EnrolmentDesk::Reset(
+    const std::string& name) {
+  const std::string host = HostNamed(*parts_.spec->spec(), name);
+  const absl::Time now = parts_.scheduler->Now();
+  ResetHostResponse response;
+  response.set_host(host);
+  absl::MutexLock lock(&change_mutex_);
+  std::optional<HostRecord> record = store_->Host(host);
+  if (record.has_value() && StillWaits(*record, now, 2 * kWaitsAlone)) {
+    response.set_refused_machine_id(record->waiting().machine_id());
+    parts_.log->Notice(absl::StrCat(
+        "host ", host, ": the machine with id ", record->waiting().machine_id(),
+        " from ", record->waiting().peer(), " does not get the name"));
+    record->clear_waiting();
+    RETURN_IF_ERROR(store_->Put(*record));
+    return response;
+  }
+  if (!record.has_value() || !record->has_held()) {
+    return absl::NotFoundError(absl::StrCat(
+        "host ", QuotedText(host),
+        ": no key of it is on record, expected a host that has joined"));
+  }
+  RETURN_IF_ERROR(ForgetKey(host, now));
+  return response;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,455 @@
+#include "daemon/controller/trust/enrolment_desk.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "config/spec/host_names.h"
+#include "config/values/hostlist.h"
+#include "config/values/status_macros.h"
+#include "config/words/quoted_text.h"
+#include "daemon/audit/audit_log.h"
+#include "daemon/controller/gate/identity_gate.h"
+#include "daemon/controller/hosts/attached_hosts.h"
+#include "daemon/controller/hosts/spec_holder.h"
+#include "daemon/controller/trust/enrolment_words.h"
+#include "daemon/controller/trust/join_token.h"
+
+namespace clusterd {
+namespace {
+
+constexpr size_t kMaxMachineId = 64;
+
+bool Names(const HostRecord::Leaf& leaf, const CertificateInfo& certificate) {
+  return !leaf.serial().empty() && leaf.serial() == certificate.serial &&
+         leaf.spki_sha256() == certificate.spki_sha256;
+}
+
+// That of one of the record's keys; null: it has none of it.
+const HostRecord::Leaf* LeafOf(const HostRecord& record,
+                               const std::string& spki_sha256) {
+  for (const HostRecord::Leaf* leaf : {&record.next(), &record.held()}) {
+    if (leaf->spki_sha256() == spki_sha256) return leaf;
+  }
+  return nullptr;
+}
+
+bool MayRenewLate(const HostRecord& record, absl::Time now) {
+  const absl::Time end = absl::FromUnixMillis(LastEnd(record));
+  return record.has_held() && end < now && now - end <= kLateRenewal;
+}
+
+}  // namespace
+
+const std::string& EnrolmentDesk::cluster() const {
+  return parts_.spec->cluster();
+}
+
+absl::StatusOr<TokenRecord> EnrolmentDesk::LivingToken(
+    const JoinRequest& request) const {
+  ASSIGN_OR_RETURN(const JoinToken shown, ParseJoinToken(request.token()));
+  std::optional<TokenRecord> token = store_->Token(shown.id);
+  // Whether the id or the secret is wrong is nobody's business.
+  if (!token.has_value() ||
+      !SameDigest(token->secret_sha256(), shown.SecretDigest())) {
+    return absl::UnauthenticatedError(
+        "token: not known to this controller, or revoked; an admin makes one "
+        "with clusterctl token create");
+  }
+  const absl::Time now = parts_.scheduler->Now();
+  if (now < absl::FromUnixMillis(token->entry().expires_ms())) {
+    return *std::move(token);
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "token ", shown.id, ": expired at ",
+      MomentText(token->entry().expires_ms()), "; the controller's clock says ",
+      MomentText(absl::ToUnixMillis(now)), ", this host's ",
+      MomentText(request.host_time_ms()),
+      "; an admin makes a new one with clusterctl token create"));
+}
+
+SpiffeId EnrolmentDesk::IdOf(const std::string& name) const {
+  return {cluster(), IdentityKind::kHost, name, Role::kViewer};
+}
+
+AuditEntry EnrolmentDesk::Audited(absl::string_view what,
+                                  const std::string& subject,
+                                  const std::string& peer) {
+  AuditEntry entry;
+  entry.set_what(std::string(what));
+  entry.set_peer(peer);
+  entry.set_subject(subject);
+  return entry;
+}
+
+absl::StatusOr<std::string> EnrolmentDesk::NameFor(
+    const TokenRecord& token, const std::string& name) const {
+  if (!IsHostName(name)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("host ", QuotedText(name),
+                     ": can be no host's name, expected letters, digits, dot, "
+                     "dash, underscore (--name)"));
+  }
+  const auto spec = parts_.spec->spec();
+  std::string known = HostNamed(*spec, name);
+  if (!parts_.spec->learns() && !NamesHost(*spec, known)) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(NotInSpec(*spec, known),
+                     "; add it there, or join under its name there (--name)"));
+  }
+  const std::string& hosts = token.entry().hosts();
+  if (hosts.empty()) return known;
+  ASSIGN_OR_RETURN(const std::vector<std::string> listed,
+                   ExpandHostlist(hosts));
+  if (absl::c_linear_search(listed, known)) return known;
+  return absl::PermissionDeniedError(absl::StrCat(
+      "host ", QuotedText(known), ": the token ", token.entry().id(),
+      " is for ", PrintableText(hosts, 200),
+      "; an admin makes one with clusterctl token create --hosts ", known));
+}
+
+absl::StatusOr<HostRecord::Leaf> EnrolmentDesk::Issue(
+    const std::string& name, const RequestedKey& key) const {
+  ASSIGN_OR_RETURN(const std::string pem,
+                   authority_->Issue(IdOf(name), key.public_key_der,
+                                     parts_.scheduler->Now(), leaf_life_));
+  ASSIGN_OR_RETURN(const CertificateInfo info, ParseCertificate(pem));
+  HostRecord::Leaf leaf;
+  leaf.set_serial(info.serial);
+  leaf.set_spki_sha256(info.spki_sha256);
+  leaf.set_certificate_pem(pem);
+  leaf.set_begins_ms(absl::ToUnixMillis(info.not_before));
+  leaf.set_ends_ms(absl::ToUnixMillis(info.not_after));
+  return leaf;
+}
+
+Enrolled EnrolmentDesk::AnswerOf(const HostRecord& record,
+                                 const HostRecord::Leaf& leaf) const {
+  Enrolled answer;
+  answer.set_cluster(cluster());
+  answer.set_name(record.name());
+  answer.set_certificate_pem(
+      absl::StrCat(leaf.certificate_pem(), authority_->intermediate_pem()));
+  answer.set_roots_pem(authority_->roots_pem());
+  answer.set_ends_ms(leaf.ends_ms());
+  return answer;
+}
+
+bool EnrolmentDesk::MayBeAttached(const JoinRequest& request,
+                                  const std::string& peer,
+                                  const HostRecord& record) const {
+  const std::string& name = record.name();
+  const std::optional<Hello> attached = parts_.hosts->HelloOf(name);
+  if (!attached.has_value()) return true;
+  if (request.machine_id().empty() ||
+      attached->machine_id() != request.machine_id()) {
+    return false;
+  }
+  // Anybody can say a machine's id, and without a key on record that would be
+  // all it takes.
+  return record.has_held() ||
+         AddressOf(peer) ==
+             AddressOf(parts_.hosts->Entry(*parts_.spec->spec(), name).peer());
+}
+
+absl::Status EnrolmentDesk::CheckFree(const JoinRequest& request,
+                                      const RequestedKey& key,
+                                      const std::string& peer,
+                                      HostRecord* record) {
+  const HostRecord::Waiting& waits = record->waiting();
+  const absl::Time now = parts_.scheduler->Now();
+  const bool is_waiting = StillWaits(*record, now);
+  if (is_waiting && waits.approved() &&
+      waits.spki_sha256() == key.spki_sha256) {
+    return absl::OkStatus();
+  }
+  const std::string& name = record->name();
+  if (MayBeAttached(request, peer, *record)) {
+    if (!record->has_held()) return absl::OkStatus();
+    return absl::AlreadyExistsError(absl::StrCat(
+        "host ", name, ": is enrolled with another key since ",
+        MomentText(record->enrolled_ms()),
+        "; if it was installed anew, an admin lets it join with clusterctl "
+        "certificates reset ",
+        name));
+  }
+  if (is_waiting && waits.spki_sha256() != key.spki_sha256) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        "host ", name, ": another machine, with id ",
+        PrintableText(waits.machine_id(), kMaxMachineId),
+        ", waits for this name already; an admin decides about it with "
+        "clusterctl certificates approve ",
+        name, " ", WaitingKey(waits), " or refuses it with reset ", name));
+  }
+  // It does not wait longer for asking again.
+  if (!is_waiting) {
+    HostRecord::Waiting* const noted = record->mutable_waiting();
+    noted->Clear();
+    noted->set_spki_sha256(key.spki_sha256);
+    noted->set_machine_id(PrintableText(request.machine_id(), kMaxMachineId));
+    noted->set_peer(peer);
+    noted->set_asked_ms(absl::ToUnixMillis(now));
+    RETURN_IF_ERROR(store_->Put(*record));
+  }
+  return absl::PermissionDeniedError(absl::StrCat(
+      "host ", name,
+      ": another machine, or one at another address, is attached under this "
+      "name; if this one takes its place, an admin says so within ",
+      absl::FormatDuration(kWaitsAlone),
+      " with clusterctl certificates approve ", name, " ",
+      WaitingKey(record->waiting()), ", and then join is run once more"));
+}
+
+absl::StatusOr<Enrolled> EnrolmentDesk::TryJoin(const JoinRequest& request,
+                                                const AuditEntry& asked) {
+  ASSIGN_OR_RETURN(const TokenRecord token, LivingToken(request));
+  ASSIGN_OR_RETURN(const RequestedKey key,
+                   ReadSigningRequest(request.signing_request()));
+  ASSIGN_OR_RETURN(const std::string name, NameFor(token, request.name()));
+  RETURN_IF_ERROR(parts_.gate->CheckNotLocked(IdOf(name)));
+  absl::MutexLock lock(&change_mutex_);
+  HostRecord record = store_->Host(name).value_or(HostRecord());
+  record.set_name(name);
+  const absl::Time now = parts_.scheduler->Now();
+  const HostRecord::Leaf* const known = LeafOf(record, key.spki_sha256);
+  if (known == nullptr) {
+    RETURN_IF_ERROR(CheckFree(request, key, asked.peer(), &record));
+  } else {
+    RETURN_IF_ERROR(
+        parts_.gate->CheckNotRevoked(IdOf(name), known->certificate_pem()));
+    if (now < absl::FromUnixMillis(known->ends_ms())) {
+      return AnswerOf(record, *known);
+    }
+  }
+  const bool waited = record.waiting().spki_sha256() == key.spki_sha256;
+  const bool replaces = waited && record.waiting().approved();
+  RETURN_IF_ERROR(parts_.audit->Begin(asked));
+  ASSIGN_OR_RETURN(*record.mutable_held(), Issue(name, key));
+  record.clear_next();
+  if (waited) record.clear_waiting();
+  record.set_machine_id(PrintableText(request.machine_id(), kMaxMachineId));
+  record.set_enrolled_ms(absl::ToUnixMillis(now));
+  record.set_token_id(token.entry().id());
+  RETURN_IF_ERROR(store_->Put(record));
+  if (replaces) {
+    parts_.hosts->CloseHost(
+        name, absl::PermissionDeniedError(
+                  "another machine has this name now, by an admin's word"));
+  }
+  return AnswerOf(record, record.held());
+}
+
+absl::StatusOr<Enrolled> EnrolmentDesk::Join(const JoinRequest& request,
+                                             const std::string& peer) {
+  std::string subject = PrintableText(
+      HostNamed(*parts_.spec->spec(), request.name()), kMaxMachineId);
+  const auto token = ParseJoinToken(request.token());
+  if (token.ok()) absl::StrAppend(&subject, " by token ", token->id);
+  const AuditEntry asked = Audited("Join", subject, peer);
+  absl::StatusOr<Enrolled> answer = TryJoin(request, asked);
+  if (answer.ok()) {
+    parts_.audit->End(asked, "joined");
+    parts_.log->Notice(absl::StrCat("host ", answer->name(), ": joined from ",
+                                    peer, ", certificate until ",
+                                    MomentText(answer->ends_ms())));
+  } else {
+    parts_.audit->Refuse(asked, answer.status());
+    parts_.log->Warning(absl::StrCat("host ", QuotedText(request.name()),
+                                     ": did not join from ", peer, ": ",
+                                     answer.status().message()));
+  }
+  return answer;
+}
+
+absl::StatusOr<Enrolled> EnrolmentDesk::TryRenewLate(
+    const RenewLateRequest& request, const AuditEntry& asked) {
+  ASSIGN_OR_RETURN(const RequestedKey key,
+                   ReadSigningRequest(request.signing_request()));
+  const std::string& name = request.name();
+  RETURN_IF_ERROR(parts_.gate->CheckNotLocked(IdOf(name)));
+  absl::MutexLock lock(&change_mutex_);
+  std::optional<HostRecord> record = store_->Host(name);
+  const absl::Time now = parts_.scheduler->Now();
+  const HostRecord::Leaf* const known =
+      record.has_value() ? LeafOf(*record, key.spki_sha256) : nullptr;
+  if (known == nullptr) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        "host ", QuotedText(name),
+        ": this key is not on record; join again with a token from clusterctl "
+        "token create"));
+  }
+  RETURN_IF_ERROR(
+      parts_.gate->CheckNotRevoked(IdOf(name), known->certificate_pem()));
+  const absl::Time end = absl::FromUnixMillis(known->ends_ms());
+  if (now < end) return AnswerOf(*record, *known);
+  if (now - end > kLateRenewal) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("host ", name, ": its certificate ended at ",
+                     MomentText(known->ends_ms()), ", more than ",
+                     absl::ToInt64Hours(kLateRenewal) / 24,
+                     " days ago; an admin runs clusterctl certificates reset ",
+                     name, ", and the host joins again"));
+  }
+  RETURN_IF_ERROR(parts_.audit->Begin(asked));
+  ASSIGN_OR_RETURN(*record->mutable_held(), Issue(name, key));
+  record->clear_next();
+  record->set_late_renewals(record->late_renewals() + 1);
+  RETURN_IF_ERROR(store_->Put(*record));
+  parts_.audit->End(asked, "renewed");
+  parts_.log->Notice(absl::StrCat(
+      "host ", name, ": renewed late from ", asked.peer(), ", for the ",
+      record->late_renewals(), ". time, certificate until ",
+      MomentText(record->held().ends_ms())));
+  return AnswerOf(*record, record->held());
+}
+
+absl::StatusOr<Enrolled> EnrolmentDesk::RenewLate(
+    const RenewLateRequest& request, const std::string& peer) {
+  const AuditEntry asked =
+      Audited("RenewLate", PrintableText(request.name(), kMaxMachineId), peer);
+  absl::StatusOr<Enrolled> answer = TryRenewLate(request, asked);
+  if (!answer.ok()) {
+    parts_.audit->Refuse(asked, answer.status());
+    parts_.log->Warning(absl::StrCat("host ", QuotedText(request.name()),
+                                     ": no late renewal from ", peer, ": ",
+                                     answer.status().message()));
+  }
+  return answer;
+}
+
+absl::StatusOr<Enrolled> EnrolmentDesk::TryRenew(
+    const std::string& host, const std::string& certificate_pem,
+    const std::string& signing_request, const AuditEntry& asked) {
+  ASSIGN_OR_RETURN(const RequestedKey key, ReadSigningRequest(signing_request));
+  ASSIGN_OR_RETURN(const CertificateInfo shown,
+                   ParseCertificate(certificate_pem));
+  absl::MutexLock lock(&change_mutex_);
+  std::optional<HostRecord> record = store_->Host(host);
+  if (!record.has_value() || !record->has_held()) {
+    return absl::FailedPreconditionError(
+        "its certificate was not issued by this controller, which therefore "
+        "does not renew it");
+  }
+  if (Names(record->next(), shown)) {
+    record->mutable_held()->Swap(record->mutable_next());
+    record->clear_next();
+  } else if (!Names(record->held(), shown)) {
+    return absl::PermissionDeniedError(
+        "its certificate is not the one on record");
+  }
+  RETURN_IF_ERROR(parts_.gate->CheckNotRevoked(
+      IdOf(host), record->held().certificate_pem()));
+  if (record->held().spki_sha256() == key.spki_sha256) {
+    return absl::InvalidArgumentError(
+        "signing request: of the key that the host has, expected a new one");
+  }
+  if (record->next().spki_sha256() == key.spki_sha256) {
+    return AnswerOf(*record, record->next());
+  }
+  RETURN_IF_ERROR(
+      renewals_.Take(absl::StrCat(host, ":"), parts_.scheduler->Now()));
+  RETURN_IF_ERROR(parts_.audit->Begin(asked));
+  ASSIGN_OR_RETURN(*record->mutable_next(), Issue(host, key));
+  RETURN_IF_ERROR(store_->Put(*record));
+  parts_.audit->End(asked, "renewed");
+  parts_.log->Info(absl::StrCat("host ", host, ": renewed, certificate until ",
+                                MomentText(record->next().ends_ms())));
+  return AnswerOf(*record, record->next());
+}
+
+absl::StatusOr<Enrolled> EnrolmentDesk::Renew(
+    const std::string& host, const std::string& certificate_pem,
+    const std::string& signing_request) {
+  AuditEntry asked = Audited("Renew", host, "");
+  asked.set_who(IdOf(host).ToString());
+  asked.set_certificate(CertificateSerial(certificate_pem));
+  absl::StatusOr<Enrolled> answer =
+      TryRenew(host, certificate_pem, signing_request, asked);
+  if (!answer.ok()) parts_.audit->Refuse(asked, answer.status());
+  return answer;
+}
+
+absl::Status EnrolmentDesk::IsCurrent(
+    const std::string& host, const std::string& certificate_pem) const {
+  const std::optional<HostRecord> record = store_->Host(host);
+  ASSIGN_OR_RETURN(const CertificateInfo shown,
+                   ParseCertificate(certificate_pem));
+  if (!record.has_value() || !record->has_held()) {
+    // Not by the CA alone, which may be a new one since.
+    const bool is_from_before =
+        record.has_value() && record->reset_ms() > 0 &&
+        absl::ToUnixMillis(shown.not_before) < record->reset_ms();
+    if (!is_from_before && !authority_->HasIssued(certificate_pem)) {
+      return absl::OkStatus();
+    }
+    return absl::PermissionDeniedError(
+        absl::StrCat("host ", host,
+                     ": its certificate was taken back (clusterctl "
+                     "certificates reset); join again with a token"));
+  }
+  if (Names(record->held(), shown) || Names(record->next(), shown)) {
+    return absl::OkStatus();
+  }
+  return absl::PermissionDeniedError(
+      absl::StrCat("host ", host, ": is enrolled with another key since ",
+                   MomentText(record->enrolled_ms()),
+                   ", and the certificate with serial ", shown.serial,
+                   " does not count; if it was installed anew, an admin runs "
+                   "clusterctl certificates reset ",
+                   host, ", and the host joins again"));
+}
+
+absl::StatusOr<bool> EnrolmentDesk::Admit(const std::string& host,
+                                          const std::string& certificate_pem) {
+  RETURN_IF_ERROR(IsCurrent(host, certificate_pem));
+  const std::optional<HostRecord> record = store_->Host(host);
+  if (!record.has_value() || !record->has_held()) return false;
+  ASSIGN_OR_RETURN(const CertificateInfo shown,
+                   ParseCertificate(certificate_pem));
+  if (Names(record->next(), shown)) {
+    // Where there is no room, the next time that it attaches does.
+    parts_.pool->TryRun(
+        [this, host, serial = shown.serial] { Promote(host, serial); });
+  }
+  return true;
+}
+
+void EnrolmentDesk::Promote(const std::string& host,
+                            const std::string& serial) {
+  absl::MutexLock lock(&change_mutex_);
+  std::optional<HostRecord> record = store_->Host(host);
+  if (!record.has_value() || record->next().serial() != serial) return;
+  record->mutable_held()->Swap(record->mutable_next());
+  record->clear_next();
+  const absl::Status kept = store_->Put(*record);
+  if (kept.ok()) {
+    parts_.log->Info(
+        absl::StrCat("host ", host, ": has taken up its renewed certificate"));
+  } else {
+    parts_.log->Error(
+        absl::StrCat("host ", host,
+                     ": both of its certificates stay good: ", kept.message()));
+  }
+}
+
+bool EnrolmentDesk::ShouldListen() const {
+  const absl::Time now = parts_.scheduler->Now();
+  const bool token_lives =
+      absl::c_any_of(store_->Tokens(), [now](const TokenRecord& token) {
+        return now < absl::FromUnixMillis(token.entry().expires_ms());
+      });
+  if (token_lives) return true;
+  const auto spec = parts_.spec->spec();
+  return absl::c_any_of(store_->Hosts(), [&](const auto& host) {
+    return MayRenewLate(*host, now) &&
+           (parts_.spec->learns() || NamesHost(*spec, host->name())) &&
+           parts_.gate
+               ->CheckNotRevoked(IdOf(host->name()),
+                                 host->held().certificate_pem())
+               .ok();
+  });
+}
+
+}  // namespace clusterd

@@ -1,0 +1,188 @@
+// Who gets a certificate from this controller, and which certificate of a host
+// counts. Decides by tokens, cluster.yaml and the record of the host's key:
+//   same token, name and key          the same certificate again
+//   another key, name is free         a certificate; the key goes on record
+//   another key, one is on record     refused until an admin resets the name
+//   name of another machine that is   recorded for an hour, and refused until
+//   attached now                      an admin approves it
+//   key on record, certificate ended  a new one, for 180 days, counted
+//   key on record, certificate        refused
+//   revoked or host locked
+// A machine whose name has no key on record is the one that is attached if it
+// has that one's id and address.
+// A renewal has two phases: the next certificate is kept beside the one that
+// the host holds, and takes its place when the host first attaches with it, so
+// that an answer that is lost strands nobody. No gRPC here.
+#ifndef DAEMON_CONTROLLER_TRUST_ENROLMENT_DESK_H_
+#define DAEMON_CONTROLLER_TRUST_ENROLMENT_DESK_H_
+
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "config/identity/certificate.h"
+#include "config/identity/signing_request.h"
+#include "daemon/controller/hosts/controller_parts.h"
+#include "daemon/controller/trust/certificate_authority.h"
+#include "daemon/controller/trust/join_limits.h"
+#include "daemon/controller/trust/trust_store.h"
+#include "proto/audit.pb.h"
+#include "proto/trust.pb.h"
+
+namespace clusterd {
+
+inline constexpr absl::Duration kDefaultLeafLife = absl::Hours(30 * 24);
+inline constexpr absl::Duration kLateRenewal = absl::Hours(180 * 24);
+// Of a token.
+inline constexpr absl::Duration kLeastTokenLife = absl::Minutes(1);
+inline constexpr absl::Duration kDefaultTokenLife = absl::Hours(1);
+inline constexpr absl::Duration kMostTokenLife = absl::Hours(24);
+inline constexpr size_t kMaxTokens = 1000;
+// How long a machine waits for an approval and keeps others from asking, and
+// how long it has then to come.
+inline constexpr absl::Duration kWaitsAlone = absl::Hours(1);
+
+// Safe for concurrent use. All but Admit, ShouldListen and the lists may wait
+// for the disk, and give the store's errors besides their own.
+class EnrolmentDesk {
+ public:
+  // Of the parts: spec, scheduler, pool, log and hosts. All must outlive it.
+  EnrolmentDesk(const ControllerParts& parts,
+                const CertificateAuthority* authority, TrustStore* store,
+                absl::Duration leaf_life)
+      : parts_(parts),
+        authority_(authority),
+        store_(store),
+        leaf_life_(leaf_life) {}
+
+  // InvalidArgument for a list that names hosts which cluster.yaml does not
+  // have, a life out of bounds, or no list while the controller learns;
+  // ResourceExhausted for more than kMaxTokens. Ports are not filled in.
+  absl::StatusOr<CreateTokenResponse> CreateToken(
+      const CreateTokenRequest& request, const SpiffeId& creator)
+      ABSL_LOCKS_EXCLUDED(change_mutex_);
+  // Newest last.
+  ListTokensResponse ListTokens() const;
+  // NotFound.
+  absl::StatusOr<RevokeTokenResponse> RevokeToken(const std::string& id)
+      ABSL_LOCKS_EXCLUDED(change_mutex_);
+
+  // For the host to read, each in one sentence with what to do:
+  //   InvalidArgument     no token, request or host name at all
+  //   Unauthenticated     a token that this controller does not know
+  //   FailedPrecondition  it has expired: with both clocks
+  //   PermissionDenied    the name is not of cluster.yaml or of the token, or
+  //                       waits for an admin's approval
+  //   AlreadyExists       the name is enrolled with another key
+  // `peer` is who asks, for the log.
+  absl::StatusOr<Enrolled> Join(const JoinRequest& request,
+                                const std::string& peer)
+      ABSL_LOCKS_EXCLUDED(change_mutex_);
+  // PermissionDenied unless the request is of the key on record, and that
+  // certificate ended less than kLateRenewal ago or has not, and is not
+  // revoked.
+  absl::StatusOr<Enrolled> RenewLate(const RenewLateRequest& request,
+                                     const std::string& peer)
+      ABSL_LOCKS_EXCLUDED(change_mutex_);
+  // Over the stream that `host` has opened with `certificate_pem`.
+  // FailedPrecondition for one that this controller did not issue,
+  // PermissionDenied for one that does not count any more; InvalidArgument for
+  // the key that it has already, ResourceExhausted beyond a few an hour.
+  absl::StatusOr<Enrolled> Renew(const std::string& host,
+                                 const std::string& certificate_pem,
+                                 const std::string& signing_request)
+      ABSL_LOCKS_EXCLUDED(change_mutex_);
+
+  // Whether a host may attach, or stay attached, with this certificate, which
+  // TLS has verified. OK for one on record, and for one made elsewhere, after
+  // the last reset, of a host that has no key on record; PermissionDenied, for
+  // the host to read, otherwise. Never waits for the disk. REQUIRES: it names
+  // `host`.
+  absl::Status IsCurrent(const std::string& host,
+                         const std::string& certificate_pem) const;
+  // The same for a host that attaches now, and whether its certificate is on
+  // record: the one that was issued last takes the place of the one before,
+  // soon.
+  absl::StatusOr<bool> Admit(const std::string& host,
+                             const std::string& certificate_pem);
+
+  // Whether a token lives, or a host of cluster.yaml could renew late.
+  bool ShouldListen() const;
+
+  // Every host of cluster.yaml, on record, or attached. Without the
+  // controller's own.
+  ListCertificatesResponse ListCertificates() const;
+  // The machine with this key, as CertificateEntry.waiting_key. NotFound if no
+  // machine waits for the name, Aborted if another one does.
+  absl::StatusOr<ApproveHostResponse> Approve(const std::string& name,
+                                              const std::string& key)
+      ABSL_LOCKS_EXCLUDED(change_mutex_);
+  // Where a machine waits for the name, refuses that one and nothing else; also
+  // for another kWaitsAlone, since an admin may have just seen it. Otherwise
+  // forgets the key and ends the host's stream. NotFound if the name is not on
+  // record.
+  absl::StatusOr<ResetHostResponse> Reset(const std::string& name)
+      ABSL_LOCKS_EXCLUDED(change_mutex_);
+
+  const CertificateAuthority& authority() const { return *authority_; }
+  const std::string& cluster() const;
+
+ private:
+  absl::StatusOr<TokenRecord> LivingToken(const JoinRequest& request) const;
+  // The name as cluster.yaml has it, if the token is good for it.
+  absl::StatusOr<std::string> NameFor(const TokenRecord& token,
+                                      const std::string& name) const;
+  SpiffeId IdOf(const std::string& name) const;
+  // A line of the audit file; whoever joins has no identity yet.
+  static AuditEntry Audited(absl::string_view what, const std::string& subject,
+                            const std::string& peer);
+  absl::StatusOr<Enrolled> TryJoin(const JoinRequest& request,
+                                   const AuditEntry& asked)
+      ABSL_LOCKS_EXCLUDED(change_mutex_);
+  absl::StatusOr<Enrolled> TryRenewLate(const RenewLateRequest& request,
+                                        const AuditEntry& asked)
+      ABSL_LOCKS_EXCLUDED(change_mutex_);
+  absl::StatusOr<Enrolled> TryRenew(const std::string& host,
+                                    const std::string& certificate_pem,
+                                    const std::string& signing_request,
+                                    const AuditEntry& asked)
+      ABSL_LOCKS_EXCLUDED(change_mutex_);
+  // Whether a machine waits for this name, and has not waited too long.
+  static bool StillWaits(const HostRecord& record, absl::Time now,
+                         absl::Duration at_most = kWaitsAlone);
+  // Whether nobody is attached under the name, or who asks may be that machine.
+  bool MayBeAttached(const JoinRequest& request, const std::string& peer,
+                     const HostRecord& record) const;
+  // OK, or why a key that is not on record may not have the name; notes who
+  // asks where that is an admin's to decide.
+  absl::Status CheckFree(const JoinRequest& request, const RequestedKey& key,
+                         const std::string& peer, HostRecord* record)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::StatusOr<HostRecord::Leaf> Issue(const std::string& name,
+                                         const RequestedKey& key) const;
+  Enrolled AnswerOf(const HostRecord& record,
+                    const HostRecord::Leaf& leaf) const;
+  void Promote(const std::string& host, const std::string& serial)
+      ABSL_LOCKS_EXCLUDED(change_mutex_);
+  absl::Status ForgetKey(const std::string& host, absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  CertificateEntry EntryOf(const HostRecord& record, int64_t attached_ends_ms,
+                           absl::Time now) const;
+
+  const ControllerParts parts_;
+  const CertificateAuthority* const authority_;
+  TrustStore* const store_;
+  const absl::Duration leaf_life_;
+  // Of hosts, by their names.
+  JoinLimits renewals_{{/*burst=*/6, /*then_every=*/absl::Minutes(10)}};
+  // From the read of a record to the write of what became of it.
+  absl::Mutex change_mutex_;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_TRUST_ENROLMENT_DESK_H_

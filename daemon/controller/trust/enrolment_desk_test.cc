@@ -1,0 +1,714 @@
+#include "daemon/controller/trust/enrolment_desk.h"
+
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "daemon/controller/gate/identity_gate.h"
+#include "daemon/controller/hosts/attached_hosts.h"
+#include "daemon/controller/hosts/spec_holder.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/ca_dir.h"
+#include "tests/support/process/captured_log.h"
+#include "tests/support/process/history_testing.h"
+#include "tests/support/process/manual_scheduler.h"
+#include "tests/support/process/test_audit.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kSpec[] = R"(version: 1
+name: demo
+product: atlas-training
+servers:
+  - hosts: node[0-3]
+    address: 192.168.7.[22-25]
+devices:
+  netmask: 255.255.255.0
+  rails:
+    - device: 0-3
+      subnet: 192.168.[100-103].0/24
+      host: 101 + 10*n
+    - device: 4-7
+      subnet: 192.168.[100-103].0/24
+      host: 100 + 10*n
+  detect_address: 192.168.[100-103,100-103].1
+firewall: disabled
+)";
+
+const SpiffeId kAdmin{"demo", IdentityKind::kUser, "ann", Role::kAdmin};
+
+class SilentLink final : public HostLink {
+ public:
+  void Send(HubMessage) override {}
+  void Close(const absl::Status& why) override { end = why; }
+  absl::Status end;
+};
+
+// A host's own side: its key, and what it asks with it.
+struct Asker {
+  std::string key = *MakePrivateKey();
+  std::string Request() const { return *MakeSigningRequest(key); }
+};
+
+class EnrolmentDeskTest : public testing::Test {
+ protected:
+  EnrolmentDeskTest() { Open(); }
+
+  void Open() {
+    std::ofstream(folder_ + "/cluster.yaml") << spec_text_;
+    auto spec =
+        SpecHolder::Open(folder_ + "/cluster.yaml", "demo", &scheduler_);
+    EXPECT_TRUE(spec.ok()) << spec.status();
+    spec_ = *std::move(spec);
+    parts_.spec = spec_.get();
+    parts_.scheduler = &scheduler_;
+    parts_.pool = &pool_;
+    parts_.log = &log_;
+    parts_.hosts = &hosts_;
+    parts_.audit = audit_.log();
+    if (gate_ == nullptr) {
+      IdentityGateOptions options;
+      options.cluster = "demo";
+      options.state = folder_;
+      gate_ = IdentityGate::Open(options, &scheduler_, &log_).value();
+      parts_.gate = gate_.get();
+    }
+    auto authority = CertificateAuthority::Open(ca_dir_, absl::Now());
+    EXPECT_TRUE(authority.ok()) << authority.status();
+    authority_ = *std::move(authority);
+    auto store = TrustStore::Open(folder_);
+    EXPECT_TRUE(store.ok()) << store.status();
+    store_ = *std::move(store);
+    desk_ = std::make_unique<EnrolmentDesk>(parts_, authority_.get(),
+                                            store_.get(), kDefaultLeafLife);
+  }
+  // The site's PKI takes a certificate back.
+  void Revoke(const Enrolled& enrolled) {
+    const auto text = [this](const std::string& name) {
+      std::ifstream file(ca_dir_ + name);
+      return std::string(std::istreambuf_iterator<char>(file), {});
+    };
+    const auto ca = TestAuthority::FromPem(text("/intermediate.crt"),
+                                           text("/intermediate.key"));
+    ASSERT_TRUE(ca.ok()) << ca.status();
+    const std::string leaf =
+        SplitCertificates(enrolled.certificate_pem()).front().pem;
+    IdentityGateOptions options;
+    options.cluster = "demo";
+    options.state = folder_;
+    options.ca = ca_dir_ + "/root.crt";
+    options.crl = folder_ + "/list.crl";
+    WriteTestFile(options.crl,
+                  (*ca)->RevocationList({leaf}) + (*ca)->certificate_pem(),
+                  0644);
+    gate_.reset();
+    auto gate = IdentityGate::Open(options, &scheduler_, &log_);
+    ASSERT_TRUE(gate.ok()) << gate.status();
+    gate_ = *std::move(gate);
+    parts_.gate = gate_.get();
+    Reopen();
+  }
+  void Lock(const std::string& identity) {
+    LockEntry lock;
+    lock.set_identity(identity);
+    lock.set_by(kAdmin.ToString());
+    ASSERT_TRUE(gate_->Lock(lock).ok());
+  }
+  // As a controller that starts again.
+  void Reopen() {
+    pool_.Drain();
+    desk_.reset();
+    store_.reset();
+    Open();
+  }
+
+  std::string Token(const std::string& hosts = "",
+                    absl::Duration life = absl::Hours(1)) {
+    CreateTokenRequest request;
+    request.set_hosts(hosts);
+    request.set_ttl_ms(absl::ToInt64Milliseconds(life));
+    const auto made = desk_->CreateToken(request, kAdmin);
+    EXPECT_TRUE(made.ok()) << made.status();
+    return made.ok() ? made->token() : "";
+  }
+
+  JoinRequest RequestOf(const Asker& asker, const std::string& token,
+                        const std::string& name = "node1") {
+    JoinRequest request;
+    request.set_token(token);
+    request.set_name(name);
+    request.set_machine_id("machine of " + name);
+    request.set_signing_request(asker.Request());
+    request.set_host_time_ms(absl::ToUnixMillis(scheduler_.Now()));
+    return request;
+  }
+  absl::StatusOr<Enrolled> Join(const Asker& asker, const std::string& token,
+                                const std::string& name = "node1") {
+    return desk_->Join(RequestOf(asker, token, name), "ipv4:10.0.0.5:4");
+  }
+
+  std::shared_ptr<SilentLink> Attach(const std::string& name,
+                                     const std::string& machine_id,
+                                     const char* peer = "ipv4:10.0.0.5:9") {
+    Attachment attachment;
+    attachment.host = name;
+    attachment.peer = peer;
+    attachment.hello.set_machine_id(machine_id);
+    const auto link = std::make_shared<SilentLink>();
+    attachment.link = link;
+    EXPECT_TRUE(hosts_.Attach(attachment).ok());
+    return link;
+  }
+
+  CertificateEntry EntryOf(const std::string& name) {
+    const ListCertificatesResponse list = desk_->ListCertificates();
+    for (const CertificateEntry& entry : list.certificates()) {
+      if (entry.host() == name) return entry;
+    }
+    ADD_FAILURE() << "no entry of " << name;
+    return {};
+  }
+
+  const std::string folder_ = NewStateFolder();
+  const std::unique_ptr<TestAuthority> root_ = TestAuthority::Create();
+  std::string ca_dir_ = MakeCaDir(*root_);
+  std::string spec_text_ = kSpec;
+  ManualScheduler scheduler_;
+  CapturedLog log_;
+  WorkerPool pool_{1, 16};
+  AttachedHosts hosts_{&scheduler_, &log_};
+  ControllerParts parts_;
+  TestAudit audit_;
+  std::unique_ptr<IdentityGate> gate_;
+  std::unique_ptr<SpecHolder> spec_;
+  std::unique_ptr<CertificateAuthority> authority_;
+  std::unique_ptr<TrustStore> store_;
+  std::unique_ptr<EnrolmentDesk> desk_;
+};
+
+std::string Message(const absl::StatusOr<Enrolled>& answer) {
+  return std::string(answer.status().message());
+}
+
+std::string SerialOf(const Enrolled& answer) {
+  return ParseCertificate(answer.certificate_pem())->serial;
+}
+
+TEST_F(EnrolmentDeskTest, HostWithATokenGetsItsNameAndItsKeyCertified) {
+  const Asker host;
+  const auto answer = Join(host, Token());
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->name(), "node1");
+  EXPECT_EQ(answer->cluster(), "demo");
+  EXPECT_EQ(answer->roots_pem(), root_->certificate_pem());
+  const auto info = ParseCertificate(answer->certificate_pem());
+  ASSERT_TRUE(info.ok()) << info.status();
+  EXPECT_EQ(info->id.ToString(), "spiffe://demo/host/node1");
+  EXPECT_EQ(info->spki_sha256, SpkiOfPrivateKey(host.key));
+  EXPECT_EQ(SplitCertificates(answer->certificate_pem()).size(), 2u);
+  EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
+  EXPECT_EQ(EntryOf("node2").state(), CertificateEntry::NONE);
+}
+
+TEST_F(EnrolmentDeskTest, SameTokenNameAndKeyGetTheSameAnswerAgain) {
+  const Asker host;
+  const std::string token = Token();
+  const auto first = Join(host, token);
+  ASSERT_TRUE(first.ok()) << first.status();
+  Reopen();  // The answer was lost, and the controller was started again.
+  const auto second = Join(host, token);
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->certificate_pem(), first->certificate_pem());
+}
+
+TEST_F(EnrolmentDeskTest, AnotherKeyUnderANameIsRefusedUntilAReset) {
+  const std::string token = Token();
+  ASSERT_TRUE(Join(Asker(), token).ok());
+  const Asker other;
+  const auto refused = Join(other, token);
+  EXPECT_TRUE(absl::IsAlreadyExists(refused.status())) << refused.status();
+  EXPECT_THAT(Message(refused),
+              AllOf(HasSubstr("enrolled with another key since 2024-01-01"),
+                    HasSubstr("clusterctl certificates reset node1")));
+  ASSERT_TRUE(desk_->Reset("node1").ok());
+  EXPECT_TRUE(Join(other, token).ok());
+}
+
+TEST_F(EnrolmentDeskTest, EveryCertificateAndRefusalIsAudited) {
+  const std::string token = Token();
+  ASSERT_TRUE(Join(Asker(), token).ok());
+  ASSERT_FALSE(Join(Asker(), token).ok());
+  const std::vector<std::string> told = audit_.Told();
+  ASSERT_EQ(told.size(), 3u);
+  // Nobody has shown a certificate, so there is no WHO.
+  const std::string subject = " Join node1 by token " + token.substr(4, 8);
+  EXPECT_EQ(told[0], subject + ": begins");
+  EXPECT_EQ(told[1], subject + ": joined");
+  EXPECT_THAT(told[2], AllOf(HasSubstr(subject + ": refused"),
+                             HasSubstr("enrolled with another key")));
+}
+
+TEST_F(EnrolmentDeskTest, RefusalsOfTwoPeersAreTwoLines) {
+  for (const char* peer : {"ipv4:10.0.0.5:4", "ipv4:10.0.0.5:5",
+                           "ipv4:10.0.0.6:4", "ipv4:10.0.0.6:5"}) {
+    EXPECT_FALSE(desk_->Join(RequestOf(Asker(), "nonsense"), peer).ok());
+  }
+  const std::vector<AuditEntry> entries = audit_.entries();
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0].peer(), "ipv4:10.0.0.5:4");
+  EXPECT_EQ(entries[1].peer(), "ipv4:10.0.0.6:4");
+  EXPECT_EQ(entries[1].subject(), "node1");
+}
+
+TEST_F(EnrolmentDeskTest, LockedHostGetsNoCertificate) {
+  Lock("host/node1");
+  const std::string token = Token();
+  const auto refused = Join(Asker(), token);
+  EXPECT_TRUE(absl::IsPermissionDenied(refused.status())) << refused.status();
+  EXPECT_THAT(Message(refused), HasSubstr("is locked since"));
+  ASSERT_TRUE(gate_->Unlock("host/node1").ok());
+  EXPECT_TRUE(Join(Asker(), token).ok());
+}
+
+TEST_F(EnrolmentDeskTest, TokenIsForItsHostsAlone) {
+  const std::string token = Token("node[0-1]");
+  const auto refused = Join(Asker(), token, "node2");
+  EXPECT_TRUE(absl::IsPermissionDenied(refused.status()));
+  EXPECT_THAT(Message(refused),
+              AllOf(HasSubstr("is for node[0-1]"),
+                    HasSubstr("clusterctl token create --hosts node2")));
+  EXPECT_TRUE(Join(Asker(), token, "node0").ok());
+  // By the address that cluster.yaml gives it, as everywhere.
+  const auto by_address = Join(Asker(), token, "192.168.7.23");
+  ASSERT_TRUE(by_address.ok()) << by_address.status();
+  EXPECT_EQ(by_address->name(), "node1");
+}
+
+TEST_F(EnrolmentDeskTest, NameThatClusterYamlHasNotIsRefused) {
+  const auto refused = Join(Asker(), Token(), "nodee1");
+  EXPECT_TRUE(absl::IsPermissionDenied(refused.status()));
+  EXPECT_THAT(Message(refused),
+              AllOf(HasSubstr("is not in cluster.yaml"),
+                    HasSubstr("did you mean \"node1\"?"), HasSubstr("--name")));
+  EXPECT_TRUE(absl::IsInvalidArgument(Join(Asker(), Token(), "a b").status()));
+  CreateTokenRequest request;
+  request.set_hosts("node[0-9]");
+  request.set_ttl_ms(3600'000);
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(desk_->CreateToken(request, kAdmin).status()));
+}
+
+TEST_F(EnrolmentDeskTest, ExpiredTokenNamesBothClocks) {
+  const std::string token = Token("", absl::Minutes(10));
+  scheduler_.Advance(absl::Minutes(11));
+  JoinRequest request = RequestOf(Asker(), token);
+  request.set_host_time_ms(
+      absl::ToUnixMillis(scheduler_.Now() - absl::Hours(2)));
+  const auto refused = desk_->Join(request, "peer");
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused.status()));
+  EXPECT_THAT(Message(refused),
+              AllOf(HasSubstr("expired at 2024-01-01T00:10:00"),
+                    HasSubstr("controller's clock says 2024-01-01T00:11:00"),
+                    HasSubstr("this host's 2023-12-31T22:11:00")));
+}
+
+TEST_F(EnrolmentDeskTest, WrongSecretAndUnknownTokenAreOneRefusal) {
+  std::string wrong = Token();
+  wrong.back() = wrong.back() == '0' ? '1' : '0';
+  const auto refused = Join(Asker(), wrong);
+  EXPECT_TRUE(absl::IsUnauthenticated(refused.status())) << refused.status();
+  EXPECT_EQ(Message(refused),
+            Message(Join(Asker(), "cj1.00000000." + std::string(32, '0'))));
+}
+
+TEST_F(EnrolmentDeskTest, RevokedTokenIsGoodForNothing) {
+  const std::string token = Token();
+  ASSERT_TRUE(desk_->RevokeToken(token.substr(4, 8)).ok());
+  EXPECT_TRUE(absl::IsUnauthenticated(Join(Asker(), token).status()));
+  EXPECT_TRUE(absl::IsNotFound(desk_->RevokeToken("4f09c2d1").status()));
+}
+
+TEST_F(EnrolmentDeskTest, OnlyADigestOfTheSecretIsKept) {
+  const std::string token = Token();
+  const std::string secret = token.substr(13);
+  std::ifstream file(folder_ + "/trust.db");
+  const std::string all((std::istreambuf_iterator<char>(file)),
+                        std::istreambuf_iterator<char>());
+  EXPECT_THAT(all, HasSubstr(token.substr(4, 8)));
+  EXPECT_THAT(all, Not(HasSubstr(secret)));
+  EXPECT_THAT(log_.Lines(), Not(HasSubstr(secret)));
+}
+
+TEST_F(EnrolmentDeskTest, ListOfTokensCountsTheHostsThatCame) {
+  const std::string token = Token("node[0-3]");
+  ASSERT_TRUE(Join(Asker(), token, "node0").ok());
+  ASSERT_TRUE(Join(Asker(), token, "node2").ok());
+  const ListTokensResponse list = desk_->ListTokens();
+  ASSERT_EQ(list.tokens_size(), 1);
+  EXPECT_EQ(list.tokens(0).used(), 2u);
+  EXPECT_EQ(list.tokens(0).hosts(), "node[0-3]");
+  EXPECT_EQ(list.tokens(0).creator(), kAdmin.ToString());
+}
+
+TEST_F(EnrolmentDeskTest, MachineThatIsAttachedKeepsItsNameUntilAnApproval) {
+  const std::string token = Token();
+  const auto link = Attach("node1", "the first machine");
+  const Asker host;
+  const auto refused = Join(host, token);
+  EXPECT_TRUE(absl::IsPermissionDenied(refused.status()));
+  EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::WAITS_FOR_APPROVAL);
+  const std::string key = EntryOf("node1").waiting_key();
+  EXPECT_EQ(key, SpkiOfPrivateKey(host.key).substr(0, 16));
+  EXPECT_THAT(Message(refused),
+              AllOf(HasSubstr("is attached under this name"),
+                    HasSubstr("clusterctl certificates approve node1 " + key)));
+  // Nobody slips in between the admin's look and word.
+  const auto second = Join(Asker(), token);
+  EXPECT_THAT(Message(second), HasSubstr("waits for this name already"));
+  const absl::Status other =
+      desk_->Approve("node1", "0123456789abcdef").status();
+  EXPECT_TRUE(absl::IsAborted(other)) << other;
+  EXPECT_FALSE(EntryOf("node1").approved());
+  const auto approved = desk_->Approve("node1", key);
+  ASSERT_TRUE(approved.ok()) << approved.status();
+  EXPECT_EQ(approved->entry().waiting_machine_id(), "machine of node1");
+  EXPECT_FALSE(Join(Asker(), token).ok());
+  const auto joined = Join(host, token);
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  EXPECT_TRUE(absl::IsPermissionDenied(link->end)) << link->end;
+  EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
+}
+
+TEST_F(EnrolmentDeskTest, MachineThatIsAttachedByHandMayJoinItself) {
+  Attach("node1", "machine of node1");
+  EXPECT_TRUE(Join(Asker(), Token()).ok());
+  EXPECT_TRUE(absl::IsNotFound(desk_->Approve("node1", "").status()));
+}
+
+// An id of a machine is no secret.
+TEST_F(EnrolmentDeskTest, MachineIdFromAnotherAddressNeedsAnApproval) {
+  const auto link = Attach("node1", "machine of node1", "ipv4:10.0.0.7:9");
+  EXPECT_TRUE(absl::IsPermissionDenied(Join(Asker(), Token()).status()));
+  EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::WAITS_FOR_APPROVAL);
+  EXPECT_TRUE(link->end.ok()) << link->end;
+}
+
+TEST_F(EnrolmentDeskTest, AddressOfAnotherMachineNeedsAnApproval) {
+  Attach("node1", "the first machine");
+  EXPECT_TRUE(absl::IsPermissionDenied(Join(Asker(), Token()).status()));
+  EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::WAITS_FOR_APPROVAL);
+}
+
+TEST_F(EnrolmentDeskTest, ResetRefusesTheMachineThatWaitsAndNothingElse) {
+  const std::string token = Token();
+  const auto joined = Join(Asker(), token);
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  const auto link = Attach("node1", "the first machine");
+  const Asker rival;
+  ASSERT_FALSE(Join(rival, token).ok());
+  const CertificateEntry both = EntryOf("node1");
+  EXPECT_EQ(both.state(), CertificateEntry::WAITS_FOR_APPROVAL);
+  EXPECT_EQ(both.serial(), SerialOf(*joined));
+  EXPECT_THAT(Message(Join(Asker(), token)), HasSubstr("or refuses it with"));
+  const auto reset = desk_->Reset("node1");
+  ASSERT_TRUE(reset.ok()) << reset.status();
+  EXPECT_EQ(reset->refused_machine_id(), "machine of node1");
+  EXPECT_TRUE(link->end.ok()) << link->end;
+  EXPECT_TRUE(desk_->IsCurrent("node1", joined->certificate_pem()).ok());
+  EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
+  // Now nobody waits, and the word means the host itself.
+  EXPECT_EQ(desk_->Reset("node1")->refused_machine_id(), "");
+  EXPECT_TRUE(absl::IsPermissionDenied(link->end)) << link->end;
+}
+
+TEST_F(EnrolmentDeskTest, MachineWaitsForAnHour) {
+  const std::string token = Token("", absl::Hours(24));
+  ASSERT_TRUE(Join(Asker(), token).ok());
+  const auto link = Attach("node1", "the first machine");
+  const Asker rival;
+  ASSERT_FALSE(Join(rival, token).ok());
+  const std::string key = EntryOf("node1").waiting_key();
+  scheduler_.Advance(absl::Minutes(59));
+  // Asking again is no more time.
+  ASSERT_FALSE(Join(rival, token).ok());
+  scheduler_.Advance(absl::Minutes(1));
+  EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
+  EXPECT_TRUE(absl::IsNotFound(desk_->Approve("node1", key).status()));
+  // An admin may have seen it a moment ago.
+  EXPECT_NE(desk_->Reset("node1")->refused_machine_id(), "");
+  // An approval is for an hour, too.
+  ASSERT_FALSE(Join(rival, token).ok());
+  ASSERT_TRUE(desk_->Approve("node1", key).ok());
+  scheduler_.Advance(absl::Hours(1));
+  EXPECT_FALSE(Join(rival, token).ok());
+  scheduler_.Advance(absl::Hours(2));
+  EXPECT_TRUE(link->end.ok()) << link->end;
+  EXPECT_EQ(desk_->Reset("node1")->refused_machine_id(), "");
+}
+
+TEST_F(EnrolmentDeskTest, RenewalCountsWhenItsCertificateIsSeen) {
+  const Asker host;
+  const auto first = Join(host, Token());
+  ASSERT_TRUE(first.ok()) << first.status();
+  const Asker next;
+  const auto renewed =
+      desk_->Renew("node1", first->certificate_pem(), next.Request());
+  ASSERT_TRUE(renewed.ok()) << renewed.status();
+  EXPECT_NE(SerialOf(*renewed), SerialOf(*first));
+  // Both are good while nobody knows whether the answer has come.
+  EXPECT_TRUE(desk_->IsCurrent("node1", first->certificate_pem()).ok());
+  EXPECT_TRUE(desk_->Admit("node1", first->certificate_pem()).ok());
+  pool_.Drain();
+  EXPECT_EQ(EntryOf("node1").serial(), SerialOf(*first));
+  EXPECT_EQ(EntryOf("node1").next_serial(), SerialOf(*renewed));
+  // The same question again has the same answer.
+  EXPECT_EQ(desk_->Renew("node1", first->certificate_pem(), next.Request())
+                ->certificate_pem(),
+            renewed->certificate_pem());
+  EXPECT_TRUE(desk_->Admit("node1", renewed->certificate_pem()).ok());
+  pool_.Drain();
+  EXPECT_EQ(EntryOf("node1").serial(), SerialOf(*renewed));
+  EXPECT_EQ(EntryOf("node1").next_serial(), "");
+  const absl::Status old = desk_->IsCurrent("node1", first->certificate_pem());
+  EXPECT_TRUE(absl::IsPermissionDenied(old)) << old;
+  Reopen();
+  EXPECT_EQ(EntryOf("node1").serial(), SerialOf(*renewed));
+}
+
+// The host never got the answer, and asks with a key that it makes anew.
+TEST_F(EnrolmentDeskTest, RenewalThatWasLostIsReplaced) {
+  const auto first = Join(Asker(), Token());
+  ASSERT_TRUE(first.ok()) << first.status();
+  const auto lost =
+      desk_->Renew("node1", first->certificate_pem(), Asker().Request());
+  const auto second =
+      desk_->Renew("node1", first->certificate_pem(), Asker().Request());
+  ASSERT_TRUE(lost.ok() && second.ok()) << second.status();
+  EXPECT_FALSE(desk_->IsCurrent("node1", lost->certificate_pem()).ok());
+  EXPECT_TRUE(desk_->IsCurrent("node1", second->certificate_pem()).ok());
+}
+
+TEST_F(EnrolmentDeskTest, RenewalIsForCertificatesOnRecordAlone) {
+  const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node2"});
+  const absl::Status none =
+      desk_->Renew("node2", by_hand.certificate, Asker().Request()).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(none)) << none;
+  const Asker host;
+  const auto first = Join(host, Token());
+  ASSERT_TRUE(first.ok()) << first.status();
+  const TlsPem other = root_->Issue({"spiffe://demo/host/node1"});
+  EXPECT_TRUE(absl::IsPermissionDenied(
+      desk_->Renew("node1", other.certificate, Asker().Request()).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      desk_->Renew("node1", first->certificate_pem(), host.Request())
+          .status()));
+}
+
+TEST_F(EnrolmentDeskTest, HostThatAsksOverAndOverIsHeldUp) {
+  const auto first = Join(Asker(), Token());
+  ASSERT_TRUE(first.ok()) << first.status();
+  absl::Status last;
+  for (int i = 0; i < 10; ++i) {
+    last = desk_->Renew("node1", first->certificate_pem(), Asker().Request())
+               .status();
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(last)) << last;
+  scheduler_.Advance(absl::Minutes(9));
+  EXPECT_FALSE(
+      desk_->Renew("node1", first->certificate_pem(), Asker().Request()).ok());
+  scheduler_.Advance(absl::Minutes(2));
+  EXPECT_TRUE(
+      desk_->Renew("node1", first->certificate_pem(), Asker().Request()).ok());
+}
+
+TEST_F(EnrolmentDeskTest, CertificateOfAnotherKeyThanTheRecordsIsRefused) {
+  const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node1"});
+  EXPECT_FALSE(*desk_->Admit("node1", by_hand.certificate));
+  const auto joined = Join(Asker(), Token());
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  const absl::Status refused =
+      desk_->Admit("node1", by_hand.certificate).status();
+  EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("clusterctl certificates reset node1"));
+  EXPECT_TRUE(*desk_->Admit("node1", joined->certificate_pem()));
+}
+
+TEST_F(EnrolmentDeskTest, ResetTakesBackWhatTheHostHas) {
+  const auto joined = Join(Asker(), Token());
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  const auto link = Attach("node1", "machine of node1");
+  ASSERT_TRUE(desk_->Reset("node1").ok());
+  EXPECT_TRUE(absl::IsPermissionDenied(link->end)) << link->end;
+  EXPECT_TRUE(absl::IsPermissionDenied(
+      desk_->Admit("node1", joined->certificate_pem()).status()));
+  EXPECT_TRUE(absl::IsNotFound(desk_->Reset("node1").status()));
+}
+
+// Whatever that certificate was issued with.
+TEST_F(EnrolmentDeskTest, ResetHoldsWhenTheIntermediateIsReplaced) {
+  const auto first = Join(Asker(), Token());
+  ASSERT_TRUE(first.ok()) << first.status();
+  const auto second =
+      desk_->Renew("node1", first->certificate_pem(), Asker().Request());
+  ASSERT_TRUE(second.ok()) << second.status();
+  ASSERT_TRUE(desk_->Admit("node1", second->certificate_pem()).ok());
+  pool_.Drain();
+  scheduler_.Advance(absl::Hours(24));
+  ASSERT_TRUE(desk_->Reset("node1").ok());
+  ca_dir_ = MakeCaDir(*root_);
+  Reopen();
+  for (const Enrolled& old : {*first, *second}) {
+    ASSERT_FALSE(authority_->HasIssued(old.certificate_pem()));
+    const absl::Status refused =
+        desk_->Admit("node1", old.certificate_pem()).status();
+    EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+  }
+  EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::NONE);
+  const Asker anew;
+  const auto joined = Join(anew, Token());
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  EXPECT_TRUE(*desk_->Admit("node1", joined->certificate_pem()));
+}
+
+RenewLateRequest LateOf(const Asker& asker) {
+  RenewLateRequest request;
+  request.set_name("node1");
+  request.set_signing_request(asker.Request());
+  return request;
+}
+
+TEST_F(EnrolmentDeskTest, HostThatWasOffRenewsByTheKeyOnRecord) {
+  const Asker host;
+  const auto first = Join(host, Token());
+  ASSERT_TRUE(first.ok()) << first.status();
+  scheduler_.Advance(absl::Hours(24 * 90));
+  EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENDED);
+  EXPECT_TRUE(desk_->ShouldListen());
+  const auto late = desk_->RenewLate(LateOf(host), "peer");
+  ASSERT_TRUE(late.ok()) << late.status();
+  EXPECT_NE(SerialOf(*late), SerialOf(*first));
+  EXPECT_TRUE(desk_->Admit("node1", late->certificate_pem()).ok());
+  EXPECT_EQ(EntryOf("node1").late_renewals(), 1u);
+  EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
+  EXPECT_FALSE(desk_->ShouldListen());
+  // An answer that is lost costs no second certificate.
+  EXPECT_EQ(desk_->RenewLate(LateOf(host), "peer")->certificate_pem(),
+            late->certificate_pem());
+  EXPECT_EQ(EntryOf("node1").late_renewals(), 1u);
+}
+
+// It was switched off between taking up a renewal and showing it.
+TEST_F(EnrolmentDeskTest, HostMayRenewLateByTheKeyThatWasNext) {
+  const auto first = Join(Asker(), Token());
+  ASSERT_TRUE(first.ok()) << first.status();
+  const Asker next;
+  ASSERT_TRUE(
+      desk_->Renew("node1", first->certificate_pem(), next.Request()).ok());
+  scheduler_.Advance(absl::Hours(24 * 90));
+  EXPECT_TRUE(desk_->RenewLate(LateOf(next), "peer").ok());
+}
+
+TEST_F(EnrolmentDeskTest, LateRenewalIsForKnownKeysAndHalfAYear) {
+  const Asker host;
+  ASSERT_TRUE(Join(host, Token()).ok());
+  scheduler_.Advance(absl::Hours(24 * 90));
+  EXPECT_TRUE(absl::IsPermissionDenied(
+      desk_->RenewLate(LateOf(Asker()), "peer").status()));
+  scheduler_.Advance(absl::Hours(24 * 125));
+  const absl::Status refused = desk_->RenewLate(LateOf(host), "peer").status();
+  EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("more than 180 days"));
+  EXPECT_FALSE(desk_->ShouldListen());
+}
+
+TEST_F(EnrolmentDeskTest, RevokedCertificateIsNotRenewedLate) {
+  const Asker host;
+  const auto first = Join(host, Token());
+  ASSERT_TRUE(first.ok()) << first.status();
+  scheduler_.Advance(absl::Hours(24 * 90));
+  Revoke(*first);
+  const absl::Status late = desk_->RenewLate(LateOf(host), "peer").status();
+  EXPECT_TRUE(absl::IsPermissionDenied(late)) << late;
+  EXPECT_THAT(std::string(late.message()), HasSubstr("revoked"));
+  const absl::Status joined = Join(host, Token()).status();
+  EXPECT_TRUE(absl::IsPermissionDenied(joined)) << joined;
+  EXPECT_THAT(std::string(joined.message()), HasSubstr("revoked"));
+}
+
+TEST_F(EnrolmentDeskTest, RevokedCertificateIsNotRenewed) {
+  const auto first = Join(Asker(), Token());
+  ASSERT_TRUE(first.ok()) << first.status();
+  Revoke(*first);
+  const absl::Status refused =
+      desk_->Renew("node1", first->certificate_pem(), Asker().Request())
+          .status();
+  EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("revoked"));
+}
+
+TEST_F(EnrolmentDeskTest, RefusedRenewalsAreAudited) {
+  const Asker host;
+  const auto first = Join(host, Token());
+  ASSERT_TRUE(first.ok()) << first.status();
+  const size_t before = audit_.entries().size();
+  RenewLateRequest malformed = LateOf(host);
+  malformed.set_signing_request("none");
+  EXPECT_FALSE(desk_->RenewLate(malformed, "ipv4:10.0.0.1:1").ok());
+  EXPECT_FALSE(
+      desk_->Renew("node1", first->certificate_pem(), host.Request()).ok());
+  scheduler_.Advance(absl::Hours(24 * 300));
+  EXPECT_FALSE(desk_->RenewLate(LateOf(host), "ipv4:10.0.0.2:1").ok());
+  Lock("host/node1");
+  EXPECT_FALSE(desk_->RenewLate(LateOf(host), "ipv4:10.0.0.3:1").ok());
+  std::vector<std::string> told = audit_.Told();
+  ASSERT_EQ(told.size(), before + 4);
+  told.erase(told.begin(), told.begin() + static_cast<int>(before));
+  EXPECT_THAT(told[0],
+              HasSubstr(" RenewLate node1: refused: INVALID_ARGUMENT"));
+  EXPECT_THAT(told[1], HasSubstr("spiffe://demo/host/node1 Renew node1: "
+                                 "refused: INVALID_ARGUMENT"));
+  EXPECT_THAT(told[2], HasSubstr("more than 180 days"));
+  EXPECT_THAT(told[3], HasSubstr("is locked since"));
+}
+
+TEST_F(EnrolmentDeskTest, LockedOrUnknownHostKeepsNoPortOpen) {
+  ASSERT_TRUE(Join(Asker(), Token()).ok());
+  scheduler_.Advance(absl::Hours(24 * 90));
+  EXPECT_TRUE(desk_->ShouldListen());
+  Lock("host/node1");
+  EXPECT_FALSE(desk_->ShouldListen());
+  ASSERT_TRUE(gate_->Unlock("host/node1").ok());
+  EXPECT_TRUE(desk_->ShouldListen());
+  spec_text_.replace(spec_text_.find("node[0-3]"), 9, "node[4-7]");
+  Reopen();
+  EXPECT_FALSE(desk_->ShouldListen());
+}
+
+TEST_F(EnrolmentDeskTest, ListensWhileATokenLives) {
+  EXPECT_FALSE(desk_->ShouldListen());
+  Token("", absl::Minutes(10));
+  EXPECT_TRUE(desk_->ShouldListen());
+  scheduler_.Advance(absl::Minutes(10));
+  EXPECT_FALSE(desk_->ShouldListen());
+}
+
+TEST_F(EnrolmentDeskTest, TokenLivesBetweenAMinuteAndADay) {
+  for (const absl::Duration life : {absl::Seconds(59), absl::Hours(25)}) {
+    CreateTokenRequest request;
+    request.set_ttl_ms(absl::ToInt64Milliseconds(life));
+    EXPECT_TRUE(
+        absl::IsInvalidArgument(desk_->CreateToken(request, kAdmin).status()));
+  }
+}
+
+}  // namespace
+}  // namespace clusterd

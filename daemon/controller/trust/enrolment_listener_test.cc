@@ -1,0 +1,214 @@
+#include "daemon/controller/trust/enrolment_listener.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "daemon/controller/gate/identity_gate.h"
+#include "daemon/controller/hosts/attached_hosts.h"
+#include "daemon/controller/hosts/spec_holder.h"
+#include "grpcpp/create_channel.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/ca_dir.h"
+#include "tests/support/process/captured_log.h"
+#include "tests/support/process/history_testing.h"
+#include "tests/support/process/manual_scheduler.h"
+#include "tests/support/process/test_audit.h"
+
+namespace clusterd {
+namespace {
+
+constexpr char kOneHost[] = R"(version: 1
+name: demo
+product: atlas-training
+servers:
+  - hosts: node[0-3]
+    address: 192.168.7.[22-25]
+devices:
+  netmask: 255.255.255.0
+  rails:
+    - device: 0-3
+      subnet: 192.168.[100-103].0/24
+      host: 101 + 10*n
+    - device: 4-7
+      subnet: 192.168.[100-103].0/24
+      host: 100 + 10*n
+  detect_address: 192.168.[100-103,100-103].1
+firewall: disabled
+)";
+
+const SpiffeId kMaker{"demo", IdentityKind::kUser, "ann", Role::kAdmin};
+
+// Whether anybody listens on that port of 127.0.0.1.
+bool Answers(int port) {
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const bool connected =
+      connect(fd, reinterpret_cast<const sockaddr*>(&address),
+              sizeof(address)) == 0;
+  close(fd);
+  return connected;
+}
+
+class EnrolmentListenerTest : public testing::Test {
+ protected:
+  EnrolmentListenerTest() {
+    std::ofstream(folder_ + "/cluster.yaml") << kOneHost;
+    spec_ = SpecHolder::Open(folder_ + "/cluster.yaml", "demo", &scheduler_)
+                .value();
+    IdentityGateOptions options;
+    options.cluster = "demo";
+    options.state = folder_;
+    gate_ = IdentityGate::Open(options, &scheduler_, &log_).value();
+    parts_.spec = spec_.get();
+    parts_.scheduler = &scheduler_;
+    parts_.pool = &pool_;
+    parts_.log = &log_;
+    parts_.hosts = &hosts_;
+    parts_.gate = gate_.get();
+    parts_.audit = audit_.log();
+    authority_ =
+        CertificateAuthority::Open(MakeCaDir(*root_), absl::Now()).value();
+    store_ = TrustStore::Open(folder_).value();
+    desk_ = std::make_unique<EnrolmentDesk>(parts_, authority_.get(),
+                                            store_.get(), kDefaultLeafLife);
+    const TlsPem own = root_->Issue({"spiffe://demo/controller"});
+    options_.listen = "127.0.0.1:0";
+    options_.tls = {folder_ + "/ca.crt", folder_ + "/own.crt",
+                    folder_ + "/own.key"};
+    WriteTestFile(options_.tls.ca, own.ca, 0644);
+    WriteTestFile(options_.tls.certificate, own.certificate, 0644);
+    WriteTestFile(options_.tls.key, own.key, 0600);
+  }
+
+  void MakeListener() {
+    listener_ =
+        std::make_unique<EnrolmentListener>(options_, desk_.get(), parts_);
+  }
+  std::string MakeToken() {
+    CreateTokenRequest request;
+    request.set_ttl_ms(600'000);
+    return desk_->CreateToken(request, kMaker).value().entry().id();
+  }
+  // Its certificate has ended a day ago.
+  void PutEnded(const std::string& host) {
+    HostRecord record;
+    record.set_name(host);
+    record.mutable_held()->set_ends_ms(
+        absl::ToUnixMillis(scheduler_.Now() - absl::Hours(24)));
+    ASSERT_TRUE(store_->Put(record).ok());
+  }
+  // What the clock has begun runs on the pool.
+  void Advance(absl::Duration by) {
+    scheduler_.Advance(by);
+    pool_.Drain();
+  }
+
+  const std::string folder_ = NewStateFolder();
+  const std::unique_ptr<TestAuthority> root_ = TestAuthority::Create();
+  ManualScheduler scheduler_;
+  CapturedLog log_;
+  WorkerPool pool_{1, 16};
+  AttachedHosts hosts_{&scheduler_, &log_};
+  ControllerParts parts_;
+  TestAudit audit_;
+  std::unique_ptr<SpecHolder> spec_;
+  std::unique_ptr<IdentityGate> gate_;
+  std::unique_ptr<CertificateAuthority> authority_;
+  std::unique_ptr<TrustStore> store_;
+  std::unique_ptr<EnrolmentDesk> desk_;
+  EnrolmentListener::Options options_;
+  std::unique_ptr<EnrolmentListener> listener_;
+};
+
+TEST_F(EnrolmentListenerTest, ClosesWhenTheTokenEndsWithoutAnybodyAsking) {
+  MakeListener();
+  listener_->Start();
+  pool_.Drain();
+  EXPECT_FALSE(listener_->is_open());
+  MakeToken();
+  Advance(options_.interval);
+  ASSERT_TRUE(listener_->is_open()) << log_.Lines();
+  EXPECT_TRUE(Answers(listener_->port()));
+  Advance(absl::Minutes(9));
+  EXPECT_TRUE(listener_->is_open());
+  Advance(absl::Minutes(1));
+  EXPECT_FALSE(listener_->is_open());
+  EXPECT_FALSE(Answers(listener_->port()));
+}
+
+TEST_F(EnrolmentListenerTest, OpensAtStartForAHostWhoseCertificateEnded) {
+  PutEnded("node1");
+  MakeListener();
+  listener_->Start();
+  pool_.Drain();
+  ASSERT_TRUE(listener_->is_open()) << log_.Lines();
+  EXPECT_TRUE(Answers(listener_->port()));
+}
+
+TEST_F(EnrolmentListenerTest, StaysClosedForHostsThatAreLockedOrUnknown) {
+  PutEnded("node1");
+  PutEnded("node77");
+  LockEntry lock;
+  lock.set_identity("host/node1");
+  lock.set_by(kMaker.ToString());
+  ASSERT_TRUE(gate_->Lock(lock).ok());
+  MakeListener();
+  listener_->Start();
+  pool_.Drain();
+  EXPECT_FALSE(listener_->is_open());
+  ASSERT_TRUE(gate_->Unlock("host/node1").ok());
+  Advance(options_.interval);
+  EXPECT_TRUE(listener_->is_open()) << log_.Lines();
+}
+
+// Somebody else looks all the time, as Look does now and then.
+TEST_F(EnrolmentListenerTest, LookOfBeforeTheTokenDoesNotCloseThePort) {
+  MakeListener();
+  std::atomic<bool> stop{false};
+  std::thread looker([&] {
+    while (!stop) listener_->Update().IgnoreError();
+  });
+  for (int i = 0; i < 20; ++i) {
+    const std::string id = MakeToken();
+    const absl::Status opened = listener_->Update();
+    EXPECT_TRUE(!opened.ok() || listener_->is_open()) << i;
+    ASSERT_TRUE(desk_->RevokeToken(id).ok());
+  }
+  stop = true;
+  looker.join();
+}
+
+TEST_F(EnrolmentListenerTest, ConnectionsEndAfterAWhile) {
+  options_.longest_connection = absl::Milliseconds(200);
+  MakeListener();
+  MakeToken();
+  ASSERT_TRUE(listener_->Update().ok());
+  const auto channel = grpc::CreateChannel(
+      absl::StrCat("127.0.0.1:", listener_->port()),
+      MakeChannelCredentialsFromRoots(root_->certificate_pem(), "demo"));
+  const auto end = std::chrono::system_clock::now() + std::chrono::seconds(15);
+  grpc::ClientContext context;
+  context.set_deadline(end);
+  RootsResponse roots;
+  const grpc::Status asked =
+      Enrolment::NewStub(channel)->Roots(&context, {}, &roots);
+  ASSERT_TRUE(asked.ok()) << asked.error_message();
+  // Idle ones would stay for longer than is waited here.
+  EXPECT_TRUE(channel->WaitForStateChange(GRPC_CHANNEL_READY, end));
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,46 @@
+// What the two halves of EnrolmentDesk say alike.
+#ifndef DAEMON_CONTROLLER_TRUST_ENROLMENT_WORDS_H_
+#define DAEMON_CONTROLLER_TRUST_ENROLMENT_WORDS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "config/values/nearest_word.h"
+#include "config/words/quoted_text.h"
+#include "proto/spec.pb.h"
+#include "proto/trust.pb.h"
+
+namespace clusterd {
+
+inline std::string MomentText(int64_t unix_ms) {
+  return absl::FormatTime(absl::RFC3339_sec, absl::FromUnixMillis(unix_ms),
+                          absl::UTCTimeZone());
+}
+
+// "host "nodee1": is not in cluster.yaml, did you mean …".
+inline std::string NotInSpec(const ClusterSpec& spec, const std::string& name) {
+  std::vector<absl::string_view> known;
+  for (const ServerSpec& server : spec.servers())
+    known.push_back(server.host());
+  return absl::StrCat("host ", QuotedText(name), ": is not in cluster.yaml",
+                      DidYouMean(name, known));
+}
+
+// When the certificate of a host that is good for longest ends; Unix time.
+inline int64_t LastEnd(const HostRecord& record) {
+  return std::max(record.held().ends_ms(), record.next().ends_ms());
+}
+
+// A machine that waits for an approval is known by its key: the machine's id is
+// what it says.
+inline std::string WaitingKey(const HostRecord::Waiting& waiting) {
+  return waiting.spki_sha256().substr(0, 16);
+}
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_TRUST_ENROLMENT_WORDS_H_

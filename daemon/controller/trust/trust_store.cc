@@ -1,0 +1,131 @@
+#include "daemon/controller/trust/trust_store.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "config/values/status_macros.h"
+#include "daemon/controller/history/sqlite_file.h"
+
+namespace clusterd {
+namespace {
+
+constexpr SqliteFormat kFormat = {
+    "record of hosts and tokens",
+    0x636c7472,  // "cltr"
+    1,
+    "",
+    "CREATE TABLE token (id TEXT PRIMARY KEY, record BLOB NOT NULL) STRICT;"
+    "CREATE TABLE host (name TEXT PRIMARY KEY, record BLOB NOT NULL) STRICT;",
+    ""};
+
+template <typename Record>
+absl::Status LoadTable(const SqliteDatabase& database, absl::string_view sql,
+                       std::map<std::string, Record>* into) {
+  std::string unreadable;
+  RETURN_IF_ERROR(database.Run(sql, {}, [&](const SqliteRow& row) {
+    const absl::string_view bytes = row.Blob(1);
+    if (!(*into)[row.Text(0)].ParseFromArray(bytes.data(),
+                                             static_cast<int>(bytes.size()))) {
+      unreadable = row.Text(0);
+    }
+  }));
+  if (unreadable.empty()) return absl::OkStatus();
+  return SqliteStatus(SQLITE_CORRUPT, 0, database.path(),
+                      absl::StrCat("the record of ", unreadable));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TrustStore>> TrustStore::Open(
+    const std::string& folder) {
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("state folder \"", folder, "\": ", std::strerror(errno)));
+  }
+  const auto closes = absl::MakeCleanup([fd] { close(fd); });
+  ASSIGN_OR_RETURN(
+      auto database,
+      OpenSqliteFile(absl::StrCat(folder, "/", kTrustFile), fd, kFormat));
+  std::unique_ptr<TrustStore> store(new TrustStore(std::move(database)));
+  RETURN_IF_ERROR(store->Load());
+  return store;
+}
+
+absl::Status TrustStore::Load() {
+  absl::MutexLock disk(&disk_mutex_);
+  absl::MutexLock lock(&mutex_);
+  RETURN_IF_ERROR(
+      LoadTable(*database_, "SELECT id, record FROM token", &tokens_));
+  std::map<std::string, HostRecord> hosts;
+  RETURN_IF_ERROR(
+      LoadTable(*database_, "SELECT name, record FROM host", &hosts));
+  for (auto& [name, record] : hosts) {
+    hosts_[name] = std::make_shared<const HostRecord>(std::move(record));
+  }
+  return absl::OkStatus();
+}
+
+std::optional<TokenRecord> TrustStore::Token(const std::string& id) const {
+  absl::MutexLock lock(&mutex_);
+  const auto found = tokens_.find(id);
+  if (found == tokens_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::optional<HostRecord> TrustStore::Host(const std::string& name) const {
+  absl::MutexLock lock(&mutex_);
+  const auto found = hosts_.find(name);
+  if (found == hosts_.end()) return std::nullopt;
+  return *found->second;
+}
+
+std::vector<TokenRecord> TrustStore::Tokens() const {
+  absl::MutexLock lock(&mutex_);
+  std::vector<TokenRecord> tokens;
+  for (const auto& [id, token] : tokens_) tokens.push_back(token);
+  return tokens;
+}
+
+std::vector<std::shared_ptr<const HostRecord>> TrustStore::Hosts() const {
+  absl::MutexLock lock(&mutex_);
+  std::vector<std::shared_ptr<const HostRecord>> hosts;
+  hosts.reserve(hosts_.size());
+  for (const auto& [name, record] : hosts_) hosts.push_back(record);
+  return hosts;
+}
+
+absl::Status TrustStore::Put(const TokenRecord& token) {
+  absl::MutexLock disk(&disk_mutex_);
+  RETURN_IF_ERROR(database_->Run(
+      "INSERT OR REPLACE INTO token (id, record) VALUES (?1, ?2)",
+      {token.entry().id(), SqliteBlob{token.SerializeAsString()}}));
+  absl::MutexLock lock(&mutex_);
+  tokens_[token.entry().id()] = token;
+  return absl::OkStatus();
+}
+
+absl::Status TrustStore::Put(const HostRecord& host) {
+  absl::MutexLock disk(&disk_mutex_);
+  RETURN_IF_ERROR(database_->Run(
+      "INSERT OR REPLACE INTO host (name, record) VALUES (?1, ?2)",
+      {host.name(), SqliteBlob{host.SerializeAsString()}}));
+  absl::MutexLock lock(&mutex_);
+  hosts_[host.name()] = std::make_shared<const HostRecord>(host);
+  return absl::OkStatus();
+}
+
+absl::Status TrustStore::DropToken(const std::string& id) {
+  absl::MutexLock disk(&disk_mutex_);
+  RETURN_IF_ERROR(database_->Run("DELETE FROM token WHERE id = ?1", {id}));
+  absl::MutexLock lock(&mutex_);
+  tokens_.erase(id);
+  return absl::OkStatus();
+}
+
+}  // namespace clusterd

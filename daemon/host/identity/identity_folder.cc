@@ -1,0 +1,267 @@
+#include "daemon/host/identity/identity_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "config/identity/regular_file.h"
+#include "config/values/status_macros.h"
+#include "config/values/text_form.h"
+
+namespace clusterd {
+namespace {
+
+constexpr size_t kMaxFileBytes = 1 << 20;
+constexpr char kAuthorityFile[] = "ca.crt";
+constexpr char kCertificateFile[] = "host.crt";
+constexpr char kKeyFile[] = "host.key";
+
+absl::Status SystemStatus(const std::string& path, int error) {
+  if (error == ENOSPC || error == EDQUOT) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(path, ": ", std::strerror(error)));
+  }
+  return FileStatus(path, error);
+}
+
+// An open file, closed with the object; a lock on it ends with that.
+class OpenFolder {
+ public:
+  explicit OpenFolder(int fd) : fd_(fd) {}
+  ~OpenFolder() {
+    if (fd_ >= 0) close(fd_);
+  }
+  OpenFolder(OpenFolder&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  OpenFolder& operator=(OpenFolder&&) = delete;
+
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// A folder that this user alone can write, reached by no link of that name.
+absl::StatusOr<OpenFolder> OpenOwnFolder(const std::string& path) {
+  OpenFolder folder(
+      open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (folder.fd() < 0 && (errno == ELOOP || errno == ENOTDIR)) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(path, ": is a link or a file, expected a folder"));
+  }
+  struct stat found = {};
+  if (folder.fd() < 0 || fstat(folder.fd(), &found) != 0) {
+    return SystemStatus(path, errno);
+  }
+  if (found.st_uid != geteuid()) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        path, ": belongs to user ", found.st_uid, ", expected ", geteuid()));
+  }
+  if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(path, ": others may write there, expected mode 0755"));
+  }
+  return folder;
+}
+
+// Made where it is not there, whatever the umask is: certificates are for
+// everybody on this host.
+absl::StatusOr<OpenFolder> MakeOwnFolder(const std::string& path) {
+  if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) {
+    return SystemStatus(path, errno);
+  }
+  ASSIGN_OR_RETURN(OpenFolder folder, OpenOwnFolder(path));
+  if (fchmod(folder.fd(), 0755) != 0) return SystemStatus(path, errno);
+  return folder;
+}
+
+// Makes `folder` and identity/ in it; others that come wait until the result is
+// gone.
+absl::StatusOr<OpenFolder> LockIdentity(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return SystemStatus(folder, error.value());
+  RETURN_IF_ERROR(OpenOwnFolder(folder).status());
+  const std::string identity = absl::StrCat(folder, "/identity");
+  ASSIGN_OR_RETURN(OpenFolder locked, MakeOwnFolder(identity));
+  while (flock(locked.fd(), LOCK_EX) != 0) {
+    if (errno != EINTR) return SystemStatus(identity, errno);
+  }
+  return locked;
+}
+
+absl::Status SyncFolder(const std::string& folder) {
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return SystemStatus(folder, errno);
+  const auto closes = absl::MakeCleanup([fd] { close(fd); });
+  return fsync(fd) == 0 ? absl::OkStatus() : SystemStatus(folder, errno);
+}
+
+// A new file, whole and synced.
+absl::Status WriteNew(const std::string& path, absl::string_view text,
+                      unsigned mode) {
+  const int fd =
+      open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode);
+  if (fd < 0) return SystemStatus(path, errno);
+  const auto closes = absl::MakeCleanup([fd] { close(fd); });
+  while (!text.empty()) {
+    const ssize_t count = write(fd, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return SystemStatus(path, errno);
+    text.remove_prefix(static_cast<size_t>(count));
+  }
+  // Whatever the umask is; on the open file, so that no link is followed.
+  if (fchmod(fd, mode) != 0 || fsync(fd) != 0) {
+    return SystemStatus(path, errno);
+  }
+  return absl::OkStatus();
+}
+
+std::string LinkTarget(const std::string& path) {
+  char target[PATH_MAX];
+  const ssize_t size = readlink(path.c_str(), target, sizeof(target));
+  return size < 0 ? "" : std::string(target, static_cast<size_t>(size));
+}
+
+absl::Status Rename(const std::string& from, const std::string& to) {
+  return std::rename(from.c_str(), to.c_str()) == 0 ? absl::OkStatus()
+                                                    : SystemStatus(to, errno);
+}
+
+// The number of a pair's folder; 0 for anything else.
+int NumberOf(const std::string& name) {
+  static const LazyRE2 kForm = {"([0-9]{6,9})"};
+  int number = 0;
+  return HasForm(name, *kForm, &number) ? number : 0;
+}
+
+std::string CurrentPath(absl::string_view name) {
+  return absl::StrCat("identity/current/", name);
+}
+
+}  // namespace
+
+std::string IdentityFolder::PathOf(absl::string_view name) const {
+  return absl::StrCat(folder_, "/", name);
+}
+
+bool IdentityFolder::HasJoined() const {
+  return LinkTarget(PathOf(kCertificateFile)) == CurrentPath(kCertificateFile);
+}
+
+absl::Status IdentityFolder::PointTo(const std::string& target,
+                                     const std::string& link) const {
+  const std::string beside = absl::StrCat(link, ".new");
+  unlink(beside.c_str());
+  if (symlink(target.c_str(), beside.c_str()) != 0) {
+    return SystemStatus(beside, errno);
+  }
+  return Rename(beside, link);
+}
+
+absl::Status IdentityFolder::Install(const TlsPem& pair) const {
+  ASSIGN_OR_RETURN(const OpenFolder locked, LockIdentity(folder_));
+  const std::string folder = PathOf("identity");
+  const std::string link = absl::StrCat(folder, "/current");
+  const std::string before = LinkTarget(link);
+  int last = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    last = std::max(last, NumberOf(entry.path().filename().string()));
+  }
+  const std::string name = absl::StrFormat("%06d", last + 1);
+  const std::string whole = absl::StrCat(folder, "/", name);
+  const std::string beside = absl::StrCat(folder, "/new");
+  std::filesystem::remove_all(beside, error);
+  RETURN_IF_ERROR(MakeOwnFolder(beside).status());
+  RETURN_IF_ERROR(
+      WriteNew(absl::StrCat(beside, "/", kKeyFile), pair.key, 0600));
+  RETURN_IF_ERROR(WriteNew(absl::StrCat(beside, "/", kCertificateFile),
+                           pair.certificate, 0644));
+  RETURN_IF_ERROR(
+      WriteNew(absl::StrCat(beside, "/", kAuthorityFile), pair.ca, 0644));
+  RETURN_IF_ERROR(SyncFolder(beside));
+  RETURN_IF_ERROR(Rename(beside, whole));
+  RETURN_IF_ERROR(SyncFolder(folder));
+  // From here on it counts.
+  RETURN_IF_ERROR(PointTo(name, link));
+  RETURN_IF_ERROR(SyncFolder(folder));
+  for (const char* file : {kKeyFile, kCertificateFile, kAuthorityFile}) {
+    if (LinkTarget(PathOf(file)) == CurrentPath(file)) continue;
+    RETURN_IF_ERROR(PointTo(CurrentPath(file), PathOf(file)));
+  }
+  RETURN_IF_ERROR(SyncFolder(folder_));
+  Prune(name, before);
+  return absl::OkStatus();
+}
+
+// What stays there by a mishap harms nobody.
+void IdentityFolder::Prune(const std::string& current,
+                           const std::string& before) const {
+  const std::string folder = PathOf("identity");
+  unlink(absl::StrCat(folder, "/pending.key").c_str());
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (NumberOf(name) == 0 || name == current || name == before) continue;
+    std::filesystem::remove_all(entry.path(), error);
+  }
+}
+
+absl::Status IdentityFolder::Replace(const std::string& path,
+                                     absl::string_view text,
+                                     unsigned mode) const {
+  ASSIGN_OR_RETURN(const OpenFolder locked, LockIdentity(folder_));
+  const std::string beside = absl::StrCat(path, ".new");
+  unlink(beside.c_str());
+  RETURN_IF_ERROR(WriteNew(beside, text, mode));
+  RETURN_IF_ERROR(Rename(beside, path));
+  return SyncFolder(std::filesystem::path(path).parent_path().string());
+}
+
+absl::StatusOr<std::string> IdentityFolder::ReadPendingKey() const {
+  return ReadRegularFile(PathOf("identity/pending.key"), kMaxFileBytes);
+}
+
+absl::Status IdentityFolder::WritePendingKey(const std::string& key_pem) const {
+  return Replace(PathOf("identity/pending.key"), key_pem, 0600);
+}
+
+absl::StatusOr<std::string> IdentityFolder::ReadEnrolmentAddress() const {
+  ASSIGN_OR_RETURN(
+      const std::string text,
+      ReadRegularFile(PathOf("identity/enrolment"), kMaxFileBytes));
+  return text.substr(0, text.find('\n'));
+}
+
+absl::Status IdentityFolder::WriteEnrolmentAddress(
+    const std::string& address) const {
+  return Replace(PathOf("identity/enrolment"), absl::StrCat(address, "\n"),
+                 0644);
+}
+
+absl::StatusOr<bool> IdentityFolder::WriteAgentConfig(
+    const std::string& text) const {
+  const std::string path = PathOf("agent.yaml");
+  struct stat found = {};
+  if (lstat(path.c_str(), &found) == 0) return false;
+  if (errno != ENOENT) return SystemStatus(path, errno);
+  RETURN_IF_ERROR(Replace(path, text, 0644));
+  return true;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,202 @@
+#include "daemon/host/identity/identity_folder.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string NewFolder() {
+  std::string folder = testing::TempDir() + "/identity.XXXXXX";
+  EXPECT_NE(mkdtemp(folder.data()), nullptr);
+  return folder + "/etc/clusterd";
+}
+
+std::string TextOf(const std::string& path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file),
+                     std::istreambuf_iterator<char>());
+}
+
+mode_t ModeOf(const std::string& path) {
+  struct stat found = {};
+  EXPECT_EQ(stat(path.c_str(), &found), 0) << path;
+  return found.st_mode & 07777;
+}
+
+TlsPem PairOf(const std::string& mark) {
+  return {"ca " + mark, "certificate " + mark, "key " + mark};
+}
+
+TEST(IdentityFolderTest, InstallsWhereThereWasNothing) {
+  const IdentityFolder folder(NewFolder());
+  EXPECT_FALSE(folder.HasJoined());
+  ASSERT_TRUE(folder.Install(PairOf("1")).ok());
+  EXPECT_TRUE(folder.HasJoined());
+  EXPECT_EQ(TextOf(folder.PathOf("ca.crt")), "ca 1");
+  EXPECT_EQ(TextOf(folder.PathOf("host.crt")), "certificate 1");
+  EXPECT_EQ(TextOf(folder.PathOf("host.key")), "key 1");
+  EXPECT_EQ(ModeOf(folder.PathOf("host.key")), 0600u);
+  // Users of this host reach the controller with it.
+  EXPECT_EQ(ModeOf(folder.PathOf("ca.crt")), 0644u);
+  EXPECT_EQ(ModeOf(folder.PathOf("identity")) & 0055, 0055u);
+}
+
+TEST(IdentityFolderTest, KeepsTheOneBeforeAndNoMore) {
+  const IdentityFolder folder(NewFolder());
+  for (const char* mark : {"1", "2", "3"}) {
+    ASSERT_TRUE(folder.Install(PairOf(mark)).ok());
+  }
+  EXPECT_EQ(TextOf(folder.PathOf("host.crt")), "certificate 3");
+  EXPECT_FALSE(fs::exists(folder.PathOf("identity/000001")));
+  EXPECT_EQ(TextOf(folder.PathOf("identity/000002/host.key")), "key 2");
+}
+
+TEST(IdentityFolderTest, ReplacesWhatWasPutThereByHand) {
+  const IdentityFolder folder(NewFolder());
+  fs::create_directories(folder.PathOf(""));
+  for (const char* name : {"ca.crt", "host.crt", "host.key"}) {
+    std::ofstream(folder.PathOf(name)) << "by hand";
+  }
+  EXPECT_FALSE(folder.HasJoined());
+  ASSERT_TRUE(folder.Install(PairOf("1")).ok());
+  EXPECT_TRUE(folder.HasJoined());
+  EXPECT_EQ(TextOf(folder.PathOf("host.key")), "key 1");
+}
+
+// Power was lost in the middle: before the one rename nothing has changed.
+TEST(IdentityFolderTest, WhatWasCutOffDoesNotCount) {
+  const IdentityFolder folder(NewFolder());
+  ASSERT_TRUE(folder.Install(PairOf("1")).ok());
+  fs::create_directories(folder.PathOf("identity/new"));
+  std::ofstream(folder.PathOf("identity/new/host.key")) << "half a k";
+  fs::create_directories(folder.PathOf("identity/000002"));
+  std::ofstream(folder.PathOf("identity/000002/host.key")) << "key 2";
+  fs::create_symlink("000002", folder.PathOf("identity/current.new"));
+  EXPECT_EQ(TextOf(folder.PathOf("host.key")), "key 1");
+  ASSERT_TRUE(folder.Install(PairOf("3")).ok());
+  EXPECT_EQ(TextOf(folder.PathOf("host.key")), "key 3");
+  EXPECT_EQ(TextOf(folder.PathOf("host.crt")), "certificate 3");
+  EXPECT_FALSE(fs::exists(folder.PathOf("identity/000002")));
+}
+
+// Whoever resolves the link once sees one pair, however often it is swapped.
+TEST(IdentityFolderTest, NobodySeesHalfOfAPair) {
+  const IdentityFolder folder(NewFolder());
+  ASSERT_TRUE(folder.Install(PairOf("0")).ok());
+  std::atomic<bool> done{false};
+  std::atomic<int> mixed{0};
+  std::thread reader([&] {
+    while (!done) {
+      std::error_code error;
+      const fs::path current =
+          fs::canonical(folder.PathOf("identity/current"), error);
+      if (error) ++mixed;
+      const std::string key = TextOf(current / "host.key");
+      const std::string certificate = TextOf(current / "host.crt");
+      // Gone already: two swaps have passed in between.
+      if (key.empty() || certificate.empty()) continue;
+      if (key.substr(4) != certificate.substr(12)) ++mixed;
+    }
+  });
+  for (int i = 1; i <= 50; ++i) {
+    EXPECT_TRUE(folder.Install(PairOf(std::to_string(i))).ok());
+  }
+  done = true;
+  reader.join();
+  EXPECT_EQ(mixed, 0);
+}
+
+TEST(IdentityFolderTest, KeyOfAJoinWaitsUntilItsEnd) {
+  const IdentityFolder folder(NewFolder());
+  EXPECT_TRUE(absl::IsNotFound(folder.ReadPendingKey().status()));
+  ASSERT_TRUE(folder.WritePendingKey("a key").ok());
+  EXPECT_EQ(*folder.ReadPendingKey(), "a key");
+  EXPECT_EQ(ModeOf(folder.PathOf("identity/pending.key")), 0600u);
+  ASSERT_TRUE(folder.Install(PairOf("1")).ok());
+  EXPECT_TRUE(absl::IsNotFound(folder.ReadPendingKey().status()));
+}
+
+TEST(IdentityFolderTest, FolderThatOthersMayWriteIsRefused) {
+  const IdentityFolder folder(NewFolder());
+  fs::create_directories(folder.PathOf(""));
+  ASSERT_EQ(chmod(folder.PathOf("").c_str(), 0777), 0);
+  const absl::Status status = folder.Install(PairOf("1"));
+  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  EXPECT_FALSE(folder.HasJoined());
+}
+
+TEST(IdentityFolderTest, LinkInAFoldersPlaceIsRefusedAndLeftAlone) {
+  for (const char* name : {"", "/identity"}) {
+    const std::string path = NewFolder();
+    const std::string elsewhere = path + "/elsewhere";
+    fs::create_directories(elsewhere);
+    ASSERT_EQ(chmod(elsewhere.c_str(), 0700), 0);
+    const std::string link = name[0] == '\0' ? path + "/link" : path + name;
+    fs::create_directory_symlink(elsewhere, link);
+    const IdentityFolder folder(name[0] == '\0' ? link : path);
+    for (const absl::Status& status :
+         {folder.Install(PairOf("1")), folder.WritePendingKey("a key")}) {
+      EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+      EXPECT_EQ(status.message(), link +
+                                      ": is a link or a file, expected a "
+                                      "folder");
+    }
+    EXPECT_EQ(ModeOf(elsewhere), 0700u);
+    EXPECT_TRUE(fs::is_empty(elsewhere));
+  }
+}
+
+TEST(IdentityFolderTest, FolderOfSomebodyElseIsRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+  const IdentityFolder folder(NewFolder());
+  fs::create_directories(folder.PathOf("identity"));
+  if (chown(folder.PathOf("identity").c_str(), 65534, 65534) != 0) {
+    GTEST_SKIP() << "there is no other user here";
+  }
+  const absl::Status status = folder.Install(PairOf("1"));
+  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  EXPECT_EQ(status.message(),
+            folder.PathOf("identity") + ": belongs to user 65534, expected 0");
+}
+
+TEST(IdentityFolderTest, TwoWritersTakeTurns) {
+  const std::string path = NewFolder();
+  std::atomic<int> mistakes{0};
+  const auto write = [&](const std::string& mark) {
+    const IdentityFolder folder(path);
+    for (int i = 0; i < 25; ++i) {
+      if (!folder.Install(PairOf(mark)).ok()) ++mistakes;
+      if (!folder.WritePendingKey(mark).ok()) ++mistakes;
+    }
+  };
+  std::thread other([&] { write("1"); });
+  write("2");
+  other.join();
+  EXPECT_EQ(mistakes, 0);
+  const std::string key = TextOf(path + "/host.key");
+  EXPECT_EQ(TextOf(path + "/host.crt"), "certificate " + key.substr(4));
+  EXPECT_FALSE(fs::exists(path + "/identity/new"));
+}
+
+TEST(IdentityFolderTest, AgentYamlThatIsThereStays) {
+  const IdentityFolder folder(NewFolder());
+  EXPECT_TRUE(*folder.WriteAgentConfig("allow: [observe]\n"));
+  EXPECT_FALSE(*folder.WriteAgentConfig("allow: [sysctl]\n"));
+  EXPECT_EQ(TextOf(folder.PathOf("agent.yaml")), "allow: [observe]\n");
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,46 @@
+// absl::Notification for waits that have a bound: those of Abseil follow the
+// wall clock, so one that is set back at boot would hold them up by as much.
+#ifndef DAEMON_PROCESS_MONOTONIC_NOTIFICATION_H_
+#define DAEMON_PROCESS_MONOTONIC_NOTIFICATION_H_
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "absl/time/time.h"
+
+namespace clusterd {
+
+// Safe for concurrent use. What happened before Notify is seen after a wait
+// that returned true.
+class MonotonicNotification {
+ public:
+  // Once.
+  void Notify() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    done_ = true;
+    // Under the lock: who has waited may destroy this next.
+    changed_.notify_all();
+  }
+
+  // False: nobody has notified within `limit`.
+  bool WaitFor(absl::Duration limit) {
+    const absl::Duration bounded =
+        std::min<absl::Duration>(limit, absl::Hours(24 * 365));
+    std::unique_lock<std::mutex> lock(mutex_);
+    return changed_.wait_until(
+        lock,
+        std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(bounded),
+        [this] { return done_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_PROCESS_MONOTONIC_NOTIFICATION_H_

@@ -1,0 +1,188 @@
+#include "daemon/process/watchdog.h"
+
+#include <unistd.h>
+
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/process/captured_log.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Short, so that a test needs no time; nothing below depends on how short.
+constexpr absl::Duration kLimit = absl::Milliseconds(40);
+
+TEST(WatchdogLimitTest, IsWhatSystemdSays) {
+  EXPECT_EQ(WatchdogLimit("30000000", nullptr), absl::Seconds(30));
+  EXPECT_EQ(WatchdogLimit("1500000", absl::StrCat(getpid()).c_str()),
+            absl::Milliseconds(1500));
+}
+
+TEST(WatchdogLimitTest, IsZeroWhereNobodyWaitsForThisProcess) {
+  EXPECT_EQ(WatchdogLimit(nullptr, nullptr), absl::ZeroDuration());
+  EXPECT_EQ(WatchdogLimit("0", nullptr), absl::ZeroDuration());
+  EXPECT_EQ(WatchdogLimit("soon", nullptr), absl::ZeroDuration());
+  EXPECT_EQ(WatchdogLimit("30000000", "1"), absl::ZeroDuration());
+  EXPECT_EQ(WatchdogLimit("30000000", "me"), absl::ZeroDuration());
+}
+
+// How often it was proved that the daemon gets on.
+class Proofs {
+ public:
+  void Add() {
+    absl::MutexLock lock(&mutex_);
+    ++count_;
+  }
+  int count() {
+    absl::MutexLock lock(&mutex_);
+    return count_;
+  }
+  // False if it takes over 30 s.
+  bool WaitForMoreThan(int count) {
+    absl::MutexLock lock(&mutex_);
+    const auto more = [this, count]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+      return count_ > count;
+    };
+    return mutex_.AwaitWithTimeout(absl::Condition(&more), absl::Seconds(30));
+  }
+
+ private:
+  absl::Mutex mutex_;
+  int count_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// A daemon's parts; a test blocks one of them.
+struct WatchedDaemon {
+  std::vector<WatchdogPart> Parts(absl::Duration longest) {
+    return {TimersPart(&scheduler, [this] { absl::MutexLock lock(&state); }),
+            WorkersPart(&pool, longest)};
+  }
+  void Watch(absl::Duration longest = absl::Hours(1)) {
+    watchdog = std::make_unique<Watchdog>(
+        kLimit, Parts(longest), [this] { proofs.Add(); }, &log);
+  }
+  // Nothing is proved while the log says that `part` is stuck.
+  void ExpectStuck(const std::string& part) {
+    ASSERT_TRUE(log.WaitFor("stuck: ")) << log.Lines();
+    EXPECT_THAT(log.Lines(), HasSubstr(absl::StrCat("from ", part, ";")));
+  }
+
+  absl::Mutex state;
+  Proofs proofs;
+  CapturedLog log;
+  ThreadScheduler scheduler;
+  WorkerPool pool{1, 4};
+  std::unique_ptr<Watchdog> watchdog;
+};
+
+TEST(WatchdogTest, ProvesAgainAndAgainThatTheDaemonGetsOn) {
+  WatchedDaemon daemon;
+  daemon.Watch();
+  EXPECT_TRUE(daemon.proofs.WaitForMoreThan(3));
+}
+
+TEST(WatchdogTest, ProvesNothingWhileATimerBlocks) {
+  absl::Notification release;
+  absl::Notification running;
+  WatchedDaemon daemon;
+  daemon.scheduler.RunAfter(absl::ZeroDuration(), [&] {
+    running.Notify();
+    release.WaitForNotification();
+  });
+  running.WaitForNotification();
+  daemon.Watch();
+  daemon.ExpectStuck("timers");
+  EXPECT_EQ(daemon.proofs.count(), 0);
+  release.Notify();
+  EXPECT_TRUE(daemon.proofs.WaitForMoreThan(0));
+  daemon.watchdog.reset();
+}
+
+TEST(WatchdogTest, ProvesNothingWhileSomebodyHoldsALock) {
+  WatchedDaemon daemon;
+  daemon.state.Lock();
+  daemon.Watch();
+  daemon.ExpectStuck("timers");
+  EXPECT_EQ(daemon.proofs.count(), 0);
+  daemon.state.Unlock();
+  EXPECT_TRUE(daemon.proofs.WaitForMoreThan(0));
+}
+
+TEST(WatchdogTest, ProvesNothingWhileAWorkerIsStuck) {
+  absl::Notification release;
+  absl::Notification running;
+  WatchedDaemon daemon;
+  ASSERT_TRUE(daemon.pool.TryRun([&] {
+    running.Notify();
+    release.WaitForNotification();
+  }));
+  running.WaitForNotification();
+  daemon.Watch(/*longest=*/absl::ZeroDuration());
+  daemon.ExpectStuck("workers");
+  EXPECT_EQ(daemon.proofs.count(), 0);
+  release.Notify();
+  EXPECT_TRUE(daemon.proofs.WaitForMoreThan(0));
+}
+
+TEST(WatchdogTest, TakesLongWorkForNoStuckWorker) {
+  absl::Notification release;
+  WatchedDaemon daemon;
+  ASSERT_TRUE(daemon.pool.TryRun([&] { release.WaitForNotification(); }));
+  daemon.Watch();
+  EXPECT_TRUE(daemon.proofs.WaitForMoreThan(2));
+  EXPECT_THAT(daemon.log.Lines(), Not(HasSubstr("stuck")));
+  release.Notify();
+}
+
+// An answer of the round before would speak for a part that is stuck by now.
+TEST(WatchdogTest, TakesNoAnswerForALaterRound) {
+  CapturedLog log;
+  Proofs proofs;
+  absl::Mutex mutex;
+  std::vector<std::function<void()>> answers;
+  const WatchdogPart part = {"part", [&](std::function<void()> done) {
+                               absl::MutexLock lock(&mutex);
+                               answers.push_back(done);
+                               // The first round has its answer at once.
+                               if (answers.size() == 1) done();
+                               // Later ones get that of the first again.
+                               answers.front()();
+                             }};
+  const Watchdog watchdog(
+      kLimit, {part}, [&] { proofs.Add(); }, &log);
+  ASSERT_TRUE(log.WaitFor("stuck: no answer in 20ms from part;"));
+  EXPECT_EQ(proofs.count(), 1);
+}
+
+TEST(WatchdogTest, AnswersMayComeWhenItHasEnded) {
+  CapturedLog log;
+  std::function<void()> late;
+  {
+    const Watchdog watchdog(
+        kLimit, {{"part", [&](std::function<void()> done) { late = done; }}},
+        [] {}, &log);
+    ASSERT_TRUE(log.WaitFor("stuck"));
+  }
+  late();
+}
+
+TEST(WatchdogTest, DoesNothingWhereNobodyWaits) {
+  CapturedLog log;
+  bool asked = false;
+  {
+    const Watchdog watchdog(
+        absl::ZeroDuration(), {{"part", [&](const auto&) { asked = true; }}},
+        [&] { asked = true; }, &log);
+  }
+  EXPECT_FALSE(asked);
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,333 @@
+#!/usr/bin/env bash
+# Makes packages of clusterd, clusterd-controller and clusterctl, .deb and .rpm.
+# The same programs, packed on the same Debian, give the same bytes: names and times
+# are those of the commit.
+# shellcheck disable=SC2317  # functions that a table names
+set -euo pipefail
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+usage() {
+  cat <<'EOT'
+usage: deploy/package.sh [--format F] [--out DIR] [--release N] [--programs DIR]
+
+Builds clusterd, clusterd-controller and clusterctl and packs each as .deb and .rpm,
+on and for amd64.
+
+  --format F      deb or rpm (default: both)
+  --out DIR       where to (default: .cache/packages); files of the same name there
+                  are replaced
+  --release N     of the package, where that changes and the programs do not
+                  (default 1)
+  --programs DIR  packs the programs of this folder, and builds nothing
+
+SOURCE_DATE_EPOCH is the time that everything bears, else that of the last commit.
+Exit status: 0 done, 1 could not be done, 3 wrong usage.
+EOT
+}
+
+wrong() {
+  echo "deploy/package.sh: $*" >&2
+  echo "deploy/package.sh --help lists the options" >&2
+  exit 3
+}
+die() {
+  echo "deploy/package.sh: $*" >&2
+  exit 1
+}
+
+arch=$(dpkg --print-architecture)
+formats=(deb rpm)
+out=$repo/.cache/packages
+release=1
+programs=
+while [ $# -gt 0 ]; do
+  case $1 in
+    --format | --out | --release | --programs)
+      [ $# -ge 2 ] || wrong "$1 needs a value"
+      case $1 in
+        --format) formats=("$2") ;;
+        --out) out=$2 ;;
+        --release) release=$2 ;;
+        --programs) programs=$2 ;;
+      esac
+      shift
+      ;;
+    --help | -h)
+      usage
+      exit 0
+      ;;
+    *) wrong "unknown option \"$1\"" ;;
+  esac
+  shift
+done
+[ "$arch" = amd64 ] || die "this machine is $arch, expected amd64: packages of no other architecture have been tried"
+rpm_arch=x86_64
+case ${formats[*]} in
+  deb | rpm | "deb rpm") ;;
+  *) wrong "--format \"${formats[*]}\", expected deb or rpm" ;;
+esac
+[[ $release =~ ^[1-9][0-9]{0,8}$ ]] || wrong "--release \"$release\", expected a number from 1"
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+[ -z "$programs" ] || programs=$(cd "$programs" && pwd)
+cd "$repo"
+
+if [ -z "${SOURCE_DATE_EPOCH-}" ]; then
+  SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null) ||
+    die "this is no git checkout: set SOURCE_DATE_EPOCH to the time that the packages bear"
+fi
+export SOURCE_DATE_EPOCH LC_ALL=C TZ=UTC
+umask 022
+VERSION=$(sed -n 's/.*kClusterdVersion\[\] = "\(.*\)";/\1/p' config/values/version.h)
+DATE=$(date -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%d)
+export VERSION DATE
+
+# --- The programs. ------------------------------------------------------------------
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+build() {
+  # As deploy/quickstart.sh builds them, so that nothing is built twice.
+  local -a flags=(-c opt --config=joined)
+  deploy/install-deps.sh build package
+  bazel build "${flags[@]}" --noshow_progress --ui_event_filters=-info \
+    //daemon/agent:clusterd //daemon/controller:clusterd-controller //client:clusterctl >&2 || exit 1
+  local folder
+  folder=$(bazel info "${flags[@]}" bazel-bin 2>/dev/null)
+  programs=$work/programs
+  mkdir "$programs"
+  cp "$folder"/daemon/agent/clusterd "$folder"/daemon/controller/clusterd-controller \
+    "$folder"/client/clusterctl "$programs/"
+}
+[ -n "$programs" ] || build
+
+# --- What each package holds. ------------------------------------------------------
+
+# put MODE TARGET FILE...: into the tree; TARGET ends in / where it is a folder.
+put() {
+  local mode=$1 target=$tree/$2
+  shift 2
+  mkdir -p "$(dirname "${target}x")"
+  install -m "$mode" "$@" "$target"
+}
+program() {
+  put 755 "$1" "$programs/${1##*/}"
+  strip --strip-all --remove-section=.comment "$tree/$1"
+}
+# page SECTION VERB NAME ...: a page of the manual, as man.sh makes it.
+page() {
+  local section=$1
+  shift
+  mkdir -p "$tree/usr/share/man/man$section"
+  deploy/package/man.sh "$@" | gzip -9n >"$tree/usr/share/man/man$section/$2.$section.gz"
+}
+unit() { put 644 "$units/" "deploy/systemd/$1.service"; }
+
+of_clusterd() {
+  program usr/sbin/clusterd
+  unit clusterd
+  page 8 program clusterd 8 "the daemon of a host of an Ascend training cluster" "$programs/clusterd"
+  page 8 program clusterd-join 8 "makes a host one of its cluster's" "$programs/clusterd join"
+  page 5 example agent.yaml "what clusterd on a host is told" deploy/package/agent.yaml
+  put 644 "$doc/examples/" deploy/package/agent.yaml
+  mkdir -p "$tree/etc/clusterd"
+}
+
+of_clusterd_controller() {
+  program usr/sbin/clusterd-controller
+  unit clusterd-controller
+  put 644 usr/lib/sysusers.d/clusterd-controller.conf deploy/package/clusterd.sysusers
+  page 8 program clusterd-controller 8 "checks an Ascend training cluster before jobs" "$programs/clusterd-controller"
+  page 5 keys cluster.yaml "what an Ascend training cluster should be" config/examples/README.md
+  put 644 "$doc/examples/" config/examples/*.yaml deploy/package/controller.env
+  put 755 usr/share/clusterd-controller/certificates.sh deploy/certificates.sh
+  mkdir -p "$tree/etc/clusterd"
+}
+
+of_clusterctl() {
+  local text folder
+  local -a pages=()
+  program usr/bin/clusterctl
+  for text in client/command/help/*.txt; do
+    text=$(basename "$text" .txt)
+    [ "$text" = clusterctl ] || pages+=("${text/-/ }")
+  done
+  page 1 program clusterctl 1 "says whether an Ascend training cluster is ready" "$programs/clusterctl" "${pages[@]}"
+  put 644 usr/share/bash-completion/completions/clusterctl client/command/help/completion.bash
+  put 644 "$zsh/_clusterctl" client/command/help/completion.zsh
+  put 644 usr/share/fish/vendor_completions.d/clusterctl.fish client/command/help/completion.fish
+  for folder in slurm pbs lsf kubernetes; do
+    put 644 "$doc/examples/$folder/" "deploy/$folder"/*
+  done
+  # What a scheduler is told to run.
+  chmod 755 "$tree/$doc"/examples/slurm/*pro* "$tree/$doc"/examples/slurm/{epilog,health-check} \
+    "$tree/$doc"/examples/lsf/pre-exec
+}
+
+# Licences of what is linked in, as the packages that it comes from have them.
+licences() {
+  local package version
+  local -a linked
+  mapfile -t linked < <(sed -n 's/^ *"packageFileName": "\(.*\)",$/\1/p' "$work/sbom")
+  [ ${#linked[@]} -gt 0 ] || die "deploy/sbom names nothing that is linked in"
+  cat <<EOT
+Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: clusterd
+Source: this package's README.md
+
+Files: *
+Copyright: the authors of clusterd
+License: Apache-2.0
+ On Debian systems the text is in /usr/share/common-licenses/Apache-2.0.
+Comment:
+ Linked statically, of Debian's packages with these notices:
+EOT
+  for package in "${linked[@]}"; do
+    [ -s "/usr/share/doc/$package/copyright" ] ||
+      die "/usr/share/doc/$package/copyright: missing, and $package is linked in"
+    version=$(dpkg-query -W -f '${Version}\n' "$package" | head -n 1)
+    printf ' .\n == %s\n' "$package $version"
+    sed -e 's/[[:space:]]*$//' -e 's/^$/./' -e 's/^/ /' "/usr/share/doc/$package/copyright"
+  done
+}
+
+# --- The packages. ----------------------------------------------------------------
+
+declare -A summaries=(
+  [clusterd]="daemon of a host of an Ascend training cluster"
+  [clusterd-controller]="checks an Ascend training cluster before jobs"
+  [clusterctl]="says whether an Ascend training cluster is ready"
+)
+declare -A descriptions=(
+  [clusterd]=" clusterd reads what an Ascend NPU server is set to, tells the controller
+ of its cluster, and changes what its administrator allows it to, with a
+ journal by which every change is taken back. It is not the component of
+ MindCluster of that name."
+  [clusterd-controller]=" clusterd-controller asks the daemons of all hosts at once and judges rules
+ that span servers: subnets, unique addresses, uniform settings, reserved
+ ports, backlogs, firewalls. It plans what is to change, and keeps a history."
+  [clusterctl]=" clusterctl asks the controller of a cluster, prints one verdict with what
+ was found, what was expected and what to do, and is what schedulers call
+ before a job."
+)
+# Files of /etc/clusterd that an administrator, or joining a cluster, makes.
+declare -A configuration=(
+  [clusterd]="agent.yaml host.crt host.key identity"
+  [clusterd-controller]="cluster.yaml controller.env controller.crt controller.key ca"
+)
+declare -A users=([clusterd]="" [clusterd-controller]=clusterd)
+packages=(clusterd clusterd-controller clusterctl)
+
+# plant PACKAGE: the tree of its files.
+plant() {
+  local package=$1
+  tree=$work/$1/tree
+  doc=usr/share/doc/$package
+  rm -rf "$tree"
+  mkdir -p "$tree/$doc"
+  "of_${package//-/_}"
+  put 644 "$doc/" README.md
+  licences >"$tree/$doc/copyright"
+  gzip -9nc CHANGELOG.md >"$tree/$doc/changelog.gz"
+}
+
+# Times that are all one; what is sorted and whose it is, the packers see to.
+settle() { find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +; }
+
+# fill FILE PACKAGE: what stands between at signs.
+fill() {
+  sed -e "s|@PACKAGE@|$2|g" -e "s|@FILES@|${configuration[$2]}|" -e "s|@USER@|${users[$2]}|" "$1"
+}
+
+deb() {
+  local package=$1 script depends="" file
+  local version=$VERSION-$release
+  units=lib/systemd/system zsh=usr/share/zsh/vendor-completions
+  plant "$package"
+  printf 'clusterd (%s) unstable; urgency=medium\n\n  * CHANGELOG.md of clusterd %s.\n\n -- %s  %s\n' \
+    "$version" "$VERSION" "$maintainer" "$(date -R -d "@$SOURCE_DATE_EPOCH")" |
+    sed "1s/^clusterd /$package /" | gzip -9n >"$tree/$doc/changelog.Debian.gz"
+  put 644 "usr/share/lintian/overrides/$package" "deploy/package/lintian/$package"
+  mkdir "$tree/DEBIAN"
+  if [ -n "${configuration[$package]-}" ]; then
+    for script in postinst prerm postrm; do
+      fill "deploy/package/scripts/$script" "$package" >"$tree/DEBIAN/$script"
+      chmod 755 "$tree/DEBIAN/$script"
+    done
+    depends="Depends: systemd"
+  fi
+  (cd "$tree" && find . -path ./DEBIAN -prune -o -type f -printf '%P\0' | sort -z | xargs -0 md5sum) >"$tree/DEBIAN/md5sums"
+  cat >"$tree/DEBIAN/control" <<EOT
+Package: $package
+Version: $version
+Architecture: $arch
+Maintainer: $maintainer
+Installed-Size: $(du -k -s --apparent-size --exclude=DEBIAN "$tree" | cut -f1)
+${depends:+$depends
+}Section: admin
+Priority: optional
+Description: ${summaries[$package]}
+${descriptions[$package]}
+EOT
+  settle
+  file=$out/${package}_${version}_$arch.deb
+  dpkg-deb --root-owner-group -Zxz -z3 --build "$tree" "$file" >/dev/null
+  echo "$file"
+}
+
+rpm() {
+  local package=$1 scripts=/dev/null requires="" file
+  units=usr/lib/systemd/system zsh=usr/share/zsh/site-functions
+  plant "$package"
+  put 644 "$doc/LICENSE" LICENSE
+  settle
+  if [ -n "${configuration[$package]-}" ]; then
+    scripts=$work/$package/scripts
+    fill deploy/package/scripts/rpm "$package" >"$scripts"
+    requires="Requires(post): systemd"
+  fi
+  local list=$work/$package/list
+  {
+    echo "%defattr(-,root,root,-)"
+    [ ! -d "$tree/etc/clusterd" ] || echo "%dir /etc/clusterd"
+    echo "%dir /$doc"
+    [ ! -d "$tree/usr/share/$package" ] || echo "%dir /usr/share/$package"
+    (cd "$tree" && find . -path "./$doc/*" -type d -printf '%%dir /%P\n' &&
+      find . -path "./$doc/*" -type f -printf '%%doc /%P\n' && find . ! -path "./$doc/*" -type f -printf '/%P\n') | sort
+  } >"$list"
+  printf '%s\n' "${descriptions[$package]}" | sed 's/^ //' >"$work/$package/description"
+  awk -v scripts="$scripts" -v description="$work/$package/description" '
+    function copy(file,  line) { while ((getline line <file) > 0) print line }
+    /^@SCRIPTS@$/ { copy(scripts); next }
+    /^@DESCRIPTION@$/ { copy(description); next }
+    { print }' deploy/package/clusterd.spec |
+    sed -e "s|@PACKAGE@|$package|g" -e "s|@VERSION@|$VERSION|g" -e "s|@RELEASE@|$release|g" \
+      -e "s|@SUMMARY@|${summaries[$package]^}|g" -e "s|@REQUIRES@|$requires|g" \
+      -e "s|@PACKAGER@|$maintainer|g" -e "s|@DATE@|$(date -d "@$SOURCE_DATE_EPOCH" "+%a %b %d %Y")|g" \
+      -e "s|@TREE@|$tree|g" -e "s|@LIST@|$list|g" >"$work/$package/spec"
+  rpmbuild --quiet -bb --target "$rpm_arch-linux" --define "_topdir $work/$package/rpm" \
+    --define "_rpmdir $out" --define "_rpmfilename %{NAME}-%{VERSION}-%{RELEASE}.%{ARCH}.rpm" \
+    --define "_buildhost clusterd" --define "use_source_date_epoch_as_buildtime 1" \
+    --define "clamp_mtime_to_source_date_epoch 1" --define "debug_package %{nil}" \
+    --define "_binary_payload w3.xzdio" --define "__os_install_post %{nil}" \
+    --define "_build_id_links none" "$work/$package/spec" >"$work/$package/rpmbuild" 2>&1 ||
+    { cat "$work/$package/rpmbuild" >&2 && die "rpmbuild could not pack $package"; }
+  echo "$out/$package-$VERSION-$release.$rpm_arch.rpm"
+}
+
+# Who packs for others says so in the two variables that Debian's own tools take.
+maintainer="${DEBFULLNAME:-clusterd} <${DEBEMAIL:-clusterd@localhost}>"
+# make PACKAGE: in each format, one after the other, since they share its tree.
+make() {
+  local format
+  for format in "${formats[@]}"; do "$format" "$1"; done
+}
+# What is linked in.
+deploy/sbom >"$work/sbom" || die "what is linked in is not known"
+pids=()
+for package in "${packages[@]}"; do
+  make "$package" &
+  pids+=($!)
+done
+for pid in "${pids[@]}"; do wait "$pid"; done

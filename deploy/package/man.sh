@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# A page for man, on standard output, from the texts that are there already.
+#   man.sh program NAME SECTION SUMMARY PROGRAM [PAGE...]
+#       what `PROGRAM --help` prints; of clusterctl also `PROGRAM help PAGE...`
+#       for each PAGE, such as "config show"
+#   man.sh keys NAME SUMMARY FILE.md      a Markdown file with tables of keys
+#   man.sh example NAME SUMMARY FILE.yaml a commented example
+# DATE and VERSION of the environment stand in its foot. PROGRAM may be several
+# words, e.g. an emulator in front.
+set -euo pipefail
+
+begin() {
+  printf '.TH "%s" "%s" "%s" "clusterd %s" "clusterd"\n.nh\n.ad l\n' "$1" "$2" "$DATE" "$VERSION"
+  printf '.SH NAME\n%s \\- %s\n' "$1" "$3"
+}
+
+# Text as it is: no line of it is a request, no hyphen becomes another sign.
+plain() { sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^\\([.']\\)/\\\\\\&\\1/"; }
+
+# preformatted TITLE: of standard input, as a section or (SS) a part of one.
+preformatted() {
+  printf '.%s "%s"\n.nf\n' "$1" "$2"
+  plain
+  printf '.fi\n'
+}
+
+program() {
+  local name=$1 section=$2 summary=$3 page
+  local -a run
+  read -r -a run <<<"$4"
+  shift 4
+  begin "$name" "$section" "$summary"
+  "${run[@]}" --help | preformatted SH DESCRIPTION
+  [ $# -eq 0 ] || printf '.SH COMMANDS\n'
+  for page in "$@"; do
+    # shellcheck disable=SC2086  # words of a command
+    "${run[@]}" help $page | preformatted SS "$name $page"
+  done
+}
+
+keys() {
+  begin "$1" 5 "$2"
+  printf '.SH DESCRIPTION\n'
+  awk '
+    function text(line) {
+      gsub(/\\/, "\\e", line); gsub(/-/, "\\-", line)
+      while (match(line, /\[[^][]*\]\([^)]*\)/)) {
+        word = substr(line, RSTART + 1, RLENGTH - 2); sub(/\]\(.*/, "", word)
+        line = substr(line, 1, RSTART - 1) word substr(line, RSTART + RLENGTH)
+      }
+      while (match(line, /`[^`]*`/))
+        line = substr(line, 1, RSTART - 1) "\\fI" substr(line, RSTART + 1, RLENGTH - 2) "\\fR" substr(line, RSTART + RLENGTH)
+      gsub(/\*\*/, "", line)
+      sub(/^[.\x27]/, "\\\\\\&&", line)
+      return line
+    }
+    /^```/ { fenced = !fenced; print fenced ? ".PP\n.nf" : ".fi"; next }
+    fenced { gsub(/\\/, "\\e"); gsub(/-/, "\\-"); sub(/^[.\x27]/, "\\\\\\&&"); print; next }
+    /^# / { next }
+    /^## / { print ".SH \"" toupper(text(substr($0, 4))) "\""; next }
+    /^### / { print ".SS \"" text(substr($0, 5)) "\""; next }
+    /^\|[-|]*\|$/ { rows = 1; next }
+    # The head of a table: what its rows tell.
+    /^\|/ && !rows { next }
+    /^\|/ {
+      line = $0; sub(/^\| */, "", line); sub(/ *\|$/, "", line)
+      n = split(line, cell, / *\| */)
+      print ".TP\n" text(cell[1])
+      for (i = 2; i <= n; ++i) if (cell[i] != "") printf "%s%s", text(cell[i]), i < n ? "; " : ""
+      print ""
+      next
+    }
+    { rows = 0 }
+    /^$/ { print ".PP"; next }
+    { print text($0) }
+  ' "$3"
+}
+
+example() {
+  begin "$1" 5 "$2"
+  # A paragraph of comment, and below it the settings that it is about.
+  awk '
+    function text(line) { gsub(/\\/, "\\e", line); gsub(/-/, "\\-", line); sub(/^[.\x27]/, "\\\\\\&&", line); return line }
+    NR == 1 { print ".SH DESCRIPTION" }
+    /^# / { if (set) print ".fi"; set = 0; print text(substr($0, 3)); next }
+    /^$/ { if (set) print ".fi"; set = 0; print ".PP"; next }
+    { if (!set) print ".PP\n.nf"; set = 1; sub(/^#/, ""); print "    " text($0) }
+    END { if (set) print ".fi" }
+  ' "$3"
+}
+
+: "${DATE:?}" "${VERSION:?}"
+verb=${1-}
+[ $# -eq 0 ] || shift
+case $verb in
+  program | keys | example) "$verb" "$@" ;;
+  *)
+    echo "man.sh: expected program, keys or example, got \"$verb\"" >&2
+    exit 3
+    ;;
+esac

@@ -1,0 +1,285 @@
+// Hosts that join all at once; what a join and a renewal leave in the host's
+// audit file; and that clusterd itself renews.
+#include <stdlib.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "config/audit/audit_chain.h"
+#include "daemon/agent/identity/held_identity.h"
+#include "daemon/agent/identity/join_command.h"
+#include "daemon/audit/audit_log.h"
+#include "daemon/process/signals.h"
+#include "gmock/gmock.h"
+#include "grpcpp/create_channel.h"
+#include "gtest/gtest.h"
+#include "proto/trust.grpc.pb.h"
+#include "tests/component/test_certificates.h"
+#include "tests/component/test_controller.h"
+#include "tests/component/test_daemon.h"
+#include "tests/support/apply/apply_scenarios.h"
+#include "tests/support/config/ca_dir.h"
+#include "tests/support/process/history_testing.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+BlockedSignals process_signals;
+
+constexpr int kHerd = 200;
+
+// The real clock, and what a test adds to it.
+class MovedClock final : public Scheduler {
+ public:
+  absl::Time Now() override {
+    return absl::Now() + absl::Milliseconds(moved_ms_.load());
+  }
+  TimerId RunAfter(absl::Duration delay, std::function<void()> run) override {
+    return threads_.RunAfter(delay, std::move(run));
+  }
+  void Cancel(TimerId timer) override { threads_.Cancel(timer); }
+  void Move(absl::Duration by) { moved_ms_ += absl::ToInt64Milliseconds(by); }
+  void Set(absl::Duration from_now) {
+    moved_ms_ = absl::ToInt64Milliseconds(from_now);
+  }
+
+ private:
+  std::atomic<int64_t> moved_ms_{0};
+  ThreadScheduler threads_;
+};
+
+class HerdTest : public testing::Test {
+ protected:
+  HerdTest() : controller_(&certificates_, kHerd, &clock_, Options()) {
+    controller_.Start();
+  }
+
+  ControllerServerOptions Options() {
+    IssueOptions long_life;
+    long_life.valid_from = -absl::Hours(24 * 300);
+    long_life.valid_until = absl::Hours(24 * 300);
+    ControllerServerOptions options;
+    options.trust.ca_dir = MakeCaDir(certificates_.authority(), long_life);
+    options.trust.state = NewStateFolder();
+    options.trust.enrol_listen = "127.0.0.1:0";
+    return options;
+  }
+  std::unique_ptr<Trust::Stub> Admin() {
+    const auto credentials =
+        MakeChannelCredentials(certificates_.User("ann", Role::kAdmin), "test");
+    EXPECT_TRUE(credentials.ok()) << credentials.status();
+    return Trust::NewStub(
+        grpc::CreateChannel(controller_.address(), *credentials));
+  }
+  // The one line for all.
+  JoinFlags Line() {
+    CreateTokenRequest request;
+    request.set_ttl_ms(24 * 3600'000);
+    CreateTokenResponse made;
+    const grpc::Status status =
+        Admin()->CreateToken(NewContext().get(), request, &made);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    JoinFlags flags;
+    flags.controller = controller_.address();
+    flags.enrol_port = static_cast<int>(made.enrol_port());
+    flags.ca_hashes = {made.ca_hash()};
+    flags.token = made.token();
+    return flags;
+  }
+  static std::string NewRoot() {
+    std::string root = testing::TempDir() + "/herd.XXXXXX";
+    EXPECT_NE(mkdtemp(root.data()), nullptr);
+    std::filesystem::create_directories(root + "/etc");
+    std::ofstream(root + "/etc/machine-id") << "machine\n";
+    return root;
+  }
+  // Who has to wait lets the controller's clock go on meanwhile.
+  absl::Status Join(const JoinFlags& flags) {
+    std::ostringstream out;
+    JoinTools parts;
+    parts.host_name = "unnamed";
+    parts.machine_id = "machine";
+    parts.now = [this] { return clock_.Now(); };
+    parts.patience.wait = [this](absl::Duration wait) {
+      ++waits_;
+      clock_.Move(wait);
+    };
+    parts.patience.random = [] { return 0.5; };
+    parts.open_audit = [this, &flags] {
+      return std::make_unique<AuditLog>(AuditPathOf(flags),
+                                        AuditLimits{1 << 20}, "clusterd join",
+                                        &clock_, &log_);
+    };
+    parts.out = &out;
+    return JoinCluster(flags, parts);
+  }
+  static std::string AuditPathOf(const JoinFlags& flags) {
+    return flags.root + "/var/lib/clusterd/audit.jsonl";
+  }
+  // "WHO WHAT SUBJECT: RESULT" of each line about the host itself.
+  static std::vector<std::string> Audited(const JoinFlags& flags) {
+    std::vector<std::string> told;
+    std::ifstream file(AuditPathOf(flags));
+    for (std::string line; std::getline(file, line);) {
+      const AuditEntry entry = ReadAuditLine(line).value_or(AuditEntry());
+      if (entry.what() == "audit-heads") continue;
+      told.push_back(absl::StrCat(entry.who(), " ", entry.what(), " ",
+                                  entry.subject(), ": ", entry.result()));
+    }
+    return told;
+  }
+  static TlsFiles FilesOf(const JoinFlags& flags) {
+    const std::string folder = flags.root + flags.folder;
+    return {folder + "/ca.crt", folder + "/host.crt", folder + "/host.key"};
+  }
+  static std::string SerialOf(const JoinFlags& flags) {
+    return CertificateSerial(
+        TestCertificates::Text(FilesOf(flags).certificate));
+  }
+
+  // Joins when the clock said so, and comes back to the present.
+  JoinFlags JoinedBefore(absl::Duration age) {
+    clock_.Set(-age);
+    JoinFlags flags = Line();
+    flags.name = "server0";
+    flags.root = NewRoot();
+    const absl::Status joined = Join(flags);
+    EXPECT_TRUE(joined.ok()) << joined;
+    clock_.Set(absl::ZeroDuration());
+    return flags;
+  }
+  AgentFlags DaemonFlags(const JoinFlags& joined) {
+    AgentFlags flags;
+    flags.controller = joined.controller;
+    flags.cluster = "test";
+    flags.tls = FilesOf(joined);
+    flags.socket = certificates_.folder() + "/agent.sock";
+    flags.root = joined.root;
+    flags.state = "/var/lib/clusterd";
+    return flags;
+  }
+  // What a daemon that has renewed leaves behind.
+  void ExpectRenewed(const JoinFlags& joined, const std::string& before) {
+    EXPECT_NE(SerialOf(joined), before);
+    const SpiffeId self{"test", IdentityKind::kHost, "server0", Role::kViewer};
+    const auto pair = ReadPairOf(self, FilesOf(joined));
+    EXPECT_TRUE(pair.ok()) << pair.status();
+    const std::string line =
+        "spiffe://test/host/server0 renew-certificate server0: ";
+    EXPECT_THAT(
+        Audited(joined),
+        ElementsAre("clusterd join join server0: begins",
+                    "clusterd join join server0: done, certificate " + before,
+                    line + "begins",
+                    line + "done, certificate " + SerialOf(joined)));
+  }
+
+  TestCertificates certificates_;
+  MovedClock clock_;
+  CapturedLog log_;
+  TestController controller_;
+  std::atomic<int> waits_{0};
+};
+
+// All from one address, of which the controller takes five and then one a
+// second.
+TEST_F(HerdTest, TwoHundredHostsJoinAtOnceWithOneLine) {
+  // Waiting may take hours of this clock, and certificates have to be good now.
+  clock_.Set(-absl::Hours(20));
+  const JoinFlags line = Line();
+  std::vector<JoinFlags> hosts(kHerd, line);
+  std::vector<absl::Status> joined(kHerd);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    hosts[i].name = absl::StrCat("server", i);
+    hosts[i].root = NewRoot();
+    threads.emplace_back([&, i] { joined[i] = Join(hosts[i]); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::set<std::string> serials;
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    ASSERT_TRUE(joined[i].ok()) << hosts[i].name << ": " << joined[i];
+    const SpiffeId self{"test", IdentityKind::kHost, hosts[i].name,
+                        Role::kViewer};
+    const auto pair = ReadPairOf(self, FilesOf(hosts[i]));
+    EXPECT_TRUE(pair.ok()) << pair.status();
+    serials.insert(SerialOf(hosts[i]));
+  }
+  EXPECT_EQ(serials.size(), hosts.size());
+  EXPECT_GT(waits_, 0);
+  ListCertificatesResponse list;
+  ASSERT_TRUE(Admin()->ListCertificates(NewContext().get(), {}, &list).ok());
+  size_t enrolled = 0;
+  for (const CertificateEntry& entry : list.certificates()) {
+    if (entry.state() == CertificateEntry::ENROLLED) ++enrolled;
+    EXPECT_EQ(serials.count(absl::AsciiStrToUpper(entry.serial())), 1u);
+  }
+  EXPECT_EQ(enrolled, hosts.size());
+}
+
+TEST_F(HerdTest, JoinThatIsRunAgainChangesNothingAlsoWhileTheDaemonRuns) {
+  const JoinFlags flags = JoinedBefore(absl::ZeroDuration());
+  const std::vector<std::string> lines = Audited(flags);
+  EXPECT_EQ(lines.size(), 2u);
+  const auto target = std::filesystem::read_symlink(
+      flags.root + "/etc/clusterd/identity/current");
+  AuditLog of_the_daemon(AuditPathOf(flags), {1 << 20}, "clusterd", &clock_,
+                         &log_);
+  EXPECT_TRUE(Join(flags).ok());
+  EXPECT_EQ(Audited(flags), lines);
+  EXPECT_EQ(std::filesystem::read_symlink(flags.root +
+                                          "/etc/clusterd/identity/current"),
+            target);
+}
+
+TEST_F(HerdTest, JoinChangesNothingWithoutALineBeforeIt) {
+  JoinFlags flags = Line();
+  flags.name = "server0";
+  flags.root = NewRoot();
+  AuditLog of_the_daemon(AuditPathOf(flags), {1 << 20}, "clusterd", &clock_,
+                         &log_);
+  const absl::Status refused = Join(flags);
+  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("stop it first"));
+  EXPECT_FALSE(std::filesystem::exists(FilesOf(flags).certificate));
+}
+
+TEST_F(HerdTest, DaemonRenewsACertificatePastHalfOfItsLife) {
+  const JoinFlags joined = JoinedBefore(absl::Hours(24 * 20));
+  const std::string before = SerialOf(joined);
+  const auto machine = OpenUfwScenario();
+  TestDaemon daemon(DaemonFlags(joined), machine.get(), &process_signals);
+  ASSERT_TRUE(controller_.log().WaitFor(
+      "host server0: has taken up its renewed certificate"))
+      << daemon.log().Lines();
+  EXPECT_TRUE(daemon.Terminate().ok());
+  EXPECT_THAT(daemon.log().Lines(), HasSubstr("certificate is renewed"));
+  ExpectRenewed(joined, before);
+}
+
+TEST_F(HerdTest, DaemonRenewsACertificateThatHasEndedBeforeItAttaches) {
+  const JoinFlags joined = JoinedBefore(absl::Hours(24 * 90));
+  const std::string before = SerialOf(joined);
+  EXPECT_FALSE(ReadTlsFiles(FilesOf(joined)).ok());
+  const auto machine = OpenUfwScenario();
+  TestDaemon daemon(DaemonFlags(joined), machine.get(), &process_signals);
+  ASSERT_TRUE(daemon.log().WaitFor("attached to")) << daemon.log().Lines();
+  EXPECT_TRUE(daemon.Terminate().ok());
+  ExpectRenewed(joined, before);
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,400 @@
+// How long somebody who was let in stays: over TLS sessions that are resumed,
+// and over streams that are open.
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "config/identity/grpc_status.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/component/raw_call.h"
+#include "tests/component/test_certificates.h"
+#include "tests/component/test_controller.h"
+#include "tests/component/test_host.h"
+#include "tests/support/process/history_testing.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr char kAdmin[] = "spiffe://test/user/eve/role/admin";
+
+// A clock that runs, and jumps when a test says so.
+class JumpingClock {
+ public:
+  absl::Time Now() {
+    absl::MutexLock lock(&mutex_);
+    return absl::Now() + ahead_;
+  }
+  void Jump(absl::Duration by) {
+    absl::MutexLock lock(&mutex_);
+    ahead_ += by;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  absl::Duration ahead_ ABSL_GUARDED_BY(mutex_);
+};
+
+// A call, and whether its connection had resumed an earlier session.
+struct Outcome {
+  absl::Status status;
+  bool resumed = false;
+};
+
+class ResumingUser {
+ public:
+  ResumingUser(std::string address, const TlsPem& pem)
+      : address_(std::move(address)), sessions_(pem) {}
+
+  // Over a new connection.
+  Outcome ListHosts() {
+    const auto stub = Controller::NewStub(sessions_.Connect(address_));
+    const auto context = NewContext();
+    ListHostsResponse response;
+    Outcome outcome;
+    outcome.status =
+        ToAbslStatus(stub->ListHosts(context.get(), {}, &response));
+    outcome.resumed = TlsSessions::Resumed(*context);
+    return outcome;
+  }
+
+ private:
+  const std::string address_;
+  const TlsSessions sessions_;
+};
+
+class IdentityGateTest : public testing::Test {
+ protected:
+  IdentityGateTest() : controller_(&certificates_, 2, &scheduler_) {}
+
+  void Start(const std::string& crl = "") {
+    options_.state = state_;
+    options_.now = [this] { return clock_.Now(); };
+    options_.ca = certificates_.Controller().ca;
+    options_.crl = crl;
+    controller_.OpenGate(options_, &sweeps_);
+    controller_.Start();
+  }
+  void Sweep() { sweeps_.Advance(IdentityGate::kSweepInterval); }
+
+  TlsPem Issue(const std::string& uri,
+               absl::Duration valid = absl::Hours(24 * 30)) {
+    return certificates_.authority().Issue({uri}, {-absl::Hours(1), valid});
+  }
+  TlsFiles Files(const std::string& label, const std::string& uri,
+                 absl::Duration valid) {
+    return certificates_.Issue(label, {uri}, {-absl::Hours(1), valid});
+  }
+  absl::StatusOr<LockResponse> Lock(const std::string& identity,
+                                    const std::string& reason = "stolen") {
+    LockRequest request;
+    request.set_identity(identity);
+    request.set_reason(reason);
+    LockResponse response;
+    const grpc::Status status =
+        controller_.Client(Role::kAdmin)
+            ->Lock(NewContext().get(), request, &response);
+    if (!status.ok()) return ToAbslStatus(status);
+    return response;
+  }
+  absl::Status Unlock(const std::string& identity) {
+    UnlockRequest request;
+    request.set_identity(identity);
+    UnlockResponse response;
+    return ToAbslStatus(controller_.Client(Role::kAdmin)
+                            ->Unlock(NewContext().get(), request, &response));
+  }
+  absl::Status ListAs(const TlsFiles& files) {
+    ListHostsResponse response;
+    return ToAbslStatus(controller_.ClientAs(files)->ListHosts(
+        NewContext().get(), {}, &response));
+  }
+
+  TestCertificates certificates_;
+  ThreadScheduler scheduler_;
+  ManualScheduler sweeps_;
+  JumpingClock clock_;
+  const std::string state_ = NewStateFolder();
+  IdentityGateOptions options_;
+  TestController controller_;
+};
+
+// A check that a host keeps open, since it never answers.
+class OpenCheck {
+ public:
+  OpenCheck(TestController* controller, const TlsFiles& user)
+      : client_(controller->ClientAs(user)), context_(NewContext()) {
+    CheckRequest request;
+    request.add_hosts("server0");
+    stream_ = client_->Check(context_.get(), request);
+    CheckEvent event;
+    EXPECT_TRUE(stream_->Read(&event));
+  }
+
+  absl::Status End() {
+    CheckEvent event;
+    while (stream_->Read(&event)) EXPECT_FALSE(event.has_report());
+    return ToAbslStatus(stream_->Finish());
+  }
+
+ private:
+  const std::unique_ptr<Controller::Stub> client_;
+  const std::unique_ptr<grpc::ClientContext> context_;
+  std::unique_ptr<grpc::ClientReader<CheckEvent>> stream_;
+};
+
+TEST_F(IdentityGateTest, ExpiryHoldsOnAResumedSession) {
+  Start();
+  ResumingUser eve(controller_.address(), Issue(kAdmin, absl::Hours(1)));
+  const Outcome first = eve.ListHosts();
+  EXPECT_TRUE(first.status.ok()) << first.status;
+  EXPECT_FALSE(first.resumed);
+  const Outcome good = eve.ListHosts();
+  EXPECT_TRUE(good.status.ok()) << good.status;
+  ASSERT_TRUE(good.resumed);
+  clock_.Jump(absl::Hours(2));
+  const Outcome ended = eve.ListHosts();
+  EXPECT_TRUE(ended.resumed);
+  EXPECT_EQ(ended.status.code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_THAT(std::string(ended.status.message()),
+              HasSubstr(absl::StrCat(kAdmin, ": its certificate ended at ")));
+}
+
+TEST_F(IdentityGateTest, LockHoldsOnAResumedSession) {
+  Start();
+  ResumingUser eve(controller_.address(), Issue(kAdmin));
+  EXPECT_TRUE(eve.ListHosts().status.ok());
+  ASSERT_TRUE(Lock("user/eve").ok());
+  const Outcome locked = eve.ListHosts();
+  EXPECT_TRUE(locked.resumed);
+  EXPECT_EQ(locked.status.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(
+      std::string(locked.status.message()),
+      AllOf(HasSubstr(absl::StrCat(kAdmin, ": is locked since ")),
+            HasSubstr("by spiffe://test/user/tester/role/admin: stolen")));
+  ASSERT_TRUE(Unlock("user/eve").ok());
+  EXPECT_TRUE(eve.ListHosts().status.ok());
+}
+
+TEST_F(IdentityGateTest, RevocationHoldsOnAResumedSession) {
+  const TlsPem pem = Issue(kAdmin);
+  const TestAuthority& ca = certificates_.authority();
+  Start(certificates_.Write("list.crl", ca.RevocationList({})));
+  ResumingUser eve(controller_.address(), pem);
+  EXPECT_TRUE(eve.ListHosts().status.ok());
+  certificates_.Write(
+      "list.crl", ca.RevocationList({pem.certificate}, {-absl::Minutes(1)}));
+  Sweep();
+  ASSERT_TRUE(controller_.log().WaitFor("with 1 certificates"));
+  const Outcome revoked = eve.ListHosts();
+  EXPECT_TRUE(revoked.resumed);
+  EXPECT_EQ(revoked.status.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(revoked.status.message()), HasSubstr("is revoked"));
+}
+
+TEST_F(IdentityGateTest, ExpiryEndsOpenStreams) {
+  Start();
+  const TlsFiles user = Files("eve", "spiffe://test/user/eve", absl::Hours(1));
+  RawHost host(controller_.address(),
+               Files("short", "spiffe://test/host/server0", absl::Hours(3)));
+  ASSERT_TRUE(host.Attach());
+  OpenCheck check(&controller_, user);
+  clock_.Jump(absl::Hours(2));
+  Sweep();
+  const absl::Status ended = check.End();
+  EXPECT_EQ(ended.code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_THAT(std::string(ended.message()),
+              HasSubstr("spiffe://test/user/eve: its certificate ended at "));
+  EXPECT_TRUE(controller_.Entry("server0").attached());
+  clock_.Jump(absl::Hours(2));
+  Sweep();
+  const absl::Status host_ended = host.End();
+  EXPECT_EQ(host_ended.code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_THAT(std::string(host_ended.message()),
+              HasSubstr("host/server0: its certificate ended at "));
+  const HostEntry entry = controller_.Entry("server0");
+  EXPECT_FALSE(entry.attached());
+  EXPECT_THAT(entry.detached_reason(), HasSubstr("its certificate ended at "));
+}
+
+TEST_F(IdentityGateTest, LockEndsOpenStreamsAtOnce) {
+  Start();
+  RawHost host(controller_.address(), certificates_.Host("server0"));
+  ASSERT_TRUE(host.Attach());
+  RawHost other(controller_.address(), certificates_.Host("server1"));
+  ASSERT_TRUE(other.Attach());
+  OpenCheck check(&controller_, certificates_.User("eve"));
+  const auto user_lock = Lock("user/eve");
+  ASSERT_TRUE(user_lock.ok()) << user_lock.status();
+  EXPECT_EQ(user_lock->ended(), 1u);
+  EXPECT_EQ(check.End().code(), absl::StatusCode::kPermissionDenied);
+  const auto host_lock = Lock("server0");
+  ASSERT_TRUE(host_lock.ok()) << host_lock.status();
+  EXPECT_EQ(host_lock->lock().identity(), "host/server0");
+  EXPECT_EQ(host_lock->ended(), 1u);
+  const absl::Status ended = host.End();
+  EXPECT_EQ(ended.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(ended.message()), HasSubstr("is locked since"));
+  EXPECT_FALSE(controller_.Entry("server0").attached());
+  EXPECT_TRUE(controller_.Entry("server1").attached());
+  RawHost again(controller_.address(), certificates_.Host("server0"));
+  EXPECT_FALSE(again.Attach());
+  EXPECT_EQ(again.End().code(), absl::StatusCode::kPermissionDenied);
+  ASSERT_TRUE(Unlock("server0").ok());
+  RawHost back(controller_.address(), certificates_.Host("server0"));
+  EXPECT_TRUE(back.Attach());
+}
+
+TEST_F(IdentityGateTest, LockOutlivesTheController) {
+  Start();
+  const TlsFiles eve = Files("eve", kAdmin, absl::Hours(1));
+  EXPECT_TRUE(ListAs(eve).ok());
+  ASSERT_TRUE(Lock("user/eve").ok());
+  controller_.Stop();
+  Start();
+  EXPECT_EQ(ListAs(eve).code(), absl::StatusCode::kPermissionDenied);
+  ListLocksResponse locks;
+  ASSERT_TRUE(controller_.Client(Role::kAdmin)
+                  ->ListLocks(NewContext().get(), {}, &locks)
+                  .ok());
+  ASSERT_EQ(locks.locks_size(), 1);
+  EXPECT_EQ(locks.locks(0).identity(), "user/eve");
+  EXPECT_EQ(locks.locks(0).reason(), "stolen");
+  EXPECT_EQ(locks.locks(0).by(), "spiffe://test/user/tester/role/admin");
+}
+
+TEST_F(IdentityGateTest, NobodyLocksThemselvesOrWhatIsNoIdentity) {
+  Start();
+  for (const std::string self : {"user/tester", "user/tester/role/viewer",
+                                 "spiffe://test/user/tester"}) {
+    const auto lock = Lock(self);
+    EXPECT_EQ(lock.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(lock.status().message()),
+                HasSubstr("nobody locks themselves: another admin can"));
+  }
+  EXPECT_EQ(Lock("noed07").status().code(), absl::StatusCode::kNotFound);
+  for (const std::string wrong :
+       {"spiffe://test/controller", "spiffe://other/host/server0", "group/a",
+        "host/a b"}) {
+    EXPECT_EQ(Lock(wrong).status().code(), absl::StatusCode::kInvalidArgument)
+        << wrong;
+  }
+  EXPECT_EQ(Lock("server0", std::string(201, 'x')).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Unlock("user/nobody").code(), absl::StatusCode::kNotFound);
+  // One that has yet to come.
+  EXPECT_TRUE(Lock("host/server99").ok());
+  EXPECT_TRUE(Unlock("spiffe://test/host/server99").ok());
+}
+
+TEST_F(IdentityGateTest, RevocationEndsOpenStreams) {
+  const TestAuthority& ca = certificates_.authority();
+  Start(certificates_.Write("list.crl", ca.RevocationList({})));
+  const TlsFiles user = certificates_.User("eve");
+  const TlsFiles tls = certificates_.Host("server0");
+  RawHost host(controller_.address(), tls);
+  ASSERT_TRUE(host.Attach());
+  OpenCheck check(&controller_, user);
+  certificates_.Write(
+      "list.crl", ca.RevocationList({TestCertificates::Text(tls.certificate),
+                                     TestCertificates::Text(user.certificate)},
+                                    {-absl::Minutes(1)}));
+  Sweep();
+  EXPECT_EQ(host.End().code(), absl::StatusCode::kPermissionDenied);
+  const absl::Status ended = check.End();
+  EXPECT_EQ(ended.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(ended.message()), HasSubstr("is revoked"));
+}
+
+// While a list that cannot be trusted is there nobody comes in, and who is in
+// stays.
+TEST_F(IdentityGateTest, ListThatIsMissingOrWrongLetsNobodyIn) {
+  const TestAuthority& ca = certificates_.authority();
+  const std::string path =
+      certificates_.Write("list.crl", ca.RevocationList({}));
+  Start(path);
+  RawHost host(controller_.address(), certificates_.Host("server0"));
+  ASSERT_TRUE(host.Attach());
+  const TlsFiles user = certificates_.User("eve");
+  ASSERT_TRUE(ListAs(user).ok());
+  const auto stranger = TestAuthority::Create();
+  const std::pair<const char*, std::string> wrongs[] = {
+      {"is signed by none of our CAs", stranger->RevocationList({})},
+      {"no list, expected PEM text", "nonsense"},
+  };
+  for (const auto& [why, text] : wrongs) {
+    certificates_.Write("list.crl", text);
+    Sweep();
+    ASSERT_TRUE(controller_.log().WaitFor(why)) << controller_.log().Lines();
+    const absl::Status refused = ListAs(user);
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(refused.message()),
+                AllOf(HasSubstr("revocation lists (--crl)"), HasSubstr(why)));
+  }
+  ASSERT_EQ(std::remove(path.c_str()), 0);
+  Sweep();
+  ASSERT_TRUE(controller_.log().WaitFor("No such file"));
+  EXPECT_EQ(ListAs(user).code(), absl::StatusCode::kFailedPrecondition);
+  certificates_.Write("list.crl", ca.RevocationList({}, {-absl::Minutes(2)}));
+  sweeps_.Advance(IdentityGate::kSweepInterval);
+  // Read once more, after it had been read at the start.
+  absl::Status status = absl::UnknownError("not asked yet");
+  const absl::Time give_up = absl::Now() + absl::Seconds(20);
+  while (!status.ok() && absl::Now() < give_up) status = ListAs(user);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(controller_.Entry("server0").attached());
+}
+
+TEST_F(IdentityGateTest, ListThatHasEndedLetsNobodyIn) {
+  const TestAuthority& ca = certificates_.authority();
+  Start(certificates_.Write(
+      "list.crl", ca.RevocationList({}, {-absl::Hours(1), absl::Hours(1)})));
+  RawHost host(controller_.address(), certificates_.Host("server0"));
+  ASSERT_TRUE(host.Attach());
+  const TlsFiles user = certificates_.User("eve");
+  EXPECT_TRUE(ListAs(user).ok());
+  clock_.Jump(absl::Hours(2));
+  const absl::Status refused = ListAs(user);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("the list of CN=clusterd test authority: ended at "));
+  Sweep();
+  EXPECT_TRUE(controller_.log().WaitFor("nobody whom that CA names is let in"));
+  certificates_.Write(
+      "list.crl", ca.RevocationList({}, {-absl::Minutes(1), absl::Hours(3)}));
+  Sweep();
+  absl::Status status = refused;
+  const absl::Time give_up = absl::Now() + absl::Seconds(20);
+  while (!status.ok() && absl::Now() < give_up) status = ListAs(user);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(controller_.Entry("server0").attached());
+}
+
+TEST_F(IdentityGateTest, ControllerDoesNotStartWithoutAListThatCanBeTrusted) {
+  options_.cluster = "test";
+  options_.state = state_;
+  options_.ca = certificates_.Controller().ca;
+  options_.crl = certificates_.folder() + "/nowhere.crl";
+  CapturedLog log;
+  EXPECT_EQ(IdentityGate::Open(options_, &sweeps_, &log).status().code(),
+            absl::StatusCode::kNotFound);
+  options_.crl = certificates_.Write(
+      "stranger.crl", TestAuthority::Create()->RevocationList({}));
+  const absl::Status wrong =
+      IdentityGate::Open(options_, &sweeps_, &log).status();
+  EXPECT_EQ(wrong.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(wrong.message()),
+              AllOf(HasSubstr("stranger.crl: the list of "),
+                    HasSubstr("none of our CAs")));
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,640 @@
+// A host joins, attaches and renews, over real connections; and who is refused.
+#include <stdlib.h>
+
+#include <atomic>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "config/identity/grpc_status.h"
+#include "daemon/agent/identity/enrolment_call.h"
+#include "daemon/agent/identity/held_identity.h"
+#include "daemon/agent/identity/join_command.h"
+#include "daemon/agent/identity/leaf_renewal.h"
+#include "daemon/controller/hosts/agent_hub_service.h"
+#include "daemon/host/identity/identity_folder.h"
+#include "gmock/gmock.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/server_builder.h"
+#include "gtest/gtest.h"
+#include "proto/trust.grpc.pb.h"
+#include "tests/component/test_certificates.h"
+#include "tests/component/test_controller.h"
+#include "tests/component/test_host.h"
+#include "tests/support/config/ca_dir.h"
+#include "tests/support/process/history_testing.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// The real clock, and what a test adds to it.
+class ShiftedScheduler final : public Scheduler {
+ public:
+  absl::Time Now() override {
+    return absl::Now() + absl::Hours(24) * days_.load();
+  }
+  TimerId RunAfter(absl::Duration delay, std::function<void()> run) override {
+    return threads_.RunAfter(delay, std::move(run));
+  }
+  void Cancel(TimerId timer) override { threads_.Cancel(timer); }
+  void SetDays(int days) { days_ = days; }
+
+ private:
+  std::atomic<int> days_{0};
+  ThreadScheduler threads_;
+};
+
+ControllerServerOptions TrustedOptions(const TestCertificates& certificates) {
+  IssueOptions two_years;
+  two_years.valid_until = absl::Hours(24 * 300);
+  ControllerServerOptions options;
+  options.trust.ca_dir = MakeCaDir(certificates.authority(), two_years);
+  options.trust.state = NewStateFolder();
+  options.trust.enrol_listen = "127.0.0.1:0";
+  return options;
+}
+
+std::string NewRoot() {
+  std::string root = testing::TempDir() + "/root.XXXXXX";
+  EXPECT_NE(mkdtemp(root.data()), nullptr);
+  return root;
+}
+
+// A controller with a CA, and an admin of it.
+struct JoinWorld {
+  explicit JoinWorld(bool trusted = true, int servers = 2)
+      : controller(&certificates, servers, &scheduler,
+                   trusted ? TrustedOptions(certificates)
+                           : ControllerServerOptions()) {
+    controller.Start();
+  }
+
+  std::unique_ptr<Trust::Stub> TrustAs(const std::string& uri) {
+    const TlsFiles files = certificates.Issue("trust", {uri});
+    const auto credentials = MakeChannelCredentials(files, "test");
+    EXPECT_TRUE(credentials.ok()) << credentials.status();
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);  // Windows stay as they are.
+    return Trust::NewStub(grpc::CreateCustomChannel(controller.address(),
+                                                    *credentials, arguments));
+  }
+  std::unique_ptr<Trust::Stub> Admin() {
+    return TrustAs("spiffe://test/user/ann/role/admin");
+  }
+  CreateTokenResponse Token(const std::string& hosts = "") {
+    CreateTokenRequest request;
+    request.set_hosts(hosts);
+    request.set_ttl_ms(3600'000);
+    CreateTokenResponse made;
+    const grpc::Status status =
+        Admin()->CreateToken(NewContext().get(), request, &made);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return made;
+  }
+  JoinFlags FlagsFor(const CreateTokenResponse& made, const std::string& name) {
+    JoinFlags flags;
+    flags.controller = controller.address();
+    flags.enrol_port = static_cast<int>(made.enrol_port());
+    flags.ca_hashes = {made.ca_hash()};
+    flags.token = made.token();
+    flags.name = name;
+    flags.root = NewRoot();
+    return flags;
+  }
+  absl::Status Join(const JoinFlags& flags) {
+    JoinTools parts;
+    parts.host_name = "unnamed";
+    parts.machine_id = "machine";
+    parts.now = [] { return absl::Now(); };
+    parts.patience = {1, [](absl::Duration) {}, [] { return 0.5; }};
+    parts.out = &out;
+    return JoinCluster(flags, parts);
+  }
+  CertificateEntry EntryOf(const std::string& host) {
+    ListCertificatesResponse list;
+    const grpc::Status status =
+        Admin()->ListCertificates(NewContext().get(), {}, &list);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    for (const CertificateEntry& entry : list.certificates()) {
+      if (entry.host() == host) return entry;
+    }
+    ADD_FAILURE() << "no entry of " << host;
+    return {};
+  }
+
+  TestCertificates certificates;
+  ShiftedScheduler scheduler;
+  TestController controller;
+  std::ostringstream out;
+};
+
+TlsFiles FilesOf(const JoinFlags& flags) {
+  const std::string folder = flags.root + flags.folder;
+  return {folder + "/ca.crt", folder + "/host.crt", folder + "/host.key"};
+}
+
+std::string SerialOf(const TlsFiles& files) {
+  return ParseCertificate(TestCertificates::Text(files.certificate))->serial;
+}
+
+// clusterd's stream and its renewal, as RunDaemon puts them together.
+class JoinedHost {
+ public:
+  JoinedHost(const std::string& controller, const std::string& name,
+             const TlsFiles& files)
+      : self_{"test", IdentityKind::kHost, name, Role::kViewer},
+        held_(files, self_, *ReadPairOf(self_, files), &log_) {
+    AgentStreamOptions options;
+    options.dial.controller = controller;
+    options.cluster = "test";
+    options.host = name;
+    options.tls = files;
+    options.hello.set_machine_id("machine");
+    options.hello.set_boot_id("boot");
+    options.backoff.min = absl::Milliseconds(1);
+    options.backoff.initial = absl::Milliseconds(10);
+    options.credentials = [this] { return held_.ForDial(); };
+    options.on_change = [this](bool attached) {
+      absl::MutexLock lock(&mutex_);
+      if (attached) ++attached_;
+    };
+    stream_ = std::make_shared<AgentStream>(
+        std::move(options), nullptr,
+        AgentStreamParts{&observer_, &loop_, &threads_, &pool_, &log_,
+                         [] { return 0.5; }});
+    LeafRenewal::Parts parts;
+    parts.held = &held_;
+    parts.files = files;
+    parts.machine_id = "machine";
+    parts.ask = [this](AgentMessage question, absl::Duration wait,
+                       LeafRenewal::Answered answered) {
+      stream_->Ask(std::move(question), wait, std::move(answered));
+    };
+    parts.reattach = [this] { stream_->ReattachIfIdle(); };
+    parts.random = [] { return 0.5; };
+    parts.scheduler = &clock_;
+    parts.pool = &pool_;
+    parts.log = &log_;
+    renewal_ = std::make_unique<LeafRenewal>(std::move(parts));
+    stream_->Start();
+  }
+  ~JoinedHost() {
+    renewal_->Stop();
+    stream_->Stop();
+  }
+
+  bool WaitAttached(int times) {
+    absl::MutexLock lock(&mutex_);
+    const auto reached = [this, times]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+      return attached_ >= times;
+    };
+    return mutex_.AwaitWithTimeout(absl::Condition(&reached),
+                                   absl::Seconds(30));
+  }
+  // The host's clock; its renewal begins to look.
+  void RenewAfterDays(int days) {
+    clock_.SetDays(days);
+    renewal_->Start();
+  }
+  CapturedLog& log() { return log_; }
+
+ private:
+  const SpiffeId self_;
+  CapturedLog log_;
+  HeldIdentity held_;
+  MemoryObserver observer_{HostFacts()};
+  absl::Mutex mutex_;
+  int attached_ ABSL_GUARDED_BY(mutex_) = 0;
+  EventLoop loop_;
+  ThreadScheduler threads_;
+  ShiftedScheduler clock_;
+  WorkerPool pool_{2, 16};
+  std::shared_ptr<AgentStream> stream_;
+  std::unique_ptr<LeafRenewal> renewal_;
+};
+
+TEST(JoinTest, HostJoinsAttachesAndRenewsOverItsStream) {
+  JoinWorld world;
+  const JoinFlags flags = world.FlagsFor(world.Token("server0"), "server0");
+  const absl::Status joined = world.Join(flags);
+  ASSERT_TRUE(joined.ok()) << joined;
+  EXPECT_THAT(world.out.str(), HasSubstr("host server0 has joined"));
+  EXPECT_THAT(
+      TestCertificates::Text(flags.root + "/etc/clusterd/agent.yaml"),
+      AllOf(HasSubstr(world.controller.address()), HasSubstr("cluster: 'test'"),
+            HasSubstr("allow: [observe]")));
+  const TlsFiles files = FilesOf(flags);
+  const std::string first = SerialOf(files);
+  EXPECT_EQ(world.EntryOf("server0").serial(), first);
+  const std::string first_key = TestCertificates::Text(files.key);
+
+  JoinedHost host(world.controller.address(), "server0", files);
+  ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
+  host.RenewAfterDays(20);
+  ASSERT_TRUE(host.WaitAttached(2)) << host.log().Lines();
+  ASSERT_TRUE(world.controller.log().WaitFor(
+      "host server0: has taken up its renewed certificate"));
+  const std::string second = SerialOf(files);
+  EXPECT_NE(second, first);
+  EXPECT_NE(TestCertificates::Text(files.key), first_key);
+  EXPECT_EQ(world.EntryOf("server0").serial(), second);
+  EXPECT_EQ(world.EntryOf("server0").next_serial(), "");
+  EXPECT_TRUE(ReadTlsFiles(files).ok());
+}
+
+TEST(JoinTest, JoinThatIsRunAgainChangesNothing) {
+  JoinWorld world;
+  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
+  ASSERT_TRUE(world.Join(flags).ok());
+  const std::string serial = SerialOf(FilesOf(flags));
+  const std::string key = TestCertificates::Text(FilesOf(flags).key);
+  ASSERT_TRUE(world.Join(flags).ok());
+  EXPECT_EQ(SerialOf(FilesOf(flags)), serial);
+  EXPECT_EQ(TestCertificates::Text(FilesOf(flags).key), key);
+}
+
+TEST(JoinTest, AnotherMachineMayNotTakeTheName) {
+  JoinWorld world;
+  const CreateTokenResponse token = world.Token();
+  ASSERT_TRUE(world.Join(world.FlagsFor(token, "server0")).ok());
+  const JoinFlags other = world.FlagsFor(token, "server0");
+  const absl::Status refused = world.Join(other);
+  EXPECT_TRUE(absl::IsAlreadyExists(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("clusterctl certificates reset server0"));
+  EXPECT_FALSE(IdentityFolder(other.root + other.folder).HasJoined());
+}
+
+// What the host has is of its record's time before; its stream is refused.
+TEST(JoinTest, StreamOfAKeyThatIsNotOnRecordIsRefused) {
+  JoinWorld world;
+  ASSERT_TRUE(world.Join(world.FlagsFor(world.Token(), "server0")).ok());
+  RawHost by_hand(world.controller.address(),
+                  world.certificates.Host("server0"));
+  EXPECT_FALSE(by_hand.Attach());
+  const absl::Status end = by_hand.End();
+  EXPECT_TRUE(absl::IsPermissionDenied(end)) << end;
+  EXPECT_THAT(std::string(end.message()), HasSubstr("another key"));
+  // A host that has not joined may have a certificate from elsewhere.
+  RawHost other(world.controller.address(), world.certificates.Host("server1"));
+  EXPECT_TRUE(other.Attach());
+  EXPECT_EQ(world.EntryOf("server1").state(), CertificateEntry::BY_HAND);
+}
+
+TEST(JoinTest, HostThatWasOffRenewsLateOnItsOwn) {
+  JoinWorld world;
+  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
+  ASSERT_TRUE(world.Join(flags).ok());
+  const TlsFiles files = FilesOf(flags);
+  const std::string first = SerialOf(files);
+  EXPECT_TRUE(RenewIfEnded(files, "machine", absl::Now()).ok());
+  EXPECT_EQ(SerialOf(files), first);
+  world.scheduler.SetDays(90);
+  const absl::Status late =
+      RenewIfEnded(files, "machine", world.scheduler.Now());
+  ASSERT_TRUE(late.ok()) << late;
+  EXPECT_NE(SerialOf(files), first);
+  EXPECT_EQ(world.EntryOf("server0").serial(), SerialOf(files));
+  EXPECT_EQ(world.EntryOf("server0").late_renewals(), 1u);
+}
+
+// Somebody who answers in the controller's place and keeps what it is sent.
+class RecordingEnrolment final : public Enrolment::Service {
+ public:
+  RecordingEnrolment(const TlsFiles& files, std::string roots_pem)
+      : roots_pem_(std::move(roots_pem)) {
+    grpc::ServerBuilder builder;
+    const auto credentials = MakeOneSidedServerCredentials(files);
+    EXPECT_TRUE(credentials.ok()) << credentials.status();
+    builder.AddListeningPort("127.0.0.1:0", *credentials, &port_);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~RecordingEnrolment() override { server_->Shutdown(); }
+
+  grpc::Status Roots(grpc::ServerContext*, const RootsRequest*,
+                     RootsResponse* response) override {
+    ++asked_for_roots;
+    response->set_cluster("test");
+    response->set_roots_pem(roots_pem_);
+    return grpc::Status::OK;
+  }
+  grpc::Status Join(grpc::ServerContext*, const JoinRequest*,
+                    Enrolled*) override {
+    ++tokens_seen;
+    return grpc::Status(grpc::StatusCode::INTERNAL, "thank you");
+  }
+
+  int port() const { return port_; }
+  std::atomic<int> asked_for_roots{0};
+  std::atomic<int> tokens_seen{0};
+
+ private:
+  const std::string roots_pem_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+std::string HashOf(const TestCertificates& certificates) {
+  const auto roots =
+      SplitCertificates(certificates.authority().certificate_pem());
+  return absl::StrCat("sha256:", roots.front().spki_sha256);
+}
+
+JoinFlags FlagsAgainst(const RecordingEnrolment& fake,
+                       const std::string& ca_hash) {
+  JoinFlags flags;
+  flags.controller = "127.0.0.1:7443";
+  flags.enrol_port = fake.port();
+  flags.ca_hashes = {ca_hash};
+  flags.token = "cj1.00000000." + std::string(32, '0');
+  flags.root = NewRoot();
+  return flags;
+}
+
+TEST(JoinTest, TokenIsNotSentToAControllerOfAnotherAuthority) {
+  JoinWorld world(/*trusted=*/false);
+  TestCertificates stranger;
+  RecordingEnrolment fake(stranger.Controller(),
+                          stranger.authority().certificate_pem());
+  const absl::Status refused =
+      world.Join(FlagsAgainst(fake, HashOf(world.certificates)));
+  EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+  EXPECT_THAT(
+      std::string(refused.message()),
+      AllOf(HasSubstr(HashOf(world.certificates)), HasSubstr(HashOf(stranger)),
+            HasSubstr("the token was not sent")));
+  EXPECT_EQ(fake.asked_for_roots, 1);
+  EXPECT_EQ(fake.tokens_seen, 0);
+}
+
+// The roots are no secret: whoever sends the right ones still has to show a
+// certificate of theirs, and of the controller.
+TEST(JoinTest, TokenIsNotSentToAStrangerWithTheRightRoots) {
+  JoinWorld world(/*trusted=*/false);
+  TestCertificates stranger;
+  const std::string roots = world.certificates.authority().certificate_pem();
+  const TlsFiles shown[] = {stranger.Controller(),
+                            world.certificates.Host("server0"),
+                            world.certificates.User("eve")};
+  for (const TlsFiles& files : shown) {
+    RecordingEnrolment fake(files, roots);
+    const absl::Status refused =
+        world.Join(FlagsAgainst(fake, HashOf(world.certificates)));
+    EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+    EXPECT_EQ(fake.asked_for_roots, 1);
+    EXPECT_EQ(fake.tokens_seen, 0);
+  }
+}
+
+TEST(JoinTest, ControllerWithoutAnAuthorityRefusesWithTheReason) {
+  JoinWorld world(/*trusted=*/false);
+  CreateTokenRequest request;
+  request.set_ttl_ms(3600'000);
+  CreateTokenResponse made;
+  const grpc::Status refused =
+      world.Admin()->CreateToken(NewContext().get(), request, &made);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(), HasSubstr("without --ca-dir"));
+  EXPECT_EQ(world.EntryOf("server0").state(), CertificateEntry::NONE);
+}
+
+TEST(JoinTest, OnlyAdminsDecide) {
+  JoinWorld world;
+  for (const char* uri :
+       {"spiffe://test/user/bob/role/operator", "spiffe://test/user/eve",
+        "spiffe://test/host/server0", "spiffe://test/controller"}) {
+    const auto stub = world.TrustAs(uri);
+    CreateTokenResponse made;
+    RevokeTokenResponse revoked;
+    ApproveHostResponse approved;
+    ResetHostResponse reset;
+    const grpc::Status answers[] = {
+        stub->CreateToken(NewContext().get(), {}, &made),
+        stub->RevokeToken(NewContext().get(), {}, &revoked),
+        stub->ApproveHost(NewContext().get(), {}, &approved),
+        stub->ResetHost(NewContext().get(), {}, &reset)};
+    for (const grpc::Status& status : answers) {
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED)
+          << uri << status.error_message();
+    }
+  }
+}
+
+// Its first admission is still good; then somebody resets it, and finds no
+// stream to close.
+TEST(JoinTest, HostThatIsResetWhileItAttachesIsClosed) {
+  JoinWorld world(/*trusted=*/false);
+  CapturedLog log;
+  ThreadScheduler scheduler;
+  AttachedHosts hosts(&scheduler, &log);
+  ControllerParts parts;
+  parts.spec = &world.controller.spec();
+  parts.scheduler = &scheduler;
+  parts.log = &log;
+  parts.hosts = &hosts;
+  parts.gate = &world.controller.gate();
+  HostQuestions questions;
+  std::atomic<int> asked{0};
+  questions.admit = [&asked](const auto&, const auto&) -> absl::StatusOr<bool> {
+    if (++asked == 1) return true;
+    return absl::PermissionDeniedError("was taken back");
+  };
+  AgentHubService hub(parts, questions);
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort(
+      "127.0.0.1:0", *MakeServerCredentials(world.certificates.Controller()),
+      &port);
+  builder.RegisterService(&hub);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  ASSERT_NE(server, nullptr);
+  {
+    RawHost host(absl::StrCat("127.0.0.1:", port),
+                 world.certificates.Host("server0"));
+    EXPECT_FALSE(host.Attach());
+    const absl::Status end = host.End();
+    EXPECT_TRUE(absl::IsPermissionDenied(end)) << end;
+    EXPECT_THAT(std::string(end.message()), HasSubstr("was taken back"));
+    EXPECT_FALSE(hosts.IsAttached("server0"));
+  }
+  server->Shutdown();
+  server->Wait();
+}
+
+std::shared_ptr<grpc::Channel> EnrolmentChannel(
+    const JoinWorld& world, const CreateTokenResponse& made) {
+  return grpc::CreateChannel(
+      absl::StrCat("127.0.0.1:", made.enrol_port()),
+      MakeChannelCredentialsFromRoots(
+          world.certificates.authority().certificate_pem(), "test"));
+}
+
+TEST(JoinTest, HostileCallersOfTheEnrolmentPortDisturbNobody) {
+  JoinWorld world;
+  RawHost attached(world.controller.address(),
+                   world.certificates.Host("server1"));
+  ASSERT_TRUE(attached.Attach());
+  const int64_t since = world.controller.Entry("server1").attached_since_ms();
+  const CreateTokenResponse made = world.Token();
+  RootsResponse roots;
+  const auto long_headers = NewContext();
+  long_headers->AddMetadata("x-long", std::string(8192, 'a'));
+  // May cost its connection.
+  EXPECT_EQ(Enrolment::NewStub(EnrolmentChannel(world, made))
+                ->Roots(long_headers.get(), {}, &roots)
+                .error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+  const auto stub = Enrolment::NewStub(EnrolmentChannel(world, made));
+  Enrolled enrolled;
+  JoinRequest request;
+  request.set_signing_request(std::string(65 << 10, 'a'));
+  EXPECT_EQ(stub->Join(NewContext().get(), request, &enrolled).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+  request.set_signing_request("");
+  int limited = 0;
+  for (int i = 0; i < 20; ++i) {
+    const grpc::Status refused =
+        stub->Join(NewContext().get(), request, &enrolled);
+    EXPECT_FALSE(refused.ok());
+    if (refused.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) ++limited;
+  }
+  EXPECT_GT(limited, 0);
+  // One line for all of them, written before the answer.
+  std::istringstream audit(
+      TestCertificates::Text(world.controller.audit_path()));
+  int lines = 0;
+  for (std::string line; std::getline(audit, line);) {
+    if (line.find("RESOURCE_EXHAUSTED: too many requests") !=
+        std::string::npos) {
+      EXPECT_THAT(line, HasSubstr("Join"));
+      ++lines;
+    }
+  }
+  EXPECT_EQ(lines, 1);
+  const HostEntry entry = world.controller.Entry("server1");
+  EXPECT_TRUE(entry.attached());
+  EXPECT_EQ(entry.attached_since_ms(), since);
+}
+
+// An answer that is longer than the connection's window, and is not read.
+class UnreadList {
+ public:
+  explicit UnreadList(Trust::Stub* stub) : context_(NewContext()) {
+    reader_ = stub->AsyncListCertificates(context_.get(), {}, &queue_);
+    reader_->ReadInitialMetadata(this);
+    WaitForOne();
+  }
+  ~UnreadList() {
+    context_->TryCancel();
+    ListCertificatesResponse list;
+    grpc::Status status;
+    reader_->Finish(&list, &status, this);
+    WaitForOne();
+  }
+
+ private:
+  void WaitForOne() {
+    void* tag = nullptr;
+    bool ok = false;
+    EXPECT_TRUE(queue_.Next(&tag, &ok));
+  }
+
+  grpc::CompletionQueue queue_;
+  const std::unique_ptr<grpc::ClientContext> context_;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<ListCertificatesResponse>>
+      reader_;
+};
+
+TEST(JoinTest, ViewerThatDoesNotReadDoesNotStopOthers) {
+  JoinWorld world(/*trusted=*/true, /*servers=*/6'000);
+  const auto slow = world.TrustAs("spiffe://test/user/eve");
+  std::vector<std::unique_ptr<UnreadList>> unread;
+  for (int i = 0; i < 4; ++i) {
+    unread.push_back(std::make_unique<UnreadList>(slow.get()));
+  }
+  ListCertificatesResponse list;
+  const grpc::Status own =
+      world.TrustAs("spiffe://test/user/eve")
+          ->ListCertificates(NewContext().get(), {}, &list);
+  EXPECT_EQ(own.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(own.error_message(),
+              HasSubstr("4 calls about certificates are under way already"));
+  const grpc::Status other =
+      world.TrustAs("spiffe://test/user/bob")
+          ->ListCertificates(NewContext().get(), {}, &list);
+  EXPECT_TRUE(other.ok()) << other.error_message();
+  EXPECT_EQ(list.certificates_size(), 6'000);
+}
+
+TEST(JoinTest, EndsOfTheControllersOwnCertificatesAreTold) {
+  JoinWorld world;
+  ListCertificatesResponse list;
+  ASSERT_TRUE(
+      world.Admin()->ListCertificates(NewContext().get(), {}, &list).ok());
+  ASSERT_EQ(list.own_size(), 2);
+  EXPECT_EQ(list.own(0).what(), "controller");
+  EXPECT_GT(list.own(0).ends_ms(), absl::ToUnixMillis(absl::Now()));
+  EXPECT_EQ(list.own(1).what(), "intermediate CA");
+  EXPECT_GT(list.own(1).ends_ms(), list.own(0).ends_ms());
+  Report report;
+  ASSERT_TRUE(world.controller.Check({}, &report).ok());
+  EXPECT_THAT(report.notes(),
+              Not(Contains(HasSubstr("certificate spiffe://test/controller"))));
+  world.scheduler.SetDays(275);
+  ASSERT_TRUE(world.controller.Check({}, &report).ok());
+  EXPECT_THAT(report.notes(),
+              Contains(HasSubstr("certificate spiffe://test/controller in ")));
+  EXPECT_THAT(
+      report.notes(),
+      Contains(AllOf(HasSubstr("intermediate.crt ends in "),
+                     HasSubstr("restart the controller, which reads it"))));
+}
+
+// Nothing but joining is to be had on a port that asks for no certificate.
+TEST(JoinTest, EnrolmentPortServesNothingElse) {
+  JoinWorld world;
+  const CreateTokenResponse made = world.Token();
+  const auto channel = EnrolmentChannel(world, made);
+  ListHostsResponse hosts;
+  EXPECT_EQ(Controller::NewStub(channel)
+                ->ListHosts(NewContext().get(), {}, &hosts)
+                .error_code(),
+            grpc::StatusCode::UNIMPLEMENTED);
+  ListTokensResponse tokens;
+  EXPECT_EQ(Trust::NewStub(channel)
+                ->ListTokens(NewContext().get(), {}, &tokens)
+                .error_code(),
+            grpc::StatusCode::UNIMPLEMENTED);
+}
+
+TEST(JoinTest, EnrolmentPortIsClosedWhenTheLastTokenIsGone) {
+  JoinWorld world;
+  const CreateTokenResponse made = world.Token();
+  const JoinFlags flags = world.FlagsFor(made, "server0");
+  RevokeTokenRequest request;
+  request.set_id(made.entry().id());
+  RevokeTokenResponse revoked;
+  ASSERT_TRUE(
+      world.Admin()->RevokeToken(NewContext().get(), request, &revoked).ok());
+  const absl::Status refused = world.Join(flags);
+  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+  EXPECT_THAT(
+      std::string(refused.message()),
+      AllOf(HasSubstr("not reachable"), HasSubstr("clusterctl token create")));
+  // It opens again, on the port that hosts were told.
+  EXPECT_EQ(world.Token().enrol_port(), made.enrol_port());
+}
+
+}  // namespace
+}  // namespace clusterd

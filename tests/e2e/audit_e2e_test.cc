@@ -1,0 +1,169 @@
+// Audit files of the real programs: an apply leaves lines on both sides, each
+// side keeps the other's newest, and clusterctl finds what is altered or cut.
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "config/audit/audit_chain.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/e2e/change_cluster.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+constexpr char kAdmin[] = "spiffe://demo/user/admin/role/admin";
+
+std::string Content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// "WHO WHAT SUBJECT: RESULT" of each line.
+std::vector<std::string> Told(const std::string& path) {
+  std::vector<std::string> told;
+  for (const absl::string_view line :
+       absl::StrSplit(Content(path), '\n', absl::SkipEmpty())) {
+    const AuditEntry entry = ReadAuditLine(line).value_or(AuditEntry());
+    told.push_back(absl::StrCat(entry.who(), " ", entry.what(), " ",
+                                entry.subject(), ": ", entry.result()));
+  }
+  return told;
+}
+
+TEST(AuditE2eTest, AnApplyIsAuditedOnBothSidesAndTamperingIsFound) {
+  ChangeCluster cluster(1);
+  cluster.Break("server0", {"host:somaxconn=4096"});
+  cluster.StartController();
+  cluster.StartAll();
+  cluster.AddUser("vera", "viewer");
+  cluster.Plan();
+  EXPECT_NE(cluster.Apply({}, "vera").process.exit_status, 0);
+  const ChangeOutcome applied = cluster.Apply();
+  ASSERT_EQ(applied.process.exit_status, 0) << applied.process.standard_error;
+  const std::string run = applied.report.run_id();
+  EXPECT_EQ(applied.report.actor(), kAdmin);
+
+  const std::string controller = cluster.folder() + "/state/audit.jsonl";
+  const std::string host =
+      cluster.Root("server0") + "/var/lib/clusterd/audit.jsonl";
+  EXPECT_THAT(
+      Told(controller),
+      AllOf(Contains(HasSubstr(
+                "spiffe://demo/user/vera/role/viewer ApplyPlan : refused")),
+            Contains(absl::StrCat(kAdmin, " ApplyPlan ", run, ": begins")),
+            Contains(absl::StrCat(kAdmin, " ApplyPlan ", run,
+                                  ": succeeded: 1 applied"))));
+  EXPECT_THAT(
+      Told(host),
+      AllOf(Contains(absl::StrCat(kAdmin, " apply ", run, ": begins")),
+            Contains(absl::StrCat(kAdmin, " apply ", run, ": APPLIED"))));
+
+  // Each side's newest line, as the other side keeps it.
+  const auto verify = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"audit", "verify"});
+    return cluster.RunClusterctl(arguments);
+  };
+  EXPECT_EQ(verify({controller}).exit_status, 0);
+  const ProcessResult intact = verify({host, "--of", "server0"});
+  EXPECT_EQ(intact.exit_status, 0) << intact.standard_output;
+  const AuditFindings of_host =
+      VerifyAudit(std::vector<AuditText>{{"host", Content(host)}}, {});
+  const std::string head =
+      AuditHeadText(of_host.known.newest.at(std::string(kControllerFile)));
+  EXPECT_EQ(verify({controller, "--head", head}).exit_status, 0);
+
+  const std::string copy = cluster.folder() + "/copy.jsonl";
+  std::ofstream(copy) << absl::StrReplaceAll(Content(host),
+                                             {{"APPLIED", "UNDONE"}});
+  const ProcessResult altered = verify({copy});
+  EXPECT_EQ(altered.exit_status, 1);
+  EXPECT_THAT(altered.standard_output, HasSubstr(": altered: "));
+
+  // Whole lines, cut off the end: only the other side knows.
+  std::string cut = Content(host);
+  cut.resize(cut.rfind('\n', cut.size() - 2) + 1);
+  std::ofstream(copy) << cut;
+  EXPECT_EQ(verify({copy}).exit_status, 0);
+  const ProcessResult short_one = verify({copy, "--of", "server0"});
+  EXPECT_EQ(short_one.exit_status, 1);
+  EXPECT_THAT(short_one.standard_output, HasSubstr("1 lines are cut off"));
+}
+
+// As whoever looks what listens there.
+void SayNoTls(int port) {
+  const int connection = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in to = {};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<uint16_t>(port));
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(connect(connection, reinterpret_cast<sockaddr*>(&to), sizeof(to)),
+            0);
+  const std::string text = "GET / HTTP/1.0\r\n\r\n";
+  EXPECT_GT(send(connection, text.data(), text.size(), MSG_NOSIGNAL), 0);
+  char byte;
+  while (recv(connection, &byte, 1, 0) > 0) continue;
+  close(connection);
+}
+
+TEST(AuditE2eTest, WhoFailsTheHandshakeHasALine) {
+  ChangeCluster cluster(1);
+  cluster.StartController();
+  SayNoTls(cluster.port());
+  EXPECT_TRUE(WaitUntil([&] {
+    for (const std::string& told :
+         Told(cluster.folder() + "/state/audit.jsonl")) {
+      if (absl::StrContains(told,
+                            " handshake : refused: UNAUTHENTICATED: TLS "
+                            "handshake with ipv4:127.0.0.1:")) {
+        return true;
+      }
+    }
+    return false;
+  }));
+}
+
+TEST(AuditE2eTest, ATailThatWasCutOffShowsAlsoAfterTheHostWasStartedAgain) {
+  ChangeCluster cluster(1);
+  cluster.Break("server0", {"host:somaxconn=4096"});
+  cluster.StartController();
+  cluster.StartAll();
+  cluster.Plan();
+  ASSERT_EQ(cluster.Apply().process.exit_status, 0);
+  const std::string host =
+      cluster.Root("server0") + "/var/lib/clusterd/audit.jsonl";
+  const auto verify = [&] {
+    return cluster.RunClusterctl({"audit", "verify", host, "--of", "server0"});
+  };
+  ASSERT_EQ(verify().exit_status, 0);
+  cluster.KillHost("server0");
+  const std::string whole = Content(host);
+  const size_t begins = whole.find("\"result\":\"begins\"");
+  ASSERT_NE(begins, std::string::npos);
+  std::ofstream(host) << whole.substr(0, whole.find('\n', begins) + 1);
+  cluster.StartHost("server0");
+  // It tells its new head right after the welcome.
+  EXPECT_TRUE(WaitUntil([&] {
+    const ProcessResult heads = cluster.RunClusterctl({"audit", "head"});
+    return absl::StrContains(heads.standard_output, "went back");
+  }));
+  const ProcessResult found = verify();
+  EXPECT_EQ(found.exit_status, 1) << found.standard_output;
+  EXPECT_THAT(found.standard_output, HasSubstr("that the other side keeps"));
+}
+
+}  // namespace
+}  // namespace clusterd

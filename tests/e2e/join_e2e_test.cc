@@ -1,0 +1,155 @@
+// From a token to a checked cluster with the real programs: no certificate of a
+// host is made or copied by hand.
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/util/json_util.h"
+#include "gtest/gtest.h"
+#include "proto/trust.pb.h"
+#include "tests/e2e/demo_cluster.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const std::vector<std::string> kHosts = {"server0", "server1"};
+
+class JoinE2eTest : public testing::Test {
+ protected:
+  JoinE2eTest() : cluster_(DemoSpec(2), kHosts) {
+    const ProcessResult made = RunProgram(
+        {"/bin/bash", Runfile("deploy/certificates.sh"), "ca-dir",
+         cluster_.Certificates(), "demo", cluster_.folder() + "/ca"});
+    EXPECT_EQ(made.exit_status, 0) << made.standard_error;
+    // What follows gets by without.
+    for (const std::string& host : kHosts) {
+      for (const char* end : {".crt", ".key"}) {
+        std::filesystem::remove(cluster_.Certificates() + "/" + host + end);
+      }
+    }
+    cluster_.StartController({"--ca-dir", cluster_.folder() + "/ca",
+                              "--enrol-listen", "127.0.0.1:0"});
+  }
+
+  // The words of the line that token create prints for hosts.
+  std::vector<std::string> Line(std::vector<std::string> options = {}) {
+    options.insert(options.begin(), {"token", "create", "-o", "short"});
+    const ProcessResult made = cluster_.RunClusterctl(options);
+    EXPECT_EQ(made.exit_status, 0) << made.standard_error;
+    std::vector<std::string> words =
+        absl::StrSplit(absl::StripAsciiWhitespace(made.standard_output), ' ');
+    EXPECT_EQ(words[0], "clusterd");
+    words[0] = Runfile("daemon/agent/clusterd");
+    return words;
+  }
+  ProcessResult Join(std::vector<std::string> line, const std::string& host) {
+    for (const std::string& word :
+         {std::string("--name"), host, std::string("--root"),
+          cluster_.Root(host)}) {
+      line.push_back(word);
+    }
+    return RunProgram(line);
+  }
+  // By what join has written alone.
+  void StartHost(const std::string& host) {
+    daemons_.push_back(std::make_unique<Process>(std::vector<std::string>{
+        Runfile("daemon/agent/clusterd"), "--root", cluster_.Root(host),
+        "--socket", cluster_.Socket(host)}));
+    const absl::Status attached =
+        cluster_.controller().WaitForError("host " + host + ": attached from");
+    EXPECT_TRUE(attached.ok()) << attached;
+  }
+
+  DemoCluster cluster_;
+  std::vector<std::unique_ptr<Process>> daemons_;
+};
+
+TEST_F(JoinE2eTest, HostsJoinWithOneLineAttachAndAreChecked) {
+  const std::vector<std::string> line = Line({"--hosts", "server[0-1]"});
+  for (const std::string& host : kHosts) {
+    const ProcessResult joined = Join(line, host);
+    ASSERT_EQ(joined.exit_status, 0) << joined.standard_error;
+    EXPECT_THAT(joined.standard_output,
+                HasSubstr("host " + host + " has joined cluster demo"));
+    StartHost(host);
+  }
+  const CheckOutcome outcome = cluster_.Check();
+  EXPECT_EQ(outcome.process.exit_status, 0) << outcome.process.standard_output;
+  EXPECT_EQ(outcome.report.hosts_size(), 2);
+
+  const ProcessResult listed =
+      cluster_.RunClusterctl({"certificates", "-o", "json"});
+  ASSERT_EQ(listed.exit_status, 0) << listed.standard_error;
+  ListCertificatesResponse list;
+  ASSERT_TRUE(
+      google::protobuf::util::JsonStringToMessage(listed.standard_output, &list)
+          .ok())
+      << listed.standard_output;
+  EXPECT_EQ(list.schema_version(), 1u);
+  ASSERT_EQ(list.certificates_size(), 2);
+  for (const CertificateEntry& entry : list.certificates()) {
+    EXPECT_EQ(entry.state(), CertificateEntry::ENROLLED);
+    EXPECT_EQ(entry.serial().size(), 32u);
+  }
+  // The same line again, as a second run over all hosts does.
+  EXPECT_EQ(Join(line, "server0").exit_status, 0);
+  const ProcessResult tokens = cluster_.RunClusterctl({"token", "list"});
+  EXPECT_THAT(tokens.standard_output, HasSubstr("server[0-1]"));
+}
+
+TEST_F(JoinE2eTest, RefusalsSayWhatToDo) {
+  const std::vector<std::string> line = Line({"--hosts", "server0"});
+  const ProcessResult name = Join(line, "server1");
+  EXPECT_EQ(name.exit_status, 1);
+  EXPECT_THAT(name.standard_error,
+              AllOf(HasSubstr("is for server0"),
+                    HasSubstr("token create --hosts server1")));
+  std::vector<std::string> wrong = line;
+  for (size_t i = 1; i < wrong.size(); ++i) {
+    if (wrong[i - 1] == "--ca-hash") {
+      wrong[i] = "sha256:" + std::string(64, '0');
+    }
+  }
+  const ProcessResult hash = Join(wrong, "server0");
+  EXPECT_EQ(hash.exit_status, 1);
+  EXPECT_THAT(hash.standard_error, HasSubstr("the token was not sent"));
+  // Not even a key: what there is, the simulation has put there.
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(
+           cluster_.Root("server0") + "/etc/clusterd")) {
+    found.push_back(entry.path().filename());
+  }
+  EXPECT_THAT(found, testing::ElementsAre("simulation"));
+  EXPECT_EQ(Join({line[0], "join"}, "server0").exit_status, 3);
+  const ProcessResult unknown =
+      cluster_.RunClusterctl({"token", "create", "--hosts", "server[0-9]"});
+  EXPECT_EQ(unknown.exit_status, 3);
+  EXPECT_THAT(unknown.standard_error, HasSubstr("is not in cluster.yaml"));
+}
+
+TEST_F(JoinE2eTest, HostThatWasInstalledAnewJoinsAfterAReset) {
+  const std::vector<std::string> line = Line();
+  ASSERT_EQ(Join(line, "server0").exit_status, 0);
+  StartHost("server0");
+  daemons_.clear();
+  std::filesystem::remove_all(cluster_.Root("server0") + "/etc/clusterd");
+  const ProcessResult refused = Join(line, "server0");
+  EXPECT_EQ(refused.exit_status, 1);
+  EXPECT_THAT(refused.standard_error,
+              HasSubstr("clusterctl certificates reset server0"));
+  const ProcessResult reset =
+      cluster_.RunClusterctl({"certificates", "reset", "server0"});
+  ASSERT_EQ(reset.exit_status, 0) << reset.standard_error;
+  ASSERT_EQ(Join(line, "server0").exit_status, 0);
+  StartHost("server0");
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,101 @@
+// Whatever a host that has joined the cluster sends on its stream, the real
+// controller ends the stream or goes on, and answers others.
+#include <chrono>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "config/identity/signing_request.h"
+#include "grpcpp/create_channel.h"
+#include "proto/agent_hub.grpc.pb.h"
+#include "proto/trust.grpc.pb.h"
+#include "tests/component/test_certificates.h"
+#include "tests/component/test_controller.h"
+#include "tests/fuzz/messages/inputs.pb.h"
+#include "tests/fuzz/messages/message_input.h"
+#include "tests/fuzz/require.h"
+#include "tests/support/config/ca_dir.h"
+#include "tests/support/process/history_testing.h"
+
+namespace clusterd {
+namespace {
+
+// No host has that much to say before somebody asks it.
+constexpr int kMaxMessages = 32;
+
+ControllerServerOptions TrustedOptions(const TestCertificates& certificates) {
+  ControllerServerOptions options;
+  options.trust.ca_dir = MakeCaDir(certificates.authority());
+  options.trust.state = NewStateFolder();
+  options.trust.enrol_listen = "127.0.0.1:0";
+  return options;
+}
+
+struct Cluster {
+  Cluster() {
+    controller.Start();
+    hub = AgentHub::NewStub(grpc::CreateChannel(
+        controller.address(), MakeChannelCredentialsFromPem(Join(), "test")));
+  }
+
+  // As clusterd join does for server0: the desk knows its certificate.
+  TlsPem Join() {
+    const auto trust = Trust::NewStub(grpc::CreateChannel(
+        controller.address(),
+        *MakeChannelCredentials(certificates.User("ann", Role::kAdmin),
+                                "test")));
+    CreateTokenRequest ask;
+    ask.set_ttl_ms(3600'000);
+    CreateTokenResponse made;
+    Require(trust->CreateToken(NewContext().get(), ask, &made).ok());
+    TlsPem pem;
+    pem.ca = certificates.authority().certificate_pem();
+    pem.key = *MakePrivateKey();
+    JoinRequest request;
+    request.set_token(made.token());
+    request.set_name("server0");
+    request.set_machine_id("m");
+    request.set_signing_request(*MakeSigningRequest(pem.key));
+    Enrolled enrolled;
+    const auto desk = Enrolment::NewStub(
+        grpc::CreateChannel(absl::StrCat("127.0.0.1:", made.enrol_port()),
+                            MakeChannelCredentialsFromRoots(pem.ca, "test")));
+    Require(desk->Join(NewContext().get(), request, &enrolled).ok());
+    pem.certificate = enrolled.certificate_pem();
+    return pem;
+  }
+
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller{&certificates, 1, &scheduler,
+                            TrustedOptions(certificates)};
+  std::unique_ptr<AgentHub::Stub> hub;
+};
+
+}  // namespace
+}  // namespace clusterd
+
+CLUSTERD_FUZZ_MESSAGE(HostInput) {
+  static auto* const cluster = new clusterd::Cluster();
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() +
+                       std::chrono::seconds(30));
+  const auto stream = cluster->hub->Attach(&context);
+  for (int i = 0; i < input.messages_size() && i < clusterd::kMaxMessages;
+       ++i) {
+    if (!stream->Write(input.messages(i))) break;
+  }
+  stream->WritesDone();
+  clusterd::HubMessage answer;
+  while (stream->Read(&answer)) {
+  }
+  // Neither hangs nor says nothing.
+  const grpc::Status ended = stream->Finish();
+  clusterd::Require(ended.error_code() != grpc::StatusCode::OK &&
+                    ended.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED &&
+                    !ended.error_message().empty());
+  static unsigned runs = 0;
+  if (++runs % 64 == 0) {
+    clusterd::Require(cluster->controller.ListHosts().hosts_size() == 1);
+  }
+  return 0;
+}

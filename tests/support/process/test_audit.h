@@ -1,0 +1,68 @@
+// An audit file in a folder of its own, gone with the object, and what stands
+// in it; or none that can be written.
+#ifndef TESTS_SUPPORT_PROCESS_TEST_AUDIT_H_
+#define TESTS_SUPPORT_PROCESS_TEST_AUDIT_H_
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "config/audit/audit_chain.h"
+#include "daemon/audit/audit_log.h"
+#include "gtest/gtest.h"
+#include "tests/support/process/captured_log.h"
+#include "tests/support/process/manual_scheduler.h"
+
+namespace clusterd {
+
+inline constexpr char kUnwritableAudit[] = "/dev/null/audit.jsonl";
+
+class TestAudit {
+ public:
+  explicit TestAudit(bool writable = true)
+      : path_(writable ? NewFolder() + "/audit.jsonl" : kUnwritableAudit),
+        audit_(path_, {1 << 20}, "self", &scheduler_, &log_) {}
+  ~TestAudit() {
+    if (path_ == kUnwritableAudit) return;
+    std::filesystem::remove_all(std::filesystem::path(path_).parent_path());
+  }
+
+  AuditLog* log() { return &audit_; }
+
+  std::vector<AuditEntry> entries() const {
+    std::vector<AuditEntry> entries;
+    std::ifstream file(path_);
+    for (std::string line; std::getline(file, line);) {
+      entries.push_back(ReadAuditLine(line).value_or(AuditEntry()));
+    }
+    return entries;
+  }
+  // "WHO WHAT SUBJECT: RESULT" of each line.
+  std::vector<std::string> Told() const {
+    std::vector<std::string> told;
+    for (const AuditEntry& entry : entries()) {
+      told.push_back(absl::StrCat(entry.who(), " ", entry.what(), " ",
+                                  entry.subject(), ": ", entry.result()));
+    }
+    return told;
+  }
+
+ private:
+  static std::string NewFolder() {
+    std::string folder = testing::TempDir() + "/audit.XXXXXX";
+    EXPECT_NE(mkdtemp(folder.data()), nullptr);
+    return folder;
+  }
+
+  const std::string path_;
+  ManualScheduler scheduler_;
+  CapturedLog log_;
+  AuditLog audit_;
+};
+
+}  // namespace clusterd
+
+#endif  // TESTS_SUPPORT_PROCESS_TEST_AUDIT_H_
