@@ -160,9 +160,10 @@ void IdentityGate::Watch(const grpc::AuthContext& context, IdentityKind kind,
     if (refused.ok()) {
       if (watched_.size() >= count_at_) ForgetEndedLocked();
       watched_.push_back({*std::move(peer), std::move(call), std::move(end)});
+      return;
     }
   }
-  if (!refused.ok()) end(refused);
+  end(refused);
 }
 
 absl::StatusOr<size_t> IdentityGate::Lock(const LockEntry& lock) {
