@@ -24,25 +24,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr char kSpec[] = R"(version: 1
-name: demo
-product: atlas-training
-servers:
-  - hosts: node[0-3]
-    address: 192.168.7.[22-25]
-devices:
-  netmask: 255.255.255.0
-  rails:
-    - device: 0-3
-      subnet: 192.168.[100-103].0/24
-      host: 101 + 10*n
-    - device: 4-7
-      subnet: 192.168.[100-103].0/24
-      host: 100 + 10*n
-  detect_address: 192.168.[100-103,100-103].1
-firewall: disabled
-)";
-
 const SpiffeId kAdmin{"demo", IdentityKind::kUser, "ann", Role::kAdmin};
 
 class SilentLink final : public HostLink {
@@ -180,7 +161,7 @@ class EnrolmentDeskTest : public testing::Test {
   const std::string folder_ = NewStateFolder();
   const std::unique_ptr<TestAuthority> root_ = TestAuthority::Create();
   std::string ca_dir_ = MakeCaDir(*root_);
-  std::string spec_text_ = kSpec;
+  std::string spec_text_ = kJoinSpec;
   ManualScheduler scheduler_;
   CapturedLog log_;
   WorkerPool pool_{1, 16};

@@ -27,25 +27,6 @@
 namespace clusterd {
 namespace {
 
-constexpr char kOneHost[] = R"(version: 1
-name: demo
-product: atlas-training
-servers:
-  - hosts: node[0-3]
-    address: 192.168.7.[22-25]
-devices:
-  netmask: 255.255.255.0
-  rails:
-    - device: 0-3
-      subnet: 192.168.[100-103].0/24
-      host: 101 + 10*n
-    - device: 4-7
-      subnet: 192.168.[100-103].0/24
-      host: 100 + 10*n
-  detect_address: 192.168.[100-103,100-103].1
-firewall: disabled
-)";
-
 const SpiffeId kMaker{"demo", IdentityKind::kUser, "ann", Role::kAdmin};
 
 // Whether anybody listens on that port of 127.0.0.1.
@@ -65,7 +46,7 @@ bool Answers(int port) {
 class EnrolmentListenerTest : public testing::Test {
  protected:
   EnrolmentListenerTest() {
-    std::ofstream(folder_ + "/cluster.yaml") << kOneHost;
+    std::ofstream(folder_ + "/cluster.yaml") << kJoinSpec;
     spec_ = SpecHolder::Open(folder_ + "/cluster.yaml", "demo", &scheduler_)
                 .value();
     IdentityGateOptions options;
