@@ -330,4 +330,7 @@ for package in "${packages[@]}"; do
   make "$package" &
   pids+=($!)
 done
-for pid in "${pids[@]}"; do wait "$pid"; done
+# For all of them, also when one has failed: they work in the folder that goes.
+status=0
+for pid in "${pids[@]}"; do wait "$pid" || status=1; done
+[ "$status" -eq 0 ] || exit 1
