@@ -28,8 +28,6 @@
 #include "tests/component/test_controller.h"
 #include "tests/component/test_daemon.h"
 #include "tests/support/apply/apply_scenarios.h"
-#include "tests/support/config/ca_dir.h"
-#include "tests/support/process/history_testing.h"
 
 namespace clusterd {
 namespace {
@@ -71,11 +69,7 @@ class HerdTest : public testing::Test {
     IssueOptions long_life;
     long_life.valid_from = -absl::Hours(24 * 300);
     long_life.valid_until = absl::Hours(24 * 300);
-    ControllerServerOptions options;
-    options.trust.ca_dir = MakeCaDir(certificates_.authority(), long_life);
-    options.trust.state = NewStateFolder();
-    options.trust.enrol_listen = "127.0.0.1:0";
-    return options;
+    return TrustedOptions(certificates_, long_life);
   }
   std::unique_ptr<Trust::Stub> Admin() {
     const auto credentials =

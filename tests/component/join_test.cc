@@ -25,8 +25,6 @@
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
-#include "tests/support/config/ca_dir.h"
-#include "tests/support/process/history_testing.h"
 
 namespace clusterd {
 namespace {
@@ -53,14 +51,10 @@ class ShiftedScheduler final : public Scheduler {
   ThreadScheduler threads_;
 };
 
-ControllerServerOptions TrustedOptions(const TestCertificates& certificates) {
-  IssueOptions two_years;
-  two_years.valid_until = absl::Hours(24 * 300);
-  ControllerServerOptions options;
-  options.trust.ca_dir = MakeCaDir(certificates.authority(), two_years);
-  options.trust.state = NewStateFolder();
-  options.trust.enrol_listen = "127.0.0.1:0";
-  return options;
+ControllerServerOptions JoinOptions(const TestCertificates& certificates) {
+  IssueOptions long_life;
+  long_life.valid_until = absl::Hours(24 * 300);
+  return TrustedOptions(certificates, long_life);
 }
 
 std::string NewRoot() {
@@ -72,9 +66,9 @@ std::string NewRoot() {
 // A controller with a CA, and an admin of it.
 struct JoinWorld {
   explicit JoinWorld(bool trusted = true, int servers = 2)
-      : controller(&certificates, servers, &scheduler,
-                   trusted ? TrustedOptions(certificates)
-                           : ControllerServerOptions()) {
+      : controller(
+            &certificates, servers, &scheduler,
+            trusted ? JoinOptions(certificates) : ControllerServerOptions()) {
     controller.Start();
   }
 

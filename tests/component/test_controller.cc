@@ -16,6 +16,15 @@
 
 namespace clusterd {
 
+ControllerServerOptions TrustedOptions(const TestCertificates& certificates,
+                                       const IssueOptions& intermediate) {
+  ControllerServerOptions options;
+  options.trust.ca_dir = MakeCaDir(certificates.authority(), intermediate);
+  options.trust.state = NewStateFolder();
+  options.trust.enrol_listen = "127.0.0.1:0";
+  return options;
+}
+
 TestController::TestController(TestCertificates* certificates, int servers,
                                Scheduler* scheduler,
                                const ControllerServerOptions& options,

@@ -19,10 +19,15 @@
 #include "proto/controller.grpc.pb.h"
 #include "proto/spec.pb.h"
 #include "tests/component/test_certificates.h"
+#include "tests/support/config/ca_dir.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
 
 namespace clusterd {
+
+// Of a controller that hosts may join, with such an intermediate CA.
+ControllerServerOptions TrustedOptions(const TestCertificates& certificates,
+                                       const IssueOptions& intermediate = {});
 
 class TestController {
  public:

@@ -11,23 +11,12 @@
 #include "tests/fuzz/messages/inputs.pb.h"
 #include "tests/fuzz/messages/message_input.h"
 #include "tests/fuzz/require.h"
-#include "tests/support/config/ca_dir.h"
-#include "tests/support/process/history_testing.h"
 
 namespace clusterd {
 namespace {
 
 using Call = UserInput::Call;
 constexpr int kMaxCalls = 8;
-
-// With a CA, so that the calls of Trust have something to say.
-ControllerServerOptions TrustedOptions(const TestCertificates& certificates) {
-  ControllerServerOptions options;
-  options.trust.ca_dir = MakeCaDir(certificates.authority());
-  options.trust.state = NewStateFolder();
-  options.trust.enrol_listen = "127.0.0.1:0";
-  return options;
-}
 
 struct Cluster {
   Cluster() {
