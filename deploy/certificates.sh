@@ -104,7 +104,7 @@ new_key() {
 
 # certificate_says CRT TEXT: whether the certificate's own text has these words.
 certificate_says() {
-  openssl x509 -in "$1" -noout -ext subjectAltName,nameConstraints 2>/dev/null | grep -qxE " *$2"
+  grep -qxE " *$2" <(openssl x509 -in "$1" -noout -ext subjectAltName,nameConstraints 2>/dev/null)
 }
 
 made=0

@@ -44,8 +44,8 @@ fi
 
 version=$(sed -n 's/.*kClusterdVersion\[\] = "\(.*\)";/\1/p' config/values/version.h)
 for program in clusterd clusterd-controller clusterctl; do
-  ! readelf -lW "$work/programs/$program" | grep -q INTERP || fail "$program is not static"
-  "$work/programs/$program" --version | grep -qF "$program $version" || fail "$program --version"
+  ! grep -q INTERP <(readelf -lW "$work/programs/$program") || fail "$program is not static"
+  grep -qF "$program $version" <("$work/programs/$program" --version) || fail "$program --version"
 done
 
 # The example has every key, and each as clusterd reads it.
@@ -60,15 +60,16 @@ for file in "$example" "$work/agent.yaml"; do
   [ -z "$(mistakes "$file")" ] || fail "$(mistakes "$file")"
 done
 sed 's/^drift_interval: .*/drift_interval: often/' "$work/agent.yaml" >"$work/wrong.yaml"
-mistakes "$work/wrong.yaml" | grep -q "drift_interval" || fail "the example is not read at all"
+grep -q "drift_interval" <(mistakes "$work/wrong.yaml") || fail "the example is not read at all"
 
+# Read through <(): whoever writes into a pipe that grep has left fails with it.
 for page in "$work"/tree/usr/share/man/man*/*; do
   zcat "$page" | preconv -e utf8 2>/dev/null | groff -man -Tutf8 -ww -rLL=100n >/dev/null 2>"$work/out" || fail "$page"
   [ ! -s "$work/out" ] || { cat "$work/out" && fail "${page##*/} is no clean page"; }
 done
-zcat "$work/tree/usr/share/man/man1/clusterctl.1.gz" | grep -q '"clusterctl config show"' || fail "clusterctl(1) lacks its commands"
-zcat "$work/tree/usr/share/man/man8/clusterd-join.8.gz" | grep -q '^ *\\-\\-ca\\-hash' || fail "clusterd-join(8) lacks its options"
-zcat "$work/tree/usr/share/man/man5/cluster.yaml.5.gz" | grep -q '^\\fIservers\[\].hosts' || fail "cluster.yaml(5) lacks its keys"
+grep -q '"clusterctl config show"' <(zcat "$work/tree/usr/share/man/man1/clusterctl.1.gz") || fail "clusterctl(1) lacks its commands"
+grep -q '^ *\\-\\-ca\\-hash' <(zcat "$work/tree/usr/share/man/man8/clusterd-join.8.gz") || fail "clusterd-join(8) lacks its options"
+grep -q '^\\fIservers\[\].hosts' <(zcat "$work/tree/usr/share/man/man5/cluster.yaml.5.gz") || fail "cluster.yaml(5) lacks its keys"
 
 # What rpm would put where, and what it would run.
 for package in "$work"/first/*.rpm; do

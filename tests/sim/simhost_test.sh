@@ -59,4 +59,4 @@ status=0
 expect "status of the classic line" 2 "$status"
 expect "its text" "Please specify a valid mode." "$(head -n 1 "$TEST_TMPDIR/err")"
 
-"$simhost" fault-keys | grep -q '  net_health=' || fail "fault-keys does not list net_health"
+grep -q "  net_health=" <("$simhost" fault-keys) || fail "fault-keys does not list net_health"
