@@ -1,9 +1,11 @@
 #include "config/identity/signature.h"
 
 #include <cstddef>
+#include <ctime>
 #include <memory>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/identity/certificate.h"
 #include "config/identity/pem_objects.h"
@@ -33,21 +35,24 @@ absl::Status Refused(absl::string_view why) {
 
 }  // namespace
 
-absl::StatusOr<std::string> SignText(absl::string_view key_pem,
-                                     absl::string_view text) {
-  const Owned<EVP_PKEY> key = FirstOf(key_pem, PEM_read_bio_PrivateKey);
+absl::StatusOr<TextSigner> TextSigner::Create(absl::string_view key_pem) {
+  std::shared_ptr<EVP_PKEY> key = FirstOf(key_pem, PEM_read_bio_PrivateKey);
   if (!key) {
     return absl::InvalidArgumentError(
         "signature: no private key, expected unencrypted PEM text with \"BEGIN "
         "PRIVATE KEY\"");
   }
+  return TextSigner(std::move(key));
+}
+
+absl::StatusOr<std::string> TextSigner::Sign(absl::string_view text) const {
   const std::string framed = Framed(text);
   const Owned<EVP_MD_CTX> digest(EVP_MD_CTX_new());
   std::string signature;
   size_t size = 0;
   bool good = digest &&
               EVP_DigestSignInit(digest.get(), nullptr, EVP_sha256(), nullptr,
-                                 key.get()) == 1 &&
+                                 key_.get()) == 1 &&
               EVP_DigestSign(digest.get(), nullptr, &size, Bytes(framed),
                              framed.size()) == 1;
   if (good) {
@@ -72,10 +77,33 @@ struct SignatureVerifier::Certificates {
   absl::StatusOr<CertificateInfo> info;
   std::vector<Owned<X509>> chain;
   std::vector<Owned<X509>> authorities;
+  // Of the chain under the authorities when it was read.
+  const absl::Time read_at;
+  const std::string trouble;
+
+  std::string TroubleAt(absl::Time now) const {
+    // What was a chain ends to be one when the first of it ends.
+    if (trouble.empty() && now >= read_at && !HasEnded(chain, now) &&
+        !HasEnded(authorities, now)) {
+      return "";
+    }
+    return ChainTrouble(chain, authorities, now);
+  }
+
+ private:
+  static bool HasEnded(const std::vector<Owned<X509>>& certificates,
+                       absl::Time now) {
+    time_t time = absl::ToTimeT(now);
+    // 0 is an error.
+    return absl::c_any_of(certificates, [&time](const Owned<X509>& each) {
+      return X509_cmp_time(X509_get0_notAfter(each.get()), &time) <= 0;
+    });
+  }
 };
 
 std::shared_ptr<const SignatureVerifier::Certificates> SignatureVerifier::Read(
-    absl::string_view certificate_pem, absl::string_view ca_pem) {
+    absl::string_view certificate_pem, absl::string_view ca_pem,
+    absl::Time now) {
   {
     absl::MutexLock lock(&mutex_);
     if (last_ != nullptr && last_->certificate_pem == certificate_pem &&
@@ -83,10 +111,15 @@ std::shared_ptr<const SignatureVerifier::Certificates> SignatureVerifier::Read(
       return last_;
     }
   }
+  std::vector<Owned<X509>> chain = AllCertificates(certificate_pem);
+  std::vector<Owned<X509>> authorities = AllCertificates(ca_pem);
+  std::string trouble =
+      chain.empty() ? "none" : ChainTrouble(chain, authorities, now);
+  ERR_clear_error();
   auto read = std::make_shared<const Certificates>(
       Certificates{std::string(certificate_pem), std::string(ca_pem),
-                   ParseCertificate(certificate_pem),
-                   AllCertificates(certificate_pem), AllCertificates(ca_pem)});
+                   ParseCertificate(certificate_pem), std::move(chain),
+                   std::move(authorities), now, std::move(trouble)});
   absl::MutexLock lock(&mutex_);
   last_ = read;
   return read;
@@ -102,7 +135,7 @@ absl::Status SignatureVerifier::Verify(absl::string_view text,
       signature.size() > kMaxSignatureBytes) {
     return Refused("longer than any of ours");
   }
-  const auto certificates = Read(certificate_pem, ca_pem);
+  const auto certificates = Read(certificate_pem, ca_pem, now);
   const absl::StatusOr<CertificateInfo>& info = certificates->info;
   if (!info.ok()) return Refused(info.status().message());
   if (info->id.kind != IdentityKind::kController ||
@@ -112,8 +145,7 @@ absl::Status SignatureVerifier::Verify(absl::string_view text,
                                 "/controller"));
   }
   const std::vector<Owned<X509>>& chain = certificates->chain;
-  const std::string trouble =
-      ChainTrouble(chain, certificates->authorities, now);
+  const std::string trouble = certificates->TroubleAt(now);
   ERR_clear_error();
   if (!trouble.empty()) {
     return Refused(absl::StrCat("the certificate: ", trouble));

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -13,14 +14,28 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
+struct evp_pkey_st;  // EVP_PKEY of OpenSSL.
+
 namespace clusterd {
 
-// With SHA-256. InvalidArgument if the key cannot be read or cannot sign.
-absl::StatusOr<std::string> SignText(absl::string_view key_pem,
-                                     absl::string_view text);
+// Signs with one key. Safe for concurrent use.
+class TextSigner {
+ public:
+  // InvalidArgument if the key, PEM, cannot be read.
+  static absl::StatusOr<TextSigner> Create(absl::string_view key_pem);
 
-// Keeps the certificates that it read last: to read one takes OpenSSL 3.0
-// longer than to verify what it signed. Safe for concurrent use.
+  // With SHA-256. InvalidArgument if the key cannot sign.
+  absl::StatusOr<std::string> Sign(absl::string_view text) const;
+
+ private:
+  explicit TextSigner(std::shared_ptr<evp_pkey_st> key)
+      : key_(std::move(key)) {}
+
+  std::shared_ptr<evp_pkey_st> key_;
+};
+
+// Keeps the certificates that it read last, and whether they form a chain: both
+// take OpenSSL 3.0 longer than to verify a text. Safe for concurrent use.
 class SignatureVerifier {
  public:
   // OK if `certificate_pem`, with what follows it in the chain, was issued by
@@ -34,7 +49,8 @@ class SignatureVerifier {
  private:
   struct Certificates;
   std::shared_ptr<const Certificates> Read(absl::string_view certificate_pem,
-                                           absl::string_view ca_pem)
+                                           absl::string_view ca_pem,
+                                           absl::Time now)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   absl::Mutex mutex_;

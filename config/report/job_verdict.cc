@@ -197,6 +197,25 @@ JobVerdict MakeJobVerdict(const Report& report, const JobSpec& job) {
   return verdict;
 }
 
+VerdictBytes BytesForHosts(JobVerdict verdict) {
+  VerdictBytes bytes;
+  google::protobuf::RepeatedPtrField<JobVerdict::Host> hosts;
+  hosts.Swap(verdict.mutable_hosts());
+  for (JobVerdict::Host& host : hosts) {
+    std::string& own = bytes.own[host.host()];
+    if (verdict.hosts().empty() || host.state() != PASS ||
+        !host.reasons().empty()) {
+      *verdict.add_hosts() = std::move(host);
+    } else {
+      JobVerdict alone;
+      *alone.add_hosts() = std::move(host);
+      own = alone.SerializeAsString();
+    }
+  }
+  bytes.common = verdict.SerializeAsString();
+  return bytes;
+}
+
 Report ReportForHook(const Report& report) {
   Report cut;
   cut.set_schema_version(report.schema_version());

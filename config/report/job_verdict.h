@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "proto/finding.pb.h"
 #include "proto/job.pb.h"
@@ -27,6 +28,15 @@ std::vector<JobReason> ReasonsAbout(const Report& report,
 // much more than 400 kB: the worst of every host comes before the second of
 // any.
 JobVerdict MakeJobVerdict(const Report& report, const JobSpec& job);
+
+// Bytes of a verdict: `common` and one host's `own`, one after the other, are
+// the verdict as that host needs it. Of other hosts it has the first, which is
+// the master, and those of which more is told than that they pass.
+struct VerdictBytes {
+  std::string common;
+  absl::flat_hash_map<std::string, std::string> own;  // Of every host.
+};
+VerdictBytes BytesForHosts(JobVerdict verdict);
 
 // The report of a job as role hook is told it, which may name any host in a
 // job: the verdict, a state for each rule and host, and which findings fail,

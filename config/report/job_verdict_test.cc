@@ -220,5 +220,42 @@ TEST(MakeJobVerdictTest, HoldsTheWorstOfEveryHostWithinItsBounds) {
   EXPECT_EQ(verdict.reasons_size(), 16);
 }
 
+TEST(BytesForHostsTest, TellEveryHostOfItselfTheMasterAndTrouble) {
+  JobVerdict verdict;
+  verdict.set_job_digest("ab");
+  verdict.set_verdict(FAIL);
+  for (const char* name : {"node1", "node2", "node3", "node4", "node5"}) {
+    JobVerdict::Host* const host = verdict.add_hosts();
+    host->set_host(name);
+    host->set_state(PASS);
+    host->set_address(absl::StrCat("10.0.0.", name + 4));
+  }
+  verdict.mutable_hosts(2)->set_state(FAIL);
+  verdict.mutable_hosts(3)->add_reasons()->set_rule("link");
+  verdict.add_reasons()->set_rule("address-unique");
+  const VerdictBytes bytes = BytesForHosts(verdict);
+  const auto hosts_of = [&](const std::string& host) {
+    JobVerdict told;
+    EXPECT_TRUE(told.ParseFromString(bytes.common + bytes.own.at(host)));
+    EXPECT_EQ(told.job_digest(), "ab");
+    EXPECT_EQ(told.verdict(), FAIL);
+    EXPECT_EQ(told.reasons_size(), 1);
+    std::vector<std::string> hosts;
+    for (const JobVerdict::Host& each : told.hosts()) {
+      EXPECT_THAT(each.address(), testing::StartsWith("10.0.0."));
+      hosts.push_back(each.host());
+    }
+    return hosts;
+  };
+  EXPECT_EQ(bytes.own.size(), 5u);
+  for (const char* host : {"node1", "node3", "node4"}) {
+    EXPECT_THAT(hosts_of(host), ElementsAre("node1", "node3", "node4"));
+  }
+  EXPECT_THAT(hosts_of("node2"),
+              ElementsAre("node1", "node3", "node4", "node2"));
+  EXPECT_THAT(hosts_of("node5"),
+              ElementsAre("node1", "node3", "node4", "node5"));
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -17,7 +18,6 @@
 #include "absl/strings/str_split.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
-#include "config/values/text_form.h"
 
 namespace clusterd {
 namespace {
@@ -106,8 +106,15 @@ absl::StatusOr<std::vector<std::string>> ExpandItem(absl::string_view item,
 }  // namespace
 
 bool IsHostName(absl::string_view name) {
-  static const LazyRE2 kForm = {"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"};
-  return name.size() <= kMaxHostNameBytes && HasForm(name, *kForm) &&
+  // Without an expression: every hook looks at all names of its job.
+  return !name.empty() && name.size() <= kMaxHostNameBytes &&
+         absl::ascii_isalnum(name.front()) &&
+         absl::ascii_isalnum(name.back()) &&
+         absl::c_all_of(name,
+                        [](char c) {
+                          return absl::ascii_isalnum(c) || c == '.' ||
+                                 c == '_' || c == '-';
+                        }) &&
          !absl::StrContains(name, "..");
 }
 

@@ -84,15 +84,17 @@ std::string EnrolAddress(const ControllerServerOptions& options) {
   return absl::StrCat(options.listen.substr(0, colon), ":", port + 1);
 }
 
-absl::StatusOr<SignedVerdict> Sign(const JobVerdict& verdict,
-                                   const TlsFiles& tls) {
-  SignedVerdict signed_one;
-  signed_one.set_verdict(verdict.SerializeAsString());
-  ASSIGN_OR_RETURN(const TlsPem pem, ReadTlsFiles(tls));
-  ASSIGN_OR_RETURN(*signed_one.mutable_signature(),
-                   SignText(pem.key, signed_one.verdict()));
-  signed_one.set_certificate(pem.certificate);
-  return signed_one;
+absl::StatusOr<VerdictSigner> MakeSigner(const TlsFiles& tls) {
+  ASSIGN_OR_RETURN(TlsPem pem, ReadTlsFiles(tls));
+  ASSIGN_OR_RETURN(TextSigner signer, TextSigner::Create(pem.key));
+  return [signer = std::move(signer), certificate = std::move(pem.certificate)](
+             std::string verdict) -> absl::StatusOr<SignedVerdict> {
+    SignedVerdict made;
+    ASSIGN_OR_RETURN(*made.mutable_signature(), signer.Sign(verdict));
+    made.set_verdict(std::move(verdict));
+    made.set_certificate(certificate);
+    return made;
+  };
 }
 
 ControllerParts WithHosts(ControllerParts parts, AttachedHosts* hosts) {
@@ -129,10 +131,7 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
                                        desk_.get(), parts_)),
       changes_(parts_),
       enforcer_(EnforcerParts()),
-      jobs_(parts_, &running_,
-            [tls = options.tls](const JobVerdict& verdict) {
-              return Sign(verdict, tls);
-            }),
+      jobs_(parts_, &running_, [tls = options.tls] { return MakeSigner(tls); }),
       brake_(parts_, options.drain),
       hub_(parts_, Questions()),
       controller_(parts_, &changes_, &running_, &jobs_,

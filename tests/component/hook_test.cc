@@ -64,7 +64,9 @@ class JudgingHub final : public AgentHub::Service {
     JobVerdict verdict;
     verdict.set_cluster("test");
     verdict.set_run_id("ab12");
-    verdict.set_job_digest(JobDigest(question.job()));
+    JobSpec job;
+    EXPECT_TRUE(job.ParseFromString(question.job()));
+    verdict.set_job_digest(JobDigest(job));
     verdict.set_judged_at_ms(absl::ToUnixMillis(absl::Now()));
     verdict.set_verdict(PASS);
     JobVerdict::Host* const host = verdict.add_hosts();
@@ -88,8 +90,10 @@ class JudgingHub final : public AgentHub::Service {
 HookRequest Prolog(const std::string& job) {
   HookRequest request;
   request.set_kind(HOOK_SLURM_PROLOG);
-  request.mutable_job()->set_id(job);
-  request.mutable_job()->add_servers()->set_host("server0");
+  JobSpec spec;
+  spec.set_id(job);
+  spec.add_servers()->set_host("server0");
+  *request.mutable_job() = spec.SerializeAsString();
   return request;
 }
 

@@ -278,7 +278,7 @@ class HookCommand final : public Command {
     if (!channel.ok()) return WithoutAnswer(channel.status());
     HookRequest request;
     request.set_kind(row_->kind);
-    *request.mutable_job() = job_;
+    *request.mutable_job() = job_.SerializeAsString();
     request.set_wait_ms(
         static_cast<uint32_t>(absl::ToInt64Milliseconds(wait_)));
     request.set_max_age_ms(

@@ -35,6 +35,12 @@ ProgramWorld WorldWith(HookAnswer::Decision decision,
   return world;
 }
 
+JobSpec JobOf(const HookRequest& request) {
+  JobSpec job;
+  EXPECT_TRUE(job.ParseFromString(request.job()));
+  return job;
+}
+
 // What reached the daemon.
 HookRequest Asked(const std::vector<std::string>& arguments,
                   ProgramWorld world) {
@@ -102,9 +108,9 @@ TEST(HookTest, AsksAboutTheJobOfAPrologsEnvironment) {
   const HookRequest request =
       Asked({"hook", "slurm-prolog"}, WorldWith(HookAnswer::ALLOW));
   EXPECT_EQ(request.kind(), HOOK_SLURM_PROLOG);
-  EXPECT_EQ(request.job().id(), "slurm:1234.1");
-  ASSERT_EQ(request.job().servers_size(), 2);
-  EXPECT_EQ(request.job().servers(1).host(), "node02");
+  EXPECT_EQ(JobOf(request).id(), "slurm:1234.1");
+  ASSERT_EQ(JobOf(request).servers_size(), 2);
+  EXPECT_EQ(JobOf(request).servers(1).host(), "node02");
   EXPECT_EQ(request.node_name(), "node02");
   EXPECT_EQ(request.wait_ms(), 8000u);
   EXPECT_EQ(request.opt_out(), "");
@@ -120,7 +126,7 @@ TEST(HookTest, TellsTheSameJobInTheTaskAsInTheProlog) {
                                           {"SLURM_NODELIST", "node01"},
                                           {"SLURM_JOB_GPUS", "0-3"},
                                           {"SLURM_RESTART_COUNT", "1"}}));
-  EXPECT_EQ(before.job().SerializeAsString(), task.job().SerializeAsString());
+  EXPECT_EQ(before.job(), task.job());
 }
 
 TEST(HookTest, TakesTheDevicesOfAJobOnOneHost) {
@@ -129,7 +135,7 @@ TEST(HookTest, TakesTheDevicesOfAJobOnOneHost) {
   environment["SLURM_JOB_GPUS"] = "2,0-1";
   const HookRequest request = Asked({"hook", "slurm-prolog"},
                                     WorldWith(HookAnswer::ALLOW, environment));
-  EXPECT_EQ(request.job().servers(0).devices_size(), 3);
+  EXPECT_EQ(JobOf(request).servers(0).devices_size(), 3);
 }
 
 TEST(HookTest, JudgesThisHostAloneWhereTheJobCannotBeRead) {
@@ -144,7 +150,7 @@ TEST(HookTest, JudgesThisHostAloneWhereTheJobCannotBeRead) {
     const ProgramWorld world = WorldWith(HookAnswer::ALLOW, environment);
     const HookRequest request = Asked({"hook", "slurm-prolog"}, world);
     const bool is_node = absl::string_view(name) == "SLURMD_NODENAME";
-    EXPECT_EQ(request.job().servers().empty(), !is_node) << name;
+    EXPECT_EQ(JobOf(request).servers().empty(), !is_node) << name;
     EXPECT_EQ(request.node_name().empty(), is_node) << name;
     EXPECT_THAT(RunProgram({"hook", "slurm-prolog"}, world).err,
                 HasSubstr(is_node ? "is no host's name" : "job is not known"));
@@ -173,16 +179,16 @@ TEST(HookTest, ReadsTheJobsOfPbsAndLsf) {
   HookRequest request = Asked(
       {"hook", "pbs"}, WorldWith(HookAnswer::ALLOW, {{"PBS_JOBID", "7[3].head"},
                                                      {"PBS_NODEFILE", file}}));
-  EXPECT_EQ(request.job().id(), "pbs:7[3].head");
-  EXPECT_EQ(request.job().servers_size(), 2);
+  EXPECT_EQ(JobOf(request).id(), "pbs:7[3].head");
+  EXPECT_EQ(JobOf(request).servers_size(), 2);
   request = Asked({"hook", "lsf"},
                   WorldWith(HookAnswer::ALLOW,
                             {{"LSB_JOBID", "8"},
                              {"LSB_JOBINDEX", "2"},
                              {"LSB_MCPU_HOSTS", "node01 64 node02 64"}}));
-  EXPECT_EQ(request.job().id(), "lsf:8[2]");
-  ASSERT_EQ(request.job().servers_size(), 2);
-  EXPECT_EQ(request.job().servers(1).host(), "node02");
+  EXPECT_EQ(JobOf(request).id(), "lsf:8[2]");
+  ASSERT_EQ(JobOf(request).servers_size(), 2);
+  EXPECT_EQ(JobOf(request).servers(1).host(), "node02");
 }
 
 TEST(HookTest, PrintsNothingButExportsAndWarningsInATaskProlog) {
@@ -241,7 +247,7 @@ TEST(HookTest, TakesAJobFromOptionsWhereNoSchedulerHasOne) {
       Asked({"hook", "plain", "--nodes", "node[01-02]", "--devices", "4",
              "--timeout", "5s", "--max-age", "1m"},
             WorldWith(HookAnswer::ALLOW, {}));
-  EXPECT_EQ(request.job().servers(0).device_count(), 4u);
+  EXPECT_EQ(JobOf(request).servers(0).device_count(), 4u);
   EXPECT_EQ(request.wait_ms(), 5000u);
   EXPECT_EQ(request.max_age_ms(), 60'000u);
   EXPECT_EQ(Asked({"hook", "plain"}, WorldWith(HookAnswer::ALLOW, {}))
@@ -313,7 +319,7 @@ TEST(ControllerPrologTest, RefusesWhatIsWrongWithTheJobOrTheCluster) {
   EXPECT_EQ(output.status, 1);
   EXPECT_EQ(output.err, "clusterd: some-rule: three servers\n");
   ASSERT_TRUE(asked.has_value());
-  EXPECT_EQ(asked->job().id(), "slurm:1234.0");
+  EXPECT_EQ(JobOf(*asked).id(), "slurm:1234.0");
   EXPECT_EQ(ControllerProlog(FailingRule("cluster", "")).status, 1);
   EXPECT_EQ(ControllerProlog(FailingRule("job", "node01")).err,
             "clusterd: some-rule: node01: three servers\n");

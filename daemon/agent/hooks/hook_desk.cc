@@ -11,9 +11,11 @@
 #include "config/report/job_verdict.h"
 #include "config/rules/catalogue.h"
 #include "config/values/hostlist.h"
+#include "config/values/status_macros.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
+#include "google/protobuf/arena.h"
 
 namespace clusterd {
 namespace {
@@ -22,7 +24,7 @@ constexpr int kMaxServers = 16384;
 constexpr int kMaxServerDevices = 1024;
 // Between the first hook and the last of one start of a job, whose id says
 // which start it is: where slurmctld runs one has asked before all nodes do.
-constexpr uint32_t kSameStartMs = 10'000;
+constexpr absl::Duration kSameStart = absl::Seconds(10);
 constexpr size_t kMaxIdBytes = 256;
 // Of a hook's time, for the controller; the rest is for this host alone.
 constexpr double kShareOfController = 0.6;
@@ -73,9 +75,8 @@ absl::string_view DecisionWord(HookAnswer::Decision decision) {
   }
 }
 
-absl::Status CheckRequest(const HookRequest& request) {
+absl::Status CheckRequest(const HookRequest& request, const JobSpec& job) {
   std::vector<std::string> mistakes;
-  const JobSpec& job = request.job();
   if (FindKind(request.kind()) == nullptr) {
     mistakes.push_back(
         absl::StrCat("hook: kind ", request.kind(), " is not known here"));
@@ -194,6 +195,7 @@ State StateOf(const Report& report, absl::string_view rule) {
 
 struct HookDesk::Call {
   const HookRequest& request;
+  const JobSpec& job;
   const KindRow& kind;
   const std::function<bool()>& gone;
   Clock* clock;
@@ -212,20 +214,29 @@ struct HookDesk::Call {
 
 absl::StatusOr<HookAnswer> HookDesk::Answer(const HookRequest& request,
                                             const std::function<bool()>& gone) {
-  const absl::Status checked = CheckRequest(request);
-  if (!checked.ok()) return checked;
+  // Over a thousand servers are not made one by one while all hosts of the job
+  // do the same.
+  google::protobuf::ArenaOptions blocks;
+  blocks.start_block_size = blocks.max_block_size = size_t{32} << 10;
+  google::protobuf::Arena arena(blocks);
+  auto* const job = google::protobuf::Arena::CreateMessage<JobSpec>(&arena);
+  if (!job->ParseFromString(request.job())) {
+    return absl::InvalidArgumentError("hook: job: no JobSpec");
+  }
+  RETURN_IF_ERROR(CheckRequest(request, *job));
   const KindRow& kind = *FindKind(request.kind());
   const absl::Duration wait = request.wait_ms() > 0
                                   ? absl::Milliseconds(request.wait_ms())
                                   : absl::Seconds(kind.default_wait_s);
   const Call call{request,
+                  *job,
                   kind,
                   gone,
                   parts_.clock,
                   parts_.clock->Monotonic(),
                   std::min(wait, kMaxHookWait),
                   parts_.settings(),
-                  ServerOf(request.job(), parts_.host)};
+                  ServerOf(*job, parts_.host)};
   HookAnswer answer = Decided(call);
   Act(call, &answer);
   LogAnswer(call, answer);
@@ -255,8 +266,7 @@ HookAnswer HookDesk::Decided(const Call& call) {
   HookAnswer answer = Decide(judged, call.settings);
   if (call.kind.judges == Judges::kJob &&
       answer.decision() == HookAnswer::ALLOW) {
-    for (std::string& line :
-         JobEnvironment(&verdict, call.request.job(), parts_.host)) {
+    for (std::string& line : JobEnvironment(&verdict, call.job, parts_.host)) {
       answer.add_environment(std::move(line));
     }
   }
@@ -265,7 +275,7 @@ HookAnswer HookDesk::Decided(const Call& call) {
 
 JudgedHost HookDesk::JudgeJob(const Call& call, JobVerdict* verdict) {
   JudgedHost judged;
-  const JobSpec& job = call.request.job();
+  const JobSpec& job = call.job;
   if (call.own == nullptr) {
     if (job.servers_size() > 0) {
       judged.trouble.push_back(absl::StrCat(
@@ -280,13 +290,8 @@ JudgedHost HookDesk::JudgeJob(const Call& call, JobVerdict* verdict) {
       max_age > absl::ZeroDuration() ? parts_.verdicts->Find(digest, max_age)
                                      : absl::NotFoundError("");
   if (!found.ok()) {
-    JobQuestion question;
-    *question.mutable_job() = job;
-    question.set_max_age_ms(call.request.max_age_ms());
-    if (question.max_age_ms() == 0 && !job.id().empty()) {
-      question.set_max_age_ms(kSameStartMs);
-    }
-    found = AskController(std::move(question), digest,
+    const bool is_start = call.request.max_age_ms() == 0 && !job.id().empty();
+    found = AskController(job, digest, is_start ? kSameStart : max_age,
                           call.Left() * kShareOfController);
   }
   if (found.ok()) {
@@ -315,7 +320,7 @@ void HookDesk::JudgeAlone(const Call& call, const JobVerdict* kept,
                           JudgedHost* judged) {
   const HostFacts facts = Look(call.Left() * kShareOfLook);
   const bool has_job = call.own != nullptr && call.kind.judges != Judges::kHost;
-  JobSpec job = has_job ? OnThisHost(call.request.job(), *call.own) : JobSpec();
+  JobSpec job = has_job ? OnThisHost(call.job, *call.own) : JobSpec();
   if (has_job && job.servers(0).devices().empty() &&
       job.servers(0).device_count() == 0) {
     // All that the spec plans; what it plans is not known here.
@@ -330,7 +335,7 @@ void HookDesk::JudgeAlone(const Call& call, const JobVerdict* kept,
     judged->by_itself.push_back(std::move(reason));
   }
   // About a job of several servers one of them can tell nothing.
-  if (call.request.job().servers_size() < 2) {
+  if (call.job.servers_size() < 2) {
     for (JobReason& reason : ReasonsAbout(call.report, "")) {
       judged->by_itself.push_back(std::move(reason));
     }
@@ -364,7 +369,7 @@ JudgedHost HookDesk::JudgeAfterJob(const Call& call) {
 }
 
 HookAnswer HookDesk::TaskEnvironment(const Call& call) {
-  const JobSpec& job = call.request.job();
+  const JobSpec& job = call.job;
   // The verdict that the job began with, however long ago: its addresses are
   // those that it runs with.
   const absl::StatusOr<JobVerdict> kept =
@@ -380,12 +385,17 @@ HookAnswer HookDesk::TaskEnvironment(const Call& call) {
   return answer;
 }
 
-absl::StatusOr<JobVerdict> HookDesk::AskController(JobQuestion question,
+absl::StatusOr<JobVerdict> HookDesk::AskController(const JobSpec& job,
                                                    const std::string& digest,
+                                                   absl::Duration max_age,
                                                    absl::Duration wait) {
-  const absl::Duration max_age = absl::Milliseconds(question.max_age_ms());
-  const std::string key = absl::StrCat(digest, " ", question.max_age_ms());
+  const auto max_age_ms =
+      static_cast<uint32_t>(absl::ToInt64Milliseconds(max_age));
+  const std::string key = absl::StrCat(digest, " ", max_age_ms);
   const auto ask = [&]() -> absl::StatusOr<JobVerdict> {
+    JobQuestion question;
+    question.set_max_age_ms(max_age_ms);
+    *question.mutable_job() = job.SerializeAsString();
     const absl::StatusOr<SignedVerdict> answer =
         parts_.controller->AskJob(std::move(question), wait);
     if (!answer.ok()) return answer.status();
@@ -450,7 +460,7 @@ void HookDesk::Act(const Call& call, HookAnswer* answer) {
 
 bool HookDesk::BrakeIsOn(const Call& call, HookAnswer* answer) {
   DrainQuestion question;
-  question.set_job_id(call.request.job().id());
+  question.set_job_id(call.job.id());
   question.set_reason(answer->reason());
   const absl::StatusOr<DrainAnswer> may = parts_.controller->AskDrain(
       question, std::clamp(call.Left(), kLeastBrakeWait, kDrainWait));
@@ -471,11 +481,10 @@ bool HookDesk::RuleHolds(const std::string& rule, const Report& report) {
   const State alone = StateOf(report, rule);
   if (by == Return::kByItself && alone != SKIPPED) return alone == PASS;
   if (by == Return::kByHand) return false;
-  JobQuestion question;
-  question.mutable_job()->add_servers()->set_host(parts_.host);
-  const std::string digest = JobDigest(question.job());
+  JobSpec job;
+  job.add_servers()->set_host(parts_.host);
   const absl::StatusOr<JobVerdict> verdict =
-      AskController(std::move(question), digest, kRecheckWait);
+      AskController(job, JobDigest(job), absl::ZeroDuration(), kRecheckWait);
   if (!verdict.ok() || verdict->hosts_size() != 1) return false;
   const JobVerdict::Host& host = verdict->hosts(0);
   return host.host() == parts_.host &&
@@ -483,7 +492,7 @@ bool HookDesk::RuleHolds(const std::string& rule, const Report& report) {
 }
 
 void HookDesk::LogAnswer(const Call& call, const HookAnswer& answer) {
-  const JobSpec& job = call.request.job();
+  const JobSpec& job = call.job;
   const std::vector<std::string> through(answer.let_through().begin(),
                                          answer.let_through().end());
   const std::string let_through =

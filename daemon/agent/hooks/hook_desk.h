@@ -98,8 +98,9 @@ class HookDesk {
   // Adds this host's own facts. `kept`: nullptr, or the verdict to add, too.
   void JudgeAlone(const Call& call, const JobVerdict* kept, JudgedHost* judged);
   JudgedHost JudgeAfterJob(const Call& call);
-  absl::StatusOr<JobVerdict> AskController(JobQuestion question,
+  absl::StatusOr<JobVerdict> AskController(const JobSpec& job,
                                            const std::string& digest,
+                                           absl::Duration max_age,
                                            absl::Duration wait);
   HookAnswer TaskEnvironment(const Call& call);
   HostFacts Look(absl::Duration wait);

@@ -51,7 +51,9 @@ class FakeController final : public ControllerLine {
     made.set_cluster("test");
     made.set_run_id("ab12");
     made.set_judged_at_ms(absl::ToUnixMillis(clock_->Now()));
-    made.set_job_digest(digest.empty() ? JobDigest(question.job()) : digest);
+    JobSpec job;
+    EXPECT_TRUE(job.ParseFromString(question.job()));
+    made.set_job_digest(digest.empty() ? JobDigest(job) : digest);
     SignedVerdict answer;
     answer.set_verdict(made.SerializeAsString());
     answer.set_signature(
@@ -112,15 +114,21 @@ class HookDeskTest : public testing::Test {
     }
   }
 
+  static JobSpec OneServer(const std::string& id) {
+    JobSpec job;
+    job.set_id(id);
+    job.add_servers()->set_host("node1");
+    return job;
+  }
   static HookRequest Request(HookKind kind) {
     HookRequest request;
     request.set_kind(kind);
     request.set_node_name("node1");
-    request.mutable_job()->set_id("slurm:7.0");
-    request.mutable_job()->add_servers()->set_host("node1");
     return request;
   }
-  HookAnswer Answer(const HookRequest& request) {
+  // About job_.
+  HookAnswer Answer(HookRequest request) {
+    *request.mutable_job() = job_.SerializeAsString();
     const auto answer = desk_.Answer(request, [this] { return gone_; });
     EXPECT_TRUE(answer.ok()) << answer.status();
     drainer_.Settle();
@@ -169,6 +177,7 @@ class HookDeskTest : public testing::Test {
   HookSettings settings_;
   HostFacts facts_;
   Report report_;
+  JobSpec job_ = OneServer("slurm:7.0");
   std::function<void()> on_look_ = [] {};
   std::atomic<int> looks_{0};
   JobSpec judged_job_;
@@ -214,7 +223,7 @@ TEST_F(HookDeskTest, AsksForNothingThatTheHooksOfThisStartHaveNotBeenTold) {
   HookRequest request = Request(HOOK_SLURM_PROLOG);
   Answer(request);
   EXPECT_EQ(controller_.max_age_ms, 10000u);
-  request.mutable_job()->clear_id();
+  job_.clear_id();
   Answer(request);
   EXPECT_EQ(controller_.max_age_ms, 0u);
 }
@@ -222,8 +231,8 @@ TEST_F(HookDeskTest, AsksForNothingThatTheHooksOfThisStartHaveNotBeenTold) {
 TEST_F(HookDeskTest, JudgesOfALargerJobOnlyWhatOneServerShows) {
   controller_.away = absl::UnavailableError("away");
   HookRequest request = Request(HOOK_SLURM_PROLOG);
-  request.mutable_job()->add_servers()->set_host("node2");
-  JobServer& own = *request.mutable_job()->mutable_servers(0);
+  job_.add_servers()->set_host("node2");
+  JobServer& own = *job_.mutable_servers(0);
   own.set_world_size(16);
   own.set_node_rank(1);
   own.set_master_port(29500);
@@ -353,7 +362,7 @@ TEST_F(HookDeskTest, SparesAJobThatOptsOutAndSaysWho) {
   VerdictFails("link");
   HookRequest request = Request(HOOK_SLURM_PROLOG);
   request.set_opt_out("comment \"clusterd=off\"\x1b[2J");
-  request.mutable_job()->set_user("ann");
+  job_.set_user("ann");
   const HookAnswer answer = Answer(request);
   EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
   EXPECT_EQ(controller_.asked, 0);
@@ -366,9 +375,9 @@ TEST_F(HookDeskTest, JudgesOnlyTheJobsDevicesByItself) {
   controller_.away = absl::UnavailableError("away");
   Finds("link", FAIL, {6});
   HookRequest request = Request(HOOK_PLAIN);
-  request.mutable_job()->mutable_servers(0)->set_device_count(4);
+  job_.mutable_servers(0)->set_device_count(4);
   EXPECT_EQ(Answer(request).decision(), HookAnswer::ALLOW);
-  request.mutable_job()->mutable_servers(0)->add_devices(6);
+  job_.mutable_servers(0)->add_devices(6);
   EXPECT_EQ(Answer(request).decision(), HookAnswer::REFUSE_AND_DRAIN);
   // Nobody knows here that a port without an address is meant to be used.
   facts_.mutable_devices(6)->clear_address();
@@ -378,9 +387,9 @@ TEST_F(HookDeskTest, JudgesOnlyTheJobsDevicesByItself) {
 TEST_F(HookDeskTest, NarrowsTheJobToThisHost) {
   controller_.away = absl::UnavailableError("away");
   HookRequest request = Request(HOOK_PLAIN);
-  request.mutable_job()->mutable_servers(0)->set_host("node0");
-  request.mutable_job()->add_servers()->set_host("node1");
-  request.mutable_job()->mutable_servers(1)->set_master_port(29500);
+  job_.mutable_servers(0)->set_host("node0");
+  job_.add_servers()->set_host("node1");
+  job_.mutable_servers(1)->set_master_port(29500);
   Answer(request);
   ASSERT_EQ(judged_job_.servers_size(), 1);
   EXPECT_EQ(judged_job_.servers(0).host(), "node1");
@@ -389,7 +398,7 @@ TEST_F(HookDeskTest, NarrowsTheJobToThisHost) {
 
 TEST_F(HookDeskTest, TellsThatTheJobDoesNotNameThisHost) {
   HookRequest request = Request(HOOK_PLAIN);
-  request.mutable_job()->mutable_servers(0)->set_host("node9");
+  job_.mutable_servers(0)->set_host("node9");
   const HookAnswer answer = Answer(request);
   EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
   EXPECT_THAT(answer.let_through(), Contains(HasSubstr("expected node1")));
@@ -398,7 +407,7 @@ TEST_F(HookDeskTest, TellsThatTheJobDoesNotNameThisHost) {
 
 TEST_F(HookDeskTest, JudgesTheHostAloneWhereNoJobIsNamed) {
   HookRequest request = Request(HOOK_PLAIN);
-  request.clear_job();
+  job_.Clear();
   const HookAnswer answer = Answer(request);
   EXPECT_EQ(answer.basis(), "this host alone");
   EXPECT_THAT(answer.let_through(), IsEmpty());
@@ -502,7 +511,8 @@ TEST_F(HookDeskTest, SixtyFourPrologsAtOnceAskOnce) {
   for (int i = 0; i < 64; ++i) {
     prologs.emplace_back([this, i, &allowed, &begun] {
       HookRequest request = Request(HOOK_SLURM_PROLOG);
-      request.mutable_job()->set_id(absl::StrCat("slurm:9_", i, ".0"));
+      *request.mutable_job() =
+          OneServer(absl::StrCat("slurm:9_", i, ".0")).SerializeAsString();
       ++begun;
       const auto answer = desk_.Answer(request, [] { return false; });
       if (answer.ok() && answer->decision() == HookAnswer::ALLOW) ++allowed;
@@ -519,14 +529,18 @@ TEST_F(HookDeskTest, SixtyFourPrologsAtOnceAskOnce) {
 TEST_F(HookDeskTest, RefusesARequestThatIsNoneWithEveryMistake) {
   HookRequest request = Request(static_cast<HookKind>(99));
   request.set_node_name("n[1-9]");
-  request.mutable_job()->set_id(std::string(9999, 'x'));
-  request.mutable_job()->mutable_servers(0)->set_host("../etc");
+  JobSpec job = OneServer(std::string(9999, 'x'));
+  job.mutable_servers(0)->set_host("../etc");
+  *request.mutable_job() = job.SerializeAsString();
   const absl::Status status =
       desk_.Answer(request, [] { return false; }).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("kind 99"), HasSubstr("job id of 9999 bytes"),
                     HasSubstr("\"../etc\""), HasSubstr("\"n[1-9]\"")));
+  *request.mutable_job() = "\x12\xff";
+  EXPECT_EQ(desk_.Answer(request, [] { return false; }).status().code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

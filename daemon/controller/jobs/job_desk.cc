@@ -31,8 +31,18 @@ constexpr size_t kMaxNameBytes = 256;
 std::string KeyOf(const JobAsk& ask) {
   const std::string selection = ask.selection.SerializeAsString();
   const std::string target = ask.network_namespace.SerializeAsString();
-  return Sha256(absl::StrCat(selection.size(), " ", target.size(), " ",
-                             selection, target, ask.job.SerializeAsString()));
+  return Sha256(absl::StrCat(
+      selection.size(), " ", target.size(), " ", selection, target,
+      ask.job_bytes.empty() ? ask.job.SerializeAsString() : ask.job_bytes));
+}
+
+absl::Status ReadJob(JobAsk* ask) {
+  if (ask->job_bytes.empty()) return absl::OkStatus();
+  if (!ask->job.ParseFromString(ask->job_bytes)) {
+    return absl::InvalidArgumentError("job: no JobSpec");
+  }
+  ask->job_bytes.clear();
+  return absl::OkStatus();
 }
 
 absl::Status CheckName(absl::string_view subject, const std::string& name) {
@@ -80,6 +90,15 @@ absl::StatusOr<JobDesk::Result> For(
       absl::StrCat("host \"", host, "\" takes no part in this job"));
 }
 
+absl::StatusOr<SignedVerdict> SignedFor(const std::string& host,
+                                        const JudgedJob& judged) {
+  RETURN_IF_ERROR(judged.signer.status());
+  const auto own = judged.verdict.own.find(host);
+  return (*judged.signer)(
+      absl::StrCat(judged.verdict.common,
+                   own == judged.verdict.own.end() ? "" : own->second));
+}
+
 }  // namespace
 
 absl::Status NarrowOrder(const JobSpec& job, FactOrder* order) {
@@ -107,6 +126,10 @@ void JobDesk::Ask(CallId call, JobAsk ask, const Caller& caller) {
   Result kept;
   absl::StatusOr<RunPtr> run = nullptr;
   bool is_new = false;
+  if (!IsKnown(key, ask)) {
+    const absl::Status read = ReadJob(&ask);
+    if (!read.ok()) return caller.on_end(read);
+  }
   {
     absl::MutexLock lock(&mutex_);
     kept = FindKeptLocked(key, ask);
@@ -128,6 +151,24 @@ void JobDesk::Ask(CallId call, JobAsk ask, const Caller& caller) {
   }
 }
 
+bool JobDesk::IsKnown(const std::string& key, const JobAsk& ask) {
+  absl::MutexLock lock(&mutex_);
+  return FindKeptLocked(key, ask) != nullptr || FindRunLocked(key, ask);
+}
+
+JobDesk::RunPtr JobDesk::FindRunLocked(const std::string& key,
+                                       const JobAsk& ask) const {
+  const auto base = parts_.spec->spec();
+  const bool joins_begun = !ask.host.empty() || !ask.job.id().empty();
+  for (const RunPtr& run : runs_) {
+    if (run->key == key && run->base == base &&
+        (run->stage < Run::kAsking || joins_begun)) {
+      return run;
+    }
+  }
+  return nullptr;
+}
+
 absl::StatusOr<JobDesk::RunPtr> JobDesk::JoinLocked(const std::string& key,
                                                     JobAsk* ask, bool* is_new) {
   if (stopping_) return absl::UnavailableError("the controller is stopping");
@@ -141,18 +182,15 @@ absl::StatusOr<JobDesk::RunPtr> JobDesk::JoinLocked(const std::string& key,
         absl::StrCat(limits_.callers_of_user, " calls of ", ask->actor,
                      " ask about jobs already, try again later"));
   }
-  const auto base = parts_.spec->spec();
-  const bool joins_begun = !ask->host.empty() || !ask->job.id().empty();
+  if (RunPtr found = FindRunLocked(key, *ask); found != nullptr) return found;
+  // One that was known a moment ago has ended.
+  RETURN_IF_ERROR(ReadJob(ask));
   const size_t bytes = BytesOf(*ask);
   size_t waiting = 0;
   size_t own = 0;
   size_t all_bytes = bytes;
   size_t own_bytes = bytes;
   for (const RunPtr& run : runs_) {
-    if (run->key == key && run->base == base &&
-        (run->stage < Run::kAsking || joins_begun)) {
-      return run;
-    }
     if (run->stage < Run::kAsking) ++waiting;
     all_bytes += run->bytes;
     if (run->ask.actor != ask->actor || run->ask.host != ask->host) continue;
@@ -167,7 +205,7 @@ absl::StatusOr<JobDesk::RunPtr> JobDesk::JoinLocked(const std::string& key,
   const auto run = std::make_shared<Run>();
   run->key = key;
   run->ask = std::move(*ask);
-  run->base = base;
+  run->base = parts_.spec->spec();
   run->came_at = parts_.scheduler->Now();
   run->bytes = bytes;
   runs_.push_back(run);
@@ -245,9 +283,10 @@ void JobDesk::KeepLocked(const Run& run, const Result& result) {
     kept_bytes_ -= old->second.bytes;
     kept_order_.remove(run.key);
   }
-  const size_t bytes =
-      result->event.ByteSizeLong() +
-      (result->verdict.ok() ? result->verdict->ByteSizeLong() : 0);
+  size_t bytes = result->event.ByteSizeLong() + result->verdict.common.size();
+  for (const auto& [host, own] : result->verdict.own) {
+    bytes += host.size() + own.size();
+  }
   kept_[run.key] = {run.base, result, bytes};
   kept_order_.push_back(run.key);
   kept_bytes_ += bytes;
@@ -395,11 +434,12 @@ JobDesk::Result JobDesk::Judge(const Run& run,
     JobVerdict verdict = MakeJobVerdict(report, run.ask.job);
     verdict.set_job_digest(run.prepared.digest);
     AddAddresses(*run.prepared.order->spec, &verdict);
-    judged->verdict = sign_(verdict);
-    if (!judged->verdict.ok()) {
+    judged->verdict = BytesForHosts(std::move(verdict));
+    judged->signer = make_signer_();
+    if (!judged->signer.ok()) {
       parts_.log->Error(absl::StrCat("job ", job,
                                      ": the verdict cannot be signed: ",
-                                     judged->verdict.status().message()));
+                                     judged->signer.status().message()));
     }
   }
   parts_.log->Info(absl::StrCat("job ", job, ": ",
@@ -495,22 +535,23 @@ CheckProgress JobDesk::ProgressOf(CallId call) const {
 void JobDesk::AskAs(const std::string& host, JobQuestion question,
                     std::function<void(JobAnswer answer)> reply) {
   JobAsk ask;
-  ask.job = std::move(*question.mutable_job());
+  ask.job_bytes = std::move(*question.mutable_job());
   ask.max_age = absl::Milliseconds(question.max_age_ms());
   ask.actor = absl::StrCat("spiffe://", parts_.spec->cluster(), "/host/", host);
   ask.host = host;
   Caller caller;
-  caller.on_end = [id = question.question_id(), reply = std::move(reply)](
+  caller.on_end = [host, id = question.question_id(), reply = std::move(reply)](
                       const absl::StatusOr<Result>& result) {
-    const absl::Status status =
-        result.ok() ? (*result)->verdict.status() : result.status();
+    absl::StatusOr<SignedVerdict> verdict =
+        result.ok() ? SignedFor(host, **result) : result.status();
     JobAnswer answer;
     answer.set_question_id(id);
-    if (status.ok()) {
-      *answer.mutable_verdict() = *(*result)->verdict;
+    if (verdict.ok()) {
+      *answer.mutable_verdict() = *std::move(verdict);
     } else {
-      answer.mutable_error()->set_code(status.raw_code());
-      answer.mutable_error()->set_message(std::string(status.message()));
+      const absl::Status& why = verdict.status();
+      answer.mutable_error()->set_code(why.raw_code());
+      answer.mutable_error()->set_message(std::string(why.message()));
     }
     reply(std::move(answer));
   };

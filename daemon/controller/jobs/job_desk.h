@@ -32,6 +32,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "config/report/job_verdict.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/hosts/running_checks.h"
@@ -67,6 +68,7 @@ struct JobDeskLimits {
 // What somebody wants to know.
 struct JobAsk {
   JobSpec job;
+  std::string job_bytes;  // In place of the job, which is read if need be.
   RuleSelection selection;
   NetworkNamespace network_namespace;
   absl::Duration max_age;  // 0: nothing that is concluded already.
@@ -74,11 +76,17 @@ struct JobAsk {
   std::string host;        // That asks; empty: a user does.
 };
 
+// Signs the bytes of a JobVerdict.
+using VerdictSigner =
+    std::function<absl::StatusOr<SignedVerdict>(std::string verdict)>;
+
 // What came of a run.
 struct JudgedJob {
   CheckEvent event;  // The report.
-  // For its hosts, if all rules were judged. Else why there is none.
-  absl::StatusOr<SignedVerdict> verdict = absl::UnknownError("");
+  // For its hosts, if all rules were judged; and who signs it, by the key of
+  // that moment, or why nobody does.
+  VerdictBytes verdict;
+  absl::StatusOr<VerdictSigner> signer = absl::UnknownError("");
   absl::flat_hash_set<std::string> hosts;
   absl::Time began;  // All facts are from then on.
 };
@@ -90,8 +98,7 @@ absl::Status NarrowOrder(const JobSpec& job, FactOrder* order);
 // Safe for concurrent use; calls nothing under its lock.
 class JobDesk {
  public:
-  using Signer =
-      std::function<absl::StatusOr<SignedVerdict>(const JobVerdict& verdict)>;
+  using MakeSigner = std::function<absl::StatusOr<VerdictSigner>()>;
   using CallId = uint64_t;
   using Result = std::shared_ptr<const JudgedJob>;
   // From any thread, possibly before Ask returns; neither blocks.
@@ -108,11 +115,11 @@ class JobDesk {
   };
 
   // All parts and `running` must outlive it.
-  JobDesk(const ControllerParts& parts, RunningChecks* running, Signer sign,
-          const JobDeskLimits& limits = {})
+  JobDesk(const ControllerParts& parts, RunningChecks* running,
+          MakeSigner make_signer, const JobDeskLimits& limits = {})
       : parts_(parts),
         running_(running),
-        sign_(std::move(sign)),
+        make_signer_(std::move(make_signer)),
         limits_(limits) {}
   // REQUIRES: Stop was called, and the pool is drained.
   ~JobDesk() = default;
@@ -174,7 +181,13 @@ class JobDesk {
   // What is to be told once the lock is released.
   using Calls = std::map<CallId, Run::Call>;
 
-  // The run that the question joins, or a new one, which is to be prepared.
+  // Whether an answer is kept or under way, so that the job need not be read.
+  bool IsKnown(const std::string& key, const JobAsk& ask)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // The run that the question joins; null: none.
+  RunPtr FindRunLocked(const std::string& key, const JobAsk& ask) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // That, or a new one, which is to be prepared.
   absl::StatusOr<RunPtr> JoinLocked(const std::string& key, JobAsk* ask,
                                     bool* is_new)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -203,7 +216,7 @@ class JobDesk {
 
   const ControllerParts parts_;
   RunningChecks* const running_;
-  const Signer sign_;
+  const MakeSigner make_signer_;
   const JobDeskLimits limits_;
 
   mutable absl::Mutex mutex_;

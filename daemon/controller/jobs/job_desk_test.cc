@@ -44,11 +44,13 @@ class JobDeskTest : public testing::Test {
                                 &pool_,      &log_,          &hosts_};
     desk_ = std::make_unique<JobDesk>(
         parts, &running_,
-        [this](const JobVerdict& verdict) {
+        [this] {
           ++signed_;
-          SignedVerdict made;
-          made.set_verdict(verdict.SerializeAsString());
-          return made;
+          return [](std::string verdict) {
+            SignedVerdict made;
+            made.set_verdict(std::move(verdict));
+            return made;
+          };
         },
         limits);
   }
@@ -57,16 +59,22 @@ class JobDeskTest : public testing::Test {
     pool_.Drain();
   }
 
-  static JobQuestion Question(const std::string& id, uint32_t max_age_ms = 0) {
-    JobQuestion question;
-    question.mutable_job()->set_id(id);
-    question.mutable_job()->add_servers()->set_host("server0");
-    question.set_max_age_ms(max_age_ms);
-    return question;
+  static JobSpec Job(const std::string& id) {
+    JobSpec job;
+    job.set_id(id);
+    job.add_servers()->set_host("server0");
+    return job;
   }
   // The answers go to `answers`, in the order in which they come.
-  void Ask(const JobQuestion& question, const std::string& host = "server0") {
-    desk_->AskAs(host, question,
+  void Ask(const JobSpec& job, const std::string& host = "server0",
+           uint32_t max_age_ms = 0) {
+    JobQuestion question;
+    *question.mutable_job() = job.SerializeAsString();
+    question.set_max_age_ms(max_age_ms);
+    Ask(std::move(question), host);
+  }
+  void Ask(JobQuestion question, const std::string& host) {
+    desk_->AskAs(host, std::move(question),
                  [this](JobAnswer answer) { answers_.push_back(answer); });
   }
   int CodeOf(size_t answer) { return answers_.at(answer).error().code(); }
@@ -85,20 +93,20 @@ class JobDeskTest : public testing::Test {
 
 TEST_F(JobDeskTest, ReusesWhatIsYoungEnoughAndNothingOlder) {
   Start();
-  Ask(Question("a"));
+  Ask(Job("a"));
   pool_.Drain();
   scheduler_.Advance(absl::Seconds(60));
-  Ask(Question("a", 60'000));
+  Ask(Job("a"), "server0", 60'000);
   ASSERT_THAT(answers_, SizeIs(2)) << "at once";
   EXPECT_EQ(signed_, 1);
   EXPECT_EQ(answers_[0].verdict().verdict(), answers_[1].verdict().verdict());
-  Ask(Question("a", 59'999));
+  Ask(Job("a"), "server0", 59'999);
   pool_.Drain();
   EXPECT_EQ(signed_, 2);
   // Another devices, another job.
-  JobQuestion other = Question("a", 60'000);
-  other.mutable_job()->mutable_servers(0)->add_devices(1);
-  Ask(other);
+  JobSpec other = Job("a");
+  other.mutable_servers(0)->add_devices(1);
+  Ask(other, "server0", 60'000);
   pool_.Drain();
   EXPECT_EQ(signed_, 3);
 }
@@ -108,17 +116,17 @@ TEST_F(JobDeskTest, KeepsNoMoreThanItMay) {
   limits.kept = 2;
   Start(limits);
   for (const char* id : {"a", "b", "c"}) {
-    Ask(Question(id));
+    Ask(Job(id));
     pool_.Drain();
   }
-  Ask(Question("c", 60'000));
+  Ask(Job("c"), "server0", 60'000);
   EXPECT_EQ(signed_, 3);
-  Ask(Question("a", 60'000));
+  Ask(Job("a"), "server0", 60'000);
   pool_.Drain();
   EXPECT_EQ(signed_, 4);
   // Nor longer, whatever somebody wants.
   scheduler_.Advance(limits.kept_for + absl::Seconds(1));
-  Ask(Question("a", 4'000'000'000u));
+  Ask(Job("a"), "server0", 4'000'000'000u);
   pool_.Drain();
   EXPECT_EQ(signed_, 5);
 }
@@ -127,16 +135,16 @@ TEST_F(JobDeskTest, HostThatWaitsTooLongForATurnIsTold) {
   JobDeskLimits limits;
   limits.at_once = 0;
   Start(limits);
-  Ask(Question("a"));
+  Ask(Job("a"));
   scheduler_.Advance(limits.longest_wait + absl::Seconds(1));
   EXPECT_THAT(answers_, SizeIs(0));
-  Ask(Question("b"));
+  Ask(Job("b"));
   ASSERT_THAT(answers_, SizeIs(1));
   EXPECT_EQ(CodeOf(0), static_cast<int>(absl::StatusCode::kDeadlineExceeded));
   desk_->Stop();
   ASSERT_THAT(answers_, SizeIs(2));
   EXPECT_EQ(CodeOf(1), static_cast<int>(absl::StatusCode::kUnavailable));
-  Ask(Question("c"));
+  Ask(Job("c"));
   ASSERT_THAT(answers_, SizeIs(3));
   EXPECT_EQ(CodeOf(2), static_cast<int>(absl::StatusCode::kUnavailable));
 }
@@ -147,7 +155,7 @@ TEST_F(JobDeskTest, RefusesWhatItHasNoRoomFor) {
   limits.waiting = 2;
   limits.callers = 3;
   Start(limits);
-  for (const char* id : {"a", "b", "c", "a", "a"}) Ask(Question(id));
+  for (const char* id : {"a", "b", "c", "a", "a"}) Ask(Job(id));
   // "c" has no room in the queue, the last "a" is one caller too many.
   ASSERT_THAT(answers_, SizeIs(2));
   EXPECT_EQ(CodeOf(0), static_cast<int>(absl::StatusCode::kResourceExhausted));
@@ -160,21 +168,21 @@ TEST_F(JobDeskTest, RefusesQuestionsThatTogetherAreTooLong) {
   limits.bytes_of_one = 20'000;
   limits.bytes = 30'000;
   Start(limits);
-  JobQuestion question = Question("a");
-  question.mutable_job()->set_rank_table(std::string(10'000, ' '));
+  JobSpec job = Job("a");
+  job.set_rank_table(std::string(10'000, ' '));
   for (const char* id : {"a", "b"}) {
-    question.mutable_job()->set_id(id);
-    Ask(question);
+    job.set_id(id);
+    Ask(job);
   }
   ASSERT_THAT(answers_, SizeIs(1)) << "of one host";
-  question.mutable_job()->mutable_servers(0)->set_host("server1");
+  job.mutable_servers(0)->set_host("server1");
   for (const char* id : {"c", "d"}) {
-    question.mutable_job()->set_id(id);
-    Ask(question, "server1");
+    job.set_id(id);
+    Ask(job, "server1");
   }
   ASSERT_THAT(answers_, SizeIs(2));
-  question.mutable_job()->mutable_servers(0)->set_host("server2");
-  Ask(question, "server2");
+  job.mutable_servers(0)->set_host("server2");
+  Ask(job, "server2");
   ASSERT_THAT(answers_, SizeIs(3)) << "of all";
   EXPECT_EQ(CodeOf(2), static_cast<int>(absl::StatusCode::kResourceExhausted));
 }
@@ -192,9 +200,9 @@ TEST_F(JobDeskTest, QuestionsOfOneHostDoNotFillThePlacesOfOthers) {
     ASSERT_TRUE(hosts_.Attach(silent).ok());
   }
   for (const char* id : {"a", "b", "c"}) {
-    JobQuestion question = Question(id);
-    question.mutable_job()->add_servers()->set_host("server1");
-    Ask(question);
+    JobSpec job = Job(id);
+    job.add_servers()->set_host("server1");
+    Ask(job);
   }
   const JobDesk::CallId call = desk_->NewCall();
   JobAsk ask;
@@ -218,7 +226,7 @@ TEST_F(JobDeskTest, QuestionsOfOneUserDoNotFillThePlacesOfOthers) {
   absl::Status refused;
   const auto ask_as = [&](const std::string& actor, const std::string& id) {
     JobAsk ask;
-    ask.job = Question(id).job();
+    ask.job = Job(id);
     ask.actor = actor;
     calls.push_back(desk_->NewCall());
     desk_->Ask(calls.back(), ask,
@@ -241,7 +249,7 @@ TEST_F(JobDeskTest, RunOfAUserWhoLeavesEnds) {
   Start(limits);
   const JobDesk::CallId call = desk_->NewCall();
   JobAsk ask;
-  ask.job = Question("a").job();
+  ask.job = Job("a");
   ask.actor = "ann";
   bool ended = false;
   JobDesk::Caller caller;
@@ -255,14 +263,25 @@ TEST_F(JobDeskTest, RunOfAUserWhoLeavesEnds) {
   EXPECT_FALSE(ended);
 }
 
+TEST_F(JobDeskTest, TakesNothingThatIsNoJob) {
+  Start();
+  JobQuestion question;
+  *question.mutable_job() = "\x12\xff";
+  Ask(question, "server0");
+  Ask(JobQuestion(), "server0");
+  ASSERT_THAT(answers_, SizeIs(2));
+  EXPECT_EQ(CodeOf(0), static_cast<int>(absl::StatusCode::kInvalidArgument));
+  EXPECT_EQ(CodeOf(1), static_cast<int>(absl::StatusCode::kInvalidArgument));
+}
+
 TEST_F(JobDeskTest, TellsEveryMistakeAndTakesNoNamesThatForgeLogs) {
   Start();
-  JobQuestion question = Question("a\nb");
-  Ask(question);
-  question = Question("a");
-  question.mutable_job()->add_servers()->set_host("nobody");
-  question.mutable_job()->set_product("toaster");
-  Ask(question);
+  JobSpec job = Job("a\nb");
+  Ask(job);
+  job = Job("a");
+  job.add_servers()->set_host("nobody");
+  job.set_product("toaster");
+  Ask(job);
   ASSERT_THAT(answers_, SizeIs(2));
   EXPECT_THAT(answers_[0].error().message(), HasSubstr("job id: \"a\\nb\""));
   EXPECT_THAT(answers_[1].error().message(), HasSubstr("nobody"));

@@ -188,7 +188,7 @@ Herd Run(const JobSpec& job, const std::vector<std::unique_ptr<Host>>& hosts,
          Fleet* fleet) {
   HookRequest request;
   request.set_kind(HOOK_SLURM_PROLOG);
-  *request.mutable_job() = job;
+  *request.mutable_job() = job.SerializeAsString();
   request.set_wait_ms(kHookWaitMs);
   std::vector<Hook> hooks(hosts.size());
   std::vector<std::unique_ptr<LocalAgent::Stub>> stubs;

@@ -70,9 +70,15 @@ CLUSTERD_FUZZ_MESSAGE(HostInput) {
   context.set_deadline(std::chrono::system_clock::now() +
                        std::chrono::seconds(30));
   const auto stream = cluster->hub->Attach(&context);
+  int jobs = 0;
   for (int i = 0; i < input.messages_size() && i < clusterd::kMaxMessages;
        ++i) {
-    if (!stream->Write(input.messages(i))) break;
+    clusterd::AgentMessage message = input.messages(i);
+    if (message.has_job_question() && jobs < input.jobs_size()) {
+      *message.mutable_job_question()->mutable_job() =
+          input.jobs(jobs++).SerializeAsString();
+    }
+    if (!stream->Write(message)) break;
   }
   stream->WritesDone();
   clusterd::HubMessage answer;

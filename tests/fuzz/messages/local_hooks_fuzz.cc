@@ -70,7 +70,11 @@ struct Host {
 CLUSTERD_FUZZ_MESSAGE(LocalInput) {
   clusterd::Host host;
   for (int i = 0; i < input.hooks_size() && i < clusterd::kMaxHooks; ++i) {
-    const auto answer = host.desk.Answer(input.hooks(i), [] { return false; });
+    clusterd::HookRequest request = input.hooks(i);
+    if (i < input.jobs_size()) {
+      *request.mutable_job() = input.jobs(i).SerializeAsString();
+    }
+    const auto answer = host.desk.Answer(request, [] { return false; });
     clusterd::Require(answer.ok()
                           ? answer->decision() !=
                                 clusterd::HookAnswer::DECISION_UNSPECIFIED

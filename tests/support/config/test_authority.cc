@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "config/identity/signature.h"
 #include "openssl/bio.h"
 #include "openssl/evp.h"
 #include "openssl/pem.h"
@@ -228,6 +229,12 @@ TlsPem TestAuthority::Issue(const std::vector<std::string>& uri_names,
   AddUriNames(certificate.get(), uri_names);
   Require(X509_sign(certificate.get(), keys_->key.get(), EVP_sha256()) > 0);
   return TlsPem{certificate_pem_, ToPem(certificate.get()), ToPem(key.get())};
+}
+
+absl::StatusOr<std::string> SignText(absl::string_view key_pem,
+                                     absl::string_view text) {
+  const auto signer = TextSigner::Create(key_pem);
+  return signer.ok() ? signer->Sign(text) : signer.status();
 }
 
 }  // namespace clusterd

@@ -57,6 +57,10 @@ class TestAuthority {
   const std::string certificate_pem_;
 };
 
+// As the controller signs with that key.
+absl::StatusOr<std::string> SignText(absl::string_view key_pem,
+                                     absl::string_view text);
+
 }  // namespace clusterd
 
 #endif  // TESTS_SUPPORT_CONFIG_TEST_AUTHORITY_H_
