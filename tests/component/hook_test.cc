@@ -87,11 +87,12 @@ class JudgingHub final : public AgentHub::Service {
   const std::string certificate_;
 };
 
-HookRequest Prolog(const std::string& job) {
+HookRequest Prolog(const std::string& job, const std::string& product = "") {
   HookRequest request;
   request.set_kind(HOOK_SLURM_PROLOG);
   JobSpec spec;
   spec.set_id(job);
+  spec.set_product(product);
   spec.add_servers()->set_host("server0");
   *request.mutable_job() = spec.SerializeAsString();
   return request;
@@ -164,9 +165,7 @@ TEST_F(HookTest, SixtyFourPrologsAtOnceAreAllAnswered) {
 
 TEST_F(HookTest, FailsOpenWhenTheControllerGoesAwayInTheMiddle) {
   hub_.hangs_up = true;
-  HookRequest request = Prolog("slurm:1.0");
-  request.mutable_job()->set_product("atlas-a2");
-  const HookAnswer answer = Ask(flags_.socket, request);
+  const HookAnswer answer = Ask(flags_.socket, Prolog("slurm:1.0", "atlas-a2"));
   EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
   EXPECT_EQ(answer.basis(), "this host alone");
   EXPECT_THAT(answer.let_through(),

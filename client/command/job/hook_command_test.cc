@@ -250,8 +250,7 @@ TEST(HookTest, TakesAJobFromOptionsWhereNoSchedulerHasOne) {
   EXPECT_EQ(JobOf(request).servers(0).device_count(), 4u);
   EXPECT_EQ(request.wait_ms(), 5000u);
   EXPECT_EQ(request.max_age_ms(), 60'000u);
-  EXPECT_EQ(Asked({"hook", "plain"}, WorldWith(HookAnswer::ALLOW, {}))
-                .job()
+  EXPECT_EQ(JobOf(Asked({"hook", "plain"}, WorldWith(HookAnswer::ALLOW, {})))
                 .servers_size(),
             0);
 }
@@ -319,7 +318,7 @@ TEST(ControllerPrologTest, RefusesWhatIsWrongWithTheJobOrTheCluster) {
   EXPECT_EQ(output.status, 1);
   EXPECT_EQ(output.err, "clusterd: some-rule: three servers\n");
   ASSERT_TRUE(asked.has_value());
-  EXPECT_EQ(JobOf(*asked).id(), "slurm:1234.0");
+  EXPECT_EQ(asked->job().id(), "slurm:1234.0");
   EXPECT_EQ(ControllerProlog(FailingRule("cluster", "")).status, 1);
   EXPECT_EQ(ControllerProlog(FailingRule("job", "node01")).err,
             "clusterd: some-rule: node01: three servers\n");

@@ -96,9 +96,12 @@ absl::Status CheckRequest(const HookRequest& request, const JobSpec& job) {
       mistakes.push_back(absl::StrCat(
           "hook: server ", QuotedText(server.host()), " is no host name"));
     }
-    if (server.devices_size() > kMaxServerDevices) {
-      mistakes.push_back(absl::StrCat("hook: server ", server.host(), " has ",
-                                      server.devices_size(), " devices"));
+    if (server.devices_size() > kMaxServerDevices ||
+        server.device_count() > kMaxServerDevices) {
+      mistakes.push_back(absl::StrCat(
+          "hook: server ", QuotedText(server.host()), " has ",
+          std::max<int64_t>(server.devices_size(), server.device_count()),
+          " devices, expected at most ", kMaxServerDevices));
     }
   }
   if (!request.node_name().empty() && !IsSlurmNodeName(request.node_name())) {
@@ -150,8 +153,8 @@ std::vector<uint32_t> DevicesOf(const JobServer& server,
     return {server.devices().begin(), server.devices().end()};
   }
   const auto& ids = facts.device_ids().value().ids();
-  const int count =
-      std::min<int>(ids.size(), static_cast<int>(server.device_count()));
+  const auto count = static_cast<int>(std::min<uint32_t>(
+      static_cast<uint32_t>(ids.size()), server.device_count()));
   return {ids.begin(), ids.begin() + count};
 }
 

@@ -531,12 +531,14 @@ TEST_F(HookDeskTest, RefusesARequestThatIsNoneWithEveryMistake) {
   request.set_node_name("n[1-9]");
   JobSpec job = OneServer(std::string(9999, 'x'));
   job.mutable_servers(0)->set_host("../etc");
+  job.mutable_servers(0)->set_device_count(4'000'000'000);
   *request.mutable_job() = job.SerializeAsString();
   const absl::Status status =
       desk_.Answer(request, [] { return false; }).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("kind 99"), HasSubstr("job id of 9999 bytes"),
+                    HasSubstr("has 4000000000 devices, expected at most 1024"),
                     HasSubstr("\"../etc\""), HasSubstr("\"n[1-9]\"")));
   *request.mutable_job() = "\x12\xff";
   EXPECT_EQ(desk_.Answer(request, [] { return false; }).status().code(),
