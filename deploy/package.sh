@@ -8,11 +8,12 @@ repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 usage() {
   cat <<'EOT'
-usage: deploy/package.sh [--format F] [--out DIR] [--release N] [--programs DIR]
+usage: deploy/package.sh [--arch A] [--format F] [--out DIR] [--release N] [--programs DIR]
 
-Builds clusterd, clusterd-controller and clusterctl and packs each as .deb and .rpm,
-on and for amd64.
+Builds clusterd, clusterd-controller and clusterctl and packs each as .deb and .rpm.
 
+  --arch A        amd64 or arm64 (default: this machine's). arm64 on an amd64 machine
+                  needs `deploy/install-deps.sh package arm64`
   --format F      deb or rpm (default: both)
   --out DIR       where to (default: .cache/packages); files of the same name there
                   are replaced
@@ -35,16 +36,18 @@ die() {
   exit 1
 }
 
-arch=$(dpkg --print-architecture)
+machine=$(dpkg --print-architecture)
+arch=$machine
 formats=(deb rpm)
 out=$repo/.cache/packages
 release=1
 programs=
 while [ $# -gt 0 ]; do
   case $1 in
-    --format | --out | --release | --programs)
+    --arch | --format | --out | --release | --programs)
       [ $# -ge 2 ] || wrong "$1 needs a value"
       case $1 in
+        --arch) arch=$2 ;;
         --format) formats=("$2") ;;
         --out) out=$2 ;;
         --release) release=$2 ;;
@@ -60,8 +63,11 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-[ "$arch" = amd64 ] || die "this machine is $arch, expected amd64: packages of no other architecture have been tried"
-rpm_arch=x86_64
+case $arch in
+  amd64) rpm_arch=x86_64 strip=x86_64-linux-gnu-strip ;;
+  arm64) rpm_arch=aarch64 strip=aarch64-linux-gnu-strip ;;
+  *) wrong "--arch \"$arch\", expected amd64 or arm64" ;;
+esac
 case ${formats[*]} in
   deb | rpm | "deb rpm") ;;
   *) wrong "--format \"${formats[*]}\", expected deb or rpm" ;;
@@ -82,7 +88,7 @@ VERSION=$(sed -n 's/.*kClusterdVersion\[\] = "\(.*\)";/\1/p' config/values/versi
 DATE=$(date -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%d)
 export VERSION DATE
 
-# --- The programs. ------------------------------------------------------------------
+# --- The programs, and how those of another machine are run. ------------------
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -91,6 +97,11 @@ build() {
   # As deploy/quickstart.sh builds them, so that nothing is built twice.
   local -a flags=(-c opt --config=joined)
   deploy/install-deps.sh build package
+  if [ "$arch" != "$machine" ]; then
+    [ "$arch" = arm64 ] || die "packages of $arch are built on a machine of $arch, this one is $machine"
+    deploy/install-deps.sh arm64
+    flags+=(--config=arm64)
+  fi
   bazel build "${flags[@]}" --noshow_progress --ui_event_filters=-info \
     //daemon/agent:clusterd //daemon/controller:clusterd-controller //client:clusterctl >&2 || exit 1
   local folder
@@ -101,6 +112,13 @@ build() {
     "$folder"/client/clusterctl "$programs/"
 }
 [ -n "$programs" ] || build
+command -v "$strip" >/dev/null || strip="strip"
+
+# The program as words that run it here.
+runs() {
+  [ "$arch" = "$machine" ] || printf 'qemu-%s-static ' "$rpm_arch"
+  printf '%s' "$programs/$1"
+}
 
 # --- What each package holds. ------------------------------------------------------
 
@@ -113,7 +131,7 @@ put() {
 }
 program() {
   put 755 "$1" "$programs/${1##*/}"
-  strip --strip-all --remove-section=.comment "$tree/$1"
+  "$strip" --strip-all --remove-section=.comment "$tree/$1"
 }
 # page SECTION VERB NAME ...: a page of the manual, as man.sh makes it.
 page() {
@@ -127,8 +145,8 @@ unit() { put 644 "$units/" "deploy/systemd/$1.service"; }
 of_clusterd() {
   program usr/sbin/clusterd
   unit clusterd
-  page 8 program clusterd 8 "the daemon of a host of an Ascend training cluster" "$programs/clusterd"
-  page 8 program clusterd-join 8 "makes a host one of its cluster's" "$programs/clusterd join"
+  page 8 program clusterd 8 "the daemon of a host of an Ascend training cluster" "$(runs clusterd)"
+  page 8 program clusterd-join 8 "makes a host one of its cluster's" "$(runs clusterd) join"
   page 5 example agent.yaml "what clusterd on a host is told" deploy/package/agent.yaml
   put 644 "$doc/examples/" deploy/package/agent.yaml
   mkdir -p "$tree/etc/clusterd"
@@ -138,7 +156,7 @@ of_clusterd_controller() {
   program usr/sbin/clusterd-controller
   unit clusterd-controller
   put 644 usr/lib/sysusers.d/clusterd-controller.conf deploy/package/clusterd.sysusers
-  page 8 program clusterd-controller 8 "checks an Ascend training cluster before jobs" "$programs/clusterd-controller"
+  page 8 program clusterd-controller 8 "checks an Ascend training cluster before jobs" "$(runs clusterd-controller)"
   page 5 keys cluster.yaml "what an Ascend training cluster should be" config/examples/README.md
   put 644 "$doc/examples/" config/examples/*.yaml deploy/package/controller.env
   put 755 usr/share/clusterd-controller/certificates.sh deploy/certificates.sh
@@ -153,7 +171,7 @@ of_clusterctl() {
     text=$(basename "$text" .txt)
     [ "$text" = clusterctl ] || pages+=("${text/-/ }")
   done
-  page 1 program clusterctl 1 "says whether an Ascend training cluster is ready" "$programs/clusterctl" "${pages[@]}"
+  page 1 program clusterctl 1 "says whether an Ascend training cluster is ready" "$(runs clusterctl)" "${pages[@]}"
   put 644 usr/share/bash-completion/completions/clusterctl client/command/help/completion.bash
   put 644 "$zsh/_clusterctl" client/command/help/completion.zsh
   put 644 usr/share/fish/vendor_completions.d/clusterctl.fish client/command/help/completion.fish
@@ -186,8 +204,10 @@ EOT
   for package in "${linked[@]}"; do
     [ -s "/usr/share/doc/$package/copyright" ] ||
       die "/usr/share/doc/$package/copyright: missing, and $package is linked in"
-    version=$(dpkg-query -W -f '${Version}\n' "$package" | head -n 1)
-    printf ' .\n == %s\n' "$package $version"
+    # Of another architecture, deploy/bazel/arm64.bzl takes what is newest.
+    version=
+    [ "$arch" != "$machine" ] || version=$(dpkg-query -W -f '${Version}\n' "$package" | head -n 1)
+    printf ' .\n == %s\n' "$package${version:+ $version}"
     sed -e 's/[[:space:]]*$//' -e 's/^$/./' -e 's/^/ /' "/usr/share/doc/$package/copyright"
   done
 }
@@ -323,7 +343,7 @@ make() {
   local format
   for format in "${formats[@]}"; do "$format" "$1"; done
 }
-# What is linked in.
+# What is linked in; of another architecture it has the same names.
 deploy/sbom >"$work/sbom" || die "what is linked in is not known"
 pids=()
 for package in "${packages[@]}"; do

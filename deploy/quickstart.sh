@@ -31,6 +31,8 @@ after its repair. It exits with 0 if all of that happened, else 1. Needs root.
                   e.g. --fault server1:3:link=DOWN --fault server0:host:somaxconn=128
                   (--list-faults prints every key)
   --fix           configure the servers, and take it back
+  --programs DIR  clusterd, clusterd-controller and clusterctl are those of that
+                  folder, e.g. of a package; the simulation is built here
   --slurm         jobs under Slurm; installs Debian's packages if they are missing,
                   and touches neither their services nor /etc/slurm
   --list-faults   prints the keys of --fault
@@ -47,6 +49,7 @@ wrong() {
 }
 
 servers=
+run=
 product=atlas-training
 faults=()
 keep=false
@@ -56,12 +59,13 @@ list_faults=false
 side_by_side=false
 while [ $# -gt 0 ]; do
   case $1 in
-    --servers | --product | --fault)
+    --servers | --product | --fault | --programs)
       [ $# -ge 2 ] || wrong "$1 needs a value"
       case $1 in
         --servers) servers=$2 ;;
         --product) product=$2 ;;
         --fault) faults+=("$2") ;;
+        --programs) run=$(cd "$OLDPWD" && realpath -m -- "$2") ;;
       esac
       shift
       ;;
@@ -96,6 +100,10 @@ for fault in "${faults[@]}"; do
   if ! [[ $fault =~ ^server([0-9]+):([^:]+:.+=.*)$ ]] || [ "${BASH_REMATCH[1]}" -ge "$servers" ]; then
     wrong "--fault \"$fault\", expected SERVER:DEVICE:KEY=VALUE with server0 to server$((servers - 1))"
   fi
+done
+
+for program in clusterd clusterd-controller clusterctl; do
+  [ -z "$run" ] || [ -x "$run/$program" ] || wrong "--programs: $run/$program is no program"
 done
 
 if $slurm; then
@@ -160,6 +168,7 @@ if ! fresh; then
   touch "$bin/.built"
 fi
 
+run=${run:-$bin}
 if $list_faults; then
   exec "$bin/simhost" fault-keys
 fi
@@ -294,7 +303,7 @@ start() {
   pids+=($!)
 }
 
-start "$work/controller.log" "${in_controller[@]}" "$bin/clusterd-controller" \
+start "$work/controller.log" "${in_controller[@]}" "$run/clusterd-controller" \
   --spec "$work/cluster.yaml" --cluster $cluster --listen "$listen:0" --port-file "$work/port" \
   --state "$work/state" \
   --ca "$tls/ca.crt" --cert "$tls/controller.crt" --key "$tls/controller.key"
@@ -327,7 +336,7 @@ for name in "${names[@]}"; do
   echo "allow: [$allow]" >"$work/$name.yaml"
   echo "state: $work/$name.state" >>"$work/$name.yaml"
   ! $slurm || echo "hooks: {scontrol: $(command -v scontrol), slurm_conf: $work/slurm.conf}" >>"$work/$name.yaml"
-  start "$work/$name.log" "${in_host[@]}" "$bin/clusterd" --config "$work/$name.yaml" \
+  start "$work/$name.log" "${in_host[@]}" "$run/clusterd" --config "$work/$name.yaml" \
     --root "$root" --socket "$socket" \
     --controller "$controller" --cluster $cluster \
     --ca "$tls/ca.crt" --cert "$tls/$name.crt" --key "$tls/$name.key"
@@ -335,7 +344,7 @@ done
 
 export CLUSTERD_CONTROLLER=$controller CLUSTERD_CLUSTER=$cluster CLUSTERD_CA=$tls/ca.crt
 export CLUSTERD_CERT=$tls/user-demo.crt CLUSTERD_KEY=$tls/user-demo.key
-clusterctl=("${in_controller[@]}" "$bin/clusterctl")
+clusterctl=("${in_controller[@]}" "$run/clusterctl")
 
 all_attached() {
   [ "$(grep -c ': attached from ' "$work/controller.log")" -ge "$servers" ]

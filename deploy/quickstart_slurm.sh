@@ -28,7 +28,7 @@ slurm_begin() {
 export CLUSTERD_CONTROLLER=$CLUSTERD_CONTROLLER CLUSTERD_CLUSTER=$CLUSTERD_CLUSTER
 export CLUSTERD_CA=$CLUSTERD_CA CLUSTERD_CERT=$CLUSTERD_CERT CLUSTERD_KEY=$CLUSTERD_KEY
 EOT
-  slurm_hooks deploy/slurm "$bin/clusterctl" && slurm_up "${names[@]}"
+  slurm_hooks deploy/slurm "$run/clusterctl" && slurm_up "${names[@]}"
 }
 
 # Prints what comes, runs it, keeps its status in $status.

@@ -2,10 +2,13 @@
 # Packages as deploy/package.sh makes them: packed twice, the same bytes, with every
 # notice of what is linked in; static programs that run, pages and examples that are right, and nothing for lintian and rpmlint
 # to say. Builds the optimised programs if they are not there.
-#   tests/package/check.sh
+#   tests/package/check.sh [--arch arm64]
+# For arm64 the programs run in qemu.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
+arch=$(dpkg --print-architecture)
+[ "${1-}" != --arch ] || arch=$2
 # A commit in between changes it.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
@@ -16,14 +19,14 @@ fail() {
   exit 1
 }
 
-deploy/package.sh --out "$work/first"
+deploy/package.sh --arch "$arch" --out "$work/first"
 mkdir "$work/programs" "$work/tree" "$work/root"
 for package in "$work"/first/*.deb; do dpkg-deb -x "$package" "$work/tree"; done
 cp "$work"/tree/usr/sbin/clusterd* "$work/tree/usr/bin/clusterctl" "$work/programs/"
 
 # Another time, folder, umask, zone and language.
 (umask 077 && cd / && TZ=Asia/Shanghai LC_ALL=C.UTF-8 \
-  "$OLDPWD/deploy/package.sh" --programs "$work/programs" --out "$work/second") >/dev/null
+  "$OLDPWD/deploy/package.sh" --arch "$arch" --programs "$work/programs" --out "$work/second") >/dev/null
 for package in "$work"/first/*; do
   cmp "$package" "$work/second/${package##*/}" || fail "${package##*/} is not the same twice"
 done
@@ -34,7 +37,7 @@ if unshare --map-root-user --mount true 2>/dev/null; then
   status=0
   # shellcheck disable=SC2016  # the inner shell expands it
   unshare --map-root-user --mount sh -c 'mount -t tmpfs nothing /usr/share/doc/zlib1g-dev && exec "$@"' sh \
-    deploy/package.sh --format deb --programs "$work/programs" --out "$work/third" >"$work/out" 2>&1 || status=$?
+    deploy/package.sh --arch "$arch" --format deb --programs "$work/programs" --out "$work/third" >"$work/out" 2>&1 || status=$?
   cat "$work/out"
   [ "$status" -eq 1 ] || fail "packed without the notice of zlib"
   grep -q 'zlib1g-dev/copyright: missing' "$work/out" || fail "does not say that the notice of zlib is missing"
@@ -43,10 +46,21 @@ else
 fi
 
 version=$(sed -n 's/.*kClusterdVersion\[\] = "\(.*\)";/\1/p' config/values/version.h)
+emulator=()
+[ "$arch" != arm64 ] || [ "$(uname -m)" = aarch64 ] || emulator=(qemu-aarch64-static)
 for program in clusterd clusterd-controller clusterctl; do
   ! grep -q INTERP <(readelf -lW "$work/programs/$program") || fail "$program is not static"
-  grep -qF "$program $version" <("$work/programs/$program" --version) || fail "$program --version"
+  grep -qF "$program $version" <("${emulator[@]}" "$work/programs/$program" --version) || fail "$program --version"
 done
+
+# The main job by these very programs.
+mkdir "$work/run"
+for program in clusterd clusterd-controller clusterctl; do
+  printf '#!/bin/sh\nexec %s "$@"\n' "${emulator[*]} $work/programs/$program" >"$work/run/$program"
+  chmod 0755 "$work/run/$program"
+done
+deploy/quickstart.sh --servers 2 --programs "$work/run" >"$work/out" 2>&1 || { cat "$work/out" && fail "the main job"; }
+grep -q "^PASS: " "$work/out" || { cat "$work/out" && fail "the main job found something"; }
 
 # The example has every key, and each as clusterd reads it.
 example=$work/tree/usr/share/doc/clusterd/examples/agent.yaml
@@ -54,7 +68,7 @@ sed -E 's/^#((  )?[a-z_]+:)/\1/' "$example" >"$work/agent.yaml"
 mkdir -p "$work/machine"
 # What is wrong in a file is told with its name; that there is no certificate, not.
 mistakes() {
-  "$work/programs/clusterd" --once --config "$1" --root "$work/machine" 2>&1 | grep -F "$1:" || true
+  "${emulator[@]}" "$work/programs/clusterd" --once --config "$1" --root "$work/machine" 2>&1 | grep -F "$1:" || true
 }
 for file in "$example" "$work/agent.yaml"; do
   [ -z "$(mistakes "$file")" ] || fail "$(mistakes "$file")"
@@ -87,4 +101,4 @@ left=$(cd "$work/root" && find etc usr -type f)
 lintian --allow-root --fail-on error,warning "$work"/first/*.deb || fail "lintian"
 rpmlint -c deploy/package/rpmlint.toml "$work"/first/*.rpm >"$work/out" || true
 grep -q ' 0 errors, 0 warnings' "$work/out" || { cat "$work/out" && fail "rpmlint"; }
-echo "packages: all well"
+echo "packages of $arch: all well"
