@@ -6,9 +6,12 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
+#include "config/audit/audit_chain.h"
 #include "config/identity/grpc_status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -82,6 +85,22 @@ class IdentityGateTest : public testing::Test {
     options_.crl = crl;
     controller_.OpenGate(options_, &sweeps_);
     controller_.Start();
+  }
+  // How often the audit file says that the stream of `who` was ended so.
+  int AuditedEnds(const std::string& who, const std::string& call,
+                  const std::string& result) {
+    controller_.Stop();
+    int ends = 0;
+    for (const absl::string_view line :
+         absl::StrSplit(TestCertificates::Text(controller_.audit_path()), '\n',
+                        absl::SkipEmpty())) {
+      const AuditEntry entry = ReadAuditLine(line).value_or(AuditEntry());
+      if (entry.who() == who && entry.what() == call &&
+          absl::StartsWith(entry.result(), "refused: " + result)) {
+        ++ends;
+      }
+    }
+    return ends;
   }
   void Sweep() { sweeps_.Advance(IdentityGate::kSweepInterval); }
 
@@ -223,6 +242,11 @@ TEST_F(IdentityGateTest, ExpiryEndsOpenStreams) {
   const HostEntry entry = controller_.Entry("server0");
   EXPECT_FALSE(entry.attached());
   EXPECT_THAT(entry.detached_reason(), HasSubstr("its certificate ended at "));
+  EXPECT_EQ(AuditedEnds("spiffe://test/user/eve", "Check", "UNAUTHENTICATED: "),
+            1);
+  EXPECT_EQ(
+      AuditedEnds("spiffe://test/host/server0", "Attach", "UNAUTHENTICATED: "),
+      1);
 }
 
 TEST_F(IdentityGateTest, LockEndsOpenStreamsAtOnce) {
@@ -312,6 +336,11 @@ TEST_F(IdentityGateTest, RevocationEndsOpenStreams) {
   const absl::Status ended = check.End();
   EXPECT_EQ(ended.code(), absl::StatusCode::kPermissionDenied);
   EXPECT_THAT(std::string(ended.message()), HasSubstr("is revoked"));
+  EXPECT_EQ(
+      AuditedEnds("spiffe://test/user/eve", "Check", "PERMISSION_DENIED: "), 1);
+  EXPECT_EQ(AuditedEnds("spiffe://test/host/server0", "Attach",
+                        "PERMISSION_DENIED: "),
+            1);
 }
 
 // While a list that cannot be trusted is there nobody comes in, and who is in

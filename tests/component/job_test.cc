@@ -1,6 +1,7 @@
 // Checks of jobs: hosts that ask over their streams what became of the job that
 // is to start on them, all at once, late, wrongly; users who ask the same; and
 // the brake.
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -25,6 +26,7 @@
 namespace clusterd {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
@@ -382,6 +384,11 @@ TEST_F(JobTest, HostLearnsNothingOfAJobThatItTakesNoPartIn) {
   EXPECT_EQ(hosts_[0]->observed(), 0) << "nor does it begin a run";
   EXPECT_TRUE(hosts_[0]->AskAndWait(job).has_verdict());
   EXPECT_FALSE(hosts_[2]->AskAndWait(job, kMinuteMs).has_verdict());
+  controller_->Stop();
+  EXPECT_THAT(
+      TestCertificates::Text(controller_->audit_path()),
+      AllOf(HasSubstr("spiffe://test/host/server2"), HasSubstr("JobQuestion"),
+            HasSubstr("refused: PERMISSION_DENIED: host \\\"server2\\\"")));
 }
 
 TEST_F(JobTest, QuestionsThatMakeNoSenseAreAnsweredAndAtLastCutOff) {

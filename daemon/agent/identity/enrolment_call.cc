@@ -15,6 +15,7 @@
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/create_channel.h"
+#include "grpcpp/resource_quota.h"
 #include "openssl/crypto.h"
 #include "proto/trust.grpc.pb.h"
 
@@ -24,6 +25,7 @@ namespace {
 constexpr std::chrono::seconds kCallTimeout(20);
 constexpr int kTriesWhereNobodyAnswers = 3;
 constexpr size_t kMaxAnswerBytes = 1 << 20;
+constexpr size_t kWireMemoryBytes = 16 << 20;
 constexpr size_t kMaxToldBytes = 1000;
 
 std::unique_ptr<Enrolment::Stub> StubFor(
@@ -35,6 +37,10 @@ std::unique_ptr<Enrolment::Stub> StubFor(
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetMaxReceiveMessageSize(static_cast<int>(kMaxAnswerBytes));
+  // gRPC reads a message to its end before it is too long.
+  grpc::ResourceQuota memory("enrolment");
+  memory.Resize(kWireMemoryBytes);
+  arguments.SetResourceQuota(memory);
   return Enrolment::NewStub(
       grpc::CreateCustomChannel(address, credentials, arguments));
 }

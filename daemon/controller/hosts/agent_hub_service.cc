@@ -362,6 +362,12 @@ class HostStream final
                            code == absl::StatusCode::kPermissionDenied;
       refused_questions_ = its_own ? refused_questions_ + 1 : 0;
     }
+    const absl::Status why(static_cast<absl::StatusCode>(answer.error().code()),
+                           answer.error().message());
+    if (parts_.audit != nullptr &&
+        (absl::IsPermissionDenied(why) || absl::IsResourceExhausted(why))) {
+      parts_.audit->RefuseSoon(AuditCaller(*context_, "JobQuestion"), why);
+    }
     HubMessage message;
     *message.mutable_job_answer() = std::move(answer);
     Send(std::move(message));
