@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "gtest/gtest.h"
@@ -125,16 +126,23 @@ class WireTest : public testing::Test {
     EXPECT_TRUE(host_->Attach());
   }
 
-  // While the peer is still there.
+  // While the peer is still there; those who are cut off come again.
   void ExpectServesOthers() {
-    const auto context = NewContext();
-    context->set_wait_for_ready(true);
-    ListHostsResponse response;
-    const grpc::Status status =
-        controller_->Client()->ListHosts(context.get(), {}, &response);
-    ASSERT_TRUE(status.ok()) << status.error_message();
-    RawHost again(controller_->address(), certificates_.Host("server0"));
-    EXPECT_TRUE(again.Attach());
+    bool listed = false;
+    bool attached = false;
+    const absl::Time give_up = absl::Now() + absl::Seconds(30);
+    while (!(listed && attached) && absl::Now() < give_up) {
+      const auto context = NewContext();
+      context->set_wait_for_ready(true);
+      ListHostsResponse response;
+      listed =
+          listed ||
+          controller_->Client()->ListHosts(context.get(), {}, &response).ok();
+      RawHost again(controller_->address(), certificates_.Host("server0"));
+      attached = attached || again.Attach();
+    }
+    EXPECT_TRUE(listed);
+    EXPECT_TRUE(attached);
   }
 
   static constexpr size_t kWireMemory = size_t{64} << 20;
@@ -193,7 +201,10 @@ TEST_F(WireTest, RefusesAGigabyteInOneMessage) {
     void* tag = nullptr;
     bool good = false;
     ASSERT_TRUE(queue.Next(&tag, &good));
-    EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED)
+    // Or its connection was closed for the memory that it took.
+    EXPECT_THAT(status.error_code(),
+                testing::AnyOf(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                               grpc::StatusCode::UNAVAILABLE))
         << status.error_message();
     queue.Shutdown();
     while (queue.Next(&tag, &good)) {
