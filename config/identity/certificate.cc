@@ -105,6 +105,20 @@ absl::Status Malformed(absl::string_view uri, absl::string_view what) {
       "spiffe://CLUSTER/user/NAME[/role/hook|viewer|operator|admin]"));
 }
 
+// The first certificate in the text, until this thread asks for another; null:
+// there is none. A call asks for its own several times, and to read one takes
+// OpenSSL 3.0 longer than a signature: it looks at every decoder that it has
+// for the one of the key.
+X509* FirstCertificate(absl::string_view pem) {
+  thread_local std::string last;
+  thread_local Owned<X509> certificate;
+  if (certificate == nullptr || last != pem) {
+    certificate = FirstOf(pem, PEM_read_bio_X509);
+    last = std::string(pem);
+  }
+  return certificate.get();
+}
+
 }  // namespace
 
 std::string ChainTrouble(const std::vector<Owned<X509>>& chain,
@@ -197,25 +211,25 @@ absl::StatusOr<SpiffeId> ParseUriNames(
 }
 
 absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem) {
-  const Owned<X509> certificate = FirstOf(pem, PEM_read_bio_X509);
-  if (!certificate) return NoCertificate();
+  X509* const certificate = FirstCertificate(pem);
+  if (certificate == nullptr) return NoCertificate();
   CertificateInfo info;
-  ASSIGN_OR_RETURN(info.id, ParseUriNames(UriNames(certificate.get())));
-  if (!ToTime(X509_get0_notBefore(certificate.get()), &info.not_before) ||
-      !ToTime(X509_get0_notAfter(certificate.get()), &info.not_after)) {
+  ASSIGN_OR_RETURN(info.id, ParseUriNames(UriNames(certificate)));
+  if (!ToTime(X509_get0_notBefore(certificate), &info.not_before) ||
+      !ToTime(X509_get0_notAfter(certificate), &info.not_after)) {
     return absl::InvalidArgumentError("certificate: malformed validity");
   }
-  info.serial = SerialHex(certificate.get());
-  info.spki_sha256 = SpkiHex(certificate.get());
+  info.serial = SerialHex(certificate);
+  info.spki_sha256 = SpkiHex(certificate);
   ERR_clear_error();
   return info;
 }
 
 std::string CertificateSerial(absl::string_view pem) {
-  const Owned<X509> certificate = FirstOf(pem, PEM_read_bio_X509);
-  if (!certificate) return "";
+  X509* const certificate = FirstCertificate(pem);
+  if (certificate == nullptr) return "";
   const Owned<BIGNUM> number(
-      ASN1_INTEGER_to_BN(X509_get0_serialNumber(certificate.get()), nullptr));
+      ASN1_INTEGER_to_BN(X509_get0_serialNumber(certificate), nullptr));
   char* const digits = number ? BN_bn2hex(number.get()) : nullptr;
   const std::string serial = digits == nullptr ? "" : digits;
   OPENSSL_free(digits);
