@@ -12,8 +12,8 @@
 namespace clusterd {
 namespace {
 
-// From dialling to the controller's welcome.
-constexpr absl::Duration kWelcomeTimeout = absl::Seconds(30);
+// From dialling to the controller's welcome: more than kConnectTimeout.
+constexpr absl::Duration kWelcomeTimeout = absl::Seconds(90);
 constexpr absl::Duration kLeaveTimeout = absl::Seconds(1);
 
 }  // namespace
@@ -36,7 +36,14 @@ AgentStream::AgentStream(AgentStreamOptions options,
 }
 
 void AgentStream::Start() {
-  parts_.loop->Post([self = shared_from_this()] { self->Attach(); });
+  parts_.loop->Post([self = shared_from_this()] {
+    const absl::Duration within = self->options_.first_dial_within;
+    if (within == absl::ZeroDuration()) {
+      self->Attach();
+    } else if (!self->stopping_) {
+      self->After(within * self->parts_.random(), &AgentStream::Attach);
+    }
+  });
 }
 
 void AgentStream::BeginStop() {
@@ -158,6 +165,11 @@ void AgentStream::Take(const HubMessage& message) {
     case HubMessage::kCertificateAnswer:
       questions_->Answer(message.certificate_answer().question_id(), message);
       return;
+    case HubMessage::kLeave:
+      backoff_.Reset(absl::Milliseconds(message.leave().come_back_within_ms()));
+      asked_to_leave_ = true;
+      connection_->HangUp();
+      return;
     case HubMessage::KIND_NOT_SET:
       // A head alone, or a newer controller's message; what needs an answer is
       // a task.
@@ -174,7 +186,7 @@ void AgentStream::OnWelcome(const Welcome& welcome) {
     return;
   }
   parts_.scheduler->Cancel(timer_);
-  backoff_.Reset();
+  backoff_.Reset(absl::Milliseconds(welcome.reconnect_spread_ms()));
   attached_ = true;
   logged_error_.clear();
   SetAttached(true, "");
@@ -301,7 +313,11 @@ absl::Status AgentStream::Explained(const absl::Status& why) const {
       JoinParts("; ", {reason, std::string(files.message())}));
 }
 
-void AgentStream::OnEnd(const absl::Status& why) {
+void AgentStream::OnEnd(const absl::Status& end) {
+  const absl::Status why =
+      std::exchange(asked_to_leave_, false)
+          ? absl::UnavailableError("the controller is stopping")
+          : end;
   parts_.scheduler->Cancel(timer_);
   tasks_->CancelAll();
   questions_->EndAll(absl::UnavailableError("the controller went away"));
@@ -314,6 +330,7 @@ void AgentStream::OnEnd(const absl::Status& why) {
     return;
   }
   const bool wished = std::exchange(reattaching_, false);
+  if (wished) backoff_.Reset();  // One host is no crowd.
   const std::string error = wished ? "" : Explained(why).ToString();
   SetAttached(false, error);
   // A controller that is away for a night is one line, not a thousand.

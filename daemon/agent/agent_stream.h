@@ -42,6 +42,8 @@ struct AgentStreamOptions {
   // one; the rest is filled in.
   Hello hello;
   BackoffOptions backoff;
+  // The first dial waits a random part of it: racks are switched on at once.
+  absl::Duration first_dial_within;
   // What the next connection shows, asked on the loop's thread before each;
   // empty: always the credentials that the stream was made with.
   std::function<std::shared_ptr<grpc::ChannelCredentials>()> credentials;
@@ -118,7 +120,7 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
                 const std::function<void(AgentMessage message)>& send);
   // Sends what is to be said to who asked on that connection.
   void Answer(const std::weak_ptr<HubConnection>& asker, AgentMessage message);
-  void OnEnd(const absl::Status& why);
+  void OnEnd(const absl::Status& end);
   // The same in words that name our files.
   absl::Status Explained(const absl::Status& why) const;
   void SetAttached(bool attached, const std::string& error)
@@ -143,6 +145,7 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   AuditHead told_head_;  // On this connection.
   bool stopping_ = false;
   bool reattaching_ = false;  // The end of this stream is our own wish.
+  bool asked_to_leave_ = false;
   Scheduler::TimerId timer_ = 0;
   std::string logged_error_;
   absl::Notification stopped_;

@@ -80,8 +80,13 @@ void EventLoop::Run() {
 
 absl::Duration Backoff::Next() {
   const absl::Duration wait = bound_ * random_();
-  bound_ = std::min(bound_ * 2, options_.max);
+  bound_ = std::min(bound_ * 2, std::max(options_.max, spread_));
   return std::max(wait, options_.min);
+}
+
+void Backoff::Reset(absl::Duration spread) {
+  spread_ = std::min(spread, kMaxSpread);
+  bound_ = std::max(options_.initial, spread_);
 }
 
 std::shared_ptr<grpc::Channel> Dial(
@@ -94,6 +99,8 @@ std::shared_ptr<grpc::Channel> Dial(
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
                    Milliseconds(options.keepalive_timeout));
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
+                   Milliseconds(kConnectTimeout));
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetMaxReceiveMessageSize(kMaxFromController);

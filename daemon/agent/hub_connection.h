@@ -60,8 +60,9 @@ class EventLoop {
 };
 
 struct BackoffOptions {
-  // The first wait is drawn from 0 to `initial`, each later one from 0 to twice
-  // the bound before, up to `max`. None is under `min`.
+  // The first wait is drawn from 0 to `initial`, or to the controller's spread
+  // if that is more; each later one from 0 to twice the bound before, up to
+  // `max`, or the spread. None is under `min`.
   absl::Duration min = absl::Milliseconds(100);
   absl::Duration initial = absl::Seconds(2);
   absl::Duration max = absl::Seconds(60);
@@ -77,14 +78,22 @@ class Backoff {
         bound_(options.initial) {}
 
   absl::Duration Next();
-  // After a success: the next wait is a first one.
-  void Reset() { bound_ = options_.initial; }
+  // After a success: the next wait is a first one. What a controller says is
+  // taken up to kMaxSpread.
+  void Reset(absl::Duration spread = absl::ZeroDuration());
+
+  static constexpr absl::Duration kMaxSpread = absl::Minutes(5);
 
  private:
   const BackoffOptions options_;
   const std::function<double()> random_;
   absl::Duration bound_;
+  absl::Duration spread_;
 };
+
+// Until a connection is there, TLS included. gRPC's own 20 s end what a
+// controller with ten thousand hosts before us still lets wait.
+inline constexpr absl::Duration kConnectTimeout = absl::Seconds(75);
 
 struct DialOptions {
   std::string controller;  // HOST:PORT

@@ -56,6 +56,18 @@ TEST(BackoffTest, NeverWaitsLessThanTheSmallest) {
   EXPECT_EQ(backoff.Next(), absl::Milliseconds(10));
 }
 
+TEST(BackoffTest, FirstWaitIsAPartOfWhatTheControllerSaid) {
+  Backoff backoff(Options(), [] { return 0.5; });
+  backoff.Reset(absl::Seconds(40));
+  EXPECT_EQ(backoff.Next(), absl::Seconds(20));
+  EXPECT_EQ(backoff.Next(), absl::Seconds(20));  // No more than all need.
+  backoff.Reset(absl::Seconds(1));  // Of a small cluster: as without.
+  EXPECT_EQ(backoff.Next(), absl::Seconds(1));
+  EXPECT_EQ(backoff.Next(), absl::Seconds(2));
+  backoff.Reset(absl::Hours(100));
+  EXPECT_EQ(backoff.Next(), Backoff::kMaxSpread / 2);
+}
+
 TEST(BackoffTest, BeginsAgainAfterSuccess) {
   Backoff backoff(Options(), [] { return 0.5; });
   backoff.Next();

@@ -262,6 +262,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   options.tls = flags.tls;
   options.host = self.name;
   options.hello = machine;
+  options.first_dial_within = absl::Seconds(1);
   options.credentials = [&identity] { return identity.ForDial(); };
   options.on_change = [&watch, &renewal](bool attached) {
     if (watch) watch->OnAttached(attached);

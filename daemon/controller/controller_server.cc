@@ -1,11 +1,15 @@
 #include "daemon/controller/controller_server.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -15,23 +19,35 @@
 #include "config/words/subject_text.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/process/listen_trouble.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/server_builder.h"
 
 namespace clusterd {
 namespace {
 
-constexpr absl::Duration kHandshakeTimeout = absl::Seconds(30);
+// As the connect deadline of hosts (hub_connection.h): neither gives up on what
+// the other still works at.
+constexpr absl::Duration kHandshakeTimeout = absl::Seconds(75);
 constexpr absl::Duration kMaxIdle = absl::Minutes(5);
 // Messages are a few kilobytes; saves 8 MB with 1,152 hosts over the usual
 // 16384.
 constexpr int kTlsFrameBytes = 4096;
 // Of one call. Ours have some 300: path, authority, user agent and deadline.
 constexpr int kMaxHeaderBytes = 4096;
-// A host has one call, a client few.
+// A host has one call, a client few. Who heeds it not is cut off.
 constexpr int kMaxCallsPerConnection = 16;
-constexpr std::chrono::milliseconds kShutdownGrace(500);
+constexpr int kCutOffCalls = 2 * kMaxCallsPerConnection;
+// What gRPC counts of its memory for a connection.
+constexpr size_t kConnectionBytes = 32 << 10;
+// On which gRPC 1.51 serves at most, however many cores there are.
+constexpr unsigned kMostThreads = 16;
+// For what is no connection: files, the database, programs that are asked.
+constexpr size_t kOtherFiles = 512;
+// The largest message may come twice in a row, then one every five seconds.
+constexpr ByteLimits kBytesOfConnection = {2.5 * kMaxMessageBytes,
+                                           kMaxMessageBytes / 5.0};
+// For checks under way, which end with what they have, to be judged and sent.
+constexpr std::chrono::seconds kShutdownGrace(10);
 
 int Milliseconds(absl::Duration duration) {
   return static_cast<int>(absl::ToInt64Milliseconds(duration));
@@ -41,9 +57,8 @@ void SetArguments(const ControllerServerOptions& options,
                   grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder->SetMaxSendMessageSize(-1);  // A report is as long as the cluster.
-  // Where it is reached, gRPC closes new connections, then idle ones, and ends
-  // calls last. Without, whoever has a certificate could have all memory; or
-  // all descriptors, after which gRPC 1.51 never accepts a connection again.
+  // Where it is reached, gRPC closes idle connections, and ends calls last.
+  // Without, whoever has a certificate could have all memory.
   grpc::ResourceQuota memory("wire");
   memory.Resize(options.wire_memory_bytes);
   builder->SetResourceQuota(memory);
@@ -67,8 +82,31 @@ void SetArguments(const ControllerServerOptions& options,
   builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxHeaderBytes);
   // Every connection keeps buffers for one frame of TLS.
   builder->AddChannelArgument(GRPC_ARG_TSI_MAX_FRAME_SIZE, kTlsFrameBytes);
-  // Otherwise a second controller would share the port and steal hosts.
-  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+}
+
+double StartRate(const ControllerServerOptions& options) {
+  const unsigned cores = std::thread::hardware_concurrency();
+  return options.admission.rate * std::clamp(cores, 1u, kMostThreads);
+}
+
+AcceptorOptions AcceptAs(const ControllerServerOptions& options) {
+  AcceptorOptions accept;
+  accept.listen = options.listen;
+  accept.option = "--listen";
+  accept.admission = options.admission;
+  accept.admission.rate = StartRate(options);
+  rlimit files = {};
+  getrlimit(RLIMIT_NOFILE, &files);
+  const size_t most =
+      files.rlim_cur > kOtherFiles ? files.rlim_cur - kOtherFiles : kOtherFiles;
+  accept.admission.connections =
+      std::min({accept.admission.connections, most,
+                options.wire_memory_bytes / kConnectionBytes});
+  accept.admission.waiting = std::min(accept.admission.waiting, most);
+  accept.bytes = kBytesOfConnection;
+  accept.calls = kCutOffCalls;
+  accept.unacknowledged = options.keepalive_timeout;
+  return accept;
 }
 
 // Where hosts join: the port after the main one, unless it is told.
@@ -117,6 +155,7 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
               [this](const std::string& host, const PastApplies& past) {
                 changes_.OnPastApplies(host, past);
               }}),
+      start_rate_(StartRate(options)),
       parts_(WithHosts(parts, &hosts_)),
       trusted_(std::move(trusted)),
       desk_(trusted_.store == nullptr
@@ -182,7 +221,7 @@ HostQuestions ControllerServer::Questions() {
       [this](const std::string& host, const DrainQuestion& question) {
         return brake_.Ask(host, question);
       },
-      nullptr, nullptr};
+      nullptr, nullptr, [this] { return Spread(); }};
   if (desk_ == nullptr) return questions;
   questions.admit = [this](const std::string& host, const std::string& pem) {
     return desk_->Admit(host, pem);
@@ -194,6 +233,10 @@ HostQuestions ControllerServer::Questions() {
         AnswerCertificate(host, pem, request, reply);
       };
   return questions;
+}
+
+absl::Duration ControllerServer::Spread() const {
+  return absl::Seconds(parts_.spec->spec()->servers_size() / start_rate_);
 }
 
 DriftEnforcer::Parts ControllerServer::EnforcerParts() {
@@ -233,18 +276,20 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   std::unique_ptr<ControllerServer> server(
       new ControllerServer(options, parts, std::move(trusted)));
   server->changes_.Recover();
+  ASSIGN_OR_RETURN(server->acceptor_,
+                   ConnectionAcceptor::Listen(AcceptAs(options), parts.log));
   grpc::ServerBuilder builder;
   SetArguments(options, &builder);
-  builder.AddListeningPort(options.listen, std::move(credentials),
-                           &server->port_);
+  server->acceptor_->Serve(&builder, std::move(credentials));
   builder.RegisterService(&server->hub_);
   builder.RegisterService(&server->controller_);
   builder.RegisterService(&server->trust_);
   server->server_ = builder.BuildAndStart();
-  if (server->server_ == nullptr || server->port_ == 0) {
-    return CannotListen(options.listen, "--listen");
+  if (server->server_ == nullptr) {
+    return absl::InternalError("gRPC starts no server");
   }
-  server->trust_.set_main_port(server->port_);
+  server->acceptor_->Open();
+  server->trust_.set_main_port(server->port());
   if (server->listener_ != nullptr) server->listener_->Start();
   return server;
 }
@@ -254,7 +299,9 @@ ControllerServer::~ControllerServer() {
   changes_.Stop();
   jobs_.Stop();
   if (server_ == nullptr) return;
-  hosts_.CloseAll(absl::UnavailableError("the controller is stopping"));
+  acceptor_->Close();
+  hosts_.CloseAll(absl::UnavailableError("the controller is stopping"),
+                  Spread());
   server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
   server_->Wait();
   // What calls have left there uses our members.

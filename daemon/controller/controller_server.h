@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "config/identity/tls_credentials.h"
+#include "daemon/controller/admission/connection_acceptor.h"
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/change/drift_enforcer.h"
 #include "daemon/controller/controller_service.h"
@@ -48,13 +49,17 @@ struct ControllerServerOptions {
   // ADDRESS:PORT; port 0 takes a free one.
   std::string listen;
   // A dead connection is noticed after about the sum of both.
-  absl::Duration keepalive_time = absl::Seconds(30);
+  absl::Duration keepalive_time = absl::Seconds(15);
   absl::Duration keepalive_timeout = absl::Seconds(10);
   // The least time between two pings that a client may send.
   absl::Duration min_ping_interval = absl::Seconds(10);
   // What gRPC may hold for all connections and the messages that come in: for
   // 10,000 hosts and 6,000 further connections, of which it counts 32 kB each.
   size_t wire_memory_bytes = size_t{512} << 20;
+  // Who is let in how fast. Connections are further bounded by the memory above
+  // and by the descriptors that this process may have; the rate, to begin with,
+  // is for one core.
+  AdmissionLimits admission = {};
   // Whose key signs verdicts of jobs: the files of the credentials, which are
   // read again for each. What cannot be read costs hosts their answers.
   TlsFiles tls;
@@ -76,7 +81,7 @@ class ControllerServer {
   // that runs is interrupted.
   ~ControllerServer();
 
-  int port() const { return port_; }
+  int port() const { return acceptor_->port(); }
   // Of hosts that join; null without a CA.
   EnrolmentListener* enrolment() { return listener_.get(); }
 
@@ -100,8 +105,11 @@ class ControllerServer {
                          const std::function<void(CertificateAnswer)>& reply);
   DriftEnforcer::Parts EnforcerParts();
   HostQuestions Questions();
+  // In how long all hosts of the spec can attach.
+  absl::Duration Spread() const;
 
   AttachedHosts hosts_;
+  const double start_rate_;  // Of handshakes, a second.
   const ControllerParts parts_;
   const Trusted trusted_;
   const std::unique_ptr<EnrolmentDesk> desk_;
@@ -114,8 +122,8 @@ class ControllerServer {
   AgentHubService hub_;
   ControllerService controller_;
   TrustService trust_;
+  std::unique_ptr<ConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;  // Ends before what it calls.
-  int port_ = 0;
 };
 
 // Lines as EndingCertificates has them, of the controller's own certificate and

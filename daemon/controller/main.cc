@@ -3,8 +3,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
@@ -45,9 +43,6 @@ constexpr size_t kMaxAuditBytes = size_t{64} << 20;
 // Users, connections that have not said who they are, the history, the spec.
 constexpr rlim_t kFurtherFiles = 512;
 
-// The listening socket has failed.
-std::atomic<bool> is_deaf{false};
-
 void LogLines(const absl::Status& status, Log* log) {
   for (const absl::string_view line :
        absl::StrSplit(status.message(), '\n', absl::SkipEmpty())) {
@@ -75,8 +70,8 @@ void RaiseOpenFiles(int hosts, Log* log) {
   log->Warning(absl::StrCat(
       "only ", limit.rlim_cur, " files may be open, ", hosts, " hosts need ",
       wanted,
-      ": further connections would end the controller; raise LimitNOFILE= of "
-      "its unit, or ulimit -Hn"));
+      ": further connections wait; raise LimitNOFILE= of its unit, or ulimit "
+      "-Hn"));
 }
 
 // Once a minute: says how many connections have never said who they are, and
@@ -85,7 +80,7 @@ void LookAfterConnections(Scheduler* scheduler, Log* log) {
   if (const uint64_t silent = TakeTimedOutHandshakes(); silent > 0) {
     log->Warning(absl::StrCat(
         silent, silent == 1 ? " connection was" : " connections were",
-        " closed in the last minute, without a handshake in 30 s"));
+        " closed in the last minute, without a handshake in 75 s"));
   }
   malloc_trim(0);
   scheduler->RunAfter(absl::Minutes(1), [scheduler, log] {
@@ -191,13 +186,7 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
       [&notify] { NotifySystemd(notify, "WATCHDOG=1").IgnoreError(); }, log);
   while (signals->Wait() == DaemonSignal::kReload) Reload(spec.get(), log);
   log->Notice("stopping");
-  const absl::Status stopping = NotifySystemd(notify, "STOPPING=1");
-  if (is_deaf) {
-    return absl::UnavailableError(
-        "the listening socket has failed, and no connection would be accepted "
-        "any more: ended, to be started again");
-  }
-  return stopping;
+  return NotifySystemd(notify, "STOPPING=1");
 }
 
 }  // namespace
@@ -214,10 +203,7 @@ int main(int argc, char** argv) {
   }
   clusterd::BlockedSignals signals;
   clusterd::DescriptorLog log(STDERR_FILENO, !isatty(STDERR_FILENO));
-  clusterd::SendGrpcLogTo(&log, [] {
-    clusterd::is_deaf = true;
-    kill(getpid(), SIGTERM);
-  });
+  clusterd::SendGrpcLogTo(&log);
   const absl::Status status = clusterd::Run(flags, &signals, &log);
   clusterd::LogLines(status, &log);
   return status.ok() ? 0 : 1;

@@ -22,8 +22,6 @@ namespace {
 // gRPC's hook has no room for a pointer.
 std::atomic<Log*> target{nullptr};
 std::atomic<uint64_t> timed_out{0};
-// Set before any thread of gRPC's is there.
-std::function<void()>* on_deaf_listener = nullptr;
 ABSL_CONST_INIT absl::Mutex handshakes_mutex(absl::kConstInit);
 // Never deleted: gRPC's threads may log until the process ends.
 FailedHandshakeListener* const on_failed_handshake
@@ -59,10 +57,6 @@ void Forward(gpr_log_func_args* message) {
     return;
   }
   log->Warning(absl::StrCat("gRPC: ", message->message));
-  if (absl::StartsWith(message->message, "Failed accept4") &&
-      *on_deaf_listener != nullptr) {
-    (*on_deaf_listener)();
-  }
 }
 
 }  // namespace
@@ -95,9 +89,7 @@ void DescriptorLog::Write(LogLevel level, absl::string_view text) {
   } while (written < 0 && errno == EINTR);
 }
 
-void SendGrpcLogTo(Log* log, std::function<void()> on_deaf) {
-  delete std::exchange(on_deaf_listener,
-                       new std::function<void()>(std::move(on_deaf)));
+void SendGrpcLogTo(Log* log) {
   target.store(log);
   grpc_tracer_set_enabled("tcp", 0);
   gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);

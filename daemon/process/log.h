@@ -54,12 +54,10 @@ class DescriptorLog final : public Log {
 // From now on, for the whole process, takes gRPC's own messages, such as
 // handshakes that went wrong. Only errors; the `log` gets them as warnings,
 // since they are about one connection. Handshakes that time out are counted
-// instead: whoever connects and is silent must not fill a disk. `on_deaf` is
-// called when a listening socket has failed, e.g. for want of descriptors: gRPC
-// 1.51 never accepts a connection of it again (tcp_server_posix.cc, on_read,
-// where accept4 fails). `log` must live until the process ends or this is
-// called with another one; null drops everything.
-void SendGrpcLogTo(Log* log, std::function<void()> on_deaf = nullptr);
+// instead: whoever connects and is silent must not fill a disk. `log` must live
+// until the process ends or this is called with another one; null drops
+// everything.
+void SendGrpcLogTo(Log* log);
 
 // Handshakes that have timed out since this was called last.
 uint64_t TakeTimedOutHandshakes();

@@ -75,16 +75,5 @@ TEST(SendGrpcLogToTest, CountsHandshakesThatTimeOut) {
   EXPECT_EQ(TakeTimedOutHandshakes(), 0u);
 }
 
-TEST(SendGrpcLogToTest, TellsWhenTheListeningSocketHasFailed) {
-  CapturedLog log;
-  int told = 0;
-  SendGrpcLogTo(&log, [&told] { ++told; });
-  gpr_log(GPR_ERROR, "Failed accept: no");
-  EXPECT_EQ(told, 0);
-  gpr_log(GPR_ERROR, "Failed accept4: Too many open files");
-  SendGrpcLogTo(nullptr);
-  EXPECT_EQ(told, 1);
-}
-
 }  // namespace
 }  // namespace clusterd

@@ -98,6 +98,25 @@ TEST(CheckTest, HealthyClusterPassesWithProgressOnTheWay) {
   EXPECT_EQ(progress.back().pending(), 0u);
 }
 
+TEST(CheckTest, EndsWithWhatItHasWhenTheControllerStops) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 2, &scheduler);
+  controller.Start();
+  GoodHost host0(&certificates, &controller, 0);
+  RawHost host1(controller.address(), certificates.Host("server1"));
+  ASSERT_TRUE(host1.Attach());
+  BackgroundCheck check(&controller);
+  ASSERT_NE(host1.ReceiveTask(), 0u);
+
+  controller.Stop();
+
+  const Report& report = check.Wait();
+  EXPECT_EQ(report.verdict(), UNKNOWN) << report.DebugString();
+  ASSERT_EQ(report.hosts_size(), 2);
+  EXPECT_EQ(report.hosts(1).state(), UNKNOWN);
+}
+
 TEST(CheckTest, HostThatNeverAttachedCostsItsOwnVerdictOnly) {
   TestCertificates certificates;
   ThreadScheduler scheduler;

@@ -1,7 +1,9 @@
 // What happens to connections while everybody behaves: they go dead without a
 // word, and certificates are renewed.
+#include <algorithm>
 #include <filesystem>
 #include <string>
+#include <thread>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -40,6 +42,33 @@ TEST(ConnectionTest, ControllerNoticesHostThatIsSuddenlyGone) {
       << controller.log().Lines();
   EXPECT_EQ(controller.Entry("server0").detached_reason(),
             "the connection broke");
+}
+
+TEST(ConnectionTest, HostsAreToldBeforehandAndAtTheEndWhenToComeBack) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  ControllerServerOptions options;
+  options.admission.rate = 1;
+  TestController controller(&certificates, 100, &scheduler, options);
+  controller.Start();
+  const uint32_t spread_ms =
+      100'000 / std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
+  RawHost host(controller.address(), certificates.Host("server0"));
+  ASSERT_TRUE(host.Send(RawHost::Hello()));
+  HubMessage welcome;
+  ASSERT_TRUE(host.Receive(&welcome));
+  EXPECT_EQ(welcome.welcome().reconnect_spread_ms(), spread_ms);
+
+  // As clusterd does, it reads all the time.
+  HubMessage leave;
+  bool received = false;
+  std::thread reader([&] { received = host.Receive(&leave); });
+  controller.Stop();
+  reader.join();
+
+  ASSERT_TRUE(received);
+  EXPECT_EQ(leave.leave().come_back_within_ms(), spread_ms);
+  EXPECT_EQ(host.End(), absl::UnavailableError("the controller is stopping"));
 }
 
 TEST(ConnectionTest, HostNoticesControllerThatIsSuddenlyGoneAndReturns) {

@@ -96,6 +96,7 @@ class HostStream final
         parts_(parts),
         questions_(questions),
         certificate_pem_(CertificatePem(*context->auth_context())),
+        certificate_end_ms_(CertificateEndMs(certificate_pem_)),
         deadline_(context, parts.scheduler) {}
 
   // Once, right after it was made; from then on gRPC holds it.
@@ -295,9 +296,9 @@ class HostStream final
       return Refused(renews.status());
     }
     const absl::StatusOr<AttachedHosts::SessionId> session =
-        parts_.hosts->Attach(
-            Attachment{host_, context_->peer(), hello, shared_from_this(),
-                       CertificateEndMs(certificate_pem_), *renews});
+        parts_.hosts->Attach(Attachment{host_, context_->peer(), hello,
+                                        shared_from_this(), certificate_end_ms_,
+                                        *renews});
     if (!session.ok()) return Refused(session.status());
     bool ended;
     {
@@ -308,6 +309,11 @@ class HostStream final
       HubMessage& welcome = queue_.emplace_front();
       welcome.mutable_welcome()->set_cluster(parts_.spec->cluster());
       welcome.mutable_welcome()->set_controller_version(kClusterdVersion);
+      if (questions_.spread != nullptr) {
+        welcome.mutable_welcome()->set_reconnect_spread_ms(
+            static_cast<uint32_t>(
+                absl::ToInt64Milliseconds(questions_.spread())));
+      }
       queued_bytes_ += welcome.ByteSizeLong();
     }
     if (ended) {
@@ -492,6 +498,7 @@ class HostStream final
   const ControllerParts& parts_;
   const HostQuestions& questions_;
   const std::string certificate_pem_;
+  const int64_t certificate_end_ms_;
 
   // Only touched between OnReadDone and StartRead.
   AgentMessage read_;

@@ -36,6 +36,8 @@ struct HostQuestions {
                      CertificateRequest request,
                      std::function<void(CertificateAnswer answer)> reply)>
       certificate;
+  // In how long all hosts can attach anew. Null: at once.
+  std::function<absl::Duration()> spread;
 };
 
 // Of one host, whose prologs may be many where jobs share it. More at once are

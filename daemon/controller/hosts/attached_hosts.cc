@@ -18,6 +18,9 @@ namespace {
 // Hosts that are remembered, attached or gone; only holders of a certificate
 // get here, so this bounds a mistake more than an attack.
 constexpr size_t kMaxRemembered = 100000;
+// For hosts that are told to leave to hang up.
+constexpr absl::Duration kLeaveTime = absl::Milliseconds(300);
+constexpr absl::Duration kLeaveTimeOfHost = absl::Microseconds(300);
 
 bool SameMachine(const Hello& a, const Hello& b) {
   return a.machine_id() == b.machine_id() && a.boot_id() == b.boot_id();
@@ -563,13 +566,28 @@ void AttachedHosts::CloseHost(const std::string& host,
   link->Close(why);
 }
 
-void AttachedHosts::CloseAll(const absl::Status& why) {
+void AttachedHosts::CloseAll(const absl::Status& why,
+                             absl::Duration come_back_within) {
   std::vector<std::shared_ptr<HostLink>> links;
   {
     absl::MutexLock lock(&mutex_);
     for (const auto& [id, session] : sessions_) {
       links.push_back(session->attachment.link);
     }
+  }
+  HubMessage leave;
+  leave.mutable_leave()->set_come_back_within_ms(
+      static_cast<uint32_t>(absl::ToInt64Milliseconds(come_back_within)));
+  for (const std::shared_ptr<HostLink>& link : links) link->Send(leave);
+  {
+    // Where the end follows at once, gRPC may drop what was sent before.
+    absl::MutexLock lock(&mutex_);
+    const auto none = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+      return sessions_.empty();
+    };
+    mutex_.AwaitWithTimeout(
+        absl::Condition(&none),
+        kLeaveTime + kLeaveTimeOfHost * static_cast<double>(links.size()));
   }
   // Each detaches its host in turn, which takes the lock again.
   for (const std::shared_ptr<HostLink>& link : links) link->Close(why);

@@ -162,8 +162,9 @@ class AttachedHosts {
 
   // Ends the host's stream, if it has one.
   void CloseHost(const std::string& host, const absl::Status& why);
-  // Ends every stream.
-  void CloseAll(const absl::Status& why);
+  // Ends every stream: tells the hosts to leave, and closes the streams of
+  // those that have not hung up after a moment.
+  void CloseAll(const absl::Status& why, absl::Duration come_back_within);
 
  private:
   struct Pending {

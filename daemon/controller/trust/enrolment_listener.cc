@@ -8,7 +8,6 @@
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/pool_answer.h"
-#include "daemon/process/listen_trouble.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/server_builder.h"
 
@@ -42,7 +41,18 @@ void SetArguments(const EnrolmentListener::Options& options,
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                               kMaxCallsPerConnection);
   builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 4096);
-  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+}
+
+AcceptorOptions AcceptAt(const std::string& listen) {
+  AcceptorOptions accept;
+  accept.listen = listen;
+  accept.option = "--enrol-listen";
+  accept.admission.connections = 1024;
+  accept.admission.waiting = 4096;
+  // Of a host that joins: two calls, one with a request.
+  accept.bytes = {16.0 * kMaxRequestBytes, kMaxRequestBytes / 10.0};
+  accept.calls = 2 * kMaxCallsPerConnection;
+  return accept;
 }
 
 }  // namespace
@@ -138,27 +148,30 @@ absl::Status EnrolmentListener::Update() {
 absl::Status EnrolmentListener::OpenLocked() {
   ASSIGN_OR_RETURN(auto credentials,
                    MakeOneSidedServerCredentials(options_.tls));
+  ASSIGN_OR_RETURN(std::unique_ptr<ConnectionAcceptor> acceptor,
+                   ConnectionAcceptor::Listen(AcceptAt(listen_), parts_.log));
   grpc::ServerBuilder builder;
   SetArguments(options_, &builder);
-  int port = 0;
-  builder.AddListeningPort(listen_, std::move(credentials), &port);
+  acceptor->Serve(&builder, std::move(credentials));
   builder.RegisterService(&service_);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr || port == 0) {
-    return CannotListen(listen_, "--enrol-listen");
-  }
+  if (server == nullptr) return absl::InternalError("gRPC starts no server");
+  acceptor->Open();
+  acceptor_ = std::move(acceptor);
   server_ = std::move(server);
-  port_ = port;
-  listen_ = absl::StrCat(listen_.substr(0, listen_.rfind(':')), ":", port);
-  parts_.log->Notice(absl::StrCat("open to hosts that join, on port ", port));
+  port_ = acceptor_->port();
+  listen_ = absl::StrCat(listen_.substr(0, listen_.rfind(':')), ":", port_);
+  parts_.log->Notice(absl::StrCat("open to hosts that join, on port ", port_));
   return absl::OkStatus();
 }
 
 void EnrolmentListener::CloseLocked() {
   if (server_ == nullptr) return;
+  acceptor_->Close();
   server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
   server_->Wait();
   server_.reset();
+  acceptor_.reset();
 }
 
 int EnrolmentListener::port() const {

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "config/identity/tls_credentials.h"
+#include "daemon/controller/admission/connection_acceptor.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/trust/enrolment_desk.h"
 #include "daemon/controller/trust/join_limits.h"
@@ -100,6 +101,7 @@ class EnrolmentListener {
   std::string listen_ ABSL_GUARDED_BY(mutex_);
   int port_ ABSL_GUARDED_BY(mutex_) = 0;
   std::string told_ ABSL_GUARDED_BY(mutex_);  // The last trouble.
+  std::unique_ptr<ConnectionAcceptor> acceptor_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<grpc::Server> server_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -11,6 +11,8 @@ namespace clusterd {
 namespace {
 
 constexpr int kWorkers = 2;
+// One loop would be what a bench measures.
+constexpr size_t kLoops = 4;
 constexpr char kSimulation[] = "in memory";
 
 }  // namespace
@@ -63,17 +65,13 @@ absl::Time FleetObserver::first_asked() {
 Fleet::Fleet(const std::string& controller, const std::string& cluster,
              const std::vector<HostFacts>& facts,
              const TestAuthority& authority, Log* log)
-    : observer_(facts),
-      random_(std::random_device{}()),
-      pool_(kWorkers, facts.size() * 4) {
-  const AgentStreamParts parts{&observer_,
-                               &loop_,
-                               &scheduler_,
-                               &pool_,
-                               log,
-                               [this] {
-        return std::uniform_real_distribution<>()(random_); }};
+    : observer_(facts), loops_(kLoops), pool_(kWorkers, facts.size() * 4) {
   for (const HostFacts& host : facts) {
+    Loop* const loop = &loops_[streams_.size() % kLoops];
+    const AgentStreamParts parts{
+        &observer_, &loop->loop, &scheduler_, &pool_, log, [loop] {
+          return std::uniform_real_distribution<>()(loop->random);
+        }};
     AgentStreamOptions options;
     options.dial.controller = controller;
     options.cluster = cluster;
@@ -81,9 +79,13 @@ Fleet::Fleet(const std::string& controller, const std::string& cluster,
     options.hello.set_simulation(kSimulation);
     options.hello.set_machine_id(absl::StrCat("fleet-", host.host()));
     options.hello.set_boot_id("fleet");
-    options.on_change = [this](bool attached) {
-      absl::MutexLock lock(&mutex_);
-      attached_ += attached ? 1 : -1;
+    options.on_change = [this, first = true](bool attached) mutable {
+      {
+        absl::MutexLock lock(&mutex_);
+        attached_ += attached ? 1 : -1;
+        if (!attached) ++lost_;
+      }
+      if (std::exchange(first, false)) StartNext();
     };
     const TlsPem pem = authority.Issue(
         {absl::StrCat("spiffe://", cluster, "/host/", host.host())});
@@ -91,10 +93,24 @@ Fleet::Fleet(const std::string& controller, const std::string& cluster,
         std::move(options), MakeChannelCredentialsFromPem(pem, cluster),
         parts));
   }
-  for (const auto& stream : streams_) stream->Start();
+  for (size_t i = 0; i < kMaxDials; ++i) StartNext();
+}
+
+void Fleet::StartNext() {
+  size_t next;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (started_ == streams_.size()) return;
+    next = started_++;
+  }
+  streams_[next]->Start();
 }
 
 Fleet::~Fleet() {
+  {
+    absl::MutexLock lock(&mutex_);
+    started_ = streams_.size();  // No more.
+  }
   for (const auto& stream : streams_) stream->BeginStop();
   for (const auto& stream : streams_) stream->Stop();
 }
@@ -102,6 +118,19 @@ Fleet::~Fleet() {
 int Fleet::attached() {
   absl::MutexLock lock(&mutex_);
   return attached_;
+}
+
+int Fleet::lost() {
+  absl::MutexLock lock(&mutex_);
+  return lost_;
+}
+
+bool Fleet::WaitLost(int lost, absl::Duration limit) {
+  absl::MutexLock lock(&mutex_);
+  const auto reached = [this, lost]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    return lost_ >= lost;
+  };
+  return mutex_.AwaitWithTimeout(absl::Condition(&reached), limit);
 }
 
 bool Fleet::WaitAllAttached(absl::Duration limit) {

@@ -53,8 +53,10 @@ class FleetObserver final : public HostObserver {
 class Fleet {
  public:
   // One host for each of `facts`, under its name there, with a certificate by
-  // `authority`. Begins to attach to `controller`, HOST:PORT, at once. `log`
-  // must outlive the fleet and hears from every host.
+  // `authority`. Begins to attach to `controller`, HOST:PORT, at once: so many
+  // dial at one time that the controller has always more to do, and the fleet
+  // does not drown in its own dials. `log` must outlive the fleet and hears
+  // from every host.
   Fleet(const std::string& controller, const std::string& cluster,
         const std::vector<HostFacts>& facts, const TestAuthority& authority,
         Log* log);
@@ -70,15 +72,28 @@ class Fleet {
   FleetObserver& observer() { return observer_; }
   int size() const { return static_cast<int>(streams_.size()); }
   int attached() ABSL_LOCKS_EXCLUDED(mutex_);
+  // How often a host was attached and then no more.
+  int lost() ABSL_LOCKS_EXCLUDED(mutex_);
+  static constexpr size_t kMaxDials = 200;
+  // Blocks until as many have been lost; false after `limit`.
+  bool WaitLost(int lost, absl::Duration limit) ABSL_LOCKS_EXCLUDED(mutex_);
   // Blocks until all hosts are attached at the same time; false after `limit`.
   bool WaitAllAttached(absl::Duration limit) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  struct Loop {
+    std::mt19937_64 random{std::random_device{}()};  // Only on its thread.
+    EventLoop loop;
+  };
+
+  void StartNext() ABSL_LOCKS_EXCLUDED(mutex_);
+
   FleetObserver observer_;
-  std::mt19937_64 random_;  // Only on the loop's thread.
   absl::Mutex mutex_;
   int attached_ ABSL_GUARDED_BY(mutex_) = 0;
-  EventLoop loop_;
+  int lost_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t started_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<Loop> loops_;
   ThreadScheduler scheduler_;
   WorkerPool pool_;
   std::vector<std::shared_ptr<AgentStream>> streams_;

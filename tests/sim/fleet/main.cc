@@ -13,6 +13,7 @@
 #include "absl/time/clock.h"
 #include "config/spec/spec_loader.h"
 #include "daemon/process/log.h"
+#include "daemon/process/scheduler.h"
 #include "daemon/process/signals.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/sim/fleet/fleet.h"
@@ -85,6 +86,15 @@ int Run(const Flags& flags) {
             << absl::ToInt64Milliseconds(dialling - start) << " ms, attach "
             << absl::ToInt64Milliseconds(absl::Now() - dialling) << " ms"
             << std::endl;
+  // Whoever restarts the controller waits for them to be there again.
+  ThreadScheduler scheduler;
+  RunEvery(&scheduler, absl::Milliseconds(50), [&fleet, told = 0]() mutable {
+    const int lost = fleet.lost();
+    if (lost == told || fleet.attached() != fleet.size()) return;
+    told = lost;
+    std::cerr << "fleet: attached again, lost " << lost << " in all"
+              << std::endl;
+  });
   while (signals.Wait() != DaemonSignal::kStop) continue;
   return 0;
 }

@@ -1,0 +1,590 @@
+#include "daemon/controller/admission/connection_acceptor.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <linux/tcp.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "daemon/process/listen_trouble.h"
+#include "grpcpp/server_context.h"
+#include "grpcpp/support/server_interceptor.h"
+
+namespace clusterd {
+namespace {
+
+// Ids of what epoll tells of; connections count up from after the listeners.
+constexpr uint64_t kWakeId = 0;
+constexpr uint64_t kFirstConnection = 1 << 10;
+constexpr int kMaxEvents = 256;
+constexpr int kBacklog = 65535;  // The kernel takes somaxconn, if that is less.
+constexpr absl::Duration kTellEvery = absl::Minutes(1);
+constexpr absl::Duration kSweepEvery = absl::Minutes(1);
+constexpr absl::Duration kSweepOftenEvery = absl::Milliseconds(100);
+constexpr absl::Duration kClosingTime = absl::Seconds(2);
+constexpr char kTooManyCalls[] =
+    "more calls at once than a connection may have";
+// Of a call that has only begun HTTP/2 needs some 20 bytes, and gRPC 1.51 some
+// 7 kB of memory.
+constexpr uint64_t kCountEvery = 64 << 10;
+
+// The wall clock may be set; waits must not notice.
+absl::Time Monotonic() {
+  return absl::UnixEpoch() +
+         absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+void WatchFd(int epoll, int operation, int fd, uint64_t id, uint32_t events) {
+  epoll_event event = {};
+  event.events = events;
+  event.data.u64 = id;
+  epoll_ctl(epoll, operation, fd, &event);
+}
+
+// Which socket it is; 0: none.
+uint64_t SocketCookie(int fd) {
+  uint64_t cookie = 0;
+  socklen_t size = sizeof(cookie);
+  if (getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &size) != 0) return 0;
+  return cookie;
+}
+
+// Shuts the socket, if it is still that one.
+void ShutSocket(int fd, uint64_t cookie) {
+  const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) return;
+  if (SocketCookie(copy) == cookie) shutdown(copy, SHUT_RDWR);
+  close(copy);
+}
+
+// What TCP has received on it; 0: not known, or nothing.
+uint64_t BytesReceived(int fd) {
+  tcp_info info = {};
+  socklen_t size = sizeof(info);
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
+  return info.tcpi_bytes_received;
+}
+
+// Tells of one call when it begins and when nothing of it is left.
+class CallWatch final : public grpc::experimental::Interceptor {
+ public:
+  CallWatch(ConnectionAcceptor* acceptor,
+            grpc::experimental::ServerRpcInfo* info)
+      : acceptor_(acceptor), info_(info) {}
+  ~CallWatch() override {
+    if (!peer_.empty()) acceptor_->OnCallEnd(peer_);
+  }
+
+  void Intercept(grpc::experimental::InterceptorBatchMethods* batch) override {
+    if (peer_.empty() && batch->QueryInterceptionHookPoint(
+                             grpc::experimental::InterceptionHookPoints::
+                                 POST_RECV_INITIAL_METADATA)) {
+      peer_ = info_->server_context()->peer();
+      acceptor_->OnCall(peer_);
+    }
+    batch->Proceed();
+  }
+
+ private:
+  ConnectionAcceptor* const acceptor_;
+  grpc::experimental::ServerRpcInfo* const info_;
+  std::string peer_;
+};
+
+class CallWatchFactory final
+    : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  explicit CallWatchFactory(ConnectionAcceptor* acceptor)
+      : acceptor_(acceptor) {}
+  grpc::experimental::Interceptor* CreateServerInterceptor(
+      grpc::experimental::ServerRpcInfo* info) override {
+    return new CallWatch(acceptor_, info);
+  }
+
+ private:
+  ConnectionAcceptor* const acceptor_;
+};
+
+// The address, without its port; IPv4 within IPv6 is IPv4.
+std::string AddressBytes(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET) {
+    const auto& in = reinterpret_cast<const sockaddr_in&>(address);
+    return std::string(reinterpret_cast<const char*>(&in.sin_addr), 4);
+  }
+  const auto& in6 = reinterpret_cast<const sockaddr_in6&>(address);
+  const auto* bytes = reinterpret_cast<const char*>(&in6.sin6_addr);
+  if (IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr)) return std::string(bytes + 12, 4);
+  return std::string(bytes, 16);
+}
+
+std::string AddressText(const std::string& bytes) {
+  char text[INET6_ADDRSTRLEN] = "";
+  inet_ntop(bytes.size() == 4 ? AF_INET : AF_INET6, bytes.data(), text,
+            sizeof(text));
+  return text;
+}
+
+}  // namespace
+
+std::string PeerName(const sockaddr_storage& address) {
+  const std::string bytes = AddressBytes(address);
+  // Where the port stands is the same for both.
+  const int port =
+      ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+  if (bytes.size() == 4) {
+    return absl::StrCat("ipv4:", AddressText(bytes), ":", port);
+  }
+  const uint32_t scope =
+      reinterpret_cast<const sockaddr_in6&>(address).sin6_scope_id;
+  return absl::StrCat("ipv6:%5B", AddressText(bytes),
+                      scope == 0 ? "" : absl::StrCat("%25", scope),
+                      "%5D:", port);
+}
+
+std::string PeerNetwork(const sockaddr_storage& address) {
+  return AddressBytes(address).substr(0, 8);
+}
+
+ConnectionAcceptor::ConnectionAcceptor(const AcceptorOptions& options, Log* log)
+    : options_(options),
+      log_(log),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      spare_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
+      admission_(options.admission),
+      last_id_(kFirstConnection) {
+  WatchFd(epoll_, EPOLL_CTL_ADD, wake_, kWakeId, EPOLLIN);
+}
+
+ConnectionAcceptor::~ConnectionAcceptor() {
+  Close();
+  if (thread_.joinable()) {
+    {
+      absl::MutexLock lock(&mutex_);
+      ending_ = true;
+    }
+    Wake();
+    thread_.join();
+  }
+  for (const int fd : listeners_) close(fd);
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [id, connection] : connections_) {
+      if (!connection.admitted) close(connection.fd);
+    }
+  }
+  for (const int fd : {epoll_, wake_, spare_}) close(fd);
+}
+
+absl::StatusOr<std::unique_ptr<ConnectionAcceptor>> ConnectionAcceptor::Listen(
+    const AcceptorOptions& options, Log* log) {
+  std::unique_ptr<ConnectionAcceptor> acceptor(
+      new ConnectionAcceptor(options, log));
+  const absl::Status status = acceptor->Bind();
+  if (!status.ok()) return status;
+  return acceptor;
+}
+
+absl::Status ConnectionAcceptor::Bind() {
+  const absl::string_view listen = options_.listen;
+  const size_t colon = listen.rfind(':');
+  if (colon == absl::string_view::npos) {
+    return CannotListen(options_.listen, options_.option);
+  }
+  const std::string host(
+      absl::StripPrefix(absl::StripSuffix(listen.substr(0, colon), "]"), "["));
+  const std::string port(listen.substr(colon + 1));
+  addrinfo hints = {};
+  hints.ai_flags = AI_PASSIVE;
+  hints.ai_socktype = SOCK_STREAM;
+  // Without an address: IPv6, which takes IPv4 as well where the machine has
+  // both.
+  hints.ai_family = host.empty() ? AF_INET6 : AF_UNSPEC;
+  addrinfo* found = nullptr;
+  const char* const name = host.empty() ? nullptr : host.c_str();
+  int unknown = getaddrinfo(name, port.c_str(), &hints, &found);
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(
+      found, [](addrinfo* list) {
+        if (list != nullptr) freeaddrinfo(list);
+      });
+  for (const addrinfo* one = unknown == 0 ? found : nullptr; one != nullptr;
+       one = one->ai_next) {
+    if (!BindOne(one->ai_addr, one->ai_addrlen, one->ai_family) &&
+        errno == EADDRINUSE) {
+      return CannotListen(options_.listen, options_.option);
+    }
+  }
+  if (listeners_.empty() && host.empty()) {  // A machine without IPv6.
+    int number = 0;
+    if (!absl::SimpleAtoi(port, &number)) number = 0;
+    sockaddr_in any = {};
+    any.sin_family = AF_INET;
+    any.sin_port = htons(static_cast<uint16_t>(number));
+    BindOne(reinterpret_cast<const sockaddr*>(&any), sizeof(any), AF_INET);
+  }
+  if (listeners_.empty()) {
+    return CannotListen(options_.listen, options_.option);
+  }
+  return absl::OkStatus();
+}
+
+bool ConnectionAcceptor::BindOne(const sockaddr* address, socklen_t size,
+                                 int family) {
+  const int fd =
+      socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
+  if (fd < 0) return false;
+  const int on = 1;
+  const int off = 0;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (family == AF_INET6) {
+    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+  }
+  // What is accepted inherits both.
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  const auto patience =
+      static_cast<unsigned>(absl::ToInt64Milliseconds(options_.unacknowledged));
+  setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof(patience));
+  sockaddr_storage to = {};
+  std::memcpy(&to, address, size);
+  // A name's second address takes the port that the first was given.
+  auto& port_of = reinterpret_cast<sockaddr_in&>(to).sin_port;
+  if (port_of == 0) port_of = htons(static_cast<uint16_t>(port_));
+  if (bind(fd, reinterpret_cast<const sockaddr*>(&to), size) != 0 ||
+      listen(fd, kBacklog) != 0) {
+    const int error = errno;
+    close(fd);
+    errno = error;
+    return false;
+  }
+  sockaddr_storage bound = {};
+  socklen_t bound_size = sizeof(bound);
+  getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &bound_size);
+  port_ = ntohs(reinterpret_cast<const sockaddr_in&>(bound).sin_port);
+  listeners_.push_back(fd);
+  return true;
+}
+
+void ConnectionAcceptor::Serve(
+    grpc::ServerBuilder* builder,
+    std::shared_ptr<grpc::ServerCredentials> credentials) {
+  server_ = builder->experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+      std::move(credentials));
+  std::vector<
+      std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
+      watches;
+  watches.push_back(std::make_unique<CallWatchFactory>(this));
+  builder->experimental().SetInterceptorCreators(std::move(watches));
+}
+
+void ConnectionAcceptor::Open() {
+  for (size_t i = 0; i < listeners_.size(); ++i) {
+    WatchFd(epoll_, EPOLL_CTL_ADD, listeners_[i], i + 1, EPOLLIN);
+  }
+  thread_ = std::thread([this] { Run(); });
+}
+
+void ConnectionAcceptor::Close() {
+  absl::MutexLock lock(&mutex_);
+  if (closing_) return;
+  closing_ = true;
+  for (const int fd : listeners_) {
+    epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);
+    shutdown(fd, SHUT_RDWR);  // The thread may still hold the number.
+  }
+  std::vector<Id> waiting;
+  for (const auto& [id, connection] : connections_) {
+    if (!connection.admitted) waiting.push_back(id);
+  }
+  for (const Id id : waiting) DropLocked(id);
+}
+
+void ConnectionAcceptor::Wake() {
+  const uint64_t one = 1;
+  while (write(wake_, &one, sizeof(one)) < 0 && errno == EINTR) continue;
+}
+
+void ConnectionAcceptor::Run() {
+  std::vector<epoll_event> events(kMaxEvents);
+  while (true) {
+    const absl::Time next = AdmitSome();
+    {
+      absl::MutexLock lock(&mutex_);
+      if (ending_) return;
+    }
+    int wait_ms = -1;
+    if (next < absl::InfiniteFuture()) {
+      wait_ms = static_cast<int>(std::ceil(std::clamp(
+          absl::ToDoubleMilliseconds(next - Monotonic()), 0.0, 60000.0)));
+    }
+    const int count = epoll_wait(epoll_, events.data(), kMaxEvents, wait_ms);
+    for (int i = 0; i < count; ++i) {
+      OnEvent(events[i].data.u64, events[i].events);
+    }
+  }
+}
+
+void ConnectionAcceptor::OnEvent(uint64_t id, uint32_t events) {
+  if (id == kWakeId) {
+    uint64_t count;
+    while (read(wake_, &count, sizeof(count)) < 0 && errno == EINTR) continue;
+    return;
+  }
+  if (id < kFirstConnection) {
+    AcceptAll(listeners_[id - 1]);
+    return;
+  }
+  std::string peer;
+  {
+    absl::MutexLock lock(&mutex_);
+    peer = OnConnectionLocked(id, events);
+  }
+  if (!peer.empty()) CountCalls(peer);
+}
+
+std::string ConnectionAcceptor::OnConnectionLocked(Id id, uint32_t events) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return "";
+  Connection& connection = found->second;
+  const bool ends = (events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0;
+  if (ends && connection.admitted) {
+    ending_until_ = Monotonic() + kClosingTime;  // gRPC closes it.
+  } else if (ends) {
+    DropLocked(id);
+  } else if (connection.silent) {
+    connection.silent = false;
+    const std::optional<Id> gone = admission_.Arrive(id, connection.network);
+    if (gone.has_value()) DropLocked(*gone);
+  } else if (connection.admitted && WatchBytesLocked(&connection)) {
+    return connection.peer;
+  }
+  return "";
+}
+
+void ConnectionAcceptor::CountCalls(const std::string& peer) {
+  size_t connections;
+  {
+    absl::MutexLock lock(&mutex_);
+    connections = connections_.size();
+  }
+  const int64_t calls = streams_.Count(peer, connections);
+  if (calls <= options_.calls) return;
+  absl::MutexLock lock(&mutex_);
+  const auto named = by_peer_.find(peer);
+  if (named == by_peer_.end()) return;
+  CutLocked(&connections_.at(named->second), kTooManyCalls);
+}
+
+absl::Time ConnectionAcceptor::EndSilentLocked(absl::Time now) {
+  while (!silent_.empty()) {
+    const auto [since, id] = silent_.front();
+    const auto found = connections_.find(id);
+    if (found != connections_.end() && found->second.silent) {
+      const bool too_many = silent_.size() > options_.admission.waiting;
+      if (!too_many && since + options_.silence > now) {
+        return since + options_.silence;
+      }
+      TellCutLocked(found->second, "not a word");
+      DropLocked(id);
+    }
+    silent_.pop_front();
+  }
+  return absl::InfiniteFuture();
+}
+
+void ConnectionAcceptor::AcceptAll(int listener) {
+  // Between two rounds others are admitted and watched.
+  for (int i = 0; i < kMaxEvents; ++i) {
+    if (!AcceptOne(listener)) return;
+  }
+}
+
+bool ConnectionAcceptor::AcceptOne(int listener) {
+  sockaddr_storage address = {};
+  socklen_t size = sizeof(address);
+  const int fd = accept4(listener, reinterpret_cast<sockaddr*>(&address), &size,
+                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (fd < 0) {
+    if (errno == EMFILE || errno == ENFILE) ShedOne(listener);
+    // Whoever left before it was accepted is no reason to stop.
+    return errno == ECONNABORTED || errno == EINTR;
+  }
+  const std::string peer = PeerName(address);
+  const absl::Time now = Monotonic();
+  absl::MutexLock lock(&mutex_);
+  if (closing_) {
+    close(fd);
+    return false;
+  }
+  const Id id = ++last_id_;
+  // Who had that number before has gone.
+  if (const auto old = by_fd_.find(fd); old != by_fd_.end()) {
+    DropLocked(old->second);
+  }
+  by_fd_[fd] = id;
+  connections_.emplace(
+      id, Connection{fd, SocketCookie(fd), peer, PeerNetwork(address),
+                     ByteAllowance(options_.bytes, now)});
+  by_peer_[peer] = id;
+  silent_.emplace_back(now, id);
+  WatchFd(epoll_, EPOLL_CTL_ADD, fd, id, EPOLLIN | EPOLLRDHUP | EPOLLET);
+  return true;
+}
+
+void ConnectionAcceptor::ShedOne(int listener) {
+  close(spare_);
+  const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+  if (fd >= 0) close(fd);
+  spare_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const absl::Time now = Monotonic();
+  if (now - shed_told_ >= kTellEvery) {
+    shed_told_ = now;
+    log_->Warning(
+        "no file descriptor is left: connections are closed as they come; "
+        "raise LimitNOFILE= of the unit, or ulimit -Hn");
+  }
+}
+
+absl::Time ConnectionAcceptor::AdmitSome() {
+  const absl::Time now = Monotonic();
+  std::vector<int> admitted;
+  absl::Time next;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (closing_) return absl::InfiniteFuture();
+    const Admission::Decision decision = admission_.Decide(now);
+    for (const Id id : decision.gone) {
+      Connection& connection = connections_.at(id);
+      if (connection.admitted) {
+        CutLocked(&connection, connection.known
+                                   ? "idle, and others need the place"
+                                   : "no call in the time of a handshake");
+      } else {
+        DropLocked(id);
+      }
+    }
+    for (const Id id : decision.admitted) {
+      Connection& connection = connections_.at(id);
+      connection.admitted = true;
+      admitted.push_back(connection.fd);
+    }
+    next =
+        std::min({admission_.Next(), EndSilentLocked(now), SweepLocked(now)});
+  }
+  // Not under the lock: gRPC may call back.
+  for (const int fd : admitted) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters
+        taken;
+    taken.fd = fd;
+    server_->HandleNewConnection(&taken);
+  }
+  return next;
+}
+
+absl::Time ConnectionAcceptor::SweepLocked(absl::Time now) {
+  if (connections_.empty()) return absl::InfiniteFuture();
+  const bool often = ending_until_ > now || admission_.waiting() > 0;
+  const absl::Duration every = often ? kSweepOftenEvery : kSweepEvery;
+  if (swept_ + every > now) return swept_ + every;
+  swept_ = now;
+  std::vector<Id> gone;
+  for (const auto& [id, connection] : connections_) {
+    if (connection.admitted &&
+        SocketCookie(connection.fd) != connection.cookie) {
+      gone.push_back(id);
+    }
+  }
+  for (const Id id : gone) DropLocked(id);
+  return now + every;
+}
+
+bool ConnectionAcceptor::WatchBytesLocked(Connection* connection) {
+  if (SocketCookie(connection->fd) != connection->cookie) return false;
+  const uint64_t bytes = BytesReceived(connection->fd);
+  if (!connection->allowance.Take(options_.bytes, bytes, Monotonic())) {
+    CutLocked(connection, "more bytes than a connection may send");
+    return false;
+  }
+  if (bytes < connection->bytes_counted + kCountEvery) return false;
+  connection->bytes_counted = bytes;
+  return true;
+}
+
+void ConnectionAcceptor::CutLocked(Connection* connection,
+                                   const std::string& why) {
+  // gRPC sees an end of the stream.
+  ShutSocket(connection->fd, connection->cookie);
+  ending_until_ = Monotonic() + kClosingTime;
+  TellCutLocked(*connection, why);
+}
+
+void ConnectionAcceptor::TellCutLocked(const Connection& connection,
+                                       const std::string& why) {
+  ++cut_;
+  const absl::Time now = Monotonic();
+  if (now - cut_told_ < kTellEvery) return;
+  cut_told_ = now;
+  log_->Warning(absl::StrCat("connection of ", connection.peer,
+                             " cut off: ", why, "; ", cut_, " in all"));
+}
+
+void ConnectionAcceptor::DropLocked(Id id) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return;
+  if (!found->second.admitted) close(found->second.fd);
+  const auto numbered = by_fd_.find(found->second.fd);
+  if (numbered != by_fd_.end() && numbered->second == id) {
+    by_fd_.erase(numbered);
+  }
+  const auto named = by_peer_.find(found->second.peer);
+  if (named != by_peer_.end() && named->second == id) by_peer_.erase(named);
+  connections_.erase(found);
+  admission_.Leave(id);
+}
+
+void ConnectionAcceptor::OnCall(const std::string& peer) {
+  bool was_handshake = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto named = by_peer_.find(peer);
+    if (named == by_peer_.end()) return;
+    Connection& connection = connections_.at(named->second);
+    if (connection.calls == 0) {
+      was_handshake = admission_.Begin(named->second, Monotonic());
+    }
+    connection.known = true;
+    if (++connection.calls == options_.calls + 1) {
+      CutLocked(&connection, kTooManyCalls);
+    }
+    was_handshake = was_handshake && admission_.waiting() > 0;
+  }
+  if (was_handshake) Wake();
+}
+
+void ConnectionAcceptor::OnCallEnd(const std::string& peer) {
+  absl::MutexLock lock(&mutex_);
+  const auto named = by_peer_.find(peer);
+  if (named == by_peer_.end()) return;
+  int& calls = connections_.at(named->second).calls;
+  // A peer's port may have become another connection's.
+  if (calls == 0 || --calls > 0) return;
+  admission_.Idle(named->second, Monotonic());
+  if (admission_.waiting() > 0) Wake();
+}
+
+}  // namespace clusterd

@@ -1,0 +1,164 @@
+// The listening sockets of a gRPC server, in our hands: gRPC 1.51 takes
+// whatever comes, is deaf for ever after EMFILE, and holds a peer that heeds no
+// protocol to no number of calls or bytes. Here connections are accepted,
+// admitted to TLS as fast as they can be served (admission.h), handed to gRPC,
+// and watched: what has come in (TCP_INFO), and how many calls there are. The
+// descriptor is gRPC's then, and its number may be another's any time; the
+// kernel's cookie of the socket (SO_COOKIE) tells whether it still is.
+#ifndef DAEMON_CONTROLLER_ADMISSION_CONNECTION_ACCEPTOR_H_
+#define DAEMON_CONTROLLER_ADMISSION_CONNECTION_ACCEPTOR_H_
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "daemon/controller/admission/admission.h"
+#include "daemon/controller/admission/byte_allowance.h"
+#include "daemon/controller/admission/open_streams.h"
+#include "daemon/process/log.h"
+#include "grpcpp/security/server_credentials.h"
+#include "grpcpp/server_builder.h"
+
+namespace clusterd {
+
+struct AcceptorOptions {
+  // ADDRESS:PORT; port 0 takes a free one. Without an address: all of the
+  // machine. A name: all of its addresses.
+  std::string listen;
+  const char* option = "--listen";  // What the user sets it with.
+  AdmissionLimits admission;
+  // Of one connection.
+  ByteLimits bytes = {20 << 20, 2 << 20};
+  int calls = 32;
+  // Who has not said a word for so long is closed. Until then it costs a
+  // descriptor, of as many as may wait.
+  absl::Duration silence = absl::Seconds(75);
+  // For what was sent to a peer to be acknowledged (TCP_USER_TIMEOUT).
+  absl::Duration unacknowledged = absl::Seconds(10);
+};
+
+// Safe for concurrent use.
+class ConnectionAcceptor {
+ public:
+  // Binds and listens; nothing is accepted yet. Unavailable as CannotListen.
+  // `log` must outlive it.
+  static absl::StatusOr<std::unique_ptr<ConnectionAcceptor>> Listen(
+      const AcceptorOptions& options, Log* log);
+
+  // The server must have shut down: its calls tell us that they end.
+  ~ConnectionAcceptor();
+
+  int port() const { return port_; }
+
+  // Makes the server of `builder` take its connections from here, and count its
+  // calls. Once.
+  void Serve(grpc::ServerBuilder* builder,
+             std::shared_ptr<grpc::ServerCredentials> credentials);
+  // Begins to accept, once the server has started.
+  void Open();
+  // Accepts no more, before the server shuts down; who waits is closed. What is
+  // open stays.
+  void Close() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // A call of `peer`, as gRPC's ServerContext names it, has begun or ended.
+  void OnCall(const std::string& peer) ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnCallEnd(const std::string& peer) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  using Id = Admission::Id;
+  struct Connection {
+    int fd;  // Ours until it is admitted.
+    uint64_t cookie;
+    std::string peer;
+    std::string network;  // PeerNetwork.
+    ByteAllowance allowance;
+    bool silent = true;
+    bool admitted = false;
+    bool known = false;          // A call has come.
+    int calls = 0;               // That we were told of.
+    uint64_t bytes_counted = 0;  // When its calls were last counted.
+  };
+
+  ConnectionAcceptor(const AcceptorOptions& options, Log* log);
+  absl::Status Bind();
+  bool BindOne(const sockaddr* address, socklen_t size, int family);
+
+  void Run();
+  void OnEvent(uint64_t id, uint32_t events) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The peer whose calls have to be counted; empty: none.
+  std::string OnConnectionLocked(Id id, uint32_t events)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CountCalls(const std::string& peer) ABSL_LOCKS_EXCLUDED(mutex_);
+  // When the next one has been silent for too long.
+  absl::Time EndSilentLocked(absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Forgets connections that gRPC has closed; when to look again.
+  absl::Time SweepLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AcceptAll(int listener) ABSL_LOCKS_EXCLUDED(mutex_);
+  // False: there is none, or none can be.
+  bool AcceptOne(int listener) ABSL_LOCKS_EXCLUDED(mutex_);
+  void ShedOne(int listener);
+  // When there is more to do.
+  absl::Time AdmitSome() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether the calls of the connection have to be counted.
+  bool WatchBytesLocked(Connection* connection)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CutLocked(Connection* connection, const std::string& why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TellCutLocked(const Connection& connection, const std::string& why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void DropLocked(Id id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Wake();
+
+  const AcceptorOptions options_;
+  Log* const log_;
+  int port_ = 0;
+  std::vector<int> listeners_;
+  const int epoll_;
+  const int wake_;
+  int spare_;  // Given up for a moment where no descriptor is left.
+  // The thread's.
+  absl::Time shed_told_ = absl::InfinitePast();
+  OpenStreams streams_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> server_;
+
+  absl::Mutex mutex_;
+  Admission admission_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_map<Id, Connection> connections_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_map<std::string, Id> by_peer_ ABSL_GUARDED_BY(mutex_);
+  Id last_id_ ABSL_GUARDED_BY(mutex_);
+  // Of the last connection with each descriptor's number.
+  std::unordered_map<int, Id> by_fd_ ABSL_GUARDED_BY(mutex_);
+  absl::Time swept_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  // gRPC is closing one: until then it is looked for often.
+  absl::Time ending_until_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  // All that have not said a word, by since when; others among them.
+  std::deque<std::pair<absl::Time, Id>> silent_ ABSL_GUARDED_BY(mutex_);
+  uint64_t cut_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Time cut_told_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  bool closing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;  // Last: uses everything above.
+};
+
+// As gRPC 1.51 names the peer of a connection: "ipv4:127.0.0.1:80",
+// "ipv6:%5B::1%5D:80"; an IPv4 address within IPv6 is an IPv4 address.
+std::string PeerName(const sockaddr_storage& address);
+// Those that share a bound: an IPv4 address, or the first half of an IPv6 one.
+std::string PeerNetwork(const sockaddr_storage& address);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_ADMISSION_CONNECTION_ACCEPTOR_H_

@@ -1,0 +1,271 @@
+#include "daemon/controller/admission/connection_acceptor.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "gmock/gmock.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/generic/async_generic_service.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "gtest/gtest.h"
+#include "tests/support/process/captured_log.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A server that has no methods: who is told so was served.
+class Served {
+ public:
+  explicit Served(AcceptorOptions options) {
+    if (options.listen.empty()) options.listen = "127.0.0.1:0";
+    auto acceptor = ConnectionAcceptor::Listen(options, &log_);
+    EXPECT_TRUE(acceptor.ok()) << acceptor.status();
+    acceptor_ = *std::move(acceptor);
+    grpc::ServerBuilder builder;
+    acceptor_->Serve(&builder, grpc::InsecureServerCredentials());
+    builder.RegisterCallbackGenericService(&service_);
+    server_ = builder.BuildAndStart();
+    acceptor_->Open();
+  }
+  ~Served() {
+    acceptor_->Close();
+    server_->Shutdown(std::chrono::system_clock::now());
+  }
+
+  ConnectionAcceptor& acceptor() { return *acceptor_; }
+  CapturedLog& log() { return log_; }
+
+  // On a connection of its own.
+  grpc::StatusCode Call(const std::string& host,
+                        std::chrono::seconds wait = std::chrono::seconds(30)) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    grpc::GenericStub stub(grpc::CreateCustomChannel(
+        absl::StrCat(host, ":", acceptor_->port()),
+        grpc::InsecureChannelCredentials(), arguments));
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + wait);
+    grpc::CompletionQueue queue;
+    const grpc::ByteBuffer nothing(nullptr, 0);
+    const auto call =
+        stub.PrepareUnaryCall(&context, "/no/Method", nothing, &queue);
+    call->StartCall();
+    grpc::ByteBuffer answer;
+    grpc::Status status;
+    call->Finish(&answer, &status, &queue);
+    void* tag = nullptr;
+    bool good = false;
+    queue.Next(&tag, &good);
+    queue.Shutdown();
+    while (queue.Next(&tag, &good)) continue;
+    return status.error_code();
+  }
+
+ private:
+  CapturedLog log_;
+  grpc::CallbackGenericService service_;
+  std::unique_ptr<ConnectionAcceptor> acceptor_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+class RawClient {
+ public:
+  explicit RawClient(int port) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in to = {};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(static_cast<uint16_t>(port));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+  }
+  ~RawClient() { Leave(); }
+
+  void Leave() {
+    if (fd_ >= 0) close(fd_);
+    fd_ = -1;
+  }
+  bool Send(const std::string& bytes) {
+    return send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0;
+  }
+  // Waits until the other side has sent something.
+  bool Hears() {
+    char bytes[64];
+    return recv(fd_, bytes, sizeof(bytes), 0) > 0;
+  }
+  // Until the other side has closed, whatever it sends before.
+  bool WaitClosed() {
+    pollfd waiting = {fd_, POLLIN, 0};
+    while (poll(&waiting, 1, 30000) == 1) {
+      char bytes[4096];
+      if (recv(fd_, bytes, sizeof(bytes), 0) <= 0) return true;
+    }
+    return false;
+  }
+
+ private:
+  int fd_;
+};
+
+AcceptorOptions OneCallAtMost() {
+  AcceptorOptions options;
+  options.calls = 0;
+  return options;
+}
+
+TEST(ConnectionAcceptorTest, ServesIpv4AndIpv6) {
+  AcceptorOptions options;
+  options.listen = "[::]:0";
+  Served served(options);
+  for (const char* host : {"127.0.0.1", "[::1]"}) {
+    EXPECT_EQ(served.Call(host), grpc::StatusCode::UNIMPLEMENTED) << host;
+  }
+}
+
+// Only who finds the connection of a call can cut it.
+TEST(ConnectionAcceptorTest, NamesPeersAsGrpcDoes) {
+  AcceptorOptions options = OneCallAtMost();
+  options.listen = ":0";
+  Served served(options);
+  for (const char* host : {"127.0.0.1", "[::1]"}) {
+    EXPECT_EQ(served.Call(host), grpc::StatusCode::UNAVAILABLE) << host;
+  }
+  EXPECT_THAT(served.log().Lines(), HasSubstr("more calls at once"));
+}
+
+TEST(ConnectionAcceptorTest, CutsOffWhoSendsMoreThanAHandshakeHas) {
+  AcceptorOptions options;
+  options.bytes = {1000, 0};
+  Served served(options);
+  RawClient peer(served.acceptor().port());
+  // Of HTTP/2: the preface and empty SETTINGS; then WINDOW_UPDATE of the
+  // connection by 1, which says nothing and is never wrong (RFC 9113, 6.9).
+  peer.Send(absl::StrCat("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+                         std::string("\0\0\0\4\0\0\0\0\0", 9)));
+  EXPECT_TRUE(peer.Hears());
+  std::string updates;
+  for (int i = 0; i < 100; ++i) {
+    updates += std::string("\0\0\4\10\0\0\0\0\0\0\0\0\1", 13);
+  }
+  peer.Send(updates);
+  EXPECT_TRUE(peer.WaitClosed());
+  EXPECT_TRUE(served.log().WaitFor("more bytes than a connection may send"));
+}
+
+TEST(ConnectionAcceptorTest, SilentOnesMakeRoomForWhoWaits) {
+  AcceptorOptions options;
+  options.admission.handshakes = 2;
+  options.admission.longest = absl::Milliseconds(50);
+  Served served(options);
+  RawClient one(served.acceptor().port());
+  RawClient two(served.acceptor().port());
+  for (RawClient* client : {&one, &two}) client->Send("P");
+  EXPECT_EQ(served.Call("127.0.0.1"), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_TRUE(one.WaitClosed());
+}
+
+TEST(ConnectionAcceptorTest, WhoSaysNothingHoldsNobodyUpAndIsClosedInTheEnd) {
+  AcceptorOptions options;
+  options.admission.handshakes = 1;
+  options.silence = absl::Milliseconds(500);
+  Served served(options);
+  RawClient one(served.acceptor().port());
+  RawClient two(served.acceptor().port());
+  EXPECT_EQ(served.Call("127.0.0.1"), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_TRUE(one.WaitClosed());
+  EXPECT_TRUE(two.WaitClosed());
+}
+
+TEST(ConnectionAcceptorTest, OfTooManyThatSayNothingTheOldestIsClosed) {
+  AcceptorOptions options;
+  options.admission.waiting = 1;
+  Served served(options);
+  RawClient one(served.acceptor().port());
+  RawClient two(served.acceptor().port());
+  EXPECT_TRUE(one.WaitClosed());
+}
+
+TEST(ConnectionAcceptorTest, WhoWaitsAndLeavesIsForgotten) {
+  AcceptorOptions options;
+  options.admission.handshakes = 1;
+  Served served(options);
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 20; ++i) {
+    clients.push_back(std::make_unique<RawClient>(served.acceptor().port()));
+  }
+  clients.clear();
+  EXPECT_EQ(served.Call("127.0.0.1"), grpc::StatusCode::UNIMPLEMENTED);
+}
+
+TEST(ConnectionAcceptorTest, WhoWaitsIsClosedWhenNobodyIsAcceptedAnyMore) {
+  AcceptorOptions options;
+  options.admission.handshakes = 1;
+  Served served(options);
+  RawClient silent(served.acceptor().port());
+  RawClient waiting(served.acceptor().port());
+  waiting.Send("P");
+  served.acceptor().Close();
+  EXPECT_TRUE(waiting.WaitClosed());
+}
+
+TEST(ConnectionAcceptorTest, AddressInUseIsNamedWithItsOption) {
+  Served served({});
+  AcceptorOptions options;
+  options.listen = absl::StrCat("127.0.0.1:", served.acceptor().port());
+  CapturedLog log;
+  const auto second = ConnectionAcceptor::Listen(options, &log);
+  ASSERT_FALSE(second.ok());
+  EXPECT_THAT(second.status().message(), HasSubstr("--listen"));
+  EXPECT_THAT(second.status().message(), HasSubstr("another program"));
+  for (const char* wrong : {"nowhere", "10.300.0.1:80", "127.0.0.1:port"}) {
+    options.listen = wrong;
+    EXPECT_FALSE(ConnectionAcceptor::Listen(options, &log).ok()) << wrong;
+  }
+}
+
+sockaddr_storage Address(const char* text, int port) {
+  sockaddr_storage address = {};
+  auto& in = reinterpret_cast<sockaddr_in&>(address);
+  auto& in6 = reinterpret_cast<sockaddr_in6&>(address);
+  if (inet_pton(AF_INET, text, &in.sin_addr) == 1) {
+    in.sin_family = AF_INET;
+  } else {
+    EXPECT_EQ(inet_pton(AF_INET6, text, &in6.sin6_addr), 1);
+    in6.sin6_family = AF_INET6;
+  }
+  in.sin_port = htons(static_cast<uint16_t>(port));
+  return address;
+}
+
+TEST(PeerNetworkTest, IsAnIpv4AddressOrTheFirstHalfOfAnIpv6One) {
+  const std::string one = PeerNetwork(Address("192.0.2.1", 1));
+  EXPECT_EQ(one, PeerNetwork(Address("::ffff:192.0.2.1", 2)));
+  EXPECT_NE(one, PeerNetwork(Address("192.0.2.2", 1)));
+  EXPECT_EQ(PeerNetwork(Address("2001:db8::1", 1)),
+            PeerNetwork(Address("2001:db8::ffff:1", 1)));
+  EXPECT_NE(PeerNetwork(Address("2001:db8::1", 1)),
+            PeerNetwork(Address("2001:db8:1::1", 1)));
+}
+
+TEST(ByteAllowanceTest, SomeAtOnceAndSoMuchASecond) {
+  const ByteLimits limits = {100, 10};
+  const absl::Time start = absl::UnixEpoch();
+  ByteAllowance allowance(limits, start);
+  EXPECT_TRUE(allowance.Take(limits, 100, start));
+  EXPECT_TRUE(allowance.Take(limits, 120, start + absl::Seconds(2)));
+  EXPECT_FALSE(allowance.Take(limits, 121, start + absl::Seconds(2)));
+  ByteAllowance rested(limits, start);
+  EXPECT_FALSE(rested.Take(limits, 101, start + absl::Hours(1)));
+}
+
+}  // namespace
+}  // namespace clusterd
