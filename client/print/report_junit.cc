@@ -90,7 +90,8 @@ TestCases CasesOf(const RuleResult& rule,
     }
     if (finding.subjects().empty()) named.insert("");
   }
-  const bool is_told = state == PASS || WorstOf(cases) == state;
+  const State worst = WorstOf(cases);
+  const bool is_told = WorseState(worst, state) == worst;
   if (!is_told) {
     cases.push_back({rule.rule(), "", state,
                      state == SKIPPED ? rule.skip_reason() : rule.summary(),
@@ -115,9 +116,12 @@ TestCases RunCases(const Report& report, State worst,
     if (host.no_facts_reason().empty()) continue;
     absent[host.no_facts_reason()].push_back(host.host());
   }
-  TestCase whole = {
-      "run", "", PASS, "", absl::StrJoin(report.notes(), "\n"),
-      report.elapsed_ms()};
+  TestCase whole = {"run",
+                    "",
+                    PASS,
+                    "",
+                    absl::StrJoin(report.notes(), "\n"),
+                    report.elapsed_ms()};
   const State verdict = SupportedVerdict(report);
   if (!absent.empty()) worst = WorseState(worst, UNKNOWN);
   if (!report.error().empty()) {

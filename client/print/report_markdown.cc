@@ -82,7 +82,7 @@ class MarkdownWriter {
     return SubjectsText(subjects, verbose_ ? most : 4, verbose_ ? most : 100);
   }
 
-  std::string Subject() const {
+  std::string About() const {
     const bool is_one_host =
         report_.cluster().empty() && report_.hosts_size() == 1;
     const std::string where =
@@ -107,7 +107,7 @@ class MarkdownWriter {
 
   void WriteHead() {
     const bool failed = !report_.error().empty();
-    Write("## ", VerdictWord(report_), ": ", Subject(),
+    Write("## ", VerdictWord(report_), ": ", About(),
           failed ? " was not checked" : VerdictSentence(), "\n");
     for (const absl::string_view line :
          absl::StrSplit(report_.error(), '\n', absl::SkipEmpty())) {
@@ -174,7 +174,7 @@ class MarkdownWriter {
                CellSpan(finding.observed()), CellSpan(finding.expected()));
     }
     if (shown == block.findings.size()) return;
-    google::protobuf::RepeatedPtrField<clusterd::Subject> rest;
+    google::protobuf::RepeatedPtrField<Subject> rest;
     for (size_t i = shown; i < block.findings.size(); ++i) {
       rest.MergeFrom(block.findings[i]->subjects());
     }
