@@ -25,6 +25,7 @@ struct FormatRow {
   const char* note;  // Behind the word in help.
 };
 
+// In the order of OutputFormat.
 constexpr FormatRow kFormats[] = {
     {OutputFormat::kTable, "table", " (default)"},
     {OutputFormat::kShort, "short", " (one line for a chat message)"},
