@@ -7,7 +7,7 @@ set -euo pipefail
 build=(
   bazel-bootstrap bazel-rules-java bazel-rules-proto g++ pkg-config
   libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler
-  libabsl-dev libyaml-cpp-dev libcli11-dev libre2-dev libssl-dev zlib1g-dev
+  libabsl-dev libyaml-cpp-dev libpugixml-dev libcli11-dev libre2-dev libssl-dev zlib1g-dev
   libsqlite3-dev libgtest-dev libgmock-dev libbenchmark-dev openssl git
   ca-certificates iproute2 procps util-linux
 )

@@ -175,6 +175,7 @@ of_clusterctl() {
   put 644 usr/share/bash-completion/completions/clusterctl client/command/help/completion.bash
   put 644 "$zsh/_clusterctl" client/command/help/completion.zsh
   put 644 usr/share/fish/vendor_completions.d/clusterctl.fish client/command/help/completion.fish
+  put 644 "$doc/" proto/report.schema.json
   for folder in slurm pbs lsf kubernetes; do
     put 644 "$doc/examples/$folder/" "deploy/$folder"/*
   done

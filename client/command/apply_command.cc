@@ -346,7 +346,6 @@ class RunCommand : public Request {
   std::string canary_text_;
   bool yes_ = false;
   bool force_ = false;
-  bool verbose_ = false;
 
   uint32_t wave_size_ = 0;
   std::optional<absl::Time> began_;  // The call.

@@ -83,7 +83,7 @@ class CheckCommand final : public ClusterRequest {
                  "namespace of the hosts");
     app.add_flag("--verbose", verbose_,
                  "Also the findings and hosts that the table is too short for");
-    AddOutput(app);
+    AddReportOutput(app);
     AddReport(app);
     AddTimeout(app, absl::ZeroDuration(),
                "twice the run deadline of the spec and 10s");
@@ -112,6 +112,11 @@ class CheckCommand final : public ClusterRequest {
                           absl::ZeroDuration());
     if (!wait_text_.empty() && !watch_text_.empty()) {
       AddMistake("--wait: --watch is given too, expected one of them");
+    }
+    if (!watch_text_.empty() && format_ == OutputFormat::kJunit) {
+      AddMistake(
+          "--watch: prints a report per look, and --output junit is one ",
+          "document, expected one of them");
     }
     wait_until_ = session().now() + wait_;
     selection_.mutable_only()->Assign(only_.begin(), only_.end());
@@ -409,13 +414,13 @@ class CheckCommand final : public ClusterRequest {
   std::string Short(bool utf8) const override {
     return ReportShort(report_, utf8);
   }
+  const Report* CheckedReport() const override { return &report_; }
 
   // Lists come as "a,b", repeated, or both.
   std::vector<std::string> only_;
   std::vector<std::string> skip_;
   std::vector<std::string> downgrade_;
   std::string fail_on_text_ = "fail";
-  bool verbose_ = false;
   bool local_ = false;
   std::string socket_;
 

@@ -105,6 +105,54 @@ TEST(CheckTest, PrintsOneLineOrJsonOnRequest) {
   EXPECT_EQ(ParseReport(json.out).rules(0).findings(0).observed(), "DOWN");
 }
 
+struct FormatCase {
+  const char* format;
+  const char* text;
+};
+
+TEST(CheckFormatTest, PrintsEachWithTheSameStatusAndReportAndNoColour) {
+  for (const FormatCase& each :
+       {FormatCase{"yaml", "\nverdict: FAIL\n"},
+        {"jsonl", "{\"kind\": \"finding\", "},
+        {"junit", "<failure message=\"DOWN\""},
+        {"markdown", "## FAIL: `demo` is not ready"}}) {
+    const std::string path = TestFile("report.json", "old");
+    const ProgramOutput output = RunProgram(
+        {"check", "-o", each.format, "--color", "always", "--report", path},
+        WorldWith(ReportOf(FAIL)));
+    EXPECT_EQ(output.status, 1);
+    EXPECT_EQ(output.err, "");
+    EXPECT_TRUE(absl::StrContains(output.out, each.text)) << output.out;
+    EXPECT_FALSE(absl::StrContains(output.out, "\x1b")) << output.out;
+    EXPECT_EQ(ParseReport(FileContent(path)).verdict(), FAIL);
+  }
+}
+
+TEST(CheckFormatTest, IsADocumentAlsoWithoutAVerdict) {
+  ProgramWorld away;
+  away.script.spec_status = grpc::Status(grpc::StatusCode::UNAVAILABLE, "away");
+  for (const FormatCase& each :
+       {FormatCase{"yaml", "\nerror: \"controller head:7443: away\"\n"},
+        {"jsonl", "\"error\": \"controller head:7443: away\""},
+        {"junit", "<error message=\"controller head:7443: away\""},
+        {"markdown",
+         "## NO VERDICT: `demo` was not checked\n\n"
+         "- `controller head:7443: away`"}}) {
+    const ProgramOutput output = RunProgram({"check", "-o", each.format}, away);
+    EXPECT_EQ(output.status, 2);
+    EXPECT_TRUE(absl::StrContains(output.out, each.text)) << output.out;
+  }
+}
+
+TEST(CheckFormatTest, RefusesOneDocumentOfManyLooks) {
+  const ProgramOutput output = RunProgram(
+      {"check", "--watch", "1s", "-o", "junit"}, WorldWith(ReportOf(PASS)));
+  EXPECT_EQ(output.status, 3);
+  EXPECT_TRUE(
+      absl::StrContains(output.err, "--watch: prints a report per look"))
+      << output.err;
+}
+
 TEST(CheckReportTest, ShowsEveryFindingWithVerbose) {
   Report report = ReportOf(FAIL);
   RuleResult& rule = *report.mutable_rules(0);
@@ -556,6 +604,19 @@ TEST(CheckWatchTest, PrintsADocumentPerLineWithJson) {
   EXPECT_EQ(ParseReport(lines[0]).verdict(), PASS);
   EXPECT_EQ(ParseReport(lines[1]).verdict(), FAIL);
   EXPECT_EQ(lines[2], "");
+}
+
+TEST(CheckWatchTest, PrintsADocumentPerLookWithYaml) {
+  ProgramWorld world = WorldWith(ReportOf(FAIL));
+  world.script.first_checks = {{EventOf(ReportOf(PASS))}};
+  world.interrupt_at_flush = 2;
+  const std::string yaml =
+      RunProgram({"check", "--watch", "1s", "-o", "yaml"}, world).out;
+  const std::vector<std::string> looks =
+      absl::StrSplit(yaml, "---\n", absl::SkipEmpty());
+  ASSERT_EQ(looks.size(), 2u) << yaml;
+  EXPECT_TRUE(absl::StrContains(looks[0], "\nverdict: PASS\n"));
+  EXPECT_TRUE(absl::StrContains(looks[1], "\nverdict: FAIL\n"));
 }
 
 TEST(CheckWatchTest, LeavesALookThatCtrlCCutsShortOut) {

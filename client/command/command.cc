@@ -104,14 +104,19 @@ int Command::ReportFailure(const absl::Status& failure) {
   return ExitStatusOf(failure);
 }
 
-void PrintErrorJson(absl::string_view name, absl::string_view error, int status,
-                    std::ostream& out) {
+CommandError ErrorDocument(absl::string_view name, absl::string_view error,
+                           int status) {
   CommandError document;
   document.set_schema_version(kReportSchemaVersion);
   document.set_command(std::string(name));
   document.set_error(std::string(error));
   document.set_exit_status(static_cast<uint32_t>(status));
-  out << MessageJson(document);
+  return document;
+}
+
+void PrintErrorJson(absl::string_view name, absl::string_view error, int status,
+                    std::ostream& out) {
+  out << MessageJson(ErrorDocument(name, error, status));
 }
 
 int TellMistakes(absl::string_view name, const MistakeList& mistakes,

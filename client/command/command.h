@@ -202,6 +202,8 @@ int TellMistakes(absl::string_view name, const MistakeList& mistakes,
 
 // What -o json prints where a command has no answer: `error` has the messages
 // that were told, a line each.
+CommandError ErrorDocument(absl::string_view name, absl::string_view error,
+                           int status);
 void PrintErrorJson(absl::string_view name, absl::string_view error, int status,
                     std::ostream& out);
 

@@ -89,6 +89,9 @@ TEST(CompleteTest, OffersTheOptionsOfTheCommandBeforeIt) {
 
 TEST(CompleteTest, OffersTheWordsThatHelpNames) {
   EXPECT_THAT(Offered({"check", "-o", ""}),
+              ElementsAre("table", "short", "json", "yaml", "jsonl", "junit",
+                          "markdown"));
+  EXPECT_THAT(Offered({"plan", "-o", ""}),
               ElementsAre("table", "short", "json"));
   EXPECT_THAT(Offered({"check", "--color=n"}), ElementsAre("--color=never"));
   EXPECT_THAT(Offered({"check", "--fail-on", ""}),

@@ -88,7 +88,7 @@ class ShowCommand final : public Request {
     app.add_flag("--verbose", verbose_,
                  "Of a plan also preconditions and undo, and every host; of a "
                  "check every finding");
-    AddOutput(app);
+    AddReportOutput(app);
     AddTimeout(app, absl::Seconds(60));
   }
 
@@ -132,12 +132,15 @@ class ShowCommand final : public Request {
     return EntryLine(utf8);
   }
 
+  const Report* CheckedReport() const override {
+    return record_.has_report() ? &record_.report() : nullptr;
+  }
+
   std::string EntryLine(bool utf8) const {
     return HistoryEntryLine(record_.entry(), session().zone, utf8);
   }
 
   std::string id_;
-  bool verbose_ = false;
   HistoryRecord record_;
 };
 

@@ -105,6 +105,10 @@ TEST(HistoryCommandTest, OffersNoFormatThatItDoesNotTake) {
     EXPECT_TRUE(absl::StrContains(help, "table (default), json")) << help;
     EXPECT_FALSE(absl::StrContains(help, "short")) << help;
   }
+  EXPECT_TRUE(absl::StrContains(
+      RunProgram({"plan", "-o", "junit"}).err,
+      "--output: junit is for the report of a check, expected table, short, "
+      "json\n"));
   EXPECT_TRUE(absl::StrContains(RunProgram({"history", "-o", "x"}).err,
                                 "\"x\" is not known, expected table, json\n"));
   ProgramWorld world;

@@ -1,8 +1,9 @@
+#include "client/command/host_selection.h"
+
 #include <fstream>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "client/command/request.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {

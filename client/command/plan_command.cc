@@ -154,7 +154,6 @@ class PlanCommand final : public ClusterRequest {
 
   std::string out_;  // A file, "-" for stdout, empty: the plan is not saved.
   bool detailed_exitcode_ = false;
-  bool verbose_ = false;
 
   ClusterPlan plan_;
   PlanCounts counts_;

@@ -2,19 +2,13 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "client/files/user_files.h"
+#include "client/print/report_formats.h"
 #include "config/report/message_json.h"
-#include "config/spec/host_names.h"
-#include "config/values/hostlist.h"
-#include "config/values/nearest_word.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
 #include "config/words/subject_text.h"
@@ -25,82 +19,55 @@ namespace {
 // Of a spec without deadlines.
 constexpr absl::Duration kDefaultRun = absl::Seconds(60);
 
-constexpr size_t kMaxHostfileBytes = 32 << 20;
-// Unknown hosts that get a line of their own; the rest share one.
-constexpr size_t kNamedUnknown = 10;
-constexpr int kHostsColumns = 200;
+struct FormatRow {
+  OutputFormat format;
+  const char* word;
+  const char* note;  // Behind the word in help.
+};
 
-// Adds the names of one hostlist. `where` says where it was given.
-void Expand(const std::string& where, absl::string_view text,
-            std::vector<std::string>& names,
-            std::vector<std::string>& mistakes) {
-  const absl::string_view list = absl::StripAsciiWhitespace(text);
-  std::string why;
-  if (list.empty()) {
-    why = "is empty, expected host names";
-  } else if (absl::StrContains(list, '@')) {
-    why = absl::StrCat("host groups (\"", list,
-                       "\") are not supported yet, expected names such as "
-                       "node[01-12,15]");
-  } else {
-    const auto expanded = ExpandHostlist(list);
-    if (expanded.ok()) {
-      names.insert(names.end(), expanded->begin(), expanded->end());
-      return;
-    }
-    why = std::string(expanded.status().message());
-  }
-  mistakes.push_back(absl::StrCat(where, ": ", why));
+// In the order of OutputFormat.
+constexpr FormatRow kFormats[] = {
+    {OutputFormat::kTable, "table", " (default)"},
+    {OutputFormat::kShort, "short", " (one line for a chat message)"},
+    {OutputFormat::kJson, "json", ""},
+    {OutputFormat::kYaml, "yaml", ""},
+    {OutputFormat::kJsonl, "jsonl", " (a line per finding)"},
+    {OutputFormat::kJunit, "junit", " (XML for a build server)"},
+    {OutputFormat::kMarkdown, "markdown", " (for an issue)"}};
+
+const FormatRow& RowOf(OutputFormat format) {
+  return kFormats[static_cast<size_t>(format)];
 }
 
-void ExpandHostfile(const std::string& path, std::vector<std::string>& names,
-                    std::vector<std::string>& mistakes) {
-  const absl::StatusOr<std::string> text =
-      ReadTextFile(path, kMaxHostfileBytes);
-  if (!text.ok()) {
-    mistakes.push_back(absl::StrCat("--hostfile ", text.status().message()));
-    return;
-  }
-  const size_t names_before = names.size();
-  const size_t mistakes_before = mistakes.size();
-  int number = 0;
-  for (const absl::string_view line : absl::StrSplit(*text, '\n')) {
-    ++number;
-    const absl::string_view list =
-        absl::StripAsciiWhitespace(line.substr(0, line.find('#')));
-    if (list.empty()) continue;
-    Expand(absl::StrCat(path, ":", number), list, names, mistakes);
-  }
-  if (names.size() == names_before && mistakes.size() == mistakes_before) {
-    mistakes.push_back(absl::StrCat("--hostfile ", path, ": names no host"));
-  }
-}
-
-void AddUnknownHosts(const std::vector<std::string>& unknown,
-                     absl::Span<const std::string> spec_hosts,
-                     std::vector<std::string>& mistakes) {
-  const std::vector<absl::string_view> candidates(spec_hosts.begin(),
-                                                  spec_hosts.end());
-  for (size_t i = 0; i < unknown.size() && i < kNamedUnknown; ++i) {
-    mistakes.push_back(absl::StrCat("host \"", unknown[i],
-                                    "\" is not in the spec",
-                                    DidYouMean(unknown[i], candidates)));
-  }
-  if (unknown.size() <= kNamedUnknown) return;
-  const auto rest = absl::MakeConstSpan(unknown).subspan(kNamedUnknown);
-  mistakes.push_back(absl::StrCat("nor are ", rest.size(), " more hosts: ",
-                                  HostsText(rest, kHostsColumns)));
+std::vector<absl::string_view> WordsOf(absl::Span<const OutputFormat> formats) {
+  std::vector<absl::string_view> words;
+  for (const OutputFormat format : formats) words.push_back(RowOf(format).word);
+  return words;
 }
 
 }  // namespace
 
 void Request::AddOutput(CLI::App& app, const std::string& why_no_short) {
   why_no_short_ = why_no_short;
+  formats_ = {OutputFormat::kTable, OutputFormat::kShort, OutputFormat::kJson};
+  if (!why_no_short.empty()) formats_.erase(formats_.begin() + 1);
+  AddFormats(app);
+}
+
+void Request::AddReportOutput(CLI::App& app) {
+  formats_.clear();
+  for (const FormatRow& row : kFormats) formats_.push_back(row.format);
+  AddFormats(app);
+}
+
+void Request::AddFormats(CLI::App& app) {
+  std::vector<std::string> words;
+  for (const OutputFormat format : formats_) {
+    const FormatRow& row = RowOf(format);
+    words.push_back(absl::StrCat(row.word, row.note));
+  }
   AddOption(app, "-o,--output", "FORMAT", format_text_,
-            why_no_short.empty()
-                ? "table (default), short (one line for a chat message), "
-                  "json"
-                : "table (default), json");
+            absl::StrJoin(words, ", "));
   AddOption(app, "--color", "WHEN", color_text_,
             "auto (default; also obeys NO_COLOR and TERM=dumb), always, "
             "never");
@@ -128,14 +95,7 @@ void Request::AddReport(CLI::App& app) {
 }
 
 void Request::ReadShared() {
-  if (format_text_ == "short" && !why_no_short_.empty()) {
-    AddMistake("--output: short ", why_no_short_, ", expected table or json");
-  } else if (why_no_short_.empty()) {
-    format_ = static_cast<OutputFormat>(
-        ReadChoice("--output", format_text_, {"table", "short", "json"}));
-  } else if (ReadChoice("--output", format_text_, {"table", "json"}) == 1) {
-    format_ = OutputFormat::kJson;
-  }
+  ReadFormat();
   color_ = static_cast<ColorMode>(
       ReadChoice("--color", color_text_, {"auto", "always", "never"}));
   timeout_ =
@@ -148,6 +108,29 @@ void Request::ReadShared() {
       AddMistake("--netns: ", target.status().message());
     }
   }
+}
+
+void Request::ReadFormat() {
+  const std::vector<absl::string_view> words = WordsOf(formats_);
+  const auto* const row = absl::c_find_if(
+      kFormats,
+      [this](const FormatRow& format) { return format_text_ == format.word; });
+  if (row == std::end(kFormats) ||
+      absl::c_linear_search(formats_, row->format)) {
+    format_ = formats_[ReadChoice("--output", format_text_, words)];
+  } else {
+    RefuseFormat(row->format == OutputFormat::kShort
+                     ? why_no_short_
+                     : "is for the report of a check",
+                 formats_);
+  }
+}
+
+void Request::RefuseFormat(absl::string_view why,
+                           absl::Span<const OutputFormat> left) {
+  AddMistake("--output: ", format_text_, " ", why, ", expected ",
+             absl::StrJoin(WordsOf(left), ", "));
+  format_ = OutputFormat::kTable;
 }
 
 absl::Duration Request::ReadDuration(absl::string_view option,
@@ -184,6 +167,12 @@ int Request::Look(ControllerClient* client) {
   if (client != nullptr) done = Prepare(*client);
   if (mistakes_.empty() && done.ok()) done = Ask(client);
   ClearProgress();
+  if (mistakes_.empty() && done.ok() && format_ > OutputFormat::kYaml &&
+      CheckedReport() == nullptr) {
+    RefuseFormat("is for the report of a check, and this is none",
+                 absl::MakeSpan(formats_).first(
+                     static_cast<size_t>(OutputFormat::kJsonl)));
+  }
   return mistakes_.empty() && done.ok() ? Finish() : FinishWithout(done);
 }
 
@@ -201,10 +190,11 @@ int Request::FinishWithout(absl::Status error) {
   }
   status = StatusOfFailure(status);
   if (AnswerWithout(error)) return Show(status);
-  if (format_ == OutputFormat::kJson) {
-    PrintErrorJson(name(), error.message(), status,
-                   PrintsToErr() ? session().err : session().out);
-  }
+  std::ostream& out = PrintsToErr() ? session().err : session().out;
+  const CommandError document = ErrorDocument(name(), error.message(), status);
+  if (format_ == OutputFormat::kJson) out << MessageJson(document);
+  if (format_ == OutputFormat::kYaml) out << MessageYaml(document);
+  if (format_ == OutputFormat::kJsonl) out << KindLine("error", "", document);
   return status;
 }
 
@@ -218,13 +208,30 @@ void Request::WriteUsageReport(const std::string& report_file) {
 void Request::Print() {
   std::ostream& out = PrintsToErr() ? session().err : session().out;
   const Style style = PrintsToErr() ? ErrStyle(color_) : OutStyle(color_);
-  if (format_ == OutputFormat::kTable) {
-    PrintTable(style, out);
-  } else if (format_ == OutputFormat::kShort) {
-    out << Short(style.utf8) << "\n";
-  } else {
-    const std::string json = MessageJson(Answer());
-    out << (PrintsJsonLines() ? OnOneLine(json) : json);
+  switch (format_) {
+    case OutputFormat::kTable:
+      PrintTable(style, out);
+      return;
+    case OutputFormat::kShort:
+      out << Short(style.utf8) << "\n";
+      return;
+    case OutputFormat::kJson: {
+      const std::string json = MessageJson(Answer());
+      out << (PrintsJsonLines() ? OnOneLine(json) : json);
+      return;
+    }
+    case OutputFormat::kYaml:
+      out << MessageYaml(Answer());
+      return;
+    case OutputFormat::kJsonl:
+      out << ReportLines(*CheckedReport());
+      return;
+    case OutputFormat::kJunit:
+      out << ReportJunit(*CheckedReport());
+      return;
+    case OutputFormat::kMarkdown:
+      out << ReportMarkdown(*CheckedReport(), verbose_);
+      return;
   }
 }
 
@@ -257,76 +264,6 @@ int Request::Show(int status) {
 uint64_t Request::ElapsedMs(absl::Time since) const {
   return static_cast<uint64_t>(
       std::max<int64_t>(0, absl::ToInt64Milliseconds(session().now() - since)));
-}
-
-void ExpandHosts(const Environment& environment, HostSelection& selection,
-                 std::vector<std::string>& mistakes) {
-  const std::vector<std::string> lists = std::move(selection.hosts);
-  selection.hosts.clear();
-  for (const std::string& list : lists) {
-    Expand("HOSTS", list, selection.hosts, mistakes);
-  }
-  if (!selection.hostfile.empty()) {
-    ExpandHostfile(selection.hostfile, selection.hosts, mistakes);
-  }
-  const bool is_named = !lists.empty() || !selection.hostfile.empty();
-  const auto job = environment.find("SLURM_JOB_ID");
-  const auto nodes = environment.find("SLURM_JOB_NODELIST");
-  const bool is_in_job = job != environment.end() && nodes != environment.end();
-  if (selection.all && is_named) {
-    mistakes.push_back(
-        "--all: HOSTS or --hostfile are given too, expected one "
-        "of them");
-  } else if (!selection.all && !is_named && is_in_job) {
-    selection.slurm_job = job->second;
-    Expand("SLURM_JOB_NODELIST", nodes->second, selection.hosts, mistakes);
-  } else {
-    selection.all = !is_named;
-  }
-  std::vector<std::string> excluded;
-  for (const std::string& list : selection.exclude) {
-    Expand("--exclude", list, excluded, mistakes);
-  }
-  selection.exclude = std::move(excluded);
-}
-
-std::vector<std::string> ResolveHosts(HostSelection selection,
-                                      const ClusterSpec& spec,
-                                      std::vector<std::string>& mistakes) {
-  const std::map<std::string, std::string> by_name = HostsByAnyName(spec);
-  std::set<std::string> unknown_names;
-  std::vector<std::string> unknown;
-  for (auto* list : {&selection.hosts, &selection.exclude}) {
-    for (std::string& name : *list) {
-      const auto host = by_name.find(name);
-      if (host != by_name.end()) {
-        name = host->second;
-      } else if (unknown_names.insert(name).second) {
-        unknown.push_back(name);
-      }
-    }
-  }
-  const std::set<std::string> wanted(selection.hosts.begin(),
-                                     selection.hosts.end());
-  const std::set<std::string> excluded(selection.exclude.begin(),
-                                       selection.exclude.end());
-  std::vector<std::string> spec_hosts;
-  for (const ServerSpec& server : spec.servers()) {
-    spec_hosts.push_back(server.host());
-  }
-  AddUnknownHosts(unknown, spec_hosts, mistakes);
-
-  std::vector<std::string> hosts;
-  absl::c_copy_if(spec_hosts, std::back_inserter(hosts), [&](const auto& host) {
-    return (selection.all || wanted.count(host) > 0) &&
-           excluded.count(host) == 0;
-  });
-  if (hosts.empty() && unknown.empty()) {
-    mistakes.push_back(spec_hosts.empty()
-                           ? "no host to check: the spec has no servers"
-                           : "no host to check: --exclude leaves none");
-  }
-  return hosts;
 }
 
 void ClusterRequest::AddHosts(CLI::App& app, const std::string& verb,

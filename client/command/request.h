@@ -14,13 +14,23 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "client/command/command.h"
+#include "client/command/host_selection.h"
 #include "google/protobuf/message.h"
 #include "proto/facts.pb.h"
-#include "proto/spec.pb.h"
+#include "proto/finding.pb.h"
 
 namespace clusterd {
 
-enum class OutputFormat { kTable, kShort, kJson };
+// From kJsonl on: of the report of a check alone.
+enum class OutputFormat {
+  kTable,
+  kShort,
+  kJson,
+  kYaml,
+  kJsonl,
+  kJunit,
+  kMarkdown
+};
 
 class Request : public Command {
  public:
@@ -31,6 +41,8 @@ class Request : public Command {
   // -o/--output and --color. `why_no_short` for a command without that format,
   // e.g. "says nothing of one host".
   void AddOutput(CLI::App& app, const std::string& why_no_short = "");
+  // The same with the formats of a CheckedReport.
+  void AddReportOutput(CLI::App& app);
   // --timeout; `words` say what holds without it, where "60s" does not.
   void AddTimeout(CLI::App& app, absl::Duration absent,
                   const std::string& words = "");
@@ -74,6 +86,9 @@ class Request : public Command {
   virtual const google::protobuf::Message& Answer() const = 0;
   virtual void PrintTable(const Style& style, std::ostream& out) = 0;
   virtual std::string Short(bool /*utf8*/) const { return ""; }
+  // The answer, if it is the report of a check; else nullptr, and the formats
+  // of a report alone (jsonl, junit, markdown) are refused.
+  virtual const Report* CheckedReport() const { return nullptr; }
   // Whether JSON is a line per answer, of many.
   virtual bool PrintsJsonLines() const { return false; }
   // Stdout is taken by something else.
@@ -97,6 +112,7 @@ class Request : public Command {
   uint64_t ElapsedMs(absl::Time since) const;
 
   OutputFormat format_ = OutputFormat::kTable;
+  bool verbose_ = false;  // Of --verbose, where a command has it.
   absl::Duration timeout_;
   std::string namespace_text_;          // Of --netns.
   NetworkNamespace network_namespace_;  // No target if none was given.
@@ -105,7 +121,11 @@ class Request : public Command {
  private:
   int Work() final;
   void WriteUsageReport(const std::string& report_file) final;
+  void AddFormats(CLI::App& app);
   void ReadShared();
+  void ReadFormat();
+  // Adds the mistake, with the formats that are left; takes the table.
+  void RefuseFormat(absl::string_view why, absl::Span<const OutputFormat> left);
   void Print();
   // False if it could not be written.
   bool WriteReport();
@@ -116,6 +136,7 @@ class Request : public Command {
 
   std::string format_text_ = "table";
   std::string color_text_ = "auto";
+  std::vector<OutputFormat> formats_ = {OutputFormat::kTable};  // It prints.
   std::string why_no_short_;
   std::string timeout_text_;
   std::string report_file_;
@@ -123,31 +144,6 @@ class Request : public Command {
   ColorMode color_ = ColorMode::kAuto;
   Next next_ = Next::kShow;
 };
-
-// Which hosts a command is about: HOSTS arguments, --hostfile, -x, or the nodes
-// of the Slurm job that we run in, held against the hosts of the spec.
-struct HostSelection {
-  // Hostlists, as given on the command line; names after ExpandHosts.
-  std::vector<std::string> hosts;
-  std::vector<std::string> exclude;
-  std::string hostfile;  // A hostlist per line; # begins a comment.
-  bool all = false;      // Every host; given: also inside a Slurm job.
-  // Found by ExpandHosts: the job whose nodes these are; empty: none.
-  std::string slurm_job;
-};
-
-// Reads the hostfile and expands all lists, not yet compared with a spec. Every
-// mistake (empty, malformed, @group, a file that cannot be read) is added to
-// `mistakes`, naming where it stands.
-void ExpandHosts(const Environment& environment, HostSelection& selection,
-                 std::vector<std::string>& mistakes);
-
-// The hosts to check, in the order of the spec, by whatever name the spec knows
-// them; adds a mistake for every name that it does not have, with the nearest
-// one, and if nothing is left to check. REQUIRES: ExpandHosts found no mistake.
-std::vector<std::string> ResolveHosts(HostSelection selection,
-                                      const ClusterSpec& spec,
-                                      std::vector<std::string>& mistakes);
 
 // A request about hosts of the spec: check and plan.
 class ClusterRequest : public Request {

@@ -51,6 +51,52 @@ TEST(ShowCommandTest, PrintsAPlanAndGivesItBackAsAFile) {
   EXPECT_EQ(ParsePlanFile(json.out)->digest(), EveryStepPlan().digest());
 }
 
+TEST(ShowCommandTest, PrintsACheckInEveryFormat) {
+  ProgramWorld world = WorldOf(HISTORY_CHECK);
+  *world.script.record.mutable_report() = PassingReport({"server0"});
+  for (const auto& [format, text] :
+       {std::pair("yaml", "\ncluster: demo\n"),
+        std::pair("jsonl", "{\"kind\": \"host\", "),
+        std::pair("junit", "name=\"link: server0\""),
+        std::pair("markdown", "## PASS: `demo` is ready\n")}) {
+    const ProgramOutput output =
+        RunProgram({"show", "3fa2", "-o", format}, world);
+    EXPECT_EQ(output.status, 0) << output.err;
+    EXPECT_TRUE(absl::StrContains(output.out, text)) << output.out;
+  }
+}
+
+TEST(ShowCommandTest, RefusesTheFormatsOfACheckForAnythingElse) {
+  ProgramWorld world = WorldOf(HISTORY_PLAN);
+  *world.script.record.mutable_plan() = EveryStepPlan();
+  for (const char* format : {"jsonl", "junit", "markdown"}) {
+    const ProgramOutput output =
+        RunProgram({"show", "3fa2", "-o", format}, world);
+    EXPECT_EQ(output.status, 3);
+    EXPECT_EQ(output.out, "");
+    EXPECT_TRUE(absl::StrContains(
+        output.err,
+        absl::StrCat("--output: ", format,
+                     " is for the report of a check, and "
+                     "this is none, expected table, short, json, yaml\n")))
+        << output.err;
+  }
+  EXPECT_TRUE(absl::StrContains(
+      RunProgram({"show", "3fa2", "-o", "yaml"}, world).out, "\ndigest: "));
+}
+
+TEST(ShowCommandTest, GivesAnErrorInTheFormatThatWasAskedFor) {
+  ProgramWorld world;
+  world.script.record_status =
+      grpc::Status(grpc::StatusCode::UNAVAILABLE, "away");
+  EXPECT_TRUE(absl::StrContains(
+      RunProgram({"show", "3fa2", "-o", "yaml"}, world).out,
+      "\nerror: \"controller head:7443: away\"\nexit_status: 2\n"));
+  EXPECT_TRUE(
+      absl::StartsWith(RunProgram({"show", "3fa2", "-o", "jsonl"}, world).out,
+                       "{\"kind\": \"error\", "));
+}
+
 TEST(ShowCommandTest, PrintsAnApplyThatIsUnderWay) {
   ProgramWorld world = WorldOf(HISTORY_APPLY);
   *world.script.record.mutable_apply() = ReportOf(

@@ -12,6 +12,7 @@ _PACKAGES = [
     "libgrpc++-dev",
     "libgrpc-dev",
     "libprotobuf-dev",
+    "libpugixml-dev",
     "libre2-dev",
     "libsqlite3-dev",
     "libssl-dev",

@@ -30,6 +30,7 @@ _LIBRARIES = {
     "gtest": ["gmock", "gtest"],
     "openssl": ["openssl"],
     "protobuf": ["protobuf"],
+    "pugixml": ["pugixml"],
     "re2": ["re2"],
     "sqlite3": ["sqlite3"],
     "yaml_cpp": ["yaml-cpp"],

@@ -11,7 +11,7 @@ packages=(
   systemd systemd-sysv libpam-systemd dbus iproute2 procps
   ufw iptables nftables firewalld
   # What programs built against this machine's libraries are linked with.
-  libgrpc++1.51 libprotobuf32 libabsl20220623 libyaml-cpp0.7 libsqlite3-0 libssl3 zlib1g openssl
+  libgrpc++1.51 libprotobuf32 libabsl20220623 libyaml-cpp0.7 libpugixml1v5 libsqlite3-0 libssl3 zlib1g openssl
 )
 
 say() { echo "rootfs.sh: $*" >&2; }

@@ -1,0 +1,231 @@
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "client/print/report_formats.h"
+#include "config/report/finding_overview.h"
+#include "config/report/repair_list.h"
+#include "config/report/verdict.h"
+#include "config/words/number_text.h"
+#include "config/words/quoted_text.h"
+#include "config/words/state_word.h"
+#include "config/words/subject_text.h"
+
+namespace clusterd {
+namespace {
+
+// How much it shows unless it is verbose.
+constexpr size_t kRowsPerRule = 4;
+constexpr size_t kMarkdownRepairs = 18;
+
+// A code span, in which Markdown reads nothing; empty for no text.
+std::string CodeSpan(absl::string_view text) {
+  const std::string safe = SafeText(text, /*utf8=*/true);
+  if (safe.empty()) return "";
+  size_t longest = 0;
+  size_t run = 0;
+  for (const char c : safe) {
+    run = c == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  const std::string fence(longest + 1, '`');
+  const char* space = longest > 0 ? " " : "";
+  return absl::StrCat(fence, space, safe, space, fence);
+}
+
+// The same in a cell, which a "|" would end also within a code span.
+std::string CellSpan(absl::string_view text) {
+  return CodeSpan(absl::StrReplaceAll(text, {{"|", "\\x7c"}}));
+}
+
+// A text with commands in backquotes: a span for each part.
+std::string CodeSpans(absl::string_view text) {
+  std::vector<std::string> spans;
+  for (const absl::string_view part : absl::StrSplit(text, '`')) {
+    const absl::string_view bare = absl::StripAsciiWhitespace(part);
+    if (!bare.empty()) spans.push_back(CodeSpan(bare));
+  }
+  return absl::StrJoin(spans, " ");
+}
+
+// Writes one report; lives for one call.
+class MarkdownWriter {
+ public:
+  MarkdownWriter(const Report& report, bool verbose)
+      : report_(report),
+        verbose_(verbose),
+        overview_(ArrangeFindings(report, verbose)) {}
+
+  std::string Text() {
+    WriteHead();
+    WriteNotLookedAt();
+    WriteFindings();
+    WriteRepairs();
+    return text_;
+  }
+
+ private:
+  template <typename... Parts>
+  void Write(const Parts&... parts) {
+    absl::StrAppend(&text_, parts..., "\n");
+  }
+  std::string Who(
+      const google::protobuf::RepeatedPtrField<Subject>& subjects) const {
+    const int most = std::numeric_limits<int>::max();
+    return SubjectsText(subjects, verbose_ ? most : 4, verbose_ ? most : 100);
+  }
+
+  std::string About() const {
+    const bool is_one_host =
+        report_.cluster().empty() && report_.hosts_size() == 1;
+    const std::string where =
+        CodeSpan(is_one_host ? report_.hosts(0).host() : report_.cluster());
+    const std::string job = CodeSpan(JobName(report_));
+    return job.empty() ? (where.empty() ? "the cluster" : where)
+                       : absl::StrCat(job, Part(" on ", where));
+  }
+
+  const char* VerdictSentence() const {
+    switch (KnownState(report_.verdict())) {
+      case PASS:
+        return " is ready";
+      case WARN:
+        return " is ready, with warnings";
+      case FAIL:
+        return " is not ready";
+      default:
+        return " may be ready or not: something could not be told";
+    }
+  }
+
+  void WriteHead() {
+    const bool failed = !report_.error().empty();
+    Write("## ", VerdictWord(report_), ": ", About(),
+          failed ? " was not checked" : VerdictSentence(), "\n");
+    for (const absl::string_view line :
+         absl::StrSplit(report_.error(), '\n', absl::SkipEmpty())) {
+      Write("- ", CodeSpan(line));
+    }
+    if (!failed) {
+      Write(CountsText(CountRules(report_)), " of ",
+            Count(report_.rules_size(), "rule"), "; ",
+            Count(report_.hosts_size(), "host"), " in ",
+            ElapsedText(report_.elapsed_ms()),
+            Part("; run ", CodeSpan(report_.run_id())), "\n");
+    }
+    for (const std::string& note : report_.notes()) {
+      Write("- note: ", CodeSpan(note));
+    }
+    if (!report_.network_namespace().empty()) {
+      Write("- network namespace ", CodeSpan(report_.network_namespace()));
+    }
+    const std::vector<std::string> failing = FailingHosts(report_);
+    if (!failing.empty()) {
+      Write("- fails: ",
+            CodeSpan(HostsText(failing, std::numeric_limits<int>::max())));
+    }
+  }
+
+  void WriteNotLookedAt() {
+    FirstMet<std::string, std::vector<std::string>> hosts;
+    for (const HostStatus& host : report_.hosts()) {
+      if (host.no_facts_reason().empty()) continue;
+      hosts[host.no_facts_reason()].push_back(host.host());
+    }
+    FirstMet<std::string, std::vector<std::string>> rules;
+    for (const RuleResult& rule : report_.rules()) {
+      if (KnownState(rule.state()) != SKIPPED) continue;
+      rules[rule.skip_reason()].push_back(rule.rule());
+    }
+    if (hosts.empty() && rules.empty()) return;
+    Write("\n### Not looked at\n");
+    for (const auto& [why, names] : hosts) {
+      Write("- ", CodeSpan(HostsText(names, std::numeric_limits<int>::max())),
+            Part(": ", CodeSpan(why)));
+    }
+    for (const auto& [why, names] : rules) {
+      Write("- ", Count(names.size(), "rule"), " (",
+            CodeSpan(FirstOf(names, verbose_ ? names.size() : 3)), ")",
+            Part(": ", CodeSpan(why)));
+    }
+  }
+
+  void WriteRow(const FindingBlock& block, const std::string& who,
+                const std::string& found, const std::string& expected) {
+    Write("| ", StateSymbol(block.state, /*utf8=*/true), " ",
+          StateWord(block.state), " | ", CellSpan(block.rule), " | ", who,
+          " | ", found, " | ", expected, " |");
+  }
+
+  void WriteBlock(const FindingBlock& block) {
+    const size_t shown = verbose_
+                             ? block.findings.size()
+                             : std::min(block.findings.size(), kRowsPerRule);
+    for (size_t i = 0; i < shown; ++i) {
+      const Finding& finding = *block.findings[i];
+      WriteRow(block, CellSpan(Who(finding.subjects())),
+               CellSpan(finding.observed()), CellSpan(finding.expected()));
+    }
+    if (shown == block.findings.size()) return;
+    google::protobuf::RepeatedPtrField<Subject> rest;
+    for (size_t i = shown; i < block.findings.size(); ++i) {
+      rest.MergeFrom(block.findings[i]->subjects());
+    }
+    WriteRow(block, CellSpan(Who(rest)),
+             absl::StrCat(Count(block.findings.size() - shown, "more finding"),
+                          " (--verbose has all)"),
+             "");
+  }
+
+  void WriteFindings() {
+    if (!overview_.blocks.empty()) {
+      Write("\n### Findings, worst first\n");
+      Write("| state | rule | hosts | found | expected |");
+      Write("|---|---|---|---|---|");
+    }
+    for (auto block = overview_.blocks.rbegin();
+         block != overview_.blocks.rend(); ++block) {
+      WriteBlock(*block);
+    }
+    if (overview_.causes.empty()) return;
+    Write("\n### What follows from others\n");
+    for (const auto& [cause, group] : overview_.causes) {
+      Write("- ", StateWord(group.state), ": ",
+            Count(group.rules.size(), "rule"), " because of ", CodeSpan(cause),
+            " on ", CodeSpan(Who(group.subjects)), ": ",
+            CodeSpan(absl::StrJoin(group.rules, ", ")));
+    }
+  }
+
+  void WriteRepairs() {
+    std::vector<Repair> repairs = ListRepairs(report_);
+    if (repairs.empty()) return;
+    if (!verbose_) FoldRepairs(kMarkdownRepairs, &repairs);
+    Write("\n### What to repair, worst first\n");
+    for (auto repair = repairs.rbegin(); repair != repairs.rend(); ++repair) {
+      Write("- ", StateWord(repair->state), ": ",
+            CodeSpan(Who(repair->subjects)), ": ", CodeSpans(repair->how), " (",
+            CodeSpan(absl::StrJoin(repair->rules, ", ")), ")");
+    }
+  }
+
+  const Report& report_;
+  const bool verbose_;
+  const FindingOverview overview_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string ReportMarkdown(const Report& report, bool verbose) {
+  return MarkdownWriter(report, verbose).Text();
+}
+
+}  // namespace clusterd
