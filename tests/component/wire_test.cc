@@ -155,7 +155,6 @@ TEST_F(WireTest, CutsOffHeadersWithoutAnEnd) {
   while (sent < (size_t{256} << 20) && peer.Send(more)) sent += more.size();
   // What it may, and what the kernel holds of it.
   EXPECT_LT(sent, size_t{48} << 20);
-  EXPECT_THAT(controller_->log().Lines(), HasSubstr("more bytes"));
   ExpectServesOthers();
 }
 
@@ -170,7 +169,6 @@ TEST_F(WireTest, CutsOffCallsBeyondTheLimitOfAConnection) {
     stream += 2;
   }
   EXPECT_LT(stream, 100000u);
-  EXPECT_THAT(controller_->log().Lines(), HasSubstr("more calls at once"));
   ExpectServesOthers();
 }
 
@@ -199,12 +197,11 @@ TEST_F(WireTest, RefusesAGigabyteInOneMessage) {
     void* tag = nullptr;
     bool good = false;
     ASSERT_TRUE(queue.Next(&tag, &good));
-    // Its connection was closed, or gRPC had read the length before.
+    // Its connection was cut off, or gRPC had read the length before.
     EXPECT_THAT(status.error_code(),
                 testing::AnyOf(grpc::StatusCode::RESOURCE_EXHAUSTED,
                                grpc::StatusCode::UNAVAILABLE))
         << status.error_message();
-    EXPECT_TRUE(controller_->log().WaitFor("more bytes"));
     queue.Shutdown();
     while (queue.Next(&tag, &good)) {
     }

@@ -1,6 +1,5 @@
 #include "daemon/controller/admission/connection_acceptor.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/tcp.h>
 #include <netdb.h>
@@ -21,6 +20,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "daemon/controller/admission/peer_name.h"
 #include "daemon/process/listen_trouble.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_interceptor.h"
@@ -34,8 +34,11 @@ constexpr uint64_t kFirstConnection = 1 << 10;
 constexpr int kMaxEvents = 256;
 constexpr int kBacklog = 65535;  // The kernel takes somaxconn, if that is less.
 constexpr absl::Duration kTellEvery = absl::Minutes(1);
-constexpr absl::Duration kSweepEvery = absl::Minutes(1);
+constexpr absl::Duration kSweepEvery = absl::Seconds(2);
 constexpr absl::Duration kSweepOftenEvery = absl::Milliseconds(100);
+// Where the kernel has no memory for a connection, or another thread took the
+// last descriptor.
+constexpr absl::Duration kPause = absl::Milliseconds(10);
 constexpr absl::Duration kClosingTime = absl::Seconds(2);
 constexpr char kTooManyCalls[] =
     "more calls at once than a connection may have";
@@ -120,45 +123,7 @@ class CallWatchFactory final
   ConnectionAcceptor* const acceptor_;
 };
 
-// The address, without its port; IPv4 within IPv6 is IPv4.
-std::string AddressBytes(const sockaddr_storage& address) {
-  if (address.ss_family == AF_INET) {
-    const auto& in = reinterpret_cast<const sockaddr_in&>(address);
-    return std::string(reinterpret_cast<const char*>(&in.sin_addr), 4);
-  }
-  const auto& in6 = reinterpret_cast<const sockaddr_in6&>(address);
-  const auto* bytes = reinterpret_cast<const char*>(&in6.sin6_addr);
-  if (IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr)) return std::string(bytes + 12, 4);
-  return std::string(bytes, 16);
-}
-
-std::string AddressText(const std::string& bytes) {
-  char text[INET6_ADDRSTRLEN] = "";
-  inet_ntop(bytes.size() == 4 ? AF_INET : AF_INET6, bytes.data(), text,
-            sizeof(text));
-  return text;
-}
-
 }  // namespace
-
-std::string PeerName(const sockaddr_storage& address) {
-  const std::string bytes = AddressBytes(address);
-  // Where the port stands is the same for both.
-  const int port =
-      ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
-  if (bytes.size() == 4) {
-    return absl::StrCat("ipv4:", AddressText(bytes), ":", port);
-  }
-  const uint32_t scope =
-      reinterpret_cast<const sockaddr_in6&>(address).sin6_scope_id;
-  return absl::StrCat("ipv6:%5B", AddressText(bytes),
-                      scope == 0 ? "" : absl::StrCat("%25", scope),
-                      "%5D:", port);
-}
-
-std::string PeerNetwork(const sockaddr_storage& address) {
-  return AddressBytes(address).substr(0, 8);
-}
 
 ConnectionAcceptor::ConnectionAcceptor(const AcceptorOptions& options, Log* log)
     : options_(options),
@@ -420,9 +385,13 @@ bool ConnectionAcceptor::AcceptOne(int listener) {
   const int fd = accept4(listener, reinterpret_cast<sockaddr*>(&address), &size,
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (fd < 0) {
-    if (errno == EMFILE || errno == ENFILE) ShedOne(listener);
     // Whoever left before it was accepted is no reason to stop.
-    return errno == ECONNABORTED || errno == EINTR;
+    if (errno == ECONNABORTED || errno == EINTR) return true;
+    const bool is_shed =
+        (errno == EMFILE || errno == ENFILE) && ShedOne(listener);
+    // It would be told of the same connection at once.
+    if (!is_shed && errno != EAGAIN) absl::SleepFor(kPause);
+    return false;
   }
   const std::string peer = PeerName(address);
   const absl::Time now = Monotonic();
@@ -446,7 +415,7 @@ bool ConnectionAcceptor::AcceptOne(int listener) {
   return true;
 }
 
-void ConnectionAcceptor::ShedOne(int listener) {
+bool ConnectionAcceptor::ShedOne(int listener) {
   close(spare_);
   const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
   if (fd >= 0) close(fd);
@@ -458,11 +427,13 @@ void ConnectionAcceptor::ShedOne(int listener) {
         "no file descriptor is left: connections are closed as they come; "
         "raise LimitNOFILE= of the unit, or ulimit -Hn");
   }
+  return fd >= 0;
 }
 
 absl::Time ConnectionAcceptor::AdmitSome() {
   const absl::Time now = Monotonic();
   std::vector<int> admitted;
+  std::vector<std::string> to_count;
   absl::Time next;
   {
     absl::MutexLock lock(&mutex_);
@@ -483,8 +454,8 @@ absl::Time ConnectionAcceptor::AdmitSome() {
       connection.admitted = true;
       admitted.push_back(connection.fd);
     }
-    next =
-        std::min({admission_.Next(), EndSilentLocked(now), SweepLocked(now)});
+    next = std::min(
+        {admission_.Next(), EndSilentLocked(now), SweepLocked(now, &to_count)});
   }
   // Not under the lock: gRPC may call back.
   for (const int fd : admitted) {
@@ -493,20 +464,24 @@ absl::Time ConnectionAcceptor::AdmitSome() {
     taken.fd = fd;
     server_->HandleNewConnection(&taken);
   }
+  for (const std::string& peer : to_count) CountCalls(peer);
   return next;
 }
 
-absl::Time ConnectionAcceptor::SweepLocked(absl::Time now) {
+absl::Time ConnectionAcceptor::SweepLocked(absl::Time now,
+                                           std::vector<std::string>* to_count) {
   if (connections_.empty()) return absl::InfiniteFuture();
   const bool often = ending_until_ > now || admission_.waiting() > 0;
   const absl::Duration every = often ? kSweepOftenEvery : kSweepEvery;
   if (swept_ + every > now) return swept_ + every;
   swept_ = now;
   std::vector<Id> gone;
-  for (const auto& [id, connection] : connections_) {
-    if (connection.admitted &&
-        SocketCookie(connection.fd) != connection.cookie) {
+  for (auto& [id, connection] : connections_) {
+    if (!connection.admitted) continue;
+    if (SocketCookie(connection.fd) != connection.cookie) {
       gone.push_back(id);
+    } else if (WatchBytesLocked(&connection)) {
+      to_count->push_back(connection.peer);
     }
   }
   for (const Id id : gone) DropLocked(id);

@@ -104,12 +104,16 @@ class ConnectionAcceptor {
   // When the next one has been silent for too long.
   absl::Time EndSilentLocked(absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Forgets connections that gRPC has closed; when to look again.
-  absl::Time SweepLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Forgets connections that gRPC has closed, and looks at the bytes of all:
+  // epoll tells nothing of what gRPC was faster to read. When to look again;
+  // adds the peers whose calls have to be counted.
+  absl::Time SweepLocked(absl::Time now, std::vector<std::string>* to_count)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AcceptAll(int listener) ABSL_LOCKS_EXCLUDED(mutex_);
   // False: there is none, or none can be.
   bool AcceptOne(int listener) ABSL_LOCKS_EXCLUDED(mutex_);
-  void ShedOne(int listener);
+  // Closes the next connection; false: it could not.
+  bool ShedOne(int listener);
   // When there is more to do.
   absl::Time AdmitSome() ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether the calls of the connection have to be counted.
@@ -152,12 +156,6 @@ class ConnectionAcceptor {
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // Last: uses everything above.
 };
-
-// As gRPC 1.51 names the peer of a connection: "ipv4:127.0.0.1:80",
-// "ipv6:%5B::1%5D:80"; an IPv4 address within IPv6 is an IPv4 address.
-std::string PeerName(const sockaddr_storage& address);
-// Those that share a bound: an IPv4 address, or the first half of an IPv6 one.
-std::string PeerNetwork(const sockaddr_storage& address);
 
 }  // namespace clusterd
 

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "daemon/controller/admission/peer_name.h"
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/generic/async_generic_service.h"
@@ -24,7 +25,29 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A server that has no methods: who is told so was served.
+// Has no methods, but one that is under way until its connection ends.
+class OneMethod final : public grpc::CallbackGenericService {
+  class Call final : public grpc::ServerGenericBidiReactor {
+   public:
+    explicit Call(bool stays) : stays_(stays) {
+      if (!stays) Finish({grpc::StatusCode::UNIMPLEMENTED, ""});
+    }
+    void OnCancel() override {
+      if (stays_) Finish(grpc::Status::CANCELLED);
+    }
+    void OnDone() override { delete this; }
+
+   private:
+    const bool stays_;
+  };
+
+  grpc::ServerGenericBidiReactor* CreateReactor(
+      grpc::GenericCallbackServerContext* context) override {
+    return new Call(context->method() == "/that/Stays");
+  }
+};
+
+// Who is told that there is no such method was served.
 class Served {
  public:
   explicit Served(AcceptorOptions options) {
@@ -74,10 +97,14 @@ class Served {
 
  private:
   CapturedLog log_;
-  grpc::CallbackGenericService service_;
+  OneMethod service_;
   std::unique_ptr<ConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
 };
+
+// How a client begins HTTP/2 (RFC 9113, 3.4), with SETTINGS that set nothing.
+constexpr char kPreface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const std::string kSettings("\0\0\0\4\0\0\0\0\0", 9);
 
 class RawClient {
  public:
@@ -93,6 +120,12 @@ class RawClient {
   void Leave() {
     if (fd_ >= 0) close(fd_);
     fd_ = -1;
+  }
+  std::string Name() const {
+    sockaddr_storage own = {};
+    socklen_t size = sizeof(own);
+    EXPECT_EQ(getsockname(fd_, reinterpret_cast<sockaddr*>(&own), &size), 0);
+    return PeerName(own);
   }
   bool Send(const std::string& bytes) {
     return send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0;
@@ -149,8 +182,7 @@ TEST(ConnectionAcceptorTest, CutsOffWhoSendsMoreThanAHandshakeHas) {
   RawClient peer(served.acceptor().port());
   // Of HTTP/2: the preface and empty SETTINGS; then WINDOW_UPDATE of the
   // connection by 1, which says nothing and is never wrong (RFC 9113, 6.9).
-  peer.Send(absl::StrCat("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-                         std::string("\0\0\0\4\0\0\0\0\0", 9)));
+  peer.Send(absl::StrCat(kPreface, kSettings));
   EXPECT_TRUE(peer.Hears());
   std::string updates;
   for (int i = 0; i < 100; ++i) {
@@ -159,6 +191,39 @@ TEST(ConnectionAcceptorTest, CutsOffWhoSendsMoreThanAHandshakeHas) {
   peer.Send(updates);
   EXPECT_TRUE(peer.WaitClosed());
   EXPECT_TRUE(served.log().WaitFor("more bytes than a connection may send"));
+}
+
+// A header that no table keeps (RFC 7541, 6.2.2).
+std::string Header(const std::string& name, const std::string& value) {
+  std::string header(1, '\0');
+  for (const std::string& text : {name, value}) {
+    header += static_cast<char>(text.size());
+    header += text;
+  }
+  return header;
+}
+
+TEST(OpenStreamsTest, CountsCallsThatHaveOnlyBegun) {
+  Served served({});
+  RawClient peer(served.acceptor().port());
+  OpenStreams streams;
+  EXPECT_EQ(streams.Count(peer.Name(), 0), 0);
+  const std::string headers =
+      Header(":method", "POST") + Header(":scheme", "http") +
+      Header(":path", "/that/Stays") + Header(":authority", "here") +
+      Header("content-type", "application/grpc") + Header("te", "trailers");
+  std::string bytes = absl::StrCat(kPreface, kSettings);
+  for (char stream : {1, 3, 5}) {
+    // HEADERS, with END_HEADERS and without END_STREAM.
+    bytes += std::string("\0\0", 2) + static_cast<char>(headers.size()) +
+             std::string("\1\4\0\0\0", 5) + stream + headers;
+  }
+  peer.Send(bytes);
+  for (int i = 0; i < 3000 && streams.Count(peer.Name(), 1) < 3; ++i) {
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  EXPECT_EQ(streams.Count(peer.Name(), 1), 3);
+  EXPECT_EQ(streams.Count("ipv4:127.0.0.1:1", 1), 0);
 }
 
 TEST(ConnectionAcceptorTest, SilentOnesMakeRoomForWhoWaits) {

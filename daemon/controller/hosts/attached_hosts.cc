@@ -11,6 +11,7 @@
 #include "config/values/status_macros.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/fact_run.h"
+#include "daemon/controller/hosts/hello_machine.h"
 
 namespace clusterd {
 namespace {
@@ -19,21 +20,7 @@ namespace {
 // get here, so this bounds a mistake more than an attack.
 constexpr size_t kMaxRemembered = 100000;
 // For hosts that are told to leave to hang up.
-constexpr absl::Duration kLeaveTime = absl::Milliseconds(300);
-constexpr absl::Duration kLeaveTimeOfHost = absl::Microseconds(300);
-
-bool SameMachine(const Hello& a, const Hello& b) {
-  return a.machine_id() == b.machine_id() && a.boot_id() == b.boot_id();
-}
-
-// Whether `b` is a later start of the machine `a`, whose stream then is dead,
-// although nobody has noticed yet. Of two copies of one machine the one that
-// started first is refused for good, as a second machine.
-bool IsLaterStart(const Hello& a, const Hello& b) {
-  return !a.machine_id().empty() && a.machine_id() == b.machine_id() &&
-         a.boot_id() != b.boot_id() && a.booted_at_s() > 0 &&
-         b.booted_at_s() > a.booted_at_s();
-}
+constexpr absl::Duration kLeaveTime = absl::Milliseconds(500);
 
 // "ipv4:10.0.0.1:5000" as people write it.
 absl::string_view PeerAddress(absl::string_view peer) {
@@ -580,14 +567,11 @@ void AttachedHosts::CloseAll(const absl::Status& why,
       static_cast<uint32_t>(absl::ToInt64Milliseconds(come_back_within)));
   for (const std::shared_ptr<HostLink>& link : links) link->Send(leave);
   {
-    // Where the end follows at once, gRPC may drop what was sent before.
-    absl::MutexLock lock(&mutex_);
+    absl::MutexLock lock(&mutex_);  // An end at once overtakes what was sent.
     const auto none = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
       return sessions_.empty();
     };
-    mutex_.AwaitWithTimeout(
-        absl::Condition(&none),
-        kLeaveTime + kLeaveTimeOfHost * static_cast<double>(links.size()));
+    mutex_.AwaitWithTimeout(absl::Condition(&none), kLeaveTime);
   }
   // Each detaches its host in turn, which takes the lock again.
   for (const std::shared_ptr<HostLink>& link : links) link->Close(why);

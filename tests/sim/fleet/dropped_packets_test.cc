@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "daemon/controller/admission/connection_acceptor.h"
+#include "daemon/controller/admission/peer_name.h"
 #include "daemon/process/scheduler.h"
 #include "gtest/gtest.h"
 #include "tests/component/test_certificates.h"
