@@ -52,11 +52,11 @@ absl::Time Monotonic() {
          absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
 }
 
-void WatchFd(int epoll, int operation, int fd, uint64_t id, uint32_t events) {
+void WatchFd(int epoll, int fd, uint64_t id, uint32_t events) {
   epoll_event event = {};
   event.events = events;
   event.data.u64 = id;
-  epoll_ctl(epoll, operation, fd, &event);
+  epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
 // Which socket it is; 0: none.
@@ -133,7 +133,7 @@ ConnectionAcceptor::ConnectionAcceptor(const AcceptorOptions& options, Log* log)
       spare_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
       admission_(options.admission),
       last_id_(kFirstConnection) {
-  WatchFd(epoll_, EPOLL_CTL_ADD, wake_, kWakeId, EPOLLIN);
+  WatchFd(epoll_, wake_, kWakeId, EPOLLIN);
 }
 
 ConnectionAcceptor::~ConnectionAcceptor() {
@@ -259,7 +259,7 @@ void ConnectionAcceptor::Serve(
 
 void ConnectionAcceptor::Open() {
   for (size_t i = 0; i < listeners_.size(); ++i) {
-    WatchFd(epoll_, EPOLL_CTL_ADD, listeners_[i], i + 1, EPOLLIN);
+    WatchFd(epoll_, listeners_[i], i + 1, EPOLLIN);
   }
   thread_ = std::thread([this] { Run(); });
 }
@@ -411,7 +411,7 @@ bool ConnectionAcceptor::AcceptOne(int listener) {
                      ByteAllowance(options_.bytes, now)});
   by_peer_[peer] = id;
   silent_.emplace_back(now, id);
-  WatchFd(epoll_, EPOLL_CTL_ADD, fd, id, EPOLLIN | EPOLLRDHUP | EPOLLET);
+  WatchFd(epoll_, fd, id, EPOLLIN | EPOLLRDHUP | EPOLLET);
   return true;
 }
 

@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "daemon/controller/admission/peer_name.h"
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
@@ -43,8 +45,27 @@ class OneMethod final : public grpc::CallbackGenericService {
 
   grpc::ServerGenericBidiReactor* CreateReactor(
       grpc::GenericCallbackServerContext* context) override {
-    return new Call(context->method() == "/that/Stays");
+    const bool stays = context->method() == "/that/Stays";
+    if (stays) {
+      absl::MutexLock lock(&mutex_);
+      ++staying_;
+    }
+    return new Call(stays);
   }
+
+ public:
+  bool WaitStaying(int calls) {
+    absl::MutexLock lock(&mutex_);
+    const auto reached = [this, calls]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+      return staying_ >= calls;
+    };
+    return mutex_.AwaitWithTimeout(absl::Condition(&reached),
+                                   absl::Seconds(30));
+  }
+
+ private:
+  absl::Mutex mutex_;
+  int staying_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // Who is told that there is no such method was served.
@@ -68,6 +89,7 @@ class Served {
 
   ConnectionAcceptor& acceptor() { return *acceptor_; }
   CapturedLog& log() { return log_; }
+  OneMethod& method() { return service_; }
 
   // On a connection of its own.
   grpc::StatusCode Call(const std::string& host,
@@ -219,9 +241,7 @@ TEST(OpenStreamsTest, CountsCallsThatHaveOnlyBegun) {
              std::string("\1\4\0\0\0", 5) + stream + headers;
   }
   peer.Send(bytes);
-  for (int i = 0; i < 3000 && streams.Count(peer.Name(), 1) < 3; ++i) {
-    absl::SleepFor(absl::Milliseconds(10));
-  }
+  ASSERT_TRUE(served.method().WaitStaying(3));
   EXPECT_EQ(streams.Count(peer.Name(), 1), 3);
   EXPECT_EQ(streams.Count("ipv4:127.0.0.1:1", 1), 0);
 }

@@ -1,5 +1,7 @@
 #include "tests/sim/fleet/fleet.h"
 
+#include <sys/resource.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +18,13 @@ constexpr size_t kLoops = 4;
 constexpr char kSimulation[] = "in memory";
 
 }  // namespace
+
+void RaiseDescriptorLimit() {
+  rlimit limit = {};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 FleetObserver::FleetObserver(const std::vector<HostFacts>& facts) {
   for (const HostFacts& host : facts) {

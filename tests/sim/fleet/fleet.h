@@ -26,6 +26,9 @@
 
 namespace clusterd {
 
+// To the hard limit: two are needed for each host, and the usual limit is 1024.
+void RaiseDescriptorLimit();
+
 // Facts of many hosts by name. Safe for concurrent use once filled.
 class FleetObserver final : public HostObserver {
  public:

@@ -1,6 +1,5 @@
 // fleet: attaches every server of a spec, simulated in memory, and stays until
 // it is told to stop.
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -35,14 +34,6 @@ std::string ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(file),
                      std::istreambuf_iterator<char>());
-}
-
-// Two descriptors a host are needed; the usual limit is 1024.
-void RaiseDescriptorLimit() {
-  rlimit limit = {};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // Tells of trouble only: a thousand hosts that attach are no news.

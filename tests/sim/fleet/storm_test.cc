@@ -1,6 +1,4 @@
 // A thousand hosts come at once, and again when the controller has restarted.
-#include <sys/resource.h>
-
 #include "absl/time/clock.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
@@ -16,14 +14,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-// Both ends have a descriptor for each host.
-void RaiseDescriptorLimit() {
-  rlimit limit = {};
-  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-  limit.rlim_cur = limit.rlim_max;
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-}
 
 TEST(StormTest, OfAThousandHostsIsServedAsFastAsMayBeAndNoneIsLost) {
   RaiseDescriptorLimit();
