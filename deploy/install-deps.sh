@@ -7,14 +7,16 @@ set -euo pipefail
 build=(
   bazel-bootstrap bazel-rules-java bazel-rules-proto g++ pkg-config
   libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler
-  libabsl-dev libyaml-cpp-dev libpugixml-dev libcli11-dev libre2-dev libssl-dev zlib1g-dev
+  libabsl-dev libyaml-cpp-dev libpugixml-dev libctemplate-dev libevent-dev libcli11-dev libre2-dev libssl-dev zlib1g-dev
   libsqlite3-dev libgtest-dev libgmock-dev libbenchmark-dev openssl git
   ca-certificates iproute2 procps util-linux
 )
 # What tests use besides: shells that complete words; real firewalls, a real sshd
-# and a real systemd, run inside namespaces and machines of their own; Ansible.
+# and a real systemd, run inside namespaces and machines of their own; Ansible;
+# promtool, which reads metrics; a browser, which opens reports.
 test=(
   ufw iptables nftables systemd-container debootstrap bsdutils zsh fish openssh-server openssh-client ansible-core
+  prometheus chromium-headless-shell
 )
 # A whole Slurm on one machine, for tests and for `deploy/quickstart.sh --slurm`.
 slurm=(slurmctld slurmd slurm-client munge util-linux)

@@ -9,6 +9,8 @@ fetched unless a build asks for it.
 _PACKAGES = [
     "libabsl-dev",
     "libc-ares-dev",
+    "libctemplate-dev",
+    "libevent-dev",
     "libgrpc++-dev",
     "libgrpc-dev",
     "libprotobuf-dev",

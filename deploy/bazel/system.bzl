@@ -26,6 +26,13 @@ _LIBRARIES = {
     ],
     "benchmark": ["benchmark"],
     "cli11": ["CLI11"],
+    "ctemplate": ["libctemplate"],
+    "event": [
+        "libevent",
+        "libevent_extra",
+        "libevent_openssl",
+        "libevent_pthreads",
+    ],
     "grpc": ["grpc++", "protobuf"],
     "gtest": ["gmock", "gtest"],
     "openssl": ["openssl"],

@@ -29,6 +29,10 @@ constexpr CallRole kCallRoles[] = {
     {"Controller", "AbortApply", Caller::kUser, Role::kAdmin},
     {"Controller", "ListHistory", Caller::kUser, Role::kViewer},
     {"Controller", "GetHistory", Caller::kUser, Role::kViewer},
+    {"Controller", "Watch", Caller::kUser, Role::kViewer},
+    // Also of what an admin forced: what is not confirmed goes back.
+    {"Controller", "Confirm", Caller::kUser, Role::kOperator},
+    {"Controller", "Extend", Caller::kUser, Role::kOperator},
     {"Controller", "Learn", Caller::kUser, Role::kViewer},
     {"Controller", "PrepareLaunch", Caller::kUser, Role::kViewer},
     // What users wrote.
