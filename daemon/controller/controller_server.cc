@@ -46,6 +46,8 @@ constexpr size_t kOtherFiles = 512;
 // The largest message may come twice in a row, then one every five seconds.
 constexpr ByteLimits kBytesOfConnection = {2.5 * kMaxMessageBytes,
                                            kMaxMessageBytes / 5.0};
+// Before what hosts say is judged by itself.
+constexpr absl::Duration kHostsSettle = absl::Seconds(30);
 // For checks under way, which end with what they have, to be judged and sent.
 constexpr std::chrono::seconds kShutdownGrace(10);
 
@@ -172,13 +174,22 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
       enforcer_(EnforcerParts()),
       jobs_(parts_, &running_, [tls = options.tls] { return MakeSigner(tls); }),
       brake_(parts_, options.drain),
+      news_(parts.scheduler, parts.log),
+      schedule_(parts_, &running_, Notes(options, parts),
+                [this](const ClusterSpec& spec, VerdictNews news) {
+                  news_.Send(spec, std::move(news));
+                }),
       hub_(parts_, Questions()),
-      controller_(parts_, &changes_, &running_, &jobs_,
-                  [tls = options.tls, ca_dir = options.trust.ca_dir,
-                   scheduler = parts.scheduler] {
-                    return EndingOfController(tls, ca_dir, scheduler->Now());
-                  }),
+      controller_(parts_, &changes_, &running_, &jobs_, Notes(options, parts)),
       trust_(parts_, options.tls, desk_.get(), listener_.get()) {}
+
+std::function<std::vector<std::string>()> ControllerServer::Notes(
+    const ControllerServerOptions& options, const ControllerParts& parts) {
+  return [tls = options.tls, ca_dir = options.trust.ca_dir,
+          scheduler = parts.scheduler] {
+    return EndingOfController(tls, ca_dir, scheduler->Now());
+  };
+}
 
 absl::StatusOr<ControllerServer::Trusted> ControllerServer::OpenTrusted(
     const TrustOptions& options, const ControllerParts& parts) {
@@ -291,11 +302,15 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   server->acceptor_->Open();
   server->trust_.set_main_port(server->port());
   if (server->listener_ != nullptr) server->listener_->Start();
+  // Hosts that the one before has told wait up to once that long.
+  server->schedule_.ReadSpec(kHostsSettle + 2 * server->Spread());
   return server;
 }
 
 ControllerServer::~ControllerServer() {
   enforcer_.Stop();
+  schedule_.Stop();
+  news_.Stop();
   changes_.Stop();
   jobs_.Stop();
   if (server_ == nullptr) return;

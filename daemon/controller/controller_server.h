@@ -23,6 +23,8 @@
 #include "daemon/controller/hosts/running_checks.h"
 #include "daemon/controller/jobs/drain_brake.h"
 #include "daemon/controller/jobs/job_desk.h"
+#include "daemon/controller/notify/news_sender.h"
+#include "daemon/controller/schedule/check_schedule.h"
 #include "daemon/controller/trust/certificate_authority.h"
 #include "daemon/controller/trust/enrolment_desk.h"
 #include "daemon/controller/trust/enrolment_listener.h"
@@ -85,6 +87,9 @@ class ControllerServer {
   // Of hosts that join; null without a CA.
   EnrolmentListener* enrolment() { return listener_.get(); }
 
+  // To be called when the spec was read again.
+  void OnSpecRead() { schedule_.ReadSpec(); }
+
   // Takes and leaves the locks that every call of a host or user needs: does
   // not come back while somebody is stuck with one.
   void TakeLocks();
@@ -105,6 +110,9 @@ class ControllerServer {
                          const std::function<void(CertificateAnswer)>& reply);
   DriftEnforcer::Parts EnforcerParts();
   HostQuestions Questions();
+  // What every check's report says of the controller itself.
+  static std::function<std::vector<std::string>()> Notes(
+      const ControllerServerOptions& options, const ControllerParts& parts);
   // In how long all hosts of the spec can attach.
   absl::Duration Spread() const;
 
@@ -119,6 +127,8 @@ class ControllerServer {
   RunningChecks running_;
   JobDesk jobs_;
   DrainBrake brake_;
+  NewsSender news_;
+  CheckSchedule schedule_;
   AgentHubService hub_;
   ControllerService controller_;
   TrustService trust_;
