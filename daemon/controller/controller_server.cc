@@ -172,8 +172,10 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
       enforcer_(EnforcerParts()),
       jobs_(parts_, &running_, [tls = options.tls] { return MakeSigner(tls); }),
       brake_(parts_, options.drain),
+      watch_(parts_.spec->cluster(), WhatIsWatched(), parts_.scheduler,
+             parts_.pool),
       hub_(parts_, Questions()),
-      controller_(parts_, &changes_, &running_, &jobs_,
+      controller_(parts_, &changes_, &running_, &jobs_, &watch_,
                   [tls = options.tls, ca_dir = options.trust.ca_dir,
                    scheduler = parts.scheduler] {
                     return EndingOfController(tls, ca_dir, scheduler->Now());
@@ -239,6 +241,20 @@ absl::Duration ControllerServer::Spread() const {
   return absl::Seconds(parts_.spec->spec()->servers_size() / start_rate_);
 }
 
+WatchSources ControllerServer::WhatIsWatched() {
+  WatchSources sources;
+  sources.hosts = [this](ClusterNow* now) {
+    hosts_.CountHosts(*parts_.spec->spec(), now);
+  };
+  sources.running = [this] {
+    std::vector<std::string> texts = RunningTexts(running_.All());
+    const std::string change = changes_.Running();
+    if (!change.empty()) texts.insert(texts.begin(), change);
+    return texts;
+  };
+  return sources;
+}
+
 DriftEnforcer::Parts ControllerServer::EnforcerParts() {
   return {[this] { return parts_.spec->spec(); },
           [this](const HostTask& observation, AttachedHosts::Done done) {
@@ -298,6 +314,7 @@ ControllerServer::~ControllerServer() {
   enforcer_.Stop();
   changes_.Stop();
   jobs_.Stop();
+  watch_.Stop();
   if (server_ == nullptr) return;
   acceptor_->Close();
   hosts_.CloseAll(absl::UnavailableError("the controller is stopping"),

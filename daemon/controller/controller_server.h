@@ -28,6 +28,7 @@
 #include "daemon/controller/trust/enrolment_listener.h"
 #include "daemon/controller/trust/trust_service.h"
 #include "daemon/controller/trust/trust_store.h"
+#include "daemon/controller/watch/cluster_watch.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 
@@ -105,6 +106,7 @@ class ControllerServer {
                          const std::function<void(CertificateAnswer)>& reply);
   DriftEnforcer::Parts EnforcerParts();
   HostQuestions Questions();
+  WatchSources WhatIsWatched();
   // In how long all hosts of the spec can attach.
   absl::Duration Spread() const;
 
@@ -119,6 +121,7 @@ class ControllerServer {
   RunningChecks running_;
   JobDesk jobs_;
   DrainBrake brake_;
+  ClusterWatch watch_;
   AgentHubService hub_;
   ControllerService controller_;
   TrustService trust_;
