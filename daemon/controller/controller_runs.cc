@@ -182,6 +182,7 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
           record.mutable_report()->add_notes(std::move(note));
         }
         Keep(record).IgnoreError();
+        watch_->asked().Note(order, selection, record.report());
         CheckEvent last;
         *last.mutable_report() = std::move(*record.mutable_report());
         return last;

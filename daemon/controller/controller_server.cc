@@ -179,8 +179,11 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
                 [this](const ClusterSpec& spec, VerdictNews news) {
                   news_.Send(spec, std::move(news));
                 }),
+      watch_(parts_.spec->cluster(), WhatIsWatched(), parts_.scheduler,
+             parts_.pool),
       hub_(parts_, Questions()),
-      controller_(parts_, &changes_, &running_, &jobs_, Notes(options, parts)),
+      controller_(parts_, &changes_, &running_, &jobs_, &watch_,
+                  Notes(options, parts)),
       trust_(parts_, options.tls, desk_.get(), listener_.get()) {}
 
 std::function<std::vector<std::string>()> ControllerServer::Notes(
@@ -250,6 +253,21 @@ absl::Duration ControllerServer::Spread() const {
   return absl::Seconds(parts_.spec->spec()->servers_size() / start_rate_);
 }
 
+WatchSources ControllerServer::WhatIsWatched() {
+  WatchSources sources;
+  sources.hosts = [this](ClusterNow* now) {
+    hosts_.CountHosts(*parts_.spec->spec(), now);
+  };
+  sources.schedules = [this] { return schedule_.Now(); };
+  sources.running = [this] {
+    std::vector<std::string> texts = RunningTexts(running_.All());
+    const std::string change = changes_.Running();
+    if (!change.empty()) texts.insert(texts.begin(), change);
+    return texts;
+  };
+  return sources;
+}
+
 DriftEnforcer::Parts ControllerServer::EnforcerParts() {
   return {[this] { return parts_.spec->spec(); },
           [this](const HostTask& observation, AttachedHosts::Done done) {
@@ -313,6 +331,7 @@ ControllerServer::~ControllerServer() {
   news_.Stop();
   changes_.Stop();
   jobs_.Stop();
+  watch_.Stop();
   if (server_ == nullptr) return;
   acceptor_->Close();
   hosts_.CloseAll(absl::UnavailableError("the controller is stopping"),

@@ -30,6 +30,7 @@
 #include "daemon/controller/trust/enrolment_listener.h"
 #include "daemon/controller/trust/trust_service.h"
 #include "daemon/controller/trust/trust_store.h"
+#include "daemon/controller/watch/cluster_watch.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 
@@ -113,6 +114,7 @@ class ControllerServer {
   // What every check's report says of the controller itself.
   static std::function<std::vector<std::string>()> Notes(
       const ControllerServerOptions& options, const ControllerParts& parts);
+  WatchSources WhatIsWatched();
   // In how long all hosts of the spec can attach.
   absl::Duration Spread() const;
 
@@ -129,6 +131,7 @@ class ControllerServer {
   DrainBrake brake_;
   NewsSender news_;
   CheckSchedule schedule_;
+  ClusterWatch watch_;
   AgentHubService hub_;
   ControllerService controller_;
   TrustService trust_;

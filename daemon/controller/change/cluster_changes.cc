@@ -299,6 +299,11 @@ absl::StatusOr<AbortApplyResponse> ClusterChanges::Abort(
   return aborted;
 }
 
+std::string ClusterChanges::Running() {
+  absl::MutexLock lock(&mutex_);
+  return current_.has_value() ? current_->what : "";
+}
+
 absl::StatusOr<HistoryRecord> ClusterChanges::Show(const std::string& id) {
   // Before the record is read: a run that ends meanwhile knows its end.
   std::shared_ptr<ApplyRun> run;

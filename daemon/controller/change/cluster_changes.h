@@ -85,6 +85,9 @@ class ClusterChanges {
                                            const std::string& from)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // "apply 0123456789abcdef of alice"; empty: none runs.
+  std::string Running() ABSL_LOCKS_EXCLUDED(mutex_);
+
   // The history's record; of the run that is under way as far as it is by now.
   absl::StatusOr<HistoryRecord> Show(const std::string& id)
       ABSL_LOCKS_EXCLUDED(mutex_);
