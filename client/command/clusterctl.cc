@@ -174,10 +174,10 @@ void BuildTree(Tree& tree) {
   // In the order of the help text.
   for (const auto add :
        {AddCheckCommand, AddHookCommand, AddPlanCommand, AddRunCommands,
-        AddCancelCommand, AddHistoryCommands, AddHostCommands, AddLockCommands,
-        AddLogsCommands, AddAuditCommands, AddConfigCommands, AddLearnCommands,
-        AddGenerateCommands, AddTrustCommands, AddExplainCommand,
-        AddAnonymiseCommand}) {
+        AddCancelCommand, AddHistoryCommands, AddReportCommand, AddHostCommands,
+        AddLockCommands, AddLogsCommands, AddAuditCommands, AddConfigCommands,
+        AddLearnCommands, AddGenerateCommands, AddTrustCommands,
+        AddExplainCommand, AddAnonymiseCommand}) {
     add(tree.commands);
   }
   tree.commands.push_back(std::make_unique<VersionCommand>());

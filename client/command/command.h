@@ -164,6 +164,7 @@ void AddPlanCommand(CommandList& commands);
 void AddRunCommands(CommandList& commands);
 void AddCancelCommand(CommandList& commands);
 void AddHistoryCommands(CommandList& commands);
+void AddReportCommand(CommandList& commands);
 void AddHostCommands(CommandList& commands);
 void AddLogsCommands(CommandList& commands);
 void AddLockCommands(CommandList& commands);

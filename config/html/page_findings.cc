@@ -265,7 +265,7 @@ void AddFindings(const Report& report, const PageFindings& findings,
 
 void AddSince(const ReportDiff* since, PageDictionary* page) {
   if (since == nullptr) {
-    return SetText("SINCE", "There is no run before to compare with.", page);
+    return SetText("SINCE", "Not compared with a run before.", page);
   }
   SetText("SINCE", SinceText(*since), page);
   const int shown = std::min(since->changes_size(), kMaxChanges);

@@ -155,8 +155,17 @@ class FakeController::ControllerService final : public Controller::Service {
       absl::MutexLock lock(&owner_.mutex_);
       owner_.record_id_ = request->id();
     }
-    *response = owner_.script_.record;
-    return owner_.script_.record_status;
+    const auto& records = owner_.script_.records;
+    if (records.empty()) {
+      *response = owner_.script_.record;
+      return owner_.script_.record_status;
+    }
+    const auto found = records.find(request->id());
+    if (found == records.end()) {
+      return grpc::Status(grpc::StatusCode::NOT_FOUND, "no such entry");
+    }
+    *response = found->second;
+    return grpc::Status::OK;
   }
 
   grpc::Status AbortApply(grpc::ServerContext*,

@@ -3,6 +3,7 @@
 #ifndef TESTS_SUPPORT_CLIENT_FAKE_CONTROLLER_H_
 #define TESTS_SUPPORT_CLIENT_FAKE_CONTROLLER_H_
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -77,6 +78,8 @@ struct ControllerScript {
   std::vector<ListHistoryResponse> history;
   grpc::Status history_status;
   HistoryRecord record;
+  // Set: those with other ids are not found.
+  std::map<std::string, HistoryRecord> records;
   grpc::Status record_status;
 
   CreateTokenResponse token;
