@@ -66,16 +66,6 @@ void AddFinding(const FindingBlock& block, const Finding& finding,
   AddFix(finding, row);
 }
 
-void AddLinks(const std::vector<std::string>& rules,
-              const PageFindings& findings, PageDictionary* in) {
-  for (const std::string& rule : rules) {
-    PageDictionary* const link = in->AddSectionDictionary("LINK");
-    SetText("ANCHOR", findings.AnchorOf(rule), link);
-    SetText("RULE", rule, link);
-    if (&rule != &rules.back()) link->ShowSection("SEPARATOR");
-  }
-}
-
 // What a host's page says of one finding.
 struct HostLine {
   const Finding* finding;
@@ -197,6 +187,18 @@ std::string PageFindings::AnchorOf(absl::string_view rule) const {
   return found == anchors_.end() ? "findings" : found->second;
 }
 
+void PageFindings::AddLinks(const std::vector<std::string>& rules,
+                            PageDictionary* in) const {
+  for (const std::string& rule : rules) {
+    PageDictionary* const name = in->AddSectionDictionary("RULE_NAME");
+    PageDictionary* const part =
+        name->AddSectionDictionary(anchors_.count(rule) > 0 ? "LINK" : "PLAIN");
+    SetText("ANCHOR", AnchorOf(rule), part);
+    SetText("RULE", rule, part);
+    if (&rule != &rules.back()) name->ShowSection("SEPARATOR");
+  }
+}
+
 std::string PageFindings::PlaceOf(const Finding* finding) const {
   return places_.at(finding);
 }
@@ -209,7 +211,7 @@ void AddCauses(const Report& report, const PageFindings& findings,
   for (auto repair = repairs.rbegin(); repair != repairs.rend(); ++repair) {
     PageDictionary* const row = causes->AddSectionDictionary("CAUSE");
     SetText("LETTER", StateLetter(repair->state), row);
-    SetText("WHERE", SubjectsText(repair->subjects, 40, 400), row);
+    SetText("WHERE", SubjectsText(repair->subjects, 20, 160), row);
     // Every second part was in backquotes.
     bool is_code = false;
     for (const absl::string_view part : absl::StrSplit(repair->how, '`')) {
@@ -218,7 +220,7 @@ void AddCauses(const Report& report, const PageFindings& findings,
       is_code = !is_code;
     }
     ShowLines("COMMAND", repair->command, row);
-    AddLinks(repair->rules, findings, row);
+    findings.AddLinks(repair->rules, row);
   }
 }
 

@@ -62,20 +62,25 @@ expect "the bar is shown" 1 '<div id="bar">'
 expect "cells of the map" 2 '<a class="[FUWPS]" href="#h[0-9]+"'
 
 open_quietly hostile
+# Texts within attributes stay what they are.
+sed -E 's/="[^"]*"/=""/g' "$work/dom" >"$work/bare" && mv "$work/bare" "$work/dom"
 expect "a text became a title of its own" 0 '<title>owned'
 expect "a text became an element" 0 '<(img|svg|base|iframe|object|link|form)\b'
 expect "a text became an attribute" 0 '<[a-z]+ [^<>]*\b(onmouseover|onfocus|onload|onerror|autofocus)='
 expect "a text became a script" 2 '<script'
-expect "the script runs beside hostile texts" 1 '<html lang="en" class="scripted">'
-expect "pages of hosts" 4 '<details class="host"'
+expect "the script runs beside hostile texts" 1 '<html lang="" class="">'
+expect "pages of hosts" 4 '<details class="" id=""><summary><b class="">[FUWPS]</b> <b>'
 
 open_quietly large
 expect "cells of 1,152 hosts" 1152 '<a class="[FUWPS]" href="#h[0-9]+"'
 expect "pages of 1,152 hosts" 1152 '<details class="host"'
 
-open_quietly small --blink-settings=scriptEnabled=false
+# A script that was changed is refused, and then all is there but what it does.
+sed "s|'use strict';|'use strict'; |" "$work/small.html" >"$work/changed.html"
+browse "$work/changed.html" --dump-dom >"$work/dom"
+said | grep -q "violates the following Content Security Policy" || fail "a changed script is not refused"
 expect "no script ran" 1 '<html lang="en">'
-expect "findings without a script" 1 '<td class="where">server1 device 3</td><td>DOWN</td>'
+expect "findings without a script" 1 '<td class="where">server1 device 3</td><td>link is DOWN</td>'
 expect "a host's page without a script" 1 '<details class="host" id="h1">'
 expect "the bar is hidden" 1 '<div id="bar" hidden="">'
 
@@ -97,7 +102,7 @@ one('#map a[href="#h1"]').click();
 tell('chosen', one('#map a.chosen').hash);
 tell('found', one('#h1').textContent.includes('Receive timeout'));
 tell('commands', one('#h1 pre').textContent.length > 5);
-one('#bar button:last-of-type').click();
+one('#bar > span:last-child button').click();
 const search = one('#bar input');
 search.value = 'NET-HEALTH';
 search.dispatchEvent(new Event('input'));

@@ -12,7 +12,7 @@ namespace clusterd {
 namespace {
 
 constexpr int kHostsOfRack = 18;
-constexpr int kBrokenEvery = 5;
+constexpr int kBrokenEvery = 9;
 constexpr int kBrokenDevices = 4;
 
 void SetLeaf(int leaf, DeviceFacts* device) {
@@ -43,7 +43,7 @@ void BreakHost(int number, HostFacts* host) {
   }
   if (number / kHostsOfRack == 3) {
     for (DeviceFacts& device : *host->mutable_devices()) {
-      device.mutable_mtu()->set_value(1500);
+      device.mutable_mtu()->set_value(1024);
     }
   }
   if (number % 29 == 1)
@@ -144,7 +144,7 @@ absl::Span<const std::string> HostileTexts() {
       "\" autofocus onfocus=\"document.title='owned'",
       "</script><script>document.title='owned'</script>",
       "<!--<script>document.title='owned'//",
-      "--></pre></code></td></table></title></style>"
+      "--></pre></title></style>"
       "<img src=http://127.0.0.1:9/x onerror=document.title='owned'>",
       "&lt;script&gt;&#60;script>&quot;",
       "{{JSON}}{{#BOX}}{{/BOX}}{{%AUTOESCAPE context=\"HTML\"}}",

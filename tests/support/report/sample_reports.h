@@ -11,7 +11,7 @@
 namespace clusterd {
 
 // What the judge says of a broken cluster: 18 hosts a rack, a leaf switch for
-// each device index of two racks. Of 1,152 hosts every fifth has devices that
+// each device index of two racks. Of 1,152 hosts every ninth has devices that
 // nothing folds, some 2,000 findings in all; some hosts are silent, have
 // another driver or another MTU; and two cables are exchanged. Of two hosts one
 // has no link on one device.
