@@ -364,6 +364,7 @@ class Loader {
       ServerSpec* server = spec_.add_servers();
       server->set_host(planned.host);
       server->set_address(planned.address.ToString());
+      server->set_rack(planned.rack);
       server->mutable_devices()->Reserve(static_cast<int>(plan.ids.size()));
     }
     if (places_ != nullptr) places_->resize(groups.servers.size());
