@@ -253,6 +253,7 @@ DriftEnforcer::Parts ControllerServer::EnforcerParts() {
             request.caller.set_what("enforce");
             request.from = "enforce of the spec";
             request.enforced = true;
+            request.auto_confirm = true;
             ApplyWatcher watcher;
             watcher.on_end = std::move(done);
             return changes_.Start(request, std::move(watcher)).status();

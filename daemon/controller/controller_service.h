@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,13 +57,11 @@ class ControllerService final : public Controller::CallbackService {
   grpc::ServerWriteReactor<CheckEvent>* Check(
       grpc::CallbackServerContext* context,
       const CheckRequest* request) override;
-
   // NotFound for a check that is not under way, FailedPrecondition for one that
   // is about to end; ResourceExhausted when as many are asked for as may.
   grpc::ServerUnaryReactor* CheckSoFar(grpc::CallbackServerContext* context,
                                        const CheckSoFarRequest* request,
                                        Report* response) override;
-
   // InvalidArgument for hosts that are neither attached nor in the spec;
   // FailedPrecondition if none is named and none is attached; ResourceExhausted
   // as above. With ListHosts, ForgetHost and DescribeHost all that is served
@@ -70,29 +69,24 @@ class ControllerService final : public Controller::CallbackService {
   grpc::ServerWriteReactor<LearnEvent>* Learn(
       grpc::CallbackServerContext* context,
       const LearnRequest* request) override;
-
   // Errors as Check of a job. A run of its own, since it tells facts.
   grpc::ServerWriteReactor<LaunchEvent>* PrepareLaunch(
       grpc::CallbackServerContext* context,
       const LaunchRequest* request) override;
-
   // InvalidArgument for hosts that the spec does not name; ResourceExhausted
   // when as many calls wait for their turn as may. A plan that the history
   // could not keep says so in not_kept.
   grpc::ServerWriteReactor<PlanEvent>* Plan(
       grpc::CallbackServerContext* context,
       const PlanRequest* request) override;
-
-  // Errors are those of ClusterChanges, and for
-  // an apply those of ReadKeptPlan: what is applied is the plan that this
-  // controller has made and kept, and nothing that the client has.
+  // Errors of ClusterChanges and, of an apply, of ReadKeptPlan: what is applied
+  // is the plan that this controller has kept, nothing that the client has.
   grpc::ServerWriteReactor<ApplyEvent>* ApplyPlan(
       grpc::CallbackServerContext* context,
       const ApplyPlanRequest* request) override;
   grpc::ServerWriteReactor<ApplyEvent>* RollBack(
       grpc::CallbackServerContext* context,
       const RollBackRequest* request) override;
-
   // Errors are those of ClusterChanges::Cancel; ResourceExhausted as above.
   grpc::ServerUnaryReactor* Cancel(grpc::CallbackServerContext* context,
                                    const CancelRequest* request,
@@ -101,28 +95,31 @@ class ControllerService final : public Controller::CallbackService {
   grpc::ServerUnaryReactor* AbortApply(grpc::CallbackServerContext* context,
                                        const AbortApplyRequest* request,
                                        AbortApplyResponse* response) override;
+  // Errors are those of ClusterChanges::Confirm and Extend.
+  grpc::ServerUnaryReactor* Confirm(grpc::CallbackServerContext* context,
+                                    const ConfirmRequest* request,
+                                    ConfirmResponse* response) override;
+  grpc::ServerUnaryReactor* Extend(grpc::CallbackServerContext* context,
+                                   const ExtendRequest* request,
+                                   ConfirmResponse* response) override;
 
   grpc::ServerUnaryReactor* ListHosts(grpc::CallbackServerContext* context,
                                       const ListHostsRequest* request,
                                       ListHostsResponse* response) override;
-
   // NotFound for a host that is neither in the spec nor remembered,
   // FailedPrecondition for one that is attached.
   grpc::ServerUnaryReactor* ForgetHost(grpc::CallbackServerContext* context,
                                        const ForgetHostRequest* request,
                                        ForgetHostResponse* response) override;
-
   // NotFound for a host that is neither in the spec nor attached;
   // ResourceExhausted when as many are being described as may. A host that does
   // not answer has facts that say so.
   grpc::ServerUnaryReactor* DescribeHost(
       grpc::CallbackServerContext* context, const DescribeHostRequest* request,
       DescribeHostResponse* response) override;
-
   grpc::ServerUnaryReactor* GetSpec(grpc::CallbackServerContext* context,
                                     const GetSpecRequest* request,
                                     GetSpecResponse* response) override;
-
   // Errors are the store's; of GetHistory also ResourceExhausted when as many
   // entries are on their way as may.
   grpc::ServerUnaryReactor* ListHistory(grpc::CallbackServerContext* context,
@@ -131,13 +128,11 @@ class ControllerService final : public Controller::CallbackService {
   grpc::ServerUnaryReactor* GetHistory(grpc::CallbackServerContext* context,
                                        const GetHistoryRequest* request,
                                        HistoryRecord* response) override;
-
   // InvalidArgument for hosts that the spec does not name;
   // ResourceExhausted when as many calls read logs as may.
   grpc::ServerWriteReactor<LogsEvent>* ReadLogs(
       grpc::CallbackServerContext* context,
       const LogsRequest* request) override;
-
   // InvalidArgument for what is no identity, for who asks, and for a reason
   // that is too long; NotFound for a bare name that is no host's, and of Unlock
   // for what is not locked. Others are the gate's.
@@ -220,6 +215,11 @@ class ControllerService final : public Controller::CallbackService {
   grpc::ServerUnaryReactor* EndRun(grpc::CallbackServerContext* context,
                                    const char* call, const Request& request,
                                    Response* response, EndOfRun<Response> end);
+  // Without `by` it stays.
+  grpc::ServerUnaryReactor* AnswerConfirm(
+      grpc::CallbackServerContext* context, const char* call,
+      const google::protobuf::Message& request, const std::string& id,
+      std::optional<absl::Duration> by, ConfirmResponse* response);
   // Keeps a check or plan, or logs why not.
   absl::Status Keep(const HistoryRecord& record) const;
 
