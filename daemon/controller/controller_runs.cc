@@ -350,11 +350,14 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::ApplyPlan(
     grpc::CallbackServerContext* context, const ApplyPlanRequest* request) {
   return RunChange(
       context, "ApplyPlan", *request,
-      [this, plan_id = request->plan_id(), digest = request->digest(),
-       canary = request->canary()](ChangeRequest* change) -> absl::Status {
-        change->canary = canary;
-        ASSIGN_OR_RETURN(change->plan,
-                         ReadKeptPlan(*parts_.history, plan_id, digest));
+      [this, asked = *request](ChangeRequest* change) -> absl::Status {
+        change->canary = asked.canary();
+        change->confirm_within = absl::Milliseconds(asked.confirm_within_ms());
+        change->auto_confirm = asked.auto_confirm();
+        change->no_confirm = asked.no_confirm();
+        ASSIGN_OR_RETURN(
+            change->plan,
+            ReadKeptPlan(*parts_.history, asked.plan_id(), asked.digest()));
         return absl::OkStatus();
       });
 }

@@ -265,6 +265,7 @@ WatchSources ControllerServer::WhatIsWatched() {
     if (!change.empty()) texts.insert(texts.begin(), change);
     return texts;
   };
+  sources.pending = [this] { return changes_.Pending(); };
   return sources;
 }
 
@@ -282,6 +283,7 @@ DriftEnforcer::Parts ControllerServer::EnforcerParts() {
             request.caller.set_what("enforce");
             request.from = "enforce of the spec";
             request.enforced = true;
+            request.auto_confirm = true;
             ApplyWatcher watcher;
             watcher.on_end = std::move(done);
             return changes_.Start(request, std::move(watcher)).status();
