@@ -123,9 +123,10 @@ TEST(LoadNotifyTest, TellsEveryMistakeAtItsPlace) {
   EXPECT_THAT(wrong, HasSubstr("f:13:11: notify[3].url: is "
                                "\"http://hooks.example.com/x\", expected "
                                "https://"));
-  EXPECT_THAT(wrong,
-              HasSubstr("f:14:11: notify[4].url: has a user or password, "
-                        "expected none"));
+  EXPECT_THAT(
+      wrong,
+      HasSubstr(
+          "f:14:11: notify[4].url: has \"@\", expected no user or password"));
   EXPECT_THAT(wrong, Not(HasSubstr("secret")));
   EXPECT_THAT(wrong, HasSubstr("notify[5].token_file is \"token\", expected an "
                                "absolute path"));
