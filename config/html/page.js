@@ -93,7 +93,7 @@
     const passing = document.createDocumentFragment();
     hosts.forEach((host, n) => {
       if (pages.has('h' + n)) return;
-      const page = make('details', undefined, 'host');
+      const page = make('details', undefined, 'host passes');
       page.id = 'h' + n;
       const summary = make('summary');
       summary.append(badge(letterOf(host.state)), ' ', make('b', host.host),
@@ -254,10 +254,8 @@
   });
   addEventListener('hashchange', reveal);
   addEventListener('beforeprint', () => {
-    all('details.block, details.host:not(.passes)').forEach((details) => {
-      if (details.matches('.block') || details.querySelector('ul')) {
-        details.open = true;
-      }
+    all('details:not(.long, .passes)').forEach((details) => {
+      details.open = true;
     });
   });
   document.documentElement.classList.add('scripted');

@@ -339,6 +339,11 @@ TEST(ReportHtmlTest, TheLargestClusterWithTwoThousandFindingsIsSmall) {
   EXPECT_LT(html.size(), 5'000'000u);
   const PageTree page(html);
   EXPECT_THAT(page.Values("//table[@id='map']//a/@href"), SizeIs(1152));
+  // Nobody wants some hundred pages of paper unasked.
+  EXPECT_EQ(page.Values("//details[@class='host long']/@id").size(),
+            page.Values("//details[@id]/@id").size());
+  EXPECT_THAT(page.Texts("//details[@class='block long']/summary"),
+              Contains(HasSubstr("device-ip-planned")));
   EXPECT_GE(page.Texts("//tr[@class='finding']").size(), 1800u);
 }
 
