@@ -135,8 +135,10 @@ absl::StatusOr<VerdictSigner> MakeSigner(const TlsFiles& tls) {
   };
 }
 
-ControllerParts WithHosts(ControllerParts parts, AttachedHosts* hosts) {
+ControllerParts WithOwn(ControllerParts parts, AttachedHosts* hosts,
+                        NewestReport* newest) {
   parts.hosts = hosts;
+  parts.newest = newest;
   return parts;
 }
 
@@ -156,7 +158,7 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
                 changes_.OnPastApplies(host, past);
               }}),
       start_rate_(StartRate(options)),
-      parts_(WithHosts(parts, &hosts_)),
+      parts_(WithOwn(parts, &hosts_, &newest_)),
       trusted_(std::move(trusted)),
       desk_(trusted_.store == nullptr
                 ? nullptr

@@ -17,6 +17,7 @@
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/change/drift_enforcer.h"
 #include "daemon/controller/controller_service.h"
+#include "daemon/controller/history/newest_report.h"
 #include "daemon/controller/hosts/agent_hub_service.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/controller_parts.h"
@@ -69,7 +70,7 @@ struct ControllerServerOptions {
 
 class ControllerServer {
  public:
-  // `parts`: all but the hosts; all must outlive the server. Unavailable if the
+  // `parts`: all but the hosts and the newest report; all must outlive the server. Unavailable if the
   // address cannot be listened on; errors also as CertificateAuthority::Open
   // and TrustStore::Open.
   static absl::StatusOr<std::unique_ptr<ControllerServer>> Start(
@@ -108,6 +109,7 @@ class ControllerServer {
   // In how long all hosts of the spec can attach.
   absl::Duration Spread() const;
 
+  NewestReport newest_;
   AttachedHosts hosts_;
   const double start_rate_;  // Of handshakes, a second.
   const ControllerParts parts_;
