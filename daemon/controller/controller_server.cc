@@ -14,11 +14,14 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "config/html/report_html.h"
 #include "config/identity/regular_file.h"
 #include "config/identity/signature.h"
-#include "config/report/verdict.h"
+#include "config/report/report_diff.h"
 #include "config/values/status_macros.h"
 #include "config/words/subject_text.h"
+#include "daemon/audit/audit_log.h"
+#include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "grpcpp/resource_quota.h"
@@ -344,7 +347,12 @@ absl::Status ControllerServer::StartStatus(
     return Numbers(tls, trust);
   };
   sources.newest = [this] { return newest_.Get(); };
-  sources.html = [](const Report& report) { return ReportShort(report, true); };
+  sources.html = [this](const Report& report) -> absl::StatusOr<std::string> {
+    const std::shared_ptr<const Report> before = newest_.Before(report);
+    if (before == nullptr) return ReportHtml(report, nullptr);
+    const ReportDiff since = DiffReports(*before, report);
+    return ReportHtml(report, &since);
+  };
   sources.parts = PartsToWatch();
   HttpServerOptions http;
   http.listen = options.status_listen.empty()

@@ -39,7 +39,7 @@ void NewestReport::Offer(const Report& report, const ClusterSpec& spec) {
   absl::MutexLock lock(&mutex_);
   if (report_ == nullptr ||
       report_->started_at_ms() <= report.started_at_ms()) {
-    report_ = std::move(copy);
+    before_ = std::exchange(report_, std::move(copy));
   }
 }
 

@@ -35,9 +35,17 @@ class NewestReport {
     absl::MutexLock lock(&mutex_);
     return report_;
   }
+  // The one that was the newest before this one; null: there was none, or this
+  // one is not the newest any more.
+  std::shared_ptr<const Report> Before(const Report& report) const
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return report_.get() == &report ? before_ : nullptr;
+  }
 
  private:
   mutable absl::Mutex mutex_;
+  std::shared_ptr<const Report> before_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const Report> report_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -41,6 +41,16 @@ TEST(NewestReportTest, KeepsTheNewestOfTheWholeCluster) {
   EXPECT_EQ(newest.Get(), newest.Get());
 }
 
+TEST(NewestReportTest, KnowsTheOneBeforeTheNewest) {
+  NewestReport newest;
+  newest.Offer(WholeReport(10, "old"), SpecOfTwo());
+  const auto old = newest.Get();
+  EXPECT_EQ(newest.Before(*old), nullptr);
+  newest.Offer(WholeReport(20, "new"), SpecOfTwo());
+  EXPECT_EQ(newest.Before(*newest.Get()), old);
+  EXPECT_EQ(newest.Before(*old), nullptr);
+}
+
 TEST(NewestReportTest, TakesNoPartForTheWhole) {
   struct Case {
     const char* what;

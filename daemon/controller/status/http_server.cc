@@ -8,16 +8,18 @@
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
 #include <event2/listener.h>
-#include <event2/util.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
@@ -31,6 +33,8 @@ namespace {
 constexpr size_t kMaxHeaderBytes = 8 << 10;
 constexpr int kBacklog = 64;
 constexpr absl::Duration kTick = absl::Seconds(1);
+// While others wait.
+constexpr absl::Duration kFullTick = absl::Milliseconds(50);
 
 bool IsLoopback(const sockaddr_storage& address) {
   if (address.ss_family == AF_INET) {
@@ -41,30 +45,54 @@ bool IsLoopback(const sockaddr_storage& address) {
   return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) != 0;
 }
 
+// An address without brackets; false: it is none.
+bool ReadIp(const std::string& text, int port, sockaddr_storage* address,
+            int* size) {
+  auto* const v4 = reinterpret_cast<sockaddr_in*>(address);
+  auto* const v6 = reinterpret_cast<sockaddr_in6*>(address);
+  if (inet_pton(AF_INET, text.c_str(), &v4->sin_addr) == 1) {
+    v4->sin_family = AF_INET;
+    v4->sin_port = htons(static_cast<uint16_t>(port));
+    *size = sizeof(*v4);
+    return true;
+  }
+  if (inet_pton(AF_INET6, text.c_str(), &v6->sin6_addr) == 1) {
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons(static_cast<uint16_t>(port));
+    *size = sizeof(*v6);
+    return true;
+  }
+  return false;
+}
+
+std::string WithoutBrackets(absl::string_view host) {
+  return std::string(absl::StripSuffix(absl::StripPrefix(host, "["), "]"));
+}
+
 absl::StatusOr<sockaddr_storage> ParseAddress(const HttpServerOptions& options,
                                               int* size) {
   sockaddr_storage address = {};
-  *size = sizeof(address);
-  if (evutil_parse_sockaddr_port(options.listen.c_str(),
-                                 reinterpret_cast<sockaddr*>(&address),
-                                 size) != 0 ||
-      options.listen.empty() || options.listen.find(':') == std::string::npos) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(options.option, ": \"", options.listen,
-                     "\" is no address and port, expected e.g. "
-                     "127.0.0.1:7445"));
+  const size_t colon = options.listen.rfind(':');
+  int port = -1;
+  if (colon != std::string::npos &&
+      absl::SimpleAtoi(options.listen.substr(colon + 1), &port) && port >= 0 &&
+      port <= 65535 &&
+      ReadIp(WithoutBrackets(options.listen.substr(0, colon)), port, &address,
+             size)) {
+    return address;
   }
-  return address;
+  return absl::InvalidArgumentError(
+      absl::StrCat(options.option, ": \"", options.listen,
+                   "\" is no address and port, expected e.g. 127.0.0.1:7445"));
 }
 
 // "127.0.0.1", "[::1]" and "localhost", whatever the port. A site in somebody's
 // browser could have its own name lead here, and would be sent with it.
 bool IsNoForeignName(absl::string_view host) {
   if (absl::EqualsIgnoreCase(host, "localhost")) return true;
-  const std::string plain(absl::StripSuffix(absl::StripPrefix(host, "["), "]"));
-  in6_addr unused;
-  return inet_pton(AF_INET, plain.c_str(), &unused) == 1 ||
-         inet_pton(AF_INET6, plain.c_str(), &unused) == 1;
+  sockaddr_storage unused = {};
+  int size = 0;
+  return ReadIp(WithoutBrackets(host), 0, &unused, &size);
 }
 
 const char* ReasonOf(int code) {
@@ -128,18 +156,23 @@ HttpServer::~HttpServer() {
     }
     Wake();
     thread_.join();
+  } else {
+    EndAll();
   }
   // They wake the loop.
   pool_.reset();
   apart_.reset();
+  event_base_free(base_);
+  close(wake_);
+}
+
+void HttpServer::EndAll() {
   for (const auto& [id, request] : waiting_) {
     Reply(request, TextAnswer(503, "the controller is stopping"));
   }
   evhttp_free(http_);
   for (const Connection& each : connections_) bufferevent_decref(each.events);
   for (event* const each : events_) event_free(each);
-  event_base_free(base_);
-  close(wake_);
 }
 
 absl::Status HttpServer::Listen() {
@@ -221,18 +254,27 @@ void HttpServer::AddEvent(int fd, short what, absl::Duration every,
 }
 
 void HttpServer::Run() {
+  // libevent and OpenSSL write to connections whose other end has gone.
+  sigset_t pipe;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
   AddEvent(wake_, EV_READ, {}, [](int, short, void* self) {
     static_cast<HttpServer*>(self)->TakeAnswers();
   });
-  AddEvent(-1, EV_TIMEOUT, kTick, [](int, short, void* self) {
+  const auto sweep = [](int, short, void* self) {
     static_cast<HttpServer*>(self)->Sweep();
-  });
+  };
+  AddEvent(-1, EV_TIMEOUT, kTick, sweep);
+  soon_ = event_new(base_, -1, 0, sweep, this);
+  events_.push_back(soon_);
   if (has_tls_) {
     AddEvent(-1, EV_TIMEOUT, options_.refresh, [](int, short, void* self) {
       static_cast<HttpServer*>(self)->ReadCertificates();
     });
   }
   event_base_dispatch(base_);
+  EndAll();
 }
 
 bufferevent* HttpServer::NewConnection() {
@@ -244,10 +286,14 @@ bufferevent* HttpServer::NewConnection() {
                : bufferevent_socket_new(base_, -1, BEV_OPT_CLOSE_ON_FREE);
   // evhttp then makes a plain one, whose requests show no certificate.
   if (made == nullptr) return nullptr;
+  // It reads on for a moment when evhttp has let go of it.
+  bufferevent_setwatermark(made, EV_READ, 0, 2 * kMaxHeaderBytes);
   bufferevent_incref(made);
   connections_.push_back({made, absl::Now()});
   if (connections_.size() >= options_.connections) {
     evconnlistener_disable(listener_);
+    const timeval soon = absl::ToTimeval(kFullTick);
+    event_add(soon_, &soon);
   }
   return made;
 }
@@ -269,6 +315,9 @@ void HttpServer::Sweep() {
   }
   if (connections_.size() < options_.connections) {
     evconnlistener_enable(listener_);
+  } else {
+    const timeval soon = absl::ToTimeval(kFullTick);
+    event_add(soon_, &soon);
   }
 }
 

@@ -117,6 +117,8 @@ class HttpServer {
                 void (*run)(int fd, short what, void* self));
   absl::Status WhyRefused(evhttp_request* request);
   void Reply(evhttp_request* request, const HttpAnswer& answer);
+  // Closes all, also the port. Without a thread, whoever makes the object.
+  void EndAll();
   void TakeAnswers() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // From the threads of pages.
@@ -135,6 +137,7 @@ class HttpServer {
   evhttp* const http_;
   evconnlistener* listener_ = nullptr;
   std::vector<event*> events_;
+  event* soon_ = nullptr;
   std::unique_ptr<SSL_CTX, FreeContext> tls_;
   TlsPem pair_;
   SpiffeId self_;

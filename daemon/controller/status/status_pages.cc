@@ -48,9 +48,9 @@ HttpPage IndexPage(const std::string& cluster) {
 }
 
 // Made anew only for another report. One call at a time, so no lock.
-HttpPage ReportPage(std::function<std::shared_ptr<const Report>()> newest,
-                    const char* type,
-                    std::function<std::string(const Report&)> make) {
+HttpPage ReportPage(
+    std::function<std::shared_ptr<const Report>()> newest, const char* type,
+    std::function<absl::StatusOr<std::string>(const Report&)> make) {
   struct Made {
     std::shared_ptr<const Report> of;
     HttpAnswer answer;
@@ -64,7 +64,9 @@ HttpPage ReportPage(std::function<std::shared_ptr<const Report>()> newest,
                         "clusterctl check begins one");
     }
     if (made->of != report) {
-      made->answer = AnswerOf(type, make(*report));
+      absl::StatusOr<std::string> body = make(*report);
+      if (!body.ok()) return TextAnswer(500, body.status().message());
+      made->answer = AnswerOf(type, *std::move(body));
       made->of = std::move(report);
     }
     return made->answer;

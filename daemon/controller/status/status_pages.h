@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "daemon/controller/status/cluster_metrics.h"
 #include "daemon/controller/status/http_server.h"
 #include "daemon/process/watchdog.h"
@@ -28,7 +30,7 @@ struct StatusSources {
   std::string cluster;
   std::function<ClusterNumbers()> numbers;
   std::function<std::shared_ptr<const Report>()> newest;
-  std::function<std::string(const Report& report)> html;
+  std::function<absl::StatusOr<std::string>(const Report& report)> html;
   std::vector<WatchdogPart> parts;
   // How long the parts have to answer, and how long an answer is good.
   absl::Duration patience = absl::Seconds(1);
