@@ -147,6 +147,22 @@ absl::StatusOr<tls::TlsServerCredentialsOptions> ServerOptions(
   return options;
 }
 
+absl::StatusOr<SpiffeId> RequireId(absl::StatusOr<SpiffeId> id,
+                                   const std::string& cluster,
+                                   IdentityKind kind) {
+  if (!id.ok()) return absl::UnauthenticatedError(id.status().message());
+  if (id->cluster != cluster) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        id->ToString(), " is not of this cluster, \"", cluster, "\""));
+  }
+  if (id->kind != kind) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(id->ToString(), " is a ", KindName(id->kind),
+                     ", and only a ", KindName(kind), " may do this"));
+  }
+  return id;
+}
+
 }  // namespace
 
 absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
@@ -304,19 +320,17 @@ absl::StatusOr<SpiffeId> RequirePeer(const grpc::AuthContext& context,
   if (!context.IsPeerAuthenticated()) {
     return absl::UnauthenticatedError("no certificate was shown");
   }
-  absl::StatusOr<SpiffeId> id =
-      IdAmong(context.FindPropertyValues(GRPC_PEER_URI_PROPERTY_NAME));
-  if (!id.ok()) return absl::UnauthenticatedError(id.status().message());
-  if (id->cluster != cluster) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        id->ToString(), " is not of this cluster, \"", cluster, "\""));
-  }
-  if (id->kind != kind) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(id->ToString(), " is a ", KindName(id->kind),
-                     ", and only a ", KindName(kind), " may do this"));
-  }
-  return id;
+  return RequireId(
+      IdAmong(context.FindPropertyValues(GRPC_PEER_URI_PROPERTY_NAME)), cluster,
+      kind);
+}
+
+absl::StatusOr<SpiffeId> RequireCertificate(absl::string_view pem,
+                                            const std::string& cluster,
+                                            IdentityKind kind) {
+  absl::StatusOr<CertificateInfo> info = ParseCertificate(pem);
+  if (!info.ok()) return absl::UnauthenticatedError(info.status().message());
+  return RequireId(std::move(info->id), cluster, kind);
 }
 
 absl::Status RequireRole(const SpiffeId& user, Role needed,

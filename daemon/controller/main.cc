@@ -34,8 +34,6 @@ namespace {
 
 constexpr int kWorkers = 2;
 constexpr size_t kMaxQueuedWork = 64;
-// Judging the largest cluster takes seconds, and so does a slow disk.
-constexpr absl::Duration kLongestWork = absl::Minutes(10);
 // For what changes hosts, so that no reading holds it up.
 constexpr int kChangeWorkers = 1;
 // Some 200,000 lines; then a new file is begun.
@@ -158,6 +156,7 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
   options.listen = flags.listen;
   options.tls = flags.tls;
   options.drain = flags.drain;
+  options.status_listen = flags.status_listen;
   options.trust = {flags.ca_dir, flags.state, flags.enrol_listen,
                    flags.leaf_life};
   const ControllerParts parts{
@@ -182,8 +181,7 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
   LookAfterConnections(&scheduler, log);
   const Watchdog watchdog(
       WatchdogLimit(std::getenv("WATCHDOG_USEC"), std::getenv("WATCHDOG_PID")),
-      {TimersPart(&scheduler, [&server] { server->TakeLocks(); }),
-       WorkersPart(&pool, kLongestWork)},
+      server->PartsToWatch(),
       [&notify] { NotifySystemd(notify, "WATCHDOG=1").IgnoreError(); }, log);
   while (signals->Wait() == DaemonSignal::kReload) {
     Reload(spec.get(), server.get(), log);

@@ -58,6 +58,8 @@ class TestController {
 
   // HOST:PORT.
   std::string address() const;
+  // 0 unless the options have one.
+  int status_port() const { return server_->status_port(); }
   SpecHolder& spec() { return *spec_; }
   const std::string& spec_path() const { return spec_path_; }
   CapturedLog& log() { return log_; }

@@ -13,6 +13,7 @@
 #include "config/words/subject_text.h"
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/history/history_store.h"
+#include "daemon/controller/history/newest_report.h"
 #include "daemon/controller/hosts/spec_holder.h"
 
 namespace clusterd {
@@ -283,6 +284,7 @@ void CheckSchedule::Conclude(const ScheduledPtr& one, const FactOrder& order,
   VerdictNews news;
   news.diff = Keep(one, &record);
   news.report = std::move(*record.mutable_report());
+  if (parts_.newest != nullptr) parts_.newest->Offer(news.report, *order.spec);
   auto now = std::make_shared<const ClusterNow::ScheduleNow>(
       ScheduleNowOf(news.report, news.diff));
   const absl::Time now_at = parts_.scheduler->Now();
