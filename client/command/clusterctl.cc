@@ -174,7 +174,7 @@ void BuildTree(Tree& tree) {
   // In the order of the help text.
   for (const auto add :
        {AddCheckCommand, AddHookCommand, AddPlanCommand, AddRunCommands,
-        AddCancelCommand, AddHistoryCommands, AddHostCommands, AddLockCommands,
+        AddCancelCommand, AddConfirmCommands, AddHistoryCommands, AddHostCommands, AddLockCommands,
         AddLogsCommands, AddAuditCommands, AddConfigCommands, AddLearnCommands,
         AddGenerateCommands, AddTrustCommands, AddExplainCommand,
         AddAnonymiseCommand}) {

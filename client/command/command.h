@@ -163,6 +163,7 @@ void AddHookCommand(CommandList& commands);
 void AddPlanCommand(CommandList& commands);
 void AddRunCommands(CommandList& commands);
 void AddCancelCommand(CommandList& commands);
+void AddConfirmCommands(CommandList& commands);
 void AddHistoryCommands(CommandList& commands);
 void AddHostCommands(CommandList& commands);
 void AddLogsCommands(CommandList& commands);
