@@ -76,13 +76,13 @@ class ExtendCommand final : public PendingRequest {
 
  private:
   void AddMore(CLI::App& app) override {
-    AddOption(app, "DURATION", "", by_text_, "How much later, e.g. 10m")
+    AddOption(app, "DURATION", "", by_text_, "How much later, 1m at least")
         ->required();
   }
 
   void ReadOptions() override {
     CheckRunId("ID", id_);
-    by_ = ReadDuration("DURATION", by_text_, absl::Milliseconds(1),
+    by_ = ReadDuration("DURATION", by_text_, absl::Minutes(1),
                        absl::ZeroDuration());
   }
 

@@ -406,7 +406,7 @@ void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
           confirmation_.state() == Confirmation::CONFIRMED
               ? "it is confirmed, and stays"
               : "its deadline has passed, so its hosts go back");
-    } else if (by < absl::Milliseconds(1) || within > kLongestConfirmWithin) {
+    } else if (by < kShortestConfirmWithin || within > kLongestConfirmWithin) {
       refused = absl::InvalidArgumentError(absl::StrCat(
           "it would wait for ", absl::FormatDuration(within),
           ", expected longer than now, and ",

@@ -73,7 +73,8 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Moves all deadlines. The whole goes back by its earliest, so it is not
   // moved if a host does not take it.
-  //   InvalidArgument     over kLongestConfirmWithin in all, or nothing
+  //   InvalidArgument     over kLongestConfirmWithin in all, or by less than
+  //                       kShortestConfirmWithin
   //   FailedPrecondition  it is confirmed, or goes back; or a host is away
   //   Unavailable         somebody moves them already; or one did not take it
   void Extend(const AuditEntry& caller, absl::Duration by, Answered answered)
