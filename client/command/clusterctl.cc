@@ -174,10 +174,11 @@ void BuildTree(Tree& tree) {
   // In the order of the help text.
   for (const auto add :
        {AddCheckCommand, AddHookCommand, AddPlanCommand, AddRunCommands,
-        AddCancelCommand, AddHistoryCommands, AddDiffCommand, AddWatchCommand,
-        AddHostCommands, AddLockCommands, AddLogsCommands, AddAuditCommands,
-        AddConfigCommands, AddLearnCommands, AddGenerateCommands,
-        AddTrustCommands, AddExplainCommand, AddAnonymiseCommand}) {
+        AddCancelCommand, AddHistoryCommands, AddDiffCommand, AddReportCommand,
+        AddWatchCommand, AddHostCommands, AddLockCommands, AddLogsCommands,
+        AddAuditCommands, AddConfigCommands, AddLearnCommands,
+        AddGenerateCommands, AddTrustCommands, AddExplainCommand,
+        AddAnonymiseCommand}) {
     add(tree.commands);
   }
   tree.commands.push_back(std::make_unique<VersionCommand>());

@@ -79,16 +79,15 @@ TEST(HelpTest, IsThereForEveryCommandWithUsageAndExitStatuses) {
 TEST(HelpTest, ListsEveryCommandAndTheConnectionSettings) {
   const ProgramOutput output = RunProgram({"--help"});
   EXPECT_EQ(output.status, 0);
-  for (const char* text : {"check",      "hook",         "plan",
-                           "apply",      "rollback",     "cancel",
-                           "history",    "show",         "hosts",
-                           "describe",   "lock",         "unlock",
-                           "locks",      "logs",         "bundle",
-                           "audit",      "config",       "generate",
-                           "token",      "certificates", "explain",
-                           "anonymise",  "version",      "completion",
-                           "help",       "--controller", "CLUSTERD_CONTROLLER",
-                           "client.yaml"}) {
+  for (const char* text :
+       {"check",        "hook",    "plan",         "apply",
+        "rollback",     "cancel",  "history",      "show",
+        "report",       "hosts",   "describe",     "lock",
+        "unlock",       "locks",   "logs",         "bundle",
+        "audit",        "config",  "generate",     "token",
+        "certificates", "explain", "anonymise",    "version",
+        "completion",   "help",    "--controller", "CLUSTERD_CONTROLLER",
+        "client.yaml"}) {
     EXPECT_TRUE(absl::StrContains(output.out, text)) << text << "\n"
                                                      << output.out;
   }

@@ -168,6 +168,7 @@ void AddCancelCommand(CommandList& commands);
 void AddHistoryCommands(CommandList& commands);
 void AddDiffCommand(CommandList& commands);
 void AddWatchCommand(CommandList& commands);
+void AddReportCommand(CommandList& commands);
 void AddHostCommands(CommandList& commands);
 void AddLogsCommands(CommandList& commands);
 void AddLockCommands(CommandList& commands);

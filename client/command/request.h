@@ -29,7 +29,8 @@ enum class OutputFormat {
   kYaml,
   kJsonl,
   kJunit,
-  kMarkdown
+  kMarkdown,
+  kHtml
 };
 
 class Request : public Command {
@@ -88,7 +89,7 @@ class Request : public Command {
   virtual void PrintTable(const Style& style, std::ostream& out) = 0;
   virtual std::string Short(bool /*utf8*/) const { return ""; }
   // The answer, if it is the report of a check; else nullptr, and the formats
-  // of a report alone (jsonl, junit, markdown) are refused.
+  // of a report alone (jsonl, junit, markdown, html) are refused.
   virtual const Report* CheckedReport() const { return nullptr; }
   // Whether JSON is a line per answer, of many.
   virtual bool PrintsJsonLines() const { return false; }
@@ -128,6 +129,7 @@ class Request : public Command {
   // Adds the mistake, with the formats that are left; takes the table.
   void RefuseFormat(absl::string_view why, absl::Span<const OutputFormat> left);
   void Print();
+  void PrintHtml(std::ostream& out);
   // False if it could not be written.
   bool WriteReport();
   // One time from Prepare to the end.

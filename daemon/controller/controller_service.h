@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -97,40 +98,38 @@ class ControllerService final : public Controller::CallbackService {
   // Admins. Errors are those of ClusterChanges::Abort.
   Unary* AbortApply(Context* context, const AbortApplyRequest* request,
                     AbortApplyResponse* response) override;
+  // Errors are those of ClusterChanges::Confirm and Extend.
+  Unary* Confirm(Context* context, const ConfirmRequest* request,
+                 ConfirmResponse* response) override;
+  Unary* Extend(Context* context, const ExtendRequest* request,
+                ConfirmResponse* response) override;
 
   Unary* ListHosts(Context* context, const ListHostsRequest* request,
                    ListHostsResponse* response) override;
-
   // NotFound for a host that is neither in the spec nor remembered,
   // FailedPrecondition for one that is attached.
   Unary* ForgetHost(Context* context, const ForgetHostRequest* request,
                     ForgetHostResponse* response) override;
-
   // NotFound for a host that is neither in the spec nor attached;
   // ResourceExhausted when as many are being described as may. A host that does
   // not answer has facts that say so.
   Unary* DescribeHost(Context* context, const DescribeHostRequest* request,
                       DescribeHostResponse* response) override;
-
   Unary* GetSpec(Context* context, const GetSpecRequest* request,
                  GetSpecResponse* response) override;
-
   // Errors are the store's; of GetHistory also ResourceExhausted when as many
   // entries are on their way as may.
   Unary* ListHistory(Context* context, const ListHistoryRequest* request,
                      ListHistoryResponse* response) override;
   Unary* GetHistory(Context* context, const GetHistoryRequest* request,
                     HistoryRecord* response) override;
-
   // ResourceExhausted when as many watch as may.
   grpc::ServerWriteReactor<ClusterNow>* Watch(
       Context* context, const WatchRequest* request) override;
-
   // InvalidArgument for hosts that the spec does not name;
   // ResourceExhausted when as many calls read logs as may.
   grpc::ServerWriteReactor<LogsEvent>* ReadLogs(
       Context* context, const LogsRequest* request) override;
-
   // InvalidArgument for what is no identity, for who asks, and for a reason
   // that is too long; NotFound for a bare name that is no host's, and of Unlock
   // for what is not locked. Others are the gate's.
@@ -209,6 +208,11 @@ class ControllerService final : public Controller::CallbackService {
   template <typename Request, typename Response>
   Unary* EndRun(Context* context, const char* call, const Request& request,
                 Response* response, EndOfRun<Response> end);
+  // Without `by` it stays.
+  Unary* AnswerConfirm(Context* context, const char* call,
+                       const google::protobuf::Message& request,
+                       const std::string& id, std::optional<absl::Duration> by,
+                       ConfirmResponse* response);
   // Keeps a check or plan, or logs why not.
   absl::Status Keep(const HistoryRecord& record) const;
 

@@ -3,6 +3,7 @@
 #ifndef TESTS_SUPPORT_CLIENT_FAKE_CONTROLLER_H_
 #define TESTS_SUPPORT_CLIENT_FAKE_CONTROLLER_H_
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
