@@ -52,8 +52,10 @@ ReportDiff CutDiff(const ReportDiff& whole) {
   for (auto* hosts :
        {diff.mutable_hosts_added(), diff.mutable_hosts_removed()}) {
     if (hosts->size() <= kMaxSubjectsTold) continue;
-    diff.add_notes(Count(static_cast<size_t>(hosts->size() - kMaxSubjectsTold),
-                         "more host came or went"));
+    diff.add_notes(absl::StrCat(
+        Count(static_cast<size_t>(hosts->size() - kMaxSubjectsTold),
+              "more host"),
+        " came or went"));
     hosts->DeleteSubrange(kMaxSubjectsTold, hosts->size() - kMaxSubjectsTold);
   }
   return diff;

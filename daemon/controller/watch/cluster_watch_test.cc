@@ -26,11 +26,15 @@ class ClusterWatchTest : public testing::Test {
 
   // Somebody who keeps what it is told.
   struct Reader {
+    ~Reader() { watch->Leave(id); }
+
+    ClusterWatch* watch = nullptr;
     ClusterWatch::WatcherId id = 0;
     std::vector<uint32_t> told;
     std::vector<absl::Status> stopped;
   };
   void Join(Reader* reader) {
+    reader->watch = &watch_;
     reader->id = watch_.NewWatcher();
     watch_.Join(reader->id,
                 {[this, reader] {
