@@ -165,6 +165,7 @@ void AddHookCommand(CommandList& commands);
 void AddPlanCommand(CommandList& commands);
 void AddRunCommands(CommandList& commands);
 void AddCancelCommand(CommandList& commands);
+void AddConfirmCommands(CommandList& commands);
 void AddHistoryCommands(CommandList& commands);
 void AddDiffCommand(CommandList& commands);
 void AddWatchCommand(CommandList& commands);

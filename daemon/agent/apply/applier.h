@@ -149,7 +149,7 @@ class Applier {
   //   NotFound            as Rollback
   //   FailedPrecondition  it does not wait: it was taken back, or stays by
   //                       itself, or its deadline has passed
-  //   InvalidArgument     over a day in all
+  //   InvalidArgument     over a day in all, or less than a minute more
   //   others              the journal cannot be written: it goes back
   absl::StatusOr<ApplyResult> Confirm(const ConfirmRequest& request);
 

@@ -98,6 +98,12 @@ absl::StatusOr<ApplyResult> Applier::Confirm(const ConfirmRequest& request) {
                                           : "it stays by itself"));
   }
   JournalEntry entry;
+  if (extends && request.extend_by < kMinExtend) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options_.host, ": to be confirmed ",
+        absl::FormatDuration(request.extend_by), " later, expected at least ",
+        absl::FormatDuration(kMinExtend)));
+  }
   if (extends) {
     const absl::Duration within =
         absl::Milliseconds(state.deadline->within_ms()) + request.extend_by;

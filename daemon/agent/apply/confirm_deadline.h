@@ -21,6 +21,8 @@ namespace clusterd {
 
 // From the first step, however often it is extended.
 inline constexpr absl::Duration kMaxConfirmWithin = absl::Hours(24);
+// Each is a record of the journal, which has to stay readable.
+inline constexpr absl::Duration kMinExtend = absl::Minutes(1);
 
 // All clocks of a host at one moment.
 struct HostTime {

@@ -433,8 +433,11 @@ TEST_F(ClusterConfirmTest, KeepsTheDeadlineThatOneHostKeeps) {
   Extend(absl::Minutes(10));
   AnswerApplied(0, 900000);
   AnswerRefused(1, "the disk is full");
-  ASSERT_TRUE(answer_.has_value() && answer_->ok());
-  EXPECT_EQ((*answer_)->confirmation().deadline_ms(), before);
+  ASSERT_TRUE(answer_.has_value());
+  EXPECT_EQ(answer_->status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(answer_->status().message()),
+              HasSubstr("it goes back as before: server1 (the disk is full)"));
+  EXPECT_EQ(Shown().deadline_ms(), before);
   Lose(1);
   Extend(absl::Minutes(10));
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kFailedPrecondition);

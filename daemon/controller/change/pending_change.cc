@@ -47,6 +47,7 @@ PendingChange::PendingChange(ApplyReport report,
           absl::FromUnixMillis(head_.started_at_ms() +
                                static_cast<int64_t>(head_.elapsed_ms()) +
                                confirmation_.within_ms()))) {
+  saved_ = KeptBytes(confirmation_);
   caller_.set_who(confirmation_.confirmed_by());
   const auto& untold = confirmation_.untold();
   const bool confirmed = confirmation_.state() == Confirmation::CONFIRMED;
@@ -85,11 +86,14 @@ void PendingChange::Look() {
   {
     absl::MutexLock lock(&mutex_);
     if (over_) return;
-    const std::string before = KeptBytes(confirmation_);
     StepLocked();
     if (confirmation_.state() == Confirmation::CONFIRMED) {
       for (const std::string& host : UntoldLocked()) {
-        if (hosts_[host].asked || !parts_.hosts->IsAttached(host)) continue;
+        if (hosts_[host].asked ||
+            parts_.scheduler->Now() < hosts_[host].not_before ||
+            !parts_.hosts->IsAttached(host)) {
+          continue;
+        }
         hosts_[host].asked = true;
         to_tell.push_back(host);
       }
@@ -97,8 +101,10 @@ void PendingChange::Look() {
     check = TakeCheckLocked();
     over = over_ = IsOverLocked();
     if (over || !AnyAskedLocked()) answered.swap(waiting_);
-    changed = KeptBytes(confirmation_) != before;
     now = NowLocked();
+    std::string to_save = KeptBytes(confirmation_);
+    changed = to_save != saved_;
+    saved_ = std::move(to_save);
   }
   if (changed) callbacks_.save(now);
   if (check != nullptr && !check->Start().ok()) {
@@ -304,32 +310,20 @@ void PendingChange::OnTold(const std::string& host, absl::Duration extend_by,
               : answer->has_apply() ? answer->apply().error()
                                     : answer->error().message();
   }
-  bool all;
   bool is_news;
+  bool all;
   {
     absl::MutexLock lock(&mutex_);
     HostState& state = hosts_[host];
     state.asked = false;
     is_news = !done && state.why_not != why_not;
     state.why_not = why_not;
-    if (extend_by > absl::ZeroDuration()) {
-      state.refused = !done;
-    } else if (done) {
+    if (!done) state.not_before = parts_.scheduler->Now() + kPendingLook;
+    if (done && extend_by == absl::ZeroDuration()) {
       state.told = true;
       state.waits = false;
     }
     all = !AnyAskedLocked();
-    if (all && extends_by_ > absl::ZeroDuration()) {
-      const auto refused = [](const auto& each) { return each.second.refused; };
-      last_deadline_ += extends_by_;
-      if (absl::c_none_of(hosts_, refused)) {
-        const int64_t by_ms = absl::ToInt64Milliseconds(extends_by_);
-        confirmation_.set_deadline_ms(confirmation_.deadline_ms() + by_ms);
-        confirmation_.set_within_ms(confirmation_.within_ms() +
-                                    static_cast<uint32_t>(by_ms));
-      }
-      extends_by_ = absl::ZeroDuration();
-    }
   }
   if (is_news) {
     parts_.log->Warning(absl::StrCat(
@@ -337,17 +331,38 @@ void PendingChange::OnTold(const std::string& host, absl::Duration extend_by,
         extend_by > absl::ZeroDuration() ? "goes back later: " : "stays: ",
         why_not));
   }
-  // A host that refuses is asked again by the next look, not at once.
-  if (all && done) return LookSoon();
-  std::vector<Answered> answered;
+  if (!all) return;
+  if (extend_by > absl::ZeroDuration()) EndExtend();
+  LookSoon();
+}
+
+void PendingChange::EndExtend() {
+  std::vector<std::string> refused;
+  Answered answered;
   Confirmation now;
   {
     absl::MutexLock lock(&mutex_);
-    if (!all) return;
-    answered.swap(waiting_);
+    last_deadline_ += extends_by_;
+    for (const auto& [name, host] : hosts_) {
+      if (!host.waits || host.why_not.empty()) continue;
+      refused.push_back(absl::StrCat(name, " (", host.why_not, ")"));
+    }
+    if (refused.empty()) {
+      const int64_t by_ms = absl::ToInt64Milliseconds(extends_by_);
+      confirmation_.set_deadline_ms(confirmation_.deadline_ms() + by_ms);
+      confirmation_.set_within_ms(confirmation_.within_ms() +
+                                  static_cast<uint32_t>(by_ms));
+    }
+    extends_by_ = absl::ZeroDuration();
+    answered = std::move(extending_);
+    extending_ = nullptr;
     now = NowLocked();
   }
-  for (const Answered& answer_to : answered) answer_to(now);
+  if (answered == nullptr) return;
+  if (refused.empty()) return answered(now);
+  answered(absl::UnavailableError(absl::StrCat(
+      ChangeText(head_),
+      ": not everywhere, so it goes back as before: ", NamesText(refused))));
 }
 
 void PendingChange::Confirm(const AuditEntry& caller, Answered answered) {
@@ -391,7 +406,7 @@ void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
           confirmation_.state() == Confirmation::CONFIRMED
               ? "it is confirmed, and stays"
               : "its deadline has passed, so its hosts go back");
-    } else if (by < absl::Milliseconds(1) || within > kLongestConfirmWithin) {
+    } else if (by < kShortestConfirmWithin || within > kLongestConfirmWithin) {
       refused = absl::InvalidArgumentError(absl::StrCat(
           "it would wait for ", absl::FormatDuration(within),
           ", expected longer than now, and ",
@@ -407,11 +422,11 @@ void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
     } else {
       for (const std::string& host : hosts) {
         hosts_[host].asked = true;
-        hosts_[host].refused = false;
+        hosts_[host].why_not.clear();
       }
       if (confirmation_.confirmed_at_ms() == 0) caller_ = caller;
       extends_by_ = by;
-      waiting_.push_back(std::move(answered));
+      extending_ = std::move(answered);
     }
   }
   if (!refused.ok()) {
@@ -482,6 +497,8 @@ void PendingChange::Stop() {
     over_ = true;
     check.swap(check_);
     answered.swap(waiting_);
+    if (extending_ != nullptr) answered.push_back(std::move(extending_));
+    extending_ = nullptr;
     parts_.scheduler->Cancel(timer_);
   }
   if (check != nullptr) check->Cancel();

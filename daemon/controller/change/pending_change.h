@@ -71,11 +71,12 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   //   FailedPrecondition  it goes back already
   void Confirm(const AuditEntry& caller, Answered answered)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Moves all deadlines. A host that does not answer keeps its own, and so does
-  // the whole.
-  //   InvalidArgument     over kLongestConfirmWithin in all, or nothing
+  // Moves all deadlines. The whole goes back by its earliest, so it is not
+  // moved if a host does not take it.
+  //   InvalidArgument     over kLongestConfirmWithin in all, or by less than
+  //                       kShortestConfirmWithin
   //   FailedPrecondition  it is confirmed, or goes back; or a host is away
-  //   Unavailable         somebody moves them already
+  //   Unavailable         somebody moves them already; or one did not take it
   void Extend(const AuditEntry& caller, absl::Duration by, Answered answered)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // A rollback of it has begun: nothing is confirmed any more, and on_end is
@@ -95,11 +96,11 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
 
  private:
   struct HostState {
-    bool waits = false;    // Has it, and would take it back.
-    bool told = false;     // Keeps it.
-    bool asked = false;    // Has a task of ours.
-    bool refused = false;  // To move its deadline.
-    std::string why_not;   // Of its newest answer, for the log.
+    bool waits = false;   // Has it, and would take it back.
+    bool told = false;    // Keeps it.
+    bool asked = false;   // Has a task of ours.
+    std::string why_not;  // Of its newest answer; empty: it took it.
+    absl::Time not_before = absl::InfinitePast();  // To be told again.
   };
 
   // All that is to be done now. On the pool.
@@ -126,6 +127,7 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   void OnTold(const std::string& host, absl::Duration extend_by,
               const absl::StatusOr<TaskResult>& answer)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  void EndExtend() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const ApplyReport head_;
   const std::shared_ptr<const ClusterPlan> plan_;
@@ -144,6 +146,8 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   absl::Duration check_wait_ ABSL_GUARDED_BY(mutex_);
   absl::Time next_check_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   std::vector<Answered> waiting_ ABSL_GUARDED_BY(mutex_);
+  Answered extending_ ABSL_GUARDED_BY(mutex_);
+  std::string saved_ ABSL_GUARDED_BY(mutex_);  // As KeptBytes.
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
   bool over_ ABSL_GUARDED_BY(mutex_) = false;
 };

@@ -194,6 +194,22 @@ class FakeController::ControllerService final : public Controller::Service {
     return owner_.script_.abort_status;
   }
 
+  grpc::Status Confirm(grpc::ServerContext*, const ConfirmRequest* request,
+                       ConfirmResponse* response) override {
+    absl::MutexLock lock(&owner_.mutex_);
+    owner_.confirmed_id_ = request->id();
+    *response = owner_.script_.confirmed;
+    return owner_.script_.confirm_status;
+  }
+
+  grpc::Status Extend(grpc::ServerContext*, const ExtendRequest* request,
+                      ConfirmResponse* response) override {
+    absl::MutexLock lock(&owner_.mutex_);
+    owner_.extend_request_ = *request;
+    *response = owner_.script_.confirmed;
+    return owner_.script_.confirm_status;
+  }
+
   grpc::Status Cancel(grpc::ServerContext*, const CancelRequest* request,
                       CancelResponse* response) override {
     {
@@ -420,6 +436,16 @@ std::string FakeController::record_id() const {
 std::string FakeController::aborted_id() const {
   absl::MutexLock lock(&mutex_);
   return aborted_id_;
+}
+
+std::string FakeController::confirmed_id() const {
+  absl::MutexLock lock(&mutex_);
+  return confirmed_id_;
+}
+
+std::optional<ExtendRequest> FakeController::extend_request() const {
+  absl::MutexLock lock(&mutex_);
+  return extend_request_;
 }
 
 std::string FakeController::cancelled_id() const {

@@ -68,6 +68,8 @@ struct ControllerScript {
   grpc::Status cancel_status;
   AbortApplyResponse aborted;
   grpc::Status abort_status;
+  ConfirmResponse confirmed;  // Of Confirm and Extend.
+  grpc::Status confirm_status;
 
   LockResponse locked;
   UnlockResponse unlocked;
@@ -133,6 +135,8 @@ class FakeController final : public Connector {
   // Empty: nobody has cancelled anything.
   std::string cancelled_id() const;
   std::string aborted_id() const;
+  std::string confirmed_id() const;
+  std::optional<ExtendRequest> extend_request() const;
   // All, in order.
   std::vector<ListHistoryRequest> history_requests() const;
   std::optional<CreateTokenRequest> token_request() const;
@@ -170,6 +174,8 @@ class FakeController final : public Connector {
   std::string record_id_ ABSL_GUARDED_BY(mutex_);
   std::string cancelled_id_ ABSL_GUARDED_BY(mutex_);
   std::string aborted_id_ ABSL_GUARDED_BY(mutex_);
+  std::string confirmed_id_ ABSL_GUARDED_BY(mutex_);
+  std::optional<ExtendRequest> extend_request_ ABSL_GUARDED_BY(mutex_);
   std::optional<ConnectionSettings> settings_ ABSL_GUARDED_BY(mutex_);
   std::string socket_path_ ABSL_GUARDED_BY(mutex_);
   int checks_ ABSL_GUARDED_BY(mutex_) = 0;
