@@ -263,7 +263,7 @@ class CompleteCommand final : public Command {
     if (kind == "HOST" || kind == "HOSTS") return Hosts();
     if (kind == "ID") return Runs(HISTORY_KIND_UNSPECIFIED);
     if (kind == "APPLY_ID") return Runs(HISTORY_APPLY);
-    if (kind == "CHECK_ID") return Runs(HISTORY_CHECK);
+    if (kind == "RUN") return Runs(HISTORY_CHECK);
     if (kind == "FILE" || kind == "PLANFILE" || kind == "PATH") {
       return {{":files", ""}};
     }

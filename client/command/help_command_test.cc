@@ -164,6 +164,13 @@ TEST(CompleteTest, OffersRunsOfTheKindThatTheCommandTakes) {
               ElementsAre(HISTORY_APPLY));
   Offered({"show", ""}, world);
   EXPECT_THAT(controller.history_requests()[1].kinds(), IsEmpty());
+  for (const std::vector<std::string>& line :
+       {std::vector<std::string>{"diff", ""}, {"diff", "3fa2", ""}}) {
+    Offered(line, world);
+    EXPECT_THAT(controller.history_requests().back().kinds(),
+                ElementsAre(HISTORY_CHECK));
+  }
+  EXPECT_EQ(controller.history_requests().size(), 4u);
 }
 
 TEST(CompleteTest, AsksTheControllerThatTheLineNames) {

@@ -96,6 +96,8 @@ constexpr int kMaxMessageBytes = 256 << 20;
 // Shows within a minute that a controller's machine is gone, also in an apply
 // that takes hours. The controller allows a ping every 10 s.
 constexpr int kKeepaliveMs = 30'000;
+// Whoever waits for a controller to come back is there soon after it.
+constexpr int kMaxReconnectMs = 10'000;
 
 grpc::ChannelArguments Arguments() {
   grpc::ChannelArguments arguments;
@@ -189,6 +191,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> GrpcConnector::ToController(
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectMs);
   return grpc::CreateCustomChannel(absl::StrCat("dns:///", settings.controller),
                                    credentials, arguments);
 }

@@ -44,8 +44,7 @@ class NowPage {
     }
     if (now_.has_asked()) PrintCheck("last check of all hosts", now_.asked());
     if (now_.schedules().empty() && !now_.has_asked()) {
-      page_.out() << "\nno check of all hosts since the controller started: "
-                     "clusterctl check\n";
+      page_.out() << "\nno check of all hosts yet: clusterctl check\n";
     }
   }
 

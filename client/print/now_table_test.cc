@@ -105,8 +105,7 @@ TEST(PrintClusterNowTest, SaysWhatIsNotThereYet) {
   EXPECT_EQ(Printed(now),
             "demo  2025-01-01 00:05:00 +00:00\n"
             "hosts  2 of 2 attached\n"
-            "\nno check of all hosts since the controller started: clusterctl "
-            "check\n");
+            "\nno check of all hosts yet: clusterctl check\n");
   now.add_schedules()->set_name("nightly");
   now.mutable_schedules(0)->set_next_at_ms(kNow + 1000);
   EXPECT_THAT(

@@ -186,7 +186,6 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
           record.mutable_report()->add_notes(std::move(note));
         }
         Keep(record).IgnoreError();
-        watch_->asked().Note(order, selection, record.report());
         CheckEvent last;
         *last.mutable_report() = std::move(*record.mutable_report());
         return last;

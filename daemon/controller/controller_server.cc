@@ -24,6 +24,7 @@
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
+#include "daemon/controller/watch/check_now.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/server_builder.h"
 
@@ -295,6 +296,10 @@ WatchSources ControllerServer::WhatIsWatched() {
     hosts_.CountHosts(*parts_.spec->spec(), now);
   };
   sources.schedules = [this] { return schedule_.Now(); };
+  sources.asked = [this, asked = std::make_shared<AskedCheck>()] {
+    const std::shared_ptr<const Report> newest = newest_->Get();
+    return asked->Of(newest, newest ? newest_->Before(*newest) : nullptr);
+  };
   sources.running = [this] {
     std::vector<std::string> texts = RunningTexts(running_.All());
     const std::string change = changes_.Running();

@@ -1,5 +1,7 @@
 // Hosts attach to a controller over real connections with mutual TLS.
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
@@ -7,6 +9,7 @@
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
+#include "tests/sim/facts/healthy_facts.h"
 
 namespace clusterd {
 namespace {
@@ -229,6 +232,156 @@ TEST(AttachTest, RefusedMachineIsNeverWelcomed) {
   EXPECT_TRUE(second.WaitError("two machines present themselves"));
   // Else its waits would begin anew after each refusal.
   EXPECT_THAT(second.log().Lines(), testing::Not(HasSubstr("<6>attached")));
+}
+
+// Somebody who watches the cluster over a connection of its own.
+class Watcher {
+ public:
+  explicit Watcher(TestController& controller)
+      : client_(controller.Client()),
+        context_(NewContext()),
+        reader_(client_->Watch(context_.get(), WatchRequest())) {}
+  ~Watcher() {
+    context_->TryCancel();
+    if (!ended_) reader_->Finish();
+  }
+
+  // Reads on until it is told so; false if the stream ends before.
+  template <typename Condition>
+  bool WaitUntil(const Condition& holds) {
+    while (reader_->Read(&now_)) {
+      ++told_;
+      if (holds(now_)) return true;
+    }
+    return false;
+  }
+  bool WaitUntilToldOnce() {
+    return WaitUntil([](const ClusterNow&) { return true; });
+  }
+  grpc::Status End() {
+    while (reader_->Read(&now_)) {
+    }
+    ended_ = true;
+    return reader_->Finish();
+  }
+  const ClusterNow& now() const { return now_; }
+  int told() const { return told_; }
+
+ private:
+  std::unique_ptr<Controller::Stub> client_;
+  std::unique_ptr<grpc::ClientContext> context_;
+  std::unique_ptr<grpc::ClientReader<ClusterNow>> reader_;
+  ClusterNow now_;
+  int told_ = 0;
+  bool ended_ = false;
+};
+
+TEST(WatchTest, TellsAtOnceAndWhenHostsComeAndGo) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 2, &scheduler);
+  controller.Start();
+  Watcher watcher(controller);
+  ASSERT_TRUE(watcher.WaitUntilToldOnce());
+  EXPECT_EQ(watcher.now().schema_version(), 1u);
+  EXPECT_EQ(watcher.now().cluster(), "test");
+  EXPECT_EQ(watcher.now().hosts_expected(), 2u);
+  EXPECT_EQ(watcher.now().hosts_attached(), 0u);
+  EXPECT_THAT(watcher.now().away(),
+              ::testing::ElementsAre("server0", "server1"));
+  EXPECT_FALSE(watcher.now().has_asked());
+
+  MemoryObserver observer{HostFacts()};
+  TestHost host(HostAt(controller, "server0", certificates.Host("server0")),
+                &observer);
+  ASSERT_TRUE(host.WaitAttached());
+  TestHost stranger(
+      HostAt(controller, "stranger", certificates.Host("stranger")), &observer);
+  ASSERT_TRUE(stranger.WaitAttached());
+  ASSERT_TRUE(watcher.WaitUntil([](const ClusterNow& now) {
+    return now.hosts_attached() == 1 && now.hosts_unexpected() == 1;
+  }));
+  EXPECT_THAT(watcher.now().away(), ::testing::ElementsAre("server1"));
+  host.stream().Stop();
+  EXPECT_TRUE(watcher.WaitUntil(
+      [](const ClusterNow& now) { return now.hosts_attached() == 0; }));
+  // It is told of changes alone, however often it was looked.
+  EXPECT_LE(watcher.told(), 4);
+}
+
+TEST(WatchTest, TellsOfTheNewestCheckAndWhatHasChanged) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  const auto spec = controller.spec().spec();
+  HostFacts facts = MakeHealthyHost(*spec, spec->servers(0));
+  Report report;
+  {
+    MemoryObserver healthy{facts};
+    TestHost host(HostAt(controller, "server0", certificates.Host("server0")),
+                  &healthy);
+    ASSERT_TRUE(host.WaitAttached());
+    ASSERT_TRUE(controller.Check(CheckRequest(), &report).ok());
+    ASSERT_EQ(report.verdict(), PASS) << report.DebugString();
+  }
+  facts.mutable_devices(5)->mutable_link()->set_value(LinkFact::DOWN);
+  MemoryObserver broken{facts};
+  TestHost host(HostAt(controller, "server0", certificates.Host("server0")),
+                &broken);
+  ASSERT_TRUE(host.WaitAttached());
+  Watcher watcher(controller);
+  ASSERT_TRUE(watcher.WaitUntilToldOnce());
+  EXPECT_EQ(watcher.now().asked().newest().verdict(), PASS);
+  EXPECT_FALSE(watcher.now().asked().has_changes());
+
+  ASSERT_TRUE(controller.Check(CheckRequest(), &report).ok());
+  ASSERT_TRUE(watcher.WaitUntil([&](const ClusterNow& now) {
+    return now.asked().newest().run_id() == report.run_id();
+  }));
+  const ClusterNow::ScheduleNow& asked = watcher.now().asked();
+  EXPECT_EQ(asked.newest().verdict(), FAIL);
+  ASSERT_GE(asked.wrong_size(), 1);
+  EXPECT_EQ(asked.wrong(0).rule(), "link");
+  EXPECT_EQ(asked.wrong(0).summary(), "server0 device 5");
+  ASSERT_GE(asked.changes().changes_size(), 1);
+  EXPECT_EQ(asked.changes().changes(0).after(), FAIL);
+}
+
+TEST(WatchTest, EndsAtOnceWhenTheControllerStops) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  Watcher watcher(controller);
+  ASSERT_TRUE(watcher.WaitUntilToldOnce());
+  controller.Stop();
+  const grpc::Status end = watcher.End();
+  EXPECT_EQ(end.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(end.error_message(), "the controller is stopping");
+}
+
+TEST(WatchTest, IsBoundedForOneUserAndFreeAgainWhenOneLeaves) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  std::vector<std::unique_ptr<Watcher>> watchers;
+  for (int i = 0; i < 8; ++i) {
+    watchers.push_back(std::make_unique<Watcher>(controller));
+    ASSERT_TRUE(watchers.back()->WaitUntilToldOnce());
+  }
+  const grpc::Status refused = Watcher(controller).End();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(),
+              HasSubstr("8 terminals watch already for tester"));
+  watchers.pop_back();
+  // The controller hears of it a moment later.
+  bool let_in = false;
+  for (int tries = 0; !let_in && tries < 3000; ++tries) {
+    let_in = Watcher(controller).WaitUntilToldOnce();
+  }
+  EXPECT_TRUE(let_in);
 }
 
 }  // namespace

@@ -1,46 +1,25 @@
 // clusterctl diff: what has changed from one check of the history to another.
-#include <algorithm>
+#include <memory>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "client/command/look/kept_checks.h"
 #include "client/command/request.h"
 #include "client/print/diff_table.h"
-#include "client/print/history_table.h"
 #include "config/report/report_diff.h"
 #include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
 
-// Checks that are read whole to find one of the same hosts, and entries that
-// are looked at for them.
-constexpr int kMostRead = 10;
-constexpr uint32_t kMostListed = 1000;
-
-// The names of the report's hosts, sorted.
-std::vector<std::string> HostsOf(const Report& report) {
-  std::vector<std::string> hosts;
-  for (const HostStatus& host : report.hosts()) hosts.push_back(host.host());
-  absl::c_sort(hosts);
-  return hosts;
-}
-
-// "job 17: 12 hosts" of a summary: what a check was about.
-absl::string_view ScopeOf(const HistoryEntry& entry) {
-  const absl::string_view summary = entry.summary();
-  return summary.substr(0, summary.find(';'));
-}
-
 class DiffCommand final : public Request {
  public:
   DiffCommand() : Request("diff") {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "CHECK_ID", "", ids_,
+    AddOption(app, kRunArgument, "", ids_,
               "Two checks of the history, the earlier one first; of one, and "
               "of the newest without any, the earlier one is found")
         ->expected(0, 2);
@@ -51,23 +30,25 @@ class DiffCommand final : public Request {
 
  private:
   void ReadOptions() override {
-    for (const std::string& id : ids_) CheckRunId("CHECK_ID", id);
+    for (const std::string& id : ids_) CheckRunId(kRunArgument, id);
   }
 
   absl::Status Ask(ControllerClient* client) override {
-    std::string newest;
-    if (ids_.empty()) {
-      ASSIGN_OR_RETURN(newest, NewestCheck(client));
-    }
+    const KeptChecks checks(*client, timeout_);
     ASSIGN_OR_RETURN(const HistoryRecord after,
-                     Read(client, ids_.empty() ? newest : ids_.back()));
-    HistoryRecord before;
+                     checks.Read(ids_.empty() ? "" : ids_.back()));
+    std::optional<HistoryRecord> before;
     if (ids_.size() == 2) {
-      ASSIGN_OR_RETURN(before, Read(client, ids_.front()));
+      ASSIGN_OR_RETURN(before, checks.Read(ids_.front()));
     } else {
-      ASSIGN_OR_RETURN(before, Forerunner(client, after));
+      ASSIGN_OR_RETURN(before, checks.Before(after));
     }
-    diff_ = DiffReports(before.report(), after.report());
+    if (!before.has_value()) {
+      return absl::NotFoundError(absl::StrCat(
+          "no check of the same hosts before ", after.entry().id(),
+          " was found, expected two ids: clusterctl history --kind check"));
+    }
+    diff_ = DiffReports(before->report(), after.report());
     return absl::OkStatus();
   }
 
@@ -83,69 +64,6 @@ class DiffCommand final : public Request {
       status = kExitNoVerdict;
     }
     return Deliver(status);
-  }
-
-  absl::StatusOr<std::string> NewestCheck(ControllerClient* client) {
-    ListHistoryRequest request;
-    request.add_kinds(HISTORY_CHECK);
-    request.set_limit(1);
-    ASSIGN_OR_RETURN(
-        const ListHistoryResponse list,
-        client->Ask(&Controller::Stub::ListHistory, request, timeout_));
-    if (!list.entries().empty()) return list.entries(0).id();
-    return absl::NotFoundError("the history has no check: clusterctl check");
-  }
-
-  absl::StatusOr<HistoryRecord> Read(ControllerClient* client,
-                                     const std::string& id) {
-    GetHistoryRequest request;
-    request.set_id(id);
-    ASSIGN_OR_RETURN(
-        HistoryRecord record,
-        client->Ask(&Controller::Stub::GetHistory, request, timeout_));
-    if (record.has_report()) return record;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "CHECK_ID: ", record.entry().id(), " is no check but of kind ",
-        HistoryKindWord(record.entry().kind()),
-        ", expected one: clusterctl history --kind check"));
-  }
-
-  // The newest check before that one of the same hosts, job, namespace and
-  // schedule.
-  absl::StatusOr<HistoryRecord> Forerunner(ControllerClient* client,
-                                           const HistoryRecord& after) {
-    const HistoryEntry& entry = after.entry();
-    if (!entry.previous_id().empty()) {
-      absl::StatusOr<HistoryRecord> previous =
-          Read(client, entry.previous_id());
-      // It may have been dropped.
-      if (!absl::IsNotFound(previous.status())) return previous;
-    }
-    ListHistoryRequest request;
-    request.add_kinds(HISTORY_CHECK);
-    request.set_limit(kMostListed);
-    request.set_before_id(entry.id());
-    ASSIGN_OR_RETURN(
-        const ListHistoryResponse list,
-        client->Ask(&Controller::Stub::ListHistory, request, timeout_));
-    const std::vector<std::string> hosts = HostsOf(after.report());
-    int read = 0;
-    for (const HistoryEntry& each : list.entries()) {
-      if (ScopeOf(each) != ScopeOf(entry) ||
-          each.network_namespace() != entry.network_namespace() ||
-          each.schedule() != entry.schedule()) {
-        continue;
-      }
-      if (read++ == kMostRead) break;
-      ASSIGN_OR_RETURN(HistoryRecord record, Read(client, each.id()));
-      if (record.report().job_id() == after.report().job_id() &&
-          HostsOf(record.report()) == hosts) {
-        return record;
-      }
-    }
-    return absl::NotFoundError(absl::StrCat(
-        "no check of the same hosts before ", entry.id(),
-        " was found, expected two ids: clusterctl history --kind check"));
   }
 
   const google::protobuf::Message& Answer() const override { return diff_; }

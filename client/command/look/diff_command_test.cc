@@ -127,14 +127,12 @@ TEST(DiffCommandTest, SaysWhatItCannotCompare) {
   world.script.records[0].mutable_entry()->set_kind(HISTORY_APPLY);
   output = RunProgram({"diff", "bbbb"}, world);
   EXPECT_EQ(output.status, 3);
-  EXPECT_THAT(output.err,
-              HasSubstr("CHECK_ID: bbbb1111 is no check but of kind apply"));
+  EXPECT_THAT(output.err, HasSubstr("RUN: bbbb is no check, expected one of"));
   world.script.history = {ListHistoryResponse()};
   output = RunProgram({"diff"}, world);
   EXPECT_EQ(output.status, 3);
-  EXPECT_THAT(output.err, HasSubstr("the history has no check"));
-  EXPECT_THAT(RunProgram({"diff", "x!"}, world).err,
-              HasSubstr("CHECK_ID: \"x!\""));
+  EXPECT_THAT(output.err, HasSubstr("the history has no check yet"));
+  EXPECT_THAT(RunProgram({"diff", "x!"}, world).err, HasSubstr("RUN: \"x!\""));
 }
 
 TEST(DiffCommandTest, PrintsJsonAndYaml) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -125,7 +126,7 @@ TEST(WatchCommandTest, GivesUpAControllerThatWasNeverThereOrStaysAway) {
   EXPECT_EQ(output.err,
             "clusterctl watch: controller head:7443: the controller is "
             "stopping\n");
-  world = WorldOf({{With(11)}, {}, {}}, 0);
+  world = WorldOf({{With(11)}, {}, {}, {}}, 0);
   world.clock_step = absl::Minutes(45);
   output = RunProgram({"watch"}, world);
   EXPECT_EQ(output.status, 2);

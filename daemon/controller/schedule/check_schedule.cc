@@ -15,43 +15,14 @@
 #include "daemon/controller/history/history_store.h"
 #include "daemon/controller/history/newest_report.h"
 #include "daemon/controller/hosts/spec_holder.h"
+#include "daemon/controller/watch/check_now.h"
 
 namespace clusterd {
 namespace {
 
 // So that people's checks have most of the hosts' time.
 constexpr size_t kAtOnce = 2;
-constexpr int kShownWrong = 20;
 constexpr absl::Duration kMayNotBeTold = absl::Minutes(10);
-
-ClusterNow::ScheduleNow ScheduleNowOf(const Report& report,
-                                      const ReportDiff& diff) {
-  ClusterNow::ScheduleNow now;
-  now.set_name(report.schedule());
-  *now.mutable_changes() = diff;
-  std::vector<const RuleResult*> wrong;
-  for (const RuleResult& result : report.rules()) {
-    if (result.state() != PASS && result.state() != SKIPPED) {
-      wrong.push_back(&result);
-    }
-  }
-  absl::c_stable_sort(wrong, [](const RuleResult* a, const RuleResult* b) {
-    return KnownState(a->state()) > KnownState(b->state());
-  });
-  for (const RuleResult* result : wrong) {
-    if (now.wrong_size() == kShownWrong) break;
-    *now.add_wrong() = *result;
-  }
-  now.set_more_wrong(static_cast<uint32_t>(wrong.size()) -
-                     static_cast<uint32_t>(now.wrong_size()));
-  Report* const newest = now.mutable_newest();
-  *newest = report;
-  newest->clear_rules();
-  newest->clear_hosts();
-  newest->clear_value_groups();
-  newest->clear_switches();
-  return now;
-}
 
 absl::Duration EveryOf(const ScheduledCheck& check) {
   return absl::Seconds(check.every_s());
@@ -142,9 +113,10 @@ void CheckSchedule::Recall(const ScheduledPtr& one, absl::Duration settle) {
   std::shared_ptr<const ClusterNow::ScheduleNow> now;
   if (!newest.empty()) {
     const bool has_before = newest.size() > 1;
+    ReportDiff diff;
+    if (has_before) diff = DiffReports(newest[1], newest[0]);
     now = std::make_shared<const ClusterNow::ScheduleNow>(
-        ScheduleNowOf(newest[0], has_before ? DiffReports(newest[1], newest[0])
-                                            : ReportDiff()));
+        CheckNow(newest[0], has_before ? &diff : nullptr));
     const absl::Duration age = parts_.scheduler->Now() -
                                absl::FromUnixMillis(newest[0].started_at_ms());
     // Without one before, PASS was told.
@@ -285,8 +257,8 @@ void CheckSchedule::Conclude(const ScheduledPtr& one, const FactOrder& order,
   news.diff = Keep(one, &record);
   news.report = std::move(*record.mutable_report());
   if (parts_.newest != nullptr) parts_.newest->Offer(news.report, *order.spec);
-  auto now = std::make_shared<const ClusterNow::ScheduleNow>(
-      ScheduleNowOf(news.report, news.diff));
+  auto now = std::make_shared<const ClusterNow::ScheduleNow>(CheckNow(
+      news.report, news.diff.before_run_id().empty() ? nullptr : &news.diff));
   const absl::Time now_at = parts_.scheduler->Now();
   News found;
   {

@@ -109,36 +109,16 @@ std::vector<std::string> RunningTexts(const std::vector<RunningCheck>& checks) {
   return texts;
 }
 
-void NewestAsked::Note(const FactOrder& order, const RuleSelection& selection,
-                       const Report& report) {
-  const bool is_whole =
-      order.hosts.size() == static_cast<size_t>(order.spec->servers_size()) &&
-      selection.only().empty() && selection.skip().empty() &&
-      report.network_namespace().empty() && report.error().empty() &&
-      !report.partial();
-  if (!is_whole) return;
-  std::shared_ptr<const Report> before;
-  {
-    absl::MutexLock lock(&mutex_);
-    before = report_;
+std::optional<ClusterNow::ScheduleNow> AskedCheck::Of(
+    const std::shared_ptr<const Report>& newest,
+    const std::shared_ptr<const Report>& before) {
+  if (newest == nullptr || !newest->schedule().empty()) return std::nullopt;
+  if (report_.lock() != newest) {
+    ReportDiff changes;
+    if (before != nullptr) changes = DiffReports(*before, *newest);
+    now_ = CheckNow(*newest, before == nullptr ? nullptr : &changes);
+    report_ = newest;
   }
-  ReportDiff changes;
-  if (before != nullptr) changes = DiffReports(*before, report);
-  ClusterNow::ScheduleNow now =
-      CheckNow(report, before == nullptr ? nullptr : &changes);
-  auto kept = std::make_shared<const Report>(report);
-  absl::MutexLock lock(&mutex_);
-  // Another one may have ended in between.
-  if (report_ != before && report_->started_at_ms() > report.started_at_ms()) {
-    return;
-  }
-  report_ = std::move(kept);
-  now_ = std::move(now);
-}
-
-std::optional<ClusterNow::ScheduleNow> NewestAsked::now() const {
-  absl::MutexLock lock(&mutex_);
-  if (report_ == nullptr) return std::nullopt;
   return now_;
 }
 

@@ -1,5 +1,5 @@
 // A check as those who watch are told of it: a few kilobytes however large the
-// cluster is; and the newest one that somebody asked for.
+// cluster is; and what runs, in words.
 #ifndef DAEMON_CONTROLLER_WATCH_CHECK_NOW_H_
 #define DAEMON_CONTROLLER_WATCH_CHECK_NOW_H_
 
@@ -8,9 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
-#include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/hosts/running_checks.h"
 #include "proto/controller.pb.h"
 #include "proto/finding.pb.h"
@@ -32,24 +29,18 @@ ClusterNow::ScheduleNow CheckNow(const Report& newest,
 // "check 0123456789abcdef of ann, 12 hosts"; at most 10, and how many more.
 std::vector<std::string> RunningTexts(const std::vector<RunningCheck>& checks);
 
-// The newest check of all hosts that somebody asked for, since the controller
-// started. Safe for concurrent use.
-class NewestAsked {
+// ClusterNow.asked, worked out once for each check. Not thread-safe.
+class AskedCheck {
  public:
-  // Of a check that is over. One of a part of the hosts or rules, of a network
-  // namespace, or without a verdict is passed over. Compares it with the one
-  // before: takes as long as DiffReports.
-  void Note(const FactOrder& order, const RuleSelection& selection,
-            const Report& report) ABSL_LOCKS_EXCLUDED(mutex_);
-
-  // Nullopt: there is none yet.
-  std::optional<ClusterNow::ScheduleNow> now() const
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Of the newest check of all hosts and the one before it; null: there is
+  // none. Nullopt also for one of a schedule.
+  std::optional<ClusterNow::ScheduleNow> Of(
+      const std::shared_ptr<const Report>& newest,
+      const std::shared_ptr<const Report>& before);
 
  private:
-  mutable absl::Mutex mutex_;
-  std::shared_ptr<const Report> report_ ABSL_GUARDED_BY(mutex_);
-  ClusterNow::ScheduleNow now_ ABSL_GUARDED_BY(mutex_);
+  std::weak_ptr<const Report> report_;
+  ClusterNow::ScheduleNow now_;
 };
 
 }  // namespace clusterd

@@ -1,6 +1,8 @@
 #include "daemon/controller/watch/check_now.h"
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -35,17 +37,6 @@ Report Failing(int hosts, int rules) {
     }
   }
   return report;
-}
-
-FactOrder OrderOf(int hosts) {
-  FactOrder order;
-  auto spec = std::make_shared<ClusterSpec>();
-  for (int i = 0; i < hosts; ++i) {
-    order.hosts.push_back(absl::StrCat("node", i));
-    spec->add_servers()->set_host(order.hosts.back());
-  }
-  order.spec = spec;
-  return order;
 }
 
 TEST(CheckNowTest, TellsWhatIsWrongWorstFirstWithWhoItIs) {
@@ -96,7 +87,8 @@ TEST(CheckNowTest, IsSmallHoweverLargeTheClusterIs) {
 }
 
 TEST(RunningTextsTest, SaysWhoRunsWhatAndHowManyMore) {
-  FactOrder order = OrderOf(2);
+  FactOrder order;
+  order.hosts = {"node0", "node1"};
   order.run_id = "0123456789abcdef";
   order.actor = "spiffe://demo/user/ann/role/viewer";
   RunningCheck check;
@@ -108,46 +100,30 @@ TEST(RunningTextsTest, SaysWhoRunsWhatAndHowManyMore) {
   EXPECT_EQ(many.back(), "and 3 more checks");
 }
 
-TEST(NewestAskedTest, KeepsTheNewestAndWhatChangedSinceTheOneBefore) {
-  NewestAsked asked;
-  EXPECT_FALSE(asked.now().has_value());
+TEST(AskedCheckTest, TellsWhatChangedSinceTheCheckBefore) {
   Report healthy = Failing(2, 1);
   healthy.mutable_rules(0)->clear_findings();
   healthy.mutable_rules(0)->set_state(PASS);
-  asked.Note(OrderOf(2), {}, healthy);
-  ASSERT_TRUE(asked.now().has_value());
-  EXPECT_FALSE(asked.now()->has_changes());
-  Report wrong = Failing(2, 1);
-  wrong.set_run_id("bb");
-  asked.Note(OrderOf(2), {}, wrong);
-  const ClusterNow::ScheduleNow now = *asked.now();
-  EXPECT_EQ(now.newest().run_id(), "bb");
-  ASSERT_EQ(now.changes().changes_size(), 1);
-  EXPECT_EQ(now.changes().changes(0).after(), FAIL);
+  const auto before = std::make_shared<const Report>(healthy);
+  const auto newest = std::make_shared<const Report>(Failing(2, 1));
+  AskedCheck asked;
+  EXPECT_FALSE(asked.Of(nullptr, nullptr).has_value());
+  EXPECT_FALSE(asked.Of(before, nullptr)->has_changes());
+  for (int look = 0; look < 2; ++look) {
+    const auto now = asked.Of(newest, before);
+    ASSERT_TRUE(now.has_value());
+    EXPECT_EQ(now->newest().verdict(), FAIL);
+    ASSERT_EQ(now->changes().changes_size(), 1);
+    EXPECT_EQ(now->changes().changes(0).after(), FAIL);
+  }
 }
 
-TEST(NewestAskedTest, PassesOverAPartOfTheHostsOrRulesAndWhatHasNoVerdict) {
-  NewestAsked parts;
-  FactOrder some = OrderOf(3);
-  some.hosts.pop_back();
-  parts.Note(some, {}, Failing(2, 1));
-  RuleSelection only;
-  only.add_only("link");
-  parts.Note(OrderOf(2), only, Failing(2, 1));
-  RuleSelection skip;
-  skip.add_skip("link");
-  parts.Note(OrderOf(2), skip, Failing(2, 1));
+TEST(AskedCheckTest, TellsNothingOfACheckOfASchedule) {
   Report report = Failing(2, 1);
-  report.set_error("wrong");
-  parts.Note(OrderOf(2), {}, report);
-  report.clear_error();
-  report.set_network_namespace("pid:7");
-  parts.Note(OrderOf(2), {}, report);
-  EXPECT_FALSE(parts.now().has_value());
-  RuleSelection downgrade;
-  downgrade.add_downgrade("link");
-  parts.Note(OrderOf(2), downgrade, Failing(2, 1));
-  EXPECT_TRUE(parts.now().has_value());
+  report.set_schedule("nightly");
+  AskedCheck asked;
+  EXPECT_FALSE(
+      asked.Of(std::make_shared<const Report>(report), nullptr).has_value());
 }
 
 }  // namespace

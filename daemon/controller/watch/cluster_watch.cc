@@ -55,7 +55,9 @@ ClusterNow ClusterWatch::Observe() const {
       *now.add_schedules() = std::move(schedule);
     }
   }
-  if (auto asked = asked_.now()) *now.mutable_asked() = *std::move(asked);
+  if (sources_.asked) {
+    if (auto asked = sources_.asked()) *now.mutable_asked() = *std::move(asked);
+  }
   if (sources_.running) {
     for (std::string& text : sources_.running()) {
       now.add_running(std::move(text));

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,7 +18,6 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "daemon/controller/watch/check_now.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
@@ -32,6 +32,7 @@ struct WatchSources {
   std::function<void(ClusterNow* now)> hosts;
   // In the order of the spec. `newest`, `changes` and `wrong` as CheckNow.
   std::function<std::vector<ClusterNow::ScheduleNow>()> schedules;
+  std::function<std::optional<ClusterNow::ScheduleNow>()> asked;
   std::function<std::vector<std::string>()> running;
   // Applies that wait to be confirmed.
   std::function<std::vector<ConfirmResponse>()> pending;
@@ -66,9 +67,6 @@ class ClusterWatch {
   // Also of one that never joined. It may still be called once.
   void Leave(WatcherId id) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Told of checks that are over, for ClusterNow.asked.
-  NewestAsked& asked() { return asked_; }
-
   // Null before the first on_change.
   std::shared_ptr<const ClusterNow> now() const ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -87,7 +85,6 @@ class ClusterWatch {
   Scheduler* const scheduler_;
   WorkerPool* const pool_;
   const CallbackGate gate_;
-  NewestAsked asked_;
 
   mutable absl::Mutex mutex_;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;

@@ -21,7 +21,7 @@ class ClusterWatchTest : public testing::Test {
                   ++looks_;
                   now->set_hosts_attached(attached_);
                 },
-                nullptr, nullptr, nullptr},
+                nullptr, nullptr, nullptr, nullptr},
                &scheduler_, &pool_) {}
 
   // Somebody who keeps what it is told.
@@ -140,6 +140,11 @@ TEST(ClusterWatchSourcesTest, GivesEachFieldFromItsSource) {
     schedules[1].set_name("links");
     return schedules;
   };
+  sources.asked = [] {
+    ClusterNow::ScheduleNow asked;
+    asked.mutable_newest()->set_run_id("02");
+    return std::make_optional(asked);
+  };
   sources.running = [] { return std::vector<std::string>{"apply 01"}; };
   sources.pending = [] {
     std::vector<ConfirmResponse> pending(1);
@@ -156,7 +161,7 @@ TEST(ClusterWatchSourcesTest, GivesEachFieldFromItsSource) {
   EXPECT_THAT(now.running(), ElementsAre("apply 01"));
   ASSERT_EQ(now.pending_size(), 1);
   EXPECT_EQ(now.pending(0).run_id(), "01");
-  EXPECT_FALSE(now.has_asked());
+  EXPECT_EQ(now.asked().newest().run_id(), "02");
 }
 
 }  // namespace
