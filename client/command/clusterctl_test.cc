@@ -25,6 +25,8 @@ const std::vector<Arguments>& Commands() {
       {"cancel"},
       {"history"},
       {"show"},
+      {"diff"},
+      {"watch"},
       {"hosts"},
       {"describe"},
       {"lock"},
@@ -159,8 +161,9 @@ INSTANTIATE_TEST_SUITE_P(
             "UnknownCommand",
             {"chekc"},
             "clusterctl: command \"chekc\" does not exist, expected check, "
-            "hook, plan, apply, rollback, cancel, history, show, hosts, "
-            "describe, lock, unlock, locks, logs, bundle, audit, config, "
+            "hook, plan, apply, rollback, cancel, history, show, diff, watch, "
+            "hosts, describe, lock, unlock, locks, logs, bundle, audit, "
+            "config, "
             "generate, token, certificates, explain, anonymise, "
             "version, completion, help, did you mean \"check\"?"},
         WrongLine{
@@ -288,6 +291,7 @@ INSTANTIATE_TEST_SUITE_P(
         JsonCase{"Describe", {"describe", "server0", "--output=json"}, 2},
         JsonCase{"History", {"history", "-ojson"}, 0},
         JsonCase{"Show", {"show", "3fa2", "--output", "json"}, 0},
+        JsonCase{"Diff", {"diff", "3fa2", "-o", "json"}, 0},
         JsonCase{"AuditHead", {"audit", "head", "-o", "json"}, 0},
         JsonCase{"ConfigShow", {"config", "show", "-o", "json"}, 0},
         JsonCase{"TokenCreate", {"token", "create", "-o", "json"}, 0},

@@ -49,10 +49,12 @@ std::vector<absl::string_view> WordsOf(absl::Span<const OutputFormat> formats) {
 
 }  // namespace
 
-void Request::AddOutput(CLI::App& app, const std::string& why_no_short) {
+void Request::AddOutput(CLI::App& app, const std::string& why_no_short,
+                        bool with_yaml) {
   why_no_short_ = why_no_short;
   formats_ = {OutputFormat::kTable, OutputFormat::kShort, OutputFormat::kJson};
   if (!why_no_short.empty()) formats_.erase(formats_.begin() + 1);
+  if (with_yaml) formats_.push_back(OutputFormat::kYaml);
   AddFormats(app);
 }
 

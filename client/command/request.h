@@ -41,7 +41,8 @@ class Request : public Command {
   // For AddOptions.
   // -o/--output and --color. `why_no_short` for a command without that format,
   // e.g. "says nothing of one host".
-  void AddOutput(CLI::App& app, const std::string& why_no_short = "");
+  void AddOutput(CLI::App& app, const std::string& why_no_short = "",
+                 bool with_yaml = false);
   // The same with the formats of a CheckedReport.
   void AddReportOutput(CLI::App& app);
   // --timeout; `words` say what holds without it, where "60s" does not.

@@ -13,11 +13,20 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+// The record of that id, which is added if it is not there.
+HistoryRecord& RecordOf(const std::string& id, ControllerScript& script) {
+  for (HistoryRecord& record : script.records) {
+    if (record.entry().id() == id) return record;
+  }
+  HistoryRecord& record = script.records.emplace_back();
+  record.mutable_entry()->set_id(id);
+  return record;
+}
+
 // A check in the history; `hosts` are its own.
 void AddCheck(const std::string& id, const std::vector<std::string>& hosts,
               State state, ControllerScript& script) {
-  HistoryRecord& record = script.records[id];
-  record.mutable_entry()->set_id(id);
+  HistoryRecord& record = RecordOf(id, script);
   record.mutable_entry()->set_kind(HISTORY_CHECK);
   Report report = PassingReport(hosts);
   report.set_run_id(id);
@@ -78,8 +87,9 @@ TEST_F(ReportCommandTest, WritesTheNewestCheckComparedWithTheOneBeforeIt) {
 }
 
 TEST_F(ReportCommandTest, TakesTheCheckBeforeThatTheScheduleNames) {
-  world_.script.records["3fa2c4d5e6f70812"].mutable_entry()->set_previous_id(
-      "4444c4d5e6f70812");
+  RecordOf("3fa2c4d5e6f70812", world_.script)
+      .mutable_entry()
+      ->set_previous_id("4444c4d5e6f70812");
   AddCheck("4444c4d5e6f70812", {"a", "b"}, FAIL, world_.script);
   world_.script.history = {PageOf({"2222c4d5e6f70812"})};
   const ProgramOutput output =
@@ -113,8 +123,8 @@ TEST_F(ReportCommandTest, LeavesTheOldFileWhereItHasNothingToWrite) {
   const ProgramOutput none = RunProgram({"report", "--out", path_}, world_);
   EXPECT_EQ(none.status, 3);
   EXPECT_THAT(none.err, HasSubstr("the history has no check yet"));
-  world_.script.records["3fa2c4d5e6f70812"].clear_report();
-  world_.script.records["3fa2c4d5e6f70812"].mutable_plan();
+  RecordOf("3fa2c4d5e6f70812", world_.script).clear_report();
+  RecordOf("3fa2c4d5e6f70812", world_.script).mutable_plan();
   const ProgramOutput plan =
       RunProgram({"report", "3fa2c4d5e6f70812", "--out", path_}, world_);
   EXPECT_EQ(plan.status, 3);
