@@ -25,7 +25,9 @@ class SeenTest : public testing::Test {
 
   Report Seen() const {
     Report report;
-    AddSeen(ClusterView(spec_, Pointers(facts_)), &report);
+    const ClusterView view(spec_, Pointers(facts_));
+    *report.mutable_value_groups() = SeenValues(view);
+    *report.mutable_switches() = SeenSwitches(view);
     return report;
   }
 

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "config/rules/seen/host_sets.h"
+#include "config/rules/seen/seen.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -99,8 +100,7 @@ size_t DevicesOn(const Leaf& leaf) {
 }
 
 void WriteLeaf(const std::string& name, const Leaf& leaf, int columns,
-               HostSets* sets, Report* report) {
-  SwitchPorts* const written = report->add_switches();
+               HostSets* sets, SwitchPorts* written) {
   written->set_name(name);
   for (const auto& [device, hosts] : leaf.ports) {
     SwitchPorts::Ports* const ports = written->add_ports();
@@ -141,7 +141,8 @@ std::vector<std::unique_ptr<Leaf>> FoldLeaves(
 
 }  // namespace
 
-void AddSwitches(const ClusterView& view, HostSets* sets, Report* report) {
+google::protobuf::RepeatedPtrField<SwitchPorts> SeenSwitches(
+    const ClusterView& view) {
   LeafFinder finder;
   for (uint32_t h = 0; h < view.hosts().size(); ++h) {
     for (const DeviceView& device : view.hosts()[h].devices) {
@@ -155,7 +156,7 @@ void AddSwitches(const ClusterView& view, HostSets* sets, Report* report) {
   const bool none_known =
       std::all_of(leaves.begin(), leaves.end(),
                   [](const auto& leaf) { return leaf->neighbour == nullptr; });
-  if (none_known) return;
+  if (none_known) return {};
   std::map<std::string, int> times;
   size_t entries = 0;
   for (const auto& leaf : leaves) {
@@ -171,9 +172,12 @@ void AddSwitches(const ClusterView& view, HostSets* sets, Report* report) {
                        leaves[i].get());
   }
   std::sort(named.begin(), named.end());
+  HostSets sets(view);
+  google::protobuf::RepeatedPtrField<SwitchPorts> switches;
   for (const auto& [name, leaf] : named) {
-    WriteLeaf(name, *leaf, columns, sets, report);
+    WriteLeaf(name, *leaf, columns, &sets, switches.Add());
   }
+  return switches;
 }
 
 }  // namespace clusterd

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 #include <tuple>
+#include <type_traits>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -12,6 +13,8 @@
 
 namespace clusterd {
 namespace {
+
+using SeenFacts = google::protobuf::RepeatedPtrField<ValueGroups>;
 
 constexpr size_t kMaxGroups = 12;
 constexpr int kGroupColumns = 300;
@@ -127,42 +130,6 @@ constexpr HostValue kHostValues[] = {
      }},
 };
 
-struct DeviceValue {
-  const char* name;
-  ValueText (*read)(const DeviceFacts& facts, std::string* kept);
-};
-
-constexpr DeviceValue kDeviceValues[] = {
-    {"TLS",
-     [](const DeviceFacts& facts, std::string*) -> ValueText {
-       if (facts.tls().has_missing()) return kUnknownValue;
-       if (!facts.tls().has_value()) return std::nullopt;
-       return facts.tls().value().enabled() ? "on" : "off";
-     }},
-    {"MTU", [](const DeviceFacts& facts,
-               std::string* kept) { return TextOf(facts.mtu(), kept); }},
-    {"link speed, Mb/s",
-     [](const DeviceFacts& facts, std::string* kept) {
-       return TextOf(facts.speed_mbps(), kept);
-     }},
-    {"driver and firmware go together",
-     [](const DeviceFacts& facts, std::string*) {
-       return TextOf(facts.compatibility());
-     }},
-    {"PFC by priority", [](const DeviceFacts& facts,
-                           std::string*) { return TextOf(facts.pfc()); }},
-    {"traffic class by DSCP",
-     [](const DeviceFacts& facts, std::string*) {
-       return TextOf(facts.dscp_to_tc());
-     }},
-    {"traffic class by priority",
-     [](const DeviceFacts& facts, std::string*) {
-       return TextOf(facts.priority_to_tc());
-     }},
-    {"RoCE port", [](const DeviceFacts& facts,
-                     std::string*) { return TextOf(facts.roce_port()); }},
-};
-
 // The hosts of each value of one fact.
 class Grouping {
  public:
@@ -173,13 +140,33 @@ class Grouping {
       last_ = found->second;
       if (is_new) groups_.push_back({std::string(value), {}, 0});
     }
-    Group& group = groups_[last_];
-    AddPlace(host, &group.hosts);
-    ++group.times;
+    AddAgain(host);
+  }
+
+  // Of what the view has of a device, which lies closer together than the
+  // facts.
+  template <typename Value>
+  void Add(const Reading<Value>& reading, uint32_t host) {
+    if (!reading.has_value()) {
+      last_number_.reset();
+      const bool asked = reading.missing != nullptr || !reading.misread.ok();
+      if (asked) Add(kUnknownValue, host);
+    } else if constexpr (std::is_same_v<Value, absl::string_view>) {
+      Add(reading->empty() ? "none" : *reading, host);
+    } else if (last_number_ == static_cast<uint64_t>(*reading)) {
+      AddAgain(host);
+    } else {
+      last_number_ = static_cast<uint64_t>(*reading);
+      if constexpr (std::is_same_v<Value, bool>) {
+        Add(*reading ? "on" : "off", host);
+      } else {
+        Add(absl::StrCat(*reading), host);
+      }
+    }
   }
 
   void Write(const char* name, bool is_version, bool is_of_devices,
-             HostSets* sets, Report* report) {
+             HostSets* sets, SeenFacts* facts) {
     if (groups_.empty() || (groups_.size() == 1 && !is_version)) return;
     std::sort(groups_.begin(), groups_.end(),
               [](const Group& a, const Group& b) {
@@ -187,7 +174,7 @@ class Grouping {
                        std::make_tuple(b.hosts.size(), b.times, b.value);
               });
     if (groups_.size() > kMaxGroups) FoldRarest();
-    ValueGroups* const fact = report->add_value_groups();
+    ValueGroups* const fact = facts->Add();
     fact->set_name(name);
     for (const Group& group : groups_) {
       ValueGroups::Group* const written = fact->add_groups();
@@ -204,6 +191,12 @@ class Grouping {
     HostPlaces hosts;
     uint32_t times = 0;
   };
+
+  void AddAgain(uint32_t host) {
+    Group& group = groups_[last_];
+    AddPlace(host, &group.hosts);
+    ++group.times;
+  }
 
   void FoldRarest() {
     const size_t folded = groups_.size() - kMaxGroups + 1;
@@ -223,7 +216,23 @@ class Grouping {
 
   std::vector<Group> groups_;
   absl::flat_hash_map<std::string, size_t> places_;
-  size_t last_ = 0;
+  size_t last_ = 0;  // The group of the value before.
+  std::optional<uint64_t> last_number_;
+};
+
+// What is told of devices.
+struct DeviceGroups {
+  void Add(const DeviceView& device, uint32_t host) {
+    tls.Add(device.tls_enabled, host);
+    mtu.Add(device.mtu, host);
+    speed.Add(device.speed, host);
+    pfc.Add(device.pfc, host);
+    dscp.Add(device.dscp_to_tc, host);
+    priority.Add(device.priority_to_tc, host);
+    roce_port.Add(device.roce_port, host);
+  }
+
+  Grouping tls, mtu, speed, pfc, dscp, priority, roce_port;
 };
 
 }  // namespace
@@ -241,9 +250,10 @@ const std::string& HostSets::Text(const HostPlaces& places, int columns) {
   return found->second;
 }
 
-void AddValueGroups(const ClusterView& view, HostSets* sets, Report* report) {
+google::protobuf::RepeatedPtrField<ValueGroups> SeenValues(
+    const ClusterView& view) {
   std::vector<Grouping> of_hosts(std::size(kHostValues));
-  std::vector<Grouping> of_devices(std::size(kDeviceValues));
+  DeviceGroups of_devices;
   std::string kept;
   for (uint32_t h = 0; h < view.hosts().size(); ++h) {
     const HostView& host = view.hosts()[h];
@@ -251,26 +261,25 @@ void AddValueGroups(const ClusterView& view, HostSets* sets, Report* report) {
       const ValueText value = kHostValues[i].read(*host.facts, &kept);
       if (value.has_value()) of_hosts[i].Add(*value, h);
     }
-    for (const DeviceView& device : host.devices) {
-      for (size_t i = 0; i < std::size(kDeviceValues); ++i) {
-        const ValueText value = kDeviceValues[i].read(*device.facts, &kept);
-        if (value.has_value()) of_devices[i].Add(*value, h);
-      }
-    }
+    for (const DeviceView& device : host.devices) of_devices.Add(device, h);
   }
+  HostSets sets(view);
+  SeenFacts facts;
   for (size_t i = 0; i < std::size(kHostValues); ++i) {
     of_hosts[i].Write(kHostValues[i].name, kHostValues[i].is_version, false,
-                      sets, report);
+                      &sets, &facts);
   }
-  for (size_t i = 0; i < std::size(kDeviceValues); ++i) {
-    of_devices[i].Write(kDeviceValues[i].name, false, true, sets, report);
+  for (const auto& [name, grouping] :
+       {std::pair("TLS", &of_devices.tls),
+        {"MTU", &of_devices.mtu},
+        {"link speed, Mb/s", &of_devices.speed},
+        {"PFC by priority", &of_devices.pfc},
+        {"traffic class by DSCP", &of_devices.dscp},
+        {"traffic class by priority", &of_devices.priority},
+        {"RoCE port", &of_devices.roce_port}}) {
+    grouping->Write(name, false, true, &sets, &facts);
   }
-}
-
-void AddSeen(const ClusterView& view, Report* report) {
-  HostSets sets(view);
-  AddValueGroups(view, &sets, report);
-  AddSwitches(view, &sets, report);
+  return facts;
 }
 
 }  // namespace clusterd
