@@ -36,24 +36,6 @@ ValueText TextOf(const TextFact& fact) {
   }
 }
 
-ValueText TextOf(const NumberFact& fact, std::string* kept) {
-  if (fact.has_missing()) return kUnknownValue;
-  if (fact.state_case() != NumberFact::kValue) return std::nullopt;
-  return *kept = absl::StrCat(fact.value());
-}
-
-ValueText TextOf(const BoolFact& fact, const char* yes, const char* no) {
-  if (fact.has_missing()) return kUnknownValue;
-  if (fact.state_case() != BoolFact::kValue) return std::nullopt;
-  return fact.value() ? yes : no;
-}
-
-ValueText FirewallText(const FirewallFacts& facts) {
-  const ValueText installed = TextOf(facts.installed(), "yes", "not installed");
-  return installed == "yes" ? TextOf(facts.active(), "active", "not active")
-                            : installed;
-}
-
 struct HostValue {
   const char* name;
   bool is_version;
@@ -89,44 +71,11 @@ constexpr HostValue kHostValues[] = {
      [](const HostFacts& facts, std::string*) {
        return TextOf(facts.identity().architecture());
      }},
-    {"hccn_tool", false,
-     [](const HostFacts& facts, std::string*) {
-       return TextOf(facts.hccn_tool().path());
-     }},
     {"devices", false,
      [](const HostFacts& facts, std::string* kept) -> ValueText {
        if (facts.device_ids().has_missing()) return kUnknownValue;
        if (!facts.device_ids().has_value()) return std::nullopt;
        return *kept = absl::StrCat(facts.device_ids().value().ids_size());
-     }},
-    {"reserved ports", false,
-     [](const HostFacts& facts, std::string*) {
-       return TextOf(facts.kernel().reserved_ports());
-     }},
-    {"net.core.somaxconn", false,
-     [](const HostFacts& facts, std::string* kept) {
-       return TextOf(facts.kernel().somaxconn(), kept);
-     }},
-    {"net.ipv4.tcp_max_syn_backlog", false,
-     [](const HostFacts& facts, std::string* kept) {
-       return TextOf(facts.kernel().tcp_max_syn_backlog(), kept);
-     }},
-    {"ufw", false,
-     [](const HostFacts& facts, std::string*) {
-       return FirewallText(facts.ufw());
-     }},
-    {"firewalld", false,
-     [](const HostFacts& facts, std::string*) {
-       return FirewallText(facts.firewalld());
-     }},
-    {"Docker", false,
-     [](const HostFacts& facts, std::string*) {
-       return TextOf(facts.docker_running(), "runs", "does not run");
-     }},
-    {"simulation", false,
-     [](const HostFacts& facts, std::string*) -> ValueText {
-       if (facts.simulation().empty()) return "none";
-       return absl::string_view(facts.simulation());
      }},
 };
 
@@ -222,14 +171,20 @@ class Grouping {
 
 // What is told of devices.
 struct DeviceGroups {
-  void Add(const DeviceView& device, uint32_t host) {
-    tls.Add(device.tls_enabled, host);
-    mtu.Add(device.mtu, host);
-    speed.Add(device.speed, host);
-    pfc.Add(device.pfc, host);
-    dscp.Add(device.dscp_to_tc, host);
-    priority.Add(device.priority_to_tc, host);
-    roce_port.Add(device.roce_port, host);
+  // One thing of all devices after the other: the processor then fetches the
+  // texts of many at once.
+  void Add(absl::Span<const DeviceView> devices, uint32_t host) {
+    for (const DeviceView& device : devices) tls.Add(device.tls_enabled, host);
+    for (const DeviceView& device : devices) mtu.Add(device.mtu, host);
+    for (const DeviceView& device : devices) speed.Add(device.speed, host);
+    for (const DeviceView& device : devices) pfc.Add(device.pfc, host);
+    for (const DeviceView& device : devices) dscp.Add(device.dscp_to_tc, host);
+    for (const DeviceView& device : devices) {
+      priority.Add(device.priority_to_tc, host);
+    }
+    for (const DeviceView& device : devices) {
+      roce_port.Add(device.roce_port, host);
+    }
   }
 
   Grouping tls, mtu, speed, pfc, dscp, priority, roce_port;
@@ -261,7 +216,7 @@ google::protobuf::RepeatedPtrField<ValueGroups> SeenValues(
       const ValueText value = kHostValues[i].read(*host.facts, &kept);
       if (value.has_value()) of_hosts[i].Add(*value, h);
     }
-    for (const DeviceView& device : host.devices) of_devices.Add(device, h);
+    of_devices.Add(host.devices, h);
   }
   HostSets sets(view);
   SeenFacts facts;
