@@ -38,6 +38,7 @@ forbid rules "rules are pure" "$grpc" "$daemon" "$client" "$tests" //config/iden
 forbid spec "the spec knows no machine and no network" "$grpc" "$daemon" "$client" "$tests"
 forbid learn "learning is pure" "$grpc" "$daemon" "$client" "$tests" //config/identity
 forbid host "the machine side speaks to nobody" "$grpc" //daemon/agent //daemon/controller "$client" "$tests"
+forbid agent "a host makes no pages" @system//:ctemplate
 forbid agent "a daemon is no controller" //daemon/controller "$client" "$tests"
 forbid controller "the controller touches no machine" //daemon/host //daemon/agent "$client" "$tests"
 forbid client "a client touches no machine" "$daemon" "$tests"

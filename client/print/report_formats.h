@@ -18,7 +18,8 @@ namespace clusterd {
 std::string MessageYaml(const google::protobuf::Message& message);
 
 // A line of JSON each, with the names of MessageJson:
-//   {"kind": "report", ...}   the report without its rules and hosts
+//   {"kind": "report", ...}   the report without its rules, its hosts, and what
+//                             was seen by value and switch
 //   {"kind": "finding", ...}  with category, why and source of its rule
 //   {"kind": "rule", ...}     without findings
 //   {"kind": "host", ...}

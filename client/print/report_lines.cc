@@ -35,6 +35,8 @@ std::string ReportLines(const Report& report) {
   Report whole = report;
   whole.clear_rules();
   whole.clear_hosts();
+  whole.clear_value_groups();
+  whole.clear_switches();
   *whole.mutable_rule_counts() = CountRules(report);
   std::string lines = KindLine("report", "", whole);
   const std::string of_run = absl::StrCat(

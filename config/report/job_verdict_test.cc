@@ -120,7 +120,11 @@ TEST(ReportForHookTest, HasTheVerdictAndWhatFailsAndNoMore) {
     status->set_state(*host == 'a' ? FAIL : WARN);
     status->set_no_facts_reason("silent");
     status->set_simulation("silent");
+    status->set_rack("silent");
   }
+  report.set_schedule("silent");
+  report.add_value_groups()->set_name("silent");
+  report.add_switches()->set_name("silent");
   Finding& failing = AddFinding("link", FAIL, "a", &report);
   failing.set_observed("DOWN\nsince today");
   failing.set_expected("silent");

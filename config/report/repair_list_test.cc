@@ -54,6 +54,21 @@ std::vector<std::string> Lines(const Report& report) {
   return lines;
 }
 
+TEST(RepairListTest, HasTheCommandBesideTheWordsOfASingleCause) {
+  Report report;
+  Finding& link = Add(report, "link", FAIL, "node1", 3);
+  link.set_fix("check the cable: hccn_tool -i 3 -link_stat -g");
+  link.set_command("hccn_tool -i 3 -link_stat -g");
+  ASSERT_EQ(ListRepairs(report).size(), 1u);
+  EXPECT_EQ(ListRepairs(report)[0].how, "check the cable");
+  EXPECT_EQ(ListRepairs(report)[0].command, "hccn_tool -i 3 -link_stat -g");
+  Finding& other = Add(report, "link", FAIL, "node2", 4);
+  other.set_fix("check the cable: hccn_tool -i 4 -link_stat -g");
+  other.set_command("hccn_tool -i 4 -link_stat -g");
+  ASSERT_EQ(ListRepairs(report).size(), 1u);
+  EXPECT_EQ(ListRepairs(report)[0].command, "");
+}
+
 TEST(RepairListTest, NamesTheOneCommandAndAllThatItPutsInOrder) {
   Report report;
   Finding& address = Add(report, "device-ip-planned", FAIL, "node24", 2);

@@ -228,6 +228,15 @@ void AddNotes(const ClusterView& view, Report* report) {
   }
 }
 
+void AddSeen(const ClusterView& view, Report* report) {
+  auto* const values = report->mutable_value_groups();
+  auto* const switches = report->mutable_switches();
+  RunEach(view, 2, [&](size_t part) {
+    if (part == 0) *values = SeenValues(view);
+    if (part == 1) *switches = SeenSwitches(view);
+  });
+}
+
 State Verdict(const ClusterView& view, const Report& report) {
   bool any_judged = false;
   State worst = PASS;

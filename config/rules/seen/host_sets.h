@@ -34,9 +34,6 @@ class HostSets {
   std::map<std::pair<int, HostPlaces>, std::string> texts_;
 };
 
-void AddValueGroups(const ClusterView& view, HostSets* sets, Report* report);
-void AddSwitches(const ClusterView& view, HostSets* sets, Report* report);
-
 }  // namespace clusterd
 
 #endif  // CONFIG_RULES_SEEN_HOST_SETS_H_

@@ -9,13 +9,18 @@
 
 namespace clusterd {
 
-// Adds value_groups and switches to the report: of versions all values, of
-// other facts those that differ, of none that was not asked for. Values are
-// printable. Bounded, whatever hosts say: a fact has 12 groups, of which the
-// first, "17 other values", holds the rarest; the switches have 2,048 entries
-// of ports, and one named "" is for devices whose switch is not known. Of many
-// hosts in a list the first, and "and 17 more hosts".
-void AddSeen(const ClusterView& view, Report* report);
+// Report.value_groups: of versions all values, of other facts those that
+// differ, of none that was not asked for. Values are printable. Bounded,
+// whatever hosts say: a fact has 12 groups, of which the first, "17 other
+// values", holds the rarest; of many hosts in a list the first, and "and 17
+// more hosts".
+google::protobuf::RepeatedPtrField<ValueGroups> SeenValues(
+    const ClusterView& view);
+
+// Report.switches, by name; bounded likewise: 2,048 entries of ports, then one
+// "17 more switches". One named "" is for devices whose switch is not known.
+google::protobuf::RepeatedPtrField<SwitchPorts> SeenSwitches(
+    const ClusterView& view);
 
 }  // namespace clusterd
 

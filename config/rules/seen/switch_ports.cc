@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "config/rules/seen/host_sets.h"
+#include "config/rules/seen/seen.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -35,23 +36,25 @@ absl::string_view LeafKey(const LldpNeighbour& neighbour) {
   return "";
 }
 
-// Null where the device told of no switch; `asked` whether it was asked.
-const LldpNeighbour* SwitchOf(const DeviceFacts& facts, bool* asked) {
-  *asked = facts.lldp().state_case() != LldpFact::STATE_NOT_SET;
+bool WasAsked(const DeviceFacts& facts) {
+  return facts.lldp().state_case() != LldpFact::STATE_NOT_SET;
+}
+
+// Null where the device told of no switch.
+const LldpNeighbour* SwitchOf(const DeviceFacts& facts) {
   if (!facts.lldp().has_value()) return nullptr;
   const LldpNeighbour& neighbour = facts.lldp().value();
-  const bool is_switch = neighbour.heard() &&
-                         neighbour.peer() != LldpNeighbour::NPU &&
-                         !LeafKey(neighbour).empty();
+  const bool is_switch =
+      neighbour.heard() && neighbour.peer() != LldpNeighbour::NPU;
   return is_switch ? &neighbour : nullptr;
 }
 
 // Devices with one index mostly go to the switch of the host before.
 class LeafFinder {
  public:
-  HostPlaces* PortsOf(const LldpNeighbour* neighbour, uint32_t device) {
-    const absl::string_view key =
-        neighbour == nullptr ? absl::string_view() : LeafKey(*neighbour);
+  // `key` of the neighbour; empty without one.
+  HostPlaces* PortsOf(const LldpNeighbour* neighbour, absl::string_view key,
+                      uint32_t device) {
     Last& last = last_[device];
     if (last.ports == nullptr || last.key != key) {
       const auto [found, is_new] = places_.try_emplace(key, nullptr);
@@ -99,8 +102,7 @@ size_t DevicesOn(const Leaf& leaf) {
 }
 
 void WriteLeaf(const std::string& name, const Leaf& leaf, int columns,
-               HostSets* sets, Report* report) {
-  SwitchPorts* const written = report->add_switches();
+               HostSets* sets, SwitchPorts* written) {
   written->set_name(name);
   for (const auto& [device, hosts] : leaf.ports) {
     SwitchPorts::Ports* const ports = written->add_ports();
@@ -141,13 +143,28 @@ std::vector<std::unique_ptr<Leaf>> FoldLeaves(
 
 }  // namespace
 
-void AddSwitches(const ClusterView& view, HostSets* sets, Report* report) {
+google::protobuf::RepeatedPtrField<SwitchPorts> SeenSwitches(
+    const ClusterView& view) {
   LeafFinder finder;
+  std::vector<const LldpNeighbour*> neighbours;
+  std::vector<absl::string_view> keys;
   for (uint32_t h = 0; h < view.hosts().size(); ++h) {
-    for (const DeviceView& device : view.hosts()[h].devices) {
-      bool asked = false;
-      const LldpNeighbour* neighbour = SwitchOf(*device.facts, &asked);
-      if (asked) AddPlace(h, finder.PortsOf(neighbour, device.id));
+    const absl::Span<const DeviceView> devices = view.hosts()[h].devices;
+    // In three steps, so that the processor fetches those of all devices at
+    // once.
+    neighbours.clear();
+    keys.clear();
+    for (const DeviceView& device : devices) {
+      neighbours.push_back(SwitchOf(*device.facts));
+    }
+    for (const LldpNeighbour* neighbour : neighbours) {
+      keys.push_back(neighbour == nullptr ? "" : LeafKey(*neighbour));
+    }
+    for (size_t i = 0; i < devices.size(); ++i) {
+      const LldpNeighbour* const leaf =
+          keys[i].empty() ? nullptr : neighbours[i];
+      const bool asked = leaf != nullptr || WasAsked(*devices[i].facts);
+      if (asked) AddPlace(h, finder.PortsOf(leaf, keys[i], devices[i].id));
     }
   }
   size_t folded = 0;
@@ -155,7 +172,7 @@ void AddSwitches(const ClusterView& view, HostSets* sets, Report* report) {
   const bool none_known =
       std::all_of(leaves.begin(), leaves.end(),
                   [](const auto& leaf) { return leaf->neighbour == nullptr; });
-  if (none_known) return;
+  if (none_known) return {};
   std::map<std::string, int> times;
   size_t entries = 0;
   for (const auto& leaf : leaves) {
@@ -171,9 +188,12 @@ void AddSwitches(const ClusterView& view, HostSets* sets, Report* report) {
                        leaves[i].get());
   }
   std::sort(named.begin(), named.end());
+  HostSets sets(view);
+  google::protobuf::RepeatedPtrField<SwitchPorts> switches;
   for (const auto& [name, leaf] : named) {
-    WriteLeaf(name, *leaf, columns, sets, report);
+    WriteLeaf(name, *leaf, columns, &sets, switches.Add());
   }
+  return switches;
 }
 
 }  // namespace clusterd

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 #include <tuple>
+#include <type_traits>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -12,6 +13,8 @@
 
 namespace clusterd {
 namespace {
+
+using SeenFacts = google::protobuf::RepeatedPtrField<ValueGroups>;
 
 constexpr size_t kMaxGroups = 12;
 constexpr int kGroupColumns = 300;
@@ -31,24 +34,6 @@ ValueText TextOf(const TextFact& fact) {
     default:
       return std::nullopt;
   }
-}
-
-ValueText TextOf(const NumberFact& fact, std::string* kept) {
-  if (fact.has_missing()) return kUnknownValue;
-  if (fact.state_case() != NumberFact::kValue) return std::nullopt;
-  return *kept = absl::StrCat(fact.value());
-}
-
-ValueText TextOf(const BoolFact& fact, const char* yes, const char* no) {
-  if (fact.has_missing()) return kUnknownValue;
-  if (fact.state_case() != BoolFact::kValue) return std::nullopt;
-  return fact.value() ? yes : no;
-}
-
-ValueText FirewallText(const FirewallFacts& facts) {
-  const ValueText installed = TextOf(facts.installed(), "yes", "not installed");
-  return installed == "yes" ? TextOf(facts.active(), "active", "not active")
-                            : installed;
 }
 
 struct HostValue {
@@ -86,81 +71,12 @@ constexpr HostValue kHostValues[] = {
      [](const HostFacts& facts, std::string*) {
        return TextOf(facts.identity().architecture());
      }},
-    {"hccn_tool", false,
-     [](const HostFacts& facts, std::string*) {
-       return TextOf(facts.hccn_tool().path());
-     }},
     {"devices", false,
      [](const HostFacts& facts, std::string* kept) -> ValueText {
        if (facts.device_ids().has_missing()) return kUnknownValue;
        if (!facts.device_ids().has_value()) return std::nullopt;
        return *kept = absl::StrCat(facts.device_ids().value().ids_size());
      }},
-    {"reserved ports", false,
-     [](const HostFacts& facts, std::string*) {
-       return TextOf(facts.kernel().reserved_ports());
-     }},
-    {"net.core.somaxconn", false,
-     [](const HostFacts& facts, std::string* kept) {
-       return TextOf(facts.kernel().somaxconn(), kept);
-     }},
-    {"net.ipv4.tcp_max_syn_backlog", false,
-     [](const HostFacts& facts, std::string* kept) {
-       return TextOf(facts.kernel().tcp_max_syn_backlog(), kept);
-     }},
-    {"ufw", false,
-     [](const HostFacts& facts, std::string*) {
-       return FirewallText(facts.ufw());
-     }},
-    {"firewalld", false,
-     [](const HostFacts& facts, std::string*) {
-       return FirewallText(facts.firewalld());
-     }},
-    {"Docker", false,
-     [](const HostFacts& facts, std::string*) {
-       return TextOf(facts.docker_running(), "runs", "does not run");
-     }},
-    {"simulation", false,
-     [](const HostFacts& facts, std::string*) -> ValueText {
-       if (facts.simulation().empty()) return "none";
-       return absl::string_view(facts.simulation());
-     }},
-};
-
-struct DeviceValue {
-  const char* name;
-  ValueText (*read)(const DeviceFacts& facts, std::string* kept);
-};
-
-constexpr DeviceValue kDeviceValues[] = {
-    {"TLS",
-     [](const DeviceFacts& facts, std::string*) -> ValueText {
-       if (facts.tls().has_missing()) return kUnknownValue;
-       if (!facts.tls().has_value()) return std::nullopt;
-       return facts.tls().value().enabled() ? "on" : "off";
-     }},
-    {"MTU", [](const DeviceFacts& facts,
-               std::string* kept) { return TextOf(facts.mtu(), kept); }},
-    {"link speed, Mb/s",
-     [](const DeviceFacts& facts, std::string* kept) {
-       return TextOf(facts.speed_mbps(), kept);
-     }},
-    {"driver and firmware go together",
-     [](const DeviceFacts& facts, std::string*) {
-       return TextOf(facts.compatibility());
-     }},
-    {"PFC by priority", [](const DeviceFacts& facts,
-                           std::string*) { return TextOf(facts.pfc()); }},
-    {"traffic class by DSCP",
-     [](const DeviceFacts& facts, std::string*) {
-       return TextOf(facts.dscp_to_tc());
-     }},
-    {"traffic class by priority",
-     [](const DeviceFacts& facts, std::string*) {
-       return TextOf(facts.priority_to_tc());
-     }},
-    {"RoCE port", [](const DeviceFacts& facts,
-                     std::string*) { return TextOf(facts.roce_port()); }},
 };
 
 // The hosts of each value of one fact.
@@ -173,13 +89,33 @@ class Grouping {
       last_ = found->second;
       if (is_new) groups_.push_back({std::string(value), {}, 0});
     }
-    Group& group = groups_[last_];
-    AddPlace(host, &group.hosts);
-    ++group.times;
+    AddAgain(host);
+  }
+
+  // Of what the view has of a device, which lies closer together than the
+  // facts.
+  template <typename Value>
+  void Add(const Reading<Value>& reading, uint32_t host) {
+    if (!reading.has_value()) {
+      last_number_.reset();
+      const bool asked = reading.missing != nullptr || !reading.misread.ok();
+      if (asked) Add(kUnknownValue, host);
+    } else if constexpr (std::is_same_v<Value, absl::string_view>) {
+      Add(reading->empty() ? "none" : *reading, host);
+    } else if (last_number_ == static_cast<uint64_t>(*reading)) {
+      AddAgain(host);
+    } else {
+      last_number_ = static_cast<uint64_t>(*reading);
+      if constexpr (std::is_same_v<Value, bool>) {
+        Add(*reading ? "on" : "off", host);
+      } else {
+        Add(absl::StrCat(*reading), host);
+      }
+    }
   }
 
   void Write(const char* name, bool is_version, bool is_of_devices,
-             HostSets* sets, Report* report) {
+             HostSets* sets, SeenFacts* facts) {
     if (groups_.empty() || (groups_.size() == 1 && !is_version)) return;
     std::sort(groups_.begin(), groups_.end(),
               [](const Group& a, const Group& b) {
@@ -187,7 +123,7 @@ class Grouping {
                        std::make_tuple(b.hosts.size(), b.times, b.value);
               });
     if (groups_.size() > kMaxGroups) FoldRarest();
-    ValueGroups* const fact = report->add_value_groups();
+    ValueGroups* const fact = facts->Add();
     fact->set_name(name);
     for (const Group& group : groups_) {
       ValueGroups::Group* const written = fact->add_groups();
@@ -204,6 +140,12 @@ class Grouping {
     HostPlaces hosts;
     uint32_t times = 0;
   };
+
+  void AddAgain(uint32_t host) {
+    Group& group = groups_[last_];
+    AddPlace(host, &group.hosts);
+    ++group.times;
+  }
 
   void FoldRarest() {
     const size_t folded = groups_.size() - kMaxGroups + 1;
@@ -223,7 +165,29 @@ class Grouping {
 
   std::vector<Group> groups_;
   absl::flat_hash_map<std::string, size_t> places_;
-  size_t last_ = 0;
+  size_t last_ = 0;  // The group of the value before.
+  std::optional<uint64_t> last_number_;
+};
+
+// What is told of devices.
+struct DeviceGroups {
+  // One thing of all devices after the other: the processor then fetches the
+  // texts of many at once.
+  void Add(absl::Span<const DeviceView> devices, uint32_t host) {
+    for (const DeviceView& device : devices) tls.Add(device.tls_enabled, host);
+    for (const DeviceView& device : devices) mtu.Add(device.mtu, host);
+    for (const DeviceView& device : devices) speed.Add(device.speed, host);
+    for (const DeviceView& device : devices) pfc.Add(device.pfc, host);
+    for (const DeviceView& device : devices) dscp.Add(device.dscp_to_tc, host);
+    for (const DeviceView& device : devices) {
+      priority.Add(device.priority_to_tc, host);
+    }
+    for (const DeviceView& device : devices) {
+      roce_port.Add(device.roce_port, host);
+    }
+  }
+
+  Grouping tls, mtu, speed, pfc, dscp, priority, roce_port;
 };
 
 }  // namespace
@@ -241,9 +205,10 @@ const std::string& HostSets::Text(const HostPlaces& places, int columns) {
   return found->second;
 }
 
-void AddValueGroups(const ClusterView& view, HostSets* sets, Report* report) {
+google::protobuf::RepeatedPtrField<ValueGroups> SeenValues(
+    const ClusterView& view) {
   std::vector<Grouping> of_hosts(std::size(kHostValues));
-  std::vector<Grouping> of_devices(std::size(kDeviceValues));
+  DeviceGroups of_devices;
   std::string kept;
   for (uint32_t h = 0; h < view.hosts().size(); ++h) {
     const HostView& host = view.hosts()[h];
@@ -251,26 +216,25 @@ void AddValueGroups(const ClusterView& view, HostSets* sets, Report* report) {
       const ValueText value = kHostValues[i].read(*host.facts, &kept);
       if (value.has_value()) of_hosts[i].Add(*value, h);
     }
-    for (const DeviceView& device : host.devices) {
-      for (size_t i = 0; i < std::size(kDeviceValues); ++i) {
-        const ValueText value = kDeviceValues[i].read(*device.facts, &kept);
-        if (value.has_value()) of_devices[i].Add(*value, h);
-      }
-    }
+    of_devices.Add(host.devices, h);
   }
+  HostSets sets(view);
+  SeenFacts facts;
   for (size_t i = 0; i < std::size(kHostValues); ++i) {
     of_hosts[i].Write(kHostValues[i].name, kHostValues[i].is_version, false,
-                      sets, report);
+                      &sets, &facts);
   }
-  for (size_t i = 0; i < std::size(kDeviceValues); ++i) {
-    of_devices[i].Write(kDeviceValues[i].name, false, true, sets, report);
+  for (const auto& [name, grouping] :
+       {std::pair("TLS", &of_devices.tls),
+        {"MTU", &of_devices.mtu},
+        {"link speed, Mb/s", &of_devices.speed},
+        {"PFC by priority", &of_devices.pfc},
+        {"traffic class by DSCP", &of_devices.dscp},
+        {"traffic class by priority", &of_devices.priority},
+        {"RoCE port", &of_devices.roce_port}}) {
+    grouping->Write(name, false, true, &sets, &facts);
   }
-}
-
-void AddSeen(const ClusterView& view, Report* report) {
-  HostSets sets(view);
-  AddValueGroups(view, &sets, report);
-  AddSwitches(view, &sets, report);
+  return facts;
 }
 
 }  // namespace clusterd

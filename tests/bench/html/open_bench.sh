@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# How long a browser takes to open the report of a broken cluster of 1,152 hosts
-# until its script is through, beside an empty page, over the 2 s that it may
-# take. The median of five.
+# How long a browser takes to open the report of a broken cluster of 1,152 hosts,
+# from the beginning of the navigation until its script is through and the page
+# painted, by the browser's own clock, over the 2 s that it may take. The median
+# of five; the start of the browser is not in it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 . tests/browser/browser.sh
@@ -12,25 +13,27 @@ if [ -n "$why" ]; then
   exit 0
 fi
 
-# Milliseconds of opening a file, the median.
-median_ms() {
-  local began
-  for _ in 1 2 3 4 5; do
-    began=$(date +%s%N)
-    browse "$1" --dump-dom >"$work/dom"
-    echo $((($(date +%s%N) - began) / 1000000))
-  done | sort -n | sed -n 3p
-}
-
 tests/browser/sample_report large >"$work/large.html"
-echo '<!DOCTYPE html><title>empty</title>' >"$work/empty.html"
-empty=$(median_ms "$work/empty.html")
-large=$(median_ms "$work/large.html")
-grep -q 'class="scripted"' "$work/dom" || {
-  echo "the page's script did not run" >&2
-  exit 1
-}
-awk -v empty="$empty" -v large="$large" -v bytes="$(stat -c %s "$work/large.html")" 'BEGIN {
-  printf "empty page %d ms, report of %.2f MB %d ms: %d ms for it, limit_share %.2f\n",
-    empty, bytes / 1e6, large, large - empty, (large - empty) / 2000
+# The measuring script runs in a copy without the policy that would refuse it.
+cat >"$work/measure.html" <<'HTML'
+<script>
+addEventListener('load', () => requestAnimationFrame(() => requestAnimationFrame(
+    () => console.log('opened in ' + Math.round(performance.now()) + ' ms, scripted ' +
+        document.documentElement.classList.contains('scripted')))));
+</script></body></html>
+HTML
+{
+  sed -E 's|<meta http-equiv="Content-Security-Policy"[^>]*>||; s|</body></html>||' "$work/large.html"
+  cat "$work/measure.html"
+} >"$work/measured.html"
+
+for _ in 1 2 3 4 5; do
+  browse "$work/measured.html" --screenshot="$work/page.png" --window-size=1400,1000
+  grep -oE 'opened in [0-9]+ ms, scripted true' "$work/console" | grep -oE '[0-9]+' || {
+    echo "it did not open: $(cat "$work/console")" >&2
+    exit 1
+  }
+done | sort -n | sed -n 3p >"$work/median"
+awk -v ms="$(cat "$work/median")" -v bytes="$(stat -c %s "$work/large.html")" 'BEGIN {
+  printf "report of %.2f MB opened in %d ms, limit_share %.2f\n", bytes / 1e6, ms, ms / 2000
 }'
