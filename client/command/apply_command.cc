@@ -46,7 +46,8 @@ class RunCommand : public Request {
     // A wave that fails does not stop a rollback, so none can warn it.
     if (!is_rollback_) {
       AddOption(app, "--canary", "N", canary_text_,
-                "First a wave of so many hosts, then the others by --wave");
+                "First a wave of so many hosts, then each twice as large as "
+                "the one before, up to --wave");
     }
     app.add_flag("--yes", yes_, "Do not ask");
     app.add_flag("--force", force_,
@@ -105,6 +106,8 @@ class RunCommand : public Request {
   bool subject_known_ = false;
   std::string what_will_happen_;  // "Apply 2 steps"
   uint32_t canary_ = 0;           // 0: the first wave is like the others.
+  // Of apply alone: when it goes back by itself; zero: as the plan asks for.
+  absl::Duration confirm_within_;
   // What a person types in the place of "y", and why; empty: "y" will do.
   std::string name_to_type_;
   std::string why_type_;
@@ -178,7 +181,12 @@ class RunCommand : public Request {
         canary_ > 0
             ? absl::StrCat(", the first of ", Count(waves.begin(1), "host"))
             : "",
-        force_ ? ", with force" : "");
+        force_ ? ", with force" : "",
+        confirm_within_ > absl::ZeroDuration()
+            ? absl::StrCat(", taken back after ",
+                           absl::FormatDuration(confirm_within_),
+                           " unless it is confirmed")
+            : "");
     if (yes_) {
       Tell(question);
       return absl::OkStatus();
@@ -251,6 +259,12 @@ class RunCommand : public Request {
       return Deliver(FinishNothing());
     }
     NoteForeignSchema(kSchemaVersion, report_);
+    if (confirm_within_ > absl::ZeroDuration() && !report_.has_confirmation()) {
+      // One of before reads over what it does not know.
+      report_.add_notes(
+          "the controller is older and knows no --confirm-within: what was "
+          "applied stays");
+    }
     const int hosts_before = report_.hosts_size();
     // Which hosts a rollback asks, the controller knows best.
     if (!is_rollback_) CompleteHosts();
@@ -376,12 +390,21 @@ class ApplyCommand final : public RunCommand {
         app, "--confirm", "NAME", confirmed_,
         "The cluster's name, which a plan asks for that changes addresses "
         "of more than a tenth of the hosts");
+    AddOption(app, "--confirm-within", "DURATION", confirm_within_text_,
+              "Each host takes it back by itself so long after it began there, "
+              "unless it is confirmed: 1m to 24h (default with firewall steps: "
+              "5m)");
+    app.add_flag("--auto-confirm", auto_confirm_,
+                 "Nobody needs to confirm it: it stays once its hosts are back "
+                 "and a check of what it touched passes");
+    app.add_flag("--no-confirm", no_confirm_, "It stays, whatever its steps");
     AddSharedOptions(app, "a device is or may be in use");
     AddOption(app, "--abort", "ID", abort_,
               "Admins only: end that apply or rollback and wait for none of "
               "its hosts any more; stands alone");
     for (const char* other :
-         {"PLANFILE", "--netns", "--confirm", "--wave", "--canary", "--yes",
+         {"PLANFILE", "--netns", "--confirm", "--confirm-within",
+          "--auto-confirm", "--no-confirm", "--wave", "--canary", "--yes",
           "--force", "--verbose", "--report"}) {
       not_with_abort_.push_back(app.get_option(other));
     }
@@ -389,6 +412,12 @@ class ApplyCommand final : public RunCommand {
 
  private:
   void ReadSubject() override {
+    confirm_within_ = ReadDuration("--confirm-within", confirm_within_text_,
+                                   absl::Minutes(1), absl::ZeroDuration());
+    if (no_confirm_ && (auto_confirm_ || !confirm_within_text_.empty())) {
+      AddMistake("--no-confirm: it is to stay, expected neither ",
+                 "--confirm-within nor --auto-confirm");
+    }
     if (file_.empty()) {
       AddMistake("PLANFILE: is missing, expected a file of clusterctl plan ",
                  "--out");
@@ -453,10 +482,17 @@ class ApplyCommand final : public RunCommand {
     request.set_plan_id(plan_.plan_id());
     request.set_digest(plan_.digest());
     request.set_canary(canary_);
+    request.set_confirm_within_ms(
+        static_cast<uint32_t>(absl::ToInt64Milliseconds(confirm_within_)));
+    request.set_auto_confirm(auto_confirm_);
+    request.set_no_confirm(no_confirm_);
     return Follow(client, &Controller::Stub::ApplyPlan, request);
   }
 
   std::string file_;
+  std::string confirm_within_text_;
+  bool auto_confirm_ = false;
+  bool no_confirm_ = false;
   ClusterPlan plan_;
 };
 

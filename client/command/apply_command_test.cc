@@ -855,5 +855,71 @@ TEST(ApplyCommandTest, PlanFileThatIsMissingIsNamed) {
       << output.err;
 }
 
+TEST(ApplyCommandTest, SaysWhenItGoesBackAndHowItIsKept) {
+  ApplyReport report = ReportOf(ApplyReport::SUCCEEDED,
+                                {ResultOf("server0", ApplyResult::APPLIED),
+                                 ResultOf("server1", ApplyResult::APPLIED)});
+  report.mutable_confirmation()->set_state(Confirmation::PENDING);
+  report.mutable_confirmation()->set_deadline_ms(1700000000000);
+  ProgramWorld world;
+  world.script.apply_events = {EventOf(Progress(0)), EventOf(report)};
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const ProgramOutput output = RunProgram(
+      {"apply", PlanPath(), "--yes", "--confirm-within", "10m"}, world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_TRUE(absl::StrContains(
+      output.out, absl::StrCat("goes back at 2023-11-14 22:13:20 UTC unless: "
+                               "clusterctl confirm ",
+                               report.apply_id())))
+      << output.out;
+  EXPECT_TRUE(absl::StrContains(output.err,
+                                "taken back after 10m unless it is confirmed"))
+      << output.err;
+  EXPECT_EQ(controller.apply_request()->confirm_within_ms(), 600000u);
+  EXPECT_FALSE(controller.apply_request()->auto_confirm());
+}
+
+TEST(ApplyCommandTest, HandsOnWhoConfirmsIt) {
+  ProgramWorld world = GoodWorld();
+  FakeController controller(world.script);
+  world.controller = &controller;
+  EXPECT_EQ(RunProgram({"apply", PlanPath(), "--yes", "--auto-confirm"}, world)
+                .status,
+            0);
+  EXPECT_TRUE(controller.apply_request()->auto_confirm());
+  EXPECT_EQ(controller.apply_request()->confirm_within_ms(), 0u);
+  EXPECT_EQ(
+      RunProgram({"apply", PlanPath(), "--yes", "--no-confirm"}, world).status,
+      0);
+  EXPECT_TRUE(controller.apply_request()->no_confirm());
+}
+
+TEST(ApplyCommandTest, IsToStayOrToGoBackAndNotBoth) {
+  for (const Arguments& both :
+       {Arguments{"--no-confirm", "--auto-confirm"},
+        Arguments{"--no-confirm", "--confirm-within", "5m"}}) {
+    Arguments line = {"apply", PlanPath(), "--yes"};
+    line.insert(line.end(), both.begin(), both.end());
+    const ProgramOutput output = RunProgram(line, GoodWorld());
+    EXPECT_EQ(output.status, 3);
+    EXPECT_TRUE(absl::StrContains(output.err, "--no-confirm: it is to stay"))
+        << output.err;
+  }
+  EXPECT_EQ(
+      RunProgram({"apply", PlanPath(), "--yes", "--confirm-within", "59s"},
+                 GoodWorld())
+          .status,
+      3);
+}
+
+// An older controller reads over what it does not know.
+TEST(ApplyCommandTest, SaysWhereTheControllerTakesNothingBack) {
+  const ProgramOutput output = RunProgram(
+      {"apply", PlanPath(), "--yes", "--confirm-within", "5m"}, GoodWorld());
+  EXPECT_TRUE(absl::StrContains(output.out, "knows no --confirm-within"))
+      << output.out;
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -308,6 +308,38 @@ bool LeftChanges(const ApplyReport& report) {
   });
 }
 
+std::string ConfirmationText(const Confirmation& confirmation,
+                             const std::string& apply_id) {
+  const std::string deadline = absl::FormatTime(
+      "%Y-%m-%d %H:%M:%S UTC", absl::FromUnixMillis(confirmation.deadline_ms()),
+      absl::UTCTimeZone());
+  const std::vector<std::string> untold(confirmation.untold().begin(),
+                                        confirmation.untold().end());
+  switch (confirmation.state()) {
+    case Confirmation::PENDING:
+      if (confirmation.deadline_ms() == 0) {
+        return absl::StrCat("each host goes back ",
+                            ElapsedText(confirmation.within_ms()),
+                            " after it began, unless it is confirmed");
+      }
+      return absl::StrCat(
+          "goes back at ", deadline,
+          confirmation.automatic() || confirmation.confirmed_at_ms() > 0
+              ? " unless its check passes before"
+              : absl::StrCat(" unless: clusterctl confirm ", apply_id),
+          Part("; waits for ", confirmation.waits_for()));
+    case Confirmation::CONFIRMED:
+      return absl::StrCat(
+          "confirmed by ", ActorName(confirmation.confirmed_by()),
+          untold.empty() ? "" : "; not told yet: ", FoldHostlist(untold));
+    case Confirmation::GOES_BACK:
+      return absl::StrCat("goes back by itself: not confirmed until ",
+                          deadline);
+    default:
+      return "";
+  }
+}
+
 void PrintApplyTable(const ApplyReport& report, const Style& style,
                      std::ostream& out, bool rollback_hint) {
   Page page(style, out);
@@ -321,6 +353,9 @@ void PrintApplyTable(const ApplyReport& report, const Style& style,
   out << "\n";
   page.Sentence(RunWord(report), StatePaint(SupportedVerdict(report)),
                 CountsLine(report));
+  const std::string confirmation =
+      ConfirmationText(report.confirmation(), report.apply_id());
+  if (!confirmation.empty()) page.Whole("", page.Safe(confirmation));
   if (rollback_hint && LeftChanges(report) && !report.apply_id().empty()) {
     page.Whole("take it back with: clusterctl rollback ",
                page.Safe(report.apply_id()));
@@ -333,7 +368,9 @@ std::string ApplyShort(const ApplyReport& report, bool utf8) {
                 {report.cluster(),
                  absl::StrCat(report.rollback() ? "rollback" : "apply",
                               Part(" ", report.run_id()), " ", RunWord(report)),
-                 CountsLine(report)}),
+                 JoinParts("; ", {CountsLine(report),
+                                  ConfirmationText(report.confirmation(),
+                                                   report.apply_id())})}),
       utf8);
 }
 

@@ -14,6 +14,7 @@
 //     2 of 2  node[13-20]  not started
 //
 //   STOPPED: 10 applied, 8 not started, 1 undone of 19 hosts in 12 s
+//   goes back at 2026-11-27 12:05:00 UTC unless: clusterctl confirm 3fa2…
 //   take it back with: clusterctl rollback 3fa2c4d5e6f70812
 //
 // A report is never read as better than what its hosts say, whatever its
@@ -69,6 +70,15 @@ bool MayHold(ApplyResult::Outcome outcome);
 // Whether `clusterctl rollback` may have something to take back. Not of a run
 // that is under way: a rollback of it would be refused.
 bool LeftChanges(const ApplyReport& report);
+
+// How an apply that goes back by itself is doing; empty for one that stays:
+//   "goes back at 2026-11-27 12:05:00 UTC unless: clusterctl confirm 3fa2…"
+//   "…, unless its check passes; waits for node07 to attach again"
+//   "confirmed by ann; not told yet: node07"
+//   "goes back by itself: not confirmed until 2026-11-27 12:05:00 UTC"
+// Not made safe for a terminal.
+std::string ConfirmationText(const Confirmation& confirmation,
+                             const std::string& apply_id);
 
 // Every text of the report is made safe for a terminal. `rollback_hint`: also
 // how to take it back.

@@ -152,5 +152,29 @@ TEST(LeftChangesTest, IsWhatARollbackCouldTakeBack) {
   EXPECT_FALSE(LeftChanges(rollback));
 }
 
+TEST(ConfirmationTextTest, SaysHowItStands) {
+  Confirmation confirmation;
+  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"), "");
+  confirmation.set_deadline_ms(1700000000000);
+  confirmation.set_confirmed_by("bob");
+  confirmation.set_state(Confirmation::PENDING);
+  EXPECT_EQ(
+      ConfirmationText(confirmation, "3fa2"),
+      "goes back at 2023-11-14 22:13:20 UTC unless: clusterctl confirm 3fa2");
+  confirmation.set_automatic(true);
+  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
+            "goes back at 2023-11-14 22:13:20 UTC unless its check passes "
+            "before");
+  confirmation.set_state(Confirmation::CONFIRMED);
+  confirmation.add_untold("node07");
+  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
+            "confirmed by bob; not told yet: node07");
+  confirmation.set_state(Confirmation::GOES_BACK);
+  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
+            "goes back by itself: not confirmed until 2023-11-14 22:13:20 UTC");
+  confirmation.set_state(Confirmation::NOT_NEEDED);
+  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"), "");
+}
+
 }  // namespace
 }  // namespace clusterd

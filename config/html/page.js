@@ -6,10 +6,16 @@
   const all = (selector) => Array.from(document.querySelectorAll(selector));
   const make = (tag, text, name) => {
     const made = document.createElement(tag);
-    if (text !== undefined) made.textContent = text;
+    if (text !== undefined) made.textContent = safe(text);
     if (name) made.className = name;
     return made;
   };
+  // What controls a terminal or turns text round is shown as its number, as in
+  // the page itself.
+  const hidden = new RegExp('[\\u0000-\\u0009\\u000b-\\u001f\\u007f-\\u009f' +
+      '\\u00ad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff]', 'g');
+  const safe = (text) => String(text).replace(hidden, (sign) =>
+      '\\u' + sign.charCodeAt(0).toString(16).padStart(4, '0'));
   const report = JSON.parse(at('report').textContent);
   const hosts = report.hosts || [];
   const letters = {FAIL: 'F', UNKNOWN: 'U', WARN: 'W', PASS: 'P', SKIPPED: 'S'};
@@ -59,7 +65,7 @@
     const about = make('p', 'answered in ' + host.elapsed_ms + ' ms' +
         (host.simulation ? ', simulated: ' + host.simulation : ''));
     if (host.no_facts_reason) {
-      about.textContent = 'no facts: ' + host.no_facts_reason;
+      about.textContent = safe('no facts: ' + host.no_facts_reason);
     }
     details.append(about);
     const told = found.get(host.host);
@@ -87,11 +93,11 @@
     const passing = document.createDocumentFragment();
     hosts.forEach((host, n) => {
       if (pages.has('h' + n)) return;
-      const page = make('details', undefined, 'host');
+      const page = make('details', undefined, 'host passes');
       page.id = 'h' + n;
       const summary = make('summary');
       summary.append(badge(letterOf(host.state)), ' ', make('b', host.host),
-                     host.rack ? ' rack ' + host.rack : '');
+                     safe(host.rack ? ' rack ' + host.rack : ''));
       page.append(summary);
       passing.append(page);
     });
@@ -146,7 +152,7 @@
                           String(button.textContent === wanted.letter));
     }
     chosen.textContent = wanted.host === null ? ''
-        : 'only ' + hosts[wanted.host].host + ' ';
+        : safe('only ' + hosts[wanted.host].host + ' ');
     if (none) return;
     const clear = make('button', 'show all');
     clear.type = 'button';
@@ -248,10 +254,8 @@
   });
   addEventListener('hashchange', reveal);
   addEventListener('beforeprint', () => {
-    all('details.block, details.host:not(.passes)').forEach((details) => {
-      if (details.matches('.block') || details.querySelector('ul')) {
-        details.open = true;
-      }
+    all('details:not(.long, .passes)').forEach((details) => {
+      details.open = true;
     });
   });
   document.documentElement.classList.add('scripted');

@@ -23,6 +23,9 @@ using HostNames = google::protobuf::RepeatedPtrField<std::string>;
 constexpr int kAll = std::numeric_limits<int>::max();
 // Failures are shown at once where they are no more than these.
 constexpr size_t kOpenFindings = 20;
+// Where there is more than this it is printed only if somebody opens it.
+constexpr size_t kPrintedFindings = 100;
+constexpr size_t kPrintedHosts = 50;
 // A host's page names so many findings; with the script it has all.
 constexpr size_t kLinesOfHost = 40;
 // Of texts in all pages of hosts together. Where every host has much, the
@@ -66,16 +69,6 @@ void AddFinding(const FindingBlock& block, const Finding& finding,
   AddFix(finding, row);
 }
 
-void AddLinks(const std::vector<std::string>& rules,
-              const PageFindings& findings, PageDictionary* in) {
-  for (const std::string& rule : rules) {
-    PageDictionary* const link = in->AddSectionDictionary("LINK");
-    SetText("ANCHOR", findings.AnchorOf(rule), link);
-    SetText("RULE", rule, link);
-    if (&rule != &rules.back()) link->ShowSection("SEPARATOR");
-  }
-}
-
 // What a host's page says of one finding.
 struct HostLine {
   const Finding* finding;
@@ -108,16 +101,15 @@ std::map<absl::string_view, std::vector<HostLine>> LinesByHost(
 void AddHostPage(const HostStatus& host, int at,
                  const std::vector<HostLine>& lines,
                  const PageFindings& findings, size_t* texts,
-                 PageDictionary* in) {
-  PageDictionary* const page = in->AddSectionDictionary("PAGE");
+                 PageDictionary* page) {
   page->SetIntValue("AT", at);
   SetText("LETTER", StateLetter(host.state()), page);
   SetText("NAME", host.host(), page);
-  SetText("ABOUT",
-          JoinParts(", ", {Part("rack ", host.rack()),
-                           lines.empty() ? "" : Count(lines.size(), "finding"),
-                           Part("simulated: ", host.simulation())}),
-          page);
+  SetText(
+      "ABOUT",
+      JoinParts(", ", {Part("rack ", host.rack()),
+                       lines.empty() ? "" : Count(lines.size(), "finding")}),
+      page);
   ShowText("SILENT", host.no_facts_reason(), page);
   const size_t shown = std::min(lines.size(), kLinesOfHost);
   for (size_t i = 0; i < shown; ++i) {
@@ -197,6 +189,18 @@ std::string PageFindings::AnchorOf(absl::string_view rule) const {
   return found == anchors_.end() ? "findings" : found->second;
 }
 
+void PageFindings::AddLinks(const std::vector<std::string>& rules,
+                            PageDictionary* in) const {
+  for (const std::string& rule : rules) {
+    PageDictionary* const name = in->AddSectionDictionary("RULE_NAME");
+    PageDictionary* const part =
+        name->AddSectionDictionary(anchors_.count(rule) > 0 ? "LINK" : "PLAIN");
+    SetText("ANCHOR", AnchorOf(rule), part);
+    SetText("RULE", rule, part);
+    if (&rule != &rules.back()) name->ShowSection("SEPARATOR");
+  }
+}
+
 std::string PageFindings::PlaceOf(const Finding* finding) const {
   return places_.at(finding);
 }
@@ -209,7 +213,7 @@ void AddCauses(const Report& report, const PageFindings& findings,
   for (auto repair = repairs.rbegin(); repair != repairs.rend(); ++repair) {
     PageDictionary* const row = causes->AddSectionDictionary("CAUSE");
     SetText("LETTER", StateLetter(repair->state), row);
-    SetText("WHERE", SubjectsText(repair->subjects, 40, 400), row);
+    SetText("WHERE", SubjectsText(repair->subjects, 20, 160), row);
     // Every second part was in backquotes.
     bool is_code = false;
     for (const absl::string_view part : absl::StrSplit(repair->how, '`')) {
@@ -218,7 +222,7 @@ void AddCauses(const Report& report, const PageFindings& findings,
       is_code = !is_code;
     }
     ShowLines("COMMAND", repair->command, row);
-    AddLinks(repair->rules, findings, row);
+    findings.AddLinks(repair->rules, row);
   }
 }
 
@@ -248,6 +252,7 @@ void AddFindings(const Report& report, const PageFindings& findings,
     if (block->state == FAIL && block->findings.size() <= kOpenFindings) {
       in->ShowSection("OPEN");
     }
+    if (block->findings.size() > kPrintedFindings) in->ShowSection("LONG");
     for (const Finding* finding : block->findings) {
       AddFinding(*block, *finding, findings, in);
     }
@@ -265,7 +270,7 @@ void AddFindings(const Report& report, const PageFindings& findings,
 
 void AddSince(const ReportDiff* since, PageDictionary* page) {
   if (since == nullptr) {
-    return SetText("SINCE", "There is no run before to compare with.", page);
+    return SetText("SINCE", "Not compared with a run before.", page);
   }
   SetText("SINCE", SinceText(*since), page);
   const int shown = std::min(since->changes_size(), kMaxChanges);
@@ -286,20 +291,25 @@ void AddSince(const ReportDiff* since, PageDictionary* page) {
 void AddHostPages(const Report& report, const PageFindings& findings,
                   PageDictionary* page) {
   const auto lines = LinesByHost(report);
-  size_t texts = 0;
-  bool all_pass = report.hosts_size() > 0;
+  std::vector<int> shown;
   for (int at = 0; at < report.hosts_size(); ++at) {
     const HostStatus& host = report.hosts(at);
     const auto found = lines.find(host.host());
     const bool passes = !IsTrouble(host.state()) && found == lines.end() &&
                         host.no_facts_reason().empty();
-    if (passes) continue;
-    all_pass = false;
+    if (!passes) shown.push_back(at);
+  }
+  size_t texts = 0;
+  for (const int at : shown) {
+    const HostStatus& host = report.hosts(at);
+    const auto found = lines.find(host.host());
+    PageDictionary* const in = page->AddSectionDictionary("PAGE");
+    if (shown.size() > kPrintedHosts) in->ShowSection("LONG");
     AddHostPage(host, at,
                 found == lines.end() ? std::vector<HostLine>() : found->second,
-                findings, &texts, page);
+                findings, &texts, in);
   }
-  if (all_pass) page->ShowSection("ALL_PASS");
+  if (shown.empty() && report.hosts_size() > 0) page->ShowSection("ALL_PASS");
 }
 
 }  // namespace clusterd

@@ -65,12 +65,7 @@ class Box {
   void Rules(const std::vector<std::string>& rules, absl::string_view why) {
     if (rules.empty()) return;
     PageDictionary* const line = box_->AddSectionDictionary("LINE");
-    for (const std::string& rule : rules) {
-      PageDictionary* const link = line->AddSectionDictionary("LINK");
-      SetText("ANCHOR", findings_.AnchorOf(rule), link);
-      SetText("RULE", rule, link);
-      if (&rule != &rules.back()) link->ShowSection("SEPARATOR");
-    }
+    findings_.AddLinks(rules, line);
     ShowText("WHY", why, line);
   }
 
@@ -93,7 +88,7 @@ std::string WhereText(const RuleResult& rule) {
       subjects.MergeFrom(finding.subjects());
     }
   }
-  return SubjectsText(subjects, 4, 120);
+  return SubjectsText(subjects, 4, 60);
 }
 
 void AddFailed(const Report& report,
@@ -108,7 +103,7 @@ void AddFailed(const Report& report,
   box.Figure(absl::StrCat(Count(rules.size(), "rule"), " on ",
                           Count(hosts.size(), "host"), " of ",
                           report.hosts_size()));
-  if (!hosts.empty()) box.Line(HostsText(hosts, 600), "");
+  if (!hosts.empty()) box.Line(HostsText(hosts, 240), "");
   for (const RuleResult* rule : rules) {
     box.Rules({rule->rule()}, WhereText(*rule));
   }
@@ -133,9 +128,9 @@ void AddNotLookedAt(const Report& report, RulesByState& rules,
     skipped[rule->skip_reason()].push_back(rule->rule());
   }
   const std::string figure = JoinParts(
-      ", ", {Part(HostsWithoutFacts(report), "hosts without facts"),
-             Part(rules[UNKNOWN].size(), "rules that could not be told"),
-             Part(rules[SKIPPED].size(), "rules that did not run"),
+      ", ", {Counted(HostsWithoutFacts(report), "host", "without facts"),
+             Counted(rules[UNKNOWN].size(), "rule", "not to be told"),
+             Counted(rules[SKIPPED].size(), "rule", "not run"),
              report.error().empty() ? "" : "the whole check",
              report.rules().empty() ? "no rule was judged" : ""});
   box.Figure(figure.empty() ? "nothing was left out" : figure);
@@ -144,12 +139,12 @@ void AddNotLookedAt(const Report& report, RulesByState& rules,
     box.Line("", line);
   }
   for (const auto& [why, hosts] : silent) {
-    box.Line(HostsText(hosts, 600), why);
+    box.Line(HostsText(hosts, 240), why);
   }
   if (report.awaited_size() > 0) {
     const std::vector<std::string> awaited(report.awaited().begin(),
                                            report.awaited().end());
-    box.Line(HostsText(awaited, 600),
+    box.Line(HostsText(awaited, 240),
              "was still awaited when the check was stopped");
   }
   for (const RuleResult* rule : rules[UNKNOWN]) {

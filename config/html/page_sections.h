@@ -6,6 +6,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "config/report/finding_overview.h"
@@ -36,6 +37,9 @@ class PageFindings {
   const FindingOverview& overview() const { return overview_; }
   // "r-link", the block of a rule; "findings" where it has none.
   std::string AnchorOf(absl::string_view rule) const;
+  // Names the rules, as links where they have a block.
+  void AddLinks(const std::vector<std::string>& rules,
+                PageDictionary* in) const;
   // "3.14": where the finding stands in the report; the script finds it so.
   std::string PlaceOf(const Finding* finding) const;
 

@@ -1,38 +1,37 @@
 // How an apply or rollback goes over its hosts: so many at once, in the order
-// of its plan, and before that, where a canary was asked for, that many alone.
-//   5 hosts, canary 1, size 2:  host 0 | hosts 1, 2 | hosts 3, 4
+// of its plan; where a canary was asked for, that many alone at first, and then
+// in each wave twice as many as in the one before, up to that size.
+//   9 hosts, canary 1, size 4:  host 0 | hosts 1, 2 | hosts 3 to 6 | 7, 8
 #ifndef CONFIG_PLAN_WAVES_H_
 #define CONFIG_PLAN_WAVES_H_
 
 #include <algorithm>
 #include <cstddef>
+#include <vector>
 
 namespace clusterd {
 
 class Waves {
  public:
   // `canary` 0: the first wave is like the others. A `size` of 0 is 1.
-  Waves(size_t hosts, size_t canary, size_t size)
-      : hosts_(hosts),
-        canary_(std::min(canary, hosts)),
-        size_(std::max<size_t>(1, size)) {}
-
-  size_t count() const {
-    return (canary_ > 0 ? 1 : 0) + (hosts_ - canary_ + size_ - 1) / size_;
+  Waves(size_t hosts, size_t canary, size_t size) {
+    const size_t most = std::max<size_t>(1, size);
+    size_t wave = canary > 0 ? canary : most;
+    for (size_t begin = 0; begin < hosts;) {
+      begins_.push_back(begin);
+      begin += std::min(wave, hosts - begin);
+      wave = std::min(most, wave > most / 2 ? most : 2 * wave);
+    }
+    begins_.push_back(hosts);
   }
+
+  size_t count() const { return begins_.size() - 1; }
   // The first host of that wave, both from 0; of the one behind the last: how
   // many hosts there are.
-  size_t begin(size_t wave) const {
-    if (canary_ > 0 && wave > 0) {
-      return std::min(hosts_, canary_ + (wave - 1) * size_);
-    }
-    return std::min(hosts_, wave * size_);
-  }
+  size_t begin(size_t wave) const { return begins_[std::min(wave, count())]; }
 
  private:
-  const size_t hosts_;
-  const size_t canary_;
-  const size_t size_;
+  std::vector<size_t> begins_;
 };
 
 }  // namespace clusterd

@@ -27,6 +27,13 @@ TEST(WavesTest, HoldEveryHostOnceInOrder) {
   EXPECT_THAT(Sizes(Waves(0, 0, 32)), IsEmpty());
 }
 
+TEST(WavesTest, GrowTwofoldBehindACanaryUpToTheirSize) {
+  EXPECT_THAT(Sizes(Waves(100, 1, 32)), ElementsAre(1, 2, 4, 8, 16, 32, 32, 5));
+  EXPECT_THAT(Sizes(Waves(20, 3, 10)), ElementsAre(3, 6, 10, 1));
+  EXPECT_THAT(Sizes(Waves(4, 1, static_cast<size_t>(-1))),
+              ElementsAre(1, 2, 1));
+}
+
 TEST(WavesTest, CanaryIsAWaveOfItsOwn) {
   EXPECT_THAT(Sizes(Waves(5, 1, 2)), ElementsAre(1, 2, 2));
   EXPECT_THAT(Sizes(Waves(5, 2, 32)), ElementsAre(2, 3));

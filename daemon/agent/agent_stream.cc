@@ -72,6 +72,7 @@ AgentMessage AgentStream::MakeHello() const {
   if (parts_.applies != nullptr) {
     hello->add_tasks("apply");
     hello->add_tasks("rollback");
+    hello->add_tasks("confirm");
   }
   return message;
 }
@@ -201,16 +202,21 @@ void AgentStream::OnWelcome(const Welcome& welcome) {
 }
 
 void AgentStream::OnTask(const Task& task) {
-  const auto send = [weak = weak_from_this(), loop = parts_.loop,
+  // That a confirmation came too late says nothing of the apply.
+  const bool late_too = !task.has_confirm();
+  const auto send = [weak = weak_from_this(), loop = parts_.loop, late_too,
                      asker = std::weak_ptr<HubConnection>(connection_)](
                         AgentMessage message) {
-    loop->Post([weak, asker, message = std::move(message)]() mutable {
-      if (const auto self = weak.lock()) {
+    loop->Post([weak, asker, late_too, message = std::move(message)]() mutable {
+      const auto self = weak.lock();
+      if (self == nullptr) return;
+      if (late_too || asker.lock() == self->connection_) {
         self->Answer(asker, std::move(message));
       }
     });
   };
-  if (parts_.applies != nullptr && (task.has_apply() || task.has_rollback())) {
+  if (parts_.applies != nullptr &&
+      (task.has_apply() || task.has_rollback() || task.has_confirm())) {
     OnChange(task, send);
     return;
   }
@@ -232,6 +238,10 @@ void AgentStream::OnChange(
   };
   if (task.has_rollback()) {
     parts_.applies->RollBack(task.rollback(), done);
+    return;
+  }
+  if (task.has_confirm()) {
+    parts_.applies->Confirm(task.confirm(), done);
     return;
   }
   const auto progress = [send, id](const StepOutcome& step) {

@@ -1,6 +1,7 @@
 #include "daemon/agent/apply_tasks.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -65,8 +66,10 @@ bool IsAsWished(const ApplyResult& result) {
 }  // namespace
 
 std::string CutOffText(const ApplyResult& result) {
-  return absl::StrCat("apply ", result.apply_id(),
-                      " was cut off: ", Summary(result));
+  return absl::StrCat(
+      "apply ", result.apply_id(),
+      result.not_confirmed() ? " was not confirmed: " : " was cut off: ",
+      Summary(result));
 }
 
 AuditEntry RecoveryOf(const std::string& apply_id) {
@@ -106,23 +109,38 @@ void ApplyTasks::Recover(Scheduler* scheduler) {
   ReadPast(TryRecover(/*force=*/false, &undone));
 }
 
-void ApplyTasks::SetTimerLocked() {
+void ApplyTasks::SetTimerLocked(absl::Duration delay) {
   if (scheduler_ == nullptr || stopping_ || timer_ != 0) return;
-  timer_ = scheduler_->RunAfter(kUndoRetry, gate_.Wrap([this] {
-    absl::MutexLock lock(&mutex_);
-    timer_ = 0;
-    // The task that is at work has tried it itself.
-    if (stopping_ || at_work_ || !thread_.TryRun([this] { RecoverAgain(); })) {
-      SetTimerLocked();
-    }
-  }));
+  timer_ = scheduler_->RunAfter(delay, gate_.Wrap([this] { OnTimer(); }));
+}
+
+void ApplyTasks::OnTimer() {
+  absl::MutexLock lock(&mutex_);
+  timer_ = 0;
+  if (stopping_) return;
+  const absl::Duration left = TimeLeftLocked();
+  if (recovered_ && left > absl::ZeroDuration()) {
+    // Nothing to do yet, or never.
+    if (waits_.has_value()) SetTimerLocked(std::min(left, kDeadlineLook));
+    return;
+  }
+  // The task that is at work has tried it itself.
+  if (at_work_ || !thread_.TryRun([this] { RecoverAgain(); })) {
+    SetTimerLocked(kUndoRetry);
+  }
+}
+
+absl::Duration ApplyTasks::TimeLeftLocked() const {
+  if (!waits_.has_value()) return absl::InfiniteDuration();
+  return std::max(waits_->until - applier_->SinceBoot(), absl::ZeroDuration());
 }
 
 void ApplyTasks::RecoverAgain() {
   std::string before;
   {
     absl::MutexLock lock(&mutex_);
-    if (stopping_ || recovered_) return;
+    const bool is_due = TimeLeftLocked() == absl::ZeroDuration();
+    if (stopping_ || (recovered_ && !is_due)) return;
     before = unfinished_;
   }
   record_->BeginChange();
@@ -135,7 +153,7 @@ void ApplyTasks::RecoverAgain() {
   }
   record_->EndUnchanged();
   absl::MutexLock lock(&mutex_);
-  SetTimerLocked();
+  SetTimerLocked(kUndoRetry);
 }
 
 absl::Status ApplyTasks::TryRecover(bool force, bool* undone) {
@@ -149,6 +167,11 @@ absl::Status ApplyTasks::TryRecover(bool force, bool* undone) {
     if (result.ok()) {
       *undone = true;
       log_->Warning(CutOffText(*result));
+      // Also told where the disk is full and the journal says nothing of it.
+      ApplyResult told = *result;
+      BoundResult(&told);
+      absl::MutexLock lock(&mutex_);
+      if (told.not_confirmed()) RememberLocked(told);
     }
     audit_->End(RecoveryOf(id), RecoveryText(result));
   };
@@ -174,6 +197,7 @@ void ApplyTasks::Apply(const ApplyTask& task, Progress progress,
   request.apply_id = task.apply_id();
   request.actor = PrintableText(task.actor(), kMaxActorBytes);
   request.force = task.force();
+  request.confirm_within = absl::Milliseconds(task.confirm_within_ms());
   request.progress = std::move(progress);
   const std::string id = task.apply_id().substr(0, kMaxIdBytes);
   AuditEntry audited = Audited("apply", task);
@@ -181,7 +205,8 @@ void ApplyTasks::Apply(const ApplyTask& task, Progress progress,
   Start(
       {absl::StrCat("apply ", PrintableText(id), " of ",
                     ActorName(request.actor)),
-       id, /*rollback=*/false, /*force=*/false, std::move(audited)},
+       id, /*rollback=*/false, /*confirm=*/false, /*force=*/false,
+       std::move(audited)},
       [this, request] { return applier_->Apply(request); }, done);
 }
 
@@ -194,8 +219,24 @@ void ApplyTasks::RollBack(const RollbackTask& task, const Done& done) {
   Start(
       {absl::StrCat("rollback of apply ", PrintableText(id), " by ",
                     ActorName(request.actor)),
-       id, /*rollback=*/true, task.force(), Audited("rollback", task)},
+       id, /*rollback=*/true, /*confirm=*/false, task.force(),
+       Audited("rollback", task)},
       [this, request] { return applier_->Rollback(request); }, done);
+}
+
+void ApplyTasks::Confirm(const ConfirmTask& task, const Done& done) {
+  ConfirmRequest request;
+  request.apply_id = task.apply_id();
+  request.actor = PrintableText(task.actor(), kMaxActorBytes);
+  request.extend_by = absl::Milliseconds(task.extend_by_ms());
+  const std::string id = task.apply_id().substr(0, kMaxIdBytes);
+  const char* const what = task.extend_by_ms() > 0 ? "extend" : "confirm";
+  Start(
+      {absl::StrCat(what, " apply ", PrintableText(id), " by ",
+                    ActorName(request.actor)),
+       id, /*rollback=*/false, /*confirm=*/true, /*force=*/false,
+       Audited(what, task)},
+      [this, request] { return applier_->Confirm(request); }, done);
 }
 
 void ApplyTasks::Start(const Asked& asked, Change change, const Done& done) {
@@ -204,7 +245,7 @@ void ApplyTasks::Start(const Asked& asked, Change change, const Done& done) {
     {
       absl::MutexLock lock(&mutex_);
       at_work_.reset();
-      RememberLocked(result);
+      if (!asked.confirm) RememberLocked(result);
     }
     done(std::move(result));
   };
@@ -228,7 +269,7 @@ void ApplyTasks::Start(const Asked& asked, Change change, const Done& done) {
   ApplyResult result = ResultFor(asked, absl::UnavailableError(refused));
   {
     absl::MutexLock lock(&mutex_);
-    RememberLocked(result);
+    if (!asked.confirm) RememberLocked(result);
   }
   done(std::move(result));
 }
@@ -245,7 +286,7 @@ ApplyResult ApplyTasks::Run(const Asked& asked, const Change& change) {
   const absl::Status cleared =
       recovered ? absl::OkStatus() : TryRecover(asked.force, &undone);
   // An id that a controller makes up begins nothing, and is one line a minute.
-  const absl::Status known = cleared.ok() && asked.rollback
+  const absl::Status known = cleared.ok() && (asked.rollback || asked.confirm)
                                  ? applier_->CheckJournal(asked.apply_id)
                                  : cleared;
   const absl::Status ready = known.ok() ? audit_->Begin(asked.audited) : known;
@@ -286,18 +327,33 @@ ApplyResult ApplyTasks::ResultFor(const Asked& asked,
 void ApplyTasks::ReadPast(const absl::Status& recovered) {
   const absl::StatusOr<std::vector<JournalState>> states =
       applier_->ListApplies();
+  std::optional<Waiting> waits;
+  for (size_t i = 0; states.ok() && i < states->size(); ++i) {
+    const JournalState& state = (*states)[i];
+    if (!state.waits()) continue;
+    waits = Waiting{state.begin.apply_id(),
+                    applier_->SinceBoot() + applier_->TimeLeftOf(state)};
+  }
   {
     absl::MutexLock lock(&mutex_);
+    waits_ = waits;
+    const absl::Duration left = TimeLeftLocked();
     if (!recovered.ok() && recovered.message() != unfinished_) {
       log_->Error(absl::StrCat("nothing is applied on this host: ",
                                recovered.message()));
     }
     unfinished_ = std::string(recovered.message());
-    if (!recovered.ok()) SetTimerLocked();
-    recovered_ = recovered.ok() && states.ok() &&
+    recovered_ = recovered.ok() && states.ok() && left > absl::ZeroDuration() &&
                  absl::c_none_of(*states, [](const JournalState& s) {
                    return s.unfinished();
                  });
+    // One of another deadline may be set.
+    if (scheduler_ != nullptr) scheduler_->Cancel(std::exchange(timer_, 0));
+    if (!recovered.ok()) {
+      SetTimerLocked(kUndoRetry);
+    } else if (recovered_ && waits_.has_value()) {
+      SetTimerLocked(std::min(left, kDeadlineLook));
+    }
   }
   // What waits for a device is known, and so is all else that was applied.
   const bool is_known = recovered.ok() || absl::IsFailedPrecondition(recovered);
@@ -356,6 +412,11 @@ PastApplies ApplyTasks::Past() const {
     *past.add_results() = **result;
   }
   past.set_at_work(at_work_.value_or(""));
+  if (waits_.has_value()) {
+    past.set_waits_for_confirmation(waits_->apply_id);
+    past.set_goes_back_in_ms(
+        static_cast<uint32_t>(absl::ToInt64Milliseconds(TimeLeftLocked())));
+  }
   past.set_knows_all(recovered_ && journal_ids_.size() <= kMaxJournalIds);
   if (!past.knows_all()) return past;
   past.mutable_journals()->Add(journal_ids_.begin(), journal_ids_.end());

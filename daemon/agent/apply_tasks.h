@@ -7,9 +7,13 @@
 //                                                        no_journal is set
 //   any other                            REFUSED         its message
 //   a change runs; this daemon stops     REFUSED         says so
-//   the audit file cannot be written     REFUSED         why
+//   an apply waits to be confirmed       REFUSED         says whose, and how
+//   long the audit file cannot be written     REFUSED         why
 // Messages without the name of this host in front: the result has it. All texts
 // as OutcomeText (apply/journal.h).
+//
+// What waits to be confirmed is taken back here when its deadline passes, with
+// or without a controller.
 #ifndef DAEMON_AGENT_APPLY_TASKS_H_
 #define DAEMON_AGENT_APPLY_TASKS_H_
 
@@ -44,7 +48,11 @@ inline constexpr size_t kMaxResultBytes = 512 << 10;
 // How often an undo that waits for a device is tried again.
 inline constexpr absl::Duration kUndoRetry = absl::Seconds(10);
 
-// "apply a1 was cut off: UNDONE", for the log.
+// Longest sleep until a deadline is looked at again: timers stand still while
+// the machine is suspended, deadlines do not.
+inline constexpr absl::Duration kDeadlineLook = absl::Minutes(1);
+
+// "apply a1 was cut off: UNDONE", or that it was not confirmed, for the log.
 std::string CutOffText(const ApplyResult& result);
 
 // An undo after a crash, for the audit file.
@@ -103,13 +111,15 @@ class ApplyTasks {
 
   void Apply(const ApplyTask& task, Progress progress, const Done& done);
   void RollBack(const RollbackTask& task, const Done& done);
+  // Nothing of it is among Past: a refusal would read as that of the apply.
+  void Confirm(const ConfirmTask& task, const Done& done);
 
   // How the newest applies ended, oldest first, as the journals have it; then
   // what came of the newest tasks that is not in there, such as refusals: their
   // answers may be lost with a stream. Nothing of the apply that is being made
   // or taken back: what was is no answer, and that is still to come. At most
-  // 16, and kMaxResultBytes in all. And which one is at work, and which have a
-  // journal.
+  // 16, and kMaxResultBytes in all. And which one is at work, which have a
+  // journal, and which waits to be confirmed.
   PastApplies Past() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Refuses tasks from now on and waits until the one that runs has ended and
@@ -121,10 +131,16 @@ class ApplyTasks {
     std::string what;  // For the log.
     std::string apply_id;
     bool rollback = false;
+    bool confirm = false;
     bool force = false;
     AuditEntry audited;
   };
   using Change = std::function<absl::StatusOr<ApplyResult>()>;
+  // An apply that waits to be confirmed.
+  struct Waiting {
+    std::string apply_id;
+    absl::Duration until;  // Of Applier::SinceBoot.
+  };
 
   // Runs `change` on the thread, or refuses it.
   void Start(const Asked& asked, Change change, const Done& done)
@@ -137,7 +153,11 @@ class ApplyTasks {
   void TellUndone() ABSL_LOCKS_EXCLUDED(mutex_);
   // On the thread of the changes.
   void RecoverAgain() ABSL_LOCKS_EXCLUDED(mutex_);
-  void SetTimerLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SetTimerLocked(absl::Duration delay)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OnTimer() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Until what waits to be confirmed goes back; zero: it is due.
+  absl::Duration TimeLeftLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A change is over; `recovered`: whether the journals can be believed.
   void ReadPast(const absl::Status& recovered) ABSL_LOCKS_EXCLUDED(mutex_);
   ApplyResult ResultFor(const Asked& asked, const absl::Status& refused) const;
@@ -161,6 +181,7 @@ class ApplyTasks {
   std::vector<std::string> journal_ids_ ABSL_GUARDED_BY(mutex_);
   // The newest of each id, oldest first.
   std::vector<ApplyResult> recent_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Waiting> waits_ ABSL_GUARDED_BY(mutex_);
   const CallbackGate gate_;
   // A task, and trying to recover again. Last: uses everything above.
   WorkerPool thread_{1, 2};

@@ -129,7 +129,7 @@ FirstRecovery::FirstRecovery(const AgentFlags& flags,
 
 FirstRecovery::~FirstRecovery() = default;
 
-void FirstRecovery::RunIn(Folder* folder) {
+void FirstRecovery::RunIn(Folder* folder, bool also_waiting) {
   FileSystem* const files = parts_.access.files;
   // Recovering would make the folder, which is not ours to make yet.
   if (!files->Stat(absl::StrCat(folder->path, "/apply")).ok()) {
@@ -139,7 +139,8 @@ void FirstRecovery::RunIn(Folder* folder) {
   // Held by nobody afterwards: the daemon has its own.
   AuditFile audit(AuditPath(root_, folder->path), kMaxAuditBytes);
   const absl::Status status =
-      folder->applier->Recover(/*force=*/false, WatchUndos(&audit, parts_))
+      folder->applier
+          ->Recover(/*force=*/false, WatchUndos(&audit, parts_), also_waiting)
           .status();
   const bool is_news = status != folder->status;
   folder->status = status;
@@ -147,11 +148,16 @@ void FirstRecovery::RunIn(Folder* folder) {
 }
 
 void FirstRecovery::Run() {
-  for (const auto& folder : folders_) RunIn(folder.get());
+  for (const auto& folder : folders_) {
+    RunIn(folder.get(), /*also_waiting=*/false);
+  }
 }
 
 bool FirstRecovery::Finish(const std::string& except,
                            const std::string& notify_socket) {
+  for (const auto& folder : folders_) {
+    if (folder->path != except) RunIn(folder.get(), /*also_waiting=*/true);
+  }
   while (true) {
     const auto waits = absl::c_find_if(folders_, [&](const auto& folder) {
       return folder->path != except && folder->Waits();
@@ -165,7 +171,7 @@ bool FirstRecovery::Finish(const std::string& except,
     if (parts_.signals->WaitFor(kUndoRetry) == DaemonSignal::kStop) {
       return false;
     }
-    RunIn(waits->get());
+    RunIn(waits->get(), /*also_waiting=*/true);
   }
 }
 

@@ -38,7 +38,9 @@ class FirstRecovery {
   // keeps no undo from being made. A folder that is not there has nothing.
   void Run();
 
-  // Waits until nothing waits for a device any more but in the folder `except`
+  // Takes back at once what waits to be confirmed, since nobody can confirm it
+  // where no clusterd goes on with the folder; then waits until nothing waits
+  // for a device any more. Not in the folder `except`
   // ("": in none is exempt), trying again and again; the log and `systemctl
   // status` say what waits. Only of a device: what else could not be done does
   // not get better by itself. False: SIGTERM came first.
@@ -53,7 +55,7 @@ class FirstRecovery {
  private:
   struct Folder;
 
-  void RunIn(Folder* folder);
+  void RunIn(Folder* folder, bool also_waiting);
 
   const std::string root_;
   const DaemonParts parts_;

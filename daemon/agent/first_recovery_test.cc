@@ -81,6 +81,63 @@ TEST_F(FirstRecoveryTest, LooksWhereTheCommandLineSays) {
   EXPECT_THAT(Audited("/srv/state"), SizeIs(2));
 }
 
+// A host that has an apply which waits to be confirmed, for five minutes.
+class WaitingRecoveryTest : public FirstRecoveryTest {
+ protected:
+  WaitingRecoveryTest() {
+    ApplyRequest request = RequestFor(waiting_->Plan(), "a1");
+    request.confirm_within = absl::Minutes(5);
+    const auto applied = waiting_->MakeApplier()->Apply(request);
+    EXPECT_TRUE(applied.ok()) << applied.status();
+    applied_ = waiting_->State();
+    EXPECT_NE(applied_, untouched_->State());
+  }
+
+  FirstRecovery Restart() {
+    DaemonParts parts;
+    parts.access = waiting_->Access();
+    parts.device_users = [this] { return users_; };
+    parts.log = &log_;
+    AgentFlags flags;
+    flags.root = root_.path();
+    return FirstRecovery(flags, "node-07.example", parts);
+  }
+
+  const std::unique_ptr<Scenario> waiting_ = OpenUfwScenario();
+  std::map<std::string, std::string> applied_;
+};
+
+TEST_F(WaitingRecoveryTest, TakesBackAfterARebootWhatIsOverdue) {
+  waiting_->clock.Advance(absl::Minutes(4));
+  waiting_->machine.PowerCycle();
+  Restart().Run();
+  EXPECT_EQ(waiting_->State(), applied_);
+  waiting_->clock.Advance(absl::Minutes(1));
+  waiting_->machine.PowerCycle();
+  Restart().Run();
+  EXPECT_EQ(waiting_->State(), untouched_->State());
+  EXPECT_THAT(log_.Lines(),
+              HasSubstr("apply a1 was not confirmed: ROLLED_BACK: nobody "
+                        "confirmed it in time"));
+  EXPECT_THAT(Audited(), ElementsAre("clusterd recovery a1: begins",
+                                     HasSubstr("recovery a1: ROLLED_BACK")));
+}
+
+TEST_F(WaitingRecoveryTest, LeavesToTheDaemonWhatItGoesOnWith) {
+  FirstRecovery first = Restart();
+  first.Run();
+  ASSERT_TRUE(first.Finish("/var/lib/clusterd", ""));
+  EXPECT_EQ(waiting_->State(), applied_);
+}
+
+// agent.yaml has a mistake, or another state folder: no clusterd would do it.
+TEST_F(WaitingRecoveryTest, TakesBackAtOnceWhereNoDaemonGoesOnWithTheFolder) {
+  FirstRecovery first = Restart();
+  first.Run();
+  ASSERT_TRUE(first.Finish("/srv/other", ""));
+  EXPECT_EQ(waiting_->State(), untouched_->State());
+}
+
 TEST_F(FirstRecoveryTest, AuditsEachUndoBeforeItAndAfterIt) {
   users_ = {{1, 4711, "python"}};
   FirstRecovery first = Start();

@@ -42,6 +42,7 @@ AuditEntry EntryOf(const Task& task) {
   if (task.has_record()) return AuditedTask("record", task.record());
   if (task.has_apply()) return AuditedTask("apply", task.apply());
   if (task.has_rollback()) return AuditedTask("rollback", task.rollback());
+  if (task.has_confirm()) return AuditedTask("confirm", task.confirm());
   AuditEntry entry;
   entry.set_what(task.has_observe() ? "observe" : "unknown task");
   entry.set_peer(kControllerFile);

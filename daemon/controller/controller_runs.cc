@@ -186,6 +186,7 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
           record.mutable_report()->add_notes(std::move(note));
         }
         Keep(record).IgnoreError();
+        watch_->asked().Note(order, selection, record.report());
         CheckEvent last;
         *last.mutable_report() = std::move(*record.mutable_report());
         return last;
@@ -353,11 +354,14 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::ApplyPlan(
     grpc::CallbackServerContext* context, const ApplyPlanRequest* request) {
   return RunChange(
       context, "ApplyPlan", *request,
-      [this, plan_id = request->plan_id(), digest = request->digest(),
-       canary = request->canary()](ChangeRequest* change) -> absl::Status {
-        change->canary = canary;
-        ASSIGN_OR_RETURN(change->plan,
-                         ReadKeptPlan(*parts_.history, plan_id, digest));
+      [this, asked = *request](ChangeRequest* change) -> absl::Status {
+        change->canary = asked.canary();
+        change->confirm_within = absl::Milliseconds(asked.confirm_within_ms());
+        change->auto_confirm = asked.auto_confirm();
+        change->no_confirm = asked.no_confirm();
+        ASSIGN_OR_RETURN(
+            change->plan,
+            ReadKeptPlan(*parts_.history, asked.plan_id(), asked.digest()));
         return absl::OkStatus();
       });
 }

@@ -51,6 +51,8 @@ constexpr size_t kOtherFiles = 512;
 // The largest message may come twice in a row, then one every five seconds.
 constexpr ByteLimits kBytesOfConnection = {2.5 * kMaxMessageBytes,
                                            kMaxMessageBytes / 5.0};
+// Before what hosts say is judged by itself.
+constexpr absl::Duration kHostsSettle = absl::Seconds(30);
 // Judging the largest cluster takes seconds, and so does a slow disk.
 constexpr absl::Duration kLongestWork = absl::Minutes(10);
 // For checks under way, which end with what they have, to be judged and sent.
@@ -192,7 +194,7 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
                 changes_.OnPastApplies(host, past);
               }}),
       start_rate_(StartRate(options)),
-      parts_(WithOwn(parts, &hosts_, &newest_)),
+      parts_(WithOwn(parts, &hosts_, newest_.get())),
       trusted_(std::move(trusted)),
       desk_(trusted_.store == nullptr
                 ? nullptr
@@ -208,13 +210,25 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
       enforcer_(EnforcerParts()),
       jobs_(parts_, &running_, [tls = options.tls] { return MakeSigner(tls); }),
       brake_(parts_, options.drain),
+      news_(parts.scheduler, parts.log),
+      schedule_(parts_, &running_, Notes(options, parts),
+                [this](const ClusterSpec& spec, VerdictNews news) {
+                  news_.Send(spec, std::move(news));
+                }),
+      watch_(parts_.spec->cluster(), WhatIsWatched(), parts_.scheduler,
+             parts_.pool),
       hub_(parts_, Questions()),
-      controller_(parts_, &changes_, &running_, &jobs_,
-                  [tls = options.tls, ca_dir = options.trust.ca_dir,
-                   scheduler = parts.scheduler] {
-                    return EndingOfController(tls, ca_dir, scheduler->Now());
-                  }),
+      controller_(parts_, &changes_, &running_, &jobs_, &watch_,
+                  Notes(options, parts)),
       trust_(parts_, options.tls, desk_.get(), listener_.get()) {}
+
+std::function<std::vector<std::string>()> ControllerServer::Notes(
+    const ControllerServerOptions& options, const ControllerParts& parts) {
+  return [tls = options.tls, ca_dir = options.trust.ca_dir,
+          scheduler = parts.scheduler] {
+    return EndingOfController(tls, ca_dir, scheduler->Now());
+  };
+}
 
 absl::StatusOr<ControllerServer::Trusted> ControllerServer::OpenTrusted(
     const TrustOptions& options, const ControllerParts& parts) {
@@ -275,6 +289,22 @@ absl::Duration ControllerServer::Spread() const {
   return absl::Seconds(parts_.spec->spec()->servers_size() / start_rate_);
 }
 
+WatchSources ControllerServer::WhatIsWatched() {
+  WatchSources sources;
+  sources.hosts = [this](ClusterNow* now) {
+    hosts_.CountHosts(*parts_.spec->spec(), now);
+  };
+  sources.schedules = [this] { return schedule_.Now(); };
+  sources.running = [this] {
+    std::vector<std::string> texts = RunningTexts(running_.All());
+    const std::string change = changes_.Running();
+    if (!change.empty()) texts.insert(texts.begin(), change);
+    return texts;
+  };
+  sources.pending = [this] { return changes_.Pending(); };
+  return sources;
+}
+
 DriftEnforcer::Parts ControllerServer::EnforcerParts() {
   return {[this] { return parts_.spec->spec(); },
           [this](const HostTask& observation, AttachedHosts::Done done) {
@@ -289,6 +319,7 @@ DriftEnforcer::Parts ControllerServer::EnforcerParts() {
             request.caller.set_what("enforce");
             request.from = "enforce of the spec";
             request.enforced = true;
+            request.auto_confirm = true;
             ApplyWatcher watcher;
             watcher.on_end = std::move(done);
             return changes_.Start(request, std::move(watcher)).status();
@@ -327,10 +358,12 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   server->acceptor_->Open();
   server->trust_.set_main_port(server->port());
   if (server->listener_ != nullptr) server->listener_->Start();
+  // Hosts that the one before has told wait up to once that long.
+  server->schedule_.ReadSpec(kHostsSettle + 2 * server->Spread());
   if (!parts.spec->learns()) {
     // It reads a report, which nobody has to wait for.
-    parts.pool->TryRun([raw = server.get()] {
-      raw->newest_.Restore(*raw->parts_.history, *raw->parts_.spec->spec());
+    parts.pool->TryRun([newest = server->newest_, parts] {
+      newest->Restore(*parts.history, *parts.spec->spec());
     });
   }
   if (options.status_listen != kNoStatusPort) {
@@ -346,9 +379,9 @@ absl::Status ControllerServer::StartStatus(
   sources.numbers = [this, tls = options.tls, trust = options.trust] {
     return Numbers(tls, trust);
   };
-  sources.newest = [this] { return newest_.Get(); };
+  sources.newest = [this] { return newest_->Get(); };
   sources.html = [this](const Report& report) -> absl::StatusOr<std::string> {
-    const std::shared_ptr<const Report> before = newest_.Before(report);
+    const std::shared_ptr<const Report> before = newest_->Before(report);
     if (before == nullptr) return ReportHtml(report, nullptr);
     const ReportDiff since = DiffReports(*before, report);
     return ReportHtml(report, &since);
@@ -400,7 +433,7 @@ ClusterNumbers ControllerServer::Numbers(const TlsFiles& tls,
                                          const TrustOptions& trust) {
   ClusterNumbers numbers;
   numbers.hosts = hosts_.Entries(*parts_.spec->spec());
-  numbers.newest = newest_.Get();
+  numbers.newest = newest_->Get();
   numbers.applies = changes_.Ended();
   numbers.attach_waits = acceptor_->first_call_waits();
   numbers.certificate_ends = FirstEnds(tls, trust.ca_dir);
@@ -418,8 +451,11 @@ std::vector<WatchdogPart> ControllerServer::PartsToWatch() {
 ControllerServer::~ControllerServer() {
   status_.reset();
   enforcer_.Stop();
+  schedule_.Stop();
+  news_.Stop();
   changes_.Stop();
   jobs_.Stop();
+  watch_.Stop();
   if (server_ == nullptr) return;
   acceptor_->Close();
   hosts_.CloseAll(absl::UnavailableError("the controller is stopping"),

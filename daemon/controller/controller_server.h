@@ -25,6 +25,8 @@
 #include "daemon/controller/hosts/running_checks.h"
 #include "daemon/controller/jobs/drain_brake.h"
 #include "daemon/controller/jobs/job_desk.h"
+#include "daemon/controller/notify/news_sender.h"
+#include "daemon/controller/schedule/check_schedule.h"
 #include "daemon/controller/status/http_server.h"
 #include "daemon/controller/status/status_pages.h"
 #include "daemon/controller/trust/certificate_authority.h"
@@ -32,6 +34,7 @@
 #include "daemon/controller/trust/enrolment_listener.h"
 #include "daemon/controller/trust/trust_service.h"
 #include "daemon/controller/trust/trust_store.h"
+#include "daemon/controller/watch/cluster_watch.h"
 #include "daemon/process/watchdog.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
@@ -96,6 +99,9 @@ class ControllerServer {
   // Of hosts that join; null without a CA.
   EnrolmentListener* enrolment() { return listener_.get(); }
 
+  // To be called when the spec was read again.
+  void OnSpecRead() { schedule_.ReadSpec(); }
+
   // 0: it is off.
   int status_port() const { return status_ == nullptr ? 0 : status_->port(); }
 
@@ -125,10 +131,15 @@ class ControllerServer {
                          const std::function<void(CertificateAnswer)>& reply);
   DriftEnforcer::Parts EnforcerParts();
   HostQuestions Questions();
+  // What every check's report says of the controller itself.
+  static std::function<std::vector<std::string>()> Notes(
+      const ControllerServerOptions& options, const ControllerParts& parts);
+  WatchSources WhatIsWatched();
   // In how long all hosts of the spec can attach.
   absl::Duration Spread() const;
 
-  NewestReport newest_;
+  const std::shared_ptr<NewestReport> newest_ =
+      std::make_shared<NewestReport>();
   AttachedHosts hosts_;
   const double start_rate_;  // Of handshakes, a second.
   const ControllerParts parts_;
@@ -140,6 +151,9 @@ class ControllerServer {
   RunningChecks running_;
   JobDesk jobs_;
   DrainBrake brake_;
+  NewsSender news_;
+  CheckSchedule schedule_;
+  ClusterWatch watch_;
   AgentHubService hub_;
   ControllerService controller_;
   TrustService trust_;

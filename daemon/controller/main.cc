@@ -86,8 +86,9 @@ void LookAfterConnections(Scheduler* scheduler, Log* log) {
   });
 }
 
-void Reload(SpecHolder* spec, Log* log) {
+void Reload(SpecHolder* spec, ControllerServer* server, Log* log) {
   const absl::Status status = spec->Reload();
+  if (status.ok()) server->OnSpecRead();
   log->Write(
       status.ok() ? LogLevel::kNotice : LogLevel::kError,
       status.ok() ? "spec read again" : "spec refused, the one before stays:");
@@ -182,7 +183,9 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
       WatchdogLimit(std::getenv("WATCHDOG_USEC"), std::getenv("WATCHDOG_PID")),
       server->PartsToWatch(),
       [&notify] { NotifySystemd(notify, "WATCHDOG=1").IgnoreError(); }, log);
-  while (signals->Wait() == DaemonSignal::kReload) Reload(spec.get(), log);
+  while (signals->Wait() == DaemonSignal::kReload) {
+    Reload(spec.get(), server.get(), log);
+  }
   log->Notice("stopping");
   return NotifySystemd(notify, "STOPPING=1");
 }

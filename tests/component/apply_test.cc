@@ -196,7 +196,8 @@ class ApplyTaskTest : public testing::Test {
 TEST_F(ApplyTaskTest, AppliesWithProgressAndRollsBackByteForByte) {
   Start();
   EXPECT_THAT(hello_.tasks(),
-              ElementsAre("observe", "logs", "record", "apply", "rollback"));
+              ElementsAre("observe", "logs", "record", "apply", "rollback",
+                          "confirm"));
   hub_.Send(ApplyMessage(7, plan_));
   for (const PlanStep& step : plan_.steps()) {
     const AgentMessage message = hub_.Next();

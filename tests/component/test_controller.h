@@ -53,6 +53,9 @@ class TestController {
                unsigned refresh_seconds = kTlsRefreshSeconds);
   void Stop();
 
+  // As SIGHUP does while it runs; expects that the spec is good.
+  void ReadSpecAgain();
+
   // HOST:PORT.
   std::string address() const;
   // 0 unless the options have one.

@@ -219,7 +219,7 @@ done
 await "attaching" both_attached
 clusterctl plan --out /tmp/plan.json || fail "no plan"
 # These machines have a pid namespace, so nobody can tell who uses a device.
-clusterctl apply /tmp/plan.json --yes --confirm documents --force || fail "the apply did not end well"
+clusterctl apply /tmp/plan.json --yes --confirm documents --force --no-confirm || fail "the apply did not end well"
 warnings="sysctl-persistent net-health detect-address host-name"
 says=("no file sets net.ipv4.ip_local_reserved_ports at boot" "Init (code 6): no detect address is configured"
   "no detect address is set" "resolves to")

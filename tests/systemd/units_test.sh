@@ -191,7 +191,7 @@ grep -q "whether a process uses its devices cannot be told" "$TEST_TMPDIR/out" |
 status_of clusterctl apply /tmp/plan.json --yes --confirm units --force
 expect "status of an operator's --force" 2 "$status"
 expect "settings after the refusals" "$before" "$(settings)"
-status_of clusterctl_as bob apply /tmp/plan.json --yes --confirm units --force --report /tmp/apply.json
+status_of clusterctl_as bob apply /tmp/plan.json --yes --confirm units --force --no-confirm --report /tmp/apply.json
 expect "status of apply" 0 "$status"
 expect "firewalld" inactive "$(in_machine /usr/bin/systemctl is-active firewalld || true)"
 expect "firewalld at boot" disabled "$(in_machine /usr/bin/systemctl is-enabled firewalld || true)"
@@ -215,7 +215,7 @@ expect "status of the third plan" 0 "$status"
 # Slow devices, so that the middle lasts.
 "$machine" push "$dir" tests/sim/simhost /usr/local/bin/simhost
 for device in 3 5; do in_machine /usr/local/bin/simhost set --root / "$device:delay=400"; done
-clusterctl_as bob apply /tmp/plan2.json --yes --confirm units --force >"$TEST_TMPDIR/killed" 2>&1 &
+clusterctl_as bob apply /tmp/plan2.json --yes --confirm units --force --no-confirm >"$TEST_TMPDIR/killed" 2>&1 &
 apply=$!
 changed() { [ "$(in_machine /usr/bin/sha256sum /etc/hccn.conf | cut -c1-64)" != "$conf_before" ]; }
 conf_before=$(in_machine /usr/bin/sha256sum /etc/hccn.conf | cut -c1-64)
@@ -244,7 +244,7 @@ status_of clusterctl plan --out /tmp/plan3.json
 expect "status of the fourth plan" 0 "$status"
 for device in 3 5; do in_machine /usr/local/bin/simhost set --root / "$device:delay=400"; done
 pid=$(in_machine /usr/bin/systemctl show -p MainPID --value clusterd)
-clusterctl_as bob apply /tmp/plan3.json --yes --confirm units --force --report /tmp/apply3.json >"$TEST_TMPDIR/upgraded" 2>&1 &
+clusterctl_as bob apply /tmp/plan3.json --yes --confirm units --force --no-confirm --report /tmp/apply3.json >"$TEST_TMPDIR/upgraded" 2>&1 &
 apply=$!
 await "the first change of the last apply" changed
 in_machine /usr/bin/systemctl try-restart clusterd

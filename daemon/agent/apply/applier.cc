@@ -16,6 +16,7 @@
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
+#include "daemon/agent/apply/confirm_deadline.h"
 #include "daemon/agent/apply/journal_contents.h"
 #include "daemon/agent/apply/setting_actions.h"
 #include "daemon/host/change/mutation_token_issuer.h"
@@ -207,8 +208,10 @@ struct Run {
     JournalEntry entry;
     *entry.mutable_undo() = undo;
     const absl::Status written = journal->Append(entry);
-    // What has begun is undone without it: the old values are in there.
-    if (!written.ok() && !state.unfinished()) {
+    // What has begun, or is overdue, is undone without it: the old values are
+    // in there, and the next start sees as well that it is to be undone.
+    result.set_not_confirmed(undo.reason() == kNotConfirmed);
+    if (!written.ok() && !state.unfinished() && !result.not_confirmed()) {
       return InFront("journal", written);
     }
     const std::vector<std::string> residues =
@@ -249,22 +252,6 @@ absl::StatusOr<std::unique_ptr<OpenFile>> Applier::TakeLock() {
   if (!lock.ok() || *lock != nullptr) return lock;
   return absl::UnavailableError(absl::StrCat(
       options_.host, ": another apply or rollback is running on this host"));
-}
-
-absl::StatusOr<uint64_t> Applier::CheckNothingUnfinished() {
-  ASSIGN_OR_RETURN(const auto journals, folder_.Read());
-  uint64_t last = 0;
-  for (const JournalFolder::Found& each : journals) {
-    if (!each.state.ok()) return each.state.status();
-    last = std::max<uint64_t>(last, each.state->begin.sequence());
-    if (!each.state->unfinished()) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        options_.host, ": apply ", each.apply_id,
-        " was cut off and its journal has no end yet; the next apply or "
-        "rollback tries that first, which needs room in ",
-        options_.state_folder));
-  }
-  return last + 1;
 }
 
 absl::Status Applier::CheckForced(absl::StatusCode code, const std::string& why,
@@ -332,6 +319,11 @@ absl::StatusOr<std::unique_ptr<Journal>> Applier::Begin(
   }
   RETURN_IF_ERROR(journal.status());
   RETURN_IF_ERROR((*journal)->Append(entry));
+  if (request.confirm_within == absl::ZeroDuration()) return journal;
+  *entry.mutable_deadline() = MakeDeadline(
+      ReadHostTime(access_.files, access_.clock), request.confirm_within,
+      request.confirm_within, request.actor);
+  RETURN_IF_ERROR((*journal)->Append(entry));
   return journal;
 }
 
@@ -378,9 +370,10 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
         absl::StrCat("plan: is for host \"", plan.host(), "\", expected \"",
                      options_.host, "\""));
   }
+  RETURN_IF_ERROR(CheckConfirmWithin(request.confirm_within));
   RETURN_IF_ERROR(CheckAllowed(plan, allows_()));
   ASSIGN_OR_RETURN(const auto lock, TakeLock());
-  ASSIGN_OR_RETURN(const uint64_t sequence, CheckNothingUnfinished());
+  ASSIGN_OR_RETURN(const uint64_t sequence, CheckNothingUnfinished(""));
   bool already_so = false;
   const auto inside = EnterUnmoved(plan, &already_so);
   RETURN_IF_ERROR(inside.status());
@@ -410,6 +403,7 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
         *run.Undo(NewUndo(access_, OutcomeText(status.message()), "clusterd"));
   } else {
     result = std::move(run.result);
+    SetGoesBack(SummariseJournal(run.journal->entries()), &result);
   }
   folder_.DropOld(options_.kept);
   return result;
@@ -461,7 +455,7 @@ absl::Status Applier::CheckJournal(const std::string& apply_id) {
 absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
   RETURN_IF_ERROR(CheckApplyId(request.apply_id));
   ASSIGN_OR_RETURN(const auto lock, TakeLock());
-  RETURN_IF_ERROR(CheckNothingUnfinished().status());
+  RETURN_IF_ERROR(CheckNothingUnfinished(request.apply_id).status());
   ASSIGN_OR_RETURN(auto journal, OpenJournal(request.apply_id));
   const JournalState state = SummariseJournal(journal->entries());
   if (!state.in_effect()) {
@@ -493,7 +487,8 @@ absl::StatusOr<ApplyResult> Applier::UndoJournal(
     const JournalUndo& undo, std::unique_ptr<Journal> journal) {
   ApplyResult result = NewResult(state.begin.apply_id());
   result.set_host(state.begin.plan().host());
-  if (!undo.rollback()) result.set_error(undo.reason());
+  const bool is_asked_for = undo.rollback() && undo.reason() != kNotConfirmed;
+  if (!is_asked_for) result.set_error(undo.reason());
   *result.mutable_steps() = {state.steps.begin(), state.steps.end()};
   Run run = {
       access_, inside,           options_.find_paths(), std::move(journal),
@@ -507,10 +502,15 @@ absl::StatusOr<ApplyResult> Applier::UndoCutOff(const std::string& apply_id,
                                                 const UndoWatch& watch) {
   const HostPlan& plan = state.begin.plan();
   const auto inside = EnterNamespaceAgain(access_, plan);
+  const bool not_confirmed = state.waits() || state.not_confirmed;
   JournalUndo undo = NewUndo(
-      access_, "clusterd ended in the middle, or could not write its journal",
+      access_,
+      not_confirmed
+          ? kNotConfirmed
+          : "clusterd ended in the middle, or could not write its journal",
       "clusterd");
-  undo.set_rollback(state.phase == JournalState::Phase::kRollingBack);
+  undo.set_rollback(not_confirmed ||
+                    state.phase == JournalState::Phase::kRollingBack);
   // Who forced it has agreed to changes under a job. Where it cannot be told
   // who uses the devices, its undo would wait for ever.
   const absl::Status idle =
@@ -540,38 +540,6 @@ absl::StatusOr<ApplyResult> Applier::UndoCutOff(const std::string& apply_id,
   if (!result.ok()) result = InFront(path, result.status());
   if (watch.ends) watch.ends(apply_id, result);
   return result;
-}
-
-absl::StatusOr<std::vector<ApplyResult>> Applier::Recover(
-    bool force, const UndoWatch& watch) {
-  ASSIGN_OR_RETURN(const auto lock, TakeLock());
-  ASSIGN_OR_RETURN(const auto journals, folder_.Read());
-  std::vector<ApplyResult> results;
-  // One of which nobody can tell what it changed comes before one that waits.
-  absl::Status damaged;
-  absl::Status unfinished;
-  for (const JournalFolder::Found& each : journals) {
-    if (!each.state.ok()) {
-      damaged = each.state.status();
-      continue;
-    }
-    if (each.state->phase == JournalState::Phase::kEmpty) {
-      damaged.Update(access_.files->Remove(folder_.PathOf(each.apply_id)));
-    }
-    if (!each.state->unfinished()) continue;
-    auto result = UndoCutOff(each.apply_id, *each.state, force, watch);
-    if (result.ok()) {
-      results.push_back(*std::move(result));
-    } else {
-      unfinished.Update(result.status());
-    }
-  }
-  if (!damaged.ok() && !unfinished.ok()) {
-    return InFront(damaged.message(), {damaged.code(), unfinished.message()});
-  }
-  RETURN_IF_ERROR(damaged);
-  RETURN_IF_ERROR(unfinished);
-  return results;
 }
 
 }  // namespace clusterd

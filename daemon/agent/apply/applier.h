@@ -5,17 +5,22 @@
 //              read the host back -> applied; on any failure undo all, in
 //              reverse
 //   Rollback   the undo of an apply that ended well, later
+//   Confirm    keeps an apply that would else go back by itself
 //   Recover    at start, before anything else: the undo of what a crash cut
-//              off; later, of what a full disk kept from being finished, or of
-//              devices that a job used
+//              off, or of what nobody confirmed in time; later, of what a full
+//              disk kept from being finished, or of devices that a job used
 //
 // Order of refusals, none of which has changed anything:
 //   InvalidArgument     the plan or apply id is not one (make_plan.h), or
 //                       it is for another host
 //   PermissionDenied    this host does not allow a step (veto.h)
+//                       or it would wait to be confirmed for over a day
 //   Unavailable         another apply or rollback runs on this host
 //   FailedPrecondition  a crash's undo is not finished yet, or its end could
-//                       not be written: Recover first; or a device that would
+//                       not be written: Recover first; or an apply waits to
+//                       be confirmed, which only its own rollback may end; or
+//                       which boot this is cannot be told, and it is to be
+//                       confirmed; or a device that would
 //                       change is in use by a process (named)
 //                       or that cannot be told, unless forced; or the apply id
 //                       was used before
@@ -39,6 +44,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "daemon/agent/apply/journal.h"
 #include "daemon/agent/apply/machine.h"
 #include "daemon/agent/apply/veto.h"
@@ -80,6 +86,9 @@ struct ApplyRequest {
   std::string apply_id;
   std::string actor;  // For the journal: who asked.
   bool force = false;
+  // Set: so long after it began it is taken back by Recover, unless Confirm
+  // came before.
+  absl::Duration confirm_within;
   // Called after each step, and again with UNDONE; may be empty. Must not call
   // the applier.
   std::function<void(const StepOutcome&)> progress;
@@ -90,6 +99,13 @@ struct RollbackRequest {
   std::string actor;
   // Also when the machine is not as the apply left it, or a device is in use.
   bool force = false;
+};
+
+struct ConfirmRequest {
+  std::string apply_id;
+  std::string actor;
+  // Zero: it stays. Else it goes back so much later.
+  absl::Duration extend_by;
 };
 
 // One call at a time changes the machine, whatever the thread or process; a
@@ -128,10 +144,26 @@ class Applier {
   // unless forced. What the controller enforced by itself is no such apply.
   absl::StatusOr<ApplyResult> Rollback(const RollbackRequest& request);
 
+  // In the journal, synced, when it returns OK: APPLIED, with what is left
+  // until it goes back; 0 for one that stays. Confirming twice is OK.
+  //   NotFound            as Rollback
+  //   FailedPrecondition  it does not wait: it was taken back, or stays by
+  //                       itself, or its deadline has passed
+  //   InvalidArgument     over a day in all, or less than a minute more
+  //   others              the journal cannot be written: it goes back
+  absl::StatusOr<ApplyResult> Confirm(const ConfirmRequest& request);
+
+  // Until an apply that waits to be confirmed goes back; zero: it is due.
+  absl::Duration TimeLeftOf(const JournalState& state);
+  // The clock that this goes by. Safe for concurrent use.
+  absl::Duration SinceBoot() const { return access_.clock->SinceBoot(); }
+
   // Finishes what a crash cut off, and what could not be written to its end
-  // because the disk was full; one result for each journal that was not
-  // finished. Each is tried, whatever becomes of another; the first error in
-  // this list is returned. Needs neither certificate nor config.
+  // because the disk was full; takes back what nobody confirmed in time, or,
+  // `also_waiting`, has not confirmed yet. Whoever changed what that set does
+  // not keep it from going back. One result for each such journal. Each is
+  // tried, whatever becomes of another; the first error in this list is
+  // returned. Needs neither certificate nor config.
   //   DataLoss            a journal is damaged; nothing is applied on this host
   //                       until a person has moved that file away
   //   Unimplemented       the same, of one that this version may not undo
@@ -145,7 +177,8 @@ class Applier {
   // Must be called before the first Apply, and again when a journal was left
   // unfinished.
   absl::StatusOr<std::vector<ApplyResult>> Recover(
-      bool force = false, const UndoWatch& watch = UndoWatch());
+      bool force = false, const UndoWatch& watch = UndoWatch(),
+      bool also_waiting = false);
 
   // Applies whose undo waits for a device, after a Recover.
   const std::set<std::string>& Waiting() const { return waiting_; }
@@ -164,8 +197,13 @@ class Applier {
   // Under the lock. NotFound also for an empty one.
   absl::StatusOr<std::unique_ptr<Journal>> OpenJournal(
       const std::string& apply_id);
-  // The sequence of the next apply.
-  absl::StatusOr<uint64_t> CheckNothingUnfinished();
+  // The sequence of the next apply. `ended`: may wait to be confirmed.
+  absl::StatusOr<uint64_t> CheckNothingUnfinished(const std::string& ended);
+  absl::Status CheckConfirmWithin(absl::Duration within);
+  void SetGoesBack(const JournalState& state, ApplyResult* result);
+  // Whether it is to be taken back now. After a boot its deadline is written
+  // anew, for the clock of this boot; where that cannot be, it is due.
+  bool IsOverdue(const std::string& apply_id, const JournalState& state);
   // OK if `why` is empty, or with `force`, which is then told in `forced`.
   absl::Status CheckForced(absl::StatusCode code, const std::string& why,
                            absl::string_view advice, bool force,

@@ -277,5 +277,114 @@ TEST(ApplierCrashTest, UndoOfAFailedStepMayBeKilledAnywhere) {
   }
 }
 
+constexpr absl::Duration kWithin = absl::Minutes(5);
+
+ApplyRequest Waiting(Scenario* scenario) {
+  ApplyRequest request = RequestFor(scenario->Plan(), "a1");
+  request.confirm_within = kWithin;
+  return request;
+}
+
+void ApplyWaiting(Scenario* scenario) {
+  const auto result = scenario->MakeApplier()->Apply(Waiting(scenario));
+  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_EQ(result->outcome(), ApplyResult::APPLIED) << result->error();
+}
+
+TEST(ApplierCrashTest, WhatWaitsGoesBackAtItsDeadlineWhereverApplyIsKilled) {
+  for (const bool power_fails : {false, true}) {
+    const Expected expected = RunToTheEnd({"open ufw", &OpenUfwScenario});
+    EffectLog whole;
+    auto first = OpenUfwScenario();
+    const ApplyRequest request = Waiting(first.get());
+    ASSERT_TRUE(first->MakeApplier(&whole)->Apply(request).ok());
+    int waited = 0;
+    for (size_t i = 0; i < whole.effects().size(); ++i) {
+      for (const CrashPoint point : kPoints) {
+        SCOPED_TRACE(absl::StrCat("effect ", i, " (", whole.effects()[i],
+                                  "), point ", static_cast<int>(point)));
+        auto scenario = OpenUfwScenario();
+        EffectLog log;
+        log.CrashAt(i, point);
+        (void)scenario->MakeApplier(&log)->Apply(Waiting(scenario.get()));
+        if (power_fails) scenario->machine.PowerCycle();
+        ASSERT_TRUE(scenario->MakeApplier()->Recover().ok());
+        if (scenario->State() == expected.planned) {
+          ++waited;
+        } else {
+          ASSERT_EQ(Difference(scenario->State(), expected.before), "");
+        }
+        scenario->clock.Advance(kWithin);
+        ASSERT_TRUE(scenario->MakeApplier()->Recover().ok());
+        ASSERT_EQ(Difference(scenario->State(), expected.before), "");
+      }
+    }
+    EXPECT_GT(waited, 0);
+  }
+}
+
+TEST(ApplierCrashTest, GoingBackMayBeKilledAnywhereAndIsFinishedByTheNext) {
+  for (const NamedScenario& named : AllScenarios()) {
+    const Expected expected = RunToTheEnd(named);
+    EffectLog whole;
+    auto first = named.make();
+    ApplyWaiting(first.get());
+    first->clock.Advance(kWithin);
+    const auto gone_back = first->MakeApplier(&whole)->Recover();
+    ASSERT_TRUE(gone_back.ok()) << gone_back.status();
+    ASSERT_EQ(gone_back->size(), 1u);
+    EXPECT_EQ((*gone_back)[0].outcome(), ApplyResult::ROLLED_BACK);
+    EXPECT_EQ(Difference(first->State(), expected.before), "");
+    for (size_t i = 0; i < whole.effects().size(); ++i) {
+      for (const CrashPoint point : kPoints) {
+        SCOPED_TRACE(absl::StrCat(named.name, ", effect ", i, " (",
+                                  whole.effects()[i], "), point ",
+                                  static_cast<int>(point)));
+        auto scenario = named.make();
+        ApplyWaiting(scenario.get());
+        scenario->clock.Advance(kWithin);
+        EffectLog log;
+        log.CrashAt(i, point);
+        (void)scenario->MakeApplier(&log)->Recover();
+        const auto recovered = scenario->MakeApplier()->Recover();
+        ASSERT_TRUE(recovered.ok()) << recovered.status();
+        for (const ApplyResult& result : *recovered) {
+          EXPECT_TRUE(result.not_confirmed()) << result.ShortDebugString();
+        }
+        ASSERT_EQ(Difference(scenario->State(), expected.before), "");
+      }
+    }
+  }
+}
+
+TEST(ApplierCrashTest, AConfirmationThatIsKilledHoldsOrDoesNot) {
+  const Expected expected = RunToTheEnd({"open ufw", &OpenUfwScenario});
+  EffectLog whole;
+  auto first = OpenUfwScenario();
+  ApplyWaiting(first.get());
+  ConfirmRequest confirm;
+  confirm.apply_id = "a1";
+  ASSERT_TRUE(first->MakeApplier(&whole)->Confirm(confirm).ok());
+  std::set<bool> held;
+  for (size_t i = 0; i < whole.effects().size(); ++i) {
+    for (const CrashPoint point : kPoints) {
+      SCOPED_TRACE(absl::StrCat("effect ", i, " (", whole.effects()[i],
+                                "), point ", static_cast<int>(point)));
+      auto scenario = OpenUfwScenario();
+      ApplyWaiting(scenario.get());
+      EffectLog log;
+      log.CrashAt(i, point);
+      EXPECT_FALSE(scenario->MakeApplier(&log)->Confirm(confirm).ok());
+      scenario->machine.PowerCycle();
+      scenario->clock.Advance(kWithin);
+      ASSERT_TRUE(scenario->MakeApplier()->Recover().ok());
+      held.insert(scenario->State() == expected.planned);
+      if (scenario->State() == expected.planned) continue;
+      ASSERT_EQ(Difference(scenario->State(), expected.before), "");
+    }
+  }
+  EXPECT_EQ(held.size(), 2u);
+}
+
 }  // namespace
 }  // namespace clusterd

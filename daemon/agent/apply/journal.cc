@@ -190,6 +190,13 @@ JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
                        (state.forced && !entry.undo().rollback());
         state.phase =
             entry.undo().rollback() ? Phase::kRollingBack : Phase::kUndoing;
+        state.not_confirmed = entry.undo().reason() == kNotConfirmed;
+        break;
+      case JournalEntry::kDeadline:
+        state.deadline = entry.deadline();
+        break;
+      case JournalEntry::kConfirm:
+        state.confirmed = true;
         break;
       case JournalEntry::kEnd:
         state.end = entry.end();
@@ -306,7 +313,7 @@ std::vector<std::string> JournalsToDrop(const std::vector<JournalState>& states,
   size_t taken_back = 0;
   std::vector<std::string> dropped;
   for (auto state = states.rbegin(); state != states.rend(); ++state) {
-    if (state->unfinished()) continue;
+    if (state->unfinished() || state->waits()) continue;
     const bool goes = state->in_effect() ? ++in_effect > kept.in_effect
                                          : ++taken_back > kept.taken_back;
     if (goes) dropped.push_back(state->begin.apply_id());

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -87,7 +88,15 @@ struct JournalState : EndedApply {
   std::vector<SavedResource> saved;
   std::vector<StepOutcome> steps;
   bool forced = false;  // What was last begun went past a refusal.
+  // The newest, if it was to be confirmed.
+  std::optional<JournalDeadline> deadline;
+  bool confirmed = false;
+  bool not_confirmed = false;  // The last undo came because of that.
 
+  // Applied, and to be taken back at its deadline.
+  bool waits() const {
+    return phase == Phase::kApplied && deadline.has_value() && !confirmed;
+  }
   bool unfinished() const {
     return phase == Phase::kApplying || phase == Phase::kUndoing ||
            phase == Phase::kRollingBack;
@@ -95,6 +104,9 @@ struct JournalState : EndedApply {
   // Over, and something of it may still be there: a rollback has work.
   bool in_effect() const;
 };
+
+// Why an undo was begun that nobody asked for; the word of the journal for it.
+inline constexpr char kNotConfirmed[] = "nobody confirmed it in time";
 
 JournalState SummariseJournal(const std::vector<JournalEntry>& entries);
 
@@ -113,7 +125,7 @@ struct KeptJournals {
 //   taken back)                         the journal, and so does drift
 //   undone or rolled back wholly        the newest 64 stay: they only tell how
 //                                       it ended
-//   not finished                        always stays
+//   not finished, or to be confirmed    always stays
 // The two never push each other out. 512 journals of a server with 16 devices
 // are about 50 MB. What an apply whose journal went has set stays set; clusterd
 // can take it back no more and tells no drift of it.

@@ -16,6 +16,7 @@
 #include "config/spec/device_plan.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
+#include "daemon/agent/apply/confirm_deadline.h"
 #include "daemon/agent/apply/journal.h"
 #include "daemon/host/change/firewall_changer.h"
 #include "google/protobuf/descriptor.h"
@@ -148,6 +149,12 @@ absl::Status CheckJournalEntry(const JournalEntry& entry) {
   }
   if (entry.kind_case() == JournalEntry::KIND_NOT_SET) {
     return absl::UnimplementedError("it says nothing that is known");
+  }
+  if (entry.has_deadline() &&
+      absl::Milliseconds(entry.deadline().within_ms()) > kMaxConfirmWithin) {
+    return absl::UnimplementedError(absl::StrCat(
+        "it waits to be confirmed for ", entry.deadline().within_ms(),
+        "ms, expected at most ", absl::FormatDuration(kMaxConfirmWithin)));
   }
   for (const SavedResource& saved : entry.intent().saved()) {
     RETURN_IF_ERROR(CheckSaved(saved));

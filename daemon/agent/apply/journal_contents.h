@@ -26,6 +26,7 @@ std::string UnknownPart(const google::protobuf::Message& message);
 //   device          settings of config/plan/settings.h, to values that are no
 //                   option of a tool
 //   firewall        as CheckSavedFirewall
+// or a deadline is further off than any that this version takes.
 absl::Status CheckJournalEntry(const JournalEntry& entry);
 
 // PermissionDenied, with owner and mode: others than root, or the user this

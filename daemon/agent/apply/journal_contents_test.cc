@@ -121,6 +121,16 @@ TEST(CheckJournalEntryTest, TakesNoOtherRuleFromAFirewallThanItAdds) {
   EXPECT_FALSE(firewall(FIREWALL_PROGRAM_UNSPECIFIED, "", "").ok());
 }
 
+TEST(CheckJournalEntryTest, WaitsForNoConfirmationLongerThanADay) {
+  JournalEntry entry;
+  entry.mutable_deadline()->set_within_ms(24 * 3600 * 1000);
+  EXPECT_TRUE(CheckJournalEntry(entry).ok());
+  entry.mutable_deadline()->set_within_ms(24 * 3600 * 1000 + 1);
+  const absl::Status status = CheckJournalEntry(entry);
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("expected at most 24h"));
+}
+
 // Everything that an apply writes can be read back.
 TEST(CheckJournalEntryTest, KnowsAllThatAnApplySaves) {
   for (const NamedScenario& named : AllScenarios()) {

@@ -220,6 +220,24 @@ TEST(SummariseJournalTest, TellsWhetherWhatWasLastBegunWasForced) {
   EXPECT_TRUE(SummariseJournal({BeginEntry("a1"), undo}).forced);
 }
 
+TEST(SummariseJournalTest, WaitsOnlyWhileItIsAppliedAndNobodyHasConfirmedIt) {
+  std::vector<JournalEntry> entries = {BeginEntry("a1")};
+  entries.emplace_back().mutable_deadline()->set_boottime_ms(1);
+  EXPECT_FALSE(SummariseJournal(entries).waits());
+  entries.push_back(EndEntry(ApplyResult::APPLIED));
+  EXPECT_TRUE(SummariseJournal(entries).waits());
+  entries.emplace_back().mutable_deadline()->set_boottime_ms(2);
+  EXPECT_EQ(SummariseJournal(entries).deadline->boottime_ms(), 2);
+  std::vector<JournalEntry> confirmed = entries;
+  confirmed.emplace_back().mutable_confirm();
+  EXPECT_FALSE(SummariseJournal(confirmed).waits());
+  EXPECT_TRUE(SummariseJournal(confirmed).in_effect());
+  entries.emplace_back().mutable_undo()->set_rollback(true);
+  entries.back().mutable_undo()->set_reason(kNotConfirmed);
+  EXPECT_FALSE(SummariseJournal(entries).waits());
+  EXPECT_TRUE(SummariseJournal(entries).not_confirmed);
+}
+
 using Phase = JournalState::Phase;
 
 JournalState State(const std::string& id, Phase phase,
@@ -269,6 +287,14 @@ TEST(JournalsToDropTest, NeverDropsWhatIsNotFinished) {
            State("p3", Phase::kRollingBack, ApplyResult::APPLIED)},
           {0, 0}),
       ::testing::IsEmpty());
+}
+
+TEST(JournalsToDropTest, NeverDropsWhatWaitsToBeConfirmed) {
+  JournalState waits = Applied("w1");
+  waits.deadline.emplace();
+  EXPECT_THAT(JournalsToDrop({waits}, {0, 0}), ::testing::IsEmpty());
+  waits.confirmed = true;
+  EXPECT_THAT(JournalsToDrop({waits}, {0, 0}), ::testing::ElementsAre("w1"));
 }
 
 TEST(JournalFolderTest, LeavesOutWhatVanishesWhileItReads) {

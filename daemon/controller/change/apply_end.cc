@@ -139,8 +139,40 @@ void NoteCancellation(size_t wave, const Waves& waves, ApplyReport* report) {
                        : ": it is finished, and no further wave begins"));
 }
 
+void NoteGoesBack(const ApplyResult& result, absl::Time now,
+                  ApplyReport* report) {
+  if (result.goes_back_in_ms() == 0 || !report->has_confirmation()) return;
+  Confirmation* const confirm = report->mutable_confirmation();
+  const int64_t at = absl::ToUnixMillis(now) + result.goes_back_in_ms();
+  if (confirm->deadline_ms() == 0 || at < confirm->deadline_ms()) {
+    confirm->set_deadline_ms(at);
+  }
+}
+
+void CloseConfirmation(absl::Time now, ApplyReport* report) {
+  if (!report->has_confirmation()) return;
+  Confirmation* const confirm = report->mutable_confirmation();
+  const bool any = absl::c_any_of(report->hosts(), [](const ApplyResult& host) {
+    return host.goes_back_in_ms() > 0 || host.outcome() == ApplyResult::LOST;
+  });
+  confirm->set_state(any ? Confirmation::PENDING : Confirmation::NOT_NEEDED);
+  if (!any) return;
+  // Nobody knows when a lost host began.
+  if (confirm->deadline_ms() == 0) {
+    confirm->set_deadline_ms(absl::ToUnixMillis(now) + confirm->within_ms());
+  }
+  if (report->outcome() == ApplyReport::SUCCEEDED) return;
+  confirm->set_automatic(false);
+  report->add_notes(absl::StrCat(
+      "hosts that were applied go back by themselves, the first at ",
+      absl::FormatTime(absl::RFC3339_sec,
+                       absl::FromUnixMillis(confirm->deadline_ms()),
+                       absl::UTCTimeZone()),
+      ", unless clusterctl confirm ", report->run_id(), " keeps them"));
+}
+
 void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,
-                 ApplyReport* report) {
+                 absl::Time now, ApplyReport* report) {
   report->set_outcome(outcome);
   const int not_started = ExplainNotStarted(report);
   if (not_started > 0) {
@@ -149,6 +181,7 @@ void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,
         not_started, not_started == 1 ? " host was" : " hosts were",
         " not started"));
   }
+  if (report->has_confirmation()) return CloseConfirmation(now, report);
   const bool some_applied =
       absl::c_any_of(report->hosts(), [](const ApplyResult& host) {
         return host.outcome() == ApplyResult::APPLIED;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "config/plan/waves.h"
 #include "daemon/controller/change/change_order.h"
 #include "proto/agent_hub.pb.h"
@@ -47,10 +48,17 @@ int ExplainNotStarted(ApplyReport* report);
 // Notes that somebody cancelled the run while that wave (from 0) was under way.
 void NoteCancellation(size_t wave, const Waves& waves, ApplyReport* report);
 
+// Of an apply that goes back by itself: takes in when one host does, which has
+// just told; and, once the run is over, whether anything is left to confirm and
+// by whom. What did not end well nobody confirms but a person.
+void NoteGoesBack(const ApplyResult& result, absl::Time now,
+                  ApplyReport* report);
+void CloseConfirmation(absl::Time now, ApplyReport* report);
+
 // Gives the report its outcome, and notes what is as it was and what is not.
 // `wave`: the last one that began, from 0.
 void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,
-                 ApplyReport* report);
+                 absl::Time now, ApplyReport* report);
 
 }  // namespace clusterd
 

@@ -91,6 +91,7 @@ Task ApplyRun::MakeTask(size_t index) const {
   fill_in(apply);
   *apply->mutable_plan() = *hosts_[index].plan;
   apply->set_plan_digest(plan_->digest());
+  apply->set_confirm_within_ms(head_.confirmation().within_ms());
   return task;
 }
 
@@ -255,10 +256,17 @@ bool ApplyRun::OnPastApply(const std::string& host, const ApplyResult& result) {
     if (awaited && states_[index].lost_because.empty()) return false;
     ApplyResult* const known = report_.mutable_hosts(static_cast<int>(index));
     // It was given up; the report may still be put right while the run lasts.
+    // Or it has gone back before the run could be confirmed.
     if (!awaited) {
-      if (known->outcome() != ApplyResult::LOST) return false;
+      const bool went_back =
+          told.not_confirmed() && known->outcome() == ApplyResult::APPLIED;
+      if (known->outcome() != ApplyResult::LOST && !went_back) return false;
       *known = told;
-      if (IsGoodOutcome(head_.rollback(), told.outcome())) {
+      NoteGoesBack(told, parts_.scheduler->Now(), &report_);
+      if (went_back) {
+        --done_;
+        ++failed_;
+      } else if (IsGoodOutcome(head_.rollback(), told.outcome())) {
         --failed_;
         ++done_;
       }
@@ -315,6 +323,7 @@ void ApplyRun::Settle(size_t index, ApplyResult result) {
     if (over_ || at_work_.erase(index) == 0) return;
     parts_.scheduler->Cancel(states_[index].timer);
     *report_.mutable_hosts(static_cast<int>(index)) = result;
+    NoteGoesBack(result, parts_.scheduler->Now(), &report_);
     ++(good ? done_ : failed_);
     all = at_work_.empty();
   }
@@ -358,6 +367,11 @@ void ApplyRun::EndWave() {
       end = failed ? ApplyReport::STOPPED : ApplyReport::SUCCEEDED;
     } else if (report_.has_cancelled()) {
       end = ApplyReport::CANCELLED;
+    } else if (IsTooLateLocked()) {
+      report_.add_notes(absl::StrCat(
+          "hosts of the first wave go back already, so wave ", next + 1,
+          " was not started: apply with a longer --confirm-within"));
+      end = ApplyReport::STOPPED;
     } else {
       // Under the same lock: whoever cancels is told which wave is the last.
       TakeWaveLocked(next);
@@ -383,11 +397,17 @@ void ApplyRun::EndWave() {
   Finish(ApplyReport::STOPPED);
 }
 
+bool ApplyRun::IsTooLateLocked() const {
+  const int64_t deadline_ms = report_.confirmation().deadline_ms();
+  return deadline_ms > 0 &&
+         absl::ToUnixMillis(parts_.scheduler->Now()) >= deadline_ms;
+}
+
 ApplyReport ApplyRun::CloseLocked(ApplyReport::Outcome outcome) {
   over_ = true;
   report_.set_elapsed_ms(static_cast<uint64_t>(
       absl::ToInt64Milliseconds(parts_.scheduler->Now() - started_at_)));
-  CloseReport(outcome, wave_, waves_, &report_);
+  CloseReport(outcome, wave_, waves_, parts_.scheduler->Now(), &report_);
   return report_;
 }
 

@@ -17,6 +17,8 @@
 //   the run cannot be saved      nothing more is begun
 //   a host tells no step         it is LOST; one that goes on telling steps has
 //   for a step's time            until the deadline of all of them
+//   a host goes back by itself   no further wave begins: the run takes longer
+//   meanwhile                    than it may wait to be confirmed
 //   somebody cancels it          the wave under way is finished, none begins
 //                                after it; CANCELLED if that leaves one out
 //   somebody aborts it           the same, and whoever is at work is LOST at
@@ -121,6 +123,9 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   // How long a host that has told so many steps may tell none. What it has done
   // it may be undoing, which it tells at the end.
   absl::Duration SilenceAfter(size_t index, size_t steps_told) const;
+
+  // A host goes back by itself by now.
+  bool IsTooLateLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // The report as it ends.
   ApplyReport CloseLocked(ApplyReport::Outcome outcome)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -116,7 +117,56 @@ absl::Status CheckAttached(AttachedHosts* hosts, const ApplyOrder& order) {
                    "; let them attach, or plan without them"));
 }
 
+// One that takes nothing back by itself would keep what the others give up.
+absl::Status CheckTakesBack(AttachedHosts* hosts, const ApplyOrder& order) {
+  std::vector<std::string> unable;
+  for (const ApplyOrder::Host& host : order.hosts) {
+    const std::optional<Hello> hello = hosts->HelloOf(host.name);
+    if (hello && !absl::c_linear_search(hello->tasks(), "confirm")) {
+      unable.push_back(host.name);
+    }
+  }
+  if (unable.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "their clusterd takes nothing back by itself: ", NamesText(unable),
+      "; upgrade it, or apply with --no-confirm"));
+}
+
+bool HasFirewallSteps(const ClusterPlan& plan) {
+  return absl::c_any_of(plan.hosts(), [](const HostPlan& host) {
+    return absl::c_any_of(host.steps(), [](const PlanStep& step) {
+      return step.kind() == CHANGE_FIREWALL;
+    });
+  });
+}
+
 }  // namespace
+
+absl::StatusOr<Confirmation> ConfirmationOf(const ClusterPlan& plan,
+                                            absl::Duration wished,
+                                            bool automatic, bool stays) {
+  Confirmation confirm;
+  if (stays && (automatic || wished != absl::ZeroDuration())) {
+    return absl::InvalidArgumentError(
+        "apply: it is both to stay and to be confirmed, expected one of them");
+  }
+  if (stays) return confirm;
+  if (wished == absl::ZeroDuration()) {
+    if (!HasFirewallSteps(plan)) return confirm;
+    wished = kDefaultConfirmWithin;
+  }
+  if (wished < kShortestConfirmWithin || wished > kLongestConfirmWithin) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "apply: to be confirmed within ", absl::FormatDuration(wished),
+        ", expected ", absl::FormatDuration(kShortestConfirmWithin), " to ",
+        absl::FormatDuration(kLongestConfirmWithin)));
+  }
+  confirm.set_state(Confirmation::PENDING);
+  confirm.set_within_ms(
+      static_cast<uint32_t>(absl::ToInt64Milliseconds(wished)));
+  confirm.set_automatic(automatic);
+  return confirm;
+}
 
 absl::Duration HostChangeDeadline(int steps, uint32_t command_ms) {
   return std::min(
@@ -152,8 +202,9 @@ absl::StatusOr<std::shared_ptr<const ClusterPlan>> ReadKeptPlan(
       std::move(*record->mutable_plan()));
 }
 
-absl::StatusOr<ApplyOrder> OrderOfApply(
-    const ControllerParts& parts, std::shared_ptr<const ClusterPlan> plan) {
+absl::StatusOr<ApplyOrder> OrderOfApply(const ControllerParts& parts,
+                                        std::shared_ptr<const ClusterPlan> plan,
+                                        const Confirmation& confirm) {
   RETURN_IF_ERROR(CheckPlan(parts, *plan));
   ApplyOrder order;
   order.network_namespace = NamespaceOf(*plan);
@@ -181,6 +232,9 @@ absl::StatusOr<ApplyOrder> OrderOfApply(
   }
   order.plan = std::move(plan);
   RETURN_IF_ERROR(CheckAttached(parts.hosts, order));
+  if (confirm.within_ms() == 0) return order;
+  RETURN_IF_ERROR(CheckTakesBack(parts.hosts, order));
+  *order.report.mutable_confirmation() = confirm;
   return order;
 }
 

@@ -48,6 +48,19 @@ struct ApplyOrder {
 // least there is. At most a day.
 absl::Duration HostChangeDeadline(int steps, uint32_t command_ms);
 
+// How long a change with firewall steps, which can cut a host off, waits to be
+// confirmed where nobody says.
+inline constexpr absl::Duration kDefaultConfirmWithin = absl::Minutes(5);
+inline constexpr absl::Duration kShortestConfirmWithin = absl::Minutes(1);
+inline constexpr absl::Duration kLongestConfirmWithin = absl::Hours(24);
+
+// How a plan's change goes back by itself, still without a state; within_ms 0:
+// it stays. `wished` as in ApplyPlanRequest, zero: nothing. InvalidArgument
+// beyond the bounds above, or if it is both to stay and to go back.
+absl::StatusOr<Confirmation> ConfirmationOf(const ClusterPlan& plan,
+                                            absl::Duration wished,
+                                            bool automatic, bool stays);
+
 // The plan that was kept under exactly this id, with exactly this digest.
 //   InvalidArgument  what is kept under the id has another digest, or is no
 //                    plan: the client's copy was edited; or there is no id
@@ -62,11 +75,14 @@ absl::StatusOr<std::shared_ptr<const ClusterPlan>> ReadKeptPlan(
 //   InvalidArgument     the plan's digest is not that of its content, its id is
 //                       none, it is for another cluster, names a host twice, or
 //                       one that is not in the spec
-//   FailedPrecondition  the plan is of a newer schema; it has nothing to do; or
-//                       a host to be changed is not attached (named)
+//   FailedPrecondition  the plan is of a newer schema; it has nothing to do; a
+//                       host to be changed is not attached (named); or it is to
+//                       go back by itself, and the clusterd of one cannot do it
 //   Aborted             the spec has changed since: plan again
-absl::StatusOr<ApplyOrder> OrderOfApply(
-    const ControllerParts& parts, std::shared_ptr<const ClusterPlan> plan);
+// `confirm`: how it goes back by itself, from ConfirmationOf.
+absl::StatusOr<ApplyOrder> OrderOfApply(const ControllerParts& parts,
+                                        std::shared_ptr<const ClusterPlan> plan,
+                                        const Confirmation& confirm = {});
 
 // Every host that the apply may have changed and that has not been taken back
 // yet, or not wholly. `apply_id`, and errors, as HistoryStore::FindApply;

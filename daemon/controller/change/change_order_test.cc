@@ -117,5 +117,46 @@ TEST(ReadKeptPlanTest, SaysThatTheHistoryIsClosed) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("history.db: damaged"));
 }
 
+ClusterPlan PlanOf(const PlanStep& step) {
+  ClusterPlan plan;
+  *plan.add_hosts()->add_steps() = step;
+  return plan;
+}
+
+TEST(ConfirmationOfTest, IsTheDefaultOfWhatCanCutAHostOff) {
+  const ClusterPlan firewall = PlanOf(StopStep(UFW));
+  const auto by_default =
+      ConfirmationOf(firewall, absl::ZeroDuration(), false, false);
+  ASSERT_TRUE(by_default.ok()) << by_default.status();
+  EXPECT_EQ(by_default->within_ms(), 300000u);
+  EXPECT_EQ(by_default->state(), Confirmation::PENDING);
+  EXPECT_EQ(
+      ConfirmationOf(firewall, absl::ZeroDuration(), false, true)->within_ms(),
+      0u);
+  const ClusterPlan kernel =
+      PlanOf(RunningStep("net.core.somaxconn", "128", "65535"));
+  EXPECT_EQ(
+      ConfirmationOf(kernel, absl::ZeroDuration(), true, false)->within_ms(),
+      0u);
+  const auto wished = ConfirmationOf(kernel, absl::Minutes(2), true, false);
+  ASSERT_TRUE(wished.ok()) << wished.status();
+  EXPECT_EQ(wished->within_ms(), 120000u);
+  EXPECT_TRUE(wished->automatic());
+}
+
+TEST(ConfirmationOfTest, IsNoLessThanAMinuteAndNoMoreThanADay) {
+  const ClusterPlan plan = PlanOf(StopStep(UFW));
+  for (const absl::Duration wrong :
+       {absl::Seconds(59), absl::Hours(24) + absl::Milliseconds(1)}) {
+    const absl::Status status =
+        ConfirmationOf(plan, wrong, false, false).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("expected 1m to 24h"));
+  }
+  EXPECT_TRUE(ConfirmationOf(plan, absl::Hours(24), false, false).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      ConfirmationOf(plan, absl::Minutes(5), false, true).status()));
+}
+
 }  // namespace
 }  // namespace clusterd

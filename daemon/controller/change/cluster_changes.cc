@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 #include "config/words/subject_text.h"
@@ -38,6 +39,14 @@ absl::Status AlreadyOver(const ApplyReport& report) {
       RunText(report), ": is already over (",
       outcome == kRunningOutcome ? "its end was not kept" : outcome,
       "), nothing was cancelled"));
+}
+
+// Whether it may still tell that it took the apply back by itself.
+bool MayGoBack(const ApplyReport& report, const ApplyResult& host) {
+  const Confirmation& confirm = report.confirmation();
+  return host.outcome() == ApplyResult::APPLIED && host.goes_back_in_ms() > 0 &&
+         (confirm.state() != Confirmation::CONFIRMED ||
+          absl::c_linear_search(confirm.untold(), host.host()));
 }
 
 }  // namespace
@@ -84,10 +93,18 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
 absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
     const ApplyReport& head, const ChangeRequest& request,
     ApplyWatcher watcher) {
+  Confirmation confirm;
+  if (request.plan != nullptr) {
+    RETURN_IF_ERROR(CheckPending(""));
+    ASSIGN_OR_RETURN(confirm,
+                     ConfirmationOf(*request.plan, request.confirm_within,
+                                    request.auto_confirm, request.no_confirm));
+  }
   ASSIGN_OR_RETURN(ApplyOrder order,
                    request.plan != nullptr
-                       ? OrderOfApply(parts_, request.plan)
+                       ? OrderOfApply(parts_, request.plan, confirm)
                        : OrderOfRollback(parts_, request.rollback_of));
+  RETURN_IF_ERROR(CheckPending(order.report.apply_id()));
   order.report.MergeFrom(head);
   order.caller = request.caller;
   const ApplyReport report = order.report;
@@ -97,9 +114,18 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
                         : absl::StrCat("applies plan ", report.plan_id()),
       " on ", order.hosts.size(), " hosts, ", report.wave_size(), " at once",
       report.canary() > 0 ? absl::StrCat(", first ", report.canary()) : "",
-      report.force() ? ", forced" : "", report.enforced() ? ", enforced" : ""));
+      report.force() ? ", forced" : "", report.enforced() ? ", enforced" : "",
+      report.has_confirmation()
+          ? absl::StrCat(", to be confirmed within ",
+                         absl::FormatDuration(absl::Milliseconds(
+                             report.confirmation().within_ms())))
+          : ""));
   const AuditEntry audited = Audited(request.caller, report);
   if (parts_.audit != nullptr) RETURN_IF_ERROR(parts_.audit->Begin(audited));
+  // From here on its rollback takes back what waits.
+  if (const auto pending = TakePending(); pending != nullptr) {
+    SaveConfirmation(pending->head().run_id(), pending->GiveUp());
+  }
   const std::shared_ptr<ApplyRun> run =
       MakeRun(std::move(order), audited, std::move(watcher));
   bool stopping = false;
@@ -139,8 +165,13 @@ std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
         *added |= saved.ok();
         return saved;
       };
-  callbacks.on_end = [this, audited](const ApplyReport& ended) {
+  callbacks.on_end = [this, audited,
+                      plan = order.plan](const ApplyReport& ended) {
     OnRunEnd(ended, audited);
+    if (ended.confirmation().state() == Confirmation::PENDING) {
+      BeginPending(ended, plan);
+    }
+    EndChange();
   };
   callbacks.watcher = std::move(watcher);
   return std::make_shared<ApplyRun>(std::move(order), parts_,
@@ -166,13 +197,13 @@ void ClusterChanges::OnRunEnd(const ApplyReport& report,
     for (const ApplyResult& host : report.hosts()) {
       if (report.rollback() && IsTakenBack(host.outcome())) {
         corrections_[report.apply_id()].push_back({host, report.run_id()});
+        ForgetGoBackLocked(report.apply_id(), {host.host()});
       }
     }
   }
   // While this is still the one change: a second rollback must see the first
   // one's marks.
   CorrectAll();
-  EndChange();
 }
 
 void ClusterChanges::RememberLostLocked(const ApplyReport& report) {
@@ -182,10 +213,21 @@ void ClusterChanges::RememberLostLocked(const ApplyReport& report) {
   for (const ApplyResult& host : report.hosts()) {
     if (host.outcome() == ApplyResult::LOST) {
       unsettled.hosts.insert(host.host());
+    } else if (MayGoBack(report, host)) {
+      unsettled.go_back.insert(host.host());
     }
   }
-  if (unsettled.hosts.empty() || unsettled_.size() >= kMaxUnsettled) return;
+  if (unsettled.IsSettled()) return;
+  if (unsettled_.size() >= kMaxUnsettled) return;
   unsettled_[report.run_id()] = std::move(unsettled);
+}
+
+void ClusterChanges::ForgetGoBackLocked(const std::string& run_id,
+                                        const std::set<std::string>& hosts) {
+  const auto found = unsettled_.find(run_id);
+  if (found == unsettled_.end()) return;
+  for (const std::string& host : hosts) found->second.go_back.erase(host);
+  if (found->second.IsSettled()) unsettled_.erase(found);
 }
 
 void ClusterChanges::Recover() {
@@ -214,13 +256,20 @@ void ClusterChanges::Recover() {
   newest.set_limit(kMaxUnsettled);
   const absl::StatusOr<ListHistoryResponse> list = parts_.history->List(newest);
   if (!list.ok()) return;
+  bool is_newest_apply = true;
   for (const HistoryEntry& entry : list->entries()) {
-    if (entry.outcome() == "succeeded") continue;
+    // No other is begun while one waits to be confirmed.
+    const bool may_wait = is_newest_apply && entry.kind() == HISTORY_APPLY;
+    if (entry.kind() == HISTORY_APPLY) is_newest_apply = false;
+    if (entry.outcome() == "succeeded" && !may_wait) continue;
     const absl::StatusOr<HistoryRecord> record =
         parts_.history->Get(entry.id());
     if (!record.ok()) continue;
-    absl::MutexLock lock(&mutex_);
-    RememberLostLocked(record->apply());
+    {
+      absl::MutexLock lock(&mutex_);
+      RememberLostLocked(record->apply());
+    }
+    if (may_wait) RecoverPending(record->apply());
   }
 }
 
@@ -231,6 +280,9 @@ void ClusterChanges::Interrupt(HistoryRecord record) {
   report.set_outcome(ApplyReport::INTERRUPTED);
   report.add_notes("the controller ended while it ran");
   ExplainNotStarted(&report);
+  if (!report.rollback()) {
+    CloseConfirmation(parts_.scheduler->Now(), &report);
+  }
   AuditEntry caller;
   caller.set_who(report.actor());
   caller.set_what(report.rollback() ? "RollBack" : "ApplyPlan");
@@ -304,14 +356,24 @@ absl::StatusOr<AbortApplyResponse> ClusterChanges::Abort(
   return aborted;
 }
 
+std::string ClusterChanges::Running() {
+  absl::MutexLock lock(&mutex_);
+  return current_.has_value() ? current_->what : "";
+}
+
 absl::StatusOr<HistoryRecord> ClusterChanges::Show(const std::string& id) {
   // Before the record is read: a run that ends meanwhile knows its end.
   std::shared_ptr<ApplyRun> run;
+  std::shared_ptr<PendingChange> pending;
   {
     absl::MutexLock lock(&mutex_);
     if (current_.has_value()) run = current_->run;
+    pending = pending_;
   }
   ASSIGN_OR_RETURN(HistoryRecord record, parts_.history->Get(id));
+  if (pending != nullptr && record.entry().id() == pending->head().run_id()) {
+    *record.mutable_apply()->mutable_confirmation() = pending->confirmation();
+  }
   if (run == nullptr || record.entry().id() != run->run_id()) return record;
   return RecordOfApply(run->report(), record.entry().network_namespace());
 }
@@ -319,17 +381,22 @@ absl::StatusOr<HistoryRecord> ClusterChanges::Show(const std::string& id) {
 void ClusterChanges::OnPastApplies(const std::string& host,
                                    const PastApplies& past) {
   std::shared_ptr<ApplyRun> run;
+  std::shared_ptr<PendingChange> pending;
   bool news = false;
   {
     absl::MutexLock lock(&mutex_);
     if (current_.has_value()) run = current_->run;
+    pending = pending_;
     for (const ApplyResult& result : past.results()) {
       for (auto& [run_id, unsettled] : unsettled_) {
         if (unsettled.apply_id != result.apply_id() ||
-            !SettlesHost(unsettled.rollback, result) ||
-            unsettled.hosts.erase(host) == 0) {
+            !SettlesHost(unsettled.rollback, result)) {
           continue;
         }
+        const bool went_back =
+            result.not_confirmed() && unsettled.go_back.erase(host) > 0;
+        if (unsettled.hosts.erase(host) == 0 && !went_back) continue;
+        if (result.goes_back_in_ms() > 0) unsettled.go_back.insert(host);
         corrections_[run_id].push_back({result, ""});
         news = true;
       }
@@ -337,7 +404,7 @@ void ClusterChanges::OnPastApplies(const std::string& host,
     // A host speaks once for each run; what it says later is of its later life.
     for (auto each = unsettled_.begin(); each != unsettled_.end();) {
       each =
-          each->second.hosts.empty() ? unsettled_.erase(each) : std::next(each);
+          each->second.IsSettled() ? unsettled_.erase(each) : std::next(each);
     }
   }
   if (news) {
@@ -346,6 +413,7 @@ void ClusterChanges::OnPastApplies(const std::string& host,
         WorkerPool::Place::kFirst);
   }
   if (run != nullptr) run->OnPastApplies(host, past);
+  if (pending != nullptr) pending->OnPastApplies(host, past);
 }
 
 // Rewrites each kept report once, whatever number of its hosts has spoken.
@@ -382,6 +450,12 @@ void ClusterChanges::Correct(const std::string& run_id,
       host->set_outcome(correction.result.outcome());
       *host->mutable_residues() = correction.result.residues();
       rollbacks.insert(correction.rolled_back_by);
+    } else if (host->outcome() == ApplyResult::APPLIED &&
+               correction.result.not_confirmed()) {
+      host->set_outcome(correction.result.outcome());
+      host->set_error(correction.result.error());
+      *host->mutable_residues() = correction.result.residues();
+      host->set_not_confirmed(true);
     } else if (host->outcome() == ApplyResult::LOST) {
       *host = correction.result;
       host->clear_facts_after();
@@ -390,6 +464,15 @@ void ClusterChanges::Correct(const std::string& run_id,
   }
   for (const std::string& rollback : rollbacks) {
     report.add_notes(absl::StrCat("taken back by rollback ", rollback));
+  }
+  const bool any_left =
+      absl::c_any_of(report.hosts(), [](const ApplyResult& host) {
+        return host.goes_back_in_ms() > 0 &&
+               host.outcome() == ApplyResult::APPLIED;
+      });
+  if (!rollbacks.empty() && report.has_confirmation() && !any_left &&
+      report.confirmation().state() == Confirmation::GOES_BACK) {
+    report.mutable_confirmation()->set_state(Confirmation::NOT_NEEDED);
   }
   const absl::Status kept = parts_.history->Update(
       RecordOfApply(std::move(report), record->entry().network_namespace()));
@@ -407,6 +490,8 @@ void ClusterChanges::Stop() {
     if (current_.has_value()) run = current_->run;
   }
   if (run != nullptr && run->Stop()) EndChange();
+  // Only now: a run that ended meanwhile has left one.
+  if (const auto pending = TakePending(); pending != nullptr) pending->Stop();
   gate_.Close();
 }
 

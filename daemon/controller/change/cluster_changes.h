@@ -3,13 +3,16 @@
 // later. Knows no gRPC and no roles.
 //
 // Refusals are those of change_order.h, and
-//   Unavailable  another apply or rollback runs (named)
+//   Unavailable  another apply or rollback runs (named), or an apply waits to
+//   be
+//                confirmed, and this is not its rollback
 //   others       the history or the audit file cannot be written
 // None has asked a host.
 #ifndef DAEMON_CONTROLLER_CHANGE_CLUSTER_CHANGES_H_
 #define DAEMON_CONTROLLER_CHANGE_CLUSTER_CHANGES_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,6 +26,7 @@
 #include "absl/time/time.h"
 #include "daemon/controller/change/apply_run.h"
 #include "daemon/controller/change/change_order.h"
+#include "daemon/controller/change/pending_change.h"
 #include "daemon/controller/history/history_store.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/process/callback_gate.h"
@@ -50,6 +54,10 @@ struct ChangeRequest {
   uint32_t wave_size = 0;  // 0: kDefaultWaveSize.
   bool force = false;
   bool enforced = false;
+  // As in ApplyPlanRequest.
+  absl::Duration confirm_within;
+  bool auto_confirm = false;
+  bool no_confirm = false;
 };
 
 // Safe for concurrent use; one apply or rollback at a time.
@@ -60,7 +68,8 @@ class ClusterChanges {
   ~ClusterChanges() { Stop(); }
 
   // Before any host attaches: what was running when the last controller ended
-  // is INTERRUPTED, and hosts that were lost may still tell. Blocks.
+  // is INTERRUPTED, hosts that were lost may still tell, and what waits to be
+  // confirmed goes on waiting. Blocks.
   void Recover() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Blocks on the history, so not for a thread that must not block. The run
@@ -85,7 +94,25 @@ class ClusterChanges {
                                            const std::string& from)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The history's record; of the run that is under way as far as it is by now.
+  // "apply 0123456789abcdef of alice"; empty: none runs.
+  std::string Running() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Of the apply with this id, as PendingChange::Confirm and Extend; `answered`
+  // possibly before this returns. Blocks on the history.
+  //   FailedPrecondition  also of one that does not wait
+  //   others              those of HistoryStore::FindApply
+  using Confirmed = std::function<void(absl::StatusOr<ConfirmResponse>)>;
+  void Confirm(const std::string& id, const AuditEntry& caller,
+               const Confirmed& answered) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Extend(const std::string& id, const AuditEntry& caller,
+              absl::Duration by, const Confirmed& answered)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // What waits to be confirmed; at most one.
+  std::vector<ConfirmResponse> Pending() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The history's record; of the run that is under way, or waits to be
+  // confirmed, as far as it is by now.
   absl::StatusOr<HistoryRecord> Show(const std::string& id)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -111,11 +138,14 @@ class ClusterChanges {
     absl::Time since;
     std::shared_ptr<ApplyRun> run;  // Null while it is being prepared.
   };
-  // A run that is over, with hosts that are LOST.
+  // A run that is over, with hosts that are LOST, or go back by themselves.
   struct Unsettled {
     std::string apply_id;
     bool rollback = false;
     std::set<std::string> hosts;
+    std::set<std::string> go_back;
+
+    bool IsSettled() const { return hosts.empty() && go_back.empty(); }
   };
   // What a host's entry in a kept report becomes.
   struct Correction {
@@ -137,7 +167,25 @@ class ClusterChanges {
   void OnRunEnd(const ApplyReport& report, const AuditEntry& audited)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void AuditEnd(const AuditEntry& audited, absl::string_view result) const;
+  // Waits for its confirmation from now on.
+  void BeginPending(const ApplyReport& report,
+                    std::shared_ptr<const ClusterPlan> plan)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  std::shared_ptr<PendingChange> TakePending() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<std::shared_ptr<PendingChange>> FindPending(
+      const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
+  void RecoverPending(const ApplyReport& report) ABSL_LOCKS_EXCLUDED(mutex_);
+  void SaveConfirmation(const std::string& run_id,
+                        const Confirmation& confirmation)
+      ABSL_LOCKS_EXCLUDED(correcting_);
+  // That it is not another's turn than of what waits, if anything does.
+  absl::Status CheckPending(const std::string& rolled_back_apply) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
   void RememberLostLocked(const ApplyReport& report)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // They will not go back by themselves.
+  void ForgetGoBackLocked(const std::string& run_id,
+                          const std::set<std::string>& hosts)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Interrupt(HistoryRecord record) ABSL_LOCKS_EXCLUDED(mutex_);
   void CorrectAll() ABSL_LOCKS_EXCLUDED(correcting_, mutex_);
@@ -150,6 +198,7 @@ class ClusterChanges {
   // Held by the one thread that corrects what is kept, while it does.
   absl::Mutex correcting_;
   mutable absl::Mutex mutex_;
+  std::shared_ptr<PendingChange> pending_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, uint64_t> ended_ ABSL_GUARDED_BY(mutex_);
   std::optional<Current> current_ ABSL_GUARDED_BY(mutex_);
   // By the id of the run.

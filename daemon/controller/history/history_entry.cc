@@ -43,6 +43,20 @@ std::string SummaryOf(const Report& report) {
                       Count(report.rules_size(), "rule"));
 }
 
+std::string ConfirmationText(const Confirmation& confirmation) {
+  switch (confirmation.state()) {
+    case Confirmation::PENDING:
+      return "; to be confirmed";
+    case Confirmation::CONFIRMED:
+      return absl::StrCat("; confirmed by ",
+                          ActorName(confirmation.confirmed_by()));
+    case Confirmation::GOES_BACK:
+      return "; not confirmed, goes back";
+    default:
+      return "";
+  }
+}
+
 std::string SummaryOf(const ApplyReport& report) {
   const size_t hosts = static_cast<size_t>(report.hosts_size());
   const std::string counts = HostCountsText(report, 0, hosts);
@@ -55,6 +69,7 @@ std::string SummaryOf(const ApplyReport& report) {
                     ActorName(report.cancelled().actor()), " in wave ",
                     report.cancelled().wave(), " of ", waves.count());
   }
+  absl::StrAppend(&text, ConfirmationText(report.confirmation()));
   return text;
 }
 

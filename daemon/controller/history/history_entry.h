@@ -7,6 +7,7 @@
 //             "1152 hosts, 12 with 40 steps, 3 blocked on 1 host"
 //   apply,    running | succeeded | stopped | cancelled | interrupted
 //   rollback  "1152 hosts; 32 applied, 1 undone, 1119 not started"
+//             "2 hosts; 2 applied; to be confirmed"
 // Pure. The detail moves into the record.
 #ifndef DAEMON_CONTROLLER_HISTORY_HISTORY_ENTRY_H_
 #define DAEMON_CONTROLLER_HISTORY_HISTORY_ENTRY_H_

@@ -184,5 +184,24 @@ TEST(HistoryKindNameTest, NamesEveryKind) {
   EXPECT_EQ(HistoryKindName(static_cast<HistoryKind>(17)), "unknown kind 17");
 }
 
+TEST(RecordOfApplyTest, SaysHowItIsConfirmed) {
+  ApplyReport report;
+  report.set_run_id("0123456789abcdef");
+  report.set_outcome(ApplyReport::SUCCEEDED);
+  report.add_hosts()->set_outcome(ApplyResult::APPLIED);
+  const auto summary = [&report](Confirmation::State state) {
+    report.mutable_confirmation()->set_state(state);
+    return RecordOfApply(report, "").entry().summary();
+  };
+  report.mutable_confirmation()->set_confirmed_by("bob");
+  EXPECT_EQ(summary(Confirmation::PENDING),
+            "1 host; 1 applied; to be confirmed");
+  EXPECT_EQ(summary(Confirmation::CONFIRMED),
+            "1 host; 1 applied; confirmed by bob");
+  EXPECT_EQ(summary(Confirmation::GOES_BACK),
+            "1 host; 1 applied; not confirmed, goes back");
+  EXPECT_EQ(summary(Confirmation::NOT_NEEDED), "1 host; 1 applied");
+}
+
 }  // namespace
 }  // namespace clusterd

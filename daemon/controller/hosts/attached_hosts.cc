@@ -50,6 +50,7 @@ Missing::Reason ReasonOf(absl::StatusCode code) {
 const char* NameOf(const Task& task) {
   if (task.has_apply()) return "apply";
   if (task.has_rollback()) return "rollback";
+  if (task.has_confirm()) return "confirm";
   if (task.has_logs()) return "logs";
   if (task.has_record()) return "record";
   return nullptr;
@@ -312,7 +313,8 @@ absl::StatusOr<std::shared_ptr<HostLink>> AttachedHosts::AdmitTaskLocked(
   if (name != nullptr && !absl::c_linear_search(hello.tasks(), name)) {
     return DoesNotKnow(hello, absl::StrCat("task ", name));
   }
-  const bool changes = task.task.has_apply() || task.task.has_rollback();
+  const bool changes = task.task.has_apply() || task.task.has_rollback() ||
+                       task.task.has_confirm();
   if (session->pending.size() >= limits_.max_pending && !changes) {
     return absl::ResourceExhaustedError(
         absl::StrCat(limits_.max_pending, " tasks wait for it already"));

@@ -3,6 +3,8 @@
 #ifndef DAEMON_HOST_COMMAND_CLOCK_H_
 #define DAEMON_HOST_COMMAND_CLOCK_H_
 
+#include <time.h>
+
 #include <atomic>
 #include <chrono>
 #include <string>
@@ -22,6 +24,9 @@ class Clock {
   virtual absl::Time Now() = 0;
   // Time since an arbitrary moment; never goes back. For deadlines.
   virtual absl::Duration Monotonic() = 0;
+  // The same since the machine booted, and going on while it is suspended, so
+  // that two processes of one boot agree.
+  virtual absl::Duration SinceBoot() { return Monotonic(); }
   // Blocks the calling thread.
   virtual void SleepFor(absl::Duration duration) = 0;
 };
@@ -33,6 +38,11 @@ class SystemClock final : public Clock {
   absl::Duration Monotonic() override {
     return absl::FromChrono(
         std::chrono::steady_clock::now().time_since_epoch());
+  }
+  absl::Duration SinceBoot() override {
+    timespec now = {};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return absl::DurationFromTimespec(now);
   }
   void SleepFor(absl::Duration duration) override { absl::SleepFor(duration); }
 };

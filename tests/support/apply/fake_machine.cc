@@ -58,6 +58,9 @@ FakeMachine::FakeMachine(std::string host) : host_(std::move(host)) {
   files_.Put(kConf, "", 0640, 0, 12);
   files_.PutFolder("/etc/sysctl.d");
   files_.PutFolder("/var/lib/clusterd");
+  files_.PutSpecial(
+      "/proc/sys/kernel/random/boot_id",
+      {[this] { return absl::StrCat("boot-", boots_, "\n"); }, nullptr});
   AddSysctl(kReservedPortsKey, true, "");
   AddSysctl(kSomaxconnKey, false, "4096");
   AddSysctl(kSynBacklogKey, false, "2048");
@@ -224,6 +227,7 @@ void FakeMachine::ApplySysctlFiles() {
 
 void FakeMachine::PowerCycle() {
   files_.LosePower();
+  ++boots_;
   ApplySysctlFiles();
   devices_.Boot();
   firewalls_.Boot();

@@ -99,6 +99,7 @@ class FakeMachine final : public CommandRunner, public HostReader {
   FakeFirewalls firewalls_{&files_};
   std::map<std::string, std::string> sysctl_;
   std::vector<std::string> commands_;
+  int boots_ = 1;
   Programs half_{this, &FakeMachine::RunHalf};
   Programs to_read_{this, &FakeMachine::RunToRead};
   // For reading devices.

@@ -1,7 +1,9 @@
 #include "tests/support/client/fake_controller.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "grpcpp/server_builder.h"
 #include "grpcpp/support/channel_arguments.h"
@@ -156,7 +158,31 @@ class FakeController::ControllerService final : public Controller::Service {
       owner_.record_id_ = request->id();
     }
     *response = owner_.script_.record;
+    const std::vector<HistoryRecord>& records = owner_.script_.records;
+    if (!records.empty()) {
+      const auto found = std::find_if(
+          records.begin(), records.end(), [&](const HistoryRecord& record) {
+            return absl::StartsWith(record.entry().id(), request->id());
+          });
+      if (found == records.end()) {
+        return grpc::Status(grpc::StatusCode::NOT_FOUND, "no such entry");
+      }
+      *response = *found;
+    }
     return owner_.script_.record_status;
+  }
+
+  grpc::Status Watch(grpc::ServerContext*, const WatchRequest*,
+                     grpc::ServerWriter<ClusterNow>* writer) override {
+    const auto& watches = owner_.script_.watches;
+    size_t call = 0;
+    {
+      absl::MutexLock lock(&owner_.mutex_);
+      call = static_cast<size_t>(owner_.watches_++);
+    }
+    if (call >= watches.size()) return owner_.script_.watch_status;
+    return Play(watches[call], call + 1 == watches.size(),
+                owner_.script_.watch_status, *writer);
   }
 
   grpc::Status AbortApply(grpc::ServerContext*,
@@ -166,6 +192,22 @@ class FakeController::ControllerService final : public Controller::Service {
     owner_.aborted_id_ = request->id();
     *response = owner_.script_.aborted;
     return owner_.script_.abort_status;
+  }
+
+  grpc::Status Confirm(grpc::ServerContext*, const ConfirmRequest* request,
+                       ConfirmResponse* response) override {
+    absl::MutexLock lock(&owner_.mutex_);
+    owner_.confirmed_id_ = request->id();
+    *response = owner_.script_.confirmed;
+    return owner_.script_.confirm_status;
+  }
+
+  grpc::Status Extend(grpc::ServerContext*, const ExtendRequest* request,
+                      ConfirmResponse* response) override {
+    absl::MutexLock lock(&owner_.mutex_);
+    owner_.extend_request_ = *request;
+    *response = owner_.script_.confirmed;
+    return owner_.script_.confirm_status;
   }
 
   grpc::Status Cancel(grpc::ServerContext*, const CancelRequest* request,
@@ -396,6 +438,16 @@ std::string FakeController::aborted_id() const {
   return aborted_id_;
 }
 
+std::string FakeController::confirmed_id() const {
+  absl::MutexLock lock(&mutex_);
+  return confirmed_id_;
+}
+
+std::optional<ExtendRequest> FakeController::extend_request() const {
+  absl::MutexLock lock(&mutex_);
+  return extend_request_;
+}
+
 std::string FakeController::cancelled_id() const {
   absl::MutexLock lock(&mutex_);
   return cancelled_id_;
@@ -409,6 +461,11 @@ std::optional<ConnectionSettings> FakeController::settings() const {
 std::string FakeController::socket_path() const {
   absl::MutexLock lock(&mutex_);
   return socket_path_;
+}
+
+int FakeController::watches() const {
+  absl::MutexLock lock(&mutex_);
+  return watches_;
 }
 
 int FakeController::checks() const {

@@ -3,6 +3,7 @@
 #ifndef TESTS_SUPPORT_CLIENT_FAKE_CONTROLLER_H_
 #define TESTS_SUPPORT_CLIENT_FAKE_CONTROLLER_H_
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,6 +68,8 @@ struct ControllerScript {
   grpc::Status cancel_status;
   AbortApplyResponse aborted;
   grpc::Status abort_status;
+  ConfirmResponse confirmed;  // Of Confirm and Extend.
+  grpc::Status confirm_status;
 
   LockResponse locked;
   UnlockResponse unlocked;
@@ -77,7 +80,14 @@ struct ControllerScript {
   std::vector<ListHistoryResponse> history;
   grpc::Status history_status;
   HistoryRecord record;
+  // Set: found by the start of their ids, in place of `record`.
+  std::vector<HistoryRecord> records;
   grpc::Status record_status;
+
+  // What each Watch tells, one call after the other, before it ends with
+  // watch_status; the last call hangs instead.
+  std::vector<std::vector<ClusterNow>> watches;
+  grpc::Status watch_status;
 
   CreateTokenResponse token;
   ListTokensResponse tokens;
@@ -117,6 +127,7 @@ class FakeController final : public Connector {
   std::optional<ConnectionSettings> settings() const;
   std::string socket_path() const;
   int checks() const;
+  int watches() const;
   std::string asked_so_far() const;  // The id of the run.
   std::string forgotten_host() const;
   std::string described_host() const;
@@ -124,6 +135,8 @@ class FakeController final : public Connector {
   // Empty: nobody has cancelled anything.
   std::string cancelled_id() const;
   std::string aborted_id() const;
+  std::string confirmed_id() const;
+  std::optional<ExtendRequest> extend_request() const;
   // All, in order.
   std::vector<ListHistoryRequest> history_requests() const;
   std::optional<CreateTokenRequest> token_request() const;
@@ -161,9 +174,12 @@ class FakeController final : public Connector {
   std::string record_id_ ABSL_GUARDED_BY(mutex_);
   std::string cancelled_id_ ABSL_GUARDED_BY(mutex_);
   std::string aborted_id_ ABSL_GUARDED_BY(mutex_);
+  std::string confirmed_id_ ABSL_GUARDED_BY(mutex_);
+  std::optional<ExtendRequest> extend_request_ ABSL_GUARDED_BY(mutex_);
   std::optional<ConnectionSettings> settings_ ABSL_GUARDED_BY(mutex_);
   std::string socket_path_ ABSL_GUARDED_BY(mutex_);
   int checks_ ABSL_GUARDED_BY(mutex_) = 0;
+  int watches_ ABSL_GUARDED_BY(mutex_) = 0;
   std::string asked_so_far_ ABSL_GUARDED_BY(mutex_);
   std::string forgotten_host_ ABSL_GUARDED_BY(mutex_);
   std::string described_host_ ABSL_GUARDED_BY(mutex_);

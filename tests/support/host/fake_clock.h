@@ -26,6 +26,12 @@ class FakeClock final : public Clock {
   // Returns at once; the time has then passed for everybody.
   void SleepFor(absl::Duration duration) override { Advance(duration); }
 
+  // Somebody sets the wall clock; nothing else has passed.
+  void SetWall(absl::Time now) {
+    absl::MutexLock lock(&mutex_);
+    now_ = now - passed_;
+  }
+
   void Advance(absl::Duration duration) {
     absl::MutexLock lock(&mutex_);
     passed_ += duration;
@@ -33,7 +39,7 @@ class FakeClock final : public Clock {
 
  private:
   absl::Mutex mutex_;
-  const absl::Time now_;
+  absl::Time now_ ABSL_GUARDED_BY(mutex_);
   absl::Duration passed_ ABSL_GUARDED_BY(mutex_) = absl::ZeroDuration();
 };
 

@@ -1,0 +1,178 @@
+// What keeps the next apply from being made, and what of that ends by itself:
+// an apply that a crash cut off, and one that waits to be confirmed.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "config/values/status_macros.h"
+#include "config/words/subject_text.h"
+#include "daemon/agent/apply/applier.h"
+#include "daemon/agent/apply/confirm_deadline.h"
+
+namespace clusterd {
+namespace {
+
+std::string SecondsText(absl::Duration time) {
+  return absl::FormatDuration(absl::Floor(time, absl::Seconds(1)));
+}
+
+}  // namespace
+
+absl::Status Applier::CheckConfirmWithin(absl::Duration within) {
+  if (within == absl::ZeroDuration()) return absl::OkStatus();
+  if (within < absl::ZeroDuration() || within > kMaxConfirmWithin) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options_.host, ": to be confirmed within ",
+                     absl::FormatDuration(within), ", expected at most ",
+                     absl::FormatDuration(kMaxConfirmWithin)));
+  }
+  if (!ReadHostTime(access_.files, access_.clock).boot_id.empty()) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      options_.host,
+      ": which boot this is cannot be told, so no deadline would survive the "
+      "next; apply without one"));
+}
+
+absl::StatusOr<uint64_t> Applier::CheckNothingUnfinished(
+    const std::string& ended) {
+  ASSIGN_OR_RETURN(const auto journals, folder_.Read());
+  uint64_t last = 0;
+  for (const JournalFolder::Found& each : journals) {
+    if (!each.state.ok()) return each.state.status();
+    const JournalState& state = *each.state;
+    last = std::max<uint64_t>(last, state.begin.sequence());
+    if (state.waits() && each.apply_id != ended) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(options_.host, ": apply ", each.apply_id, " of ",
+                       ActorName(state.begin.actor()),
+                       " waits to be confirmed, and goes back in ",
+                       SecondsText(TimeLeftOf(state)),
+                       ": confirm it or roll it back first"));
+    }
+    if (!state.unfinished()) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        options_.host, ": apply ", each.apply_id,
+        " was cut off and its journal has no end yet; the next apply or "
+        "rollback tries that first, which needs room in ",
+        options_.state_folder));
+  }
+  return last + 1;
+}
+
+absl::Duration Applier::TimeLeftOf(const JournalState& state) {
+  return TimeLeft(*state.deadline, ReadHostTime(access_.files, access_.clock));
+}
+
+void Applier::SetGoesBack(const JournalState& state, ApplyResult* result) {
+  if (!state.waits()) return;
+  // 0 would be one that stays.
+  const int64_t left = absl::ToInt64Milliseconds(TimeLeftOf(state));
+  result->set_goes_back_in_ms(
+      static_cast<uint32_t>(std::max<int64_t>(left, 1)));
+}
+
+absl::StatusOr<ApplyResult> Applier::Confirm(const ConfirmRequest& request) {
+  RETURN_IF_ERROR(CheckApplyId(request.apply_id));
+  ASSIGN_OR_RETURN(const auto lock, TakeLock());
+  ASSIGN_OR_RETURN(auto journal, OpenJournal(request.apply_id));
+  const JournalState state = SummariseJournal(journal->entries());
+  const bool extends = request.extend_by != absl::ZeroDuration();
+  ApplyResult result = NewResult(request.apply_id);
+  result.set_outcome(ApplyResult::APPLIED);
+  if (state.phase == JournalState::Phase::kApplied && state.confirmed &&
+      !extends) {
+    return result;
+  }
+  const HostTime now = ReadHostTime(access_.files, access_.clock);
+  const absl::Duration left =
+      state.waits() ? TimeLeft(*state.deadline, now) : absl::ZeroDuration();
+  if (left == absl::ZeroDuration()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(options_.host, ": apply ", request.apply_id,
+                     " does not wait to be confirmed: ",
+                     state.waits() ? "its deadline has passed, so it goes back"
+                     : !state.in_effect() ? "it was undone or rolled back"
+                     : state.confirmed    ? "it was confirmed before"
+                                          : "it stays by itself"));
+  }
+  JournalEntry entry;
+  if (extends && request.extend_by < kMinExtend) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options_.host, ": to be confirmed ",
+        absl::FormatDuration(request.extend_by), " later, expected at least ",
+        absl::FormatDuration(kMinExtend)));
+  }
+  if (extends) {
+    const absl::Duration within =
+        absl::Milliseconds(state.deadline->within_ms()) + request.extend_by;
+    RETURN_IF_ERROR(CheckConfirmWithin(within));
+    *entry.mutable_deadline() =
+        MakeDeadline(now, left + request.extend_by, within, request.actor);
+  } else {
+    entry.mutable_confirm()->set_actor(request.actor);
+    entry.mutable_confirm()->set_at_ms(absl::ToUnixMillis(now.wall));
+  }
+  const absl::Status written = journal->Append(entry);
+  if (!written.ok()) {
+    return absl::Status(written.code(),
+                        absl::StrCat(options_.host,
+                                     ": not in the journal, so it goes back as "
+                                     "before: ",
+                                     written.message()));
+  }
+  SetGoesBack(SummariseJournal(journal->entries()), &result);
+  return result;
+}
+
+bool Applier::IsOverdue(const std::string& apply_id,
+                        const JournalState& state) {
+  const HostTime now = ReadHostTime(access_.files, access_.clock);
+  const absl::Duration left = TimeLeft(*state.deadline, now);
+  if (left == absl::ZeroDuration()) return true;
+  if (IsOfThisBoot(*state.deadline, now)) return false;
+  const auto journal = Journal::Open(access_.files, folder_.PathOf(apply_id));
+  JournalEntry entry;
+  *entry.mutable_deadline() =
+      MakeDeadline(now, left, absl::Milliseconds(state.deadline->within_ms()),
+                   state.deadline->actor());
+  return !journal.ok() || !(*journal)->Append(entry).ok();
+}
+
+absl::StatusOr<std::vector<ApplyResult>> Applier::Recover(
+    bool force, const UndoWatch& watch, bool also_waiting) {
+  ASSIGN_OR_RETURN(const auto lock, TakeLock());
+  ASSIGN_OR_RETURN(const auto journals, folder_.Read());
+  std::vector<ApplyResult> results;
+  // One of which nobody can tell what it changed comes before one that waits.
+  absl::Status damaged;
+  absl::Status unfinished;
+  for (const JournalFolder::Found& each : journals) {
+    if (!each.state.ok()) {
+      damaged = each.state.status();
+      continue;
+    }
+    if (each.state->phase == JournalState::Phase::kEmpty) {
+      damaged.Update(access_.files->Remove(folder_.PathOf(each.apply_id)));
+    }
+    const bool goes_back =
+        each.state->waits() &&
+        (also_waiting || IsOverdue(each.apply_id, *each.state));
+    if (!each.state->unfinished() && !goes_back) continue;
+    auto result = UndoCutOff(each.apply_id, *each.state, force, watch);
+    if (result.ok()) {
+      results.push_back(*std::move(result));
+    } else {
+      unfinished.Update(result.status());
+    }
+  }
+  if (!damaged.ok() && !unfinished.ok()) {
+    return InFront(damaged.message(), {damaged.code(), unfinished.message()});
+  }
+  RETURN_IF_ERROR(damaged);
+  RETURN_IF_ERROR(unfinished);
+  return results;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,312 @@
+// An apply that goes back by itself unless it is confirmed.
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "config/plan/setting_rows.h"
+#include "daemon/agent/apply/applier.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/apply/apply_scenarios.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr absl::Duration kWithin = absl::Minutes(5);
+
+class ApplierConfirmTest : public ::testing::Test {
+ protected:
+  ApplierConfirmTest() { Restart(); }
+
+  void Restart() {
+    ApplierOptions options;
+    options.host = kScenarioHost;
+    options.state_folder = kScenarioStateFolder;
+    applier_ = std::make_unique<Applier>(
+        options, scenario_->Access(),
+        [] {
+          return AllowsOnly({CHANGE_OBSERVE, CHANGE_SYSCTL,
+                             CHANGE_DEVICE_ADDRESS, CHANGE_FIREWALL, CHANGE_TLS,
+                             CHANGE_HCCN_CONF});
+        },
+        [this] { return users_; });
+  }
+  FakeMachine& machine() { return scenario_->machine; }
+  FakeClock& clock() { return scenario_->clock; }
+
+  absl::StatusOr<ApplyResult> Apply(const std::string& id = "a1",
+                                    absl::Duration within = kWithin) {
+    ApplyRequest request = RequestFor(scenario_->Plan(), id);
+    request.actor = "ada";
+    request.confirm_within = within;
+    return applier_->Apply(request);
+  }
+  absl::StatusOr<ApplyResult> Confirm(
+      absl::Duration extend_by = absl::ZeroDuration()) {
+    ConfirmRequest request;
+    request.apply_id = "a1";
+    request.actor = "bob";
+    request.extend_by = extend_by;
+    return applier_->Confirm(request);
+  }
+  void MustApply() {
+    const auto applied = Apply();
+    ASSERT_TRUE(applied.ok()) << applied.status();
+    ASSERT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->error();
+    EXPECT_EQ(applied->goes_back_in_ms(), 300000u);
+    applied_ = scenario_->State();
+    ASSERT_NE(applied_, before_);
+  }
+  // Whether the host goes back now.
+  bool GoesBack() {
+    const auto recovered = applier_->Recover();
+    EXPECT_TRUE(recovered.ok()) << recovered.status();
+    if (!recovered.ok() || recovered->empty()) {
+      EXPECT_EQ(scenario_->State(), applied_);
+      return false;
+    }
+    EXPECT_EQ((*recovered)[0].outcome(), ApplyResult::ROLLED_BACK)
+        << (*recovered)[0].ShortDebugString();
+    EXPECT_TRUE((*recovered)[0].not_confirmed());
+    EXPECT_THAT((*recovered)[0].error(), HasSubstr("nobody confirmed it"));
+    EXPECT_EQ(scenario_->State(), before_);
+    return true;
+  }
+
+  const std::unique_ptr<Scenario> scenario_ = OpenUfwScenario();
+  const std::map<std::string, std::string> before_ = scenario_->State();
+  std::map<std::string, std::string> applied_;
+  std::vector<DeviceUser> users_;
+  std::unique_ptr<Applier> applier_;
+};
+
+TEST_F(ApplierConfirmTest, GoesBackAtItsDeadlineAndNotBefore) {
+  MustApply();
+  clock().Advance(kWithin - absl::Seconds(1));
+  EXPECT_FALSE(GoesBack());
+  clock().Advance(absl::Seconds(1));
+  EXPECT_TRUE(GoesBack());
+  EXPECT_TRUE(applier_->Recover()->empty());
+  EXPECT_EQ(Confirm().status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(ApplierConfirmTest, GoesBackAlsoInAProcessThatStartsLater) {
+  MustApply();
+  Restart();
+  EXPECT_FALSE(GoesBack());
+  clock().Advance(kWithin);
+  Restart();
+  EXPECT_TRUE(GoesBack());
+}
+
+TEST_F(ApplierConfirmTest, StaysOnceItIsConfirmed) {
+  MustApply();
+  for (int i = 0; i < 2; ++i) {
+    const auto confirmed = Confirm();
+    ASSERT_TRUE(confirmed.ok()) << confirmed.status();
+    EXPECT_EQ(confirmed->outcome(), ApplyResult::APPLIED);
+    EXPECT_EQ(confirmed->goes_back_in_ms(), 0u);
+  }
+  machine().PowerCycle();
+  Restart();
+  clock().Advance(absl::Hours(1000));
+  EXPECT_FALSE(GoesBack());
+  EXPECT_THAT(std::string(Confirm(kWithin).status().message()),
+              HasSubstr("it was confirmed before"));
+}
+
+TEST_F(ApplierConfirmTest, ConfirmsNothingThatDoesNotWait) {
+  EXPECT_EQ(Confirm().status().code(), absl::StatusCode::kNotFound);
+  ASSERT_TRUE(Apply("a1", absl::ZeroDuration()).ok());
+  EXPECT_THAT(std::string(Confirm().status().message()),
+              HasSubstr("it stays by itself"));
+  RollbackRequest rollback;
+  rollback.apply_id = "a1";
+  ASSERT_TRUE(applier_->Rollback(rollback).ok());
+  EXPECT_THAT(std::string(Confirm().status().message()),
+              HasSubstr("it was undone or rolled back"));
+}
+
+TEST_F(ApplierConfirmTest, ConfirmsNothingWhoseDeadlineHasPassed) {
+  MustApply();
+  clock().Advance(kWithin);
+  const absl::Status late = Confirm().status();
+  EXPECT_EQ(late.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(late.message()),
+              HasSubstr("its deadline has passed, so it goes back"));
+  EXPECT_TRUE(GoesBack());
+}
+
+TEST_F(ApplierConfirmTest, IsNotConfirmedWhereTheDiskIsFull) {
+  MustApply();
+  machine().files().SetFreeBytes(10);
+  const absl::Status full = Confirm().status();
+  EXPECT_THAT(std::string(full.message()),
+              HasSubstr("not in the journal, so it goes back as before"));
+  machine().files().SetFreeBytes(std::nullopt);
+  Restart();
+  clock().Advance(kWithin);
+  EXPECT_TRUE(GoesBack());
+}
+
+TEST_F(ApplierConfirmTest, GoesBackAlsoWhereTheJournalCannotGrow) {
+  MustApply();
+  clock().Advance(kWithin);
+  machine().files().FailChanges(
+      absl::StrCat(kScenarioStateFolder, "/a1.journal"),
+      absl::ResourceExhaustedError("No space left on device"));
+  EXPECT_TRUE(GoesBack());
+  // Nobody may confirm afterwards what has gone back already.
+  machine().files().FailChanges(
+      absl::StrCat(kScenarioStateFolder, "/a1.journal"), absl::OkStatus());
+  EXPECT_FALSE(Confirm().ok());
+  EXPECT_TRUE(GoesBack());
+  EXPECT_TRUE(applier_->Recover()->empty());
+}
+
+TEST_F(ApplierConfirmTest, CanBeExtendedUpToADayInAll) {
+  MustApply();
+  clock().Advance(absl::Minutes(4));
+  const auto extended = Confirm(absl::Minutes(10));
+  ASSERT_TRUE(extended.ok()) << extended.status();
+  EXPECT_EQ(extended->goes_back_in_ms(), 11 * 60 * 1000u);
+  clock().Advance(absl::Minutes(10));
+  EXPECT_FALSE(GoesBack());
+  const absl::Status over = Confirm(absl::Hours(24)).status();
+  EXPECT_EQ(over.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(over.message()), HasSubstr("expected at most 24h"));
+  // Thousands of them would make the journal too long to be read.
+  EXPECT_EQ(Confirm(absl::Seconds(59)).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  clock().Advance(absl::Minutes(1));
+  EXPECT_TRUE(GoesBack());
+}
+
+TEST_F(ApplierConfirmTest, LetsNothingElseBeginMeanwhile) {
+  MustApply();
+  clock().Advance(absl::Minutes(1));
+  machine().sysctl()[kSomaxconnKey] = "128";
+  const absl::Status second = Apply("a2").status();
+  EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(second.message()),
+              AllOf(HasSubstr("apply a1 of ada waits to be confirmed"),
+                    HasSubstr("goes back in 4m")));
+}
+
+TEST_F(ApplierConfirmTest, CanBeRolledBackInsteadAndThenWaitsNoMore) {
+  MustApply();
+  RollbackRequest rollback;
+  rollback.apply_id = "a1";
+  const auto taken_back = applier_->Rollback(rollback);
+  ASSERT_TRUE(taken_back.ok()) << taken_back.status();
+  EXPECT_EQ(taken_back->outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_FALSE(taken_back->not_confirmed());
+  clock().Advance(kWithin);
+  EXPECT_TRUE(applier_->Recover()->empty());
+  EXPECT_TRUE(Apply("a2").ok());
+}
+
+TEST_F(ApplierConfirmTest, OneThatFailsIsUndoneAndWaitsForNothing) {
+  machine().firewall(UFW).ignores_commands = true;
+  const auto failed = Apply();
+  ASSERT_TRUE(failed.ok()) << failed.status();
+  EXPECT_EQ(failed->outcome(), ApplyResult::UNDONE);
+  EXPECT_EQ(failed->goes_back_in_ms(), 0u);
+  clock().Advance(kWithin);
+  EXPECT_TRUE(applier_->Recover()->empty());
+}
+
+TEST_F(ApplierConfirmTest, MindsNoClockThatSomebodySets) {
+  MustApply();
+  clock().SetWall(clock().Now() + absl::Hours(24 * 365));
+  EXPECT_FALSE(GoesBack());
+  clock().SetWall(clock().Now() - absl::Hours(24 * 700));
+  clock().Advance(kWithin - absl::Seconds(1));
+  EXPECT_FALSE(GoesBack());
+  clock().Advance(absl::Seconds(1));
+  EXPECT_TRUE(GoesBack());
+}
+
+TEST_F(ApplierConfirmTest, KeepsWhatIsLeftOverAReboot) {
+  MustApply();
+  clock().Advance(absl::Minutes(4));
+  machine().PowerCycle();
+  Restart();
+  EXPECT_FALSE(GoesBack());
+  // From here on by this boot's clock.
+  clock().SetWall(clock().Now() + absl::Hours(1));
+  EXPECT_FALSE(GoesBack());
+  clock().Advance(absl::Minutes(1));
+  EXPECT_TRUE(GoesBack());
+}
+
+TEST_F(ApplierConfirmTest, DoesNotStayForEverOnAMachineThatForgetsTheTime) {
+  MustApply();
+  machine().PowerCycle();
+  clock().SetWall(absl::UnixEpoch());
+  Restart();
+  EXPECT_FALSE(GoesBack());
+  clock().Advance(kWithin);
+  Restart();
+  EXPECT_TRUE(GoesBack());
+}
+
+TEST_F(ApplierConfirmTest, GoesBackWhereTheDeadlineCannotBeWrittenAfterABoot) {
+  MustApply();
+  machine().PowerCycle();
+  machine().files().FailChanges(
+      absl::StrCat(kScenarioStateFolder, "/a1.journal"),
+      absl::ResourceExhaustedError("No space left on device"));
+  EXPECT_TRUE(GoesBack());
+}
+
+TEST_F(ApplierConfirmTest, WaitsForTheJobThatUsesADeviceAndUndoesTheRest) {
+  MustApply();
+  users_ = {{1, 4711, "python"}};
+  clock().Advance(kWithin);
+  const std::string changed = machine().device(1).gateway;
+  const absl::Status waits = applier_->Recover().status();
+  EXPECT_EQ(waits.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(waits.message()),
+              HasSubstr("the undo of apply a1 waits"));
+  EXPECT_EQ(machine().device(1).gateway, changed);
+  EXPECT_NE(scenario_->State(), applied_);
+  EXPECT_FALSE(Confirm().ok());
+  users_.clear();
+  EXPECT_TRUE(GoesBack());
+}
+
+TEST_F(ApplierConfirmTest, RefusesADeadlineOverADay) {
+  const absl::Status status = Apply("a1", absl::Hours(25)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(scenario_->State(), before_);
+}
+
+TEST_F(ApplierConfirmTest, RefusesADeadlineWhereTheBootCannotBeTold) {
+  ASSERT_TRUE(machine().files().Remove("/proc/sys/kernel/random/boot_id").ok());
+  const absl::Status status = Apply().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("which boot this is"));
+  EXPECT_TRUE(Apply("a2", absl::ZeroDuration()).ok());
+}
+
+TEST_F(ApplierConfirmTest, BeginsNothingWhereTheDeadlineCannotBeWritten) {
+  for (uint64_t bytes = 100; bytes < 100000; bytes += 100) {
+    SCOPED_TRACE(bytes);
+    machine().files().SetFreeBytes(bytes);
+    const auto applied = Apply(absl::StrCat("b", bytes));
+    machine().files().SetFreeBytes(std::nullopt);
+    ASSERT_TRUE(applier_->Recover().ok());
+    EXPECT_EQ(scenario_->State(), before_);
+    if (applied.ok()) return;  // It began, and met the full disk later.
+  }
+  ADD_FAILURE() << "it never began";
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,204 @@
+// The part of ApplyTasks that takes back by itself what nobody confirms.
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/synchronization/notification.h"
+#include "daemon/agent/apply_tasks.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/apply/apply_scenarios.h"
+#include "tests/support/process/captured_log.h"
+#include "tests/support/process/manual_scheduler.h"
+#include "tests/support/process/test_audit.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ConfirmTasksTest : public ::testing::Test {
+ protected:
+  ConfirmTasksTest() { Restart(); }
+  ~ConfirmTasksTest() override { tasks_.reset(); }
+
+  void Restart() {
+    tasks_.reset();
+    scheduler_ = std::make_unique<ManualScheduler>();
+    ApplierOptions options;
+    options.host = kScenarioHost;
+    options.state_folder = kScenarioStateFolder;
+    applier_ = std::make_unique<Applier>(
+        options, scenario_->Access(),
+        [] {
+          return AllowsOnly({CHANGE_OBSERVE, CHANGE_SYSCTL,
+                             CHANGE_DEVICE_ADDRESS, CHANGE_FIREWALL, CHANGE_TLS,
+                             CHANGE_HCCN_CONF});
+        },
+        [this] { return users_; });
+    tasks_ = std::make_unique<ApplyTasks>(kScenarioHost, applier_.get(), &log_,
+                                          &record_, audit_.log());
+    tasks_->Recover(scheduler_.get());
+  }
+  // Time for everybody.
+  void Pass(absl::Duration time) {
+    scenario_->clock.Advance(time);
+    scheduler_->Advance(time);
+  }
+  template <typename Begin>
+  ApplyResult Answer(const Begin& begin) {
+    ApplyResult result;
+    absl::Notification done;
+    begin([&](ApplyResult answered) {
+      result = std::move(answered);
+      done.Notify();
+    });
+    EXPECT_TRUE(done.WaitForNotificationWithTimeout(absl::Seconds(30)));
+    return result;
+  }
+  ApplyResult Apply(const std::string& id = "a1") {
+    ApplyTask task;
+    task.set_apply_id(id);
+    *task.mutable_plan() = scenario_->Plan();
+    task.set_actor("ada");
+    task.set_confirm_within_ms(300000);
+    return Answer([&](const ApplyTasks::Done& done) {
+      tasks_->Apply(task, nullptr, done);
+    });
+  }
+  ApplyResult Confirm(uint32_t extend_by_ms = 0, const char* id = "a1") {
+    ConfirmTask task;
+    task.set_apply_id(id);
+    task.set_actor("bob");
+    task.set_extend_by_ms(extend_by_ms);
+    return Answer(
+        [&](const ApplyTasks::Done& done) { tasks_->Confirm(task, done); });
+  }
+
+  const std::unique_ptr<Scenario> scenario_ = OpenUfwScenario();
+  const std::map<std::string, std::string> before_ = scenario_->State();
+  std::vector<DeviceUser> users_;
+  CapturedLog log_;
+  TestAudit audit_;
+  std::unique_ptr<ManualScheduler> scheduler_;
+  std::unique_ptr<Applier> applier_;
+  AppliesRecord record_;
+  std::unique_ptr<ApplyTasks> tasks_;
+};
+
+TEST_F(ConfirmTasksTest, TakesBackByItselfWhatNobodyConfirms) {
+  std::vector<ApplyResult> told;
+  tasks_->ListenForUndone([&] {
+    const PastApplies past = tasks_->Past();
+    told.assign(past.results().begin(), past.results().end());
+  });
+  ASSERT_EQ(Apply().goes_back_in_ms(), 300000u);
+  EXPECT_EQ(tasks_->Past().waits_for_confirmation(), "a1");
+  Pass(absl::Minutes(4));
+  EXPECT_EQ(tasks_->Past().goes_back_in_ms(), 60000u);
+  EXPECT_NE(scenario_->State(), before_);
+  Pass(absl::Minutes(1));
+  ASSERT_TRUE(log_.WaitFor("apply a1 was not confirmed: ROLLED_BACK"));
+  tasks_->Stop();
+  EXPECT_EQ(scenario_->State(), before_);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_TRUE(told[0].not_confirmed());
+  EXPECT_EQ(tasks_->Past().waits_for_confirmation(), "");
+  EXPECT_THAT(audit_.Told(),
+              ElementsAre("ada apply a1: begins", "ada apply a1: APPLIED",
+                          "self recovery a1: begins",
+                          HasSubstr("self recovery a1: ROLLED_BACK: nobody")));
+  EXPECT_EQ(scheduler_->pending(), 0);
+}
+
+TEST_F(ConfirmTasksTest, TakesItBackAlsoAfterItWasKilled) {
+  ASSERT_EQ(Apply().outcome(), ApplyResult::APPLIED);
+  Pass(absl::Minutes(4));
+  Restart();
+  EXPECT_EQ(tasks_->Past().waits_for_confirmation(), "a1");
+  EXPECT_EQ(tasks_->Past().goes_back_in_ms(), 60000u);
+  Pass(absl::Minutes(1));
+  ASSERT_TRUE(log_.WaitFor("apply a1 was not confirmed: ROLLED_BACK"));
+  tasks_->Stop();
+  EXPECT_EQ(scenario_->State(), before_);
+}
+
+// Timers stand still meanwhile.
+TEST_F(ConfirmTasksTest, TakesItBackSoonAfterTheMachineWasSuspended) {
+  ASSERT_EQ(Apply().outcome(), ApplyResult::APPLIED);
+  scenario_->clock.Advance(absl::Hours(1));
+  scheduler_->Advance(kDeadlineLook);
+  ASSERT_TRUE(log_.WaitFor("apply a1 was not confirmed: ROLLED_BACK"));
+}
+
+TEST_F(ConfirmTasksTest, KeepsWhatIsConfirmed) {
+  ASSERT_EQ(Apply().outcome(), ApplyResult::APPLIED);
+  const auto applied = scenario_->State();
+  const ApplyResult confirmed = Confirm();
+  EXPECT_EQ(confirmed.outcome(), ApplyResult::APPLIED) << confirmed.error();
+  EXPECT_EQ(tasks_->Past().waits_for_confirmation(), "");
+  Pass(absl::Hours(1));
+  tasks_->Stop();
+  EXPECT_EQ(scenario_->State(), applied);
+  EXPECT_THAT(audit_.Told().back(), "bob confirm a1: APPLIED");
+  EXPECT_EQ(scheduler_->pending(), 0);
+}
+
+TEST_F(ConfirmTasksTest, TakesBackLaterWhatIsExtended) {
+  ASSERT_EQ(Apply().outcome(), ApplyResult::APPLIED);
+  EXPECT_EQ(Confirm(600000).goes_back_in_ms(), 900000u);
+  EXPECT_THAT(audit_.Told().back(), "bob extend a1: APPLIED");
+  Pass(absl::Minutes(14));
+  EXPECT_NE(scenario_->State(), before_);
+  Pass(absl::Minutes(1));
+  ASSERT_TRUE(log_.WaitFor("apply a1 was not confirmed: ROLLED_BACK"));
+}
+
+// Past() is of applies: a refusal would read as that of the apply.
+TEST_F(ConfirmTasksTest, RemembersNoConfirmationThatItRefused) {
+  ASSERT_EQ(Apply().outcome(), ApplyResult::APPLIED);
+  ASSERT_EQ(Confirm().outcome(), ApplyResult::APPLIED);
+  EXPECT_EQ(Confirm(1000).outcome(), ApplyResult::REFUSED);
+  const ApplyResult unknown = Confirm(0, "a9");
+  EXPECT_EQ(unknown.outcome(), ApplyResult::REFUSED);
+  EXPECT_THAT(unknown.error(), HasSubstr("no journal of apply a9"));
+  ASSERT_EQ(tasks_->Past().results_size(), 1);
+  EXPECT_EQ(tasks_->Past().results(0).outcome(), ApplyResult::APPLIED);
+}
+
+TEST_F(ConfirmTasksTest, SaysWhatItWaitsForAndTriesAgainWhileAJobRuns) {
+  ASSERT_EQ(Apply().outcome(), ApplyResult::APPLIED);
+  users_ = {{1, 4711, "python"}};
+  Pass(absl::Minutes(5));
+  ASSERT_TRUE(log_.WaitFor("the undo of apply a1 waits"));
+  ASSERT_TRUE(scheduler_->WaitForPending(1));
+  EXPECT_THAT(tasks_->Unfinished(), HasSubstr("process 4711"));
+  users_.clear();
+  Pass(kUndoRetry);
+  ASSERT_TRUE(log_.WaitFor("apply a1 was not confirmed: ROLLED_BACK"));
+  tasks_->Stop();
+  EXPECT_EQ(tasks_->Unfinished(), "");
+  EXPECT_EQ(scenario_->State(), before_);
+}
+
+TEST_F(ConfirmTasksTest, TellsThatItWentBackAlsoWhereTheDiskIsFull) {
+  ASSERT_EQ(Apply().outcome(), ApplyResult::APPLIED);
+  scenario_->machine.files().FailChanges(
+      std::string(kScenarioStateFolder) + "/a1.journal",
+      absl::ResourceExhaustedError("No space left on device"));
+  Pass(absl::Minutes(5));
+  ASSERT_TRUE(log_.WaitFor("apply a1 was not confirmed: ROLLED_BACK"));
+  tasks_->Stop();
+  EXPECT_EQ(scenario_->State(), before_);
+  const PastApplies past = tasks_->Past();
+  EXPECT_EQ(past.results(past.results_size() - 1).outcome(),
+            ApplyResult::ROLLED_BACK);
+  EXPECT_FALSE(past.knows_all());
+}
+
+}  // namespace
+}  // namespace clusterd

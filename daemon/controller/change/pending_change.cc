@@ -1,0 +1,511 @@
+#include "daemon/controller/change/pending_change.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/words/subject_text.h"
+#include "daemon/audit/audit_log.h"
+#include "daemon/controller/change/change_order.h"
+#include "daemon/controller/change/touched_rules.h"
+#include "daemon/controller/history/history_entry.h"
+#include "daemon/controller/history/history_store.h"
+#include "daemon/controller/hosts/audit_caller.h"
+#include "daemon/controller/hosts/spec_holder.h"
+
+namespace clusterd {
+namespace {
+
+// Writing a line and syncing it.
+constexpr absl::Duration kTellDeadline = absl::Seconds(10);
+
+std::string ChangeText(const ApplyReport& head) {
+  return absl::StrCat("apply ", head.run_id(), " of ", ActorName(head.actor()));
+}
+
+// What the hosts have; what is waited for is only looked up.
+std::string KeptBytes(Confirmation confirmation) {
+  confirmation.clear_waits_for();
+  return confirmation.SerializeAsString();
+}
+
+}  // namespace
+
+PendingChange::PendingChange(ApplyReport report,
+                             std::shared_ptr<const ClusterPlan> plan,
+                             const ControllerParts& parts, Callbacks callbacks)
+    : head_(std::move(report)),
+      plan_(std::move(plan)),
+      parts_(parts),
+      callbacks_(std::move(callbacks)),
+      confirmation_(head_.confirmation()),
+      // The last host began before the run was over.
+      last_deadline_(std::max(
+          absl::FromUnixMillis(confirmation_.deadline_ms()),
+          absl::FromUnixMillis(head_.started_at_ms() +
+                               static_cast<int64_t>(head_.elapsed_ms()) +
+                               confirmation_.within_ms()))) {
+  saved_ = KeptBytes(confirmation_);
+  caller_.set_who(confirmation_.confirmed_by());
+  const auto& untold = confirmation_.untold();
+  const bool confirmed = confirmation_.state() == Confirmation::CONFIRMED;
+  for (const ApplyResult& host : head_.hosts()) {
+    HostState& state = hosts_[host.host()];
+    if (host.goes_back_in_ms() == 0) continue;
+    state.told = confirmed && !absl::c_linear_search(untold, host.host());
+    state.waits = !state.told && host.outcome() == ApplyResult::APPLIED;
+  }
+}
+
+void PendingChange::Start() { LookSoon(); }
+
+void PendingChange::LookSoon() {
+  gate_.RunSoon(
+      parts_.pool, parts_.scheduler,
+      [self = shared_from_this()] { self->Look(); }, WorkerPool::Place::kFirst);
+}
+
+void PendingChange::SetTimer() {
+  absl::MutexLock lock(&mutex_);
+  if (over_) return;
+  parts_.scheduler->Cancel(timer_);
+  timer_ = parts_.scheduler->RunAfter(
+      kPendingLook,
+      gate_.Wrap([self = shared_from_this()] { self->LookSoon(); }));
+}
+
+void PendingChange::Look() {
+  std::shared_ptr<FactRun> check;
+  std::vector<std::string> to_tell;
+  std::vector<Answered> answered;
+  Confirmation now;
+  bool changed = false;
+  bool over = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (over_) return;
+    StepLocked();
+    if (confirmation_.state() == Confirmation::CONFIRMED) {
+      for (const std::string& host : UntoldLocked()) {
+        if (hosts_[host].asked ||
+            parts_.scheduler->Now() < hosts_[host].not_before ||
+            !parts_.hosts->IsAttached(host)) {
+          continue;
+        }
+        hosts_[host].asked = true;
+        to_tell.push_back(host);
+      }
+    }
+    check = TakeCheckLocked();
+    over = over_ = IsOverLocked();
+    if (over || !AnyAskedLocked()) answered.swap(waiting_);
+    now = NowLocked();
+    std::string to_save = KeptBytes(confirmation_);
+    changed = to_save != saved_;
+    saved_ = std::move(to_save);
+  }
+  if (changed) callbacks_.save(now);
+  if (check != nullptr && !check->Start().ok()) {
+    absl::MutexLock lock(&mutex_);
+    check_ = nullptr;
+  }
+  Tell(to_tell, absl::ZeroDuration());
+  for (const Answered& answer : answered) answer(now);
+  if (!over) return SetTimer();
+  parts_.log->Notice(absl::StrCat(
+      ChangeText(head_), ": ",
+      now.state() == Confirmation::CONFIRMED
+          ? absl::StrCat("confirmed by ", ActorName(now.confirmed_by()))
+          : "not confirmed in time, its hosts go back",
+      now.untold().empty()
+          ? ""
+          : absl::StrCat("; never told: ", NamesText({now.untold().begin(),
+                                                      now.untold().end()}))));
+  callbacks_.on_end(now);
+}
+
+// The hosts decide by their own clocks; ours only says what to expect.
+void PendingChange::StepLocked() {
+  const absl::Time now = parts_.scheduler->Now();
+  const bool late = now >= absl::FromUnixMillis(confirmation_.deadline_ms());
+  if (confirmation_.state() == Confirmation::PENDING &&
+      confirmation_.check_passed() && !late &&
+      (confirmation_.automatic() || confirmation_.confirmed_at_ms() > 0)) {
+    if (confirmation_.confirmed_at_ms() == 0) {
+      caller_ = AuditEntry();
+      caller_.set_who(ControllerActor(head_.cluster()));
+      confirmation_.set_confirmed_by(caller_.who());
+      confirmation_.set_confirmed_at_ms(absl::ToUnixMillis(now));
+    }
+    confirmation_.set_state(Confirmation::CONFIRMED);
+  }
+  if (confirmation_.state() == Confirmation::PENDING && late &&
+      extends_by_ == absl::ZeroDuration()) {
+    confirmation_.set_state(Confirmation::GOES_BACK);
+  }
+  if (confirmation_.state() != Confirmation::CONFIRMED) return;
+  const std::vector<std::string> untold = UntoldLocked();
+  confirmation_.mutable_untold()->Assign(untold.begin(), untold.end());
+}
+
+bool PendingChange::IsOverLocked() const {
+  if (confirmation_.state() == Confirmation::PENDING) return false;
+  if (parts_.scheduler->Now() >= last_deadline_ + kGoesBackGrace) return true;
+  return UntoldLocked().empty() && !AnyAskedLocked();
+}
+
+std::vector<std::string> PendingChange::UntoldLocked() const {
+  std::vector<std::string> untold;
+  for (const auto& [name, host] : hosts_) {
+    if (host.waits) untold.push_back(name);
+  }
+  return untold;
+}
+
+std::vector<std::string> PendingChange::AwayLocked() const {
+  std::vector<std::string> away = UntoldLocked();
+  away.erase(std::remove_if(away.begin(), away.end(),
+                            [this](const std::string& host) {
+                              return parts_.hosts->IsAttached(host);
+                            }),
+             away.end());
+  return away;
+}
+
+bool PendingChange::AnyAskedLocked() const {
+  return absl::c_any_of(hosts_,
+                        [](const auto& host) { return host.second.asked; });
+}
+
+std::string PendingChange::WaitsForLocked() const {
+  if (confirmation_.state() != Confirmation::PENDING) return "";
+  std::vector<std::string> waits;
+  if (const auto away = AwayLocked(); !away.empty()) {
+    waits.push_back(absl::StrCat(NamesText(away), " to attach again"));
+  } else if (!confirmation_.check_passed()) {
+    waits.push_back(absl::StrCat("the check of what it touched to pass",
+                                 check_failed_.empty() ? "" : ": ",
+                                 check_failed_));
+  }
+  if (!confirmation_.automatic() && confirmation_.confirmed_at_ms() == 0) {
+    waits.push_back(
+        absl::StrCat("a person: clusterctl confirm ", head_.run_id()));
+  }
+  return absl::StrJoin(waits, "; ");
+}
+
+Confirmation PendingChange::NowLocked() const {
+  Confirmation now = confirmation_;
+  now.set_waits_for(WaitsForLocked());
+  return now;
+}
+
+Confirmation PendingChange::confirmation() const {
+  absl::MutexLock lock(&mutex_);
+  return NowLocked();
+}
+
+std::shared_ptr<FactRun> PendingChange::TakeCheckLocked() {
+  const absl::Time now = parts_.scheduler->Now();
+  if (confirmation_.state() != Confirmation::PENDING ||
+      confirmation_.check_passed() || check_ != nullptr || now < next_check_ ||
+      !AwayLocked().empty()) {
+    return nullptr;
+  }
+  const auto order = std::make_shared<FactOrder>();
+  order->run_id = NewRunId();
+  order->actor = ControllerActor(head_.cluster());
+  order->spec = parts_.spec->spec();
+  order->hosts = UntoldLocked();
+  if (order->hosts.empty()) return nullptr;
+  if (plan_ != nullptr && !plan_->hosts().empty()) {
+    order->network_namespace = plan_->hosts(0).network_namespace();
+  }
+  order->started_at = now;
+  FactRun::Callbacks callbacks;
+  callbacks.on_progress = [] {};
+  callbacks.on_facts = gate_.Wrap(
+      [self = shared_from_this(), order](const std::vector<HostFacts>& facts) {
+        self->OnFacts(order, facts);
+      });
+  check_ = std::make_shared<FactRun>(order, parts_, std::move(callbacks));
+  return check_;
+}
+
+void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
+                            const std::vector<HostFacts>& facts) {
+  static const ClusterPlan* const kNoPlan = new ClusterPlan;
+  const ClusterPlan& plan = plan_ == nullptr ? *kNoPlan : *plan_;
+  Report report = MakeCheckReport(*order, TouchedRules(plan), facts,
+                                  parts_.scheduler->Now());
+  const std::string wrong =
+      WhatIsWrong(plan, {order->hosts.begin(), order->hosts.end()}, report);
+  bool keep;
+  {
+    absl::MutexLock lock(&mutex_);
+    check_ = nullptr;
+    // The first, and the one that passes: the rest would wash others away.
+    keep = wrong.empty() || confirmation_.check_run_id().empty();
+    if (keep) confirmation_.set_check_run_id(order->run_id);
+    confirmation_.set_check_passed(wrong.empty());
+    check_failed_ = wrong;
+    check_wait_ =
+        std::clamp(2 * check_wait_, kFirstCheckWait, kLongestCheckWait);
+    next_check_ = parts_.scheduler->Now() + check_wait_;
+  }
+  if (keep) {
+    const absl::Status kept =
+        parts_.history->Add(RecordOfCheck(std::move(report), order->actor));
+    if (!kept.ok()) {
+      parts_.log->Warning(absl::StrCat("history: check ", order->run_id,
+                                       " is not kept: ", kept.message()));
+    }
+  }
+  if (!wrong.empty()) {
+    parts_.log->Warning(absl::StrCat(ChangeText(head_),
+                                     ": not confirmed, check ", order->run_id,
+                                     ": ", wrong));
+  }
+  Look();
+}
+
+void PendingChange::Tell(const std::vector<std::string>& hosts,
+                         absl::Duration extend_by) {
+  AuditEntry caller;
+  {
+    absl::MutexLock lock(&mutex_);
+    caller = caller_;
+  }
+  for (const std::string& host : hosts) {
+    HostTask task;
+    task.host = host;
+    task.deadline = kTellDeadline;
+    ConfirmTask* const confirm = task.task.mutable_confirm();
+    if (parts_.audit != nullptr) {
+      FillInAsker(caller, parts_.audit->head_to_tell(), confirm);
+    }
+    confirm->set_apply_id(head_.apply_id());
+    confirm->set_actor(caller.who());
+    confirm->set_extend_by_ms(
+        static_cast<uint32_t>(absl::ToInt64Milliseconds(extend_by)));
+    parts_.hosts->RunTask(
+        std::move(task),
+        gate_.Wrap([self = shared_from_this(), host,
+                    extend_by](const absl::StatusOr<TaskResult>& answer) {
+          self->OnTold(host, extend_by, answer);
+        }));
+  }
+}
+
+void PendingChange::OnTold(const std::string& host, absl::Duration extend_by,
+                           const absl::StatusOr<TaskResult>& answer) {
+  const bool done = answer.ok() && answer->has_apply() &&
+                    answer->apply().apply_id() == head_.apply_id() &&
+                    answer->apply().outcome() == ApplyResult::APPLIED;
+  std::string why_not;
+  if (!done) {
+    why_not = !answer.ok()          ? std::string(answer.status().message())
+              : answer->has_apply() ? answer->apply().error()
+                                    : answer->error().message();
+  }
+  bool is_news;
+  bool all;
+  {
+    absl::MutexLock lock(&mutex_);
+    HostState& state = hosts_[host];
+    state.asked = false;
+    is_news = !done && state.why_not != why_not;
+    state.why_not = why_not;
+    if (!done) state.not_before = parts_.scheduler->Now() + kPendingLook;
+    if (done && extend_by == absl::ZeroDuration()) {
+      state.told = true;
+      state.waits = false;
+    }
+    all = !AnyAskedLocked();
+  }
+  if (is_news) {
+    parts_.log->Warning(absl::StrCat(
+        ChangeText(head_), ": host ", host, " was not told that it ",
+        extend_by > absl::ZeroDuration() ? "goes back later: " : "stays: ",
+        why_not));
+  }
+  if (!all) return;
+  if (extend_by > absl::ZeroDuration()) EndExtend();
+  LookSoon();
+}
+
+void PendingChange::EndExtend() {
+  std::vector<std::string> refused;
+  Answered answered;
+  Confirmation now;
+  {
+    absl::MutexLock lock(&mutex_);
+    last_deadline_ += extends_by_;
+    for (const auto& [name, host] : hosts_) {
+      if (!host.waits || host.why_not.empty()) continue;
+      refused.push_back(absl::StrCat(name, " (", host.why_not, ")"));
+    }
+    if (refused.empty()) {
+      const int64_t by_ms = absl::ToInt64Milliseconds(extends_by_);
+      confirmation_.set_deadline_ms(confirmation_.deadline_ms() + by_ms);
+      confirmation_.set_within_ms(confirmation_.within_ms() +
+                                  static_cast<uint32_t>(by_ms));
+    }
+    extends_by_ = absl::ZeroDuration();
+    answered = std::move(extending_);
+    extending_ = nullptr;
+    now = NowLocked();
+  }
+  if (answered == nullptr) return;
+  if (refused.empty()) return answered(now);
+  answered(absl::UnavailableError(absl::StrCat(
+      ChangeText(head_),
+      ": not everywhere, so it goes back as before: ", NamesText(refused))));
+}
+
+void PendingChange::Confirm(const AuditEntry& caller, Answered answered) {
+  const CallbackGate::Pass pass(gate_);
+  {
+    absl::MutexLock lock(&mutex_);
+    const bool late = parts_.scheduler->Now() >=
+                      absl::FromUnixMillis(confirmation_.deadline_ms());
+    if (!over_ && (confirmation_.state() == Confirmation::CONFIRMED ||
+                   (confirmation_.state() == Confirmation::PENDING && !late))) {
+      if (confirmation_.confirmed_at_ms() == 0) {
+        caller_ = caller;
+        confirmation_.set_confirmed_by(caller.who());
+        confirmation_.set_confirmed_at_ms(
+            absl::ToUnixMillis(parts_.scheduler->Now()));
+      }
+      waiting_.push_back(std::move(answered));
+      answered = nullptr;
+    }
+  }
+  if (answered == nullptr) return Look();
+  answered(absl::FailedPreconditionError(absl::StrCat(
+      ChangeText(head_), ": its deadline has passed, so its hosts go back")));
+}
+
+void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
+                           Answered answered) {
+  const CallbackGate::Pass pass(gate_);
+  absl::Status refused;
+  std::vector<std::string> hosts;
+  {
+    absl::MutexLock lock(&mutex_);
+    const absl::Duration within =
+        absl::Milliseconds(confirmation_.within_ms()) + by;
+    hosts = UntoldLocked();
+    const std::vector<std::string> away = AwayLocked();
+    const bool late = parts_.scheduler->Now() >=
+                      absl::FromUnixMillis(confirmation_.deadline_ms());
+    if (over_ || late || confirmation_.state() != Confirmation::PENDING) {
+      refused = absl::FailedPreconditionError(
+          confirmation_.state() == Confirmation::CONFIRMED
+              ? "it is confirmed, and stays"
+              : "its deadline has passed, so its hosts go back");
+    } else if (by < kShortestConfirmWithin || within > kLongestConfirmWithin) {
+      refused = absl::InvalidArgumentError(absl::StrCat(
+          "it would wait for ", absl::FormatDuration(within),
+          ", expected longer than now, and ",
+          absl::FormatDuration(kLongestConfirmWithin), " in all at most"));
+    } else if (hosts.empty()) {
+      refused =
+          absl::FailedPreconditionError("no host has told yet that it has it");
+    } else if (!away.empty()) {
+      refused = absl::FailedPreconditionError(
+          absl::StrCat("not attached: ", NamesText(away)));
+    } else if (AnyAskedLocked()) {
+      refused = absl::UnavailableError("its hosts are being told already");
+    } else {
+      for (const std::string& host : hosts) {
+        hosts_[host].asked = true;
+        hosts_[host].why_not.clear();
+      }
+      if (confirmation_.confirmed_at_ms() == 0) caller_ = caller;
+      extends_by_ = by;
+      extending_ = std::move(answered);
+    }
+  }
+  if (!refused.ok()) {
+    return answered(
+        absl::Status(refused.code(),
+                     absl::StrCat(ChangeText(head_), ": ", refused.message())));
+  }
+  Tell(hosts, by);
+}
+
+Confirmation PendingChange::GiveUp() {
+  std::vector<Answered> answered;
+  Confirmation now;
+  {
+    absl::MutexLock lock(&mutex_);
+    over_ = true;
+    if (confirmation_.state() == Confirmation::PENDING) {
+      confirmation_.set_state(Confirmation::GOES_BACK);
+    }
+    answered.swap(waiting_);
+    now = NowLocked();
+  }
+  Stop();
+  for (const Answered& answer : answered) answer(now);
+  return now;
+}
+
+void PendingChange::OnPastApplies(const std::string& host,
+                                  const PastApplies& past) {
+  bool news = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = hosts_.find(host);
+    if (over_ || found == hosts_.end()) return;
+    HostState& state = found->second;
+    for (const ApplyResult& result : past.results()) {
+      if (result.apply_id() != head_.apply_id() || result.of_rollback()) {
+        continue;
+      }
+      if (result.outcome() == ApplyResult::APPLIED) {
+        // One that was lost, and has it after all.
+        if (result.goes_back_in_ms() > 0 && !state.told) state.waits = true;
+        continue;
+      }
+      news |= state.waits;
+      if (result.not_confirmed() && state.waits &&
+          confirmation_.state() == Confirmation::PENDING) {
+        confirmation_.set_state(Confirmation::GOES_BACK);
+      }
+      state.waits = false;
+    }
+    if (past.waits_for_confirmation() == head_.apply_id() && !state.told) {
+      news |= !state.waits;
+      state.waits = true;
+      last_deadline_ = std::max(
+          last_deadline_,
+          parts_.scheduler->Now() + absl::Milliseconds(past.goes_back_in_ms()));
+    }
+  }
+  if (news) LookSoon();
+}
+
+void PendingChange::Stop() {
+  std::shared_ptr<FactRun> check;
+  std::vector<Answered> answered;
+  {
+    absl::MutexLock lock(&mutex_);
+    over_ = true;
+    check.swap(check_);
+    answered.swap(waiting_);
+    if (extending_ != nullptr) answered.push_back(std::move(extending_));
+    extending_ = nullptr;
+    parts_.scheduler->Cancel(timer_);
+  }
+  if (check != nullptr) check->Cancel();
+  for (const Answered& answer : answered) {
+    answer(absl::UnavailableError("the controller is stopping"));
+  }
+  gate_.Close();
+}
+
+}  // namespace clusterd

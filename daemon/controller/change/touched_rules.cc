@@ -1,0 +1,67 @@
+#include "daemon/controller/change/touched_rules.h"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "config/rules/catalogue.h"
+#include "config/words/state_word.h"
+
+namespace clusterd {
+
+RuleSelection TouchedRules(const ClusterPlan& plan) {
+  std::set<std::string> set;
+  for (const HostPlan& host : plan.hosts()) {
+    for (const PlanStep& step : host.steps()) {
+      set.insert(step.setting());
+      set.insert(step.target().kernel_parameter());
+    }
+  }
+  RuleSelection selection;
+  for (const Rule& rule : RuleCatalogue()) {
+    const std::vector<std::string> mends =
+        absl::StrSplit(rule.mended_by, '/', absl::SkipEmpty());
+    const bool is_touched = absl::c_any_of(
+        mends,
+        [&set](const std::string& setting) { return set.count(setting) > 0; });
+    if (is_touched && !rule.needs_job)
+      selection.add_only(std::string(rule.name));
+  }
+  return selection;
+}
+
+std::string WhatIsWrong(const ClusterPlan& plan,
+                        const std::set<std::string>& hosts,
+                        const Report& check) {
+  std::set<std::pair<std::string, std::string>> meant;  // Host, rule.
+  for (const HostPlan& host : plan.hosts()) {
+    for (const UnmendedRule& left : host.unmended()) {
+      meant.emplace(host.host(), left.rule());
+    }
+  }
+  std::string first;
+  std::set<std::pair<std::string, std::string>> wrong;
+  for (const RuleResult& result : check.rules()) {
+    for (const Finding& finding : result.findings()) {
+      if (finding.state() == SKIPPED || finding.state() == PASS) continue;
+      for (const Subject& subject : finding.subjects()) {
+        const std::string& host = subject.host();
+        if (hosts.count(host) == 0 || meant.count({host, result.rule()}) > 0 ||
+            meant.count({host, finding.caused_by()}) > 0) {
+          continue;
+        }
+        wrong.emplace(host, result.rule());
+        if (!first.empty()) continue;
+        first = absl::StrCat(result.rule(), " on ", host, " (",
+                             StateWord(finding.state()), ")");
+      }
+    }
+  }
+  if (wrong.size() < 2) return first;
+  return absl::StrCat(first, ", and ", wrong.size() - 1, " more");
+}
+
+}  // namespace clusterd

@@ -1,0 +1,79 @@
+#include "daemon/controller/change/touched_rules.h"
+
+#include <string>
+
+#include "config/plan/setting_rows.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/plan_steps.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+ClusterPlan PlanWith(const PlanStep& step) {
+  ClusterPlan plan;
+  plan.add_hosts()->set_host("a");
+  *plan.mutable_hosts(0)->add_steps() = step;
+  return plan;
+}
+
+TEST(TouchedRulesTest, AreThoseThatASettingOfThePlanMends) {
+  const RuleSelection kernel =
+      TouchedRules(PlanWith(RunningStep(kSomaxconnKey, "128", "65535")));
+  EXPECT_THAT(kernel.only(),
+              AllOf(Contains("listen-backlog"), Not(Contains("firewall")),
+                    Not(Contains("gateway"))));
+  const RuleSelection firewall = TouchedRules(PlanWith(StopStep(UFW)));
+  EXPECT_THAT(firewall.only(),
+              AllOf(Contains("firewall"), Not(Contains("listen-backlog"))));
+  // All rules.
+  EXPECT_THAT(TouchedRules(ClusterPlan()).only(), IsEmpty());
+}
+
+Report ReportWith(const std::string& rule, State state,
+                  const std::string& caused_by = "") {
+  Report report;
+  RuleResult* const result = report.add_rules();
+  result->set_rule(rule);
+  Finding* const finding = result->add_findings();
+  finding->set_rule(rule);
+  finding->set_state(state);
+  finding->set_caused_by(caused_by);
+  for (const char* host : {"a", "b"}) finding->add_subjects()->set_host(host);
+  return report;
+}
+
+TEST(WhatIsWrongTest, IsWhateverIsFoundOnItsHosts) {
+  EXPECT_EQ(WhatIsWrong({}, {"a", "b"}, Report()), "");
+  EXPECT_EQ(WhatIsWrong({}, {"c"}, ReportWith("firewall", FAIL)), "");
+  EXPECT_EQ(WhatIsWrong({}, {"a"}, ReportWith("firewall", FAIL)),
+            "firewall on a (fail)");
+  EXPECT_EQ(WhatIsWrong({}, {"a", "b"}, ReportWith("firewall", FAIL)),
+            "firewall on a (fail), and 1 more");
+}
+
+TEST(WhatIsWrongTest, TakesNothingThatCouldNotBeToldForFine) {
+  EXPECT_EQ(WhatIsWrong({}, {"a"}, ReportWith("firewall", UNKNOWN)),
+            "firewall on a (unknown)");
+  EXPECT_EQ(WhatIsWrong({}, {"a"}, ReportWith("firewall", SKIPPED)), "");
+}
+
+TEST(WhatIsWrongTest, MindsNothingThatThePlanLeftByIntent) {
+  ClusterPlan plan = PlanWith(StopStep(UFW));
+  UnmendedRule* const left = plan.mutable_hosts(0)->add_unmended();
+  left->set_rule("driver");
+  left->set_state(FAIL);
+  EXPECT_EQ(WhatIsWrong(plan, {"a"}, ReportWith("driver", FAIL)), "");
+  EXPECT_EQ(WhatIsWrong(plan, {"a"}, ReportWith("firewall", FAIL, "driver")),
+            "");
+  EXPECT_EQ(WhatIsWrong(plan, {"b"}, ReportWith("driver", FAIL)),
+            "driver on b (fail)");
+}
+
+}  // namespace
+}  // namespace clusterd
