@@ -25,7 +25,7 @@
 #include "daemon/agent/identity/held_identity.h"
 #include "daemon/agent/identity/leaf_renewal.h"
 #include "daemon/agent/local/local_server.h"
-#include "daemon/agent/metrics_file.h"
+#include "daemon/agent/metrics/metrics_file.h"
 #include "daemon/agent/self_check.h"
 #include "daemon/agent/stream_line.h"
 #include "daemon/agent/ticket_tasks.h"

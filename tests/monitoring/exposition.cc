@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "daemon/agent/metrics_file.h"
+#include "daemon/agent/metrics/metrics_file.h"
 #include "daemon/process/scheduler.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"

@@ -119,9 +119,10 @@ await() {
   fail "$what did not happen"
 }
 await "attaching" attached
-# It dials, and listens on a unix socket alone; the controller shows that ss looks.
+# It dials, and listens on a unix socket alone; the controller, with its port of
+# hosts and users and its status port, shows that ss looks.
 listeners() { in_machine /usr/bin/ss -Hltnup | grep -c "pid=$(in_machine /usr/bin/systemctl show --value -p MainPID "$1")," || true; }
-expect "ports of the controller" 1 "$(listeners clusterd-controller)"
+expect "ports of the controller" 2 "$(listeners clusterd-controller)"
 expect "ports of clusterd" 0 "$(listeners clusterd)"
 # As an editor or configuration management saves: another inode by the same name,
 # which the running clusterd must still be able to change.

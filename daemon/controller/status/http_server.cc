@@ -22,7 +22,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
 #include "config/values/status_macros.h"
 #include "daemon/controller/status/server_context.h"
 #include "daemon/process/listen_trouble.h"
@@ -289,7 +288,7 @@ bufferevent* HttpServer::NewConnection() {
   // It reads on for a moment when evhttp has let go of it.
   bufferevent_setwatermark(made, EV_READ, 0, 2 * kMaxHeaderBytes);
   bufferevent_incref(made);
-  connections_.push_back({made, absl::Now()});
+  connections_.push_back({made, std::chrono::steady_clock::now()});
   if (connections_.size() >= options_.connections) {
     evconnlistener_disable(listener_);
     const timeval soon = absl::ToTimeval(kFullTick);
@@ -299,7 +298,7 @@ bufferevent* HttpServer::NewConnection() {
 }
 
 void HttpServer::Sweep() {
-  const absl::Time now = absl::Now();
+  const auto now = std::chrono::steady_clock::now();
   for (auto each = connections_.begin(); each != connections_.end();) {
     bufferevent_event_cb in_use = nullptr;
     bufferevent_getcb(each->events, nullptr, nullptr, &in_use, nullptr);
@@ -308,7 +307,7 @@ void HttpServer::Sweep() {
       each = connections_.erase(each);
       continue;
     }
-    if (now - each->since > options_.longest) {
+    if (now - each->since > absl::ToChronoNanoseconds(options_.longest)) {
       shutdown(bufferevent_getfd(each->events), SHUT_RDWR);
     }
     ++each;

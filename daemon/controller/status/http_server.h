@@ -15,6 +15,7 @@
 #ifndef DAEMON_CONTROLLER_STATUS_HTTP_SERVER_H_
 #define DAEMON_CONTROLLER_STATUS_HTTP_SERVER_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -94,7 +95,7 @@ class HttpServer {
   using Id = uint64_t;
   struct Connection {
     bufferevent* events;  // A reference of our own: tells when it has gone.
-    absl::Time since;
+    std::chrono::steady_clock::time_point since;
   };
   struct FreeContext {
     void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/identity/tls_credentials.h"
+#include "daemon/controller/status/http_server.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -33,8 +34,8 @@ ControllerServerOptions StatusOn(const std::string& listen) {
 TEST(StatusTest, ShowsTheNewestCheckOfAllAndCountsHosts) {
   TestCertificates certificates;
   ThreadScheduler scheduler;
-  // An address that nobody has named is this machine's own.
-  TestController controller(&certificates, 2, &scheduler, StatusOn(""));
+  TestController controller(&certificates, 2, &scheduler,
+                            StatusOn("127.0.0.1:0"));
   controller.Start();
   const auto spec = controller.spec().spec();
   MemoryObserver observer(MakeHealthyHost(*spec, spec->servers(0)));
@@ -87,6 +88,25 @@ TEST(StatusTest, ShowsTheNewestCheckOfAllAndCountsHosts) {
     again = HttpClient(controller.status_port()).Get("/report.json");
   }
   EXPECT_THAT(again.body, HasSubstr(report.run_id()));
+}
+
+TEST(StatusTest, AnAddressThatNobodyHasNamedIsLocalAndMayBeTaken) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler, StatusOn(""));
+  controller.Start();
+  EXPECT_EQ(HttpClient(controller.status_port()).Get("/").code, 200);
+  controller.Stop();
+  const std::string main_port = controller.address().substr(10);
+  HttpServerOptions taken;
+  taken.listen = absl::StrCat("127.0.0.1:", std::stoi(main_port) + 2);
+  const auto other = HttpServer::Start(taken, {}, nullptr);
+  EXPECT_TRUE(other.ok() || absl::IsUnavailable(other.status()));
+  controller.Start();
+  EXPECT_EQ(controller.status_port(), 0);
+  EXPECT_THAT(controller.log().Lines(),
+              AllOf(HasSubstr("no status port: "), HasSubstr(taken.listen)));
+  EXPECT_EQ(controller.ListHosts().hosts_size(), 1);
 }
 
 TEST(StatusTest, HealthIsBadWhileTheTimersStandStill) {

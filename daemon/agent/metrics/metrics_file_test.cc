@@ -1,4 +1,4 @@
-#include "daemon/agent/metrics_file.h"
+#include "daemon/agent/metrics/metrics_file.h"
 
 #include <string>
 #include <utility>

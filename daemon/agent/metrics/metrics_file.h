@@ -5,8 +5,8 @@
 // daemon lives (node_textfile_mtime_seconds), and when something changes; the
 // host looks at itself every ten minutes and after each change. A folder that
 // is not there, or that others may write, is logged once and tried again.
-#ifndef DAEMON_AGENT_METRICS_FILE_H_
-#define DAEMON_AGENT_METRICS_FILE_H_
+#ifndef DAEMON_AGENT_METRICS_METRICS_FILE_H_
+#define DAEMON_AGENT_METRICS_METRICS_FILE_H_
 
 #include <functional>
 #include <optional>
@@ -88,4 +88,4 @@ class MetricsFile {
 
 }  // namespace clusterd
 
-#endif  // DAEMON_AGENT_METRICS_FILE_H_
+#endif  // DAEMON_AGENT_METRICS_METRICS_FILE_H_
