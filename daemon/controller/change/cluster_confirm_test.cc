@@ -262,6 +262,24 @@ TEST_F(ClusterConfirmTest, TellsAHostThatWasAwayOnceItIsBack) {
   EXPECT_THAT(changes_->Pending(), IsEmpty());
 }
 
+TEST_F(ClusterConfirmTest, SaysWhichHostWasNotToldInTime) {
+  ApplyOn(2);
+  AnswerFacts(0);
+  AnswerFacts(1);
+  Lose(1);
+  Confirm();
+  AnswerApplied(0, 0);
+  Pass(absl::Milliseconds(kWithinMs));
+  Attach("server1");
+  TellWentBack(1);
+  EXPECT_THAT(changes_->Pending(), IsEmpty());
+  const ApplyReport kept = Kept(id_);
+  EXPECT_EQ(kept.confirmation().state(), Confirmation::CONFIRMED);
+  EXPECT_THAT(kept.confirmation().untold(), ElementsAre("server1"));
+  EXPECT_EQ(kept.hosts(0).outcome(), ApplyResult::APPLIED);
+  EXPECT_EQ(kept.hosts(1).outcome(), ApplyResult::ROLLED_BACK);
+}
+
 TEST_F(ClusterConfirmTest, AsksAHostThatCouldNotKeepItAgain) {
   ApplyOn(1, /*automatic=*/true);
   AnswerFacts(0);

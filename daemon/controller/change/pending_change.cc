@@ -146,8 +146,10 @@ void PendingChange::StepLocked() {
     confirmation_.set_state(Confirmation::GOES_BACK);
   }
   if (confirmation_.state() != Confirmation::CONFIRMED) return;
-  const std::vector<std::string> untold = UntoldLocked();
-  confirmation_.mutable_untold()->Assign(untold.begin(), untold.end());
+  confirmation_.clear_untold();
+  for (const auto& [name, host] : hosts_) {
+    if (host.waits || host.gone) confirmation_.add_untold(name);
+  }
 }
 
 bool PendingChange::IsOverLocked() const {
@@ -472,6 +474,7 @@ void PendingChange::OnPastApplies(const std::string& host,
         continue;
       }
       news |= state.waits;
+      state.gone |= result.not_confirmed();
       if (result.not_confirmed() && state.waits &&
           confirmation_.state() == Confirmation::PENDING) {
         confirmation_.set_state(Confirmation::GOES_BACK);

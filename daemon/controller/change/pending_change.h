@@ -98,6 +98,7 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   struct HostState {
     bool waits = false;   // Has it, and would take it back.
     bool told = false;    // Keeps it.
+    bool gone = false;    // Has taken it back.
     bool asked = false;   // Has a task of ours.
     std::string why_not;  // Of its newest answer; empty: it took it.
     absl::Time not_before = absl::InfinitePast();  // To be told again.
