@@ -41,7 +41,10 @@ clusterd::Terminal ReadTerminal() {
   terminal.in_is_terminal = isatty(STDIN_FILENO) == 1;
   winsize size = {};
   const int fd = terminal.out_is_terminal ? STDOUT_FILENO : STDERR_FILENO;
-  if (ioctl(fd, TIOCGWINSZ, &size) == 0) terminal.width = size.ws_col;
+  if (ioctl(fd, TIOCGWINSZ, &size) == 0) {
+    terminal.width = size.ws_col;
+    terminal.height = size.ws_row;
+  }
   return terminal;
 }
 
@@ -87,7 +90,8 @@ int main(int argc, char** argv) {
                               return clusterd::ReadTypedLine(
                                   STDIN_FILENO, interrupt.descriptor());
                             },
-                            host_name};
+                            host_name,
+                            ReadTerminal};
   int status = clusterd::RunClusterctl(
       std::vector<std::string>(argv + 1, argv + argc), session);
   // A report that nobody got, on a full disk say, is no pass.

@@ -159,6 +159,7 @@ of_clusterd_controller() {
   page 8 program clusterd-controller 8 "checks an Ascend training cluster before jobs" "$(runs clusterd-controller)"
   page 5 keys cluster.yaml "what an Ascend training cluster should be" config/examples/README.md
   put 644 "$doc/examples/" config/examples/*.yaml deploy/package/controller.env
+  put 644 "$doc/examples/monitoring/" deploy/monitoring/*
   put 755 usr/share/clusterd-controller/certificates.sh deploy/certificates.sh
   mkdir -p "$tree/etc/clusterd"
 }

@@ -5,6 +5,7 @@
 set -euo pipefail
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$repo"
+. deploy/simulation.sh
 
 usage() {
   cat <<'EOT'
@@ -128,73 +129,15 @@ if $fix && [ $((${#faults[@]})) -eq 0 ]; then
   )
 fi
 
-# --- Build, unless the programs are newer than every source. ---------------
-
-bin=$repo/.cache/quickstart/bin
-programs=(
-  //daemon/agent:clusterd //daemon/controller:clusterd-controller //client:clusterctl
-  //tests/sim:hccn_tool //tests/sim/ascend950:hccn_tool_950 //tests/sim:simhost
-)
-
-fresh() {
-  [ -e "$bin/.built" ] || return 1
-  local newer
-  newer=$(find WORKSPACE BUILD.bazel .bazelrc proto config daemon client tests/sim deploy/bazel \
-    -type f -newer "$bin/.built" ! -name '*.md' -print -quit)
-  [ -z "$newer" ]
-}
-
-if ! fresh; then
-  deploy/install-deps.sh build
-  echo "building ${#programs[@]} programs; the first time that takes minutes, 7 on two cores" >&2
-  # Bazel says how far it is, "[812 / 2,040] Compiling ...": in place on a
-  # terminal, else a line every ten seconds, so that a log shows that it goes on.
-  # What is no progress and no error is nothing for a newcomer.
-  progress=(--show_progress --noshow_loading_progress --ui_event_filters=-info)
-  if [ ! -t 2 ]; then
-    progress+=(--curses=no --color=no --show_progress_rate_limit=10)
-  fi
-  SECONDS=0
-  bazel build -c opt --config=joined "${progress[@]}" "${programs[@]}" >&2 || exit 2
-  echo "built in $((SECONDS / 60)) min $((SECONDS % 60)) s" >&2
-  # Copies, because another build mode moves bazel-bin elsewhere.
-  outputs=$(bazel info -c opt --config=joined bazel-bin 2>/dev/null)
-  mkdir -p "$bin"
-  rm -f "$bin/.built"
-  for program in "${programs[@]}"; do
-    path=${program#//}
-    install -m 0755 "$outputs/${path/://}" "$bin/"
-  done
-  touch "$bin/.built"
-fi
-
+build_programs .built //daemon/agent:clusterd //daemon/controller:clusterd-controller \
+  //client:clusterctl //tests/sim:hccn_tool //tests/sim/ascend950:hccn_tool_950 //tests/sim:simhost
 run=${run:-$bin}
 if $list_faults; then
   exec "$bin/simhost" fault-keys
 fi
 
-# --- Everything below lives in one folder and ends with this script. --------
-
-work=$(mktemp -d "${TMPDIR:-/tmp}/clusterd-quickstart.XXXXXX")
-chmod 0755 "$work"
-pids=()
-namespaces=false
-
-stop_all() {
-  local pid
-  if $slurm; then slurm_down || true; fi
-  for pid in "${pids[@]}"; do kill -TERM "$pid" 2>/dev/null || true; done
-  for pid in "${pids[@]}"; do
-    timeout 5 tail --pid="$pid" -s 0.05 -f /dev/null || kill -KILL "$pid" 2>/dev/null || true
-    wait "$pid" 2>/dev/null || true
-  done
-  pids=()
-  if $namespaces; then "$repo/tests/sim/namespaces.sh" down "$work/net" || true; fi
-  rm -rf "$work"
-}
-trap stop_all EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+# Everything below lives in one folder and ends with this script.
+make_work quickstart
 
 cluster=demo
 tls=$work/tls
@@ -296,31 +239,12 @@ if $fix && $namespaces && [ -x /usr/sbin/ufw ]; then
   tests/sim/namespaces.sh exec "$work/net" server0 /usr/sbin/ufw --force enable >/dev/null
 fi
 
-start() {
-  local log=$1
-  shift
-  "$@" >"$log" 2>&1 &
-  pids+=($!)
-}
-
 start "$work/controller.log" "${in_controller[@]}" "$run/clusterd-controller" \
   --spec "$work/cluster.yaml" --cluster $cluster --listen "$listen:0" --port-file "$work/port" \
   --state "$work/state" \
   --ca "$tls/ca.crt" --cert "$tls/controller.crt" --key "$tls/controller.key"
 
-# await WHAT COMMAND...: until the command succeeds, at most 10 s.
-await() {
-  local what=$1 try
-  shift
-  for ((try = 0; try < 200; try++)); do
-    if "$@"; then return 0; fi
-    sleep 0.05
-  done
-  echo "deploy/quickstart.sh: $what did not happen within 10 s; the logs say:" >&2
-  tail -n 5 "$work"/*.log >&2
-  return 1
-}
-await "the controller's start" test -s "$work/port" || exit 2
+await 10 "the controller's start" test -s "$work/port" || exit 2
 controller=$listen:$(cat "$work/port")
 
 for name in "${names[@]}"; do
@@ -349,7 +273,7 @@ clusterctl=("${in_controller[@]}" "$run/clusterctl")
 all_attached() {
   [ "$(grep -c ': attached from ' "$work/controller.log")" -ge "$servers" ]
 }
-await "the attachment of $servers servers" all_attached || exit 2
+await 10 "the attachment of $servers servers" all_attached || exit 2
 
 echo "$servers simulated servers ($product), $setting"
 echo

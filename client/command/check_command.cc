@@ -113,10 +113,11 @@ class CheckCommand final : public ClusterRequest {
     if (!wait_text_.empty() && !watch_text_.empty()) {
       AddMistake("--wait: --watch is given too, expected one of them");
     }
-    if (!watch_text_.empty() && format_ == OutputFormat::kJunit) {
-      AddMistake(
-          "--watch: prints a report per look, and --output junit is one ",
-          "document, expected one of them");
+    if (!watch_text_.empty() &&
+        (format_ == OutputFormat::kJunit || format_ == OutputFormat::kHtml)) {
+      AddMistake("--watch: prints a report per look, and --output ",
+                 format_ == OutputFormat::kHtml ? "html" : "junit",
+                 " is one document, expected one of them");
     }
     wait_until_ = session().now() + wait_;
     selection_.mutable_only()->Assign(only_.begin(), only_.end());

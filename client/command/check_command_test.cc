@@ -111,11 +111,11 @@ struct FormatCase {
 };
 
 TEST(CheckFormatTest, PrintsEachWithTheSameStatusAndReportAndNoColour) {
-  for (const FormatCase& each :
-       {FormatCase{"yaml", "\nverdict: FAIL\n"},
-        {"jsonl", "{\"kind\": \"finding\", "},
-        {"junit", "<failure message=\"DOWN\""},
-        {"markdown", "## FAIL: `demo` is not ready"}}) {
+  for (const FormatCase& each : {FormatCase{"yaml", "\nverdict: FAIL\n"},
+                                 {"jsonl", "{\"kind\": \"finding\", "},
+                                 {"junit", "<failure message=\"DOWN\""},
+                                 {"markdown", "## FAIL: `demo` is not ready"},
+                                 {"html", "FAIL: demo is not ready</h1>"}}) {
     const std::string path = TestFile("report.json", "old");
     const ProgramOutput output = RunProgram(
         {"check", "-o", each.format, "--color", "always", "--report", path},
@@ -137,7 +137,8 @@ TEST(CheckFormatTest, IsADocumentAlsoWithoutAVerdict) {
         {"junit", "<error message=\"controller head:7443: away\""},
         {"markdown",
          "## NO VERDICT: `demo` was not checked\n\n"
-         "- `controller head:7443: away`"}}) {
+         "- `controller head:7443: away`"},
+        {"html", "NO VERDICT: demo was not checked</h1>"}}) {
     const ProgramOutput output = RunProgram({"check", "-o", each.format}, away);
     EXPECT_EQ(output.status, 2);
     EXPECT_TRUE(absl::StrContains(output.out, each.text)) << output.out;

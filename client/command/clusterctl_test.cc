@@ -25,6 +25,8 @@ const std::vector<Arguments>& Commands() {
       {"cancel"},
       {"history"},
       {"show"},
+      {"diff"},
+      {"watch"},
       {"hosts"},
       {"describe"},
       {"lock"},
@@ -77,16 +79,15 @@ TEST(HelpTest, IsThereForEveryCommandWithUsageAndExitStatuses) {
 TEST(HelpTest, ListsEveryCommandAndTheConnectionSettings) {
   const ProgramOutput output = RunProgram({"--help"});
   EXPECT_EQ(output.status, 0);
-  for (const char* text : {"check",      "hook",         "plan",
-                           "apply",      "rollback",     "cancel",
-                           "history",    "show",         "hosts",
-                           "describe",   "lock",         "unlock",
-                           "locks",      "logs",         "bundle",
-                           "audit",      "config",       "generate",
-                           "token",      "certificates", "explain",
-                           "anonymise",  "version",      "completion",
-                           "help",       "--controller", "CLUSTERD_CONTROLLER",
-                           "client.yaml"}) {
+  for (const char* text :
+       {"check",        "hook",    "plan",         "apply",
+        "rollback",     "cancel",  "history",      "show",
+        "report",       "hosts",   "describe",     "lock",
+        "unlock",       "locks",   "logs",         "bundle",
+        "audit",        "config",  "generate",     "token",
+        "certificates", "explain", "anonymise",    "version",
+        "completion",   "help",    "--controller", "CLUSTERD_CONTROLLER",
+        "client.yaml"}) {
     EXPECT_TRUE(absl::StrContains(output.out, text)) << text << "\n"
                                                      << output.out;
   }
@@ -160,8 +161,9 @@ INSTANTIATE_TEST_SUITE_P(
             "UnknownCommand",
             {"chekc"},
             "clusterctl: command \"chekc\" does not exist, expected check, "
-            "hook, plan, apply, rollback, cancel, history, show, hosts, "
-            "describe, lock, unlock, locks, logs, bundle, audit, config, "
+            "hook, plan, apply, rollback, cancel, history, show, diff, watch, "
+            "hosts, describe, lock, unlock, locks, logs, bundle, audit, "
+            "config, "
             "generate, token, certificates, explain, anonymise, "
             "version, completion, help, did you mean \"check\"?"},
         WrongLine{
@@ -289,6 +291,7 @@ INSTANTIATE_TEST_SUITE_P(
         JsonCase{"Describe", {"describe", "server0", "--output=json"}, 2},
         JsonCase{"History", {"history", "-ojson"}, 0},
         JsonCase{"Show", {"show", "3fa2", "--output", "json"}, 0},
+        JsonCase{"Diff", {"diff", "3fa2", "-o", "json"}, 0},
         JsonCase{"AuditHead", {"audit", "head", "-o", "json"}, 0},
         JsonCase{"ConfigShow", {"config", "show", "-o", "json"}, 0},
         JsonCase{"TokenCreate", {"token", "create", "-o", "json"}, 0},

@@ -57,6 +57,8 @@ struct Session {
   // A line that the person types; see ReadTypedLine for what can go wrong.
   std::function<absl::StatusOr<std::string>()> read_line;
   std::string host_name;  // Of this machine; empty: not known.
+  // `terminal` as it is now, for who stays longer; empty: as it was.
+  std::function<Terminal()> look_at_terminal = nullptr;
 };
 
 class Command {
@@ -165,6 +167,9 @@ void AddRunCommands(CommandList& commands);
 void AddCancelCommand(CommandList& commands);
 void AddConfirmCommands(CommandList& commands);
 void AddHistoryCommands(CommandList& commands);
+void AddDiffCommand(CommandList& commands);
+void AddWatchCommand(CommandList& commands);
+void AddReportCommand(CommandList& commands);
 void AddHostCommands(CommandList& commands);
 void AddLogsCommands(CommandList& commands);
 void AddLockCommands(CommandList& commands);

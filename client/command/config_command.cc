@@ -11,6 +11,7 @@
 #include "client/command/command.h"
 #include "client/files/user_files.h"
 #include "config/report/message_json.h"
+#include "config/rules/catalogue.h"
 #include "config/rules/judge.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/product_profile.h"
@@ -38,7 +39,7 @@ constexpr char kPin[] =
 absl::StatusOr<ClusterSpec> ReadSpec(const std::string& file,
                                      SpecPlaces* places = nullptr) {
   ASSIGN_OR_RETURN(const std::string text, ReadTextFile(file, kMaxSpecBytes));
-  return LoadSpec(file, text, places);
+  return LoadSpec(file, text, places, RuleNames());
 }
 
 // What is to be said of the addresses of a spec without a mistake, each at its

@@ -48,6 +48,19 @@ TEST(ConfigValidateTest, NamesEveryMistakeWithItsPlace) {
       << output.err;
 }
 
+TEST(ConfigValidateTest, KnowsTheRulesOfASchedule) {
+  const std::string path = TestFile(
+      "cluster.yaml",
+      absl::StrCat(kGoodSpec,
+                   "schedule:\n  - {name: a, every: 5m, only: [lnk]}\n"));
+  const ProgramOutput output = RunProgram({"config", "validate", path});
+  EXPECT_EQ(output.status, 3);
+  EXPECT_EQ(output.err,
+            absl::StrCat(path,
+                         ":15:33: schedule[0].only: rule \"lnk\" does not "
+                         "exist, did you mean \"link\"?\n"));
+}
+
 TEST(ConfigValidateTest, SaysThatThereIsNoFile) {
   const ProgramOutput output =
       RunProgram({"config", "validate", "/nonexistent/c.yaml"});

@@ -242,10 +242,11 @@ class CompleteCommand final : public Command {
     return found;
   }
 
-  Candidates Runs(bool applies_only) {
+  // `kind`: unspecified for any.
+  Candidates Runs(HistoryKind kind) {
     static const LazyRE2 kWord = {"[0-9a-z]+"};
     ListHistoryRequest request;
-    if (applies_only) request.add_kinds(HISTORY_APPLY);
+    if (kind != HISTORY_KIND_UNSPECIFIED) request.add_kinds(kind);
     Candidates found;
     const auto known = Known(&Controller::Stub::ListHistory, request);
     for (const HistoryEntry& entry : known.entries()) {
@@ -260,7 +261,9 @@ class CompleteCommand final : public Command {
   Candidates Values(const std::string& kind, const std::string& help) {
     if (kind == "RULE" || kind == "RULE,..") return Rules();
     if (kind == "HOST" || kind == "HOSTS") return Hosts();
-    if (kind == "ID" || kind == "APPLY_ID") return Runs(kind == "APPLY_ID");
+    if (kind == "ID") return Runs(HISTORY_KIND_UNSPECIFIED);
+    if (kind == "APPLY_ID") return Runs(HISTORY_APPLY);
+    if (kind == "CHECK_ID") return Runs(HISTORY_CHECK);
     if (kind == "FILE" || kind == "PLANFILE" || kind == "PATH") {
       return {{":files", ""}};
     }

@@ -90,7 +90,7 @@ TEST(CompleteTest, OffersTheOptionsOfTheCommandBeforeIt) {
 TEST(CompleteTest, OffersTheWordsThatHelpNames) {
   EXPECT_THAT(Offered({"check", "-o", ""}),
               ElementsAre("table", "short", "json", "yaml", "jsonl", "junit",
-                          "markdown"));
+                          "markdown", "html"));
   EXPECT_THAT(Offered({"plan", "-o", ""}),
               ElementsAre("table", "short", "json"));
   EXPECT_THAT(Offered({"check", "--color=n"}), ElementsAre("--color=never"));

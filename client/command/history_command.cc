@@ -27,6 +27,9 @@ class HistoryCommand final : public Request {
               "Only these: check, plan, apply, rollback")
         ->delimiter(',')
         ->allow_extra_args(false);
+    app.add_flag("--changes", changes_,
+                 "Of checks only those of a schedule that found something "
+                 "else than the one before");
     AddOption(app, "--limit", "N", limit_text_,
               absl::StrCat("At most this many (default: ", kDefaultLimit, ")"));
     AddOutput(app, "says nothing of many runs");
@@ -36,6 +39,7 @@ class HistoryCommand final : public Request {
  private:
   void ReadOptions() override {
     limit_ = ReadCount("--limit", limit_text_, kDefaultLimit);
+    request_.set_changes_only(changes_);
     for (const std::string& kind : kinds_) {
       request_.add_kinds(static_cast<HistoryKind>(
           HISTORY_CHECK +
@@ -71,6 +75,7 @@ class HistoryCommand final : public Request {
   }
 
   std::vector<std::string> kinds_;
+  bool changes_ = false;
   std::string limit_text_;
   uint32_t limit_ = 0;
   ListHistoryRequest request_;

@@ -65,6 +65,18 @@ TEST(HistoryCommandTest, AsksForTheKindsAndTheNumberWanted) {
   EXPECT_EQ(request.limit(), 7u);
 }
 
+TEST(HistoryCommandTest, AsksForChangesAlone) {
+  ProgramWorld world;
+  FakeController controller(world.script);
+  world.controller = &controller;
+  EXPECT_EQ(RunProgram({"history"}, world).status, 0);
+  EXPECT_EQ(RunProgram({"history", "--changes"}, world).status, 0);
+  const auto requests = controller.history_requests();
+  ASSERT_EQ(requests.size(), 2u);
+  EXPECT_FALSE(requests[0].changes_only());
+  EXPECT_TRUE(requests[1].changes_only());
+}
+
 TEST(HistoryCommandTest, AsksPageAfterPageForALongHistory) {
   ProgramWorld world;
   world.script.history = {Page(0, 1000, true), Page(1000, 1000, true),

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "client/files/user_files.h"
 #include "client/print/report_formats.h"
+#include "config/html/report_html.h"
 #include "config/report/message_json.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
@@ -33,7 +34,8 @@ constexpr FormatRow kFormats[] = {
     {OutputFormat::kYaml, "yaml", ""},
     {OutputFormat::kJsonl, "jsonl", " (a line per finding)"},
     {OutputFormat::kJunit, "junit", " (XML for a build server)"},
-    {OutputFormat::kMarkdown, "markdown", " (for an issue)"}};
+    {OutputFormat::kMarkdown, "markdown", " (for an issue)"},
+    {OutputFormat::kHtml, "html", " (one file for a browser)"}};
 
 const FormatRow& RowOf(OutputFormat format) {
   return kFormats[static_cast<size_t>(format)];
@@ -47,10 +49,12 @@ std::vector<absl::string_view> WordsOf(absl::Span<const OutputFormat> formats) {
 
 }  // namespace
 
-void Request::AddOutput(CLI::App& app, const std::string& why_no_short) {
+void Request::AddOutput(CLI::App& app, const std::string& why_no_short,
+                        bool with_yaml) {
   why_no_short_ = why_no_short;
   formats_ = {OutputFormat::kTable, OutputFormat::kShort, OutputFormat::kJson};
   if (!why_no_short.empty()) formats_.erase(formats_.begin() + 1);
+  if (with_yaml) formats_.push_back(OutputFormat::kYaml);
   AddFormats(app);
 }
 
@@ -232,6 +236,19 @@ void Request::Print() {
     case OutputFormat::kMarkdown:
       out << ReportMarkdown(*CheckedReport(), verbose_);
       return;
+    case OutputFormat::kHtml:
+      PrintHtml(out);
+      return;
+  }
+}
+
+void Request::PrintHtml(std::ostream& out) {
+  const absl::StatusOr<std::string> html =
+      ReportHtml(*CheckedReport(), /*since=*/nullptr);
+  if (html.ok()) {
+    out << *html;
+  } else {
+    Tell(html.status().message());
   }
 }
 

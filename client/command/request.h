@@ -29,7 +29,8 @@ enum class OutputFormat {
   kYaml,
   kJsonl,
   kJunit,
-  kMarkdown
+  kMarkdown,
+  kHtml
 };
 
 class Request : public Command {
@@ -40,7 +41,8 @@ class Request : public Command {
   // For AddOptions.
   // -o/--output and --color. `why_no_short` for a command without that format,
   // e.g. "says nothing of one host".
-  void AddOutput(CLI::App& app, const std::string& why_no_short = "");
+  void AddOutput(CLI::App& app, const std::string& why_no_short = "",
+                 bool with_yaml = false);
   // The same with the formats of a CheckedReport.
   void AddReportOutput(CLI::App& app);
   // --timeout; `words` say what holds without it, where "60s" does not.
@@ -87,7 +89,7 @@ class Request : public Command {
   virtual void PrintTable(const Style& style, std::ostream& out) = 0;
   virtual std::string Short(bool /*utf8*/) const { return ""; }
   // The answer, if it is the report of a check; else nullptr, and the formats
-  // of a report alone (jsonl, junit, markdown) are refused.
+  // of a report alone (jsonl, junit, markdown, html) are refused.
   virtual const Report* CheckedReport() const { return nullptr; }
   // Whether JSON is a line per answer, of many.
   virtual bool PrintsJsonLines() const { return false; }
@@ -127,6 +129,7 @@ class Request : public Command {
   // Adds the mistake, with the formats that are left; takes the table.
   void RefuseFormat(absl::string_view why, absl::Span<const OutputFormat> left);
   void Print();
+  void PrintHtml(std::ostream& out);
   // False if it could not be written.
   bool WriteReport();
   // One time from Prepare to the end.

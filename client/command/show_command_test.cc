@@ -58,7 +58,8 @@ TEST(ShowCommandTest, PrintsACheckInEveryFormat) {
        {std::pair("yaml", "\ncluster: demo\n"),
         std::pair("jsonl", "{\"kind\": \"host\", "),
         std::pair("junit", "name=\"link: server0\""),
-        std::pair("markdown", "## PASS: `demo` is ready\n")}) {
+        std::pair("markdown", "## PASS: `demo` is ready\n"),
+        std::pair("html", "PASS: demo is ready</h1>")}) {
     const ProgramOutput output =
         RunProgram({"show", "3fa2", "-o", format}, world);
     EXPECT_EQ(output.status, 0) << output.err;
@@ -69,7 +70,7 @@ TEST(ShowCommandTest, PrintsACheckInEveryFormat) {
 TEST(ShowCommandTest, RefusesTheFormatsOfACheckForAnythingElse) {
   ProgramWorld world = WorldOf(HISTORY_PLAN);
   *world.script.record.mutable_plan() = EveryStepPlan();
-  for (const char* format : {"jsonl", "junit", "markdown"}) {
+  for (const char* format : {"jsonl", "junit", "markdown", "html"}) {
     const ProgramOutput output =
         RunProgram({"show", "3fa2", "-o", format}, world);
     EXPECT_EQ(output.status, 3);

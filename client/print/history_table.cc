@@ -15,7 +15,11 @@ namespace {
 std::string Summary(const HistoryEntry& entry) {
   const bool of_apply = entry.kind() == HISTORY_ROLLBACK;
   return JoinParts(
-      "; ", {entry.summary(), Part("in ", entry.network_namespace()),
+      "; ", {entry.changes().empty() ? ""
+                                     : absl::StrCat(entry.changes(), " since ",
+                                                    entry.previous_id()),
+             entry.summary(), Part("by schedule ", entry.schedule()),
+             Part("in ", entry.network_namespace()),
              Part(of_apply ? "of apply " : "of plan ", entry.parent_id()),
              entry.force() ? "forced" : ""});
 }

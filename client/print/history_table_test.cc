@@ -51,6 +51,24 @@ TEST(HistoryTableTest, SaysWhoDidWhatWhenWithTheOffset) {
             "    12 hosts; in container:train-1\n");
 }
 
+TEST(HistoryTableTest, SaysFirstWhatAScheduledCheckFoundChanged) {
+  ListHistoryResponse history;
+  HistoryEntry& check = *history.add_entries();
+  check = Entry(HISTORY_CHECK, "fail");
+  check.set_schedule("links");
+  check.set_previous_id("9c41d2e3f4051627");
+  check.set_changes("2 worse, 1 mended");
+  *history.add_entries() = check;
+  history.mutable_entries(1)->clear_changes();
+  const std::string printed = Printed(history, Utf8());
+  EXPECT_NE(printed.find("  2 worse, 1 mended since 9c41d2e3f4051627; 12 "
+                         "hosts; by schedule links\n"),
+            std::string::npos)
+      << printed;
+  EXPECT_NE(printed.find("  12 hosts; by schedule links\n"), std::string::npos)
+      << printed;
+}
+
 TEST(HistoryTableTest, CutsTheSummaryAtTheWindow) {
   ListHistoryResponse history;
   *history.add_entries() = Entry(HISTORY_PLAN, "changes");

@@ -92,23 +92,10 @@ class MarkdownWriter {
                        : absl::StrCat(job, Part(" on ", where));
   }
 
-  const char* VerdictSentence() const {
-    switch (KnownState(report_.verdict())) {
-      case PASS:
-        return " is ready";
-      case WARN:
-        return " is ready, with warnings";
-      case FAIL:
-        return " is not ready";
-      default:
-        return " may be ready or not: something could not be told";
-    }
-  }
-
   void WriteHead() {
     const bool failed = !report_.error().empty();
-    Write("## ", VerdictWord(report_), ": ", About(),
-          failed ? " was not checked" : VerdictSentence(), "\n");
+    Write("## ", VerdictWord(report_), ": ", About(), " ",
+          VerdictSentence(report_), "\n");
     for (const absl::string_view line :
          absl::StrSplit(report_.error(), '\n', absl::SkipEmpty())) {
       Write("- ", CodeSpan(line));

@@ -109,6 +109,11 @@ absl::StatusOr<SpiffeId> RequirePeer(const grpc::AuthContext& context,
                                      const std::string& cluster,
                                      IdentityKind kind);
 
+// The same of a certificate that TLS has verified by other means, PEM.
+absl::StatusOr<SpiffeId> RequireCertificate(absl::string_view pem,
+                                            const std::string& cluster,
+                                            IdentityKind kind);
+
 // PermissionDenied, for the user to read, naming both roles if the user's is
 // not enough for `call`.
 absl::Status RequireRole(const SpiffeId& user, Role needed,

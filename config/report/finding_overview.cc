@@ -129,6 +129,20 @@ std::string VerdictWord(const Report& report) {
       report.partial() ? " (partial)" : "");
 }
 
+const char* VerdictSentence(const Report& report) {
+  if (!report.error().empty()) return "was not checked";
+  switch (KnownState(report.verdict())) {
+    case PASS:
+      return "is ready";
+    case WARN:
+      return "is ready, with warnings";
+    case FAIL:
+      return "is not ready";
+    default:
+      return "may be ready or not: something could not be told";
+  }
+}
+
 std::string JobName(const Report& report) {
   if (report.job_id().empty() && report.job_servers() == 0) return "";
   return absl::StrCat("job", Part(" ", report.job_id()));

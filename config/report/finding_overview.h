@@ -74,6 +74,9 @@ FindingOverview ArrangeFindings(const Report& report, bool whole = false);
 // "FAIL", "FAIL (partial)", "NO VERDICT".
 std::string VerdictWord(const Report& report);
 
+// "is not ready": what the verdict says of the cluster or job.
+const char* VerdictSentence(const Report& report);
+
 // "job slurm:1234.0"; empty for a report that is about none.
 std::string JobName(const Report& report);
 

@@ -151,7 +151,11 @@ std::vector<Repair> ListRepairs(const Report& report) {
   for (const auto& [key, draft] : drafts) {
     if (draft.by_plan) continue;
     by_rule[key.first].push_back(draft.repair);
-    by_rule[key.first].back().how = key.second;
+    Repair& repair = by_rule[key.first].back();
+    repair.how = key.second;
+    const Finding& root = **draft.roots.begin();
+    const bool is_one = draft.roots.size() == 1 && root.fix() != root.command();
+    if (is_one) repair.command = root.command();
   }
   for (auto& [rule, all] : by_rule.items()) {
     if (all.size() > kRepairsOfRule) {

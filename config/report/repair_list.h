@@ -17,6 +17,7 @@ struct Repair {
   google::protobuf::RepeatedPtrField<Subject> subjects;  // Of the causes alone.
   std::vector<std::string> rules;  // That of the cause first.
   std::string how;                 // In words, or commands in backquotes.
+  std::string command;  // Of a single cause, beside words in `how`, if it has.
   size_t causes = 1;
 };
 

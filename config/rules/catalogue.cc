@@ -1,7 +1,5 @@
 #include "config/rules/catalogue.h"
 
-#include <vector>
-
 #include "config/values/nearest_word.h"
 
 namespace clusterd {
@@ -29,10 +27,14 @@ const Rule* FindRule(absl::string_view name) {
   return nullptr;
 }
 
-std::string NearestRule(absl::string_view name) {
+std::vector<absl::string_view> RuleNames() {
   std::vector<absl::string_view> names;
   for (const Rule& rule : kRules) names.push_back(rule.name);
-  return NearestWord(name, names);
+  return names;
+}
+
+std::string NearestRule(absl::string_view name) {
+  return NearestWord(name, RuleNames());
 }
 
 }  // namespace clusterd

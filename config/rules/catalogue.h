@@ -5,6 +5,7 @@
 #define CONFIG_RULES_CATALOGUE_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -84,6 +85,8 @@ absl::Span<const RuleFinding> SharedFindings();
 
 // nullptr if there is none.
 const Rule* FindRule(absl::string_view name);
+
+std::vector<absl::string_view> RuleNames();
 
 // The rule whose name is nearest to a mistyped one; empty if none is near.
 std::string NearestRule(absl::string_view name);

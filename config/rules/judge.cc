@@ -17,6 +17,7 @@
 #include "config/rules/catalogue.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
+#include "config/rules/seen/seen.h"
 #include "config/rules/view/cluster_view.h"
 #include "config/values/network_namespace.h"
 #include "config/values/version.h"
@@ -179,11 +180,13 @@ void AddHosts(const ClusterView& view, Report* report) {
   const auto worst = WorstStates(*report);
   const bool any_judged = absl::c_any_of(report->rules(), JudgesHosts);
   // Spec order again: answered and silent hosts lie in two lists.
-  std::vector<const HostFacts*> hosts(view.host_count());
-  for (const HostView& host : view.hosts()) hosts[host.order] = host.facts;
-  for (const HostView& host : view.silent()) hosts[host.order] = host.facts;
-  for (const HostFacts* facts : hosts) {
+  std::vector<const HostView*> hosts(view.host_count());
+  for (const HostView& host : view.hosts()) hosts[host.order] = &host;
+  for (const HostView& host : view.silent()) hosts[host.order] = &host;
+  for (const HostView* host : hosts) {
+    const HostFacts* const facts = host->facts;
     HostStatus* status = report->add_hosts();
+    if (host->spec != nullptr) status->set_rack(host->spec->rack());
     status->set_host(facts->host());
     status->set_elapsed_ms(facts->elapsed_ms());
     status->set_simulation(facts->simulation());
@@ -301,6 +304,7 @@ Report BuildReport(const ClusterSpec& spec,
   *report.mutable_rule_counts() = CountRules(report);
   AddHosts(view, &report);
   AddNotes(view, &report);
+  AddSeen(view, &report);
   report.set_verdict(Verdict(view, report));
   return report;
 }

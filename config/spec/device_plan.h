@@ -41,6 +41,7 @@ inline constexpr size_t kMaxServers = 131072;
 
 struct PlannedServer {
   std::string host;
+  std::string rack;  // Empty: its group names none.
   // Where it stands among all servers; d is 0.
   FormulaInputs inputs;
   // Unset if it could not be read.
@@ -56,7 +57,7 @@ struct ServerGroups {
   bool complete = true;
 };
 
-// Records what is wrong: no servers, malformed hostlists, hosts that stand in
+// Records what is wrong: no servers, malformed hostlists, racks that are no names, hosts that stand in
 // two groups, more or fewer addresses than hosts, addresses no server can have,
 // over kMaxServers servers. `node` is nullptr if it is absent, which is for the
 // caller to record.

@@ -7,6 +7,7 @@
 #include "config/spec/device_plan.h"
 #include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
+#include "config/values/text_form.h"
 
 namespace clusterd {
 namespace {
@@ -34,6 +35,20 @@ std::optional<std::vector<std::string>> ReadHosts(const YamlValue& value,
     return std::nullopt;
   }
   return hosts;
+}
+
+absl::StatusOr<std::string> ParseRack(const std::string& text) {
+  static const LazyRE2 kForm = {R"([A-Za-z0-9][A-Za-z0-9._/-]{0,63})"};
+  if (HasForm(text, *kForm)) return text;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "rack ", QuoteValue(text),
+      " is malformed, expected at most 64 letters, digits, \".\", \"_\", "
+      "\"/\" and \"-\""));
+}
+
+std::string ReadRack(const YamlValue& value) {
+  if (value.node() == nullptr) return "";
+  return value.Parsed(ParseRack).value_or("");
 }
 
 // What a stranger was probably meant to be is taken out of `missing`: one slip
@@ -90,15 +105,16 @@ class GroupReader {
   void ReadGroup(const YamlNode& node, size_t g) {
     const size_t first = groups_.servers.size();
     const YamlMap map(&node, absl::StrCat("servers[", g, "]"),
-                      {"hosts", "address"}, mistakes_);
+                      {"hosts", "address", "rack"}, mistakes_);
     const YamlValue hosts = map.Require("hosts");
     const YamlValue address = map.Require("address");
+    const std::string rack = ReadRack(map["rack"]);
     const auto names = ReadHosts(hosts, kMaxServers - first);
     if (!names.has_value()) {
       groups_.complete = false;
       return;
     }
-    const bool is_new = AddServers(*names, hosts.position(), g);
+    const bool is_new = AddServers(*names, rack, hosts.position(), g);
     // With a host dropped, the addresses no longer line up.
     if (is_new && address.node() != nullptr) {
       read_.push_back({first, groups_.servers.size() - first, address});
@@ -106,8 +122,8 @@ class GroupReader {
   }
 
   // False if a host was there before.
-  bool AddServers(const std::vector<std::string>& names, TextPosition position,
-                  size_t g) {
+  bool AddServers(const std::vector<std::string>& names,
+                  const std::string& rack, TextPosition position, size_t g) {
     bool is_new = true;
     for (size_t i = 0; i < names.size(); ++i) {
       const auto [first, inserted] = seen_.try_emplace(names[i], position);
@@ -119,6 +135,7 @@ class GroupReader {
       }
       PlannedServer server;
       server.host = names[i];
+      server.rack = rack;
       server.inputs.n = static_cast<int64_t>(groups_.servers.size());
       server.inputs.i = static_cast<int64_t>(i);
       server.inputs.g = static_cast<int64_t>(g);

@@ -81,9 +81,28 @@ TEST(ReadServerGroupsTest, AnAbsentSectionIsForTheCaller) {
 TEST(ReadServerGroupsTest, NamesMissingAndUnknownKeys) {
   EXPECT_EQ(Section("- host: a\n").Wrong(),
             "f:1:3: unknown key \"host\" in servers[0], expected hosts, "
-            "address, did you mean \"hosts\"?\n"
+            "address, rack, did you mean \"hosts\"?\n"
             "f:1:3: servers[0].hosts is missing\n"
             "f:1:3: servers[0].address is missing");
+}
+
+TEST(ReadServerGroupsTest, EveryHostOfAGroupStandsInItsRack) {
+  const Section section(
+      "- hosts: a[0-1]\n  address: 10.0.0.1 + n\n  rack: hall-2/r01\n"
+      "- hosts: b\n  address: 10.0.0.9\n");
+  EXPECT_EQ(section.Wrong(), "");
+  EXPECT_EQ(section.groups.servers[0].rack, "hall-2/r01");
+  EXPECT_EQ(section.groups.servers[1].rack, "hall-2/r01");
+  EXPECT_EQ(section.groups.servers[2].rack, "");
+  for (const std::string& rack :
+       {std::string("r 1"), std::string("\"\""), std::string("-r1"),
+        std::string("[r1]"), std::string("\"<b>\""), std::string(65, 'r')}) {
+    EXPECT_THAT(Section(absl::StrCat("- hosts: a\n  address: 10.0.0.1\n",
+                                     "  rack: ", rack, "\n"))
+                    .Wrong(),
+                HasSubstr("servers[0].rack"))
+        << rack;
+  }
 }
 
 TEST(ReadServerGroupsTest, NamesHostsThatStandTwiceWithBothPlaces) {

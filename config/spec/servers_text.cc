@@ -94,6 +94,8 @@ void AppendServers(const ClusterSpec& spec, std::string* out) {
   for (const ServerSpec& server : spec.servers()) {
     absl::StrAppend(out, "  - hosts: ", YamlName(server.host()),
                     "\n    address: ", server.address(), "\n");
+    if (server.rack().empty()) continue;
+    absl::StrAppend(out, "    rack: ", YamlName(server.rack()), "\n");
   }
   absl::StrAppend(out, "devices:\n");
   if (spec.servers().empty()) return;

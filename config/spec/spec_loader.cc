@@ -12,6 +12,7 @@
 #include "config/spec/lossless_spec.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/product_profile.h"
+#include "config/spec/schedule_spec.h"
 #include "config/spec/yaml_document.h"
 #include "config/values/change_kind.h"
 #include "config/values/hostlist.h"
@@ -74,8 +75,9 @@ bool IsClusterName(absl::string_view name) {
 
 class Loader {
  public:
-  Loader(Mistakes* mistakes, SpecPlaces* places)
-      : mistakes_(mistakes), places_(places) {}
+  Loader(Mistakes* mistakes, SpecPlaces* places,
+         absl::Span<const absl::string_view> rules)
+      : mistakes_(mistakes), places_(places), rules_(rules) {}
 
   ClusterSpec Load(const YamlNode& root) {
     const YamlMap map(&root, "",
@@ -98,7 +100,9 @@ class Loader {
                        "roce",
                        "job",
                        "lossless",
-                       "clock_skew"},
+                       "clock_skew",
+                       "schedule",
+                       "notify"},
                       mistakes_);
     // What is no mapping has its mistake already, but for "nothing"; that all
     // keys are missing would add nothing.
@@ -121,6 +125,7 @@ class Loader {
           LoadDeadline(map["clock_skew"], kMaxClockSkew, kMaxClockSkew));
     }
     LoadEnforce(map);
+    LoadNotify(map["notify"], &spec_);
     spec_.set_one_job(map["job"].Word({kOneJob}).has_value());
     LoadServers(map);
     return std::move(spec_);
@@ -346,6 +351,7 @@ class Loader {
   void LoadServers(const YamlMap& map) {
     const ServerGroups groups =
         ReadServerGroups(map.Require("servers").node(), mistakes_);
+    LoadSchedule(map["schedule"], groups, rules_, &spec_);
     LoadRoce(map["roce"]);
     const DevicePlan plan =
         spec_.roce_unused()
@@ -358,6 +364,7 @@ class Loader {
       ServerSpec* server = spec_.add_servers();
       server->set_host(planned.host);
       server->set_address(planned.address.ToString());
+      server->set_rack(planned.rack);
       server->mutable_devices()->Reserve(static_cast<int>(plan.ids.size()));
     }
     if (places_ != nullptr) places_->resize(groups.servers.size());
@@ -386,15 +393,16 @@ class Loader {
 
   Mistakes* const mistakes_;
   SpecPlaces* const places_;
+  const absl::Span<const absl::string_view> rules_;
   const ProductProfile* product_ = nullptr;
   ClusterSpec spec_;
 };
 
 }  // namespace
 
-absl::StatusOr<ClusterSpec> LoadSpec(absl::string_view file_name,
-                                     absl::string_view yaml,
-                                     SpecPlaces* places) {
+absl::StatusOr<ClusterSpec> LoadSpec(
+    absl::string_view file_name, absl::string_view yaml, SpecPlaces* places,
+    absl::Span<const absl::string_view> rules) {
   Mistakes mistakes(file_name);
   std::optional<YamlNode> root = ParseYaml(yaml, kLimits, &mistakes);
   ClusterSpec spec;
@@ -402,7 +410,7 @@ absl::StatusOr<ClusterSpec> LoadSpec(absl::string_view file_name,
     ReadWithRepeats(
         *std::move(root),
         [&](const YamlNode& tree, Mistakes* found) {
-          spec = Loader(found, places).Load(tree);
+          spec = Loader(found, places, rules).Load(tree);
         },
         &mistakes);
   }
@@ -413,7 +421,7 @@ absl::StatusOr<ClusterSpec> LoadSpec(absl::string_view file_name,
 
 ClusterSpec DefaultSpec(absl::string_view name) {
   Mistakes none(name);
-  ClusterSpec spec = Loader(&none, nullptr).LoadDefaults();
+  ClusterSpec spec = Loader(&none, nullptr, {}).LoadDefaults();
   spec.set_version(kVersion);
   spec.set_name(std::string(name));
   return spec;
@@ -472,7 +480,7 @@ std::string SettingsText(const ClusterSpec& spec) {
       Line("rendezvous_port", spec.rendezvous_port() != 0,
            spec.rendezvous_port()),
       Line("ssh_port", spec.ssh_port() != 0, spec.ssh_port()),
-      Line("job", spec.one_job(), kOneJob), enforced);
+      Line("job", spec.one_job(), kOneJob), enforced, ScheduleText(spec));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "config/spec/mistakes.h"
 #include "proto/spec.pb.h"
 
@@ -30,10 +31,13 @@ using SpecPlaces = std::vector<std::vector<AddressPlace>>;
 //   expected four numbers 0-255
 // in the order of the file (without the break); at most 100 and then how many
 // more. `file_name` is only used in messages.
-// `places`, if one is given, gets where the devices' addresses stand.
-absl::StatusOr<ClusterSpec> LoadSpec(absl::string_view file_name,
-                                     absl::string_view yaml,
-                                     SpecPlaces* places = nullptr);
+// `places`, if one is given, gets where the devices' addresses stand. `rules`:
+// the names of all rules (RuleNames), which this folder does not know; without
+// them a name in `schedule` is not looked up.
+absl::StatusOr<ClusterSpec> LoadSpec(
+    absl::string_view file_name, absl::string_view yaml,
+    SpecPlaces* places = nullptr,
+    absl::Span<const absl::string_view> rules = {});
 
 // A spec of that name that names no server, with the default of every setting
 // that is not about devices: what hosts are asked by before there is a

@@ -560,6 +560,18 @@ TEST(SpecToYamlTest, ReadsWell) {
                               "  run: 1m\n"));
 }
 
+TEST(SpecToYamlTest, ARackComesBackWithItsHosts) {
+  const std::string pod = absl::StrCat(kSuperPod, "roce: unused\n");
+  const ClusterSpec named =
+      Load(absl::StrReplaceAll(pod, {{"10.9.0.1 + n}",
+                                      "10.9.0.1 + n, rack: \"null\"}, "
+                                      "{hosts: m1, address: 10.9.0.9}"}}));
+  EXPECT_EQ(named.servers(0).rack(), "null");
+  EXPECT_EQ(named.servers(1).rack(), "null");
+  EXPECT_EQ(named.servers(2).rack(), "");
+  EXPECT_EQ(Again(named).DebugString(), named.DebugString());
+}
+
 TEST(SpecToYamlTest, DevicesThatDifferByHostComeBackTheSame) {
   const ClusterSpec spec = Load(
       File("  ids: {n1: 0-3}\n  gateway: [254, none, none, none, none, none, "

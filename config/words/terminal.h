@@ -23,6 +23,7 @@ struct Terminal {
   bool err_is_terminal = false;
   int width = 0;  // Columns of the window; 0: not known.
   bool in_is_terminal = false;
+  int height = 0;  // Lines of the window; 0: not known.
 };
 
 enum class ColorMode { kAuto, kAlways, kNever };

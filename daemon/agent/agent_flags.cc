@@ -8,6 +8,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -84,8 +85,9 @@ void AddOptions(CLI::App* app, AgentFlags* flags) {
   app->add_option(
       "--config", flags->config,
       absl::StrCat("YAML file with controller, cluster, ca, cert, key,\n"
-                   "socket, state, drift_interval, hooks, and allow:\n"
-                   "what this host lets be changed (without: nothing)\n[",
+                   "socket, state, drift_interval, metrics_file, hooks,\n"
+                   "and allow: what this host lets be changed (without:\n"
+                   "nothing)\n[",
                    kDefaultConfig, ", if it is there]"));
   for (const TextSetting& setting : kTextSettings) {
     app->add_option(
@@ -127,6 +129,7 @@ absl::Status AddFile(AgentFlags* flags) {
     if (value->empty()) *value = *setting.of(&config);
   }
   flags->drift_interval = config.drift_interval;
+  flags->metrics_file = config.metrics_file;
   return absl::OkStatus();
 }
 
@@ -172,6 +175,17 @@ std::optional<absl::Duration> ReadDriftInterval(const YamlValue& value) {
       .Duration(kLeastDriftInterval, kMostDriftInterval);
 }
 
+std::string ReadMetricsFile(const YamlValue& value) {
+  std::string path = value.Text().value_or("");
+  // node_exporter reads no other.
+  if (!path.empty() && (path[0] != '/' || !absl::EndsWith(path, ".prom") ||
+                        absl::StrContains(path, "/../"))) {
+    value.Wrong(": ", QuoteValue(path),
+                " is no absolute path of a file *.prom");
+  }
+  return path;
+}
+
 struct VetoRead {
   HostAllows allows = AllowsOnly({CHANGE_OBSERVE});
   std::string why_none;  // Why the file is not obeyed; empty: it is.
@@ -198,7 +212,7 @@ VetoRead ReadVeto(const std::string& config) {
 AgentConfig ReadConfig(const YamlNode& tree, Mistakes* mistakes) {
   std::vector<absl::string_view> keys;
   for (const TextSetting& setting : kTextSettings) keys.push_back(setting.key);
-  keys.insert(keys.end(), {"drift_interval", "allow", "hooks"});
+  keys.insert(keys.end(), {"drift_interval", "metrics_file", "allow", "hooks"});
   const YamlMap map(&tree, "", keys, mistakes);
   AgentConfig config;
   for (const TextSetting& setting : kTextSettings) {
@@ -210,6 +224,7 @@ AgentConfig ReadConfig(const YamlNode& tree, Mistakes* mistakes) {
     *setting.of(&config) = read;
   }
   config.drift_interval = ReadDriftInterval(map["drift_interval"]);
+  config.metrics_file = ReadMetricsFile(map["metrics_file"]);
   config.allows = ReadAllows(map, mistakes);
   config.hooks = ReadHookSettings(map["hooks"]);
   return config;

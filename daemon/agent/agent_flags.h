@@ -10,10 +10,13 @@
 //   socket: /run/clusterd/agent.sock
 //   state: /var/lib/clusterd
 //   drift_interval: 10m
+// where it leaves metrics for node_exporter (metrics_file.h), which it does not
+// without:
+//   metrics_file: /var/lib/clusterd-metrics/clusterd.prom
 // and what a scheduler's hooks are answered by: `hooks`, hooks/hook_settings.h.
 // `cluster: demo` binds it to a cluster; without, the certificate says which.
-// The command line has every key but `allow`, `hooks` and `drift_interval`, and
-// wins.
+// The command line has every key but `allow`, `hooks`, `drift_interval` and
+// `metrics_file`, and wins.
 #ifndef DAEMON_AGENT_AGENT_FLAGS_H_
 #define DAEMON_AGENT_AGENT_FLAGS_H_
 
@@ -46,6 +49,8 @@ struct AgentSettings {
   // How often the host looks for drift; zero ("0"): only when it attaches and
   // after changes.
   std::optional<absl::Duration> drift_interval;
+  // Below the root.
+  std::string metrics_file;
 };
 
 struct AgentConfig : AgentSettings {

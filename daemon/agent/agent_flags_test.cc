@@ -279,6 +279,20 @@ TEST(ReadAgentConfigTest, ReadsFile) {
   EXPECT_EQ(config->cluster, "demo");
 }
 
+TEST(ParseAgentConfigTest, WritesMetricsOnlyWhereItIsTold) {
+  EXPECT_EQ(ParseAgentConfig("f", "cluster: demo\n")->metrics_file, "");
+  EXPECT_EQ(
+      ParseAgentConfig("f", "metrics_file: /m/clusterd.prom\n")->metrics_file,
+      "/m/clusterd.prom");
+  for (const char* wrong :
+       {"metrics_file: m/clusterd.prom\n", "metrics_file: /m/clusterd.txt\n",
+        "metrics_file: /m/../etc/clusterd.prom\n"}) {
+    EXPECT_THAT(std::string(ParseAgentConfig("f", wrong).status().message()),
+                AllOf(HasSubstr("f:1:15: metrics_file: "), HasSubstr("*.prom")))
+        << wrong;
+  }
+}
+
 TEST(ParseAgentConfigTest, ReadsHowOftenToLookForDrift) {
   EXPECT_EQ(ParseAgentConfig("f", "cluster: demo\n")->drift_interval,
             std::nullopt);

@@ -25,11 +25,13 @@
 #include "daemon/agent/identity/held_identity.h"
 #include "daemon/agent/identity/leaf_renewal.h"
 #include "daemon/agent/local/local_server.h"
+#include "daemon/agent/metrics_file.h"
 #include "daemon/agent/self_check.h"
 #include "daemon/agent/stream_line.h"
 #include "daemon/agent/ticket_tasks.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/host/files/file_reader.h"
+#include "daemon/host/files/text_file.h"
 #include "daemon/host/identity_observer.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/watchdog.h"
@@ -191,6 +193,30 @@ LeafRenewal::Parts RenewalParts(const AgentFlags& flags, const Hello& machine,
   return parts;
 }
 
+MetricsFile::Parts MetricsParts(const AgentFlags& flags,
+                                const std::string& host, HostObserver* observer,
+                                const ApplyTasks* applies,
+                                const std::shared_ptr<AgentStream>& stream,
+                                const Background& background) {
+  MetricsFile::Parts parts;
+  parts.tls = flags.tls;
+  parts.status = [stream, applies] {
+    AgentStatus status = stream->Status();
+    status.set_unfinished(applies->Unfinished());
+    return status;
+  };
+  parts.check = [observer, host] { return CheckSelf(observer, host, {}); };
+  parts.write = [root = flags.root,
+                 path = flags.metrics_file](const std::string& text) {
+    return ReplaceTextFile(root, path, text);
+  };
+  parts.random = MakeRandom();
+  parts.scheduler = background.scheduler;
+  parts.pool = background.pool;
+  parts.log = background.log;
+  return parts;
+}
+
 // Before there is a self to speak of, and with an audit file that is closed
 // before the daemon's own is opened.
 void RenewBeforeAll(const AgentFlags& flags, const Hello& machine,
@@ -256,6 +282,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   // They and the stream tell each other.
   std::optional<DriftWatch> watch;
   std::optional<LeafRenewal> renewal;
+  std::optional<MetricsFile> metrics;
   AgentStreamOptions options;
   options.dial.controller = flags.controller;
   options.cluster = self.cluster;
@@ -264,8 +291,9 @@ absl::Status RunDaemon(const AgentFlags& flags,
   options.hello = machine;
   options.first_dial_within = absl::Seconds(1);
   options.credentials = [&identity] { return identity.ForDial(); };
-  options.on_change = [&watch, &renewal](bool attached) {
+  options.on_change = [&watch, &renewal, &metrics](bool attached) {
     if (watch) watch->OnAttached(attached);
+    if (metrics) metrics->OnChanged(/*look=*/false);
     if (attached) renewal->Start();
   };
   const auto stream = std::make_shared<AgentStream>(
@@ -281,9 +309,14 @@ absl::Status RunDaemon(const AgentFlags& flags,
                                     },
                                     MakeRandom(), &scheduler, &pool});
   }
+  if (!flags.metrics_file.empty()) {
+    metrics.emplace(MetricsParts(flags, self.name, &observer, &applies, stream,
+                                 {&scheduler, &pool, parts.log, &audit}));
+  }
   record.Listen([&] {
     TellUnfinished(notify_socket, applies.Unfinished(), parts.log);
     if (watch) watch->OnChanged();
+    if (metrics) metrics->OnChanged(/*look=*/true);
   });
   applies.ListenForUndone([&stream] { stream->SendPast(); });
   Hooks hooks(flags, self, parts, &observer, stream, &audit);
@@ -314,6 +347,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
                                {&scheduler, &pool, parts.log, &audit}));
   stream->Start();
   renewal->Start();
+  if (metrics) metrics->OnChanged(/*look=*/true);
   parts.log->Notice(absl::StrCat("clusterd ", kClusterdVersion, ": host ",
                                  self.name, " of cluster ", self.cluster));
   const absl::Status ready = NotifySystemd(notify_socket, "READY=1");
@@ -337,6 +371,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   applies.ListenForUndone(nullptr);
   record.Listen(nullptr);
   if (watch) watch->Stop();
+  if (metrics) metrics->Stop();
   stream->Stop();
   return NotifySystemd(notify_socket, "STOPPING=1");
 }

@@ -16,6 +16,7 @@ struct CallSlots {
   // Each copies and judges the facts of a whole cluster.
   Slots so_far{"checks are being judged so far", 4, 2};
   Slots logs{"calls read logs", 4, 2};
+  Slots watches{"terminals watch", 128, 8};
   // Runs that are ended, and identities that are locked.
   Slots ends{"runs and identities are being ended", 64, 8};
 };

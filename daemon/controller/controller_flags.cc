@@ -58,6 +58,12 @@ std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
   app.add_option("--enrol-listen", flags->enrol_listen,
                  "ADDRESS:PORT for hosts that join, open while a\n"
                  "token lives; else the port after that of --listen");
+  app.add_option("--status-listen", flags->status_listen,
+                 "ADDRESS:PORT of /metrics, /healthz and the newest\n"
+                 "report: on a loopback address for everybody on\n"
+                 "this machine, on any other by mutual TLS for users\n"
+                 "of role viewer; else 127.0.0.1 and the port two\n"
+                 "after that of --listen; off: none");
   int leaf_days = static_cast<int>(absl::ToInt64Hours(flags->leaf_life) / 24);
   app.add_option("--leaf-days", leaf_days,
                  "How long a host's certificate is good; it is\n"

@@ -28,6 +28,8 @@ struct ControllerFlags {
   // empty: the site has its own PKI.
   std::string ca_dir;
   std::string enrol_listen;  // Empty: the port after that of `listen`.
+  // Empty: 127.0.0.1, and the port two after that of `listen`; "off": none.
+  std::string status_listen;
   absl::Duration leaf_life = absl::Hours(30 * 24);
 };
 

@@ -65,6 +65,14 @@ TEST(ParseControllerFlagsTest, IssuesNoCertificatesUnlessItIsTold) {
   testing::internal::GetCapturedStderr();
 }
 
+TEST(ParseControllerFlagsTest, TheStatusPortIsToldOrLeftToTheServer) {
+  ControllerFlags flags;
+  ASSERT_EQ(Parse({}, &flags), std::nullopt);
+  EXPECT_EQ(flags.status_listen, "");
+  ASSERT_EQ(Parse({"--status-listen", "off"}, &flags), std::nullopt);
+  EXPECT_EQ(flags.status_listen, "off");
+}
+
 TEST(ParseControllerFlagsTest, HelpFitsEightyColumnsAndNamesTheExitStatuses) {
   ControllerFlags flags;
   testing::internal::CaptureStdout();

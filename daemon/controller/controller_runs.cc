@@ -20,6 +20,7 @@
 #include "daemon/controller/end_when_refused.h"
 #include "daemon/controller/event_stream.h"
 #include "daemon/controller/history/history_entry.h"
+#include "daemon/controller/history/newest_report.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/spec_holder.h"
@@ -157,6 +158,9 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
 }
 
 absl::Status ControllerService::Keep(const HistoryRecord& record) const {
+  if (record.has_report()) {
+    parts_.newest->Offer(record.report(), *parts_.spec->spec());
+  }
   const absl::Status kept = parts_.history->Add(record);
   if (!kept.ok()) {
     parts_.log->Warning(
@@ -182,6 +186,7 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
           record.mutable_report()->add_notes(std::move(note));
         }
         Keep(record).IgnoreError();
+        watch_->asked().Note(order, selection, record.report());
         CheckEvent last;
         *last.mutable_report() = std::move(*record.mutable_report());
         return last;

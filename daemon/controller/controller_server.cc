@@ -14,9 +14,14 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "config/html/report_html.h"
+#include "config/identity/regular_file.h"
 #include "config/identity/signature.h"
+#include "config/report/report_diff.h"
 #include "config/values/status_macros.h"
 #include "config/words/subject_text.h"
+#include "daemon/audit/audit_log.h"
+#include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "grpcpp/resource_quota.h"
@@ -46,6 +51,10 @@ constexpr size_t kOtherFiles = 512;
 // The largest message may come twice in a row, then one every five seconds.
 constexpr ByteLimits kBytesOfConnection = {2.5 * kMaxMessageBytes,
                                            kMaxMessageBytes / 5.0};
+// Before what hosts say is judged by itself.
+constexpr absl::Duration kHostsSettle = absl::Seconds(30);
+// Judging the largest cluster takes seconds, and so does a slow disk.
+constexpr absl::Duration kLongestWork = absl::Minutes(10);
 // For checks under way, which end with what they have, to be judged and sent.
 constexpr std::chrono::seconds kShutdownGrace(10);
 
@@ -109,17 +118,44 @@ AcceptorOptions AcceptAs(const ControllerServerOptions& options) {
   return accept;
 }
 
+// The port so many after the main one. A main port that is any leaves this one
+// to be any, too.
+std::string PortAfter(const std::string& listen, int places) {
+  const size_t colon = listen.rfind(':');
+  int port = 0;
+  const bool is_number = colon != std::string::npos &&
+                         absl::SimpleAtoi(listen.substr(colon + 1), &port);
+  return absl::StrCat(is_number && port != 0 ? port + places : 0);
+}
+
 // Where hosts join: the port after the main one, unless it is told.
 std::string EnrolAddress(const ControllerServerOptions& options) {
   if (!options.trust.enrol_listen.empty()) return options.trust.enrol_listen;
-  const size_t colon = options.listen.rfind(':');
-  int port = 0;
-  const bool is_number =
-      colon != std::string::npos &&
-      absl::SimpleAtoi(options.listen.substr(colon + 1), &port);
-  // A main port that is any leaves this one to be any, too.
-  if (!is_number || port == 0) port = -1;
-  return absl::StrCat(options.listen.substr(0, colon), ":", port + 1);
+  return absl::StrCat(options.listen.substr(0, options.listen.rfind(':')), ":",
+                      PortAfter(options.listen, 1));
+}
+
+constexpr size_t kMaxCertificateBytes = 1 << 20;
+
+// The first end of each file that can be read.
+std::vector<std::pair<std::string, absl::Time>> FirstEnds(
+    const TlsFiles& tls, const std::string& ca_dir) {
+  std::vector<std::pair<std::string, std::string>> files = {
+      {"controller", tls.certificate}, {"ca", tls.ca}};
+  if (!ca_dir.empty()) {
+    files.emplace_back("issuing-ca", ca_dir + "/intermediate.crt");
+  }
+  std::vector<std::pair<std::string, absl::Time>> ends;
+  for (const auto& [kind, path] : files) {
+    const auto pem = ReadRegularFile(path, kMaxCertificateBytes);
+    if (!pem.ok()) continue;
+    absl::Time first = absl::InfiniteFuture();
+    for (const CertificateEnd& each : CertificateEnds(*pem)) {
+      first = std::min(first, each.not_after);
+    }
+    if (first < absl::InfiniteFuture()) ends.emplace_back(kind, first);
+  }
+  return ends;
 }
 
 absl::StatusOr<VerdictSigner> MakeSigner(const TlsFiles& tls) {
@@ -135,8 +171,10 @@ absl::StatusOr<VerdictSigner> MakeSigner(const TlsFiles& tls) {
   };
 }
 
-ControllerParts WithHosts(ControllerParts parts, AttachedHosts* hosts) {
+ControllerParts WithOwn(ControllerParts parts, AttachedHosts* hosts,
+                        NewestReport* newest) {
   parts.hosts = hosts;
+  parts.newest = newest;
   return parts;
 }
 
@@ -156,7 +194,7 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
                 changes_.OnPastApplies(host, past);
               }}),
       start_rate_(StartRate(options)),
-      parts_(WithHosts(parts, &hosts_)),
+      parts_(WithOwn(parts, &hosts_, newest_.get())),
       trusted_(std::move(trusted)),
       desk_(trusted_.store == nullptr
                 ? nullptr
@@ -172,13 +210,25 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
       enforcer_(EnforcerParts()),
       jobs_(parts_, &running_, [tls = options.tls] { return MakeSigner(tls); }),
       brake_(parts_, options.drain),
+      news_(parts.scheduler, parts.log),
+      schedule_(parts_, &running_, Notes(options, parts),
+                [this](const ClusterSpec& spec, VerdictNews news) {
+                  news_.Send(spec, std::move(news));
+                }),
+      watch_(parts_.spec->cluster(), WhatIsWatched(), parts_.scheduler,
+             parts_.pool),
       hub_(parts_, Questions()),
-      controller_(parts_, &changes_, &running_, &jobs_,
-                  [tls = options.tls, ca_dir = options.trust.ca_dir,
-                   scheduler = parts.scheduler] {
-                    return EndingOfController(tls, ca_dir, scheduler->Now());
-                  }),
+      controller_(parts_, &changes_, &running_, &jobs_, &watch_,
+                  Notes(options, parts)),
       trust_(parts_, options.tls, desk_.get(), listener_.get()) {}
+
+std::function<std::vector<std::string>()> ControllerServer::Notes(
+    const ControllerServerOptions& options, const ControllerParts& parts) {
+  return [tls = options.tls, ca_dir = options.trust.ca_dir,
+          scheduler = parts.scheduler] {
+    return EndingOfController(tls, ca_dir, scheduler->Now());
+  };
+}
 
 absl::StatusOr<ControllerServer::Trusted> ControllerServer::OpenTrusted(
     const TrustOptions& options, const ControllerParts& parts) {
@@ -239,6 +289,22 @@ absl::Duration ControllerServer::Spread() const {
   return absl::Seconds(parts_.spec->spec()->servers_size() / start_rate_);
 }
 
+WatchSources ControllerServer::WhatIsWatched() {
+  WatchSources sources;
+  sources.hosts = [this](ClusterNow* now) {
+    hosts_.CountHosts(*parts_.spec->spec(), now);
+  };
+  sources.schedules = [this] { return schedule_.Now(); };
+  sources.running = [this] {
+    std::vector<std::string> texts = RunningTexts(running_.All());
+    const std::string change = changes_.Running();
+    if (!change.empty()) texts.insert(texts.begin(), change);
+    return texts;
+  };
+  sources.pending = [this] { return changes_.Pending(); };
+  return sources;
+}
+
 DriftEnforcer::Parts ControllerServer::EnforcerParts() {
   return {[this] { return parts_.spec->spec(); },
           [this](const HostTask& observation, AttachedHosts::Done done) {
@@ -292,13 +358,104 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   server->acceptor_->Open();
   server->trust_.set_main_port(server->port());
   if (server->listener_ != nullptr) server->listener_->Start();
+  // Hosts that the one before has told wait up to once that long.
+  server->schedule_.ReadSpec(kHostsSettle + 2 * server->Spread());
+  if (!parts.spec->learns()) {
+    // It reads a report, which nobody has to wait for.
+    parts.pool->TryRun([newest = server->newest_, parts] {
+      newest->Restore(*parts.history, *parts.spec->spec());
+    });
+  }
+  if (options.status_listen != kNoStatusPort) {
+    RETURN_IF_ERROR(server->StartStatus(options));
+  }
   return server;
 }
 
+absl::Status ControllerServer::StartStatus(
+    const ControllerServerOptions& options) {
+  StatusSources sources;
+  sources.cluster = parts_.spec->cluster();
+  sources.numbers = [this, tls = options.tls, trust = options.trust] {
+    return Numbers(tls, trust);
+  };
+  sources.newest = [this] { return newest_->Get(); };
+  sources.html = [this](const Report& report) -> absl::StatusOr<std::string> {
+    const std::shared_ptr<const Report> before = newest_->Before(report);
+    if (before == nullptr) return ReportHtml(report, nullptr);
+    const ReportDiff since = DiffReports(*before, report);
+    return ReportHtml(report, &since);
+  };
+  sources.parts = PartsToWatch();
+  HttpServerOptions http;
+  http.listen = options.status_listen.empty()
+                    ? absl::StrCat("127.0.0.1:", PortAfter(options.listen, 2))
+                    : options.status_listen;
+  http.tls = options.tls;
+  absl::StatusOr<std::unique_ptr<HttpServer>> status = HttpServer::Start(
+      http, MakeStatusPages(sources),
+      [this](const std::string& pem, const std::string& peer) {
+        return AdmitToStatus(pem, peer);
+      });
+  if (!status.ok() && options.status_listen.empty()) {
+    parts_.log->Error(
+        absl::StrCat("no status port: ", status.status().message()));
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(status.status());
+  status_ = *std::move(status);
+  parts_.log->Notice(absl::StrCat(
+      "status, metrics and the newest report on ",
+      status_->has_tls() ? "https" : "http", "://",
+      http.listen.substr(0, http.listen.rfind(':')), ":", status_->port(),
+      status_->has_tls() ? "/" : "/, for everybody on this machine"));
+  return absl::OkStatus();
+}
+
+absl::Status ControllerServer::AdmitToStatus(const std::string& pem,
+                                             const std::string& peer) {
+  const absl::StatusOr<SpiffeId> user =
+      parts_.gate->AdmitCertificate(pem, IdentityKind::kUser);
+  const absl::Status status =
+      user.ok() ? RequireRole(*user, Role::kViewer, "the status port")
+                : user.status();
+  if (!status.ok()) {
+    AuditEntry entry;
+    entry.set_what("status");
+    entry.set_peer(peer);
+    if (user.ok()) entry.set_who(user->ToString());
+    parts_.audit->RefuseSoon(entry, status);
+  }
+  return status;
+}
+
+ClusterNumbers ControllerServer::Numbers(const TlsFiles& tls,
+                                         const TrustOptions& trust) {
+  ClusterNumbers numbers;
+  numbers.hosts = hosts_.Entries(*parts_.spec->spec());
+  numbers.newest = newest_->Get();
+  numbers.applies = changes_.Ended();
+  numbers.attach_waits = acceptor_->first_call_waits();
+  numbers.certificate_ends = FirstEnds(tls, trust.ca_dir);
+  numbers.now = parts_.scheduler->Now();
+  // Hosts begin at half of it.
+  numbers.late_renewal = trust.leaf_life / 4;
+  return numbers;
+}
+
+std::vector<WatchdogPart> ControllerServer::PartsToWatch() {
+  return {TimersPart(parts_.scheduler, [this] { TakeLocks(); }),
+          WorkersPart(parts_.pool, kLongestWork)};
+}
+
 ControllerServer::~ControllerServer() {
+  status_.reset();
   enforcer_.Stop();
+  schedule_.Stop();
+  news_.Stop();
   changes_.Stop();
   jobs_.Stop();
+  watch_.Stop();
   if (server_ == nullptr) return;
   acceptor_->Close();
   hosts_.CloseAll(absl::UnavailableError("the controller is stopping"),

@@ -1,5 +1,6 @@
 // The listening side of clusterd-controller: one port, mutual TLS, its
-// services; and, of a controller with a CA, the port of hosts that join.
+// services; of a controller with a CA, the port of hosts that join; and the
+// status port, where there is to be one.
 #ifndef DAEMON_CONTROLLER_CONTROLLER_SERVER_H_
 #define DAEMON_CONTROLLER_CONTROLLER_SERVER_H_
 
@@ -17,17 +18,24 @@
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/change/drift_enforcer.h"
 #include "daemon/controller/controller_service.h"
+#include "daemon/controller/history/newest_report.h"
 #include "daemon/controller/hosts/agent_hub_service.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/running_checks.h"
 #include "daemon/controller/jobs/drain_brake.h"
 #include "daemon/controller/jobs/job_desk.h"
+#include "daemon/controller/notify/news_sender.h"
+#include "daemon/controller/schedule/check_schedule.h"
+#include "daemon/controller/status/http_server.h"
+#include "daemon/controller/status/status_pages.h"
 #include "daemon/controller/trust/certificate_authority.h"
 #include "daemon/controller/trust/enrolment_desk.h"
 #include "daemon/controller/trust/enrolment_listener.h"
 #include "daemon/controller/trust/trust_service.h"
 #include "daemon/controller/trust/trust_store.h"
+#include "daemon/controller/watch/cluster_watch.h"
+#include "daemon/process/watchdog.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 
@@ -44,6 +52,9 @@ struct TrustOptions {
   std::string enrol_listen;
   absl::Duration leaf_life = kDefaultLeafLife;
 };
+
+// In place of an address.
+inline constexpr char kNoStatusPort[] = "off";
 
 struct ControllerServerOptions {
   // ADDRESS:PORT; port 0 takes a free one.
@@ -65,13 +76,16 @@ struct ControllerServerOptions {
   TlsFiles tls;
   DrainLimits drain;
   TrustOptions trust;
+  // ADDRESS:PORT of the status port; empty: 127.0.0.1, and the port two after
+  // that of `listen`.
+  std::string status_listen = kNoStatusPort;
 };
 
 class ControllerServer {
  public:
-  // `parts`: all but the hosts; all must outlive the server. Unavailable if the
-  // address cannot be listened on; errors also as CertificateAuthority::Open
-  // and TrustStore::Open.
+  // `parts`: all but the hosts and the newest report; all must outlive the
+  // server. Unavailable if the address cannot be listened on; errors also as
+  // CertificateAuthority::Open and TrustStore::Open.
   static absl::StatusOr<std::unique_ptr<ControllerServer>> Start(
       const ControllerServerOptions& options,
       std::shared_ptr<grpc::ServerCredentials> credentials,
@@ -85,6 +99,14 @@ class ControllerServer {
   // Of hosts that join; null without a CA.
   EnrolmentListener* enrolment() { return listener_.get(); }
 
+  // To be called when the spec was read again.
+  void OnSpecRead() { schedule_.ReadSpec(); }
+
+  // 0: it is off.
+  int status_port() const { return status_ == nullptr ? 0 : status_->port(); }
+
+  // What has to get on. Not to be asked when the server has gone.
+  std::vector<WatchdogPart> PartsToWatch();
   // Takes and leaves the locks that every call of a host or user needs: does
   // not come back while somebody is stuck with one.
   void TakeLocks();
@@ -100,14 +122,24 @@ class ControllerServer {
                    const ControllerParts& parts, Trusted trusted);
   static absl::StatusOr<Trusted> OpenTrusted(const TrustOptions& options,
                                              const ControllerParts& parts);
+  // An address that nobody has named may be taken: that is only logged.
+  absl::Status StartStatus(const ControllerServerOptions& options);
+  absl::Status AdmitToStatus(const std::string& pem, const std::string& peer);
+  ClusterNumbers Numbers(const TlsFiles& tls, const TrustOptions& trust);
   void AnswerCertificate(const std::string& host, const std::string& pem,
                          const CertificateRequest& request,
                          const std::function<void(CertificateAnswer)>& reply);
   DriftEnforcer::Parts EnforcerParts();
   HostQuestions Questions();
+  // What every check's report says of the controller itself.
+  static std::function<std::vector<std::string>()> Notes(
+      const ControllerServerOptions& options, const ControllerParts& parts);
+  WatchSources WhatIsWatched();
   // In how long all hosts of the spec can attach.
   absl::Duration Spread() const;
 
+  const std::shared_ptr<NewestReport> newest_ =
+      std::make_shared<NewestReport>();
   AttachedHosts hosts_;
   const double start_rate_;  // Of handshakes, a second.
   const ControllerParts parts_;
@@ -119,11 +151,15 @@ class ControllerServer {
   RunningChecks running_;
   JobDesk jobs_;
   DrainBrake brake_;
+  NewsSender news_;
+  CheckSchedule schedule_;
+  ClusterWatch watch_;
   AgentHubService hub_;
   ControllerService controller_;
   TrustService trust_;
   std::unique_ptr<ConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;  // Ends before what it calls.
+  std::unique_ptr<HttpServer> status_;    // The same.
 };
 
 // Lines as EndingCertificates has them, of the controller's own certificate and

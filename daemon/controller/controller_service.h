@@ -24,6 +24,7 @@
 #include "daemon/controller/logs_run.h"
 #include "daemon/controller/send_room.h"
 #include "daemon/controller/shared_runs.h"
+#include "daemon/controller/watch/cluster_watch.h"
 #include "daemon/process/worker_pool.h"
 #include "grpcpp/support/server_callback.h"
 #include "proto/controller.grpc.pb.h"
@@ -39,15 +40,19 @@ namespace clusterd {
 // done, or it is refused.
 class ControllerService final : public Controller::CallbackService {
  public:
+  using Context = grpc::CallbackServerContext;
+  using Unary = grpc::ServerUnaryReactor;
+
   // All must outlive it and its server. `notes`: what every check's report says
   // of the controller itself.
   ControllerService(const ControllerParts& parts, ClusterChanges* changes,
-                    RunningChecks* running, JobDesk* jobs,
+                    RunningChecks* running, JobDesk* jobs, ClusterWatch* watch,
                     std::function<std::vector<std::string>()> notes)
       : parts_(parts),
         changes_(changes),
         running_(running),
         jobs_(jobs),
+        watch_(watch),
         notes_(std::move(notes)) {}
 
   // InvalidArgument for hosts that the spec does not name; NotFound or
@@ -55,100 +60,88 @@ class ControllerService final : public Controller::CallbackService {
   // many calls wait for their turn as may. Of a job the errors are JobDesk's;
   // InvalidArgument if the request also names hosts.
   grpc::ServerWriteReactor<CheckEvent>* Check(
-      grpc::CallbackServerContext* context,
-      const CheckRequest* request) override;
+      Context* context, const CheckRequest* request) override;
+
   // NotFound for a check that is not under way, FailedPrecondition for one that
   // is about to end; ResourceExhausted when as many are asked for as may.
-  grpc::ServerUnaryReactor* CheckSoFar(grpc::CallbackServerContext* context,
-                                       const CheckSoFarRequest* request,
-                                       Report* response) override;
+  Unary* CheckSoFar(Context* context, const CheckSoFarRequest* request,
+                    Report* response) override;
+
   // InvalidArgument for hosts that are neither attached nor in the spec;
   // FailedPrecondition if none is named and none is attached; ResourceExhausted
   // as above. With ListHosts, ForgetHost and DescribeHost all that is served
   // while the controller learns: then every other call is FailedPrecondition.
   grpc::ServerWriteReactor<LearnEvent>* Learn(
-      grpc::CallbackServerContext* context,
-      const LearnRequest* request) override;
+      Context* context, const LearnRequest* request) override;
+
   // Errors as Check of a job. A run of its own, since it tells facts.
   grpc::ServerWriteReactor<LaunchEvent>* PrepareLaunch(
-      grpc::CallbackServerContext* context,
-      const LaunchRequest* request) override;
+      Context* context, const LaunchRequest* request) override;
+
   // InvalidArgument for hosts that the spec does not name; ResourceExhausted
   // when as many calls wait for their turn as may. A plan that the history
   // could not keep says so in not_kept.
   grpc::ServerWriteReactor<PlanEvent>* Plan(
-      grpc::CallbackServerContext* context,
-      const PlanRequest* request) override;
-  // Errors of ClusterChanges and, of an apply, of ReadKeptPlan: what is applied
-  // is the plan that this controller has kept, nothing that the client has.
-  grpc::ServerWriteReactor<ApplyEvent>* ApplyPlan(
-      grpc::CallbackServerContext* context,
-      const ApplyPlanRequest* request) override;
-  grpc::ServerWriteReactor<ApplyEvent>* RollBack(
-      grpc::CallbackServerContext* context,
-      const RollBackRequest* request) override;
-  // Errors are those of ClusterChanges::Cancel; ResourceExhausted as above.
-  grpc::ServerUnaryReactor* Cancel(grpc::CallbackServerContext* context,
-                                   const CancelRequest* request,
-                                   CancelResponse* response) override;
-  // Admins. Errors are those of ClusterChanges::Abort.
-  grpc::ServerUnaryReactor* AbortApply(grpc::CallbackServerContext* context,
-                                       const AbortApplyRequest* request,
-                                       AbortApplyResponse* response) override;
-  // Errors are those of ClusterChanges::Confirm and Extend.
-  grpc::ServerUnaryReactor* Confirm(grpc::CallbackServerContext* context,
-                                    const ConfirmRequest* request,
-                                    ConfirmResponse* response) override;
-  grpc::ServerUnaryReactor* Extend(grpc::CallbackServerContext* context,
-                                   const ExtendRequest* request,
-                                   ConfirmResponse* response) override;
+      Context* context, const PlanRequest* request) override;
 
-  grpc::ServerUnaryReactor* ListHosts(grpc::CallbackServerContext* context,
-                                      const ListHostsRequest* request,
-                                      ListHostsResponse* response) override;
+  // Errors are those of ClusterChanges, and for an apply those of ReadKeptPlan:
+  // what is applied is the plan that this controller has made and kept, and
+  // nothing that the client has.
+  grpc::ServerWriteReactor<ApplyEvent>* ApplyPlan(
+      Context* context, const ApplyPlanRequest* request) override;
+  grpc::ServerWriteReactor<ApplyEvent>* RollBack(
+      Context* context, const RollBackRequest* request) override;
+
+  // Errors are those of ClusterChanges::Cancel; ResourceExhausted as above.
+  Unary* Cancel(Context* context, const CancelRequest* request,
+                CancelResponse* response) override;
+  // Admins. Errors are those of ClusterChanges::Abort.
+  Unary* AbortApply(Context* context, const AbortApplyRequest* request,
+                    AbortApplyResponse* response) override;
+  // Errors are those of ClusterChanges::Confirm and Extend.
+  Unary* Confirm(Context* context, const ConfirmRequest* request,
+                 ConfirmResponse* response) override;
+  Unary* Extend(Context* context, const ExtendRequest* request,
+                ConfirmResponse* response) override;
+
+  Unary* ListHosts(Context* context, const ListHostsRequest* request,
+                   ListHostsResponse* response) override;
   // NotFound for a host that is neither in the spec nor remembered,
   // FailedPrecondition for one that is attached.
-  grpc::ServerUnaryReactor* ForgetHost(grpc::CallbackServerContext* context,
-                                       const ForgetHostRequest* request,
-                                       ForgetHostResponse* response) override;
+  Unary* ForgetHost(Context* context, const ForgetHostRequest* request,
+                    ForgetHostResponse* response) override;
   // NotFound for a host that is neither in the spec nor attached;
   // ResourceExhausted when as many are being described as may. A host that does
   // not answer has facts that say so.
-  grpc::ServerUnaryReactor* DescribeHost(
-      grpc::CallbackServerContext* context, const DescribeHostRequest* request,
-      DescribeHostResponse* response) override;
-  grpc::ServerUnaryReactor* GetSpec(grpc::CallbackServerContext* context,
-                                    const GetSpecRequest* request,
-                                    GetSpecResponse* response) override;
+  Unary* DescribeHost(Context* context, const DescribeHostRequest* request,
+                      DescribeHostResponse* response) override;
+  Unary* GetSpec(Context* context, const GetSpecRequest* request,
+                 GetSpecResponse* response) override;
   // Errors are the store's; of GetHistory also ResourceExhausted when as many
   // entries are on their way as may.
-  grpc::ServerUnaryReactor* ListHistory(grpc::CallbackServerContext* context,
-                                        const ListHistoryRequest* request,
-                                        ListHistoryResponse* response) override;
-  grpc::ServerUnaryReactor* GetHistory(grpc::CallbackServerContext* context,
-                                       const GetHistoryRequest* request,
-                                       HistoryRecord* response) override;
+  Unary* ListHistory(Context* context, const ListHistoryRequest* request,
+                     ListHistoryResponse* response) override;
+  Unary* GetHistory(Context* context, const GetHistoryRequest* request,
+                    HistoryRecord* response) override;
+  // ResourceExhausted when as many watch as may.
+  grpc::ServerWriteReactor<ClusterNow>* Watch(
+      Context* context, const WatchRequest* request) override;
   // InvalidArgument for hosts that the spec does not name;
   // ResourceExhausted when as many calls read logs as may.
   grpc::ServerWriteReactor<LogsEvent>* ReadLogs(
-      grpc::CallbackServerContext* context,
-      const LogsRequest* request) override;
+      Context* context, const LogsRequest* request) override;
   // InvalidArgument for what is no identity, for who asks, and for a reason
   // that is too long; NotFound for a bare name that is no host's, and of Unlock
   // for what is not locked. Others are the gate's.
-  grpc::ServerUnaryReactor* Lock(grpc::CallbackServerContext* context,
-                                 const LockRequest* request,
-                                 LockResponse* response) override;
-  grpc::ServerUnaryReactor* Unlock(grpc::CallbackServerContext* context,
-                                   const UnlockRequest* request,
-                                   UnlockResponse* response) override;
-  grpc::ServerUnaryReactor* ListLocks(grpc::CallbackServerContext* context,
-                                      const ListLocksRequest* request,
-                                      ListLocksResponse* response) override;
+  Unary* Lock(Context* context, const LockRequest* request,
+              LockResponse* response) override;
+  Unary* Unlock(Context* context, const UnlockRequest* request,
+                UnlockResponse* response) override;
+  Unary* ListLocks(Context* context, const ListLocksRequest* request,
+                   ListLocksResponse* response) override;
   // Operators.
-  grpc::ServerUnaryReactor* GetAuditHeads(
-      grpc::CallbackServerContext* context, const GetAuditHeadsRequest* request,
-      GetAuditHeadsResponse* response) override;
+  Unary* GetAuditHeads(Context* context, const GetAuditHeadsRequest* request,
+                       GetAuditHeadsResponse* response) override;
 
  private:
   // Runs that may be under way at once; run_turns.h has each user's share.
@@ -163,37 +156,39 @@ class ControllerService final : public Controller::CallbackService {
   // them. Refusals are audited and logged, with what was asked for and from
   // where.
   absl::StatusOr<SpiffeId> Admit(
-      const grpc::CallbackServerContext& context, absl::string_view call,
+      const Context& context, absl::string_view call,
       const google::protobuf::Message& request) const;
 
   // Every call that is refused after it was admitted passes here, for the audit
   // file; `why` again.
-  absl::Status Refused(const grpc::CallbackServerContext& context,
-                       absl::string_view call, const absl::Status& why) const;
+  absl::Status Refused(const Context& context, absl::string_view call,
+                       const absl::Status& why) const;
 
   // Fills in the order, or says why not. `selection`: the rules that the
   // request names; null: it names none.
   template <typename Request>
-  absl::Status Prepare(const grpc::CallbackServerContext& context,
-                       const Request& request, const char* call,
-                       const RuleSelection* selection, FactOrder* order) const;
-  absl::Status Prepare(const grpc::CallbackServerContext& context,
-                       const LearnRequest& request, const char* call,
-                       const RuleSelection* selection, FactOrder* order) const;
-  absl::Status Prepare(const grpc::CallbackServerContext& context,
-                       const LaunchRequest& request, const char* call,
-                       const RuleSelection* selection, FactOrder* order) const;
-  absl::StatusOr<LogsOrder> PrepareLogs(
-      const grpc::CallbackServerContext& context, const SpiffeId& user,
-      const LogsRequest& request) const;
+  absl::Status Prepare(const Context& context, const Request& request,
+                       const char* call, const RuleSelection* selection,
+                       FactOrder* order) const;
+  absl::Status Prepare(const Context& context, const LearnRequest& request,
+                       const char* call, const RuleSelection* selection,
+                       FactOrder* order) const;
+  absl::Status Prepare(const Context& context, const LaunchRequest& request,
+                       const char* call, const RuleSelection* selection,
+                       FactOrder* order) const;
+  absl::StatusOr<LogsOrder> PrepareLogs(const Context& context,
+                                        const SpiffeId& user,
+                                        const LogsRequest& request) const;
   // Streams the facts' progress, and then what `conclude` makes of them.
   template <typename Event, typename Request>
-  grpc::ServerWriteReactor<Event>* AskHosts(
-      grpc::CallbackServerContext* context, const Request& request,
-      const char* call, const RuleSelection* selection, SharedRuns<Event>* runs,
-      Conclusion<Event> conclude);
-  grpc::ServerWriteReactor<CheckEvent>* CheckJob(
-      grpc::CallbackServerContext* context, const CheckRequest& request);
+  grpc::ServerWriteReactor<Event>* AskHosts(Context* context,
+                                            const Request& request,
+                                            const char* call,
+                                            const RuleSelection* selection,
+                                            SharedRuns<Event>* runs,
+                                            Conclusion<Event> conclude);
+  grpc::ServerWriteReactor<CheckEvent>* CheckJob(Context* context,
+                                                 const CheckRequest& request);
   // Waits for the audit file. `named` as in the request.
   absl::StatusOr<ForgetHostResponse> ForgetHostNow(const std::string& named,
                                                    AuditEntry entry);
@@ -203,23 +198,21 @@ class ControllerService final : public Controller::CallbackService {
   // Answers from a thread of the pool, or from this one, in a slot of that
   // user.
   template <typename Response>
-  grpc::ServerUnaryReactor* AnswerInSlot(
-      grpc::CallbackServerContext* context, const char* call,
-      const SpiffeId& user, Slots* slots, Response* response,
-      std::function<absl::StatusOr<Response>()> read);
+  Unary* AnswerInSlot(Context* context, const char* call, const SpiffeId& user,
+                      Slots* slots, Response* response,
+                      std::function<absl::StatusOr<Response>()> read);
   template <typename Response>
   using EndOfRun = absl::StatusOr<Response> (ClusterChanges::*)(
       const std::string& id, const std::string& actor, const std::string& from);
   // Has a run end, as `end` does it, and logs why not.
   template <typename Request, typename Response>
-  grpc::ServerUnaryReactor* EndRun(grpc::CallbackServerContext* context,
-                                   const char* call, const Request& request,
-                                   Response* response, EndOfRun<Response> end);
+  Unary* EndRun(Context* context, const char* call, const Request& request,
+                Response* response, EndOfRun<Response> end);
   // Without `by` it stays.
-  grpc::ServerUnaryReactor* AnswerConfirm(
-      grpc::CallbackServerContext* context, const char* call,
-      const google::protobuf::Message& request, const std::string& id,
-      std::optional<absl::Duration> by, ConfirmResponse* response);
+  Unary* AnswerConfirm(Context* context, const char* call,
+                       const google::protobuf::Message& request,
+                       const std::string& id, std::optional<absl::Duration> by,
+                       ConfirmResponse* response);
   // Keeps a check or plan, or logs why not.
   absl::Status Keep(const HistoryRecord& record) const;
 
@@ -227,14 +220,14 @@ class ControllerService final : public Controller::CallbackService {
   // filled in there what is to be done.
   template <typename Request>
   grpc::ServerWriteReactor<ApplyEvent>* RunChange(
-      grpc::CallbackServerContext* context, const char* call,
-      const Request& request,
+      Context* context, const char* call, const Request& request,
       std::function<absl::Status(ChangeRequest* change)> complete);
 
   const ControllerParts parts_;
   ClusterChanges* const changes_;
   RunningChecks* const running_;
   JobDesk* const jobs_;
+  ClusterWatch* const watch_;
   const std::function<std::vector<std::string>()> notes_;
 
   SharedRuns<CheckEvent> checks_{{kMaxChecks}};

@@ -34,8 +34,6 @@ namespace {
 
 constexpr int kWorkers = 2;
 constexpr size_t kMaxQueuedWork = 64;
-// Judging the largest cluster takes seconds, and so does a slow disk.
-constexpr absl::Duration kLongestWork = absl::Minutes(10);
 // For what changes hosts, so that no reading holds it up.
 constexpr int kChangeWorkers = 1;
 // Some 200,000 lines; then a new file is begun.
@@ -88,8 +86,9 @@ void LookAfterConnections(Scheduler* scheduler, Log* log) {
   });
 }
 
-void Reload(SpecHolder* spec, Log* log) {
+void Reload(SpecHolder* spec, ControllerServer* server, Log* log) {
   const absl::Status status = spec->Reload();
+  if (status.ok()) server->OnSpecRead();
   log->Write(
       status.ok() ? LogLevel::kNotice : LogLevel::kError,
       status.ok() ? "spec read again" : "spec refused, the one before stays:");
@@ -157,6 +156,7 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
   options.listen = flags.listen;
   options.tls = flags.tls;
   options.drain = flags.drain;
+  options.status_listen = flags.status_listen;
   options.trust = {flags.ca_dir, flags.state, flags.enrol_listen,
                    flags.leaf_life};
   const ControllerParts parts{
@@ -181,10 +181,11 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
   LookAfterConnections(&scheduler, log);
   const Watchdog watchdog(
       WatchdogLimit(std::getenv("WATCHDOG_USEC"), std::getenv("WATCHDOG_PID")),
-      {TimersPart(&scheduler, [&server] { server->TakeLocks(); }),
-       WorkersPart(&pool, kLongestWork)},
+      server->PartsToWatch(),
       [&notify] { NotifySystemd(notify, "WATCHDOG=1").IgnoreError(); }, log);
-  while (signals->Wait() == DaemonSignal::kReload) Reload(spec.get(), log);
+  while (signals->Wait() == DaemonSignal::kReload) {
+    Reload(spec.get(), server.get(), log);
+  }
   log->Notice("stopping");
   return NotifySystemd(notify, "STOPPING=1");
 }

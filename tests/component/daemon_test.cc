@@ -1,10 +1,13 @@
 // clusterd as a service, from start to SIGTERM, in a thread of the test.
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <utility>
@@ -78,6 +81,36 @@ TEST(DaemonTest, RunsAndSaysWhyWhileTheControllerIsAway) {
   const AgentStatus status = AskSocket(flags.socket);
   EXPECT_FALSE(status.attached());
   EXPECT_THAT(status.last_error(), HasSubstr("UNAVAILABLE"));
+  EXPECT_TRUE(daemon.Terminate().ok());
+}
+
+TEST(DaemonTest, LeavesMetricsForAnotherProgramWhereItIsTold) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  AgentFlags flags = FlagsFor(&certificates, "server0", controller.address());
+  flags.metrics_file = "/metrics/clusterd.prom";
+  const std::string folder = certificates.folder() + "/metrics";
+  ASSERT_EQ(mkdir(folder.c_str(), 0755), 0);
+  const auto machine = OpenUfwScenario();
+  TestDaemon daemon(flags, machine.get(), &process_signals);
+  const auto text = [&folder] {
+    std::ifstream file(folder + "/clusterd.prom");
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const absl::Time began = absl::Now();
+  while (!absl::StrContains(text(), "clusterd_agent_attached 1\n") &&
+         absl::Now() - began < absl::Seconds(30)) {
+    std::this_thread::yield();
+  }
+  EXPECT_THAT(
+      text(),
+      AllOf(HasSubstr("clusterd_agent_attached 1\n"),
+            HasSubstr("clusterd_agent_rules{state=\"unknown\"} "),
+            HasSubstr("clusterd_agent_certificate_expiry_timestamp_seconds{"
+                      "kind=\"host\"} "),
+            HasSubstr("kind=\"ca\"} ")));
   EXPECT_TRUE(daemon.Terminate().ok());
 }
 

@@ -165,7 +165,10 @@ TEST_F(RoleMatrixTest, EveryCallLetsInWhomItsRowNamesAndNobodyElse) {
         // first message that is no hello.
         RawCall call(channel, row,
                      RequestOf(row, with_field)->SerializeAsString());
-        Compare(row, with_field, knocker, call.End());
+        // Whoever watches is let in when it is told the first time.
+        const bool is_told = row.method == "Watch" && call.Read();
+        Compare(row, with_field, knocker,
+                is_told ? grpc::Status::OK : call.End());
         ++calls;
       }
     }

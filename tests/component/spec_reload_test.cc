@@ -1,5 +1,7 @@
-// What SIGHUP does: the spec is read again, and a bad one never takes over.
+// What SIGHUP does: the spec is read again, and a bad one never takes over; its
+// schedule begins.
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include "config/spec/spec_loader.h"
@@ -9,7 +11,9 @@
 #include "gtest/gtest.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
+#include "tests/component/test_host.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/process/manual_scheduler.h"
 
 namespace clusterd {
 namespace {
@@ -91,6 +95,80 @@ TEST(SpecReloadTest, SpecOfAnotherClusterIsRefused) {
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr("name \"prod\" is not this controller's cluster"));
   EXPECT_EQ(controller.spec().spec()->name(), "test");
+}
+
+// A schedule and a notifier, whose program writes what it reads to a file.
+std::string ScheduleTo(const std::string& file) {
+  ClusterSpec spec = MakeSpec("atlas-training", "", 1);
+  // Time is the test's; the host takes its own.
+  spec.mutable_deadlines()->set_host_ms(1'800'000);
+  spec.mutable_deadlines()->set_run_ms(7'200'000);
+  ScheduledCheck* const check = spec.add_schedule();
+  check->set_name("backlogs");
+  check->set_every_s(3600);
+  check->mutable_selection()->add_only("listen-backlog");
+  Notifier* const notifier = spec.add_notify();
+  notifier->add_command("/bin/sh");
+  notifier->add_command("-c");
+  notifier->add_command("cat > " + file + "; echo paged");
+  notifier->set_deadline_ms(30'000);
+  return SpecToYaml(spec);
+}
+
+TEST(SpecReloadTest, ScheduleLeadsToEntriesOfTheHistoryAndTellsANotifier) {
+  TestCertificates certificates;
+  ManualScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  const std::string file = certificates.folder() + "/news.json";
+  std::ofstream(controller.spec_path()) << ScheduleTo(file);
+  controller.ReadSpecAgain();
+  const auto spec = controller.spec().spec();
+  HostFacts facts = MakeHealthyHost(*spec, spec->servers(0));
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(4);
+  MemoryObserver observer(facts);
+  TestHost::Options options;
+  options.name = "server0";
+  options.controller = controller.address();
+  options.tls = certificates.Host("server0");
+  TestHost host(options, &observer);
+  ASSERT_TRUE(host.WaitAttached());
+  // Until the run's own deadlines say that it is under way.
+  const int before = scheduler.pending();
+  for (int second = 0; second <= 60 && scheduler.pending() <= before;
+       ++second) {
+    scheduler.Advance(absl::Seconds(1));
+    controller.pool().Drain();
+  }
+  ASSERT_TRUE(controller.log().WaitFor("told /bin/sh: paged"))
+      << controller.log().Lines();
+
+  ListHistoryResponse history;
+  ASSERT_TRUE(
+      controller.Client()->ListHistory(NewContext().get(), {}, &history).ok());
+  ASSERT_EQ(history.entries_size(), 1);
+  EXPECT_EQ(history.entries(0).schedule(), "backlogs");
+  EXPECT_EQ(history.entries(0).outcome(), "fail");
+  EXPECT_EQ(history.entries(0).actor(), "spiffe://test/controller");
+  std::ostringstream news;
+  news << std::ifstream(file).rdbuf();
+  EXPECT_THAT(news.str(), HasSubstr("\"schedule\":\"backlogs\""));
+  EXPECT_THAT(news.str(), HasSubstr(history.entries(0).id()));
+  EXPECT_THAT(news.str(), HasSubstr("net.core.somaxconn"));
+}
+
+TEST(SpecReloadTest, RuleOfAScheduleThatDoesNotExistIsRefusedAtItsPlace) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  std::ofstream(controller.spec_path())
+      << SpecToYaml(MakeSpec("atlas-training", "", 1))
+      << "schedule:\n  - name: a\n    every: 1m\n    only: lnk\n";
+  const absl::Status refused = controller.spec().Reload();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr(": schedule[0].only: rule \"lnk\" does not exist, "
+                        "did you mean \"link\"?"));
 }
 
 }  // namespace

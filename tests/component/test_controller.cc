@@ -83,6 +83,13 @@ void TestController::Stop() {
   audit_.reset();
 }
 
+void TestController::ReadSpecAgain() {
+  const absl::Status status = spec_->Reload();
+  ASSERT_TRUE(status.ok()) << status;
+  server_->OnSpecRead();
+  pool_.Drain();
+}
+
 std::string TestController::address() const {
   return absl::StrCat("127.0.0.1:", port_);
 }

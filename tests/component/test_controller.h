@@ -53,8 +53,13 @@ class TestController {
                unsigned refresh_seconds = kTlsRefreshSeconds);
   void Stop();
 
+  // As SIGHUP does while it runs; expects that the spec is good.
+  void ReadSpecAgain();
+
   // HOST:PORT.
   std::string address() const;
+  // 0 unless the options have one.
+  int status_port() const { return server_->status_port(); }
   SpecHolder& spec() { return *spec_; }
   const std::string& spec_path() const { return spec_path_; }
   CapturedLog& log() { return log_; }

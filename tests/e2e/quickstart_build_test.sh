@@ -11,7 +11,7 @@ fail() {
 
 repo=$TEST_TMPDIR/repo
 mkdir -p "$repo/deploy" "$TEST_TMPDIR/bin"
-cp deploy/quickstart.sh "$repo/deploy/"
+cp deploy/quickstart.sh deploy/simulation.sh "$repo/deploy/"
 printf '#!/bin/sh\n' >"$repo/deploy/install-deps.sh"
 mkfifo "$TEST_TMPDIR/seen" "$TEST_TMPDIR/log"
 cat >"$TEST_TMPDIR/bin/bazel" <<EOT2

@@ -84,6 +84,8 @@ int Main(int argc, char** argv) {
   create->add_option("--fault", options.faults, "DEVICE:KEY=VALUE, repeatable");
   create->add_option("--tool", options.tool,
                      "Simulated hccn_tool; the product's unless given");
+  create->add_flag("--of-other-cluster", options.of_other_cluster,
+                   "As another cluster left it: nothing of the spec is set");
   create->add_option("--marker", options.marker,
                      "What reports say about where facts come from");
   CLI::App* set = app.add_subcommand("set", "Add faults to a server");

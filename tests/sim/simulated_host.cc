@@ -269,6 +269,36 @@ absl::Status ApplyFaults(absl::Span<const Fault> faults,
 
 }  // namespace
 
+std::string OtherAddress(int server, uint32_t device) {
+  constexpr uint32_t kFirst = (100u << 24) + (64u << 16) + 1;
+  constexpr uint32_t kDevices = 64;
+  const uint32_t address =
+      kFirst + static_cast<uint32_t>(server) * kDevices + device;
+  return absl::StrCat(address >> 24, ".", address >> 16 & 255, ".",
+                      address >> 8 & 255, ".", address & 255);
+}
+
+std::vector<std::string> OtherClusterFaults(const ClusterSpec& spec,
+                                            int server) {
+  std::vector<std::string> faults = {
+      "host:somaxconn=4096", "host:syn_backlog=2048",
+      "host:reserved_ports=none", "host:persistent=none"};
+  if (HasAscend950Tool(spec)) return faults;
+  for (const DeviceSpec& device : spec.servers(server).devices()) {
+    const auto add = [&](absl::string_view key, absl::string_view value) {
+      faults.push_back(absl::StrCat(device.id(), ":", key, "=", value));
+    };
+    if (!device.address().empty()) {
+      add("address", OtherAddress(server, device.id()));
+      add("netmask", kOtherNetmask);
+    }
+    if (!device.gateway().empty()) add("gateway", kOtherGateway);
+    add("detect", "none");
+    if (spec.has_mtu()) add("mtu", "1500");
+  }
+  return faults;
+}
+
 bool HasAscend950Tool(const ClusterSpec& spec) {
   return spec.product() == "ascend-950";
 }
@@ -291,7 +321,10 @@ absl::Status CreateSimulatedHost(const ClusterSpec& spec,
   for (int i = 0; i < spec.servers_size(); ++i) {
     const ServerSpec& server = spec.servers(i);
     if (server.host() != options.host) continue;
-    auto faults = ParseFaults(options.faults, DeviceIds(server));
+    std::vector<std::string> texts;
+    if (options.of_other_cluster) texts = OtherClusterFaults(spec, i);
+    texts.insert(texts.end(), options.faults.begin(), options.faults.end());
+    auto faults = ParseFaults(texts, DeviceIds(server));
     if (!faults.ok()) return faults.status();
     if (absl::Status status = RequireEmpty(options.root); !status.ok()) {
       return status;

@@ -7,6 +7,7 @@
 #ifndef TESTS_SIM_SIMULATED_HOST_H_
 #define TESTS_SIM_SIMULATED_HOST_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct SimulatedHostOptions {
   std::string host;
   // As fault.h has them.
   std::vector<std::string> faults;
+  // Before the faults, what OtherClusterFaults says.
+  bool of_other_cluster = false;
   // Text of the first line of etc/clusterd/simulation.
   std::string marker = "simulated server on this machine's kernel";
 };
@@ -39,6 +42,20 @@ absl::Status CreateSimulatedHost(const ClusterSpec& spec,
 // above, and then nothing has changed.
 absl::Status AddFaults(const std::string& root,
                        const std::vector<std::string>& faults);
+
+// A server that another cluster has left behind has other addresses than any
+// that a spec is likely to name. (A device without one keeps the first that it
+// gets: no command of the tool clears it.)
+inline constexpr char kOtherNetmask[] = "255.192.0.0";
+inline constexpr char kOtherGateway[] = "100.127.255.254";
+std::string OtherAddress(int server, uint32_t device);
+
+// What makes a healthy server of that number such a one: those addresses and
+// gateways where the spec names any, no detect address, MTU 1500, kernel
+// parameters as a kernel has them. On an Ascend 950 clusterd sets no device, so
+// those stay as the spec has them.
+std::vector<std::string> OtherClusterFaults(const ClusterSpec& spec,
+                                            int server);
 
 // Whether the servers of the spec have the tool of ascend950/run_tool_950.h.
 bool HasAscend950Tool(const ClusterSpec& spec);

@@ -19,7 +19,7 @@ bin=$repo/.cache/quickstart/bin
 mkdir -p "$bin" "$repo"/{proto,config,daemon,client,tests/sim,deploy/bazel}
 touch "$repo"/{WORKSPACE,BUILD.bazel,.bazelrc}
 cp -rL tests/slurm "$repo/tests/"
-cp -rL deploy/certificates.sh deploy/quickstart.sh deploy/quickstart_slurm.sh deploy/slurm "$repo/deploy/"
+cp -rL deploy/certificates.sh deploy/quickstart.sh deploy/quickstart_slurm.sh deploy/simulation.sh deploy/slurm "$repo/deploy/"
 # What tests/run.sh has installed.
 printf '#!/bin/sh\n' >"$repo/deploy/install-deps.sh"
 chmod +x "$repo/deploy/install-deps.sh"

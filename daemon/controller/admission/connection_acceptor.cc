@@ -408,7 +408,7 @@ bool ConnectionAcceptor::AcceptOne(int listener) {
   by_fd_[fd] = id;
   connections_.emplace(
       id, Connection{fd, SocketCookie(fd), peer, PeerNetwork(address),
-                     ByteAllowance(options_.bytes, now)});
+                     ByteAllowance(options_.bytes, now), now});
   by_peer_[peer] = id;
   silent_.emplace_back(now, id);
   WatchFd(epoll_, fd, id, EPOLLIN | EPOLLRDHUP | EPOLLET);
@@ -539,8 +539,13 @@ void ConnectionAcceptor::OnCall(const std::string& peer) {
     const auto named = by_peer_.find(peer);
     if (named == by_peer_.end()) return;
     Connection& connection = connections_.at(named->second);
+    const absl::Time now = Monotonic();
     if (connection.calls == 0) {
-      was_handshake = admission_.Begin(named->second, Monotonic());
+      was_handshake = admission_.Begin(named->second, now);
+    }
+    if (!connection.known) {
+      first_call_waits_.Observe(
+          absl::ToDoubleSeconds(now - connection.arrived));
     }
     connection.known = true;
     if (++connection.calls == options_.calls + 1) {

@@ -24,6 +24,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "config/values/histogram.h"
 #include "daemon/controller/admission/admission.h"
 #include "daemon/controller/admission/byte_allowance.h"
 #include "daemon/controller/admission/open_streams.h"
@@ -76,6 +77,12 @@ class ConnectionAcceptor {
   void OnCall(const std::string& peer) ABSL_LOCKS_EXCLUDED(mutex_);
   void OnCallEnd(const std::string& peer) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Seconds from a connection's arrival to its first call.
+  Histogram first_call_waits() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return first_call_waits_;
+  }
+
  private:
   using Id = Admission::Id;
   struct Connection {
@@ -84,6 +91,7 @@ class ConnectionAcceptor {
     std::string peer;
     std::string network;  // PeerNetwork.
     ByteAllowance allowance;
+    absl::Time arrived;
     bool silent = true;
     bool admitted = false;
     bool known = false;          // A call has come.
@@ -138,7 +146,7 @@ class ConnectionAcceptor {
   OpenStreams streams_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> server_;
 
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   Admission admission_ ABSL_GUARDED_BY(mutex_);
   std::unordered_map<Id, Connection> connections_ ABSL_GUARDED_BY(mutex_);
   std::unordered_map<std::string, Id> by_peer_ ABSL_GUARDED_BY(mutex_);
@@ -150,6 +158,9 @@ class ConnectionAcceptor {
   absl::Time ending_until_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   // All that have not said a word, by since when; others among them.
   std::deque<std::pair<absl::Time, Id>> silent_ ABSL_GUARDED_BY(mutex_);
+  // Up to the longest that a host waits for TLS.
+  Histogram first_call_waits_ ABSL_GUARDED_BY(mutex_){
+      {0.01, 0.1, 0.5, 1, 5, 10, 30, 75}};
   uint64_t cut_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Time cut_told_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;

@@ -192,6 +192,7 @@ void ClusterChanges::OnRunEnd(const ApplyReport& report,
           HostCountsText(report, 0, static_cast<size_t>(report.hosts_size()))));
   {
     absl::MutexLock lock(&mutex_);
+    ++ended_[RunOutcomeName(report)];
     RememberLostLocked(report);
     for (const ApplyResult& host : report.hosts()) {
       if (report.rollback() && IsTakenBack(host.outcome())) {
@@ -288,6 +289,10 @@ void ClusterChanges::Interrupt(HistoryRecord record) {
   AuditEnd(Audited(std::move(caller), report),
            "interrupted: the controller ended while it ran");
   const std::string what = RunText(report);
+  {
+    absl::MutexLock lock(&mutex_);
+    ++ended_[RunOutcomeName(report)];
+  }
   const absl::Status kept = parts_.history->Update(
       RecordOfApply(std::move(report), network_namespace));
   parts_.log->Warning(
@@ -349,6 +354,11 @@ absl::StatusOr<AbortApplyResponse> ClusterChanges::Abort(
                                   from, "), ", aborted->given_up_size(),
                                   " hosts not waited for any more"));
   return aborted;
+}
+
+std::string ClusterChanges::Running() {
+  absl::MutexLock lock(&mutex_);
+  return current_.has_value() ? current_->what : "";
 }
 
 absl::StatusOr<HistoryRecord> ClusterChanges::Show(const std::string& id) {

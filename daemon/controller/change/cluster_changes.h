@@ -94,6 +94,9 @@ class ClusterChanges {
                                            const std::string& from)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // "apply 0123456789abcdef of alice"; empty: none runs.
+  std::string Running() ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Of the apply with this id, as PendingChange::Confirm and Extend; `answered`
   // possibly before this returns. Blocks on the history.
   //   FailedPrecondition  also of one that does not wait
@@ -112,6 +115,13 @@ class ClusterChanges {
   // confirmed, as far as it is by now.
   absl::StatusOr<HistoryRecord> Show(const std::string& id)
       ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // How many runs of this controller have ended, by RunOutcomeName; those that
+  // its start found cut off are among them.
+  std::map<std::string, uint64_t> Ended() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return ended_;
+  }
 
   // A HostHooks::past_applies. Does not block.
   void OnPastApplies(const std::string& host, const PastApplies& past)
@@ -189,6 +199,7 @@ class ClusterChanges {
   absl::Mutex correcting_;
   mutable absl::Mutex mutex_;
   std::shared_ptr<PendingChange> pending_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, uint64_t> ended_ ABSL_GUARDED_BY(mutex_);
   std::optional<Current> current_ ABSL_GUARDED_BY(mutex_);
   // By the id of the run.
   std::map<std::string, Unsettled> unsettled_ ABSL_GUARDED_BY(mutex_);

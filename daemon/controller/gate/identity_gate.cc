@@ -59,9 +59,15 @@ IdentityGate::~IdentityGate() { callbacks_.Close(); }
 
 absl::StatusOr<IdentityGate::Peer> IdentityGate::PeerOf(
     const grpc::AuthContext& context, IdentityKind kind) const {
-  Peer peer;
-  ASSIGN_OR_RETURN(peer.id, RequirePeer(context, options_.cluster, kind));
+  ASSIGN_OR_RETURN(SpiffeId id, RequirePeer(context, options_.cluster, kind));
   ASSIGN_OR_RETURN(const absl::string_view pem, CertificateOf(context));
+  return PeerOf(std::move(id), pem);
+}
+
+absl::StatusOr<IdentityGate::Peer> IdentityGate::PeerOf(
+    SpiffeId id, absl::string_view pem) const {
+  Peer peer;
+  peer.id = std::move(id);
   ASSIGN_OR_RETURN(const CertificateInfo info, ParseCertificate(pem));
   peer.not_before = info.not_before;
   peer.not_after = info.not_after;
@@ -134,6 +140,16 @@ absl::Status IdentityGate::WhyRefusedLocked(const Peer& peer,
 absl::StatusOr<SpiffeId> IdentityGate::Admit(const grpc::AuthContext& context,
                                              IdentityKind kind) const {
   ASSIGN_OR_RETURN(Peer peer, PeerOf(context, kind));
+  absl::MutexLock lock(&mutex_);
+  RETURN_IF_ERROR(WhyRefusedLocked(peer, /*is_open=*/false));
+  return std::move(peer.id);
+}
+
+absl::StatusOr<SpiffeId> IdentityGate::AdmitCertificate(
+    absl::string_view pem, IdentityKind kind) const {
+  ASSIGN_OR_RETURN(SpiffeId id,
+                   RequireCertificate(pem, options_.cluster, kind));
+  ASSIGN_OR_RETURN(Peer peer, PeerOf(std::move(id), pem));
   absl::MutexLock lock(&mutex_);
   RETURN_IF_ERROR(WhyRefusedLocked(peer, /*is_open=*/false));
   return std::move(peer.id);

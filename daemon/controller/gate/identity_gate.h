@@ -76,6 +76,12 @@ class IdentityGate {
                                  IdentityKind kind) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // The same of who showed this certificate, PEM, to a server that verified it
+  // by the CA.
+  absl::StatusOr<SpiffeId> AdmitCertificate(absl::string_view pem,
+                                            IdentityKind kind) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
   // PermissionDenied for an identity that is locked: one that asks for a
   // certificate shows none.
   absl::Status CheckNotLocked(const SpiffeId& id) const
@@ -123,6 +129,7 @@ class IdentityGate {
 
   absl::StatusOr<Peer> PeerOf(const grpc::AuthContext& context,
                               IdentityKind kind) const;
+  absl::StatusOr<Peer> PeerOf(SpiffeId id, absl::string_view pem) const;
   absl::Status WhyLockedLocked(const SpiffeId& id) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   absl::Status WhyRefusedLocked(const Peer& peer, bool is_open) const

@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -98,13 +100,35 @@ absl::Status MakeStateFolder(const std::string& path) {
                          : absl::PermissionDeniedError(message);
 }
 
-// The sooner an entry may go, the less: checks, then plans, then what changed
-// hosts.
-enum Worth { kCheck, kPlan, kChange };
+// The sooner an entry may go, the less: checks by schedule, then those that
+// somebody asked for, then plans, then what changed hosts.
+enum Worth { kScheduled, kCheck, kPlan, kChange };
 
 Worth WorthOf(const KeptEntry& entry) {
+  if (!entry.schedule.empty()) return kScheduled;
   if (entry.kind == HISTORY_CHECK) return kCheck;
   return entry.kind == HISTORY_PLAN ? kPlan : kChange;
+}
+
+// Those of `kept` that HistoryLimits lets go before all others.
+absl::flat_hash_set<int64_t> FindThinned(const std::vector<KeptEntry>& kept,
+                                         const KeptEntry& coming) {
+  struct Seen {
+    int unchanged = 0;
+    bool later_changed = false;  // Of the one right behind.
+  };
+  absl::flat_hash_map<std::string, Seen> seen;
+  absl::flat_hash_set<int64_t> thinned;
+  const auto see = [&](const KeptEntry& entry) {
+    if (entry.schedule.empty()) return;
+    Seen& of = seen[entry.schedule];
+    const bool compared = std::exchange(of.later_changed, entry.changed);
+    if (entry.changed || compared) return;
+    if (++of.unchanged > kKeptUnchanged) thinned.insert(entry.position);
+  };
+  see(coming);
+  for (auto entry = kept.rbegin(); entry != kept.rend(); ++entry) see(*entry);
+  return thinned;
 }
 
 // What a set of entries takes.
@@ -124,6 +148,16 @@ struct Usage {
   }
 };
 
+void NoteSchedule(const HistoryEntry& entry, KeptEntry* kept) {
+  kept->schedule = entry.schedule();
+  kept->changed = !entry.changes().empty();
+}
+
+// For ListHistoryRequest.changes_only.
+bool IsQuietCheck(const HistoryEntry& entry) {
+  return entry.kind() == HISTORY_CHECK && entry.changes().empty();
+}
+
 }  // namespace
 
 bool IsHistoryIdText(absl::string_view text) {
@@ -142,18 +176,24 @@ std::vector<int64_t> ChooseForRemoval(const std::vector<KeptEntry>& kept,
     of[WorthOf(entry)].Count(entry, sign);
   };
   count(coming, 1);
+  const absl::flat_hash_set<int64_t> thinned = FindThinned(kept, coming);
+  std::vector<int64_t> removed;
   std::vector<KeptEntry> left;
   for (const KeptEntry& entry : kept) {
+    if (thinned.contains(entry.position)) {
+      removed.push_back(entry.position);
+      continue;
+    }
     count(entry, 1);
     if (!entry.running) left.push_back(entry);
   }
-  std::vector<int64_t> removed;
   while (all.Exceeds(limits, 1) && !left.empty()) {
     // The oldest of those that are worth no more than this; of more, if there
     // is none.
-    int most = of[kChange].Exceeds(limits, 2) ? kChange
-               : of[kPlan].Exceeds(limits, 4) ? kPlan
-                                              : kCheck;
+    int most = of[kChange].Exceeds(limits, 2)  ? kChange
+               : of[kPlan].Exceeds(limits, 4)  ? kPlan
+               : of[kCheck].Exceeds(limits, 8) ? kCheck
+                                               : kScheduled;
     auto next = left.end();
     for (; next == left.end(); ++most) {
       next = absl::c_find_if(left, [most](const KeptEntry& entry) {
@@ -252,15 +292,22 @@ absl::Status HistoryStore::MakeRoomLocked(const HistoryEntry& entry,
                                           int64_t bytes) {
   std::vector<KeptEntry> kept;
   RETURN_IF_ERROR(database_->Run(
-      "SELECT position, kind, running, bytes FROM entry WHERE id <> ?1 "
+      "SELECT position, kind, running, bytes, entry FROM entry WHERE id <> ?1 "
       "ORDER BY position",
       {entry.id()}, [&](const SqliteRow& row) {
         kept.push_back({row.Int(0), static_cast<HistoryKind>(row.Int(1)),
                         row.Int(2) != 0, row.Int(3)});
+        HistoryEntry old;
+        // One that is damaged goes by its kind.
+        if (kept.back().kind == HISTORY_CHECK &&
+            old.ParseFromString(row.Text(4))) {
+          NoteSchedule(old, &kept.back());
+        }
       }));
   KeptEntry coming;
   coming.kind = entry.kind();
   coming.bytes = bytes;
+  NoteSchedule(entry, &coming);
   for (const int64_t drop : ChooseForRemoval(kept, coming, limits_)) {
     RETURN_IF_ERROR(
         database_->Run("DELETE FROM entry WHERE position = ?1", {drop}));
@@ -343,20 +390,45 @@ absl::StatusOr<ListHistoryResponse> HistoryStore::List(
       request.limit() == 0 ? kDefaultListedEntries : request.limit());
   ListHistoryResponse response;
   std::string damaged;
-  // One more than is asked for tells whether there are more.
+  // One more than is asked for tells whether there are more. What has changed
+  // stands in the entry alone; -1: no limit.
   RETURN_IF_ERROR(database_->Run(
       "SELECT entry, id FROM entry WHERE position < ?1 "
       "AND (?2 = 0 OR (1 << kind) & ?2) ORDER BY position DESC LIMIT ?3",
-      {before, KindBits(request), limit + 1}, [&](const SqliteRow& row) {
-        if (response.entries_size() == limit) {
-          response.set_more(true);
-        } else if (!response.add_entries()->ParseFromString(row.Text(0))) {
+      {before, KindBits(request), request.changes_only() ? -1 : limit + 1},
+      [&](const SqliteRow& row) {
+        HistoryEntry entry;
+        if (response.more()) return;
+        if (!entry.ParseFromString(row.Text(0))) {
           damaged = row.Text(1);
+        } else if (request.changes_only() && IsQuietCheck(entry)) {
+          return;
+        } else if (response.entries_size() == limit) {
+          response.set_more(true);
+        } else {
+          *response.add_entries() = std::move(entry);
         }
       }));
   if (damaged.empty()) return response;
   return SqliteStatus(SQLITE_CORRUPT, 0, database_->path(),
                       absl::StrCat("entry \"", damaged, "\""));
+}
+
+absl::StatusOr<std::vector<HistoryEntry>> HistoryStore::NewestOfSchedule(
+    absl::string_view schedule, size_t limit) const {
+  if (!closed_.ok()) return closed_;
+  absl::MutexLock lock(&mutex_);
+  std::vector<HistoryEntry> newest;
+  RETURN_IF_ERROR(database_->Run(
+      "SELECT entry FROM entry WHERE kind = ?1 ORDER BY position DESC",
+      {HISTORY_CHECK}, [&](const SqliteRow& row) {
+        HistoryEntry entry;
+        if (newest.size() < limit && entry.ParseFromString(row.Text(0)) &&
+            entry.schedule() == schedule) {
+          newest.push_back(std::move(entry));
+        }
+      }));
+  return newest;
 }
 
 absl::StatusOr<HistoryRecord> HistoryStore::Get(absl::string_view id) const {

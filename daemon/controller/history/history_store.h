@@ -49,18 +49,29 @@ inline constexpr char kRunningOutcome[] = "running";
 // plans as long as applies and rollbacks hold at most half of both bounds, and
 // of these checks as long as plans hold at most a quarter, so that checks
 // before every job wash away neither who changed what nor a plan that waits for
-// its apply. Never one that is running.
+// its apply. Of checks those by schedule go first, as long as what people asked
+// for holds at most an eighth of both. Never one that is running.
+//
+// Before that, whatever the bounds, checks by schedule since whose forerunner
+// nothing has changed go, but for the newest kKeptUnchanged of each schedule
+// and for those right before one with a change, which is compared with it: a
+// quiet cluster that is looked at every minute keeps a handful, and what
+// happened to it stays.
 struct HistoryLimits {
   int64_t max_entries = 2000;
   // Of the details, serialized.
   int64_t max_bytes = 512 << 20;
 };
 
+inline constexpr int kKeptUnchanged = 8;
+
 struct KeptEntry {
   int64_t position = 0;  // Goes up with every entry that is added.
   HistoryKind kind = HISTORY_KIND_UNSPECIFIED;
   bool running = false;
-  int64_t bytes = 0;  // Of the detail.
+  int64_t bytes = 0;          // Of the detail.
+  std::string schedule = {};  // Of a check by schedule: its name.
+  bool changed = false;       // Of such a one: since the one before it.
 };
 
 // Positions of those to drop so that `kept`, oldest first, and `coming` are
@@ -113,6 +124,11 @@ class HistoryStore {
   // kMaxListedEntries; NotFound for a before_id that is gone.
   absl::StatusOr<ListHistoryResponse> List(
       const ListHistoryRequest& request) const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Checks by that schedule, newest first.
+  absl::StatusOr<std::vector<HistoryEntry>> NewestOfSchedule(
+      absl::string_view schedule, size_t limit) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The record with this id, or else the only one whose id begins with it.
   // NotFound if there is none; InvalidArgument, naming the first candidates, if

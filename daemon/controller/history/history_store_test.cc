@@ -175,6 +175,60 @@ TEST(HistoryStoreTest, ListsKinds) {
   EXPECT_THAT(Ids(*store, request), ElementsAre(TestId(1)));
 }
 
+HistoryRecord ScheduledRecord(uint64_t number, const char* schedule,
+                              const char* changes = "") {
+  HistoryRecord record = TestCheck(TestId(number));
+  record.mutable_entry()->set_schedule(schedule);
+  record.mutable_entry()->set_changes(changes);
+  return record;
+}
+
+TEST(HistoryStoreTest, ListsOfChecksOnlyThoseWithChanges) {
+  const auto store = NewStore();
+  Add(store.get(), ScheduledRecord(1, "links", "1 worse"));
+  Add(store.get(), TestApply(TestId(2)));
+  Add(store.get(), TestCheck(TestId(3)));
+  Add(store.get(), ScheduledRecord(4, "links"));
+  Add(store.get(), ScheduledRecord(5, "links", "1 mended"));
+  ListHistoryRequest request;
+  request.set_changes_only(true);
+  EXPECT_THAT(Ids(*store, request),
+              ElementsAre(TestId(5), TestId(2), TestId(1)));
+  request.set_limit(2);
+  EXPECT_THAT(Ids(*store, request), ElementsAre(TestId(5), TestId(2)));
+  EXPECT_TRUE(store->List(request)->more());
+  request.set_before_id(TestId(2));
+  EXPECT_THAT(Ids(*store, request), ElementsAre(TestId(1)));
+  EXPECT_FALSE(store->List(request)->more());
+}
+
+TEST(HistoryStoreTest, FindsTheNewestOfASchedule) {
+  const auto store = NewStore();
+  Add(store.get(), ScheduledRecord(1, "links"));
+  Add(store.get(), ScheduledRecord(2, "links"));
+  Add(store.get(), ScheduledRecord(3, "links"));
+  Add(store.get(), ScheduledRecord(4, "all"));
+  Add(store.get(), TestCheck(TestId(5)));
+  const auto newest = store->NewestOfSchedule("links", 2);
+  ASSERT_TRUE(newest.ok()) << newest.status();
+  ASSERT_EQ(newest->size(), 2u);
+  EXPECT_EQ((*newest)[0].id(), TestId(3));
+  EXPECT_EQ((*newest)[1].id(), TestId(2));
+  EXPECT_THAT(*store->NewestOfSchedule("other", 2), IsEmpty());
+}
+
+TEST(HistoryStoreTest, OfAQuietScheduleKeepsTheNewestFew) {
+  const auto store = NewStore();
+  for (uint64_t i = 1; i <= kKeptUnchanged + 4; ++i) {
+    Add(store.get(), ScheduledRecord(i, "links", i == 2 ? "1 worse" : ""));
+  }
+  const std::vector<std::string> ids = Ids(*store);
+  // Those of the change, and the newest few.
+  EXPECT_EQ(ids.size(), kKeptUnchanged + 2u);
+  EXPECT_THAT(ids, testing::IsSupersetOf({TestId(1), TestId(2)}));
+  EXPECT_THAT(ids, Not(testing::Contains(TestId(3))));
+}
+
 TEST(HistoryStoreTest, RefusesListThatMakesNoSense) {
   const auto store = NewStore();
   ListHistoryRequest request;

@@ -22,6 +22,13 @@ KeptEntry Running(int64_t position, int64_t bytes = 1) {
   return entry;
 }
 
+KeptEntry Scheduled(int64_t position, bool changed = false) {
+  KeptEntry entry = Entry(position, HISTORY_CHECK);
+  entry.schedule = "links";
+  entry.changed = changed;
+  return entry;
+}
+
 HistoryLimits Limits(int64_t entries, int64_t bytes) {
   HistoryLimits limits;
   limits.max_entries = entries;
@@ -117,6 +124,36 @@ TEST(ChooseForRemovalTest, AppliesAloneGoByAge) {
                   {Entry(1, HISTORY_APPLY, 10), Entry(2, HISTORY_APPLY, 10)},
                   Entry(3, HISTORY_CHECK, 90), Limits(10, 100)),
               ElementsAre(1));
+}
+
+TEST(ChooseForRemovalTest, ScheduledChecksGoBeforeThoseThatPeopleAskedFor) {
+  EXPECT_THAT(ChooseForRemoval({Entry(1, HISTORY_CHECK), Scheduled(2, true),
+                                Scheduled(3, true)},
+                               Scheduled(4, true), Limits(3, 8)),
+              ElementsAre(2));
+  // Unless these hold more than an eighth.
+  EXPECT_THAT(ChooseForRemoval({Entry(1, HISTORY_CHECK, 2), Scheduled(2, true)},
+                               Scheduled(3, true), Limits(3, 3)),
+              ElementsAre(1));
+}
+
+TEST(ChooseForRemovalTest, OfQuietScheduledChecksAFewOfEachAreKept) {
+  std::vector<KeptEntry> kept;
+  for (int64_t i = 1; i <= kKeptUnchanged; ++i) kept.push_back(Scheduled(i));
+  KeptEntry other = Scheduled(kKeptUnchanged + 1);
+  other.schedule = "all";
+  kept.push_back(other);
+  EXPECT_THAT(ChooseForRemoval(kept, other, Limits(1000, 1000)), IsEmpty());
+  EXPECT_THAT(ChooseForRemoval(kept, Scheduled(20), Limits(1000, 1000)),
+              ElementsAre(1));
+}
+
+TEST(ChooseForRemovalTest, AChangeKeepsWhatItIsComparedWith) {
+  std::vector<KeptEntry> kept = {Scheduled(1), Scheduled(2),
+                                 Scheduled(3, /*changed=*/true)};
+  for (int64_t i = 4; i < 4 + kKeptUnchanged; ++i) kept.push_back(Scheduled(i));
+  EXPECT_THAT(ChooseForRemoval(kept, Scheduled(20), Limits(1000, 1000)),
+              ElementsAre(1, 4));
 }
 
 }  // namespace

@@ -721,5 +721,40 @@ TEST(AttachedHostsTest, ListsManyHostsInTheOrderOfTheSpec) {
   EXPECT_FALSE(entries[200].in_spec());
 }
 
+TEST(AttachedHostsTest, CountsManyHostsAndNamesThoseAwayInTheOrderOfTheSpec) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto link = std::make_shared<FakeLink>();
+  std::vector<std::string> names;
+  for (int i = 0; i < 200; ++i) names.push_back(absl::StrCat("n", 199 - i));
+  // Of the spec one never came, and one has left.
+  for (int i = 2; i < 200; ++i) {
+    ASSERT_TRUE(hosts.Attach(Machine(names[i], names[i], "1", link)).ok());
+  }
+  const auto leaves = hosts.Attach(Machine(names[0], "x", "1", link));
+  hosts.Detach(*leaves, "gone");
+  ASSERT_TRUE(hosts.Attach(Machine("stranger", "s", "1", link)).ok());
+  DriftReport report;
+  report.mutable_drift()->mutable_value()->add_drifts();
+  const auto session = hosts.Attach(Machine("drifted", "d", "1", link));
+  ASSERT_TRUE(hosts.OnDrift(*session, report).ok());
+  names.push_back("drifted");
+  ClusterNow now;
+  hosts.CountHosts(SpecOf(names), &now);
+  EXPECT_EQ(now.hosts_expected(), 201u);
+  EXPECT_EQ(now.hosts_attached(), 199u);
+  EXPECT_EQ(now.hosts_unexpected(), 1u);
+  EXPECT_EQ(now.hosts_drifted(), 1u);
+  EXPECT_THAT(now.away(), testing::ElementsAre("n199", "n198"));
+  ClusterNow none;
+  names.assign(500, "");
+  for (int i = 0; i < 500; ++i) names[i] = absl::StrCat("other", i);
+  hosts.CountHosts(SpecOf(names), &none);
+  EXPECT_EQ(none.hosts_attached(), 0u);
+  EXPECT_EQ(none.hosts_unexpected(), 200u);
+  EXPECT_EQ(none.away_size(), 20);
+}
+
 }  // namespace
 }  // namespace clusterd

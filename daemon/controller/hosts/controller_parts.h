@@ -13,6 +13,7 @@ class AttachedHosts;
 class AuditLog;
 class HistoryStore;
 class IdentityGate;
+class NewestReport;
 class SpecHolder;
 
 // All must outlive whoever is given it.
@@ -28,6 +29,8 @@ struct ControllerParts {
   IdentityGate* gate = nullptr;
   // A server does not start without.
   AuditLog* audit = nullptr;
+  // The server's own, for who concludes a check.
+  NewestReport* newest = nullptr;
 };
 
 }  // namespace clusterd

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -32,6 +33,16 @@ class RunningChecks {
       old = old->second.run.expired() ? checks_.erase(old) : std::next(old);
     }
     checks_[check.order->run_id] = std::move(check);
+  }
+
+  // Those whose run has not gone, by their ids.
+  std::vector<RunningCheck> All() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::vector<RunningCheck> all;
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [id, check] : checks_) {
+      if (!check.run.expired()) all.push_back(check);
+    }
+    return all;
   }
 
   // Without an order if none is known by that id; its run may have gone.

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/identity/regular_file.h"
+#include "config/rules/catalogue.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/status_macros.h"
 
@@ -39,7 +40,8 @@ absl::Status SpecHolder::WhyRefused() const {
 absl::StatusOr<std::shared_ptr<const ClusterSpec>> SpecHolder::Load() const {
   ASSIGN_OR_RETURN(const std::string text,
                    ReadRegularFile(path_, kMaxSpecBytes));
-  ASSIGN_OR_RETURN(ClusterSpec spec, LoadSpec(path_, text));
+  ASSIGN_OR_RETURN(ClusterSpec spec,
+                   LoadSpec(path_, text, nullptr, RuleNames()));
   if (spec.name() != cluster_) {
     return absl::InvalidArgumentError(
         absl::StrCat(path_, ": name \"", spec.name(),

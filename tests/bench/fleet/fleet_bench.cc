@@ -4,8 +4,12 @@
 // how much memory it has used at most. Real programs, simulated hosts, both
 // ends on this machine.
 //   fleet_bench CONTROLLER FLEET [--servers N] [--checks N] [--product P]
-// Each figure is printed with its ratio to its budget; the exit status is 1 if
-// one is over, or if a check did not pass.
+//               [--fleets N] [--soak MINUTES]
+// With --fleets the servers are of so many processes, which all dial at once:
+// --fleets 4 --servers 6000. With --soak a check begins every second for so
+// long; what the controller holds then is printed every few minutes, with its
+// ratio to what it held at first. Each figure is printed with its ratio to its
+// budget; the exit status is 1 if one is over, or if a check did not pass.
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -15,11 +19,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -43,6 +49,8 @@ struct Flags {
   std::string product = "atlas-a2";
   int servers = 1152;
   int checks = 5;
+  int fleets = 1;
+  int soak_minutes = 0;
 };
 
 // A folder that is gone afterwards.
@@ -91,10 +99,10 @@ double CpuSeconds(pid_t pid) {
   return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-double PeakMegabytes(pid_t pid) {
+double Megabytes(pid_t pid, absl::string_view field) {
   const std::string status = ReadFile(absl::StrCat("/proc/", pid, "/status"));
   for (const absl::string_view line : absl::StrSplit(status, '\n')) {
-    if (!absl::StartsWith(line, "VmHWM:")) continue;
+    if (!absl::StartsWith(line, field)) continue;
     const std::vector<absl::string_view> words =
         absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
     double kilobytes = 0;
@@ -104,6 +112,8 @@ double PeakMegabytes(pid_t pid) {
   }
   return 0;
 }
+
+double PeakMegabytes(pid_t pid) { return Megabytes(pid, "VmHWM:"); }
 
 // One check; the time until its report was there. Infinite if it did not pass.
 absl::Duration TimeCheck(Controller::Stub* client, int servers) {
@@ -138,6 +148,125 @@ bool Print(const char* what, double value, const char* unit, double budget) {
   return value <= budget;
 }
 
+// What a controller must not hold more and more of.
+struct Held {
+  double megabytes;
+  double descriptors;
+  double log_megabytes;
+};
+
+Held HeldBy(pid_t pid, const std::string& log) {
+  const std::filesystem::directory_iterator fds(
+      absl::StrCat("/proc/", pid, "/fd"));
+  std::error_code ignored;
+  return {Megabytes(pid, "VmRSS:"),
+          static_cast<double>(std::distance(begin(fds), end(fds))),
+          static_cast<double>(std::filesystem::file_size(log, ignored)) / 1e6};
+}
+
+void PrintHeld(int minutes, const Held& now, const Held& first) {
+  std::printf("after %4d min", minutes);
+  const auto print = [](const char* what, double value, double before) {
+    std::printf("  %s %.1f (%.2f)", what, value,
+                before == 0 ? 0 : value / before);
+  };
+  print("memory MB", now.megabytes, first.megabytes);
+  print("descriptors", now.descriptors, first.descriptors);
+  print("log MB", now.log_megabytes, first.log_megabytes);
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+// A check every second, or as soon as the one before is over. False if one did
+// not pass.
+bool Soak(const Flags& flags, Controller::Stub* client, pid_t controller,
+          const std::string& log) {
+  constexpr int kReportMinutes = 3;
+  const Held first = HeldBy(controller, log);
+  PrintHeld(0, first, first);
+  const absl::Time start = absl::Now();
+  absl::Duration slowest;
+  int checks = 0;
+  for (int minute = 1; minute <= flags.soak_minutes; ++minute) {
+    const absl::Time end = start + absl::Minutes(minute);
+    for (absl::Time next = absl::Now(); next < end;
+         next = std::max(next + absl::Seconds(1), absl::Now())) {
+      absl::SleepFor(next - absl::Now());
+      slowest = std::max(slowest, TimeCheck(client, flags.servers));
+      ++checks;
+    }
+    if (minute % kReportMinutes == 0 || minute == flags.soak_minutes) {
+      PrintHeld(minute, HeldBy(controller, log), first);
+    }
+  }
+  std::printf("%d checks, the slowest %.0f ms\n", checks,
+              absl::ToDoubleMilliseconds(slowest));
+  return slowest < absl::InfiniteDuration();
+}
+
+// Processes that have the servers of a spec among them.
+class Fleets {
+ public:
+  // All dial at once.
+  Fleets(const Flags& flags, const ClusterSpec& spec, const Folder& folder,
+         const std::vector<std::string>& arguments) {
+    for (int fleet = 0; fleet < flags.fleets; ++fleet) {
+      ClusterSpec own = spec;
+      own.clear_servers();
+      for (int i = fleet; i < spec.servers_size(); i += flags.fleets) {
+        *own.add_servers() = spec.servers(i);
+      }
+      sizes_.push_back(own.servers_size());
+      const std::string file =
+          folder.Write(absl::StrCat("fleet", fleet, ".yaml"), SpecToYaml(own));
+      std::vector<std::string> command = {flags.fleet, "--spec", file};
+      command.insert(command.end(), arguments.begin(), arguments.end());
+      fleets_.push_back(std::make_unique<Process>(command));
+    }
+  }
+
+  // Of the one that took longest; certificates are made before anybody dials.
+  absl::StatusOr<int> WaitAttachedMs() {
+    int longest = 0;
+    for (size_t i = 0; i < fleets_.size(); ++i) {
+      std::string told;
+      const absl::Status status = fleets_[i]->WaitForErrorLine(
+          absl::StrCat("attached ", sizes_[i], " hosts"), &told,
+          absl::Minutes(5));
+      if (!status.ok()) return status;
+      int attach_ms = 0;
+      if (!RE2::PartialMatch(told, "attach (\\d+) ms", &attach_ms)) {
+        return absl::InternalError(told);
+      }
+      longest = std::max(longest, attach_ms);
+    }
+    return longest;
+  }
+  absl::Status WaitAttachedAgain() {
+    for (const auto& fleet : fleets_) {
+      const absl::Status status =
+          fleet->WaitForError("attached again", absl::Minutes(5));
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+  // Ends them. What they told, if they did not lose each host just once.
+  std::string EndLostOnce() {
+    std::string other;
+    for (const auto& fleet : fleets_) fleet->Signal(SIGTERM);
+    for (size_t i = 0; i < fleets_.size(); ++i) {
+      const std::string told = fleets_[i]->Wait().standard_error;
+      if (!absl::StrContains(told, absl::StrCat("lost ", sizes_[i], " in all")))
+        other += told;
+    }
+    return other;
+  }
+
+ private:
+  std::vector<int> sizes_;
+  std::vector<std::unique_ptr<Process>> fleets_;
+};
+
 int Run(const Flags& flags) {
   rlimit limit = {};
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -149,15 +278,16 @@ int Run(const Flags& flags) {
   const TlsPem self = authority->Issue({"spiffe://test/controller"});
   const std::string ca = folder.Write("ca.crt", authority->certificate_pem());
   const std::string ca_key = folder.Write("ca.key", authority->KeyPem());
-  const std::string spec = folder.Write(
-      "cluster.yaml", SpecToYaml(MakeSpec(flags.product, "", flags.servers)));
+  const ClusterSpec all = MakeSpec(flags.product, "", flags.servers);
+  const std::string spec = folder.Write("cluster.yaml", SpecToYaml(all));
+  const std::string log = folder.path() + "/log";
   const std::string port_file = folder.path() + "/port";
 
   // Its log goes to a file: nobody reads a pipe while the hosts attach.
   std::vector<std::string> command = {"/bin/bash",
                                       "-c",
                                       "exec \"$@\" 2>>\"$0\"",
-                                      folder.path() + "/log",
+                                      log,
                                       flags.controller,
                                       "--cluster",
                                       "test",
@@ -184,17 +314,12 @@ int Run(const Flags& flags) {
   port.erase(port.find_last_not_of('\n') + 1);
   const std::string address = absl::StrCat("127.0.0.1:", port);
 
-  Process fleet({flags.fleet, "--controller", address, "--cluster", "test",
-                 "--spec", spec, "--ca", ca, "--ca-key", ca_key});
-  std::string told;
-  absl::Status status =
-      fleet.WaitForErrorLine(absl::StrCat("attached ", flags.servers, " hosts"),
-                             &told, absl::Minutes(5));
-  // Certificates are made before anybody dials.
-  int attach_ms = 0;
-  const bool is_told = RE2::PartialMatch(told, "attach (\\d+) ms", &attach_ms);
-  if (!status.ok() || !is_told) {
-    std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  Fleets fleets(flags, all, folder,
+                {"--controller", address, "--cluster", "test", "--ca", ca,
+                 "--ca-key", ca_key});
+  const absl::StatusOr<int> attach_ms = fleets.WaitAttachedMs();
+  if (!attach_ms.ok()) {
+    std::fprintf(stderr, "%s\n", attach_ms.status().ToString().c_str());
     return 2;
   }
   const double attach_cpu = CpuSeconds(controller->pid());
@@ -213,6 +338,8 @@ int Run(const Flags& flags) {
         absl::ToDoubleMilliseconds(TimeCheck(client.get(), flags.servers)));
   }
   std::sort(check_ms.begin(), check_ms.end());
+  const bool soaked = flags.soak_minutes == 0 ||
+                      Soak(flags, client.get(), controller->pid(), log);
 
   const double most_megabytes = PeakMegabytes(controller->pid());
   command.back() = address;
@@ -220,28 +347,26 @@ int Run(const Flags& flags) {
   controller->Wait();
   const absl::Time killed = absl::Now();
   controller = std::make_unique<Process>(command);
-  status = fleet.WaitForError("attached again", absl::Minutes(5));
+  const absl::Status status = fleets.WaitAttachedAgain();
   if (!status.ok()) {
     std::fprintf(stderr, "%s\n", status.ToString().c_str());
     return 2;
   }
   const absl::Duration back = absl::Now() - killed;
-  fleet.Signal(SIGTERM);
-  told = fleet.Wait().standard_error;
-  const bool lost_once =
-      absl::StrContains(told, absl::StrCat("lost ", flags.servers, " in all"));
+  const std::string lost = fleets.EndLostOnce();
 
   const double scale = flags.servers / 1152.0;
   const bool is_large = flags.servers >= 10000;
   std::printf("%d hosts of %s over mutual TLS, both ends on this machine\n",
               flags.servers, flags.product.c_str());
-  bool good = Print("attach", attach_ms / 1000.0, "s", is_large ? 60 : 0);
+  bool good = Print("attach", *attach_ms / 1000.0, "s", is_large ? 60 : 0);
   Print("controller's CPU for it, a host", attach_cpu * 1000 / flags.servers,
         "ms", 0);
   good &= Print("back after kill -9", absl::ToDoubleSeconds(back), "s",
                 is_large ? 75 : 0);
-  std::printf("lost but by the kill: %s\n", lost_once ? "none" : told.c_str());
-  good &= lost_once;
+  std::printf("lost but by the kill: %s\n",
+              lost.empty() ? "none" : lost.c_str());
+  good &= lost.empty() && soaked;
   good &= Print("check, fastest", check_ms.front(), "ms", 1000 * scale);
   good &=
       Print("check, median", check_ms[check_ms.size() / 2], "ms", 1000 * scale);
@@ -266,6 +391,11 @@ int main(int argc, char** argv) {
   app.add_option("--servers", flags.servers)->capture_default_str();
   app.add_option("--checks", flags.checks)->capture_default_str();
   app.add_option("--product", flags.product)->capture_default_str();
+  app.add_option("--fleets", flags.fleets, "Processes that have the servers")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  app.add_option("--soak", flags.soak_minutes,
+                 "Minutes of a check every second");
   CLI11_PARSE(app, argc, argv);
   return clusterd::Run(flags);
 }

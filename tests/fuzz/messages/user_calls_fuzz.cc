@@ -50,6 +50,17 @@ grpc::Status Stream(std::unique_ptr<grpc::ClientReader<Event>> (Stub::*call)(
   return reader->Finish();
 }
 
+// Told once; there is no end to it.
+grpc::Status Watch(grpc::ClientContext* context, const WatchRequest& request,
+                   Controller::Stub* stub) {
+  const auto reader = stub->Watch(context, request);
+  ClusterNow now;
+  const bool is_told = reader->Read(&now);
+  context->TryCancel();
+  const grpc::Status status = reader->Finish();
+  return is_told ? grpc::Status::OK : status;
+}
+
 template <typename Stub, typename Request, typename Response>
 grpc::Status Unary(grpc::Status (Stub::*call)(grpc::ClientContext*,
                                               const Request&, Response*),
@@ -110,6 +121,8 @@ grpc::Status Run(const Call& call, grpc::ClientContext* context,
       return Unary(&C::Extend, context, call.extend(), stub);
     case Call::kGetAuditHeads:
       return Unary(&C::GetAuditHeads, context, call.get_audit_heads(), stub);
+    case Call::kWatch:
+      return Watch(context, call.watch(), stub);
     case Call::kCreateToken:
       return Unary(&T::CreateToken, context, call.create_token(), trust);
     case Call::kListTokens:

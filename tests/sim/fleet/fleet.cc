@@ -75,18 +75,46 @@ Fleet::Fleet(const std::string& controller, const std::string& cluster,
              const std::vector<HostFacts>& facts,
              const TestAuthority& authority, Log* log)
     : observer_(facts), loops_(kLoops), pool_(kWorkers, facts.size() * 4) {
+  std::vector<Member> members;
+  members.reserve(facts.size());
   for (const HostFacts& host : facts) {
+    members.push_back({host.host(), &observer_, nullptr});
+  }
+  Begin(controller, cluster, members, authority, log);
+}
+
+Fleet::Fleet(const std::string& controller, const std::string& cluster,
+             const ChangingHosts& hosts, const TestAuthority& authority,
+             Log* log)
+    : observer_({}), loops_(kLoops), pool_(kWorkers, hosts.size() * 4) {
+  std::vector<Member> members;
+  members.reserve(hosts.size());
+  for (const auto& host : hosts) {
+    members.push_back({host->name(), host->observer(), host->applies()});
+    applies_.push_back(host->applies());
+  }
+  Begin(controller, cluster, members, authority, log);
+}
+
+void Fleet::Begin(const std::string& controller, const std::string& cluster,
+                  const std::vector<Member>& members,
+                  const TestAuthority& authority, Log* log) {
+  for (const Member& member : members) {
     Loop* const loop = &loops_[streams_.size() % kLoops];
     const AgentStreamParts parts{
-        &observer_, &loop->loop, &scheduler_, &pool_, log, [loop] {
-          return std::uniform_real_distribution<>()(loop->random);
-        }};
+        member.observer,
+        &loop->loop,
+        &scheduler_,
+        &pool_,
+        log,
+        [loop] { return std::uniform_real_distribution<>()(loop->random); },
+        member.applies};
     AgentStreamOptions options;
     options.dial.controller = controller;
     options.cluster = cluster;
-    options.host = host.host();
+    options.host = member.name;
     options.hello.set_simulation(kSimulation);
-    options.hello.set_machine_id(absl::StrCat("fleet-", host.host()));
+    options.hello.set_machine_id(absl::StrCat("fleet-", member.name));
     options.hello.set_boot_id("fleet");
     options.on_change = [this, first = true](bool attached) mutable {
       {
@@ -97,7 +125,7 @@ Fleet::Fleet(const std::string& controller, const std::string& cluster,
       if (std::exchange(first, false)) StartNext();
     };
     const TlsPem pem = authority.Issue(
-        {absl::StrCat("spiffe://", cluster, "/host/", host.host())});
+        {absl::StrCat("spiffe://", cluster, "/host/", member.name)});
     streams_.push_back(std::make_shared<AgentStream>(
         std::move(options), MakeChannelCredentialsFromPem(pem, cluster),
         parts));
@@ -122,6 +150,7 @@ Fleet::~Fleet() {
   }
   for (const auto& stream : streams_) stream->BeginStop();
   for (const auto& stream : streams_) stream->Stop();
+  for (ApplyTasks* const applies : applies_) applies->Stop();
 }
 
 int Fleet::attached() {

@@ -21,7 +21,7 @@
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
 #include "proto/facts.pb.h"
-#include "proto/spec.pb.h"
+#include "tests/sim/fleet/changing_host.h"
 #include "tests/support/config/test_authority.h"
 
 namespace clusterd {
@@ -63,15 +63,21 @@ class Fleet {
   Fleet(const std::string& controller, const std::string& cluster,
         const std::vector<HostFacts>& facts, const TestAuthority& authority,
         Log* log);
+  // The same of hosts that take changes; they must outlive the fleet, which
+  // ends their changes.
+  using ChangingHosts = std::vector<std::unique_ptr<ChangingHost>>;
+  Fleet(const std::string& controller, const std::string& cluster,
+        const ChangingHosts& hosts, const TestAuthority& authority, Log* log);
   // All hosts take leave.
   ~Fleet();
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
 
-  // In the order of the facts.
+  // In the order of the facts or hosts.
   const std::vector<std::shared_ptr<AgentStream>>& streams() const {
     return streams_;
   }
+  // Of the facts.
   FleetObserver& observer() { return observer_; }
   int size() const { return static_cast<int>(streams_.size()); }
   int attached() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -89,6 +95,15 @@ class Fleet {
     EventLoop loop;
   };
 
+  struct Member {
+    std::string name;
+    HostObserver* observer;
+    ApplyTasks* applies;  // nullptr: it only observes.
+  };
+
+  void Begin(const std::string& controller, const std::string& cluster,
+             const std::vector<Member>& members, const TestAuthority& authority,
+             Log* log);
   void StartNext() ABSL_LOCKS_EXCLUDED(mutex_);
 
   FleetObserver observer_;
@@ -100,6 +115,7 @@ class Fleet {
   ThreadScheduler scheduler_;
   WorkerPool pool_;
   std::vector<std::shared_ptr<AgentStream>> streams_;
+  std::vector<ApplyTasks*> applies_;
 };
 
 }  // namespace clusterd

@@ -1,20 +1,26 @@
 // fleet: attaches every server of a spec, simulated in memory, and stays until
-// it is told to stop.
+// it is told to stop. With --changes they are as another cluster left them and
+// take changes; else they are healthy and take none.
 #include <unistd.h>
 
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "config/spec/spec_loader.h"
+#include "daemon/audit/audit_log.h"
 #include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/signals.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/sim/fleet/changing_host.h"
 #include "tests/sim/fleet/fleet.h"
 #include "tests/support/config/test_authority.h"
 
@@ -27,6 +33,8 @@ struct Flags {
   std::string spec;
   std::string ca;
   std::string ca_key;
+  std::string changes;
+  std::vector<std::string> without;
   int wait_seconds = 120;
 };
 
@@ -35,6 +43,8 @@ std::string ReadFile(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file),
                      std::istreambuf_iterator<char>());
 }
+
+constexpr size_t kAuditFileBytes = 64 << 20;
 
 // Tells of trouble only: a thousand hosts that attach are no news.
 class WarningLog final : public Log {
@@ -46,6 +56,18 @@ class WarningLog final : public Log {
  private:
   DescriptorLog log_{STDERR_FILENO, /*with_level=*/false};
 };
+
+// All servers but those that are elsewhere.
+Fleet::ChangingHosts MakeChangingHosts(const ClusterSpec& spec,
+                                       const Flags& flags, AuditLog* audit,
+                                       Log* log) {
+  Fleet::ChangingHosts hosts;
+  for (int i = 0; i < spec.servers_size(); ++i) {
+    if (absl::c_linear_search(flags.without, spec.servers(i).host())) continue;
+    hosts.push_back(std::make_unique<ChangingHost>(spec, i, audit, log));
+  }
+  return hosts;
+}
 
 int Run(const Flags& flags) {
   BlockedSignals signals;
@@ -64,9 +86,23 @@ int Run(const Flags& flags) {
     return 3;
   }
   RaiseDescriptorLimit();
+  ThreadScheduler scheduler;
+  std::unique_ptr<AuditLog> audit;
+  Fleet::ChangingHosts hosts;
+  if (!flags.changes.empty()) {
+    audit = std::make_unique<AuditLog>(
+        absl::StrCat(flags.changes, "/", kAuditFileName),
+        AuditLimits{kAuditFileBytes}, "fleet", &scheduler, &log);
+    hosts = MakeChangingHosts(*spec, flags, audit.get(), &log);
+  }
   const absl::Time start = absl::Now();
-  Fleet fleet(flags.controller, flags.cluster, MakeHealthyFacts(*spec),
-              **authority, &log);
+  const std::unique_ptr<Fleet> own =
+      audit != nullptr
+          ? std::make_unique<Fleet>(flags.controller, flags.cluster, hosts,
+                                    **authority, &log)
+          : std::make_unique<Fleet>(flags.controller, flags.cluster,
+                                    MakeHealthyFacts(*spec), **authority, &log);
+  Fleet& fleet = *own;
   const absl::Time dialling = absl::Now();
   if (!fleet.WaitAllAttached(absl::Seconds(flags.wait_seconds))) {
     std::cerr << "fleet: only " << fleet.attached() << " of " << fleet.size()
@@ -78,8 +114,8 @@ int Run(const Flags& flags) {
             << absl::ToInt64Milliseconds(absl::Now() - dialling) << " ms"
             << std::endl;
   // Whoever restarts the controller waits for them to be there again.
-  ThreadScheduler scheduler;
-  RunEvery(&scheduler, absl::Milliseconds(50), [&fleet, told = 0]() mutable {
+  ThreadScheduler watch;
+  RunEvery(&watch, absl::Milliseconds(50), [&fleet, told = 0]() mutable {
     const int lost = fleet.lost();
     if (lost == told || fleet.attached() != fleet.size()) return;
     told = lost;
@@ -105,6 +141,12 @@ int main(int argc, char** argv) {
   app.add_option("--ca-key", flags.ca_key,
                  "Its PEM key; each host gets a certificate in memory")
       ->required();
+  CLI::Option* const changes =
+      app.add_option("--changes", flags.changes,
+                     "Folder for the audit file of servers that take changes");
+  app.add_option("--without", flags.without, "Servers that are elsewhere")
+      ->delimiter(',')
+      ->needs(changes);
   app.add_option("--wait", flags.wait_seconds,
                  "Seconds within which all must attach")
       ->capture_default_str();

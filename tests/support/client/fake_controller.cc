@@ -1,7 +1,9 @@
 #include "tests/support/client/fake_controller.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "grpcpp/server_builder.h"
 #include "grpcpp/support/channel_arguments.h"
@@ -156,7 +158,31 @@ class FakeController::ControllerService final : public Controller::Service {
       owner_.record_id_ = request->id();
     }
     *response = owner_.script_.record;
+    const std::vector<HistoryRecord>& records = owner_.script_.records;
+    if (!records.empty()) {
+      const auto found = std::find_if(
+          records.begin(), records.end(), [&](const HistoryRecord& record) {
+            return absl::StartsWith(record.entry().id(), request->id());
+          });
+      if (found == records.end()) {
+        return grpc::Status(grpc::StatusCode::NOT_FOUND, "no such entry");
+      }
+      *response = *found;
+    }
     return owner_.script_.record_status;
+  }
+
+  grpc::Status Watch(grpc::ServerContext*, const WatchRequest*,
+                     grpc::ServerWriter<ClusterNow>* writer) override {
+    const auto& watches = owner_.script_.watches;
+    size_t call = 0;
+    {
+      absl::MutexLock lock(&owner_.mutex_);
+      call = static_cast<size_t>(owner_.watches_++);
+    }
+    if (call >= watches.size()) return owner_.script_.watch_status;
+    return Play(watches[call], call + 1 == watches.size(),
+                owner_.script_.watch_status, *writer);
   }
 
   grpc::Status AbortApply(grpc::ServerContext*,
@@ -435,6 +461,11 @@ std::optional<ConnectionSettings> FakeController::settings() const {
 std::string FakeController::socket_path() const {
   absl::MutexLock lock(&mutex_);
   return socket_path_;
+}
+
+int FakeController::watches() const {
+  absl::MutexLock lock(&mutex_);
+  return watches_;
 }
 
 int FakeController::checks() const {

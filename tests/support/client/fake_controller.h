@@ -3,6 +3,7 @@
 #ifndef TESTS_SUPPORT_CLIENT_FAKE_CONTROLLER_H_
 #define TESTS_SUPPORT_CLIENT_FAKE_CONTROLLER_H_
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -79,7 +80,14 @@ struct ControllerScript {
   std::vector<ListHistoryResponse> history;
   grpc::Status history_status;
   HistoryRecord record;
+  // Set: found by the start of their ids, in place of `record`.
+  std::vector<HistoryRecord> records;
   grpc::Status record_status;
+
+  // What each Watch tells, one call after the other, before it ends with
+  // watch_status; the last call hangs instead.
+  std::vector<std::vector<ClusterNow>> watches;
+  grpc::Status watch_status;
 
   CreateTokenResponse token;
   ListTokensResponse tokens;
@@ -119,6 +127,7 @@ class FakeController final : public Connector {
   std::optional<ConnectionSettings> settings() const;
   std::string socket_path() const;
   int checks() const;
+  int watches() const;
   std::string asked_so_far() const;  // The id of the run.
   std::string forgotten_host() const;
   std::string described_host() const;
@@ -170,6 +179,7 @@ class FakeController final : public Connector {
   std::optional<ConnectionSettings> settings_ ABSL_GUARDED_BY(mutex_);
   std::string socket_path_ ABSL_GUARDED_BY(mutex_);
   int checks_ ABSL_GUARDED_BY(mutex_) = 0;
+  int watches_ ABSL_GUARDED_BY(mutex_) = 0;
   std::string asked_so_far_ ABSL_GUARDED_BY(mutex_);
   std::string forgotten_host_ ABSL_GUARDED_BY(mutex_);
   std::string described_host_ ABSL_GUARDED_BY(mutex_);

@@ -1,0 +1,153 @@
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/client/fake_controller.h"
+#include "tests/support/client/program_run.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+HistoryRecord Check(const std::string& id, const Report& report) {
+  HistoryRecord record;
+  record.mutable_entry()->set_id(id);
+  record.mutable_entry()->set_kind(HISTORY_CHECK);
+  record.mutable_entry()->set_summary(
+      absl::StrCat(report.hosts_size(), " hosts; 1 passed"));
+  *record.mutable_report() = report;
+  record.mutable_report()->set_run_id(id);
+  return record;
+}
+
+Report Healthy(const std::vector<std::string>& hosts) {
+  return PassingReport(hosts);
+}
+
+Report Failing(const std::vector<std::string>& hosts) {
+  Report report = PassingReport(hosts);
+  report.set_verdict(FAIL);
+  report.mutable_rules(0)->set_state(FAIL);
+  Finding& finding = *report.mutable_rules(0)->add_findings();
+  finding.set_rule("link");
+  finding.set_state(FAIL);
+  finding.set_observed("link is DOWN");
+  finding.add_subjects()->set_host(hosts[0]);
+  return report;
+}
+
+Report WithoutRule(const std::vector<std::string>& hosts) {
+  Report report = PassingReport(hosts);
+  report.mutable_rules(0)->set_state(SKIPPED);
+  report.mutable_rules(0)->set_not_run(true);
+  return report;
+}
+
+// The history has these, newest first, but for the first one, which is asked
+// about.
+ProgramWorld WorldOf(const std::vector<HistoryRecord>& records) {
+  ProgramWorld world;
+  world.script.records = records;
+  ListHistoryResponse list;
+  for (size_t i = 1; i < records.size(); ++i) {
+    *list.add_entries() = records[i].entry();
+  }
+  world.script.history = {list};
+  return world;
+}
+
+const std::vector<std::string> kHosts = {"node0", "node1"};
+
+TEST(DiffCommandTest, ComparesTwoChecksTheEarlierOneFirst) {
+  const ProgramWorld world = WorldOf(
+      {Check("bbbb1111", Failing(kHosts)), Check("aaaa1111", Healthy(kHosts))});
+  const ProgramOutput worse = RunProgram({"diff", "aaaa", "bbbb"}, world);
+  EXPECT_EQ(worse.status, 1) << worse.err;
+  EXPECT_THAT(worse.out,
+              HasSubstr("× link node0: pass -> fail: link is DOWN\n"));
+  const ProgramOutput mended =
+      RunProgram({"diff", "bbbb", "aaaa", "-o", "short"}, world);
+  EXPECT_EQ(mended.status, 0) << mended.err;
+  EXPECT_EQ(mended.out, "bbbb1111 to aaaa1111: 1 mended\n");
+}
+
+TEST(DiffCommandTest, ExitsWithTwoWhereNothingIsWorseAndNotAllIsJudged) {
+  const ProgramWorld world = WorldOf({Check("bbbb1111", WithoutRule(kHosts)),
+                                      Check("aaaa1111", Failing(kHosts))});
+  const ProgramOutput output = RunProgram({"diff", "aaaa", "bbbb"}, world);
+  EXPECT_EQ(output.status, 2);
+  EXPECT_THAT(output.out, HasSubstr("fail -> not judged"));
+  EXPECT_THAT(output.out, HasSubstr("only the older one judged link"));
+}
+
+TEST(DiffCommandTest, FindsTheNewestCheckBeforeOfTheSameHosts) {
+  HistoryRecord of_job = Check("dddd1111", Failing(kHosts));
+  of_job.mutable_report()->set_job_id("slurm:1");
+  const ProgramWorld world =
+      WorldOf({Check("eeee1111", Failing(kHosts)),
+               Check("cccc1111", Failing({"node0", "node2"})), of_job,
+               Check("bbbb1111", Healthy({"node1", "node0"})),
+               Check("aaaa1111", Failing(kHosts))});
+  const ProgramOutput output =
+      RunProgram({"diff", "eeee", "-o", "short"}, world);
+  EXPECT_EQ(output.out, "bbbb1111 to eeee1111: 1 worse\n") << output.err;
+}
+
+TEST(DiffCommandTest, TakesTheCheckBeforeThatTheControllerNames) {
+  HistoryRecord newest = Check("cccc1111", Healthy(kHosts));
+  newest.mutable_entry()->set_previous_id("aaaa1111");
+  const ProgramWorld world =
+      WorldOf({newest, Check("bbbb1111", Healthy(kHosts)),
+               Check("aaaa1111", Failing(kHosts))});
+  EXPECT_EQ(RunProgram({"diff", "cccc", "-o", "short"}, world).out,
+            "aaaa1111 to cccc1111: 1 mended\n");
+}
+
+TEST(DiffCommandTest, ComparesTheNewestWithoutAnId) {
+  ProgramWorld world = WorldOf(
+      {Check("bbbb1111", Failing(kHosts)), Check("aaaa1111", Healthy(kHosts))});
+  ListHistoryResponse newest;
+  *newest.add_entries() = world.script.records[0].entry();
+  world.script.history.insert(world.script.history.begin(), newest);
+  EXPECT_EQ(RunProgram({"diff", "-o", "short"}, world).out,
+            "aaaa1111 to bbbb1111: 1 worse\n");
+}
+
+TEST(DiffCommandTest, SaysWhatItCannotCompare) {
+  ProgramWorld world = WorldOf({Check("bbbb1111", Failing(kHosts))});
+  ProgramOutput output = RunProgram({"diff", "bbbb"}, world);
+  EXPECT_EQ(output.status, 3);
+  EXPECT_THAT(output.err,
+              HasSubstr("no check of the same hosts before bbbb1111 was found, "
+                        "expected two ids"));
+  world.script.records[0].clear_report();
+  world.script.records[0].mutable_entry()->set_kind(HISTORY_APPLY);
+  output = RunProgram({"diff", "bbbb"}, world);
+  EXPECT_EQ(output.status, 3);
+  EXPECT_THAT(output.err,
+              HasSubstr("CHECK_ID: bbbb1111 is no check but of kind apply"));
+  world.script.history = {ListHistoryResponse()};
+  output = RunProgram({"diff"}, world);
+  EXPECT_EQ(output.status, 3);
+  EXPECT_THAT(output.err, HasSubstr("the history has no check"));
+  EXPECT_THAT(RunProgram({"diff", "x!"}, world).err,
+              HasSubstr("CHECK_ID: \"x!\""));
+}
+
+TEST(DiffCommandTest, PrintsJsonAndYaml) {
+  const ProgramWorld world = WorldOf(
+      {Check("bbbb1111", Failing(kHosts)), Check("aaaa1111", Healthy(kHosts))});
+  const ProgramOutput json =
+      RunProgram({"diff", "aaaa", "bbbb", "-o", "json"}, world);
+  EXPECT_EQ(json.status, 1);
+  EXPECT_THAT(json.out, HasSubstr("\"schema_version\": 1"));
+  EXPECT_THAT(json.out, HasSubstr("\"before\": \"PASS\""));
+  EXPECT_THAT(RunProgram({"diff", "aaaa", "bbbb", "-o", "yaml"}, world).out,
+              HasSubstr("before_run_id: "));
+}
+
+}  // namespace
+}  // namespace clusterd

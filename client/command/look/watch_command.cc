@@ -1,0 +1,142 @@
+// clusterctl watch: the cluster as it is now, on a terminal redrawn in place,
+// until Ctrl-C. One stream, which is opened again when the controller is back.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "client/command/command.h"
+#include "client/print/now_table.h"
+#include "config/report/message_json.h"
+
+namespace clusterd {
+namespace {
+
+// Of one stream; then another one is opened.
+constexpr absl::Duration kLongestStream = absl::Hours(24 * 30);
+constexpr absl::Duration kFirstRetry = absl::Milliseconds(100);
+constexpr absl::Duration kLongestRetry = absl::Seconds(10);
+// A controller that is away for longer does not come back by itself.
+constexpr absl::Duration kLongestAway = absl::Hours(1);
+constexpr int kUsualRows = 24;  // Of a terminal that does not tell.
+
+// Whether the controller, or the way to it, may be there again by itself.
+bool MayPass(const absl::Status& end) {
+  return end.ok() || absl::IsUnavailable(end) || absl::IsCancelled(end) ||
+         absl::IsDeadlineExceeded(end) || absl::IsResourceExhausted(end);
+}
+
+class WatchCommand final : public Command {
+ public:
+  WatchCommand() : Command("watch") {}
+
+  void AddOptions(CLI::App& app) override {
+    AddOption(app, "-o,--output", "FORMAT", format_text_,
+              "table (default; redrawn on a terminal), jsonl (a line per "
+              "change)");
+    AddOption(app, "--color", "WHEN", color_text_,
+              "auto (default; also obeys NO_COLOR and TERM=dumb), always, "
+              "never");
+  }
+
+ private:
+  int Work() override {
+    is_jsonl_ = ReadChoice("--output", format_text_, {"table", "jsonl"}) == 1;
+    color_ = static_cast<ColorMode>(
+        ReadChoice("--color", color_text_, {"auto", "always", "never"}));
+    const std::unique_ptr<ControllerClient> client = Connect();
+    if (!mistakes_.empty()) return RejectUsage();
+    const absl::Status end = Follow(*client);
+    screen_ = nullptr;
+    if (session().interrupt.fired()) return kExitPass;
+    const int status = ReportFailure(end);
+    if (is_jsonl_) {
+      session().out << OnOneLine(
+          MessageJson(ErrorDocument(name(), end.message(), status)));
+    }
+    return status;
+  }
+
+  // Until Ctrl-C, or why it cannot go on.
+  absl::Status Follow(ControllerClient& client) {
+    for (;;) {
+      const absl::Status end = client.ReadAll(
+          &Controller::Stub::Watch, WatchRequest(), kLongestStream,
+          [this](ClusterNow& now) { Show(now); });
+      // Before the first answer nobody waits: the address may be wrong.
+      if (session().interrupt.fired() || !now_.has_value() || !MayPass(end)) {
+        return end;
+      }
+      const absl::Time now = session().now();
+      if (!away_since_.has_value()) LoseController(end, now);
+      if (now - *away_since_ > kLongestAway) return end;
+      if (session().interrupt.Await(retry_)) return end;
+      retry_ = std::min(2 * retry_, kLongestRetry);
+    }
+  }
+
+  void Show(ClusterNow& now) {
+    now_ = std::move(now);
+    away_since_.reset();
+    trouble_.clear();
+    retry_ = kFirstRetry;
+    Draw();
+    // Nobody reads it any more.
+    if (!session().out) session().interrupt.Fire();
+  }
+
+  void LoseController(const absl::Status& end, absl::Time now) {
+    away_since_ = now;
+    trouble_ = absl::StrCat(
+        end.ok() ? absl::StrCat("controller ", controller_, ": ended the call")
+                 : std::string(end.message()),
+        "; tries again since ",
+        absl::FormatTime("%H:%M:%S", now, session().zone));
+    if (screen_ == nullptr) return Tell(trouble_);
+    Draw();
+  }
+
+  void Draw() {
+    std::ostream& out = session().out;
+    if (is_jsonl_) {
+      out << OnOneLine(MessageJson(*now_)) << std::flush;
+      return;
+    }
+    if (session().look_at_terminal) terminal_ = session().look_at_terminal();
+    const Terminal& terminal = terminal_ ? *terminal_ : session().terminal;
+    const Style style = StyleOfOut(terminal, session().environment, color_);
+    std::ostringstream text;
+    if (!trouble_.empty()) {
+      Page(style, text).Sentence("away", Paint::kRed, trouble_);
+    }
+    PrintClusterNow(*now_, style, session().zone, text);
+    if (!style.rewrites) {
+      out << text.str() << "\n" << std::flush;
+      return;
+    }
+    if (screen_ == nullptr) screen_ = std::make_unique<LiveScreen>(out);
+    screen_->Show(text.str(),
+                  terminal.height > 0 ? terminal.height : kUsualRows);
+  }
+
+  std::string format_text_ = "table";
+  std::string color_text_ = "auto";
+  bool is_jsonl_ = false;
+  ColorMode color_ = ColorMode::kAuto;
+  std::optional<Terminal> terminal_;    // As it was looked at last.
+  std::unique_ptr<LiveScreen> screen_;  // Null: it does not redraw, or not yet.
+  std::optional<ClusterNow> now_;       // None: never told anything.
+  std::optional<absl::Time> away_since_;
+  std::string trouble_;  // Empty: the stream is there.
+  absl::Duration retry_ = kFirstRetry;
+};
+
+}  // namespace
+
+void AddWatchCommand(CommandList& commands) {
+  commands.push_back(std::make_unique<WatchCommand>());
+}
+
+}  // namespace clusterd

@@ -1,0 +1,159 @@
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/client/fake_controller.h"
+#include "tests/support/client/program_run.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+ClusterNow With(uint32_t attached) {
+  ClusterNow now;
+  now.set_schema_version(1);
+  now.set_cluster("demo");
+  now.set_at_ms(1735689900000);
+  now.set_hosts_expected(12);
+  now.set_hosts_attached(attached);
+  return now;
+}
+
+// Ctrl-C is pressed when so much has been shown.
+ProgramWorld WorldOf(const std::vector<std::vector<ClusterNow>>& watches,
+                     int flushes) {
+  ProgramWorld world;
+  world.script.watches = watches;
+  world.script.watch_status =
+      grpc::Status(grpc::StatusCode::UNAVAILABLE, "the controller is stopping");
+  world.interrupt_at_flush = flushes;
+  return world;
+}
+
+void OnTerminal(int height, ProgramWorld* world) {
+  world->terminal.out_is_terminal = true;
+  world->terminal.width = 80;
+  world->terminal.height = height;
+  world->environment["TERM"] = "xterm";
+}
+
+TEST(WatchCommandTest, PrintsABlockPerChangeWhereItCannotRedraw) {
+  ProgramWorld world = WorldOf({{With(11), With(12)}}, 2);
+  const ProgramOutput piped = RunProgram({"watch"}, world);
+  EXPECT_EQ(piped.status, 0) << piped.err;
+  EXPECT_EQ(piped.err, "");
+  EXPECT_THAT(piped.out,
+              AllOf(HasSubstr("11 of 12 attached, 1 away\n"),
+                    HasSubstr("\n\ndemo  2025-01-01"),
+                    HasSubstr("12 of 12 attached\n"), Not(HasSubstr("\x1b"))));
+  OnTerminal(24, &world);
+  world.environment["TERM"] = "dumb";
+  EXPECT_EQ(RunProgram({"watch"}, world).out, piped.out);
+}
+
+TEST(WatchCommandTest, RedrawsInPlaceAndBringsTheTerminalBackAfterCtrlC) {
+  ProgramWorld world = WorldOf({{With(11), With(12)}}, 2);
+  OnTerminal(24, &world);
+  const ProgramOutput output = RunProgram({"watch", "--color=never"}, world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_THAT(output.out, StartsWith("\x1b[?1049h\x1b[?7l\x1b[?25l\x1b[Hdemo"));
+  EXPECT_THAT(output.out, HasSubstr("\x1b[J\x1b[Hdemo"));
+  EXPECT_THAT(output.out, EndsWith("\x1b[J\x1b[?25h\x1b[?7h\x1b[?1049l"));
+}
+
+TEST(WatchCommandTest, FitsTheWindow) {
+  ClusterNow now = With(11);
+  for (int i = 0; i < 30; ++i) now.add_running(absl::StrCat("check ", i));
+  ProgramWorld world = WorldOf({{now}}, 1);
+  OnTerminal(10, &world);
+  const ProgramOutput output = RunProgram({"watch"}, world);
+  EXPECT_EQ(std::count(output.out.begin(), output.out.end(), '\n'), 9);
+  EXPECT_THAT(output.out, HasSubstr("more lines\x1b[K\x1b[J"));
+}
+
+TEST(WatchCommandTest, PrintsALineOfJsonPerChange) {
+  const ProgramOutput output =
+      RunProgram({"watch", "-o", "jsonl"}, WorldOf({{With(11), With(12)}}, 2));
+  EXPECT_EQ(output.status, 0);
+  const std::vector<std::string> lines = absl::StrSplit(output.out, '\n');
+  ASSERT_EQ(lines.size(), 3u) << output.out;
+  EXPECT_THAT(lines[0], AllOf(StartsWith("{"), EndsWith("}"),
+                              HasSubstr("\"hosts_attached\": 11")));
+  EXPECT_THAT(lines[1], HasSubstr("\"hosts_attached\": 12"));
+}
+
+TEST(WatchCommandTest, GoesOnWhenTheControllerIsBackAndSaysThatItWasAway) {
+  ProgramWorld world = WorldOf({{With(11)}, {}, {With(12)}}, 2);
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const ProgramOutput output = RunProgram({"watch"}, world);
+  EXPECT_EQ(output.status, 0);
+  EXPECT_THAT(output.out, HasSubstr("12 of 12 attached"));
+  EXPECT_EQ(output.err,
+            "clusterctl watch: controller head:7443: the controller is "
+            "stopping; tries again since 00:00:00\n");
+  EXPECT_EQ(controller.watches(), 3);
+}
+
+TEST(WatchCommandTest, SaysOnItsScreenThatTheControllerIsAway) {
+  // What was there, that it is away, and what is there again.
+  ProgramWorld world = WorldOf({{With(11)}, {With(12)}}, 3);
+  OnTerminal(24, &world);
+  const ProgramOutput output = RunProgram({"watch", "--color=never"}, world);
+  EXPECT_EQ(output.status, 0);
+  EXPECT_EQ(output.err, "");
+  const std::vector<std::string> shown = absl::StrSplit(output.out, "\x1b[H");
+  ASSERT_EQ(shown.size(), 4u);
+  EXPECT_THAT(shown[2], StartsWith("away: controller head:7443: "));
+  EXPECT_THAT(shown[2], HasSubstr("11 of 12 attached"));
+  EXPECT_THAT(shown[3], Not(HasSubstr("away: ")));
+}
+
+TEST(WatchCommandTest, GivesUpAControllerThatWasNeverThereOrStaysAway) {
+  ProgramWorld world = WorldOf({}, 0);
+  ProgramOutput output = RunProgram({"watch"}, world);
+  EXPECT_EQ(output.status, 2);
+  EXPECT_EQ(output.err,
+            "clusterctl watch: controller head:7443: the controller is "
+            "stopping\n");
+  world = WorldOf({{With(11)}, {}, {}}, 0);
+  world.clock_step = absl::Minutes(45);
+  output = RunProgram({"watch"}, world);
+  EXPECT_EQ(output.status, 2);
+  EXPECT_THAT(output.err, EndsWith("the controller is stopping\n"));
+}
+
+TEST(WatchCommandTest, EndsWithWhatDoesNotPass) {
+  ProgramWorld world = WorldOf({{With(11)}, {}}, 0);
+  world.script.watch_status =
+      grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "ann is locked");
+  OnTerminal(24, &world);
+  const ProgramOutput output = RunProgram({"watch"}, world);
+  EXPECT_EQ(output.status, 2);
+  EXPECT_THAT(output.out, EndsWith("\x1b[?1049l"));
+  EXPECT_THAT(output.err, HasSubstr("ann is locked"));
+  EXPECT_THAT(RunProgram({"watch", "-o", "jsonl"}, world).out,
+              HasSubstr("\"error\": \"controller head:7443: ann is locked\""));
+}
+
+TEST(WatchCommandTest, NamesEveryMistake) {
+  const ProgramOutput output =
+      RunProgram({"watch", "-o", "json", "--color", "red"});
+  EXPECT_EQ(output.status, 3);
+  EXPECT_THAT(output.err,
+              HasSubstr("--output: \"json\" is not known, expected table, "
+                        "jsonl"));
+  EXPECT_THAT(output.err, HasSubstr("--color: \"red\""));
+}
+
+}  // namespace
+}  // namespace clusterd

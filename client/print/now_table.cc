@@ -1,0 +1,193 @@
+#include "client/print/now_table.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "client/print/diff_table.h"
+#include "config/report/finding_overview.h"
+#include "config/report/report_diff.h"
+#include "config/report/verdict.h"
+#include "config/words/number_text.h"
+#include "config/words/state_word.h"
+#include "config/words/subject_text.h"
+
+namespace clusterd {
+namespace {
+
+constexpr int kAwayColumns = 100;
+constexpr size_t kChangesOfEach = 5;
+
+// The alternate screen, lines cut at its edge, no cursor; and all as before.
+constexpr char kEnter[] = "\x1b[?1049h\x1b[?7l\x1b[?25l";
+constexpr char kLeave[] = "\x1b[?25h\x1b[?7h\x1b[?1049l";
+
+// Prints one ClusterNow.
+class NowPage {
+ public:
+  NowPage(const ClusterNow& now, const Style& style, absl::TimeZone zone,
+          std::ostream& out)
+      : now_(now), zone_(zone), page_(style, out) {}
+
+  void Print() {
+    page_.out() << page_.Strong(now_.cluster()) << "  "
+                << absl::FormatTime("%Y-%m-%d %H:%M:%S %Ez",
+                                    absl::FromUnixMillis(now_.at_ms()), zone_)
+                << "\n";
+    PrintHosts();
+    for (const std::string& run : now_.running()) Line("runs", run);
+    for (const ConfirmResponse& each : now_.pending()) PrintPending(each);
+    for (const ClusterNow::ScheduleNow& schedule : now_.schedules()) {
+      PrintCheck(absl::StrCat("schedule ", schedule.name()), schedule);
+    }
+    if (now_.has_asked()) PrintCheck("last check of all hosts", now_.asked());
+    if (now_.schedules().empty() && !now_.has_asked()) {
+      page_.out() << "\nno check of all hosts since the controller started: "
+                     "clusterctl check\n";
+    }
+  }
+
+ private:
+  void Line(absl::string_view name, absl::string_view text,
+            Paint paint = Paint::kNone) {
+    page_.Wrapped(Padded(name, 7), page_.Safe(text), paint);
+  }
+
+  // "00:55:00", with the date on another day.
+  std::string Moment(int64_t unix_ms) const {
+    const absl::Time time = absl::FromUnixMillis(unix_ms);
+    const bool today =
+        absl::ToCivilDay(time, zone_) ==
+        absl::ToCivilDay(absl::FromUnixMillis(now_.at_ms()), zone_);
+    return absl::FormatTime(today ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", time,
+                            zone_);
+  }
+
+  void PrintHosts() {
+    const uint32_t away =
+        now_.hosts_expected() -
+        std::min(now_.hosts_expected(), now_.hosts_attached());
+    Line("hosts",
+         JoinParts(", ",
+                   {absl::StrCat(now_.hosts_attached(), " of ",
+                                 now_.hosts_expected(), " attached"),
+                    Part(away, "away"), Part(now_.hosts_drifted(), "drifted"),
+                    Part(now_.hosts_unexpected(),
+                         "that cluster.yaml does not name")}),
+         away > 0 ? Paint::kYellow : Paint::kGreen);
+    if (now_.away().empty()) return;
+    const std::vector<std::string> names(now_.away().begin(),
+                                         now_.away().end());
+    const size_t more = away > names.size() ? away - names.size() : 0;
+    Line("away",
+         absl::StrCat(HostsText(names, kAwayColumns),
+                      more > 0 ? absl::StrCat(" and ", more, " more") : ""),
+         Paint::kYellow);
+  }
+
+  void PrintPending(const ConfirmResponse& pending) {
+    const Confirmation& state = pending.confirmation();
+    std::string text = absl::StrCat("apply ", pending.run_id());
+    if (state.state() == Confirmation::GOES_BACK) {
+      absl::StrAppend(&text, " goes back: nobody confirmed it by ",
+                      Moment(state.deadline_ms()));
+    } else {
+      absl::StrAppend(&text, " goes back at ", Moment(state.deadline_ms()),
+                      Part(", waits for ", state.waits_for()),
+                      state.automatic() ? ""
+                                        : absl::StrCat(": clusterctl confirm ",
+                                                       pending.run_id()));
+    }
+    Line("waits", text, Paint::kYellow);
+  }
+
+  void PrintCheck(absl::string_view title,
+                  const ClusterNow::ScheduleNow& check) {
+    page_.Title(title);
+    const Report& report = check.newest();
+    const std::string next =
+        check.next_at_ms() > 0
+            ? absl::StrCat("next at ", Moment(check.next_at_ms()))
+            : "";
+    if (!check.has_newest()) {
+      page_.out() << JoinParts("; ", {"no check yet", next}) << "\n";
+      return;
+    }
+    const State verdict = KnownState(report.verdict());
+    page_.Wrapped(
+        absl::StrCat(StateSymbol(verdict, page_.style().utf8), " "),
+        page_.Safe(absl::StrCat(
+            VerdictWord(report), " at ", Moment(report.started_at_ms()), ": ",
+            report.error().empty() ? CountsText(report.rule_counts())
+                                   : report.error(),
+            Part("; ", next))),
+        StatePaint(verdict));
+    if (check.has_changes()) PrintSince(check.changes());
+    for (const RuleResult& rule : check.wrong()) PrintWrong(rule);
+    if (check.more_wrong() > 0) {
+      page_.out() << "  and " << Count(check.more_wrong(), "more rule")
+                  << ": clusterctl show " << page_.Safe(report.run_id())
+                  << "\n";
+    }
+    if (check.has_changes()) {
+      PrintChanges(check.changes(), kChangesOfEach, page_);
+    }
+  }
+
+  void PrintSince(const ReportDiff& changes) {
+    const std::string summary = DiffSummary(changes);
+    page_.Wrapped("  ",
+                  page_.Safe(absl::StrCat(
+                      "since ", Moment(changes.before_at_ms()), ": ",
+                      summary.empty() ? "nothing has changed" : summary)));
+  }
+
+  void PrintWrong(const RuleResult& rule) {
+    const Finding& first = rule.findings_size() > 0
+                               ? rule.findings(0)
+                               : Finding::default_instance();
+    page_.Wrapped(
+        absl::StrCat("  ", StateSymbol(rule.state(), page_.style().utf8), " "),
+        page_.Safe(absl::StrCat(rule.rule(), " ", rule.summary(),
+                                Part(": ", first.observed()))),
+        StatePaint(KnownState(rule.state())));
+    if (first.fix().empty()) return;
+    page_.Whole("    fix: ", page_.SafeLines(first.fix()));
+  }
+
+  const ClusterNow& now_;
+  const absl::TimeZone zone_;
+  Page page_;
+};
+
+}  // namespace
+
+void PrintClusterNow(const ClusterNow& now, const Style& style,
+                     absl::TimeZone zone, std::ostream& out) {
+  NowPage(now, style, zone, out).Print();
+}
+
+LiveScreen::LiveScreen(std::ostream& out) : out_(out) { out_ << kEnter; }
+
+LiveScreen::~LiveScreen() { out_ << kLeave << std::flush; }
+
+void LiveScreen::Show(absl::string_view text, int rows) {
+  std::vector<std::string> lines =
+      absl::StrSplit(absl::StripSuffix(text, "\n"), '\n');
+  const size_t most = static_cast<size_t>(std::max(rows, 2));
+  if (lines.size() > most) {
+    const size_t more = lines.size() - most + 1;
+    lines.resize(most);
+    lines.back() = absl::StrCat("... ", Count(more, "more line"));
+  }
+  // Each line over the one before, and the rest of it away: nothing flickers.
+  out_ << "\x1b[H";
+  for (size_t i = 0; i < lines.size(); ++i) {
+    out_ << (i > 0 ? "\n" : "") << lines[i] << "\x1b[K";
+  }
+  out_ << "\x1b[J" << std::flush;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,177 @@
+#include "client/print/now_table.h"
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr int64_t kNow = 1735689900000;  // 2025-01-01 00:05 UTC
+
+ClusterNow::ScheduleNow Nightly() {
+  ClusterNow::ScheduleNow schedule;
+  schedule.set_name("nightly");
+  schedule.set_next_at_ms(kNow + 60000);
+  Report& newest = *schedule.mutable_newest();
+  newest.set_run_id("bbbb");
+  newest.set_started_at_ms(kNow - 240000);
+  newest.set_verdict(FAIL);
+  newest.mutable_rule_counts()->set_fail(1);
+  newest.mutable_rule_counts()->set_pass(24);
+  RuleResult& wrong = *schedule.add_wrong();
+  wrong.set_rule("link");
+  wrong.set_state(FAIL);
+  wrong.set_summary("node07 device 3");
+  wrong.add_findings()->set_observed("link is DOWN");
+  wrong.mutable_findings(0)->set_fix("look at the cable");
+  schedule.set_more_wrong(2);
+  ReportDiff& changes = *schedule.mutable_changes();
+  changes.set_before_at_ms(kNow - 24 * 3600000);
+  ReportDiff::Change& change = *changes.add_changes();
+  change.set_rule("link");
+  change.set_before(PASS);
+  change.set_after(FAIL);
+  change.set_observed("link is DOWN");
+  change.add_subjects()->set_host("node07");
+  return schedule;
+}
+
+ClusterNow Sample() {
+  ClusterNow now;
+  now.set_cluster("demo");
+  now.set_at_ms(kNow);
+  now.set_hosts_expected(12);
+  now.set_hosts_attached(10);
+  now.set_hosts_drifted(1);
+  now.set_hosts_unexpected(3);
+  now.add_away("node07");
+  now.add_away("node08");
+  now.add_running("apply 0123456789abcdef of ann");
+  ConfirmResponse& pending = *now.add_pending();
+  pending.set_run_id("0123456789abcdef");
+  pending.mutable_confirmation()->set_state(Confirmation::PENDING);
+  pending.mutable_confirmation()->set_deadline_ms(kNow + 300000);
+  pending.mutable_confirmation()->set_waits_for("a person");
+  *now.add_schedules() = Nightly();
+  return now;
+}
+
+Style Utf8() {
+  Style style;
+  style.utf8 = true;
+  return style;
+}
+
+std::string Printed(const ClusterNow& now, const Style& style = Utf8()) {
+  std::ostringstream out;
+  PrintClusterNow(now, style, absl::UTCTimeZone(), out);
+  return out.str();
+}
+
+TEST(PrintClusterNowTest, ShowsHostsThenWhatRunsThenChecksWithWhatIsWrong) {
+  EXPECT_EQ(Printed(Sample()),
+            "demo  2025-01-01 00:05:00 +00:00\n"
+            "hosts  10 of 12 attached, 2 away, 1 drifted, 3 that cluster.yaml "
+            "does not name\n"
+            "away   node[07-08]\n"
+            "runs   apply 0123456789abcdef of ann\n"
+            "waits  apply 0123456789abcdef goes back at 00:10:00, waits for a "
+            "person: clusterctl confirm 0123456789abcdef\n"
+            "\nschedule nightly\n"
+            "× FAIL at 00:01:00: 1 failed, 24 passed; next at 00:06:00\n"
+            "  since 2024-12-31 00:05:00: 1 worse\n"
+            "  × link node07 device 3: link is DOWN\n"
+            "    fix: look at the cable\n"
+            "  and 2 more rules: clusterctl show bbbb\n"
+            "\n1 worse\n"
+            "  × link node07: pass -> fail: link is DOWN\n");
+}
+
+TEST(PrintClusterNowTest, SaysWhatIsNotThereYet) {
+  ClusterNow now;
+  now.set_cluster("demo");
+  now.set_at_ms(kNow);
+  now.set_hosts_expected(2);
+  now.set_hosts_attached(2);
+  EXPECT_EQ(Printed(now),
+            "demo  2025-01-01 00:05:00 +00:00\n"
+            "hosts  2 of 2 attached\n"
+            "\nno check of all hosts since the controller started: clusterctl "
+            "check\n");
+  now.add_schedules()->set_name("nightly");
+  now.mutable_schedules(0)->set_next_at_ms(kNow + 1000);
+  EXPECT_THAT(
+      Printed(now),
+      HasSubstr("\nschedule nightly\nno check yet; next at 00:05:01\n"));
+}
+
+TEST(PrintClusterNowTest, SaysHowManyMoreAreAwayThanItIsTold) {
+  ClusterNow now = Sample();
+  now.set_hosts_expected(1152);
+  EXPECT_THAT(Printed(now), HasSubstr("\naway   node[07-08] and 1140 more\n"));
+}
+
+TEST(PrintClusterNowTest, IsAsciiAndWithoutColourWhereTheTerminalIs) {
+  const std::string printed = Printed(Sample(), Style());
+  for (const char c : printed) EXPECT_LT(static_cast<unsigned char>(c), 128);
+  EXPECT_THAT(printed, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(printed, HasSubstr("\nx FAIL at"));
+  Style coloured = Utf8();
+  coloured.color = true;
+  EXPECT_THAT(Printed(Sample(), coloured), HasSubstr("\x1b[31m"));
+}
+
+TEST(PrintClusterNowTest, PrintsNothingThatATerminalObeys) {
+  ClusterNow now = Sample();
+  now.set_cluster("\x1b[2J");
+  now.set_away(0, "\x1b[2J");
+  now.set_running(0, "\x1b[2J");
+  now.mutable_pending(0)->set_run_id("\x1b[2J");
+  now.mutable_pending(0)->mutable_confirmation()->set_waits_for("\x1b[2J");
+  ClusterNow::ScheduleNow& schedule = *now.mutable_schedules(0);
+  schedule.set_name("\x1b[2J");
+  schedule.mutable_newest()->set_run_id("\x1b[2J");
+  schedule.mutable_newest()->set_error("\x1b[2J");
+  schedule.mutable_wrong(0)->set_rule("\x1b[2J");
+  schedule.mutable_wrong(0)->set_summary("\x1b[2J");
+  schedule.mutable_wrong(0)->mutable_findings(0)->set_observed("\x1b[2J");
+  schedule.mutable_wrong(0)->mutable_findings(0)->set_fix("\x1b[2J\n\x1b[2J");
+  EXPECT_EQ(Printed(now).find('\x1b'), std::string::npos);
+}
+
+TEST(LiveScreenTest, ShowsEachTextOverTheOneBeforeAndBringsTheTerminalBack) {
+  std::ostringstream out;
+  {
+    LiveScreen screen(out);
+    EXPECT_EQ(out.str(), "\x1b[?1049h\x1b[?7l\x1b[?25l");
+    out.str("");
+    screen.Show("a\nb\n", 10);
+    EXPECT_EQ(out.str(), "\x1b[Ha\x1b[K\nb\x1b[K\x1b[J");
+    out.str("");
+  }
+  EXPECT_EQ(out.str(), "\x1b[?25h\x1b[?7h\x1b[?1049l");
+}
+
+TEST(LiveScreenTest, NeverHasMoreLinesThanTheWindow) {
+  std::ostringstream out;
+  LiveScreen screen(out);
+  out.str("");
+  screen.Show("a\nb\nc\nd\n", 4);
+  EXPECT_THAT(out.str(), HasSubstr("d\x1b[K\x1b[J"));
+  out.str("");
+  screen.Show("a\nb\nc\nd\ne\n", 4);
+  EXPECT_EQ(out.str(),
+            "\x1b[Ha\x1b[K\nb\x1b[K\nc\x1b[K\n... 2 more lines\x1b[K\x1b[J");
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,74 @@
+// The parts of the page, each from a report into the dictionary of the template
+// (page.html). Every text goes through SafeText on its way, and through the
+// escaping of the template for where it stands.
+#ifndef CONFIG_HTML_PAGE_SECTIONS_H_
+#define CONFIG_HTML_PAGE_SECTIONS_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "config/report/finding_overview.h"
+#include "ctemplate/template.h"
+#include "proto/finding.pb.h"
+
+namespace clusterd {
+
+using PageDictionary = ctemplate::TemplateDictionary;
+
+// "F", "U", "W", "P" or "S": what stands for the state beside its colour.
+const char* StateLetter(State state);
+
+// Sets a variable. `name` lives as long as the program.
+void SetText(const char* name, absl::string_view text, PageDictionary* in);
+// Shows the section with TEXT; hides it where there is none.
+void ShowText(const char* section, absl::string_view text, PageDictionary* in);
+// The same with the line ends of the text, for <pre>; the section or nullptr.
+PageDictionary* ShowLines(const char* section, absl::string_view text,
+                          PageDictionary* in);
+
+// What findings, causes and hosts link to, and how findings are laid out.
+class PageFindings {
+ public:
+  // The report must outlive it.
+  explicit PageFindings(const Report& report);
+
+  const FindingOverview& overview() const { return overview_; }
+  // "r-link", the block of a rule; "findings" where it has none.
+  std::string AnchorOf(absl::string_view rule) const;
+  // Names the rules, as links where they have a block.
+  void AddLinks(const std::vector<std::string>& rules,
+                PageDictionary* in) const;
+  // "3.14": where the finding stands in the report; the script finds it so.
+  std::string PlaceOf(const Finding* finding) const;
+
+ private:
+  const FindingOverview overview_;
+  std::map<std::string, std::string, std::less<>> anchors_;
+  std::map<const Finding*, std::string> places_;
+};
+
+// Verdict, what the report is about, its notes.
+void AddHead(const Report& report, PageDictionary* page);
+// What failed and, as large, what was not looked at; what warned and passed.
+void AddBoxes(const Report& report, const PageFindings& findings,
+              PageDictionary* page);
+// A row for each rack, or for 32 hosts of one kind of name, with a cell a host.
+void AddRacks(const Report& report, PageDictionary* page);
+// A row for each leaf switch, with a column a device index.
+void AddRails(const Report& report, PageDictionary* page);
+void AddCauses(const Report& report, const PageFindings& findings,
+               PageDictionary* page);
+void AddFindings(const Report& report, const PageFindings& findings,
+                 PageDictionary* page);
+void AddValues(const Report& report, PageDictionary* page);
+// `since` may be null.
+void AddSince(const ReportDiff* since, PageDictionary* page);
+// Of hosts that do not pass; the script adds the others.
+void AddHostPages(const Report& report, const PageFindings& findings,
+                  PageDictionary* page);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_HTML_PAGE_SECTIONS_H_

@@ -1,0 +1,54 @@
+// Metrics as Prometheus reads them, text format 0.0.4:
+//   # HELP clusterd_hosts Hosts by state.
+//   # TYPE clusterd_hosts gauge
+//   clusterd_hosts{state="attached"} 1152
+// https://prometheus.io/docs/instrumenting/exposition_formats
+#ifndef CONFIG_REPORT_METRICS_TEXT_H_
+#define CONFIG_REPORT_METRICS_TEXT_H_
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "config/values/histogram.h"
+#include "proto/finding.pb.h"
+
+namespace clusterd {
+
+inline constexpr char kMetricsType[] = "text/plain; version=0.0.4";
+
+// Names and values. Values may come from anybody: they are escaped, and bytes
+// that are no UTF-8 are replaced. Names are ours.
+using MetricLabels = std::vector<std::pair<absl::string_view, std::string>>;
+
+class MetricsText {
+ public:
+  // All samples of a metric follow its beginning. `type`: gauge, counter or
+  // histogram.
+  void Begin(absl::string_view name, absl::string_view type,
+             absl::string_view help);
+  // A sample of the metric that was begun last.
+  void Add(double value, const MetricLabels& labels = {});
+  void AddHistogram(const Histogram& histogram);
+  // A metric of one sample.
+  void AddGauge(absl::string_view name, absl::string_view help, double value);
+
+  std::string Take() && { return std::move(text_); }
+
+ private:
+  void Sample(absl::string_view suffix, double value,
+              const MetricLabels& labels);
+
+  std::string name_;
+  std::string text_;
+};
+
+// The states that metrics count by, in this order: "pass", "skipped", "warn",
+// "unknown", "fail".
+const std::vector<std::pair<State, std::string>>& MetricStates();
+
+}  // namespace clusterd
+
+#endif  // CONFIG_REPORT_METRICS_TEXT_H_

@@ -1,0 +1,438 @@
+#include "config/report/report_diff.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "config/report/finding_overview.h"
+#include "config/report/verdict.h"
+#include "config/values/text_form.h"
+#include "config/words/number_text.h"
+#include "config/words/state_word.h"
+#include "config/words/subject_text.h"
+
+namespace clusterd {
+namespace {
+
+constexpr int64_t kWholeHost = -1;
+constexpr size_t kRulesInNote = 5;
+constexpr int kHostColumnsInNote = 60;
+
+// A host ("": the cluster) and a device of it, or all of it.
+using Place = std::pair<absl::string_view, int64_t>;
+
+// Times, counts and processes are others at every look.
+bool MovesByItself(const std::string& observed) {
+  static const LazyRE2 kMoving = {
+      R"(\b(?:\d[\d.]*(?:ns|us|ms|s|m|h))+\b)"
+      R"(|\b\d[\d.]* (?:ms|s|min|h|days?|times|double bit|pages|more)\b)"
+      R"(|\bpid \d|\bport \d+ [A-Z]{2}|\brose by \d)"};
+  return RE2::PartialMatch(observed, *kMoving);
+}
+
+// The verdict of one rule about one place.
+struct Seen {
+  State state = STATE_UNSPECIFIED;
+  const Finding* finding = nullptr;  // The first of the worst; null: none.
+  uint64_t texts = 0;                // Of all of the worst, in any order.
+  bool told = false;
+};
+
+bool IsWrong(const Seen& seen) {
+  return seen.state != STATE_UNSPECIFIED && IsTrouble(seen.state);
+}
+
+// What one report says, for look-ups.
+class Side {
+ public:
+  // Both must outlive it. Sets of hosts that are in it and gave facts.
+  explicit Side(const Report& report) : report_(report) {
+    for (const HostStatus& host : report.hosts()) {
+      hosts_.insert(host.host());
+      if (host.no_facts_reason().empty()) judged_.insert(host.host());
+    }
+    for (const RuleResult& rule : report.rules()) rules_[rule.rule()] = &rule;
+  }
+
+  const Report& report() const { return report_; }
+  bool HasHost(absl::string_view host) const { return hosts_.contains(host); }
+  bool Judged(absl::string_view host) const {
+    return host.empty() || judged_.contains(host);
+  }
+  // Null: it did not judge anything by that rule.
+  const RuleResult* Rule(absl::string_view name) const {
+    const auto found = rules_.find(name);
+    if (found == rules_.end() || found->second->not_run() ||
+        KnownState(found->second->state()) == SKIPPED) {
+      return nullptr;
+    }
+    return found->second;
+  }
+
+ private:
+  const Report& report_;
+  absl::flat_hash_set<absl::string_view> hosts_;
+  absl::flat_hash_set<absl::string_view> judged_;
+  absl::flat_hash_map<absl::string_view, const RuleResult*> rules_;
+};
+
+template <typename Run>
+void ForEachPlace(const Finding& finding, const Run& run) {
+  if (finding.subjects().empty()) run(Place("", kWholeHost));
+  for (const Subject& subject : finding.subjects()) {
+    if (subject.devices().empty()) run(Place(subject.host(), kWholeHost));
+    for (const uint32_t device : subject.devices()) {
+      run(Place(subject.host(), device));
+    }
+  }
+}
+
+bool HasDowngraded(const RuleResult* rule) {
+  return rule != nullptr &&
+         absl::c_any_of(rule->findings(), [](const Finding& finding) {
+           return finding.downgraded();
+         });
+}
+
+// One rule of one report.
+class RuleSide {
+ public:
+  // `rule` may be null. `undo_downgrade`: its warnings are failures.
+  RuleSide(const Side& side, const RuleResult* rule, bool undo_downgrade)
+      : side_(side), rule_(rule) {
+    if (rule == nullptr) return;
+    for (const Finding& finding : rule->findings()) {
+      const State state = undo_downgrade && finding.downgraded()
+                              ? FAIL
+                              : KnownState(finding.state());
+      const uint64_t text = MovesByItself(finding.observed())
+                                ? 0
+                                : absl::HashOf(finding.observed());
+      ForEachPlace(finding, [&](const Place& place) {
+        Seen& seen = places_[place];
+        if (seen.finding == nullptr ||
+            WorseState(seen.state, state) != seen.state) {
+          seen = {state, &finding, text};
+        } else if (seen.state == state) {
+          seen.texts += text;
+        }
+      });
+    }
+  }
+
+  const RuleResult* rule() const { return rule_; }
+  // Null: no finding is about exactly that.
+  Seen* Find(const Place& place) {
+    const auto found = places_.find(place);
+    return found == places_.end() ? nullptr : &found->second;
+  }
+  // What holds there: what was found about it, its host or the cluster, else
+  // that it passed, if it was judged. SKIPPED is not judged.
+  Seen At(const Place& place) {
+    Seen seen;
+    if (rule_ == nullptr || !side_.Judged(place.first)) {
+      const Seen* own = Find(place);
+      return own == nullptr ? seen : *own;
+    }
+    for (const Place& each :
+         {place, Place(place.first, kWholeHost), Place("", kWholeHost)}) {
+      const Seen* found = Find(each);
+      if (found == nullptr) continue;
+      seen = *found;
+      if (seen.state == SKIPPED) seen.state = STATE_UNSPECIFIED;
+      return seen;
+    }
+    seen.state = PASS;
+    return seen;
+  }
+
+ private:
+  const Side& side_;
+  const RuleResult* rule_;
+  absl::flat_hash_map<Place, Seen> places_;
+};
+
+// Compares hosts with each other.
+bool LooksAcrossHosts(const RuleResult& rule) {
+  return rule.category() == "address" || rule.category() == "cluster" ||
+         rule.category() == "job";
+}
+
+// Folds equal changes of one rule.
+class RuleChanges {
+ public:
+  RuleChanges(std::string rule, std::vector<ReportDiff::Change>* changes)
+      : rule_(std::move(rule)), changes_(*changes) {}
+
+  void Add(const Place& place, const Seen& before, const Seen& after) {
+    const bool by_after =
+        IsWrong(after) && (!IsWrong(before) || after.state >= before.state);
+    const Finding& told = by_after ? *after.finding : *before.finding;
+    const std::string& fix = IsWrong(after) ? after.finding->fix() : no_fix_;
+    const auto known =
+        by_finding_.find({before.state, after.state, &told, after.finding});
+    size_t at;
+    if (known != by_finding_.end()) {
+      at = known->second;
+    } else {
+      at = by_text_
+               .emplace(std::make_tuple(before.state, after.state,
+                                        told.observed(), fix),
+                        changes_.size())
+               .first->second;
+      by_finding_[{before.state, after.state, &told, after.finding}] = at;
+    }
+    if (at == changes_.size()) {
+      ReportDiff::Change& change = changes_.emplace_back();
+      change.set_rule(rule_);
+      change.set_before(before.state);
+      change.set_after(after.state);
+      change.set_observed(told.observed());
+      change.set_fix(fix);
+    }
+    AddSubject(place, &changes_[at]);
+  }
+
+ private:
+  static void AddSubject(const Place& place, ReportDiff::Change* change) {
+    auto* subjects = change->mutable_subjects();
+    if (subjects->empty() || subjects->rbegin()->host() != place.first ||
+        subjects->rbegin()->devices().empty() || place.second == kWholeHost) {
+      subjects->Add()->set_host(std::string(place.first));
+    }
+    if (place.second == kWholeHost) return;
+    subjects->rbegin()->add_devices(static_cast<uint32_t>(place.second));
+  }
+
+  const std::string rule_;
+  const std::string no_fix_;
+  std::vector<ReportDiff::Change>& changes_;
+  absl::flat_hash_map<std::tuple<State, State, const Finding*, const Finding*>,
+                      size_t>
+      by_finding_;
+  std::map<std::tuple<State, State, std::string, std::string>, size_t> by_text_;
+};
+
+bool IsChange(const Seen& before, const Seen& after) {
+  if (before.state != after.state) {
+    return IsWrong(before) || IsWrong(after);
+  }
+  return (before.state == FAIL || before.state == WARN) &&
+         before.texts != after.texts;
+}
+
+void DiffRule(const Side& before_side, const Side& after_side,
+              const std::string& name, bool same_job,
+              std::vector<ReportDiff::Change>* changes) {
+  const RuleResult* before_rule = before_side.Rule(name);
+  const RuleResult* after_rule = after_side.Rule(name);
+  if (before_rule == nullptr && after_rule == nullptr) return;
+  const RuleResult& either = before_rule ? *before_rule : *after_rule;
+  const bool comparable = same_job || either.category() != "job";
+  const bool one_downgraded =
+      HasDowngraded(before_rule) != HasDowngraded(after_rule);
+  RuleSide before(before_side, before_rule, one_downgraded);
+  RuleSide after(after_side, after_rule, one_downgraded);
+  RuleChanges folded(name, changes);
+  const auto walk = [&](RuleSide& mine, const Side& mine_side, RuleSide& other,
+                        const Side& other_side, bool mine_is_before) {
+    if (mine.rule() == nullptr) return;
+    for (const Finding& finding : mine.rule()->findings()) {
+      const bool whole_is_judged =
+          comparable &&
+          (!LooksAcrossHosts(either) ||
+           absl::c_all_of(finding.subjects(), [&](const Subject& subject) {
+             return other_side.Judged(subject.host()) ||
+                    !mine_side.Judged(subject.host());
+           }));
+      ForEachPlace(finding, [&](const Place& place) {
+        Seen& own = *mine.Find(place);
+        // The worst about it speaks for it, and once.
+        if (own.finding != &finding || own.told) return;
+        own.told = true;
+        Seen here = own;
+        if (here.state == SKIPPED) here.state = STATE_UNSPECIFIED;
+        Seen there = comparable ? other.At(place) : Seen();
+        if (there.state == PASS && !whole_is_judged) there.state = {};
+        if (comparable) {
+          if (Seen* same = other.Find(place)) same->told = true;
+        }
+        const Seen& first = mine_is_before ? here : there;
+        const Seen& second = mine_is_before ? there : here;
+        if (IsChange(first, second)) folded.Add(place, first, second);
+      });
+    }
+  };
+  walk(before, before_side, after, after_side, true);
+  walk(after, after_side, before, before_side, false);
+}
+
+// In `report` and not in `other`.
+template <typename Names>
+void AddHostsMissingIn(const Side& other, const Report& report, Names* names) {
+  for (const HostStatus& host : report.hosts()) {
+    if (!other.HasHost(host.host())) names->Add(std::string(host.host()));
+  }
+}
+
+// One report as notes call it.
+struct Named {
+  const Side& side;
+  absl::string_view name;
+};
+
+void AddOneSidedNotes(const Named& one, const Named& other, ReportDiff* diff) {
+  const Report& report = one.side.report();
+  if (!report.error().empty()) {
+    diff->add_notes(
+        absl::StrCat(one.name, " one has no verdict: ", report.error()));
+  }
+  if (report.partial()) {
+    diff->add_notes(absl::StrCat(
+        one.name, " one was stopped before all hosts had answered"));
+  }
+  std::vector<std::string> silent;
+  for (const HostStatus& host : report.hosts()) {
+    if (!one.side.Judged(host.host()) && other.side.Judged(host.host())) {
+      silent.push_back(host.host());
+    }
+  }
+  if (!silent.empty()) {
+    diff->add_notes(absl::StrCat(one.name, " one has no facts of ",
+                                 HostsText(silent, kHostColumnsInNote),
+                                 ": nothing is judged there"));
+  }
+  std::vector<std::string> rules, downgraded;
+  for (const RuleResult& rule : report.rules()) {
+    const RuleResult* judged = one.side.Rule(rule.rule());
+    const RuleResult* theirs = other.side.Rule(rule.rule());
+    if (judged != nullptr && theirs == nullptr) rules.push_back(rule.rule());
+    if (HasDowngraded(judged) && theirs != nullptr && !HasDowngraded(theirs)) {
+      downgraded.push_back(rule.rule());
+    }
+  }
+  if (!rules.empty() && other.side.report().error().empty()) {
+    diff->add_notes(absl::StrCat("only ", one.name, " one judged ",
+                                 FirstOf(rules, kRulesInNote)));
+  }
+  if (!downgraded.empty()) {
+    diff->add_notes(absl::StrCat(
+        one.name, " one has failures as warnings, compared as failures, of ",
+        FirstOf(downgraded, kRulesInNote)));
+  }
+}
+
+void AddNotes(const Side& before, const Side& after, ReportDiff* diff) {
+  const Report& a = before.report();
+  const Report& b = after.report();
+  if (a.cluster() != b.cluster()) {
+    diff->add_notes(absl::StrCat("the reports are of two clusters, ",
+                                 a.cluster(), " and ", b.cluster()));
+  }
+  if (a.network_namespace() != b.network_namespace()) {
+    const auto name = [](const Report& report) {
+      return report.network_namespace().empty() ? std::string("the hosts' own")
+                                                : report.network_namespace();
+    };
+    diff->add_notes(absl::StrCat("the reports are of two network namespaces, ",
+                                 name(a), " and ", name(b)));
+  }
+  if (a.job_id() != b.job_id() || JobName(a).empty() != JobName(b).empty()) {
+    const auto name = [](const Report& report) {
+      return JobName(report).empty() ? std::string("no job") : JobName(report);
+    };
+    diff->add_notes(absl::StrCat("the reports are about ", name(a), " and ",
+                                 name(b), ": rules of jobs are not compared"));
+  }
+  AddOneSidedNotes({before, "the older"}, {after, "the newer"}, diff);
+  AddOneSidedNotes({after, "the newer"}, {before, "the older"}, diff);
+}
+
+// What is worst first within a turn.
+std::pair<Turn, int> WeightOf(const ReportDiff::Change& change) {
+  return {TurnOf(change), -std::max<int>(change.before(), change.after())};
+}
+
+}  // namespace
+
+Turn TurnOf(const ReportDiff::Change& change) {
+  const State before = change.before();
+  const State after = change.after();
+  if (before == STATE_UNSPECIFIED || after == STATE_UNSPECIFIED) {
+    return Turn::kNotJudged;
+  }
+  if (before == after) return Turn::kOtherwise;
+  if (WorseState(before, after) == KnownState(after)) return Turn::kWorse;
+  return after == PASS ? Turn::kMended : Turn::kOtherwise;
+}
+
+ReportDiff DiffReports(const Report& before, const Report& after) {
+  ReportDiff diff;
+  diff.set_schema_version(1);
+  diff.set_before_run_id(before.run_id());
+  diff.set_after_run_id(after.run_id());
+  diff.set_before_at_ms(before.started_at_ms());
+  diff.set_after_at_ms(after.started_at_ms());
+  diff.set_before_verdict(SupportedVerdict(before));
+  diff.set_after_verdict(SupportedVerdict(after));
+  diff.set_spec_changed(!before.spec_digest().empty() &&
+                        !after.spec_digest().empty() &&
+                        before.spec_digest() != after.spec_digest());
+  const Side first(before);
+  const Side second(after);
+  AddHostsMissingIn(first, after, diff.mutable_hosts_added());
+  AddHostsMissingIn(second, before, diff.mutable_hosts_removed());
+  AddNotes(first, second, &diff);
+  const bool same_job = before.job_id() == after.job_id();
+  FirstMet<std::string, bool> rules;
+  for (const RuleResult& rule : after.rules()) rules[rule.rule()] = true;
+  for (const RuleResult& rule : before.rules()) rules[rule.rule()] = true;
+  std::vector<ReportDiff::Change> changes;
+  for (const auto& [rule, is_there] : rules) {
+    DiffRule(first, second, rule, same_job, &changes);
+  }
+  absl::c_stable_sort(
+      changes, [](const ReportDiff::Change& a, const ReportDiff::Change& b) {
+        return WeightOf(a) < WeightOf(b);
+      });
+  for (ReportDiff::Change& change : changes) {
+    *diff.add_changes() = std::move(change);
+  }
+  return diff;
+}
+
+std::string DiffSummary(const ReportDiff& diff) {
+  std::map<Turn, size_t> count;
+  for (const ReportDiff::Change& change : diff.changes()) {
+    ++count[TurnOf(change)];
+  }
+  const auto hosts = [](int number, absl::string_view what) {
+    return number == 0 ? "" : absl::StrCat(Count(number, "host"), " ", what);
+  };
+  const std::string text =
+      JoinParts(", ", {Part(count[Turn::kWorse], "worse"),
+                       Part(count[Turn::kMended], "mended"),
+                       Part(count[Turn::kOtherwise], "otherwise"),
+                       Part(count[Turn::kNotJudged], "not judged"),
+                       hosts(diff.hosts_added_size(), "added"),
+                       hosts(diff.hosts_removed_size(), "removed"),
+                       diff.spec_changed() ? "cluster.yaml changed" : ""});
+  if (!text.empty() || diff.before_verdict() == diff.after_verdict()) {
+    return text;
+  }
+  return absl::StrCat("verdict ", StateWord(KnownState(diff.after_verdict())),
+                      ", was ", StateWord(KnownState(diff.before_verdict())));
+}
+
+}  // namespace clusterd

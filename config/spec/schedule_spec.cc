@@ -1,0 +1,347 @@
+#include "config/spec/schedule_spec.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/time/time.h"
+#include "config/spec/spec_loader.h"
+#include "config/values/hostlist.h"
+#include "config/values/ipv4.h"
+#include "config/values/nearest_word.h"
+#include "config/values/text_form.h"
+
+namespace clusterd {
+namespace {
+
+constexpr size_t kMaxSchedules = 32;
+constexpr size_t kMaxNotifiers = 16;
+constexpr size_t kMaxTextBytes = 4096;
+constexpr uint32_t kMaxPortNumber = 65535;
+// Each check asks every host of it everything.
+constexpr absl::Duration kLeastEvery = absl::Minutes(1);
+constexpr absl::Duration kMostEvery = absl::Hours(7 * 24);
+constexpr absl::Duration kLeastTry = absl::Seconds(1);
+constexpr absl::Duration kMostTry = absl::Minutes(5);
+constexpr absl::Duration kUsualTry = absl::Seconds(10);
+// Candidates for "did you mean"; more would take long and help nobody.
+constexpr size_t kMaxMeant = 1000;
+
+constexpr absl::string_view kOnly = "only";
+constexpr absl::string_view kSkip = "skip";
+constexpr absl::string_view kDowngrade = "downgrade";
+
+// The items of a list that may have so many.
+std::vector<YamlValue> ListOf(const YamlValue& value, absl::string_view what,
+                              size_t most) {
+  if (value.node() == nullptr) return {};
+  if (!value.Is(YamlNode::Kind::kList)) {
+    value.WrongKind(absl::StrCat("a list of ", what));
+    return {};
+  }
+  std::vector<YamlValue> items;
+  for (const YamlNode& item : value.node()->items) {
+    items.push_back(value.Inner(
+        item, absl::StrCat(value.subject(), "[", items.size(), "]")));
+  }
+  if (items.size() > most) {
+    value.Wrong(" has ", items.size(), " ", what, ", expected at most ", most);
+    items.clear();
+  }
+  return items;
+}
+
+// What can be written again as it stands, and shown anywhere.
+std::string PlainText(const YamlValue& value) {
+  static const LazyRE2 kForm = {R"([\x20-\x7e]*)"};
+  std::string text = value.Text().value_or("");
+  if (text.size() <= kMaxTextBytes && HasForm(text, *kForm)) return text;
+  value.Wrong(" is ", QuoteValue(text), ", expected printable ASCII, at most ",
+              kMaxTextBytes, " characters");
+  return "";
+}
+
+class ScheduleLoader {
+ public:
+  ScheduleLoader(const ServerGroups& groups,
+                 absl::Span<const absl::string_view> rules)
+      : groups_(groups), rules_(rules) {
+    for (const PlannedServer& server : groups.servers) {
+      hosts_.insert(server.host);
+    }
+  }
+
+  void Load(const YamlValue& value, ScheduledCheck* check) {
+    const YamlMap map(value.node(), value.subject(),
+                      {"name", "every", "hosts", kOnly, kSkip, kDowngrade},
+                      value.mistakes());
+    LoadName(map.Require("name"), check);
+    const YamlValue every = map.Require("every");
+    const auto given = every.Duration(kLeastEvery, kMostEvery);
+    if (given.has_value() && *given % absl::Seconds(1) != absl::Duration()) {
+      every.WrongKind("whole seconds");
+    } else if (given.has_value()) {
+      check->set_every_s(static_cast<uint32_t>(absl::ToInt64Seconds(*given)));
+    }
+    LoadHosts(map["hosts"], check);
+    RuleSelection* const selection = check->mutable_selection();
+    LoadRules(map[kOnly], selection->mutable_only());
+    LoadRules(map[kSkip], selection->mutable_skip());
+    LoadRules(map[kDowngrade], selection->mutable_downgrade());
+    const auto is_checked = [selection](absl::string_view rule) {
+      return (selection->only().empty() ||
+              absl::c_linear_search(selection->only(), rule)) &&
+             !absl::c_linear_search(selection->skip(), rule);
+    };
+    if (!rules_.empty() && absl::c_none_of(rules_, is_checked)) {
+      value.Wrong(": every rule is skipped, expected at least one to check");
+    }
+  }
+
+ private:
+  void LoadName(const YamlValue& value, ScheduledCheck* check) {
+    static const LazyRE2 kForm = {"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?"};
+    const std::string name = value.Text().value_or("");
+    if (name.empty()) return;
+    if (!HasForm(name, *kForm)) {
+      value.Wrong(" is ", QuoteValue(name),
+                  ", expected up to 64 lower-case letters, digits, \".\", "
+                  "\"-\" and \"_\" that begin and end with a letter or digit");
+    } else if (!names_.insert(name).second) {
+      value.Wrong(" is ", QuoteValue(name), ", which another one has");
+    }
+    check->set_name(name);
+  }
+
+  // In the order of the file's servers.
+  void LoadHosts(const YamlValue& value, ScheduledCheck* check) {
+    if (value.node() == nullptr) return;
+    absl::flat_hash_set<std::string> wanted;
+    for (const YamlValue& item : value.Items()) {
+      const auto names = item.Parsed(
+          [](const std::string& list) { return ExpandHostlist(list); });
+      if (!names.has_value()) return;
+      for (const std::string& name : *names) {
+        wanted.insert(name);
+        if (!hosts_.contains(name)) AddStranger(item, name);
+      }
+    }
+    if (wanted.empty()) value.Wrong(" is empty, expected host names");
+    for (const PlannedServer& server : groups_.servers) {
+      if (wanted.contains(server.host)) check->add_hosts(server.host);
+    }
+  }
+
+  // A group that could not be read has its own mistake.
+  void AddStranger(const YamlValue& item, const std::string& name) const {
+    if (!groups_.complete) return;
+    std::vector<absl::string_view> candidates;
+    for (const PlannedServer& server : groups_.servers) {
+      if (candidates.size() == kMaxMeant) break;
+      candidates.push_back(server.host);
+    }
+    item.mistakes()->AddOnce(item.position(), "stranger", item.subject(),
+                             ": host ", QuoteValue(name),
+                             " is in no group of servers",
+                             DidYouMean(name, candidates));
+  }
+
+  void LoadRules(const YamlValue& value,
+                 google::protobuf::RepeatedPtrField<std::string>* rules) const {
+    static const LazyRE2 kForm = {"[a-z](?:[a-z0-9-]{0,62}[a-z0-9])?"};
+    if (value.node() == nullptr) return;
+    const std::vector<YamlValue> items = value.Items();
+    if (items.empty()) value.Wrong(" is empty, expected names of rules");
+    for (const YamlValue& item : items) {
+      const std::string name = item.Text().value_or("");
+      if (name.empty()) continue;
+      const bool known = rules_.empty() ? HasForm(name, *kForm)
+                                        : absl::c_linear_search(rules_, name);
+      if (known) {
+        rules->Add(std::string(name));
+        continue;
+      }
+      const std::string meant = DidYouMean(name, rules_);
+      item.Wrong(
+          ": rule ", QuoteValue(name), " does not exist",
+          meant.empty() ? ", expected a name of `clusterctl explain`" : meant);
+    }
+  }
+
+  const ServerGroups& groups_;
+  const absl::Span<const absl::string_view> rules_;
+  absl::flat_hash_set<absl::string_view> hosts_;
+  absl::flat_hash_set<std::string> names_;
+};
+
+void LoadCommand(const YamlValue& value, Notifier* notifier) {
+  const std::vector<YamlValue> words = value.Items();
+  if (words.empty()) value.Wrong(" is empty, expected a program");
+  for (const YamlValue& word : words) notifier->add_command(PlainText(word));
+  if (words.empty()) return;
+  const std::string& program = notifier->command(0);
+  if (program.empty() || absl::StartsWith(program, "/")) return;
+  words[0].Wrong(" is ", QuoteValue(program),
+                 ", expected the program with its absolute path");
+}
+
+void LoadNotifier(const YamlValue& value, Notifier* notifier) {
+  const YamlMap map(value.node(), value.subject(),
+                    {"command", "url", "token_file", "deadline"},
+                    value.mistakes());
+  if (!value.Is(YamlNode::Kind::kMap)) return;
+  const bool has_command = map["command"].node() != nullptr;
+  const bool has_url = map["url"].node() != nullptr;
+  if (has_command == has_url) {
+    value.Wrong(" has ", has_url ? "both " : "neither ", "command ",
+                has_url ? "and" : "nor", " url, expected one of the two");
+  }
+  if (has_command) LoadCommand(map["command"], notifier);
+  if (has_url) {
+    const auto url = map["url"].Parsed(ParseWebhookUrl);
+    if (url.has_value()) notifier->set_url(*map["url"].Text());
+  }
+  const YamlValue token = map["token_file"];
+  const std::string path = PlainText(token);
+  if (token.node() != nullptr && !has_url) {
+    token.Wrong(" is given, expected it with url alone");
+  } else if (!path.empty() && !absl::StartsWith(path, "/")) {
+    token.Wrong(" is ", QuoteValue(path), ", expected an absolute path");
+  }
+  notifier->set_token_file(path);
+  const YamlValue deadline = map["deadline"];
+  const absl::Duration of_try =
+      deadline.node() == nullptr
+          ? kUsualTry
+          : deadline.Duration(kLeastTry, kMostTry).value_or(kUsualTry);
+  notifier->set_deadline_ms(
+      static_cast<uint32_t>(absl::ToInt64Milliseconds(of_try)));
+}
+
+bool IsLoopback(const std::string& host) {
+  if (host == "localhost" || host == "::1") return true;
+  return Ipv4Address::Parse(host).ok() && absl::StartsWith(host, "127.");
+}
+
+// Of printable ASCII.
+std::string InQuotes(absl::string_view text) {
+  return absl::StrCat(
+      "\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
+}
+
+template <typename Texts, typename Write>
+std::string FlowList(const Texts& texts, const Write& write) {
+  return absl::StrCat("[",
+                      absl::StrJoin(texts, ", ",
+                                    [&](std::string* out, const auto& text) {
+                                      absl::StrAppend(out, write(text));
+                                    }),
+                      "]");
+}
+
+std::string CheckText(const ScheduledCheck& check) {
+  std::string text =
+      absl::StrCat("  - name: ", YamlName(check.name()), "\n    every: ",
+                   absl::FormatDuration(absl::Seconds(check.every_s())), "\n");
+  if (!check.hosts().empty()) {
+    const std::vector<std::string> hosts(check.hosts().begin(),
+                                         check.hosts().end());
+    absl::StrAppend(&text, "    hosts: ", InQuotes(FoldHostlist(hosts)), "\n");
+  }
+  const RuleSelection& rules = check.selection();
+  for (const auto& [key, names] :
+       {std::make_pair(kOnly, &rules.only()),
+        std::make_pair(kSkip, &rules.skip()),
+        std::make_pair(kDowngrade, &rules.downgrade())}) {
+    if (names->empty()) continue;
+    absl::StrAppend(&text, "    ", key, ": ", FlowList(*names, YamlName), "\n");
+  }
+  return text;
+}
+
+std::string NotifierText(const Notifier& notifier) {
+  return absl::StrCat(
+      notifier.url().empty()
+          ? absl::StrCat("  - command: ",
+                         FlowList(notifier.command(), InQuotes))
+          : absl::StrCat("  - url: ", InQuotes(notifier.url())),
+      "\n",
+      notifier.token_file().empty()
+          ? ""
+          : absl::StrCat("    token_file: ", InQuotes(notifier.token_file()),
+                         "\n"),
+      "    deadline: ",
+      absl::FormatDuration(absl::Milliseconds(notifier.deadline_ms())), "\n");
+}
+
+}  // namespace
+
+void LoadSchedule(const YamlValue& value, const ServerGroups& groups,
+                  absl::Span<const absl::string_view> rules,
+                  ClusterSpec* spec) {
+  ScheduleLoader loader(groups, rules);
+  for (const YamlValue& item : ListOf(value, "checks", kMaxSchedules)) {
+    loader.Load(item, spec->add_schedule());
+  }
+}
+
+void LoadNotify(const YamlValue& value, ClusterSpec* spec) {
+  for (const YamlValue& item : ListOf(value, "notifiers", kMaxNotifiers)) {
+    LoadNotifier(item, spec->add_notify());
+  }
+}
+
+std::string ScheduleText(const ClusterSpec& spec) {
+  std::string text;
+  if (!spec.schedule().empty()) absl::StrAppend(&text, "schedule:\n");
+  for (const ScheduledCheck& check : spec.schedule()) {
+    absl::StrAppend(&text, CheckText(check));
+  }
+  if (!spec.notify().empty()) absl::StrAppend(&text, "notify:\n");
+  for (const Notifier& notifier : spec.notify()) {
+    absl::StrAppend(&text, NotifierText(notifier));
+  }
+  return text;
+}
+
+absl::StatusOr<WebhookUrl> ParseWebhookUrl(const std::string& text) {
+  static const LazyRE2 kForm = {
+      R"((https?)://(?:\[([0-9A-Fa-f:.]{2,45})\]|)"
+      R"(([A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9])?)))"
+      R"((?::([0-9]{1,5}))?((?:[/?][!-"$-~]*)?))"};
+  // Not quoted: it may be a secret.
+  if (absl::StrContains(text, '@')) {
+    return absl::InvalidArgumentError(
+        "has \"@\", expected no user or password: a token is read from "
+        "token_file");
+  }
+  std::string scheme, v6, name, port, path;
+  uint32_t number = 0;
+  if (text.size() > kMaxTextBytes ||
+      !HasForm(text, *kForm, &scheme, &v6, &name, &port, &path) ||
+      (!port.empty() && (!absl::SimpleAtoi(port, &number) || number < 1 ||
+                         number > kMaxPortNumber))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("is ", QuoteValue(text),
+                     ", expected https://HOST[:PORT]/PATH of printable ASCII"));
+  }
+  WebhookUrl url;
+  url.tls = scheme == "https";
+  url.host = v6.empty() ? name : v6;
+  url.port =
+      static_cast<uint16_t>(port.empty() ? (url.tls ? 443 : 80) : number);
+  url.path = absl::StartsWith(path, "/") ? path : absl::StrCat("/", path);
+  if (url.tls || IsLoopback(url.host)) return url;
+  return absl::InvalidArgumentError(
+      absl::StrCat("is ", QuoteValue(text),
+                   ", expected https://: without TLS only 127.0.0.1, [::1] and "
+                   "localhost are told"));
+}
+
+}  // namespace clusterd

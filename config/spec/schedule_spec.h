@@ -1,0 +1,49 @@
+// Keys of cluster.yaml about checks that the controller begins by itself, and
+// about who is told when the verdict of one of them changes:
+//   schedule:
+//     - name: links
+//       every: 10m
+//       hosts: node[01-12]       # all
+//       only: [link, net-health] # as check --only, --skip and --downgrade
+//   notify:
+//     - command: [/usr/local/bin/page, --team, hpc]
+//     - url: https://hooks.example.com/clusterd
+//       token_file: /etc/clusterd/hook.token
+//       deadline: 20s            # of one try; 10s
+#ifndef CONFIG_SPEC_SCHEDULE_SPEC_H_
+#define CONFIG_SPEC_SCHEDULE_SPEC_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "config/spec/device_plan.h"
+#include "config/spec/yaml_document.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+// Both record the mistakes of what they read. `groups`: the servers of the
+// file. `rules`: the names of all rules; empty: any name that may be one.
+void LoadSchedule(const YamlValue& value, const ServerGroups& groups,
+                  absl::Span<const absl::string_view> rules, ClusterSpec* spec);
+void LoadNotify(const YamlValue& value, ClusterSpec* spec);
+
+// The keys again; empty if none was given.
+std::string ScheduleText(const ClusterSpec& spec);
+
+struct WebhookUrl {
+  bool tls = true;
+  std::string host;  // A name or an address, IPv6 without brackets.
+  uint16_t port = 0;
+  std::string path;  // With what stands behind "?"; never empty.
+};
+// InvalidArgument for what is neither https:// nor, on loopback, http://,
+// quoting it, and for a user or password in it, without.
+absl::StatusOr<WebhookUrl> ParseWebhookUrl(const std::string& text);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_SPEC_SCHEDULE_SPEC_H_

@@ -1,0 +1,180 @@
+#include "config/spec/schedule_spec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "config/spec/spec_loader.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr absl::string_view kRuleNames[] = {"link", "net-health", "optics"};
+
+// A small good file, whose line 9 is the first of `more`.
+std::string With(absl::string_view more) {
+  return absl::StrCat(
+      "version: 1\n"
+      "name: demo\n"
+      "product: atlas-a2\n"
+      "servers:\n"
+      "  - hosts: n[0-3]\n"
+      "    address: 10.9.0.[1-4]\n"
+      "devices:\n"
+      "  rails: [{device: 0-7, subnet: 10.20.0.0/24, host: 1 + 8*n + d}]\n",
+      more);
+}
+
+ClusterSpec LoadGood(absl::string_view text) {
+  const auto spec = LoadSpec("f", text, nullptr, kRuleNames);
+  EXPECT_TRUE(spec.ok()) << spec.status().message();
+  return spec.value_or(ClusterSpec());
+}
+
+// The mistakes of a file that ends with `more`; empty if there are none.
+std::string WrongWith(absl::string_view more) {
+  return std::string(
+      LoadSpec("f", With(more), nullptr, kRuleNames).status().message());
+}
+
+TEST(LoadScheduleTest, ReadsChecksWithHostsInTheOrderOfTheFile) {
+  const ClusterSpec spec = LoadGood(
+      With("schedule:\n"
+           "  - {name: links, every: 1m30s, hosts: [n3, \"n[0-1]\"],\n"
+           "     only: [link, optics], skip: optics, downgrade: [link]}\n"
+           "  - {name: all, every: 6h}\n"));
+  ASSERT_EQ(spec.schedule_size(), 2);
+  const ScheduledCheck& links = spec.schedule(0);
+  EXPECT_EQ(links.every_s(), 90u);
+  EXPECT_THAT(links.hosts(), ElementsAre("n0", "n1", "n3"));
+  EXPECT_THAT(links.selection().only(), ElementsAre("link", "optics"));
+  EXPECT_THAT(links.selection().skip(), ElementsAre("optics"));
+  EXPECT_THAT(links.selection().downgrade(), ElementsAre("link"));
+  EXPECT_EQ(spec.schedule(1).every_s(), 6 * 3600u);
+  EXPECT_THAT(spec.schedule(1).hosts(), IsEmpty());
+}
+
+TEST(LoadScheduleTest, TellsEveryMistakeAtItsPlace) {
+  const std::string wrong = WrongWith(
+      "schedule:\n"
+      "  - name: Links\n"
+      "    every: 10s\n"
+      "    hosts: n[0-9]\n"
+      "    only: [link, net-healt, zzz]\n"
+      "    skipp: link\n"
+      "  - {name: a, every: 1m0.5s}\n"
+      "  - {name: a}\n"
+      "  - {name: b, every: 1h, only: [link], skip: [link], hosts: []}\n");
+  EXPECT_THAT(wrong, HasSubstr("f:10:11: schedule[0].name is \"Links\""));
+  EXPECT_THAT(wrong, HasSubstr("f:11:12: schedule[0].every is \"10s\", "
+                               "expected a duration from 1m to 168h"));
+  EXPECT_THAT(wrong, HasSubstr("f:12:12: schedule[0].hosts: host \"n4\" is in "
+                               "no group of servers"));
+  EXPECT_THAT(wrong, HasSubstr("rule \"net-healt\" does not exist, did you "
+                               "mean \"net-health\"?"));
+  EXPECT_THAT(wrong, HasSubstr("f:13:29: schedule[0].only: rule \"zzz\" does "
+                               "not exist, expected a name of"));
+  EXPECT_THAT(wrong, HasSubstr("f:14:5: unknown key \"skipp\" in schedule[0]"));
+  EXPECT_THAT(wrong, HasSubstr("f:15:22: schedule[1].every is \"1m0.5s\", "
+                               "expected whole seconds"));
+  EXPECT_THAT(wrong, HasSubstr("schedule[2].name is \"a\", which another one"));
+  EXPECT_THAT(wrong, HasSubstr("schedule[2].every"));
+  EXPECT_THAT(wrong, HasSubstr("schedule[3]: every rule is skipped"));
+  EXPECT_THAT(wrong, HasSubstr("schedule[3].hosts is empty"));
+  EXPECT_THAT(WrongWith("schedule: {name: a, every: 1h}\n"),
+              HasSubstr("f:9:11: schedule is a mapping, expected a list of"));
+}
+
+TEST(LoadScheduleTest, WithoutTheRulesAnyNameThatMayBeOneIsTaken) {
+  const std::string text =
+      With("schedule: [{name: a, every: 1m, only: [future-rule]}]\n");
+  EXPECT_TRUE(LoadSpec("f", text).ok());
+  EXPECT_FALSE(LoadSpec("f", With("schedule: [{name: a, every: 1m, only: "
+                                  "[\"no rule\"]}]\n"))
+                   .ok());
+}
+
+TEST(LoadNotifyTest, TellsEveryMistakeAtItsPlace) {
+  const std::string wrong = WrongWith(
+      "notify:\n"
+      "  - {command: [page, --now], deadline: 10m}\n"
+      "  - {command: [/bin/page], url: \"https://a/b\"}\n"
+      "  - {deadline: 2s}\n"
+      "  - {url: \"http://hooks.example.com/x\"}\n"
+      "  - {url: \"https://me:secret@hooks.example.com/x\"}\n"
+      "  - {url: \"https://a\", token_file: token}\n"
+      "  - {command: [/bin/page], token_file: /etc/token}\n"
+      "  - {command: []}\n"
+      "  - {command: [/bin/page, \"a\\tb\"]}\n"
+      "  - {url: \"https://a:70000/\"}\n");
+  EXPECT_THAT(wrong, HasSubstr("f:10:16: notify[0].command is \"page\", "
+                               "expected the program with its absolute path"));
+  EXPECT_THAT(wrong, HasSubstr("f:10:40: notify[0].deadline is \"10m\", "
+                               "expected a duration from 1s to 5m"));
+  EXPECT_THAT(wrong, HasSubstr("f:11:5: notify[1] has both command and url, "
+                               "expected one of the two"));
+  EXPECT_THAT(wrong,
+              HasSubstr("f:12:5: notify[2] has neither command nor url"));
+  EXPECT_THAT(wrong, HasSubstr("f:13:11: notify[3].url: is "
+                               "\"http://hooks.example.com/x\", expected "
+                               "https://"));
+  EXPECT_THAT(
+      wrong,
+      HasSubstr(
+          "f:14:11: notify[4].url: has \"@\", expected no user or password"));
+  EXPECT_THAT(wrong, Not(HasSubstr("secret")));
+  EXPECT_THAT(wrong, HasSubstr("notify[5].token_file is \"token\", expected an "
+                               "absolute path"));
+  EXPECT_THAT(wrong, HasSubstr("notify[6].token_file is given, expected it "
+                               "with url alone"));
+  EXPECT_THAT(wrong, HasSubstr("notify[7].command is empty"));
+  EXPECT_THAT(wrong, HasSubstr("expected printable ASCII"));
+  EXPECT_THAT(wrong, HasSubstr("f:19:11: notify[9].url: is "));
+}
+
+TEST(ScheduleTextTest, EveryKeyComesBackTheSame) {
+  const ClusterSpec spec = LoadGood(With(
+      "schedule:\n"
+      "  - {name: \"null\", every: 1m30s, hosts: \"n[0,2-3]\",\n"
+      "     only: [link, optics], skip: [optics], downgrade: [link]}\n"
+      "  - {name: 1.5, every: 36h}\n"
+      "notify:\n"
+      "  - command: [/usr/bin/page, \"a \\\"b\\\" \\\\ # ]\", \"- x: y\"]\n"
+      "  - {url: \"https://[::1]:8443?a=%20b\", token_file: /etc/t k,\n"
+      "     deadline: 1500ms}\n"));
+  ClusterSpec again = LoadGood(SpecToYaml(spec));
+  again.set_digest(spec.digest());
+  EXPECT_EQ(again.DebugString(), spec.DebugString());
+  EXPECT_THAT(SpecToYaml(spec), HasSubstr("    hosts: \"n[0,2-3]\"\n"
+                                          "    only: [link, optics]\n"));
+}
+
+TEST(ParseWebhookUrlTest, TakesAUrlApart) {
+  const auto url = ParseWebhookUrl("https://hooks.example.com/a/b?c=d");
+  ASSERT_TRUE(url.ok()) << url.status();
+  EXPECT_TRUE(url->tls);
+  EXPECT_EQ(url->host, "hooks.example.com");
+  EXPECT_EQ(url->port, 443);
+  EXPECT_EQ(url->path, "/a/b?c=d");
+  const auto local = ParseWebhookUrl("http://[::1]:8080");
+  ASSERT_TRUE(local.ok()) << local.status();
+  EXPECT_FALSE(local->tls);
+  EXPECT_EQ(local->host, "::1");
+  EXPECT_EQ(local->port, 8080);
+  EXPECT_EQ(local->path, "/");
+  EXPECT_TRUE(ParseWebhookUrl("http://127.8.0.1/x").ok());
+  EXPECT_TRUE(ParseWebhookUrl("http://localhost/x").ok());
+  for (const char* bad : {"", "ftp://a/b", "https://", "https://a b/",
+                          "https://a:0/", "http://127.evil.example.com/",
+                          "http://10.0.0.1/", "https://a/#b", "https://u@a/"}) {
+    EXPECT_FALSE(ParseWebhookUrl(bad).ok()) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,129 @@
+#include "daemon/agent/metrics_file.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "config/identity/certificate.h"
+#include "config/identity/regular_file.h"
+#include "config/report/metrics_text.h"
+#include "config/values/version.h"
+
+namespace clusterd {
+namespace {
+
+constexpr size_t kMaxCertificateFile = 1 << 20;
+constexpr double kLookJitter = 0.1;
+
+std::vector<std::pair<std::string, absl::Time>> EndsOf(const TlsFiles& tls) {
+  const std::pair<const char*, const std::string&> files[] = {
+      {"host", tls.certificate}, {"ca", tls.ca}};
+  std::vector<std::pair<std::string, absl::Time>> ends;
+  for (const auto& [kind, path] : files) {
+    const auto pem = ReadRegularFile(path, kMaxCertificateFile);
+    if (!pem.ok()) continue;
+    absl::Time first = absl::InfiniteFuture();
+    for (const CertificateEnd& each : CertificateEnds(*pem)) {
+      first = std::min(first, each.not_after);
+    }
+    if (first < absl::InfiniteFuture()) ends.emplace_back(kind, first);
+  }
+  return ends;
+}
+
+void AddCheck(const CheckSelfResponse& check, MetricsText* text) {
+  std::map<State, int> rules;
+  for (const RuleResult& rule : check.report().rules()) {
+    if (!rule.not_run()) ++rules[rule.state()];
+  }
+  text->Begin("clusterd_agent_rules", "gauge",
+              "Rules that need one host only, by state in its newest look at "
+              "itself.");
+  for (const auto& [state, name] : MetricStates()) {
+    text->Add(rules[state], {{"state", name}});
+  }
+  text->AddGauge("clusterd_agent_check_timestamp_seconds",
+                 "When the host looked at itself last.",
+                 static_cast<double>(check.facts().observed_at_ms()) / 1000);
+  // What cannot be told is not zero.
+  if (!check.facts().drift().has_value()) return;
+  const DriftFact::Drifts& drift = check.facts().drift().value();
+  text->AddGauge("clusterd_agent_drifted_settings",
+                 "Settings that are not as an apply has left them.",
+                 drift.drifts_size() + drift.left_out());
+}
+
+}  // namespace
+
+std::string HostMetrics(const HostNumbers& numbers) {
+  MetricsText text;
+  text.Begin("clusterd_agent_build_info", "gauge", "1, by clusterd's version.");
+  text.Add(1, {{"version", kClusterdVersion}});
+  text.AddGauge("clusterd_agent_attached",
+                "Whether this host has a stream to its controller.",
+                numbers.status.attached() ? 1 : 0);
+  text.AddGauge("clusterd_agent_unfinished_apply",
+                "Whether an apply was cut off and is not taken back yet.",
+                numbers.status.unfinished().empty() ? 0 : 1);
+  if (numbers.check) AddCheck(*numbers.check, &text);
+  text.Begin("clusterd_agent_certificate_expiry_timestamp_seconds", "gauge",
+             "When the first certificate of its kind ends.");
+  for (const auto& [kind, end] : numbers.certificate_ends) {
+    text.Add(absl::ToDoubleSeconds(end - absl::UnixEpoch()), {{"kind", kind}});
+  }
+  return std::move(text).Take();
+}
+
+void MetricsFile::OnChanged(bool look) {
+  const CallbackGate::Pass pass(gate_);
+  if (!pass) return;
+  absl::MutexLock lock(&mutex_);
+  look_ = look_ || look;
+  BeginLocked();
+}
+
+void MetricsFile::Stop() {
+  gate_.Close();
+  absl::MutexLock lock(&mutex_);
+  parts_.scheduler->Cancel(timer_);
+  timer_ = 0;
+}
+
+void MetricsFile::BeginLocked() {
+  if (writing_) {
+    again_ = true;
+    return;
+  }
+  writing_ = parts_.pool->TryRun(gate_.Wrap([this] { Write(); }));
+  // Also where the pool is full.
+  parts_.scheduler->Cancel(timer_);
+  timer_ = parts_.scheduler->RunAfter(kWriteInterval,
+                                      gate_.Wrap([this] { OnChanged(false); }));
+}
+
+void MetricsFile::Write() {
+  bool look;
+  {
+    absl::MutexLock lock(&mutex_);
+    look = std::exchange(look_, false);
+  }
+  const absl::Time now = parts_.scheduler->Now();
+  if (look || now >= look_at_) {
+    numbers_.check = parts_.check();
+    look_at_ = now + kLookInterval *
+                         (1 - kLookJitter + 2 * kLookJitter * parts_.random());
+  }
+  numbers_.status = parts_.status();
+  numbers_.certificate_ends = EndsOf(parts_.tls);
+  const absl::Status status = parts_.write(HostMetrics(numbers_));
+  if (!status.ok() && status.message() != told_) {
+    parts_.log->Warning(absl::StrCat("metrics_file: ", status.message(),
+                                     "; tried again every minute"));
+  }
+  told_ = std::string(status.message());
+  absl::MutexLock lock(&mutex_);
+  writing_ = false;
+  if (std::exchange(again_, false)) BeginLocked();
+}
+
+}  // namespace clusterd

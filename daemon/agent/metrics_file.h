@@ -1,0 +1,91 @@
+// What this host says of itself for node_exporter's textfile collector, so that
+// no port has to be opened for it (`metrics_file` in agent.yaml): whether it is
+// attached, what its own check found, drift, an apply that is not taken back,
+// and when its certificates end. Written every minute, which proves that this
+// daemon lives (node_textfile_mtime_seconds), and when something changes; the
+// host looks at itself every ten minutes and after each change. A folder that
+// is not there, or that others may write, is logged once and tried again.
+#ifndef DAEMON_AGENT_METRICS_FILE_H_
+#define DAEMON_AGENT_METRICS_FILE_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "config/identity/tls_credentials.h"
+#include "daemon/process/callback_gate.h"
+#include "daemon/process/log.h"
+#include "daemon/process/scheduler.h"
+#include "daemon/process/worker_pool.h"
+#include "proto/agent_hub.pb.h"
+
+namespace clusterd {
+
+struct HostNumbers {
+  AgentStatus status;
+  // Unset: it has not looked yet.
+  std::optional<CheckSelfResponse> check;
+  // "host" and "ca", of files that can be read.
+  std::vector<std::pair<std::string, absl::Time>> certificate_ends;
+};
+
+// The text of the file. Pure.
+std::string HostMetrics(const HostNumbers& numbers);
+
+// Safe for concurrent use.
+class MetricsFile {
+ public:
+  static constexpr absl::Duration kWriteInterval = absl::Minutes(1);
+  static constexpr absl::Duration kLookInterval = absl::Minutes(10);
+
+  // All pointers must live until Stop.
+  struct Parts {
+    TlsFiles tls;
+    // All on a thread of the pool; `check` for minutes at worst.
+    std::function<AgentStatus()> status;
+    std::function<CheckSelfResponse()> check;
+    std::function<absl::Status(const std::string& text)> write;
+    // Draws from [0, 1), so that hosts do not look in step.
+    std::function<double()> random;
+    Scheduler* scheduler = nullptr;
+    WorkerPool* pool = nullptr;
+    Log* log = nullptr;
+  };
+
+  explicit MetricsFile(Parts parts) : parts_(std::move(parts)) {}
+  ~MetricsFile() { Stop(); }
+
+  // Writes soon, and from now on. `look`: what the last check found may be
+  // different now. Does not block.
+  void OnChanged(bool look) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Writes no more, and waits for what is under way.
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  void BeginLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Write() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const Parts parts_;
+  const CallbackGate gate_;
+
+  absl::Mutex mutex_;
+  bool look_ ABSL_GUARDED_BY(mutex_) = true;
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;  // Or about to.
+  bool again_ ABSL_GUARDED_BY(mutex_) = false;
+  Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
+
+  // Of the one Write at a time.
+  HostNumbers numbers_;
+  absl::Time look_at_ = absl::InfinitePast();
+  std::string told_;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_AGENT_METRICS_FILE_H_

@@ -1,0 +1,62 @@
+#include "daemon/controller/history/newest_report.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
+
+namespace clusterd {
+namespace {
+
+// Each may be large, and who checks single hosts all day is not waited for.
+constexpr uint32_t kChecksLookedAt = 20;
+
+}  // namespace
+
+bool IsOfWholeCluster(const Report& report, const ClusterSpec& spec) {
+  if (!report.error().empty() || report.partial() ||
+      !report.network_namespace().empty() || !report.job_id().empty() ||
+      report.job_servers() > 0 || report.rules().empty()) {
+    return false;
+  }
+  absl::flat_hash_set<absl::string_view> hosts;
+  for (const HostStatus& host : report.hosts()) hosts.insert(host.host());
+  return absl::c_all_of(spec.servers(),
+                        [&hosts](const ServerSpec& server) {
+                          return hosts.contains(server.host());
+                        }) &&
+         absl::c_none_of(report.rules(), [](const RuleResult& rule) {
+           return rule.not_run() && rule.category() != "job";
+         });
+}
+
+void NewestReport::Offer(const Report& report, const ClusterSpec& spec) {
+  if (!IsOfWholeCluster(report, spec)) return;
+  auto copy = std::make_shared<const Report>(report);
+  absl::MutexLock lock(&mutex_);
+  if (report_ == nullptr ||
+      report_->started_at_ms() <= report.started_at_ms()) {
+    before_ = std::exchange(report_, std::move(copy));
+  }
+}
+
+void NewestReport::Restore(const HistoryStore& history,
+                           const ClusterSpec& spec) {
+  ListHistoryRequest request;
+  request.add_kinds(HISTORY_CHECK);
+  request.set_limit(kChecksLookedAt);
+  const absl::StatusOr<ListHistoryResponse> list = history.List(request);
+  if (!list.ok()) return;  // Whoever reads the history is told.
+  for (const HistoryEntry& entry : list->entries()) {
+    if (!entry.network_namespace().empty()) continue;
+    const absl::StatusOr<HistoryRecord> record = history.Get(entry.id());
+    if (!record.ok()) continue;
+    Offer(record->report(), spec);
+    if (Get() != nullptr) return;
+  }
+}
+
+}  // namespace clusterd

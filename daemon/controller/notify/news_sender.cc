@@ -1,0 +1,141 @@
+#include "daemon/controller/notify/news_sender.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "config/identity/regular_file.h"
+#include "config/spec/schedule_spec.h"
+#include "config/values/status_macros.h"
+#include "config/values/text_form.h"
+#include "config/words/number_text.h"
+#include "daemon/controller/notify/notifier_command.h"
+#include "daemon/controller/notify/webhook.h"
+
+namespace clusterd {
+namespace {
+
+constexpr absl::Duration kTryAgainAfter[] = {
+    absl::Seconds(5), absl::Seconds(30), absl::Minutes(2)};
+constexpr size_t kMaxTokenBytes = 4096;
+
+// Without what may be a secret in it.
+std::string NotifierName(const Notifier& to) {
+  if (to.url().empty()) return to.command(0);
+  const absl::StatusOr<WebhookUrl> url = ParseWebhookUrl(to.url());
+  if (!url.ok()) return "a url";
+  return absl::StrCat(url->tls ? "https" : "http", "://", url->host, ":",
+                      url->port);
+}
+
+// Its one line; empty for no file.
+absl::StatusOr<std::string> ReadToken(const std::string& path) {
+  static const LazyRE2 kForm = {R"([\x21-\x7e]+)"};
+  if (path.empty()) return "";
+  ASSIGN_OR_RETURN(std::string token, ReadRegularFile(path, kMaxTokenBytes));
+  absl::StripTrailingAsciiWhitespace(&token);
+  if (HasForm(token, *kForm)) return token;
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": is no token, expected one line of printable ASCII"));
+}
+
+}  // namespace
+
+void NewsSender::Send(const ClusterSpec& spec, VerdictNews news) {
+  if (spec.notify().empty()) return;
+  auto told = std::make_shared<Told>();
+  told->schedule = news.report.schedule();
+  told->text = NewsText(news);
+  told->json = NewsJson(std::move(news));
+  std::vector<std::string> begun;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const Notifier& to : spec.notify()) {
+      const std::string key =
+          absl::StrCat(told->schedule, "\n", to.SerializeAsString());
+      const auto [lane, is_new] = lanes_.try_emplace(key);
+      lane->second.to = to;
+      lane->second.waiting = told;
+      if (is_new) begun.push_back(key);
+    }
+  }
+  for (const std::string& key : begun) TellSoon(key);
+}
+
+void NewsSender::TellSoon(const std::string& lane) {
+  gate_.RunSoon(&pool_, scheduler_, [this, lane] { TellNext(lane); });
+}
+
+void NewsSender::TellNext(const std::string& key) {
+  Notifier to;
+  ToldPtr told;
+  ToldPtr given_up;  // For something newer, before its next try.
+  size_t tries = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    Lane& lane = lanes_[key];
+    if (lane.waiting != nullptr) {
+      given_up = std::exchange(lane.current, nullptr);
+      lane.current = std::exchange(lane.waiting, nullptr);
+      lane.tries = 0;
+    }
+    to = lane.to;
+    told = lane.current;
+    tries = lane.tries++;
+  }
+  if (given_up != nullptr) {
+    LogResult(to, *given_up, absl::UnavailableError("there is newer news"));
+  }
+  const absl::StatusOr<std::string> result = Tell(to, *told);
+  bool newer = false;
+  const bool may_again =
+      absl::IsUnavailable(result.status()) && tries < std::size(kTryAgainAfter);
+  {
+    absl::MutexLock lock(&mutex_);
+    newer = lanes_[key].waiting != nullptr;
+    if (newer) lanes_[key].current = nullptr;
+    if (!newer && !may_again) lanes_.erase(key);
+  }
+  if (may_again && !newer) {
+    scheduler_->RunAfter(kTryAgainAfter[tries],
+                         gate_.Wrap([this, key] { TellSoon(key); }));
+    return;
+  }
+  LogResult(to, *told, result);
+  if (newer) TellSoon(key);
+}
+
+absl::StatusOr<std::string> NewsSender::Tell(const Notifier& to,
+                                             const Told& told) const {
+  const absl::Duration deadline = absl::Milliseconds(to.deadline_ms());
+  if (to.url().empty()) {
+    return RunNotifierCommand({to.command().begin(), to.command().end()},
+                              told.json, deadline, stop_.fd());
+  }
+  WebhookPost post;
+  ASSIGN_OR_RETURN(post.url, ParseWebhookUrl(to.url()));
+  ASSIGN_OR_RETURN(post.token, ReadToken(to.token_file()));
+  post.body = told.json;
+  post.deadline = deadline;
+  RETURN_IF_ERROR(PostWebhook(post, stop_.fd()));
+  return "";
+}
+
+void NewsSender::LogResult(const Notifier& to, const Told& told,
+                           const absl::StatusOr<std::string>& result) const {
+  if (result.ok()) {
+    log_->Info(absl::StrCat(told.text, ": told ", NotifierName(to),
+                            Part(": ", *result)));
+  } else {
+    log_->Error(absl::StrCat(told.text, ": could not tell ", NotifierName(to),
+                             ": ", result.status().message()));
+  }
+}
+
+void NewsSender::Stop() {
+  stop_.Set();
+  gate_.Close();
+}
+
+}  // namespace clusterd

@@ -1,0 +1,85 @@
+// Tells the notifiers of cluster.yaml what is new, on threads of its own, so
+// that one that is slow or away holds up neither checks nor the others.
+//
+//   of one notifier and schedule   one after the other; what waits behind the
+//                                  one that is being told is replaced by what
+//                                  is newer
+//   a command                      is run once
+//   a web server                   is asked again 5 s, 30 s and 2 min after a
+//                                  try without an answer, or with 5xx or 429,
+//                                  unless there is something newer by then
+// What came of it is a line of the log, once for each news and notifier.
+#ifndef DAEMON_CONTROLLER_NOTIFY_NEWS_SENDER_H_
+#define DAEMON_CONTROLLER_NOTIFY_NEWS_SENDER_H_
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "daemon/controller/notify/stop_signal.h"
+#include "daemon/controller/notify/verdict_news.h"
+#include "daemon/process/callback_gate.h"
+#include "daemon/process/log.h"
+#include "daemon/process/scheduler.h"
+#include "daemon/process/worker_pool.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+// Safe for concurrent use; calls nothing under its lock.
+class NewsSender {
+ public:
+  // Both must live until Stop.
+  NewsSender(Scheduler* scheduler, Log* log)
+      : scheduler_(scheduler), log_(log) {}
+  ~NewsSender() { Stop(); }
+
+  // All of `spec.notify`. Makes the JSON, and so takes long for a large report.
+  void Send(const ClusterSpec& spec, VerdictNews news)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Ends what is being told; no notifier is told any more.
+  void Stop();
+
+ private:
+  struct Told {
+    std::string schedule;
+    std::string text;  // For the log.
+    std::string json;
+  };
+  using ToldPtr = std::shared_ptr<const Told>;
+  // Of one notifier and schedule, while there is something for it.
+  struct Lane {
+    Notifier to;
+    ToldPtr current;
+    ToldPtr waiting;  // Null: nothing.
+    size_t tries = 0;
+  };
+
+  // Tells what is current, or waits, and what is to come after it.
+  void TellNext(const std::string& lane) ABSL_LOCKS_EXCLUDED(mutex_);
+  void TellSoon(const std::string& lane);
+  // The first line of a command's output.
+  absl::StatusOr<std::string> Tell(const Notifier& to, const Told& told) const;
+  void LogResult(const Notifier& to, const Told& told,
+                 const absl::StatusOr<std::string>& result) const;
+
+  Scheduler* const scheduler_;
+  Log* const log_;
+  const StopSignal stop_;
+  const CallbackGate gate_;
+  absl::Mutex mutex_;
+  std::map<std::string, Lane> lanes_ ABSL_GUARDED_BY(mutex_);
+  // As many lanes as a spec can have fit, and those of a few before it.
+  WorkerPool pool_{2, 4096};  // Last: its threads use the rest.
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_NOTIFY_NEWS_SENDER_H_

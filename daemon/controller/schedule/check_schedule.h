@@ -1,0 +1,138 @@
+// Begins the checks of `schedule` in cluster.yaml, keeps each in the history
+// with what has changed since the one before, and says when its verdict is
+// news. They are the controller's own, as its SPIFFE id.
+//
+//   one schedule          never two beside each other: what comes due while it
+//                         runs is left out, and nothing that was missed is made
+//                         up for
+//   all                   two at once; the others wait
+//   the first one         a random part of its interval later, at most a
+//                         minute; after a start once hosts had time to come
+//                         back
+//   the queue is full     another try in 10 s
+//   a look is wanted      within two minutes (verdict_watch.h)
+//   cluster.yaml is read  what is new or has changed begins anew; what is gone
+//   again                 is cancelled
+//
+// The check before is that of the history, so that a restart hides no change.
+// What has become news in the ten minutes before a restart may be told again:
+// whether it was told is not written down.
+#ifndef DAEMON_CONTROLLER_SCHEDULE_CHECK_SCHEDULE_H_
+#define DAEMON_CONTROLLER_SCHEDULE_CHECK_SCHEDULE_H_
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/random/random.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "daemon/controller/hosts/controller_parts.h"
+#include "daemon/controller/hosts/fact_run.h"
+#include "daemon/controller/hosts/running_checks.h"
+#include "daemon/controller/notify/verdict_news.h"
+#include "daemon/controller/schedule/verdict_watch.h"
+#include "daemon/process/callback_gate.h"
+#include "daemon/process/scheduler.h"
+#include "proto/controller.pb.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+inline constexpr absl::Duration kMostJitter = absl::Minutes(1);
+inline constexpr absl::Duration kSecondLook = absl::Minutes(2);
+inline constexpr absl::Duration kScheduleRetry = absl::Seconds(10);
+
+// Safe for concurrent use; calls nothing under its lock.
+class CheckSchedule {
+ public:
+  // On a thread of the pool, which may block.
+  using Tell = std::function<void(const ClusterSpec& spec, VerdictNews news)>;
+
+  // Everything must live until Stop. `notes`: as ControllerService has it.
+  CheckSchedule(const ControllerParts& parts, RunningChecks* running,
+                std::function<std::vector<std::string>()> notes, Tell tell)
+      : parts_(parts),
+        running_(running),
+        notes_(std::move(notes)),
+        tell_(std::move(tell)) {}
+  ~CheckSchedule() { Stop(); }
+
+  // The spec may be another one. Nothing begins before `settle` has passed.
+  // Does not block.
+  void ReadSpec(absl::Duration settle = absl::ZeroDuration())
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // In the order of cluster.yaml.
+  std::vector<ClusterNow::ScheduleNow> Now() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Nothing is begun or told any more when this returns. Must not be called
+  // from a callback.
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Scheduled {
+    ScheduledCheck check;
+    bool gone = false;  // cluster.yaml has it no more.
+    Scheduler::TimerId timer = 0;
+    absl::Time next_at;
+    Scheduler::TimerId look = 0;  // Besides: a second look, another try.
+    bool due = false;
+    bool running = false;
+    std::shared_ptr<FactRun> run;
+    VerdictWatch watch;
+    // What Now() tells; but for next_at_ms.
+    std::shared_ptr<const ClusterNow::ScheduleNow> newest;
+    // The one before, where the history could not keep it.
+    std::shared_ptr<const Report> unkept;
+  };
+  // Members are guarded by mutex_, which the analysis cannot be told.
+  using ScheduledPtr = std::shared_ptr<Scheduled>;
+
+  // Reads of the history what was before; then the first one is begun so much
+  // later.
+  void Recall(const ScheduledPtr& one, absl::Duration settle)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void ArmLocked(const ScheduledPtr& one, absl::Duration delay)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LookLocked(const ScheduledPtr& one, absl::Duration delay)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CancelTimersLocked(Scheduled* one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OnTimer(const ScheduledPtr& one) ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnLook(const ScheduledPtr& one) ABSL_LOCKS_EXCLUDED(mutex_);
+  void BeginDue() ABSL_LOCKS_EXCLUDED(mutex_);
+  ScheduledPtr TakeDue(ScheduledCheck* check) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Begin(const ScheduledPtr& one, const ScheduledCheck& check)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void Conclude(const ScheduledPtr& one, const FactOrder& order,
+                const ScheduledCheck& check,
+                const std::vector<HostFacts>& facts)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Compares it with the one before and keeps it.
+  ReportDiff Keep(const ScheduledPtr& one, HistoryRecord* record)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void Finish(const ScheduledPtr& one) ABSL_LOCKS_EXCLUDED(mutex_);
+  void EndLocked(Scheduled* one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The newest reports of the schedule that the history has, newest first.
+  std::vector<Report> Newest(const std::string& name, size_t count) const;
+
+  const ControllerParts parts_;
+  RunningChecks* const running_;
+  const std::function<std::vector<std::string>()> notes_;
+  const Tell tell_;
+  const CallbackGate gate_;
+
+  mutable absl::Mutex mutex_;
+  absl::BitGen random_ ABSL_GUARDED_BY(mutex_);
+  std::vector<ScheduledPtr> all_ ABSL_GUARDED_BY(mutex_);
+  size_t at_once_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_SCHEDULE_CHECK_SCHEDULE_H_

@@ -1,0 +1,110 @@
+#include "daemon/controller/schedule/verdict_watch.h"
+
+#include "config/rules/catalogue.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+constexpr Verdicts kGood = {PASS, PASS};
+constexpr Verdicts kLinkDown = {FAIL, PASS};
+constexpr Verdicts kHostWrong = {FAIL, FAIL};
+
+class VerdictWatchTest : public testing::Test {
+ protected:
+  // What a look `after` so long from the last one finds.
+  News See(const Verdicts& seen, absl::Duration after = absl::Minutes(1)) {
+    now_ += after;
+    return watch_.See(seen, now_, now_);
+  }
+
+  absl::Time now_ = absl::FromUnixSeconds(1'000'000);
+  VerdictWatch watch_;
+};
+
+TEST_F(VerdictWatchTest, PassIsNoNewsAtFirst) {
+  EXPECT_EQ(See(kGood), News::kNone);
+  EXPECT_EQ(watch_.told(), PASS);
+}
+
+TEST_F(VerdictWatchTest, WhatIsNotTheNetworksIsToldAtOnceAndOnce) {
+  EXPECT_EQ(See(kHostWrong), News::kTell);
+  EXPECT_EQ(watch_.told(), FAIL);
+  EXPECT_EQ(See(kHostWrong), News::kNone);
+  EXPECT_EQ(See(kGood), News::kTell);
+  EXPECT_EQ(watch_.told(), PASS);
+}
+
+TEST_F(VerdictWatchTest, NetworkAloneIsToldWhenItWasSeenTwice) {
+  EXPECT_EQ(See(kLinkDown), News::kLookAgain);
+  EXPECT_EQ(watch_.told(), PASS);
+  EXPECT_EQ(See(kLinkDown, kSeenTwiceWithin), News::kTell);
+  EXPECT_EQ(watch_.told(), FAIL);
+  // Mended as well.
+  EXPECT_EQ(See(kGood), News::kLookAgain);
+  EXPECT_EQ(See(kGood), News::kTell);
+}
+
+TEST_F(VerdictWatchTest, SecondSightThatComesTooLateIsAFirstOne) {
+  EXPECT_EQ(See(kLinkDown), News::kLookAgain);
+  EXPECT_EQ(See(kLinkDown, kSeenTwiceWithin + absl::Seconds(1)),
+            News::kLookAgain);
+  EXPECT_EQ(See(kLinkDown), News::kTell);
+}
+
+TEST_F(VerdictWatchTest, LongLooksAreComparedFromEndToBeginning) {
+  EXPECT_EQ(watch_.See(kLinkDown, now_, now_ + absl::Hours(1)),
+            News::kLookAgain);
+  EXPECT_EQ(watch_.See(kLinkDown, now_ + absl::Hours(1) + absl::Minutes(2),
+                       now_ + absl::Hours(2)),
+            News::kTell);
+}
+
+TEST_F(VerdictWatchTest, WhatFlapsIsToldOnce) {
+  EXPECT_EQ(See(kLinkDown), News::kLookAgain);
+  EXPECT_EQ(See(kGood), News::kNone);
+  EXPECT_EQ(See(kLinkDown), News::kTell);
+  // Good again now and then is not mended.
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(See(kGood), News::kLookAgain);
+    EXPECT_EQ(See(kLinkDown), News::kNone);
+  }
+  EXPECT_EQ(watch_.told(), FAIL);
+}
+
+TEST_F(VerdictWatchTest, AShortFaultIsNeverTold) {
+  EXPECT_EQ(See(kLinkDown), News::kLookAgain);
+  EXPECT_EQ(See(kGood), News::kNone);
+  EXPECT_EQ(See(kGood, absl::Minutes(10)), News::kNone);
+}
+
+TEST_F(VerdictWatchTest, AHostsOwnFaultBehindTheNetworksIsNotDamped) {
+  EXPECT_EQ(See(kLinkDown), News::kLookAgain);
+  EXPECT_EQ(See(kHostWrong), News::kTell);
+}
+
+TEST(VerdictsOfTest, LeavesOutWhatTheNetworkSays) {
+  Report report;
+  report.set_verdict(FAIL);
+  const auto add = [&report](const char* rule, State state) {
+    RuleResult* const result = report.add_rules();
+    result->set_rule(rule);
+    result->set_state(state);
+  };
+  add("link", FAIL);
+  add("firewall", WARN);
+  add("drift", SKIPPED);
+  add("open-files", PASS);
+  const Verdicts verdicts = VerdictsOf(report);
+  EXPECT_EQ(verdicts.all, FAIL);
+  EXPECT_EQ(verdicts.without_network, WARN);
+}
+
+TEST(NetworkRulesTest, AreRules) {
+  for (const absl::string_view rule : NetworkRules()) {
+    EXPECT_NE(FindRule(rule), nullptr) << rule;
+  }
+}
+
+}  // namespace
+}  // namespace clusterd

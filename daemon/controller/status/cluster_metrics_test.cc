@@ -1,0 +1,167 @@
+#include "daemon/controller/status/cluster_metrics.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+HostEntry HostNamed(const std::string& name, bool in_spec, bool attached) {
+  HostEntry host;
+  host.set_host(name);
+  host.set_in_spec(in_spec);
+  host.set_attached(attached);
+  return host;
+}
+
+void AddFinding(State state, const std::vector<std::string>& hosts,
+                RuleResult* rule) {
+  Finding* const finding = rule->add_findings();
+  finding->set_state(state);
+  for (const std::string& host : hosts) finding->add_subjects()->set_host(host);
+}
+
+std::string Rule(const char* rule, const char* state, int hosts) {
+  return absl::StrCat("clusterd_rule_state{rule=\"", rule, "\",state=\"", state,
+                      "\"} ", hosts, "\n");
+}
+
+TEST(ClusterMetricsTest, CountsHostsByRuleAndState) {
+  auto report = std::make_shared<Report>();
+  for (const char* const host : {"a", "b", "c", "d"}) {
+    report->add_hosts()->set_host(host);
+  }
+  RuleResult* const mtu = report->add_rules();
+  mtu->set_rule("mtu");
+  mtu->set_state(FAIL);
+  AddFinding(WARN, {"a", "b"}, mtu);
+  AddFinding(FAIL, {"b", "b"}, mtu);
+  RuleResult* const whole = report->add_rules();
+  whole->set_rule("topology");
+  whole->set_state(FAIL);
+  AddFinding(FAIL, {""}, whole);
+  RuleResult* const skipped = report->add_rules();
+  skipped->set_rule("roce");
+  skipped->set_state(SKIPPED);
+  RuleResult* const of_jobs = report->add_rules();
+  of_jobs->set_rule("job-hosts");
+  of_jobs->set_not_run(true);
+  report->set_started_at_ms(1'700'000'000'000);
+  report->set_elapsed_ms(2500);
+  ClusterNumbers numbers;
+  numbers.newest = report;
+  const std::string text = ClusterMetrics(numbers);
+  EXPECT_THAT(text, AllOf(HasSubstr(Rule("mtu", "pass", 2)),
+                          HasSubstr(Rule("mtu", "warn", 1)),
+                          HasSubstr(Rule("mtu", "fail", 1)),
+                          HasSubstr(Rule("mtu", "unknown", 0)),
+                          HasSubstr(Rule("topology", "fail", 4)),
+                          HasSubstr(Rule("topology", "pass", 0)),
+                          HasSubstr(Rule("roce", "skipped", 4)),
+                          HasSubstr(Rule("roce", "pass", 0))));
+  EXPECT_THAT(text, Not(HasSubstr("job-hosts")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("clusterd_check_duration_seconds 2.5\n"),
+                    HasSubstr("clusterd_check_last_success_timestamp_seconds "
+                              "1700000002.5\n")));
+}
+
+TEST(ClusterMetricsTest, BeforeTheFirstCheckNothingIsSaidOfIt) {
+  ClusterNumbers numbers;
+  numbers.hosts = {HostNamed("a", true, true)};
+  const std::string text = ClusterMetrics(numbers);
+  EXPECT_THAT(text, Not(HasSubstr("clusterd_rule_state")));
+  EXPECT_THAT(text, Not(HasSubstr("clusterd_check_")));
+  EXPECT_THAT(text, HasSubstr("clusterd_host_state{host=\"a\"} 2\n"));
+}
+
+TEST(ClusterMetricsTest, AStrangerHasNoSeriesAndNoNameBreaksOut) {
+  auto report = std::make_shared<Report>();
+  const std::pair<const char*, State> states[] = {
+      {"ok", PASS}, {"warns", WARN}, {"fails", FAIL}, {"stranger", FAIL}};
+  for (const auto& [host, state] : states) {
+    HostStatus* const status = report->add_hosts();
+    status->set_host(host);
+    status->set_state(state);
+  }
+  ClusterNumbers numbers;
+  numbers.newest = report;
+  numbers.hosts = {HostNamed("ok", true, true),
+                   HostNamed("warns", true, true),
+                   HostNamed("fails", true, true),
+                   HostNamed("away", true, false),
+                   HostNamed("a\"} 1\nclusterd_hosts{state=\"b", true, true),
+                   HostNamed("stranger", false, true),
+                   HostNamed("old-stranger", false, false)};
+  numbers.hosts[1].mutable_drift()->mutable_value()->add_drifts();
+  numbers.hosts[2].set_conflict("another machine");
+  const std::string text = ClusterMetrics(numbers);
+  EXPECT_THAT(text, AllOf(HasSubstr("clusterd_host_state{host=\"ok\"} 0\n"),
+                          HasSubstr("clusterd_host_state{host=\"warns\"} 1\n"),
+                          HasSubstr("clusterd_host_state{host=\"fails\"} 3\n"),
+                          HasSubstr("clusterd_host_state{host=\"away\"} 4\n"),
+                          HasSubstr("clusterd_host_state{host=\"a\\\"} "
+                                    "1\\nclusterd_hosts{state=\\\"b\"} 2\n")));
+  EXPECT_THAT(text, Not(HasSubstr("stranger")));
+  EXPECT_THAT(text, AllOf(HasSubstr("clusterd_hosts{state=\"expected\"} 5\n"),
+                          HasSubstr("clusterd_hosts{state=\"attached\"} 4\n"),
+                          HasSubstr("clusterd_hosts{state=\"drifted\"} 1\n"),
+                          HasSubstr("clusterd_hosts{state=\"unexpected\"} 1\n"),
+                          HasSubstr("clusterd_hosts{state=\"refused\"} 1\n")));
+}
+
+TEST(ClusterMetricsTest, TellsTheFirstCertificateThatSomebodyHasToLookAfter) {
+  const absl::Time now = absl::FromUnixSeconds(1'700'000'000);
+  const auto host = [&](absl::Duration left, bool renews, bool attached) {
+    HostEntry entry = HostNamed("h", true, attached);
+    entry.set_certificate_ends_ms(absl::ToUnixMillis(now + left));
+    entry.set_certificate_renews(renews);
+    return entry;
+  };
+  ClusterNumbers numbers;
+  numbers.now = now;
+  numbers.late_renewal = absl::Hours(2);
+  numbers.certificate_ends = {{"ca", now + absl::Hours(1)}};
+  numbers.hosts = {host(absl::Hours(9), false, true),
+                   host(absl::Hours(3), true, true),
+                   host(absl::Hours(1), false, false)};
+  const auto line = [&](const char* kind, absl::Duration left) {
+    return absl::StrCat("clusterd_certificate_expiry_timestamp_seconds{kind=\"",
+                        kind, "\"} ", absl::ToUnixSeconds(now + left), "\n");
+  };
+  EXPECT_THAT(ClusterMetrics(numbers),
+              AllOf(HasSubstr(line("ca", absl::Hours(1))),
+                    HasSubstr(line("host", absl::Hours(9)))));
+  // Half of its life was long ago.
+  numbers.hosts.push_back(host(absl::Minutes(90), true, true));
+  EXPECT_THAT(ClusterMetrics(numbers),
+              HasSubstr(line("host", absl::Minutes(90))));
+  numbers.hosts.clear();
+  EXPECT_THAT(ClusterMetrics(numbers), Not(HasSubstr("kind=\"host\"")));
+}
+
+TEST(ClusterMetricsTest, AppliesAreCountedFromZero) {
+  ClusterNumbers numbers;
+  numbers.applies = {{"succeeded", 3}};
+  numbers.attach_waits = Histogram({1, 5});
+  numbers.attach_waits.Observe(2);
+  EXPECT_THAT(
+      ClusterMetrics(numbers),
+      AllOf(HasSubstr("# TYPE clusterd_apply_total counter\n"),
+            HasSubstr("clusterd_apply_total{result=\"succeeded\"} 3\n"),
+            HasSubstr("clusterd_apply_total{result=\"interrupted\"} 0\n"),
+            HasSubstr("clusterd_attach_wait_seconds_bucket{le=\"5\"} 1\n")));
+}
+
+}  // namespace
+}  // namespace clusterd

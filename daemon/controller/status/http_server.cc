@@ -1,0 +1,428 @@
+#include "daemon/controller/status/http_server.h"
+
+#include <arpa/inet.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/bufferevent_ssl.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
+#include <event2/listener.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "config/values/status_macros.h"
+#include "daemon/controller/status/server_context.h"
+#include "daemon/process/listen_trouble.h"
+
+namespace clusterd {
+namespace {
+
+constexpr size_t kMaxHeaderBytes = 8 << 10;
+constexpr int kBacklog = 64;
+constexpr absl::Duration kTick = absl::Seconds(1);
+// While others wait.
+constexpr absl::Duration kFullTick = absl::Milliseconds(50);
+
+bool IsLoopback(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
+    return (ntohl(v4.sin_addr.s_addr) >> 24) == 127;
+  }
+  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
+  return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) != 0;
+}
+
+// An address without brackets; false: it is none.
+bool ReadIp(const std::string& text, int port, sockaddr_storage* address,
+            int* size) {
+  auto* const v4 = reinterpret_cast<sockaddr_in*>(address);
+  auto* const v6 = reinterpret_cast<sockaddr_in6*>(address);
+  if (inet_pton(AF_INET, text.c_str(), &v4->sin_addr) == 1) {
+    v4->sin_family = AF_INET;
+    v4->sin_port = htons(static_cast<uint16_t>(port));
+    *size = sizeof(*v4);
+    return true;
+  }
+  if (inet_pton(AF_INET6, text.c_str(), &v6->sin6_addr) == 1) {
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons(static_cast<uint16_t>(port));
+    *size = sizeof(*v6);
+    return true;
+  }
+  return false;
+}
+
+std::string WithoutBrackets(absl::string_view host) {
+  return std::string(absl::StripSuffix(absl::StripPrefix(host, "["), "]"));
+}
+
+absl::StatusOr<sockaddr_storage> ParseAddress(const HttpServerOptions& options,
+                                              int* size) {
+  sockaddr_storage address = {};
+  const size_t colon = options.listen.rfind(':');
+  int port = -1;
+  if (colon != std::string::npos &&
+      absl::SimpleAtoi(options.listen.substr(colon + 1), &port) && port >= 0 &&
+      port <= 65535 &&
+      ReadIp(WithoutBrackets(options.listen.substr(0, colon)), port, &address,
+             size)) {
+    return address;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(options.option, ": \"", options.listen,
+                   "\" is no address and port, expected e.g. 127.0.0.1:7445"));
+}
+
+// "127.0.0.1", "[::1]" and "localhost", whatever the port. A site in somebody's
+// browser could have its own name lead here, and would be sent with it.
+bool IsNoForeignName(absl::string_view host) {
+  if (absl::EqualsIgnoreCase(host, "localhost")) return true;
+  sockaddr_storage unused = {};
+  int size = 0;
+  return ReadIp(WithoutBrackets(host), 0, &unused, &size);
+}
+
+const char* ReasonOf(int code) {
+  switch (code) {
+    case 200:
+      return "OK";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 421:
+      return "Misdirected Request";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return "Internal Server Error";
+  }
+}
+
+void DropReference(const void*, size_t, void* held) {
+  delete static_cast<std::shared_ptr<const std::string>*>(held);
+}
+
+}  // namespace
+
+HttpAnswer TextAnswer(int code, absl::string_view text) {
+  HttpAnswer answer;
+  answer.code = code;
+  answer.body = std::make_shared<const std::string>(absl::StrCat(text, "\n"));
+  return answer;
+}
+
+HttpServer::HttpServer(const HttpServerOptions& options,
+                       std::map<std::string, HttpPage> pages, Admit admit)
+    : options_(options),
+      pages_(std::move(pages)),
+      admit_(std::move(admit)),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      base_(event_base_new()),
+      http_(evhttp_new(base_)),
+      pool_(std::in_place, 1, options.connections),
+      apart_(std::in_place, 1, options.connections) {}
+
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
+    const HttpServerOptions& options, std::map<std::string, HttpPage> pages,
+    Admit admit) {
+  // It would write to standard error what strangers can cause.
+  event_set_log_callback([](int, const char*) {});
+  std::unique_ptr<HttpServer> server(
+      new HttpServer(options, std::move(pages), std::move(admit)));
+  RETURN_IF_ERROR(server->Listen());
+  server->thread_ = std::thread([raw = server.get()] { raw->Run(); });
+  return server;
+}
+
+HttpServer::~HttpServer() {
+  if (thread_.joinable()) {
+    {
+      absl::MutexLock lock(&mutex_);
+      stopping_ = true;
+    }
+    Wake();
+    thread_.join();
+  } else {
+    EndAll();
+  }
+  // They wake the loop.
+  pool_.reset();
+  apart_.reset();
+  event_base_free(base_);
+  close(wake_);
+}
+
+void HttpServer::EndAll() {
+  for (const auto& [id, request] : waiting_) {
+    Reply(request, TextAnswer(503, "the controller is stopping"));
+  }
+  evhttp_free(http_);
+  for (const Connection& each : connections_) bufferevent_decref(each.events);
+  for (event* const each : events_) event_free(each);
+}
+
+absl::Status HttpServer::Listen() {
+  int size = 0;
+  ASSIGN_OR_RETURN(const sockaddr_storage address,
+                   ParseAddress(options_, &size));
+  has_tls_ = !IsLoopback(address);
+  if (has_tls_) RETURN_IF_ERROR(BeginTls());
+  listener_ = evconnlistener_new_bind(
+      base_, nullptr, nullptr,
+      LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE,
+      kBacklog, reinterpret_cast<const sockaddr*>(&address), size);
+  if (listener_ == nullptr) {
+    return CannotListen(options_.listen, options_.option);
+  }
+  sockaddr_storage bound = {};
+  socklen_t bound_size = sizeof(bound);
+  getsockname(evconnlistener_get_fd(listener_),
+              reinterpret_cast<sockaddr*>(&bound), &bound_size);
+  port_ = ntohs(bound.ss_family == AF_INET
+                    ? reinterpret_cast<sockaddr_in&>(bound).sin_port
+                    : reinterpret_cast<sockaddr_in6&>(bound).sin6_port);
+  // No descriptor is left: it would be told of the same connection at once. The
+  // port of hosts and users says so in the log.
+  evconnlistener_set_error_cb(listener_, [](evconnlistener* listener, void*) {
+    evconnlistener_disable(listener);
+  });
+  evhttp_bind_listener(http_, listener_);
+  evhttp_set_max_headers_size(http_, kMaxHeaderBytes);
+  evhttp_set_max_body_size(http_, 0);
+  evhttp_set_allowed_methods(http_, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
+  const timeval silence = absl::ToTimeval(options_.silence);
+  evhttp_set_timeout_tv(http_, &silence);
+  evhttp_set_bevcb(
+      http_,
+      [](event_base*, void* self) {
+        return static_cast<HttpServer*>(self)->NewConnection();
+      },
+      this);
+  evhttp_set_gencb(
+      http_,
+      [](evhttp_request* request, void* self) {
+        static_cast<HttpServer*>(self)->OnRequest(request);
+      },
+      this);
+  return absl::OkStatus();
+}
+
+absl::Status HttpServer::BeginTls() {
+  ASSIGN_OR_RETURN(pair_, ReadTlsFiles(options_.tls));
+  ASSIGN_OR_RETURN(CertificateInfo info, ParseCertificate(pair_.certificate));
+  self_ = std::move(info.id);
+  ASSIGN_OR_RETURN(SSL_CTX* const context, MakeServerContext(pair_));
+  tls_.reset(context);
+  return absl::OkStatus();
+}
+
+// Trouble with the files is told by the port of hosts and users, which reads
+// the same ones.
+void HttpServer::ReadCertificates() {
+  absl::StatusOr<TlsPem> read = ReadPairOf(self_, options_.tls);
+  if (!read.ok() || (read->ca == pair_.ca && read->key == pair_.key &&
+                     read->certificate == pair_.certificate)) {
+    return;
+  }
+  const absl::StatusOr<SSL_CTX*> context = MakeServerContext(*read);
+  if (!context.ok()) return;
+  tls_.reset(*context);
+  pair_ = *std::move(read);
+}
+
+void HttpServer::AddEvent(int fd, short what, absl::Duration every,
+                          void (*run)(int fd, short what, void* self)) {
+  event* const added =
+      event_new(base_, fd, static_cast<short>(what | EV_PERSIST), run, this);
+  const timeval interval = absl::ToTimeval(every);
+  event_add(added, fd < 0 ? &interval : nullptr);
+  events_.push_back(added);
+}
+
+void HttpServer::Run() {
+  // libevent and OpenSSL write to connections whose other end has gone.
+  sigset_t pipe;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+  AddEvent(wake_, EV_READ, {}, [](int, short, void* self) {
+    static_cast<HttpServer*>(self)->TakeAnswers();
+  });
+  const auto sweep = [](int, short, void* self) {
+    static_cast<HttpServer*>(self)->Sweep();
+  };
+  AddEvent(-1, EV_TIMEOUT, kTick, sweep);
+  soon_ = event_new(base_, -1, 0, sweep, this);
+  events_.push_back(soon_);
+  if (has_tls_) {
+    AddEvent(-1, EV_TIMEOUT, options_.refresh, [](int, short, void* self) {
+      static_cast<HttpServer*>(self)->ReadCertificates();
+    });
+  }
+  event_base_dispatch(base_);
+  EndAll();
+}
+
+bufferevent* HttpServer::NewConnection() {
+  Sweep();
+  bufferevent* const made =
+      has_tls_ ? bufferevent_openssl_socket_new(base_, -1, SSL_new(tls_.get()),
+                                                BUFFEREVENT_SSL_ACCEPTING,
+                                                BEV_OPT_CLOSE_ON_FREE)
+               : bufferevent_socket_new(base_, -1, BEV_OPT_CLOSE_ON_FREE);
+  // evhttp then makes a plain one, whose requests show no certificate.
+  if (made == nullptr) return nullptr;
+  // It reads on for a moment when evhttp has let go of it.
+  bufferevent_setwatermark(made, EV_READ, 0, 2 * kMaxHeaderBytes);
+  bufferevent_incref(made);
+  connections_.push_back({made, absl::Now()});
+  if (connections_.size() >= options_.connections) {
+    evconnlistener_disable(listener_);
+    const timeval soon = absl::ToTimeval(kFullTick);
+    event_add(soon_, &soon);
+  }
+  return made;
+}
+
+void HttpServer::Sweep() {
+  const absl::Time now = absl::Now();
+  for (auto each = connections_.begin(); each != connections_.end();) {
+    bufferevent_event_cb in_use = nullptr;
+    bufferevent_getcb(each->events, nullptr, nullptr, &in_use, nullptr);
+    if (in_use == nullptr) {  // evhttp has freed it.
+      bufferevent_decref(each->events);
+      each = connections_.erase(each);
+      continue;
+    }
+    if (now - each->since > options_.longest) {
+      shutdown(bufferevent_getfd(each->events), SHUT_RDWR);
+    }
+    ++each;
+  }
+  if (connections_.size() < options_.connections) {
+    evconnlistener_enable(listener_);
+  } else {
+    const timeval soon = absl::ToTimeval(kFullTick);
+    event_add(soon_, &soon);
+  }
+}
+
+absl::Status HttpServer::WhyRefused(evhttp_request* request) {
+  evhttp_connection* const connection = evhttp_request_get_connection(request);
+  if (!has_tls_) {
+    const char* const host = evhttp_request_get_host(request);
+    if (host == nullptr || IsNoForeignName(host)) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        "the name in Host: is not this machine's, expected an address or "
+        "localhost");
+  }
+  char* address = nullptr;
+  ev_uint16_t port = 0;
+  evhttp_connection_get_peer(connection, &address, &port);
+  const SSL* const tls = bufferevent_openssl_get_ssl(
+      evhttp_connection_get_bufferevent(connection));
+  const std::string pem = tls == nullptr ? "" : PeerCertificate(tls);
+  if (pem.empty()) {
+    return absl::UnauthenticatedError("no certificate was shown");
+  }
+  return admit_(pem,
+                absl::StrCat(address == nullptr ? "" : address, ":", port));
+}
+
+void HttpServer::OnRequest(evhttp_request* request) {
+  const absl::Status refused = WhyRefused(request);
+  if (!refused.ok()) {
+    return Reply(request, TextAnswer(has_tls_ ? 403 : 421, refused.message()));
+  }
+  const char* const path =
+      evhttp_uri_get_path(evhttp_request_get_evhttp_uri(request));
+  const auto page = pages_.find(path == nullptr ? "" : path);
+  if (page == pages_.end()) {
+    return Reply(request,
+                 TextAnswer(404, "there is no such page; / lists all"));
+  }
+  const Id id = ++last_id_;
+  waiting_[id] = request;
+  WorkerPool& pool = page->second.is_apart ? *apart_ : *pool_;
+  const bool taken = pool.TryRun(
+      [this, id, &make = page->second.make] { Answer(id, make()); });
+  if (taken) return;
+  waiting_.erase(id);
+  Reply(request, TextAnswer(503, "too many wait for this, try again later"));
+}
+
+void HttpServer::Reply(evhttp_request* request, const HttpAnswer& answer) {
+  evkeyvalq* const headers = evhttp_request_get_output_headers(request);
+  const std::string size = absl::StrCat(answer.body->size());
+  const std::pair<const char*, const char*> fields[] = {
+      {"Content-Type", answer.type.c_str()},
+      {"Content-Length", size.c_str()},
+      {"Cache-Control", "no-store"},
+      {"X-Content-Type-Options", "nosniff"},
+      {"Referrer-Policy", "no-referrer"},
+      // What a page itself may load stands in the page.
+      {"Content-Security-Policy", "frame-ancestors 'none'"},
+  };
+  for (const auto& [name, value] : fields) {
+    evhttp_add_header(headers, name, value);
+  }
+  evbuffer* const body = evbuffer_new();
+  if (body != nullptr &&
+      evhttp_request_get_command(request) != EVHTTP_REQ_HEAD) {
+    auto* const held = new std::shared_ptr<const std::string>(answer.body);
+    if (evbuffer_add_reference(body, answer.body->data(), answer.body->size(),
+                               DropReference, held) != 0) {
+      delete held;
+    }
+  }
+  evhttp_send_reply(request, answer.code, ReasonOf(answer.code), body);
+  if (body != nullptr) evbuffer_free(body);
+}
+
+void HttpServer::Answer(Id id, HttpAnswer answer) {
+  {
+    absl::MutexLock lock(&mutex_);
+    answers_.emplace_back(id, std::move(answer));
+  }
+  Wake();
+}
+
+void HttpServer::Wake() {
+  const uint64_t one = 1;
+  while (write(wake_, &one, sizeof(one)) < 0 && errno == EINTR) continue;
+}
+
+void HttpServer::TakeAnswers() {
+  uint64_t count;
+  while (read(wake_, &count, sizeof(count)) < 0 && errno == EINTR) continue;
+  std::vector<std::pair<Id, HttpAnswer>> answers;
+  bool stopping;
+  {
+    absl::MutexLock lock(&mutex_);
+    answers.swap(answers_);
+    stopping = stopping_;
+  }
+  for (const auto& [id, answer] : answers) {
+    const auto waiting = waiting_.find(id);
+    evhttp_request* const request = waiting->second;
+    waiting_.erase(waiting);
+    Reply(request, answer);
+  }
+  if (stopping) event_base_loopbreak(base_);
+}
+
+}  // namespace clusterd

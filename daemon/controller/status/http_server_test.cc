@@ -1,0 +1,375 @@
+#include "daemon/controller/status/http_server.h"
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/test_authority.h"
+#include "tests/support/http/http_client.h"
+#include "tests/support/process/history_testing.h"
+
+namespace clusterd {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+absl::Status AdmitAll(const std::string&, const std::string&) {
+  return absl::OkStatus();
+}
+
+HttpServerOptions OnLoopback() {
+  HttpServerOptions options;
+  options.listen = "127.0.0.1:0";
+  return options;
+}
+
+std::unique_ptr<HttpServer> Serve(
+    const HttpServerOptions& options = OnLoopback(),
+    std::map<std::string, HttpPage> pages = {},
+    HttpServer::Admit admit = &AdmitAll) {
+  pages["/hello"] = {[] { return TextAnswer(200, "hello"); }};
+  auto server = HttpServer::Start(options, std::move(pages), std::move(admit));
+  EXPECT_TRUE(server.ok()) << server.status();
+  return server.ok() ? *std::move(server) : nullptr;
+}
+
+size_t OpenDescriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<size_t>(std::distance(begin(all), end(all)));
+}
+
+TEST(HttpServerTest, ShowsAPageThatNoBrowserKeepsOrGuessesAt) {
+  const auto server = Serve();
+  HttpClient client(server->port());
+  const HttpReply reply = client.Get("/hello");
+  EXPECT_EQ(reply.code, 200);
+  EXPECT_EQ(reply.body, "hello\n");
+  for (const char* const field :
+       {"Content-Type: text/plain; charset=utf-8\r\n", "Content-Length: 6\r\n",
+        "Cache-Control: no-store\r\n", "X-Content-Type-Options: nosniff\r\n",
+        "Content-Security-Policy: frame-ancestors 'none'\r\n"}) {
+    EXPECT_THAT(reply.head, HasSubstr(field));
+  }
+  // The connection stays for the next.
+  EXPECT_EQ(client.Get("/hello?a=b").code, 200);
+}
+
+TEST(HttpServerTest, AHeadHasAllButTheBody) {
+  const auto server = Serve();
+  HttpClient client(server->port());
+  client.Send("HEAD /hello HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const HttpReply reply = client.Read(/*has_body=*/false);
+  EXPECT_EQ(reply.code, 200);
+  EXPECT_THAT(reply.head, HasSubstr("Content-Length: 6\r\n"));
+  // What would be left of a body would stand before the next reply.
+  EXPECT_EQ(client.Get("/hello").body, "hello\n");
+}
+
+TEST(HttpServerTest, RefusesWhatIsNoReading) {
+  HttpServerOptions options = OnLoopback();
+  options.silence = absl::Milliseconds(500);
+  const auto server = Serve(options);
+  const std::pair<const char*, int> requests[] = {
+      {"GET /nowhere HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 404},
+      {"GET /hello/../hello HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 404},
+      {"POST /hello HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n",
+       501},
+      {"DELETE /hello HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 501},
+      {"CONNECT 10.0.0.1:22 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 501},
+  };
+  for (const auto& [request, code] : requests) {
+    HttpClient client(server->port());
+    client.Send(request);
+    EXPECT_EQ(client.Read().code, code) << request;
+  }
+  for (const char* const nonsense :
+       {"\r\n\r\n\r\n", "GET\r\n\r\n", "\x16\x03\x01\x02\x00\x01\r\n\r\n",
+        "POST /hello HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n"
+        "hello!!!!"}) {
+    HttpClient client(server->port());
+    client.Send(nonsense);
+    EXPECT_NE(client.Read().code, 200) << nonsense;
+  }
+}
+
+TEST(HttpServerTest, EndsHeadersThatAreTooLong) {
+  const auto server = Serve();
+  HttpClient client(server->port());
+  client.Send("GET /hello HTTP/1.1\r\nHost: 127.0.0.1\r\n");
+  const std::string line = absl::StrCat("X: ", std::string(4000, 'x'), "\r\n");
+  int sent = 0;
+  while (sent < 10000 && client.Send(line)) ++sent;
+  EXPECT_LT(sent, 10000);
+  EXPECT_THAT(client.ReadToEnd(), Not(HasSubstr("200 OK")));
+}
+
+TEST(HttpServerTest, ASitesOwnNameThatLeadsHereReadsNothing) {
+  const auto server = Serve();
+  for (const auto& [host, code] : std::vector<std::pair<std::string, int>>{
+           {"evil.example", 421},
+           {"evil.example:7445", 421},
+           {"127.0.0.1.evil.example", 421},
+           {"localhost", 200},
+           {absl::StrCat("localhost:", server->port()), 200},
+           {absl::StrCat("127.0.0.1:", server->port()), 200},
+           {"[::1]:7445", 200}}) {
+    HttpClient client(server->port());
+    client.Send(
+        absl::StrCat("GET /hello HTTP/1.1\r\nHost: ", host, "\r\n\r\n"));
+    EXPECT_EQ(client.Read().code, code) << host;
+  }
+}
+
+TEST(HttpServerTest, EndsWhoSaysNothingAndWhoIsSlow) {
+  HttpServerOptions options = OnLoopback();
+  options.silence = absl::Milliseconds(300);
+  options.longest = absl::Seconds(1);
+  const auto server = Serve(options);
+  HttpClient silent(server->port());
+  EXPECT_EQ(silent.ReadToEnd(), "");
+  HttpClient slow(server->port());
+  // A byte every 100 ms is no silence.
+  const std::string request = GetRequest(std::string(4000, 'a'));
+  size_t sent = 0;
+  while (sent < request.size() && !slow.HasNews(100) &&
+         slow.Send(request.substr(sent, 1))) {
+    ++sent;
+  }
+  EXPECT_GT(sent, 4u);
+  EXPECT_LT(sent, request.size());
+  EXPECT_EQ(slow.Read().code, 0);
+}
+
+TEST(HttpServerTest, AReaderThatDoesNotReadHoldsNobodyUp) {
+  HttpServerOptions options = OnLoopback();
+  options.longest = absl::Seconds(1);
+  std::map<std::string, HttpPage> pages;
+  const auto large =
+      std::make_shared<const std::string>(std::string(64 << 20, 'x'));
+  pages["/large"] = {[large] {
+    HttpAnswer answer;
+    answer.body = large;
+    return answer;
+  }};
+  const auto server = Serve(options, std::move(pages));
+  HttpClient slow(server->port());
+  slow.Send(GetRequest("/large"));
+  EXPECT_TRUE(slow.HasNews(30000));
+  HttpClient other(server->port());
+  EXPECT_EQ(other.Get("/hello").code, 200);
+  // One copy for all who read, let go of once the slow one is cut off.
+  absl::Time since = absl::Now();
+  while (large.use_count() > 2 && absl::Now() - since < absl::Seconds(30)) {
+    EXPECT_TRUE(slow.HasNews(100));
+    HttpClient again(server->port());
+    EXPECT_EQ(again.Get("/hello").code, 200);
+  }
+  EXPECT_LE(large.use_count(), 2);
+  EXPECT_LT(slow.ReadToEnd().size(), large->size());
+}
+
+TEST(HttpServerTest, WhoIsOneTooManyWaitsWithoutADescriptor) {
+  HttpServerOptions options = OnLoopback();
+  options.connections = 4;
+  const auto server = Serve(options);
+  const size_t before = OpenDescriptors();
+  std::vector<std::unique_ptr<HttpClient>> clients;
+  for (int i = 0; i < 20; ++i) {
+    clients.push_back(std::make_unique<HttpClient>(server->port()));
+    if (i < 4) {
+      EXPECT_EQ(clients.back()->Get("/hello").code, 200) << i;
+    }
+  }
+  for (int i = 4; i < 20; ++i) clients[i]->Send(GetRequest("/hello"));
+  EXPECT_EQ(clients[0]->Get("/hello").code, 200);
+  EXPECT_FALSE(clients[4]->HasNews(0));
+  EXPECT_LE(OpenDescriptors(), before + 20 + 4);
+  // Each that goes makes room for the next in turn.
+  for (int i = 0; i < 16; ++i) {
+    clients[i].reset();
+    EXPECT_EQ(clients[i + 4]->Read().code, 200) << i;
+  }
+}
+
+TEST(HttpServerTest, APageThatHangsHoldsUpNeitherTheOneApartNorTheRest) {
+  absl::Notification begun, go_on;
+  std::map<std::string, HttpPage> pages;
+  pages["/hangs"] = {[&] {
+    if (!begun.HasBeenNotified()) begun.Notify();
+    go_on.WaitForNotification();
+    return TextAnswer(200, "at last");
+  }};
+  pages["/apart"] = {[] { return TextAnswer(200, "apart"); },
+                     /*is_apart=*/true};
+  HttpServerOptions options = OnLoopback();
+  options.connections = 8;
+  const auto server = Serve(options, std::move(pages));
+  HttpClient waits(server->port());
+  waits.Send(GetRequest("/hangs"));
+  begun.WaitForNotification();
+  HttpClient other(server->port());
+  EXPECT_EQ(other.Get("/apart").body, "apart\n");
+  EXPECT_EQ(other.Get("/nowhere").code, 404);
+  // Who has left meanwhile is no reason to stumble.
+  { HttpClient(server->port()).Send(GetRequest("/hangs")); }
+  go_on.Notify();
+  EXPECT_EQ(waits.Read().body, "at last\n");
+  EXPECT_EQ(other.Get("/hello").code, 200);
+}
+
+TEST(HttpServerTest, EndsWithARequestThatWaits) {
+  absl::Notification begun;
+  std::map<std::string, HttpPage> pages;
+  pages["/slow"] = {[&] {
+    begun.Notify();
+    return TextAnswer(200, "x");
+  }};
+  auto server = Serve(OnLoopback(), std::move(pages));
+  HttpClient client(server->port());
+  client.Send(GetRequest("/slow"));
+  begun.WaitForNotification();
+  server.reset();
+  client.ReadToEnd();
+}
+
+TEST(HttpServerTest, ListensOnAddressesAloneAndSaysWhyNot) {
+  for (const char* const listen :
+       {"", "localhost:7445", "127.0.0.1", "127.0.0.1:", "7445", "[::1",
+        "127.0.0.1:99999"}) {
+    HttpServerOptions options;
+    options.listen = listen;
+    const auto server = HttpServer::Start(options, {}, &AdmitAll);
+    EXPECT_TRUE(absl::IsInvalidArgument(server.status())) << listen;
+    EXPECT_THAT(std::string(server.status().message()),
+                HasSubstr("--status-listen"));
+  }
+  const auto first = Serve();
+  HttpServerOptions options;
+  options.listen = absl::StrCat("127.0.0.1:", first->port());
+  const auto second = HttpServer::Start(options, {}, &AdmitAll);
+  EXPECT_TRUE(absl::IsUnavailable(second.status())) << second.status();
+}
+
+// By TLS: on every address, and with files of its own.
+class HttpServerTlsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    options_.listen = "0.0.0.0:0";
+    options_.tls = {folder_ + "/ca.crt", folder_ + "/own.crt",
+                    folder_ + "/own.key"};
+    options_.refresh = absl::Milliseconds(50);
+    WriteFiles(authority_->Issue({"spiffe://test/controller"}));
+  }
+
+  void WriteFiles(const TlsPem& pem) {
+    const std::pair<std::string, std::string> files[] = {
+        {options_.tls.ca, pem.ca},
+        {options_.tls.certificate, pem.certificate},
+        {options_.tls.key, pem.key}};
+    for (const auto& [path, text] : files) {
+      std::ofstream(path + ".new") << text;
+      std::filesystem::permissions(path + ".new",
+                                   std::filesystem::perms::owner_read |
+                                       std::filesystem::perms::owner_write);
+      std::filesystem::rename(path + ".new", path);
+    }
+  }
+
+  TlsPem User() const { return authority_->Issue({"spiffe://test/user/ann"}); }
+
+  const std::string folder_ = NewStateFolder();
+  const std::unique_ptr<TestAuthority> authority_ = TestAuthority::Create();
+  HttpServerOptions options_;
+};
+
+TEST_F(HttpServerTlsTest, AsksWhetherTheCertificateIsAdmitted) {
+  const TlsPem user = User();
+  absl::Mutex mutex;
+  std::string shown, peer;
+  absl::Status verdict;
+  const auto server =
+      Serve(options_, {}, [&](const std::string& pem, const std::string& from) {
+        absl::MutexLock lock(&mutex);
+        shown = pem;
+        peer = from;
+        return verdict;
+      });
+  HttpClient client(server->port(), user);
+  EXPECT_EQ(client.Get("/hello").body, "hello\n");
+  {
+    absl::MutexLock lock(&mutex);
+    EXPECT_EQ(CertificateSerial(shown), CertificateSerial(user.certificate));
+    EXPECT_THAT(peer, HasSubstr("127.0.0.1:"));
+    // Each request is looked at.
+    verdict = absl::PermissionDeniedError("ann is locked");
+  }
+  const HttpReply refused = client.Get("/hello");
+  EXPECT_EQ(refused.code, 403);
+  EXPECT_EQ(refused.body, "ann is locked\n");
+}
+
+TEST_F(HttpServerTlsTest, NobodyGetsInWithoutACertificateOfTheCa) {
+  std::atomic<bool> was_asked = false;
+  const auto server =
+      Serve(options_, {}, [&](const std::string&, const std::string&) {
+        was_asked = true;
+        return absl::OkStatus();
+      });
+  TlsPem none = User();
+  none.certificate.clear();
+  HttpClient without(server->port(), none);
+  EXPECT_EQ(without.Get("/hello").code, 0);
+  TlsPem other = TestAuthority::Create()->Issue({"spiffe://test/user/ann"});
+  other.ca.clear();
+  HttpClient stranger(server->port(), other);
+  EXPECT_EQ(stranger.Get("/hello").code, 0);
+  HttpClient ended(server->port(),
+                   authority_->Issue({"spiffe://test/user/ann"},
+                                     {-absl::Hours(2), -absl::Hours(1)}));
+  EXPECT_EQ(ended.Get("/hello").code, 0);
+  HttpClient plain(server->port());
+  EXPECT_EQ(plain.Get("/hello").code, 0);
+  HttpClient old(server->port(), User(), TLS1_1_VERSION);
+  EXPECT_FALSE(old.is_shaken());
+  EXPECT_FALSE(was_asked);
+  HttpClient tls12(server->port(), User(), TLS1_2_VERSION);
+  EXPECT_EQ(tls12.Get("/hello").code, 200);
+}
+
+TEST_F(HttpServerTlsTest, TakesUpARenewedPairAndNoBrokenOne) {
+  const auto server = Serve(options_);
+  const TlsPem user = User();
+  const std::string first = HttpClient(server->port(), user).ServerSerial();
+  std::ofstream(options_.tls.certificate) << "no certificate";
+  EXPECT_EQ(HttpClient(server->port(), user).ServerSerial(), first);
+  WriteFiles(authority_->Issue({"spiffe://test/controller"}));
+  const absl::Time since = absl::Now();
+  std::string now = first;
+  while (now == first && absl::Now() - since < absl::Seconds(30)) {
+    HttpClient client(server->port(), user);
+    ASSERT_EQ(client.Get("/hello").code, 200);
+    now = client.ServerSerial();
+  }
+  EXPECT_NE(now, first);
+}
+
+TEST_F(HttpServerTlsTest, DoesNotStartWithoutItsFiles) {
+  std::filesystem::remove(options_.tls.key);
+  const auto server = HttpServer::Start(options_, {}, &AdmitAll);
+  EXPECT_TRUE(absl::IsNotFound(server.status())) << server.status();
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,154 @@
+#include "daemon/controller/watch/check_now.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+
+// Of `hosts` hosts, with `rules` rules that fail on every one of them.
+Report Failing(int hosts, int rules) {
+  Report report;
+  report.set_schema_version(1);
+  report.set_run_id("aa");
+  report.set_started_at_ms(1000);
+  report.set_verdict(FAIL);
+  for (int i = 0; i < hosts; ++i) {
+    report.add_hosts()->set_host(absl::StrCat("node", i));
+  }
+  for (int i = 0; i < rules; ++i) {
+    RuleResult& rule = *report.add_rules();
+    rule.set_rule(absl::StrCat("rule", i));
+    rule.set_state(FAIL);
+    Finding& finding = *rule.add_findings();
+    finding.set_rule(rule.rule());
+    finding.set_state(FAIL);
+    finding.set_observed("DOWN");
+    finding.set_fix("mend it");
+    for (const HostStatus& host : report.hosts()) {
+      finding.add_subjects()->set_host(host.host());
+    }
+  }
+  return report;
+}
+
+FactOrder OrderOf(int hosts) {
+  FactOrder order;
+  auto spec = std::make_shared<ClusterSpec>();
+  for (int i = 0; i < hosts; ++i) {
+    order.hosts.push_back(absl::StrCat("node", i));
+    spec->add_servers()->set_host(order.hosts.back());
+  }
+  order.spec = spec;
+  return order;
+}
+
+TEST(CheckNowTest, TellsWhatIsWrongWorstFirstWithWhoItIs) {
+  Report report = Failing(2, 1);
+  RuleResult& warns = *report.add_rules();
+  warns.set_rule("mtu");
+  warns.set_state(WARN);
+  Finding& finding = *warns.add_findings();
+  finding.set_state(WARN);
+  finding.add_subjects()->set_host("node1");
+  const ClusterNow::ScheduleNow now = CheckNow(report, nullptr);
+  EXPECT_EQ(now.newest().run_id(), "aa");
+  EXPECT_EQ(now.newest().verdict(), FAIL);
+  EXPECT_EQ(now.newest().rules_size(), 0);
+  EXPECT_EQ(now.newest().hosts_size(), 0);
+  ASSERT_EQ(now.wrong_size(), 2);
+  EXPECT_EQ(now.wrong(0).rule(), "rule0");
+  EXPECT_EQ(now.wrong(0).summary(), "node[0-1]");
+  EXPECT_EQ(now.wrong(0).findings(0).fix(), "mend it");
+  EXPECT_EQ(now.wrong(1).rule(), "mtu");
+  EXPECT_FALSE(now.has_changes());
+}
+
+TEST(CheckNowTest, LeavesOutWhatAnotherFindingExplains) {
+  Report report = Failing(1, 2);
+  report.mutable_rules(1)->mutable_findings(0)->set_caused_by("rule0");
+  const ClusterNow::ScheduleNow now = CheckNow(report, nullptr);
+  ASSERT_EQ(now.wrong_size(), 1);
+  EXPECT_EQ(now.wrong(0).rule(), "rule0");
+}
+
+TEST(CheckNowTest, IsSmallHoweverLargeTheClusterIs) {
+  const Report report = Failing(300, 60);
+  ReportDiff diff;
+  for (int i = 0; i < 2000; ++i) {
+    ReportDiff::Change& change = *diff.add_changes();
+    change.set_rule("link");
+    *change.mutable_subjects() = report.rules(0).findings(0).subjects();
+    diff.add_hosts_added(absl::StrCat("node", i));
+  }
+  const ClusterNow::ScheduleNow now = CheckNow(report, &diff);
+  EXPECT_EQ(now.wrong_size(), kMaxWrongTold);
+  EXPECT_EQ(now.more_wrong(), 40u);
+  EXPECT_EQ(now.wrong(0).summary(), "node[0-299]");
+  EXPECT_THAT(now.changes().notes(),
+              ElementsAre("1980 more changes", "1980 more hosts came or went"));
+  EXPECT_LT(now.ByteSizeLong(), size_t{64} << 10);
+}
+
+TEST(RunningTextsTest, SaysWhoRunsWhatAndHowManyMore) {
+  FactOrder order = OrderOf(2);
+  order.run_id = "0123456789abcdef";
+  order.actor = "spiffe://demo/user/ann/role/viewer";
+  RunningCheck check;
+  check.order = std::make_shared<const FactOrder>(order);
+  EXPECT_THAT(RunningTexts({check}),
+              ElementsAre("check 0123456789abcdef of ann, 2 hosts"));
+  const auto many = RunningTexts(std::vector<RunningCheck>(13, check));
+  EXPECT_EQ(many.size(), 11u);
+  EXPECT_EQ(many.back(), "and 3 more checks");
+}
+
+TEST(NewestAskedTest, KeepsTheNewestAndWhatChangedSinceTheOneBefore) {
+  NewestAsked asked;
+  EXPECT_FALSE(asked.now().has_value());
+  Report healthy = Failing(2, 1);
+  healthy.mutable_rules(0)->clear_findings();
+  healthy.mutable_rules(0)->set_state(PASS);
+  asked.Note(OrderOf(2), {}, healthy);
+  ASSERT_TRUE(asked.now().has_value());
+  EXPECT_FALSE(asked.now()->has_changes());
+  Report wrong = Failing(2, 1);
+  wrong.set_run_id("bb");
+  asked.Note(OrderOf(2), {}, wrong);
+  const ClusterNow::ScheduleNow now = *asked.now();
+  EXPECT_EQ(now.newest().run_id(), "bb");
+  ASSERT_EQ(now.changes().changes_size(), 1);
+  EXPECT_EQ(now.changes().changes(0).after(), FAIL);
+}
+
+TEST(NewestAskedTest, PassesOverAPartOfTheHostsOrRulesAndWhatHasNoVerdict) {
+  NewestAsked parts;
+  FactOrder some = OrderOf(3);
+  some.hosts.pop_back();
+  parts.Note(some, {}, Failing(2, 1));
+  RuleSelection only;
+  only.add_only("link");
+  parts.Note(OrderOf(2), only, Failing(2, 1));
+  RuleSelection skip;
+  skip.add_skip("link");
+  parts.Note(OrderOf(2), skip, Failing(2, 1));
+  Report report = Failing(2, 1);
+  report.set_error("wrong");
+  parts.Note(OrderOf(2), {}, report);
+  report.clear_error();
+  report.set_network_namespace("pid:7");
+  parts.Note(OrderOf(2), {}, report);
+  EXPECT_FALSE(parts.now().has_value());
+  RuleSelection downgrade;
+  downgrade.add_downgrade("link");
+  parts.Note(OrderOf(2), downgrade, Failing(2, 1));
+  EXPECT_TRUE(parts.now().has_value());
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,104 @@
+// The cluster as it is now, for all who watch it (Controller.Watch): looked at
+// once a second while somebody watches, and never else; told when it has
+// changed. Nothing is kept for each watcher: whoever reads slowly gets the
+// newest.
+#ifndef DAEMON_CONTROLLER_WATCH_CLUSTER_WATCH_H_
+#define DAEMON_CONTROLLER_WATCH_CLUSTER_WATCH_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "daemon/controller/watch/check_now.h"
+#include "daemon/process/callback_gate.h"
+#include "daemon/process/scheduler.h"
+#include "daemon/process/worker_pool.h"
+#include "proto/controller.pb.h"
+
+namespace clusterd {
+
+// Where the fields of ClusterNow come from. Called on a thread of the pool, one
+// after the other; must not wait for long. An empty one has nothing to tell.
+struct WatchSources {
+  // Those about hosts.
+  std::function<void(ClusterNow* now)> hosts;
+  // In the order of the spec. `newest`, `changes` and `wrong` as CheckNow.
+  std::function<std::vector<ClusterNow::ScheduleNow>()> schedules;
+  std::function<std::vector<std::string>()> running;
+  // Applies that wait to be confirmed.
+  std::function<std::vector<ConfirmResponse>()> pending;
+};
+
+// Safe for concurrent use; calls nothing under its lock.
+class ClusterWatch {
+ public:
+  using WatcherId = uint64_t;
+  // From any thread; neither may block.
+  struct Watcher {
+    // There is another now(). The first time at once, or once it is known.
+    std::function<void()> on_change;
+    // At Stop, once; or within Join if that came before.
+    std::function<void(const absl::Status& why)> on_stop;
+  };
+
+  static constexpr absl::Duration kInterval = absl::Seconds(1);
+
+  // Scheduler and pool must outlive it.
+  ClusterWatch(std::string cluster, WatchSources sources, Scheduler* scheduler,
+               WorkerPool* pool)
+      : cluster_(std::move(cluster)),
+        sources_(std::move(sources)),
+        scheduler_(scheduler),
+        pool_(pool) {}
+  ~ClusterWatch() { Stop(); }
+
+  // For Join, so that a call knows its watcher before it is told anything.
+  WatcherId NewWatcher() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Join(WatcherId id, Watcher watcher) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Also of one that never joined. It may still be called once.
+  void Leave(WatcherId id) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Told of checks that are over, for ClusterNow.asked.
+  NewestAsked& asked() { return asked_; }
+
+  // Null before the first on_change.
+  std::shared_ptr<const ClusterNow> now() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Looks no more when this returns, and tells all watchers Unavailable.
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  void LookSoon();
+  void Look() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The next look, a while after so many.
+  void LookAfter(uint64_t looks) ABSL_LOCKS_EXCLUDED(mutex_);
+  ClusterNow Observe() const;
+
+  const std::string cluster_;
+  const WatchSources sources_;
+  Scheduler* const scheduler_;
+  WorkerPool* const pool_;
+  const CallbackGate gate_;
+  NewestAsked asked_;
+
+  mutable absl::Mutex mutex_;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  WatcherId last_id_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<WatcherId, Watcher> watchers_ ABSL_GUARDED_BY(mutex_);
+  bool looks_ ABSL_GUARDED_BY(mutex_) = false;  // Is about to, or at it.
+  uint64_t all_looks_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::shared_ptr<const ClusterNow> now_ ABSL_GUARDED_BY(mutex_);
+  std::string bytes_ ABSL_GUARDED_BY(mutex_);  // Of now_, but for its time.
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_WATCH_CLUSTER_WATCH_H_

@@ -1,0 +1,163 @@
+#include "daemon/controller/watch/cluster_watch.h"
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/process/manual_scheduler.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+
+class ClusterWatchTest : public testing::Test {
+ protected:
+  ClusterWatchTest()
+      : watch_("demo",
+               {[this](ClusterNow* now) {
+                  ++looks_;
+                  now->set_hosts_attached(attached_);
+                },
+                nullptr, nullptr, nullptr},
+               &scheduler_, &pool_) {}
+
+  // Somebody who keeps what it is told.
+  struct Reader {
+    ~Reader() { watch->Leave(id); }
+
+    ClusterWatch* watch = nullptr;
+    ClusterWatch::WatcherId id = 0;
+    std::vector<uint32_t> told;
+    std::vector<absl::Status> stopped;
+  };
+  void Join(Reader* reader) {
+    reader->watch = &watch_;
+    reader->id = watch_.NewWatcher();
+    watch_.Join(reader->id,
+                {[this, reader] {
+                   reader->told.push_back(watch_.now()->hosts_attached());
+                 },
+                 [reader](const absl::Status& why) {
+                   reader->stopped.push_back(why);
+                 }});
+    pool_.Drain();
+  }
+  void Pass(absl::Duration time) {
+    scheduler_.Advance(time);
+    pool_.Drain();
+  }
+
+  ManualScheduler scheduler_;
+  WorkerPool pool_{1, 8};
+  std::atomic<uint32_t> attached_{1};
+  std::atomic<int> looks_{0};
+  ClusterWatch watch_;
+};
+
+TEST_F(ClusterWatchTest, TellsAtOnceAndThenOnlyWhatHasChanged) {
+  Reader ann;
+  Join(&ann);
+  EXPECT_THAT(ann.told, ElementsAre(1));
+  Pass(absl::Seconds(1));
+  Pass(absl::Seconds(1));
+  EXPECT_EQ(looks_, 3);
+  EXPECT_THAT(ann.told, ElementsAre(1));
+  attached_ = 2;
+  Pass(absl::Seconds(1));
+  EXPECT_THAT(ann.told, ElementsAre(1, 2));
+  EXPECT_EQ(watch_.now()->cluster(), "demo");
+  EXPECT_EQ(watch_.now()->at_ms(), absl::ToUnixMillis(scheduler_.Now()));
+}
+
+TEST_F(ClusterWatchTest,
+       LooksOnceASecondHoweverOftenItChangesAndHoweverManyLook) {
+  Reader readers[20];
+  for (Reader& reader : readers) Join(&reader);
+  EXPECT_EQ(looks_, 1);
+  for (int i = 0; i < 10; ++i) {
+    attached_ = 10 + i;
+    Pass(absl::Milliseconds(99));
+  }
+  EXPECT_EQ(looks_, 1);
+  Pass(absl::Milliseconds(10));
+  EXPECT_EQ(looks_, 2);
+  for (const Reader& reader : readers) {
+    EXPECT_THAT(reader.told, ElementsAre(1, 19));
+  }
+}
+
+TEST_F(ClusterWatchTest, DoesNotLookWhileNobodyWatches) {
+  Reader ann;
+  Join(&ann);
+  watch_.Leave(ann.id);
+  Pass(absl::Hours(1));
+  EXPECT_EQ(looks_, 1);
+  EXPECT_EQ(scheduler_.pending(), 0);
+  attached_ = 7;
+  // Whoever comes now is told nothing of then.
+  Reader bob;
+  Join(&bob);
+  EXPECT_THAT(bob.told, ElementsAre(7));
+  EXPECT_THAT(ann.told, ElementsAre(1));
+}
+
+TEST_F(ClusterWatchTest,
+       LooksAtOnceAndOnceASecondForWhoComesWhenAnotherLeaves) {
+  Reader ann, bob;
+  Join(&ann);
+  watch_.Leave(ann.id);
+  attached_ = 2;
+  Join(&bob);  // Before the second of the first look is over.
+  EXPECT_THAT(bob.told, ElementsAre(2));
+  EXPECT_EQ(looks_, 2);
+  for (int i = 0; i < 5; ++i) Pass(absl::Seconds(1));
+  EXPECT_EQ(looks_, 7);
+}
+
+TEST_F(ClusterWatchTest, EndsWithTheControllerForAllWhoWatchOrCome) {
+  Reader ann, bob;
+  Join(&ann);
+  watch_.Stop();
+  Join(&bob);
+  Pass(absl::Hours(1));
+  EXPECT_EQ(looks_, 1);
+  const absl::Status why = absl::UnavailableError("the controller is stopping");
+  EXPECT_THAT(ann.stopped, ElementsAre(why));
+  EXPECT_THAT(bob.stopped, ElementsAre(why));
+  EXPECT_TRUE(bob.told.empty());
+}
+
+TEST(ClusterWatchSourcesTest, GivesEachFieldFromItsSource) {
+  ManualScheduler scheduler;
+  WorkerPool pool(1, 8);
+  WatchSources sources;
+  sources.schedules = [] {
+    std::vector<ClusterNow::ScheduleNow> schedules(2);
+    schedules[0].set_name("nightly");
+    schedules[1].set_name("links");
+    return schedules;
+  };
+  sources.running = [] { return std::vector<std::string>{"apply 01"}; };
+  sources.pending = [] {
+    std::vector<ConfirmResponse> pending(1);
+    pending[0].set_run_id("01");
+    return pending;
+  };
+  ClusterWatch watch("demo", sources, &scheduler, &pool);
+  watch.Join(watch.NewWatcher(), {[] {}, [](const absl::Status&) {}});
+  pool.Drain();
+  const ClusterNow now = *watch.now();
+  EXPECT_EQ(now.schema_version(), 1u);
+  ASSERT_EQ(now.schedules_size(), 2);
+  EXPECT_EQ(now.schedules(1).name(), "links");
+  EXPECT_THAT(now.running(), ElementsAre("apply 01"));
+  ASSERT_EQ(now.pending_size(), 1);
+  EXPECT_EQ(now.pending(0).run_id(), "01");
+  EXPECT_FALSE(now.has_asked());
+}
+
+}  // namespace
+}  // namespace clusterd

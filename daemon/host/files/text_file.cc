@@ -1,0 +1,122 @@
+#include "daemon/host/files/text_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace clusterd {
+namespace {
+
+class TextFileDescriptor {
+ public:
+  explicit TextFileDescriptor(int fd) : fd_(fd) {}
+  ~TextFileDescriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  TextFileDescriptor(const TextFileDescriptor&) = delete;
+  TextFileDescriptor& operator=(const TextFileDescriptor&) = delete;
+
+  int get() const { return fd_; }
+  void Become(int fd) {
+    close(fd_);
+    fd_ = fd;
+  }
+
+ private:
+  int fd_;
+};
+
+absl::Status TextFileTrouble(const std::string& what, int error) {
+  const std::string message = absl::StrCat(what, ": ", std::strerror(error));
+  switch (error) {
+    case ENOENT:
+      return absl::NotFoundError(message);
+    case ENOSPC:
+    case EDQUOT:
+    case EIO:
+      return absl::UnavailableError(message);
+    default:
+      return absl::PermissionDeniedError(message);
+  }
+}
+
+// Where nobody else can swap one folder for another, no link leads away.
+absl::Status OpenFolder(const std::vector<std::string>& names,
+                        TextFileDescriptor* folder) {
+  std::string path;
+  for (const std::string& name : names) {
+    absl::StrAppend(&path, "/", name);
+    const int next = openat(folder->get(), name.c_str(),
+                            O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (next < 0 && (errno == ELOOP || errno == ENOTDIR)) {
+      return absl::PermissionDeniedError(
+          absl::StrCat(path, ": is no folder, expected one that is no link"));
+    }
+    if (next < 0) return TextFileTrouble(path, errno);
+    folder->Become(next);
+  }
+  struct stat info = {};
+  if (fstat(folder->get(), &info) != 0) return TextFileTrouble(path, errno);
+  if (info.st_uid != 0 && info.st_uid != geteuid()) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        path, ": belongs to user ", info.st_uid, ", expected root's"));
+  }
+  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        path, ": its group or others may write it, expected root alone"));
+  }
+  return absl::OkStatus();
+}
+
+bool WriteAllOf(int fd, absl::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = write(fd, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    text.remove_prefix(static_cast<size_t>(count));
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::Status ReplaceTextFile(const std::string& root, const std::string& path,
+                             absl::string_view text) {
+  std::vector<std::string> names = absl::StrSplit(path, '/', absl::SkipEmpty());
+  if (path.empty() || path[0] != '/' || names.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", path, "\" is no absolute path of a file"));
+  }
+  const std::string name = names.back();
+  names.pop_back();
+  TextFileDescriptor folder(
+      open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.get() < 0) return TextFileTrouble(root, errno);
+  const absl::Status opened = OpenFolder(names, &folder);
+  if (!opened.ok()) return opened;
+  // Of another start that was killed at it.
+  const std::string beside = absl::StrCat(".", name, ".new");
+  unlinkat(folder.get(), beside.c_str(), 0);
+  const TextFileDescriptor file(
+      openat(folder.get(), beside.c_str(),
+             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (file.get() < 0) return TextFileTrouble(path, errno);
+  const bool is_done =
+      WriteAllOf(file.get(), text) && fchmod(file.get(), 0644) == 0 &&
+      renameat(folder.get(), beside.c_str(), folder.get(), name.c_str()) == 0;
+  if (is_done) return absl::OkStatus();
+  const int error = errno;
+  unlinkat(folder.get(), beside.c_str(), 0);
+  return TextFileTrouble(path, error);
+}
+
+}  // namespace clusterd

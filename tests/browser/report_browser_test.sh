@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# HTML reports in a real browser: no request is tried, the policy refuses
+# nothing of the page itself, hostile texts execute nothing, the script does what
+# it is for, and without it all is there.
+set -uo pipefail
+cd "$TEST_SRCDIR/clusterd" || exit 1
+. tests/browser/browser.sh
+
+why=$(obstacle)
+if [ -n "$why" ]; then
+  echo "skipped: $why"
+  exit 0
+fi
+
+bad=0
+fail() {
+  echo "FAILED: $*"
+  bad=1
+}
+# expect WHAT COUNT PATTERN: so many times in $work/dom.
+expect() {
+  local found
+  found=$(grep -oE "$3" "$work/dom" | wc -l)
+  [ "$found" -eq "$2" ] || fail "$1: $found of /$3/, expected $2"
+}
+
+# What the page asked the network for, and what it said or was refused.
+asked() { grep -oE '"url": ?"[^"]*"' "$work/net" | grep -v '"file:' | sort -u; }
+said() { grep CONSOLE "$work/console"; }
+
+# open NAME: $work/NAME.html into $work/dom; nothing is asked, said or refused.
+open_quietly() {
+  browse "$work/$1.html" --dump-dom "${@:2}" >"$work/dom" || fail "$1: the browser ended with $?"
+  [ -s "$work/net" ] || fail "$1: no log of the network"
+  [ -z "$(asked)" ] || fail "$1 asked for $(asked)"
+  [ -z "$(said)" ] || fail "$1 said $(said)"
+}
+
+for name in small large hostile; do
+  tests/browser/sample_report "$name" >"$work/$name.html" || fail "no report $name"
+done
+
+# First that a page which does what it should not is found out.
+{
+  echo '<!DOCTYPE html><title>t</title>'
+  echo '<img src="http://127.0.0.1:9/x">'
+  echo "<script>document.title='owned'; console.log('here')</script>"
+} >"$work/wrong.html"
+browse "$work/wrong.html" --dump-dom >"$work/dom"
+expect "a page that is fooled" 1 '<title>owned</title>'
+asked | grep -q 'http://127.0.0.1:9/x' || fail "a request is not seen"
+said | grep -q here || fail "the console is not seen"
+sed "s|</footer>|&<script>document.title='owned'</script>|" "$work/small.html" >"$work/added.html"
+browse "$work/added.html" --dump-dom >"$work/dom"
+expect "a script that was added" 0 '<title>owned</title>'
+said | grep -q "violates the following Content Security Policy" || fail "a refusal is not seen"
+
+open_quietly small
+expect "the script runs" 1 '<html lang="en" class="scripted">'
+expect "both hosts have a page" 2 '<details class="host( passes| long)?"'
+expect "the bar is shown" 1 '<div id="bar">'
+expect "cells of the map" 2 '<a class="[FUWPS]" href="#h[0-9]+"'
+
+open_quietly hostile
+# Texts within attributes stay what they are.
+sed -E 's/="[^"]*"/=""/g' "$work/dom" >"$work/bare" && mv "$work/bare" "$work/dom"
+expect "a text became a title of its own" 0 '<title>owned'
+expect "a text became an element" 0 '<(img|svg|base|iframe|object|link|form)\b'
+expect "a text became an attribute" 0 '<[a-z]+ [^<>]*\b(onmouseover|onfocus|onload|onerror|autofocus)='
+expect "a text became a script" 2 '<script'
+expect "the script runs beside hostile texts" 1 '<html lang="" class="">'
+expect "pages of hosts" 4 '<details class="" id=""><summary><b class="">[FUWPS]</b> <b>'
+
+open_quietly large
+expect "cells of 1,152 hosts" 1152 '<a class="[FUWPS]" href="#h[0-9]+"'
+expect "pages of 1,152 hosts" 1152 '<details class="host( passes| long)?"'
+
+# A script that was changed is refused, and then all is there but what it does.
+sed "s|'use strict';|'use strict'; |" "$work/small.html" >"$work/changed.html"
+browse "$work/changed.html" --dump-dom >"$work/dom"
+said | grep -q "violates the following Content Security Policy" || fail "a changed script is not refused"
+expect "no script ran" 1 '<html lang="en">'
+expect "findings without a script" 1 '<td class="where">server1 device 3</td><td>link is DOWN</td>'
+expect "a host's page without a script" 1 '<details class="host" id="h1">'
+expect "the bar is hidden" 1 '<div id="bar" hidden="">'
+
+# What a hand would do, by a script that only a copy without the policy lets in.
+cat >"$work/hand.js" <<'JS'
+const told = [];
+const one = (selector) => document.querySelector(selector);
+const shown = (selector) => Array.from(document.querySelectorAll(selector))
+    .filter((element) => !element.classList.contains('away')).length;
+const tell = (name, value) => told.push(name + '=' + value);
+const press = (target, key) => target.dispatchEvent(
+    new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true}));
+tell('rows', shown('tr.finding') > 0);
+one('#map a[href="#h0"]').click();
+tell('rows of h0', shown('tr.finding'));
+tell('pages of h0', shown('details.host'));
+tell('open', one('#h0').open);
+one('#map a[href="#h1"]').click();
+tell('chosen', one('#map a.chosen').hash);
+tell('found', one('#h1').textContent.includes('Receive timeout'));
+tell('commands', one('#h1 pre').textContent.length > 5);
+one('#bar > span:last-child button').click();
+const search = one('#bar input');
+search.value = 'NET-HEALTH';
+search.dispatchEvent(new Event('input'));
+tell('rows by text', shown('details.block'));
+search.value = '';
+search.dispatchEvent(new Event('input'));
+const first = one('#map a');
+first.focus();
+press(first, 'ArrowRight');
+tell('arrow', document.activeElement.hash);
+const head = one('#causes th:nth-child(4)');
+press(head, 'Enter');
+tell('sort', head.getAttribute('aria-sort'));
+head.click();
+tell('sort', head.getAttribute('aria-sort'));
+window.dispatchEvent(new Event('beforeprint'));
+tell('print', Array.from(document.querySelectorAll('details.block'))
+    .every((block) => block.open));
+document.title = told.join(' ');
+JS
+{
+  sed -E 's|<meta http-equiv="Content-Security-Policy"[^>]*>||; s|</body></html>||' "$work/small.html"
+  echo "<script>"
+  cat "$work/hand.js"
+  echo "</script></body></html>"
+} >"$work/driven.html"
+open_quietly driven
+title=$(grep -oE '<title>[^<]*' "$work/dom")
+wanted='<title>rows=true rows of h0=0 pages of h0=1 open=true chosen=#h1 found=true commands=true rows by text=1 arrow=#h1 sort=ascending sort=descending print=true'
+[ "$title" = "$wanted" ] || fail "by hand: $title
+expected $wanted"
+
+browse "$work/small.html" --screenshot="$work/small.png" --window-size=1400,1200
+[ -s "$work/small.png" ] || fail "no picture"
+browse "$work/small.html" --print-to-pdf="$work/small.pdf"
+head -c 5 "$work/small.pdf" | grep -q '%PDF-' || fail "it cannot be printed"
+
+[ $bad -eq 0 ] && echo "reports are quiet and whole in $(chromium-headless-shell --version)"
+exit $bad

@@ -1,0 +1,164 @@
+// The status port of a real controller: what it shows of checks, and whom it
+// lets in.
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "config/identity/tls_credentials.h"
+#include "daemon/process/scheduler.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/component/test_certificates.h"
+#include "tests/component/test_controller.h"
+#include "tests/component/test_host.h"
+#include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/http/http_client.h"
+#include "tests/support/process/manual_scheduler.h"
+
+namespace clusterd {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+ControllerServerOptions StatusOn(const std::string& listen) {
+  ControllerServerOptions options;
+  options.status_listen = listen;
+  return options;
+}
+
+TEST(StatusTest, ShowsTheNewestCheckOfAllAndCountsHosts) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  // An address that nobody has named is this machine's own.
+  TestController controller(&certificates, 2, &scheduler, StatusOn(""));
+  controller.Start();
+  const auto spec = controller.spec().spec();
+  MemoryObserver observer(MakeHealthyHost(*spec, spec->servers(0)));
+  TestHost::Options options;
+  options.name = "server0";
+  options.controller = controller.address();
+  options.tls = certificates.Host(options.name);
+  TestHost host(options, &observer);
+  ASSERT_TRUE(host.WaitAttached());
+
+  HttpClient client(controller.status_port());
+  EXPECT_EQ(client.Get("/report").code, 404);
+  Report report;
+  ASSERT_TRUE(controller.Check({}, &report).ok());
+  const HttpReply page = client.Get("/report");
+  EXPECT_EQ(page.code, 200);
+  EXPECT_THAT(page.head, HasSubstr("Content-Type: text/html"));
+  EXPECT_THAT(page.body, AllOf(HasSubstr("Content-Security-Policy"),
+                               HasSubstr(report.run_id())));
+  EXPECT_THAT(client.Get("/report.json").body, HasSubstr(report.run_id()));
+  // Of one host alone: not the newest of all.
+  CheckRequest of_one;
+  of_one.add_hosts("server0");
+  Report other;
+  ASSERT_TRUE(controller.Check(of_one, &other).ok());
+  EXPECT_THAT(
+      client.Get("/report.json").body,
+      AllOf(HasSubstr(report.run_id()), Not(HasSubstr(other.run_id()))));
+  const std::string metrics =
+      HttpClient(controller.status_port()).Get("/metrics").body;
+  EXPECT_THAT(
+      metrics,
+      AllOf(HasSubstr("clusterd_hosts{state=\"expected\"} 2\n"),
+            HasSubstr("clusterd_hosts{state=\"attached\"} 1\n"),
+            HasSubstr("clusterd_host_state{host=\"server1\"} 4\n"),
+            HasSubstr("clusterd_rule_state{rule=\"gateway\",state=\"pass\"} "),
+            HasSubstr("clusterd_check_last_success_timestamp_seconds "),
+            HasSubstr("kind=\"controller\"} "), HasSubstr("kind=\"ca\"} "),
+            HasSubstr("kind=\"host\"} ")));
+  // The host's connection, and those of whoever asked.
+  EXPECT_THAT(metrics,
+              Not(HasSubstr("clusterd_attach_wait_seconds_count 0\n")));
+
+  // What the history has is there again after a restart.
+  controller.Stop();
+  controller.Start();
+  const absl::Time since = absl::Now();
+  HttpReply again;
+  while (again.code != 200 && absl::Now() - since < absl::Seconds(30)) {
+    again = HttpClient(controller.status_port()).Get("/report.json");
+  }
+  EXPECT_THAT(again.body, HasSubstr(report.run_id()));
+}
+
+TEST(StatusTest, HealthIsBadWhileTheTimersStandStill) {
+  TestCertificates certificates;
+  ManualScheduler stands_still;
+  TestController stuck(&certificates, 1, &stands_still,
+                       StatusOn("127.0.0.1:0"));
+  stuck.Start();
+  const HttpReply bad = HttpClient(stuck.status_port()).Get("/healthz");
+  EXPECT_EQ(bad.code, 503);
+  EXPECT_EQ(bad.body, "timers: no answer in 1s\nworkers: ok\n");
+
+  TestCertificates others;
+  ThreadScheduler scheduler;
+  TestController good(&others, 1, &scheduler, StatusOn("127.0.0.1:0"));
+  good.Start();
+  const HttpReply fine = HttpClient(good.status_port()).Get("/healthz");
+  EXPECT_EQ(fine.code, 200);
+  EXPECT_EQ(fine.body, "timers: ok\nworkers: ok\n");
+}
+
+TEST(StatusTest, AMetricOfAControllerThatLearnsHasNoHosts) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 0, &scheduler,
+                            StatusOn("127.0.0.1:0"));
+  controller.Start();
+  EXPECT_THAT(HttpClient(controller.status_port()).Get("/metrics").body,
+              HasSubstr("clusterd_hosts{state=\"expected\"} 0\n"));
+}
+
+TEST(StatusTest, OnAnyOtherAddressViewersGetInAndNobodyElse) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler,
+                            StatusOn("0.0.0.0:0"));
+  controller.Start();
+  const auto get_as = [&](const TlsFiles& files) {
+    const auto pem = ReadTlsFiles(files);
+    EXPECT_TRUE(pem.ok()) << pem.status();
+    return HttpClient(controller.status_port(), *pem).Get("/healthz");
+  };
+  for (const Role role : {Role::kViewer, Role::kOperator, Role::kAdmin}) {
+    const TlsFiles user =
+        certificates.User(absl::StrCat("ann-", RoleName(role)), role);
+    EXPECT_EQ(get_as(user).code, 200) << RoleName(role);
+  }
+  const HttpReply hook = get_as(certificates.User("slurm", Role::kHook));
+  EXPECT_EQ(hook.code, 403);
+  EXPECT_THAT(hook.body, HasSubstr("has the role hook, expected viewer"));
+  const HttpReply host = get_as(certificates.Host("server0"));
+  EXPECT_EQ(host.code, 403);
+  EXPECT_THAT(host.body, HasSubstr("only a user may do this"));
+  const HttpReply foreign =
+      get_as(certificates.Issue("foreign", {"spiffe://other/user/ann"}));
+  EXPECT_EQ(foreign.code, 403);
+  EXPECT_THAT(foreign.body, HasSubstr("is not of this cluster"));
+
+  LockEntry lock;
+  lock.set_identity("user/ann-viewer");
+  lock.set_by("spiffe://test/user/root");
+  ASSERT_TRUE(controller.gate().Lock(lock).ok());
+  const HttpReply locked =
+      get_as(certificates.User("ann-viewer", Role::kViewer));
+  EXPECT_EQ(locked.code, 403);
+  EXPECT_THAT(locked.body, HasSubstr("is locked"));
+
+  controller.Stop();
+  std::ifstream file(controller.audit_path());
+  const std::string audit(std::istreambuf_iterator<char>(file), {});
+  EXPECT_THAT(audit, HasSubstr("\"status\""));
+}
+
+}  // namespace
+}  // namespace clusterd

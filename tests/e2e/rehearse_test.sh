@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# deploy/rehearse.sh as it is, with programs that are built already: the examples
+# of each product, files and faults with mistakes, a plan that does not lead to a
+# pass, and faults that are named, mended, stop the apply, or are none.
+set -uo pipefail
+
+fail() {
+  echo "FAILED: $*"
+  exit 1
+}
+
+bin=$TEST_TMPDIR/bin
+mkdir "$bin"
+for program in daemon/agent/clusterd daemon/controller/clusterd-controller client/clusterctl \
+  tests/sim/hccn_tool tests/sim/ascend950/hccn_tool_950 tests/sim/simhost \
+  tests/sim/fleet/fleet tests/sim/fleet/rehearsal; do
+  ln -s "$PWD/$program" "$bin/"
+done
+# A path that a socket's name has room for.
+TMPDIR=$(mktemp -d /tmp/clusterd-rehearsals.XXXXXX)
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
+chmod 0755 "$TMPDIR"
+
+# rehearse STATUS FILE OPTIONS...: leaves what it said in $said.
+rehearse() {
+  local expected=$1 status=0
+  shift
+  said=$(deploy/rehearse.sh --programs "$bin" "$@" 2>&1 </dev/null) || status=$?
+  echo "--- $*"
+  echo "$said"
+  [ "$status" -eq "$expected" ] || fail "$*: expected status $expected, found $status"
+  [ -z "$(ls -A "$TMPDIR")" ] || fail "$*: it left $(ls -A "$TMPDIR")"
+  ! pgrep -f "$TMPDIR/clusterd-rehearse" >/dev/null || fail "$*: programs are left running"
+}
+expect() {
+  grep -qE -- "$1" <<<"$said" || fail "it does not say \"$1\""
+}
+
+two=config/examples/two-servers.yaml
+for example in "$two" config/examples/atlas-a2.yaml config/examples/atlas-a3.yaml; do
+  rehearse 0 "$example" --namespaces 0
+  expect '^check, at first +[0-9.]+  fail: '
+  expect '^plan +[0-9.]+  [0-9,]+ steps on [0-9]+ hosts of '
+  expect '^apply +[0-9.]+  ([0-9]+) of \1 hosts ended well in [0-9]+ waves?$'
+  expect '^check, after the apply +[0-9.]+  (pass|warn): '
+  expect '^rollback +[0-9.]+  ([0-9]+) of \1 hosts taken back '
+  expect '^check, after the rollback +[0-9.]+  fail: '
+done
+rehearse 0 config/examples/ascend-950.yaml --namespaces 0
+expect '^check, after the apply +[0-9.]+  (pass|warn): '
+
+# As many as fit in namespaces of their own, where there are any.
+rehearse 0 "$two"
+expect '^2 servers of atlas-training, [02] in memory, '
+
+rehearse 3 tests/testdata/spec/ten-mistakes.yaml
+[ "$(grep -c 'ten-mistakes.yaml:[0-9]' <<<"$said")" -ge 10 ] || fail "not every mistake is named"
+rehearse 3 "$two" --fault 3:lnk=DOWN --fault server7:3:link=DOWN
+expect 'unknown key "lnk".*link'
+expect 'no server "server7"'
+rehearse 3 "$two" --wave many
+
+# Two devices of a server in one subnet, which the product forbids.
+bad=$TEST_TMPDIR/bad.yaml
+sed 's/192.168.101.101/192.168.100.102/' "$two" >"$bad"
+rehearse 1 "$bad" --namespaces 0
+expect '^Not as it should be:'
+expect 'after the apply: fail '
+
+rehearse 0 "$two" --namespaces 0 --fault server1:3:link=DOWN --fault 5:netmask=255.255.255.128
+expect 'server1: the check says: fail link, device 3: '
+expect 'server1: after the apply: fail link, device 3: '
+rehearse 0 "$two" --namespaces 0 --fault 3:address=192.168.9.9
+expect 'server1: mended by the apply'
+rehearse 0 "$two" --namespaces 0 --fault server0:3:lies=1
+expect 'server0: apply: undone: '
+expect '^apply +[0-9.]+  0 of 2 hosts ended well in 2 waves, 1 not started'
+rehearse 1 "$two" --namespaces 0 --fault 3:link=UP
+expect 'server1: nothing noticed its faults'
+echo "rehearsals: all well"

@@ -1,0 +1,109 @@
+#include "tests/sim/fleet/changing_host.h"
+
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "config/values/change_kind.h"
+#include "daemon/agent/apply/veto.h"
+#include "google/protobuf/message.h"
+#include "tests/sim/facts/healthy_facts.h"
+#include "tests/sim/facts/healthy_ssh.h"
+#include "tests/sim/simulated_host.h"
+
+namespace clusterd {
+namespace {
+
+HostAllows AllowAll() {
+  const std::vector<ChangeKind> kinds = AllChangeKinds();
+  return AllowsOnly(std::set<ChangeKind>(kinds.begin(), kinds.end()));
+}
+
+HostFacts InMemory(HostFacts facts) {
+  facts.set_simulation("in memory");
+  return facts;
+}
+
+ApplierOptions OptionsOf(const std::string& host) {
+  ApplierOptions options;
+  options.host = host;
+  return options;
+}
+
+// What `from` says, in the place of what `onto` says about it.
+void Overlay(const google::protobuf::Message& from,
+             google::protobuf::Message* onto) {
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  from.GetReflection()->ListFields(from, &fields);
+  for (const auto* const field : fields) {
+    onto->GetReflection()->ClearField(onto, field);
+  }
+  onto->MergeFrom(from);
+}
+
+}  // namespace
+
+ChangingHost::ChangingHost(const ClusterSpec& spec, int server, AuditLog* audit,
+                           Log* log)
+    : base_(InMemory(MakeHealthyHost(spec, spec.servers(server)))),
+      machine_(base_.host()),
+      with_drift_(this, &record_, &AllowAll),
+      applier_(OptionsOf(base_.host()), Access(), &AllowAll,
+               [] { return std::vector<DeviceUser>(); }),
+      applies_(base_.host(), &applier_, log, &record_, audit) {
+  if (!sim::HasAscend950Tool(spec)) {
+    machine_.SetProduct(sim::ToolProductOf(spec, spec.servers(server)));
+    for (const DeviceSpec& device : spec.servers(server).devices()) {
+      FakeMachine::Device left;
+      if (!device.address().empty()) {
+        left.address = sim::OtherAddress(server, device.id());
+        left.netmask = sim::kOtherNetmask;
+      }
+      if (!device.gateway().empty()) left.gateway = sim::kOtherGateway;
+      left.tls = spec.tls();
+      machine_.AddDevice(device.id(), left);
+    }
+  }
+  record_.Listen([this] { Look(); });
+  applies_.Recover();
+}
+
+MachineAccess ChangingHost::Access() {
+  MachineAccess access;
+  access.files = &machine_.files();
+  access.runner = &machine_;
+  access.reader = &machine_;
+  access.clock = &clock_;
+  access.locks = &locks_;
+  return access;
+}
+
+void ChangingHost::Look() {
+  const HostFacts machine = machine_.ReadHost();
+  HostFacts facts = base_;
+  if (machine.devices_size() > 0) {
+    *facts.mutable_hccn_conf() = machine.hccn_conf();
+  }
+  *facts.mutable_ufw() = machine.ufw();
+  *facts.mutable_firewalld() = machine.firewalld();
+  Overlay(machine.kernel(), facts.mutable_kernel());
+  for (DeviceFacts& device : *facts.mutable_devices()) {
+    for (const DeviceFacts& own : machine.devices()) {
+      if (own.id() == device.id()) Overlay(own, &device);
+    }
+  }
+  absl::MutexLock lock(&mutex_);
+  seen_ = std::move(facts);
+}
+
+HostFacts ChangingHost::Observe(const std::string& host,
+                                const ObserveRequest& request) {
+  absl::MutexLock lock(&mutex_);
+  HostFacts facts = seen_;
+  if (request.has_ssh() && !facts.has_ssh()) {
+    *facts.mutable_ssh() = MakeHealthySsh(host, request.ssh());
+  }
+  return facts;
+}
+
+}  // namespace clusterd

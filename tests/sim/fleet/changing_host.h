@@ -1,0 +1,61 @@
+// One simulated server in memory that takes changes, too: clusterd's own
+// applier and journals on a machine of tests/support/apply. It is as another
+// cluster left it (OtherClusterFaults of tests/sim/simulated_host.h); PFC,
+// classes and RoCE port are the devices' own. All other facts are those of a
+// healthy server.
+#ifndef TESTS_SIM_FLEET_CHANGING_HOST_H_
+#define TESTS_SIM_FLEET_CHANGING_HOST_H_
+
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "daemon/agent/apply/applier.h"
+#include "daemon/agent/apply_tasks.h"
+#include "daemon/agent/drift_watch.h"
+#include "daemon/audit/audit_log.h"
+#include "daemon/host/hccn/device_locks.h"
+#include "daemon/host/host_observer.h"
+#include "daemon/process/log.h"
+#include "proto/facts.pb.h"
+#include "proto/spec.pb.h"
+#include "tests/support/apply/fake_machine.h"
+#include "tests/support/host/fake_clock.h"
+
+namespace clusterd {
+
+// Safe for concurrent use.
+class ChangingHost final : private HostObserver {
+ public:
+  // The server of that number in the spec. `audit` has its changes, as of any
+  // number of other hosts. Both pointers must outlive it.
+  ChangingHost(const ClusterSpec& spec, int server, AuditLog* audit, Log* log);
+
+  const std::string& name() const { return base_.host(); }
+  // What is seen is the server as it was before a change that is under way.
+  HostObserver* observer() { return &with_drift_; }
+  ApplyTasks* applies() { return &applies_; }
+
+ private:
+  HostFacts Observe(const std::string& host,
+                    const ObserveRequest& request) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // On the thread of the changes, which alone touches the machine.
+  void Look() ABSL_LOCKS_EXCLUDED(mutex_);
+  MachineAccess Access();
+
+  const HostFacts base_;
+  FakeMachine machine_;
+  FakeClock clock_;
+  DeviceLocks locks_;
+  absl::Mutex mutex_;
+  HostFacts seen_ ABSL_GUARDED_BY(mutex_);
+  AppliesRecord record_;
+  AgentObserver with_drift_;
+  Applier applier_;
+  ApplyTasks applies_;  // Last: its thread uses the rest.
+};
+
+}  // namespace clusterd
+
+#endif  // TESTS_SIM_FLEET_CHANGING_HOST_H_

@@ -1,0 +1,49 @@
+// Whether a rehearsal of a cluster went as it should: servers on which nothing
+// of its spec is set, then their faults, a plan, its apply, a check that
+// passes, a rollback, and a check that finds what it found before the apply.
+// Pure.
+//   a server without faults  is applied, passes, and is taken back
+//   a server with faults     is named by the check, or mended by the apply, or
+//                            stops it: then it is undone, and later waves are
+//                            not begun; a fault that nothing notices is wrong
+#ifndef TESTS_SIM_FLEET_REHEARSAL_JUDGE_H_
+#define TESTS_SIM_FLEET_REHEARSAL_JUDGE_H_
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "proto/finding.pb.h"
+#include "proto/plan.pb.h"
+
+namespace clusterd {
+
+// What clusterctl wrote at each step; empty where a step did not come to that.
+struct Rehearsal {
+  std::set<std::string> faulted;  // Hosts.
+  Report fresh;
+  Report faulty;  // With the faults; without any, the same as `fresh`.
+  ClusterPlan plan;
+  ApplyReport apply;
+  Report after;
+  ApplyReport rollback;
+  Report back;
+};
+
+// Lines for people.
+struct RehearsalVerdict {
+  // What the plan leaves out, and what came of each fault.
+  std::vector<std::string> told;
+  std::vector<std::string> wrong;  // Empty: all went as it should.
+};
+
+RehearsalVerdict JudgeRehearsal(const Rehearsal& rehearsal);
+
+// What came of a step, in a few words: "fail: 6 rules fail on 1152 hosts",
+// "1152 of 1152 hosts applied in 19 waves".
+std::string StepText(const Report& report);
+std::string StepText(const ApplyReport& report);
+
+}  // namespace clusterd
+
+#endif  // TESTS_SIM_FLEET_REHEARSAL_JUDGE_H_

@@ -1,0 +1,62 @@
+// One connection to a server on 127.0.0.1, plain or by TLS, that sends what a
+// test says and reads what comes. Nothing waits longer than 30 s.
+#ifndef TESTS_SUPPORT_HTTP_HTTP_CLIENT_H_
+#define TESTS_SUPPORT_HTTP_HTTP_CLIENT_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "config/identity/certificate.h"
+#include "openssl/ssl.h"
+
+namespace clusterd {
+
+struct HttpReply {
+  int code = 0;  // 0: the connection ended before a whole reply.
+  std::string head;
+  std::string body;
+};
+
+// "GET path HTTP/1.1" with a Host: that is an address, and an end.
+std::string GetRequest(absl::string_view path);
+
+class HttpClient {
+ public:
+  explicit HttpClient(int port);
+  // Shakes hands; without a certificate in `pem` it shows none, without a ca it
+  // believes anybody.
+  HttpClient(int port, const TlsPem& pem, int max_tls_version = TLS1_3_VERSION);
+  ~HttpClient();
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  // Whether the handshake came to its end on this side.
+  bool is_shaken() const { return is_shaken_; }
+  // Serial number of what the server has shown.
+  std::string ServerSerial() const;
+
+  // False: the other end has closed.
+  bool Send(absl::string_view bytes);
+  // The next reply; `has_body` is false for the one to a HEAD.
+  HttpReply Read(bool has_body = true);
+  HttpReply Get(absl::string_view path);
+  // Whether something comes, or the end, within so many milliseconds.
+  bool HasNews(int ms) const;
+  // Blocks until the other end has closed: all it sent meanwhile.
+  std::string ReadToEnd();
+
+ private:
+  // More bytes into `read_`; false: there are no more.
+  bool Fill();
+
+  int fd_;
+  SSL_CTX* context_ = nullptr;
+  SSL* tls_ = nullptr;
+  bool is_shaken_ = false;
+  std::string read_;
+};
+
+}  // namespace clusterd
+
+#endif  // TESTS_SUPPORT_HTTP_HTTP_CLIENT_H_
