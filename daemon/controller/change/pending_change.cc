@@ -92,6 +92,7 @@ void PendingChange::Look() {
       to_tell = TakeUntoldLocked();
       check = TakeCheckLocked();
       over = over_ = IsOverLocked();
+      if (over) parts_.scheduler->Cancel(timer_);
       if (over || !AnyAskedLocked()) answered.swap(waiting_);
       now = NowLocked();
       std::string to_save = KeptBytes(confirmation_);
