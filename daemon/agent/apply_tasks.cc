@@ -225,7 +225,7 @@ void ApplyTasks::RollBack(const RollbackTask& task, const Done& done) {
 }
 
 void ApplyTasks::Confirm(const ConfirmTask& task, const Done& done) {
-  ConfirmRequest request;
+  KeepRequest request;
   request.apply_id = task.apply_id();
   request.actor = PrintableText(task.actor(), kMaxActorBytes);
   request.extend_by = absl::Milliseconds(task.extend_by_ms());

@@ -195,9 +195,8 @@ class ApplyTaskTest : public testing::Test {
 
 TEST_F(ApplyTaskTest, AppliesWithProgressAndRollsBackByteForByte) {
   Start();
-  EXPECT_THAT(hello_.tasks(),
-              ElementsAre("observe", "logs", "record", "apply", "rollback",
-                          "confirm"));
+  EXPECT_THAT(hello_.tasks(), ElementsAre("observe", "logs", "record", "apply",
+                                          "rollback", "confirm"));
   hub_.Send(ApplyMessage(7, plan_));
   for (const PlanStep& step : plan_.steps()) {
     const AgentMessage message = hub_.Next();
@@ -217,6 +216,49 @@ TEST_F(ApplyTaskTest, AppliesWithProgressAndRollsBackByteForByte) {
   EXPECT_EQ(StateAtTheEnd(), before_);
   EXPECT_THAT(daemon_->log().Lines(),
               HasSubstr("rollback of apply a1 by bob ended: ROLLED_BACK"));
+}
+
+HubMessage WaitingMessage(const HostPlan& plan) {
+  HubMessage message = ApplyMessage(1, plan);
+  message.mutable_task()->mutable_apply()->set_confirm_within_ms(1000);
+  return message;
+}
+
+TEST_F(ApplyTaskTest, TakesBackByItselfWhatNobodyConfirmsAndSaysSo) {
+  Start();
+  hub_.Send(WaitingMessage(plan_));
+  const ApplyResult applied = NextButProgress().result().apply();
+  ASSERT_EQ(applied.outcome(), ApplyResult::APPLIED) << applied.error();
+  EXPECT_EQ(applied.goes_back_in_ms(), 1000u);
+  scenario_->clock.Advance(absl::Seconds(1));
+  const PastApplies past = hub_.Next().past_applies();
+  ASSERT_EQ(past.results_size(), 1) << past.ShortDebugString();
+  EXPECT_EQ(past.results(0).outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_TRUE(past.results(0).not_confirmed());
+  EXPECT_EQ(StateAtTheEnd(), before_);
+}
+
+TEST_F(ApplyTaskTest, KeepsWhatIsConfirmedAndTellsTheNextStream) {
+  Start();
+  hub_.Send(WaitingMessage(plan_));
+  ASSERT_EQ(NextButProgress().result().apply().outcome(), ApplyResult::APPLIED);
+  HubMessage confirm;
+  confirm.mutable_task()->set_task_id(2);
+  confirm.mutable_task()->set_deadline_ms(30000);
+  confirm.mutable_task()->mutable_confirm()->set_apply_id("a1");
+  hub_.Send(confirm);
+  const AgentMessage confirmed = hub_.Next();
+  EXPECT_EQ(confirmed.result().task_id(), 2u);
+  EXPECT_EQ(confirmed.result().apply().outcome(), ApplyResult::APPLIED)
+      << confirmed.ShortDebugString();
+  scenario_->clock.Advance(absl::Hours(1));
+  hub_.BreakStream();
+  hub_.WaitForHello(2);
+  const PastApplies past = hub_.Next().past_applies();
+  EXPECT_EQ(past.waits_for_confirmation(), "");
+  ASSERT_EQ(past.results_size(), 1) << past.ShortDebugString();
+  EXPECT_EQ(past.results(0).outcome(), ApplyResult::APPLIED);
+  EXPECT_NE(StateAtTheEnd(), before_);
 }
 
 TEST_F(ApplyTaskTest, ObeysTheHostsVetoAsItIsWhenTheTaskComes) {

@@ -101,7 +101,7 @@ struct RollbackRequest {
   bool force = false;
 };
 
-struct ConfirmRequest {
+struct KeepRequest {
   std::string apply_id;
   std::string actor;
   // Zero: it stays. Else it goes back so much later.
@@ -151,7 +151,7 @@ class Applier {
   //                       itself, or its deadline has passed
   //   InvalidArgument     over a day in all, or less than a minute more
   //   others              the journal cannot be written: it goes back
-  absl::StatusOr<ApplyResult> Confirm(const ConfirmRequest& request);
+  absl::StatusOr<ApplyResult> Confirm(const KeepRequest& request);
 
   // Until an apply that waits to be confirmed goes back; zero: it is due.
   absl::Duration TimeLeftOf(const JournalState& state);

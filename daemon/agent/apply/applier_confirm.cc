@@ -73,7 +73,7 @@ void Applier::SetGoesBack(const JournalState& state, ApplyResult* result) {
       static_cast<uint32_t>(std::max<int64_t>(left, 1)));
 }
 
-absl::StatusOr<ApplyResult> Applier::Confirm(const ConfirmRequest& request) {
+absl::StatusOr<ApplyResult> Applier::Confirm(const KeepRequest& request) {
   RETURN_IF_ERROR(CheckApplyId(request.apply_id));
   ASSIGN_OR_RETURN(const auto lock, TakeLock());
   ASSIGN_OR_RETURN(auto journal, OpenJournal(request.apply_id));

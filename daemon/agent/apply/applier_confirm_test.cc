@@ -48,7 +48,7 @@ class ApplierConfirmTest : public ::testing::Test {
   }
   absl::StatusOr<ApplyResult> Confirm(
       absl::Duration extend_by = absl::ZeroDuration()) {
-    ConfirmRequest request;
+    KeepRequest request;
     request.apply_id = "a1";
     request.actor = "bob";
     request.extend_by = extend_by;

@@ -362,7 +362,7 @@ TEST(ApplierCrashTest, AConfirmationThatIsKilledHoldsOrDoesNot) {
   EffectLog whole;
   auto first = OpenUfwScenario();
   ApplyWaiting(first.get());
-  ConfirmRequest confirm;
+  KeepRequest confirm;
   confirm.apply_id = "a1";
   ASSERT_TRUE(first->MakeApplier(&whole)->Confirm(confirm).ok());
   std::set<bool> held;

@@ -1,5 +1,6 @@
 #include "daemon/controller/change/cluster_changes.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -387,7 +388,13 @@ void ClusterChanges::OnPastApplies(const std::string& host,
     absl::MutexLock lock(&mutex_);
     if (current_.has_value()) run = current_->run;
     pending = pending_;
-    for (const ApplyResult& result : past.results()) {
+    for (ApplyResult result : past.results()) {
+      // Its journal does not say so: it told before it knew how long.
+      if (result.outcome() == ApplyResult::APPLIED &&
+          past.waits_for_confirmation() == result.apply_id()) {
+        result.set_goes_back_in_ms(
+            std::max<uint32_t>(1, past.goes_back_in_ms()));
+      }
       for (auto& [run_id, unsettled] : unsettled_) {
         if (unsettled.apply_id != result.apply_id() ||
             !SettlesHost(unsettled.rollback, result)) {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "daemon/controller/change/cluster_changes.h"
+#include "daemon/controller/history/history_entry.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/controller/cluster_changes_fixture.h"
@@ -24,6 +25,8 @@ class ClusterConfirmTest : public ClusterChangesTest {
   // Hosts 0 to `hosts` are applied and wait, five minutes from now.
   void ApplyOn(int hosts, bool automatic = false) {
     for (int i = 0; i < hosts; ++i) Attach(absl::StrCat("server", i));
+    // As the controller that made it: the next one finds it there.
+    ASSERT_TRUE(history_->Add(RecordOfPlan(MakePlan(hosts), 0)).ok());
     ChangeRequest request = By("alice");
     request.confirm_within = absl::Milliseconds(kWithinMs);
     request.auto_confirm = automatic;
@@ -100,6 +103,7 @@ class ClusterConfirmTest : public ClusterChangesTest {
     PastApplies past;
     ApplyResult* const result = past.add_results();
     result->set_apply_id(id_);
+    result->set_host(absl::StrCat("server", host));
     result->set_outcome(ApplyResult::ROLLED_BACK);
     result->set_not_confirmed(true);
     result->set_error("nobody confirmed it in time");
@@ -127,8 +131,7 @@ TEST_F(ClusterConfirmTest, ConfirmsByItselfOnceItsHostsAreBackAndPass) {
   AnswerFacts(1);
   ASSERT_TRUE(IsToldToKeep(0));
   ASSERT_TRUE(IsToldToKeep(1));
-  EXPECT_EQ(NewestTask(0).confirm().actor(),
-            "spiffe://test/controller/clusterd-controller");
+  EXPECT_EQ(NewestTask(0).confirm().actor(), "spiffe://test/controller");
   AnswerApplied(0, 0);
   AnswerApplied(1, 0);
   const Confirmation kept = Kept(id_).confirmation();
@@ -168,7 +171,7 @@ TEST_F(ClusterConfirmTest, WaitsForAPersonWhereNobodySaidOtherwise) {
 
 TEST_F(ClusterConfirmTest, ConfirmsNothingWhoseCheckFailsWhateverAPersonSays) {
   ApplyOn(1);
-  AnswerFacts(0, /*somaxconn=*/128);
+  AnswerFacts(0, /*somaxconn=*/1);
   Confirm();
   EXPECT_FALSE(IsToldToKeep(0));
   ASSERT_TRUE(answer_.has_value() && answer_->ok());
@@ -184,7 +187,7 @@ TEST_F(ClusterConfirmTest, ConfirmsNothingWhoseCheckFailsWhateverAPersonSays) {
 
 TEST_F(ClusterConfirmTest, GoesBackAtItsDeadlineAndTheHistoryLearnsIt) {
   ApplyOn(2);
-  AnswerFacts(0, /*somaxconn=*/128);
+  AnswerFacts(0, /*somaxconn=*/1);
   AnswerFacts(1);
   Pass(absl::Milliseconds(kWithinMs));
   EXPECT_EQ(Shown().state(), Confirmation::GOES_BACK);
@@ -262,6 +265,24 @@ TEST_F(ClusterConfirmTest, TellsAHostThatWasAwayOnceItIsBack) {
   EXPECT_THAT(changes_->Pending(), IsEmpty());
 }
 
+TEST_F(ClusterConfirmTest, SaysWhichHostWasNotToldInTime) {
+  ApplyOn(2);
+  AnswerFacts(0);
+  AnswerFacts(1);
+  Lose(1);
+  Confirm();
+  AnswerApplied(0, 0);
+  Pass(absl::Milliseconds(kWithinMs));
+  Attach("server1");
+  TellWentBack(1);
+  EXPECT_THAT(changes_->Pending(), IsEmpty());
+  const ApplyReport kept = Kept(id_);
+  EXPECT_EQ(kept.confirmation().state(), Confirmation::CONFIRMED);
+  EXPECT_THAT(kept.confirmation().untold(), ElementsAre("server1"));
+  EXPECT_EQ(kept.hosts(0).outcome(), ApplyResult::APPLIED);
+  EXPECT_EQ(kept.hosts(1).outcome(), ApplyResult::ROLLED_BACK);
+}
+
 TEST_F(ClusterConfirmTest, AsksAHostThatCouldNotKeepItAgain) {
   ApplyOn(1, /*automatic=*/true);
   AnswerFacts(0);
@@ -311,6 +332,7 @@ TEST_F(ClusterConfirmTest, GoesOnInTheNextControllerBeforeItsCheck) {
 // It had not heard of the apply's end.
 TEST_F(ClusterConfirmTest, KilledInTheRunItWaitsForAPersonWithWhoeverHasIt) {
   Attach("server0");
+  ASSERT_TRUE(history_->Add(RecordOfPlan(MakePlan(1), 0)).ok());
   ChangeRequest request = By("alice");
   request.confirm_within = absl::Milliseconds(kWithinMs);
   request.auto_confirm = true;
@@ -327,6 +349,7 @@ TEST_F(ClusterConfirmTest, KilledInTheRunItWaitsForAPersonWithWhoeverHasIt) {
   past.set_goes_back_in_ms(200000);
   changes_->OnPastApplies("server0", past);
   pool_.Drain();
+  EXPECT_EQ(Kept(id_).hosts(0).goes_back_in_ms(), 200000u);
   AnswerFacts(0);
   EXPECT_FALSE(IsToldToKeep(0));
   EXPECT_FALSE(Shown().automatic());

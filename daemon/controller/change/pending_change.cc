@@ -81,32 +81,26 @@ void PendingChange::Look() {
   std::vector<std::string> to_tell;
   std::vector<Answered> answered;
   Confirmation now;
-  bool changed = false;
   bool over = false;
   {
-    absl::MutexLock lock(&mutex_);
-    if (over_) return;
-    StepLocked();
-    if (confirmation_.state() == Confirmation::CONFIRMED) {
-      for (const std::string& host : UntoldLocked()) {
-        if (hosts_[host].asked ||
-            parts_.scheduler->Now() < hosts_[host].not_before ||
-            !parts_.hosts->IsAttached(host)) {
-          continue;
-        }
-        hosts_[host].asked = true;
-        to_tell.push_back(host);
-      }
+    const absl::MutexLock one_at_a_time(&looking_);
+    bool changed = false;
+    {
+      absl::MutexLock lock(&mutex_);
+      if (over_) return;
+      StepLocked();
+      to_tell = TakeUntoldLocked();
+      check = TakeCheckLocked();
+      over = over_ = IsOverLocked();
+      if (over) parts_.scheduler->Cancel(timer_);
+      if (over || !AnyAskedLocked()) answered.swap(waiting_);
+      now = NowLocked();
+      std::string to_save = KeptBytes(confirmation_);
+      changed = to_save != saved_;
+      saved_ = std::move(to_save);
     }
-    check = TakeCheckLocked();
-    over = over_ = IsOverLocked();
-    if (over || !AnyAskedLocked()) answered.swap(waiting_);
-    now = NowLocked();
-    std::string to_save = KeptBytes(confirmation_);
-    changed = to_save != saved_;
-    saved_ = std::move(to_save);
+    if (changed) callbacks_.save(now);
   }
-  if (changed) callbacks_.save(now);
   if (check != nullptr && !check->Start().ok()) {
     absl::MutexLock lock(&mutex_);
     check_ = nullptr;
@@ -146,8 +140,10 @@ void PendingChange::StepLocked() {
     confirmation_.set_state(Confirmation::GOES_BACK);
   }
   if (confirmation_.state() != Confirmation::CONFIRMED) return;
-  const std::vector<std::string> untold = UntoldLocked();
-  confirmation_.mutable_untold()->Assign(untold.begin(), untold.end());
+  confirmation_.clear_untold();
+  for (const auto& [name, host] : hosts_) {
+    if (host.waits || host.gone) confirmation_.add_untold(name);
+  }
 }
 
 bool PendingChange::IsOverLocked() const {
@@ -162,6 +158,21 @@ std::vector<std::string> PendingChange::UntoldLocked() const {
     if (host.waits) untold.push_back(name);
   }
   return untold;
+}
+
+std::vector<std::string> PendingChange::TakeUntoldLocked() {
+  std::vector<std::string> taken;
+  if (confirmation_.state() != Confirmation::CONFIRMED) return taken;
+  for (auto& [name, host] : hosts_) {
+    if (!host.waits || host.asked ||
+        parts_.scheduler->Now() < host.not_before ||
+        !parts_.hosts->IsAttached(name)) {
+      continue;
+    }
+    host.asked = true;
+    taken.push_back(name);
+  }
+  return taken;
 }
 
 std::vector<std::string> PendingChange::AwayLocked() const {
@@ -472,6 +483,7 @@ void PendingChange::OnPastApplies(const std::string& host,
         continue;
       }
       news |= state.waits;
+      state.gone |= result.not_confirmed();
       if (result.not_confirmed() && state.waits &&
           confirmation_.state() == Confirmation::PENDING) {
         confirmation_.set_state(Confirmation::GOES_BACK);
@@ -481,9 +493,12 @@ void PendingChange::OnPastApplies(const std::string& host,
     if (past.waits_for_confirmation() == head_.apply_id() && !state.told) {
       news |= !state.waits;
       state.waits = true;
-      last_deadline_ = std::max(
-          last_deadline_,
-          parts_.scheduler->Now() + absl::Milliseconds(past.goes_back_in_ms()));
+      const absl::Time at =
+          parts_.scheduler->Now() + absl::Milliseconds(past.goes_back_in_ms());
+      last_deadline_ = std::max(last_deadline_, at);
+      if (at < absl::FromUnixMillis(confirmation_.deadline_ms())) {
+        confirmation_.set_deadline_ms(absl::ToUnixMillis(at));
+      }
     }
   }
   if (news) LookSoon();

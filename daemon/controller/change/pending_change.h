@@ -98,13 +98,14 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   struct HostState {
     bool waits = false;   // Has it, and would take it back.
     bool told = false;    // Keeps it.
+    bool gone = false;    // Has taken it back.
     bool asked = false;   // Has a task of ours.
     std::string why_not;  // Of its newest answer; empty: it took it.
     absl::Time not_before = absl::InfinitePast();  // To be told again.
   };
 
   // All that is to be done now. On the pool.
-  void Look() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Look() ABSL_LOCKS_EXCLUDED(looking_, mutex_);
   void LookSoon();
   void SetTimer() ABSL_LOCKS_EXCLUDED(mutex_);
   void StepLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -112,6 +113,9 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   std::vector<std::string> AwayLocked() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<std::string> UntoldLocked() const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whom to tell now; they are asked from here on.
+  std::vector<std::string> TakeUntoldLocked()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AnyAskedLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::string WaitsForLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -135,7 +139,10 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   const Callbacks callbacks_;
   const CallbackGate gate_;
 
-  mutable absl::Mutex mutex_;
+  // Held by the one thread that looks, until it has saved: an older state must
+  // not replace a newer one.
+  absl::Mutex looking_;
+  mutable absl::Mutex mutex_ ABSL_ACQUIRED_AFTER(looking_);
   Confirmation confirmation_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, HostState> hosts_ ABSL_GUARDED_BY(mutex_);
   absl::Time last_deadline_ ABSL_GUARDED_BY(mutex_);

@@ -223,8 +223,7 @@ absl::Status AttachedHosts::OnResult(SessionId id, TaskResult result) {
     pending.done(Checked(std::move(result), sender));
     return absl::OkStatus();
   }
-  // Nobody waits for facts that are late, but how an apply ended is news
-  // whenever it comes.
+  // Facts that are late nobody waits for; how an apply ended is always news.
   if (!result.has_apply()) return absl::OkStatus();
   PastApplies late;
   *late.add_results() = std::move(*result.mutable_apply());
@@ -238,8 +237,7 @@ absl::Status AttachedHosts::OnProgress(SessionId id, TaskProgress progress) {
     Session* const session = HearLocked(id);
     if (session == nullptr) return absl::OkStatus();
     const auto found = session->pending.find(progress.task_id());
-    // A long apply that nobody waits for any more goes on telling: that is as
-    // usual as a late answer, but has no end in sight, so it is not counted.
+    // An apply that nobody waits for tells without end, so it is not counted.
     if (found == session->pending.end()) return absl::OkStatus();
     tell = found->second.progress;
   }

@@ -222,6 +222,7 @@ struct Host {
     request.apply_id = task.apply_id();
     request.actor = task.actor();
     request.force = task.force();
+    request.confirm_within = absl::Milliseconds(task.confirm_within_ms());
     const auto result = applier->Apply(request);
     if (!result.ok()) return Require(!result.status().message().empty());
     if (result->outcome() == ApplyResult::APPLIED) {
@@ -259,6 +260,12 @@ void RunChanges(const HubInput& input) {
       RollbackRequest request;
       request.apply_id = task.rollback().apply_id();
       host.applier->Rollback(request).status().IgnoreError();
+    }
+    if (task.has_confirm()) {
+      KeepRequest request;
+      request.apply_id = task.confirm().apply_id();
+      request.extend_by = absl::Milliseconds(task.confirm().extend_by_ms());
+      host.applier->Confirm(request).status().IgnoreError();
     }
   }
   if (host.RollBackAll()) Require(host.scenario->State() == before);

@@ -115,6 +115,10 @@ grpc::Status Run(const Call& call, grpc::ClientContext* context,
       return Unary(&C::ListLocks, context, call.list_locks(), stub);
     case Call::kAbortApply:
       return Unary(&C::AbortApply, context, call.abort_apply(), stub);
+    case Call::kConfirm:
+      return Unary(&C::Confirm, context, call.confirm(), stub);
+    case Call::kExtend:
+      return Unary(&C::Extend, context, call.extend(), stub);
     case Call::kGetAuditHeads:
       return Unary(&C::GetAuditHeads, context, call.get_audit_heads(), stub);
     case Call::kWatch:
