@@ -143,13 +143,17 @@ absl::Status WriteAscendFiles(const HostFolder& folder, const Server& of) {
                         "Driver_Install_Mode=normal\n"
                         "Driver_Install_Status=complete\n")
         << folder.Write("usr/local/Ascend/driver/version.info",
-                        "Version=23.0.7\nascendhal_version=7.35.19\n"
-                        "package_version=23.0.7\n"
-                        "compatible_version_fw=[7.0.0,7.5.99]\n")
+                        absl::StrCat("Version=", kDriverVersion,
+                                     "\nascendhal_version=7.35.19\n"
+                                     "package_version=",
+                                     kDriverVersion,
+                                     "\ncompatible_version_fw="
+                                     "[7.0.0,7.5.99]\n"))
         << folder.Write("usr/local/Ascend/firmware/version.info",
-                        "Version=7.1.0.11.220\n")
+                        absl::StrCat("Version=", kFirmwareVersion, "\n"))
         << folder.Write("usr/local/Ascend/" + CannInfoFile(),
-                        "version=8.5.0\npackage_name=Ascend-cann-toolkit\n");
+                        absl::StrCat("version=", kCannVersion,
+                                     "\npackage_name=Ascend-cann-toolkit\n"));
   // What npu-smi of an Ascend 950 answers is not known.
   if (!HasAscend950Tool(of.spec)) {
     steps << WriteNpuSmi(folder, of.product, DeviceIds(of.server), of.number);

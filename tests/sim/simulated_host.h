@@ -43,6 +43,11 @@ absl::Status CreateSimulatedHost(const ClusterSpec& spec,
 absl::Status AddFaults(const std::string& root,
                        const std::vector<std::string>& faults);
 
+// What every simulated server runs.
+inline constexpr char kDriverVersion[] = "23.0.7";
+inline constexpr char kFirmwareVersion[] = "7.1.0.11.220";
+inline constexpr char kCannVersion[] = "8.5.0";
+
 // A server that another cluster has left behind has other addresses than any
 // that a spec is likely to name. (A device without one keeps the first that it
 // gets: no command of the tool clears it.)

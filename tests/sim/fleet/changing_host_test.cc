@@ -33,6 +33,7 @@ class ChangingHostTest : public testing::TestWithParam<const char*> {
     std::vector<HostFacts> facts;
     for (const auto& host : hosts_) {
       facts.push_back(host->observer()->Observe(host->name(), {}));
+      facts.back().clear_observed_at_ms();
     }
     return facts;
   }
