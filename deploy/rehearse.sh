@@ -380,11 +380,12 @@ judge=()
 for host in "${faulted[@]}"; do judge+=(--faulted "$host"); done
 "$bin/rehearsal" judge "$work" "${judge[@]}" || status=$?
 echo
-if [ "$status" -eq 0 ]; then
-  echo "As it should be: the servers passed in between, and are again what they were."
-  [ ${#faulted[@]} -eq 0 ] || echo "Where a fault is left, the check says so, and no other server is the worse for it."
-else
+if [ "$status" -ne 0 ]; then
   echo "This is not ready for real servers." >&2
+elif [ ${#faulted[@]} -eq 0 ]; then
+  echo "As it should be: the servers passed in between, and are again what they were."
+else
+  echo "As it should be: no fault went unnoticed, and no other server is the worse for it."
 fi
 
 if $keep; then

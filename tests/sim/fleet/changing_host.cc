@@ -70,12 +70,12 @@ ChangingHost::ChangingHost(const ClusterSpec& spec, int server, AuditLog* audit,
   if (!sim::HasAscend950Tool(spec)) {
     machine_.SetProduct(sim::ToolProductOf(spec, spec.servers(server)));
     for (const DeviceSpec& device : spec.servers(server).devices()) {
+      const sim::OtherSettings other =
+          sim::OtherSettingsOf(spec, server, device);
       FakeMachine::Device left;
-      if (!device.address().empty()) {
-        left.address = sim::OtherAddress(server, device.id());
-        left.netmask = sim::kOtherNetmask;
-      }
-      if (!device.gateway().empty()) left.gateway = sim::kOtherGateway;
+      left.address = other.address;
+      left.netmask = other.netmask;
+      left.gateway = other.gateway;
       left.tls = spec.tls();
       machine_.AddDevice(device.id(), left);
     }
