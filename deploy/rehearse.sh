@@ -38,7 +38,8 @@ mistakes, all of which are named before anything starts.
   --canary N      of apply (default 1)
   --wave N        of apply, and of rollback (default 32)
   --namespaces N  so many servers, and those with faults, run clusterd itself in
-                  namespaces of their own; all others, to 10,000, are in memory.
+                  namespaces of their own; all others, to 10,000, are in memory,
+                  0.6 MB each.
                   Default: what fits a quarter of the free memory, at most 4; 0
                   if this is not root. With 0 those with faults have a folder each
   --programs DIR  clusterd, clusterd-controller and clusterctl are those of that
@@ -380,11 +381,12 @@ judge=()
 for host in "${faulted[@]}"; do judge+=(--faulted "$host"); done
 "$bin/rehearsal" judge "$work" "${judge[@]}" || status=$?
 echo
-if [ "$status" -eq 0 ]; then
-  echo "As it should be: the servers passed in between, and are again what they were."
-  [ ${#faulted[@]} -eq 0 ] || echo "Where a fault is left, the check says so, and no other server is the worse for it."
-else
+if [ "$status" -ne 0 ]; then
   echo "This is not ready for real servers." >&2
+elif [ ${#faulted[@]} -eq 0 ]; then
+  echo "As it should be: the servers passed in between, and are again what they were."
+else
+  echo "As it should be: no fault went unnoticed, and no other server is the worse for it."
 fi
 
 if $keep; then

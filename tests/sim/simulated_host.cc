@@ -143,13 +143,17 @@ absl::Status WriteAscendFiles(const HostFolder& folder, const Server& of) {
                         "Driver_Install_Mode=normal\n"
                         "Driver_Install_Status=complete\n")
         << folder.Write("usr/local/Ascend/driver/version.info",
-                        "Version=23.0.7\nascendhal_version=7.35.19\n"
-                        "package_version=23.0.7\n"
-                        "compatible_version_fw=[7.0.0,7.5.99]\n")
+                        absl::StrCat("Version=", kDriverVersion,
+                                     "\nascendhal_version=7.35.19\n"
+                                     "package_version=",
+                                     kDriverVersion,
+                                     "\ncompatible_version_fw="
+                                     "[7.0.0,7.5.99]\n"))
         << folder.Write("usr/local/Ascend/firmware/version.info",
-                        "Version=7.1.0.11.220\n")
+                        absl::StrCat("Version=", kFirmwareVersion, "\n"))
         << folder.Write("usr/local/Ascend/" + CannInfoFile(),
-                        "version=8.5.0\npackage_name=Ascend-cann-toolkit\n");
+                        absl::StrCat("version=", kCannVersion,
+                                     "\npackage_name=Ascend-cann-toolkit\n"));
   // What npu-smi of an Ascend 950 answers is not known.
   if (!HasAscend950Tool(of.spec)) {
     steps << WriteNpuSmi(folder, of.product, DeviceIds(of.server), of.number);
@@ -269,13 +273,22 @@ absl::Status ApplyFaults(absl::Span<const Fault> faults,
 
 }  // namespace
 
-std::string OtherAddress(int server, uint32_t device) {
-  constexpr uint32_t kFirst = (100u << 24) + (64u << 16) + 1;
+OtherSettings OtherSettingsOf(const ClusterSpec& spec, int server,
+                              const DeviceSpec& device) {
+  constexpr uint32_t kFirst = (100u << 24) + (64u << 16) + 1;  // Of a /10.
   constexpr uint32_t kDevices = 64;
+  OtherSettings other;
+  if (device.address().empty()) return other;
   const uint32_t address =
-      kFirst + static_cast<uint32_t>(server) * kDevices + device;
-  return absl::StrCat(address >> 24, ".", address >> 16 & 255, ".",
-                      address >> 8 & 255, ".", address & 255);
+      kFirst + static_cast<uint32_t>(server) * kDevices + device.id();
+  other.address = absl::StrCat(address >> 24, ".", address >> 16 & 255, ".",
+                               address >> 8 & 255, ".", address & 255);
+  other.netmask = "255.192.0.0";
+  const std::string product = ToolProductOf(spec, spec.servers(server));
+  if (!device.gateway().empty() && !absl::StartsWith(product, "A1")) {
+    other.gateway = "100.127.255.254";
+  }
+  return other;
 }
 
 std::vector<std::string> OtherClusterFaults(const ClusterSpec& spec,
@@ -288,11 +301,12 @@ std::vector<std::string> OtherClusterFaults(const ClusterSpec& spec,
     const auto add = [&](absl::string_view key, absl::string_view value) {
       faults.push_back(absl::StrCat(device.id(), ":", key, "=", value));
     };
-    if (!device.address().empty()) {
-      add("address", OtherAddress(server, device.id()));
-      add("netmask", kOtherNetmask);
+    const OtherSettings other = OtherSettingsOf(spec, server, device);
+    if (!other.address.empty()) {
+      add("address", other.address);
+      add("netmask", other.netmask);
     }
-    if (!device.gateway().empty()) add("gateway", kOtherGateway);
+    add("gateway", other.gateway.empty() ? "none" : other.gateway);
     add("detect", "none");
     if (spec.has_mtu()) add("mtu", "1500");
   }

@@ -43,17 +43,26 @@ absl::Status CreateSimulatedHost(const ClusterSpec& spec,
 absl::Status AddFaults(const std::string& root,
                        const std::vector<std::string>& faults);
 
-// A server that another cluster has left behind has other addresses than any
-// that a spec is likely to name. (A device without one keeps the first that it
-// gets: no command of the tool clears it.)
-inline constexpr char kOtherNetmask[] = "255.192.0.0";
-inline constexpr char kOtherGateway[] = "100.127.255.254";
-std::string OtherAddress(int server, uint32_t device);
+// What every simulated server runs.
+inline constexpr char kDriverVersion[] = "23.0.7";
+inline constexpr char kFirmwareVersion[] = "7.1.0.11.220";
+inline constexpr char kCannVersion[] = "8.5.0";
 
-// What makes a healthy server of that number such a one: those addresses and
-// gateways where the spec names any, no detect address, MTU 1500, kernel
-// parameters as a kernel has them. On an Ascend 950 clusterd sets no device, so
-// those stay as the spec has them.
+// What a device of a server has that another cluster has left behind; empty:
+// none. The address is none that a spec is likely to name, since a device
+// without one keeps the first that it gets: no command of the tool clears it.
+// On A1 servers a gateway is one for four devices, and there is none.
+struct OtherSettings {
+  std::string address;
+  std::string netmask;
+  std::string gateway;
+};
+OtherSettings OtherSettingsOf(const ClusterSpec& spec, int server,
+                              const DeviceSpec& device);
+
+// What makes a healthy server of that number such a one: those settings, no
+// detect address, MTU 1500, kernel parameters as a kernel has them. On an
+// Ascend 950 clusterd sets no device, so those stay as the spec has them.
 std::vector<std::string> OtherClusterFaults(const ClusterSpec& spec,
                                             int server);
 

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "config/values/change_kind.h"
 #include "daemon/agent/apply/veto.h"
 #include "google/protobuf/message.h"
@@ -19,8 +21,22 @@ HostAllows AllowAll() {
   return AllowsOnly(std::set<ChangeKind>(kinds.begin(), kinds.end()));
 }
 
-HostFacts InMemory(HostFacts facts) {
+// A healthy server that may stand beside those of tests/sim/simulated_host.h.
+HostFacts BaseOf(const ClusterSpec& spec, const ServerSpec& server) {
+  HostFacts facts = MakeHealthyHost(spec, server);
   facts.set_simulation("in memory");
+  VersionFacts* const versions = facts.mutable_versions();
+  versions->mutable_driver()->set_value(sim::kDriverVersion);
+  versions->mutable_firmware()->set_value(sim::kFirmwareVersion);
+  versions->mutable_cann()->set_value(sim::kCannVersion);
+  TextFact* const series = facts.mutable_identity()->mutable_npu_series();
+  if (sim::HasAscend950Tool(spec)) {
+    series->mutable_missing()->set_reason(Missing::ABSENT);
+    series->mutable_missing()->set_detail("no PCI id of it is published");
+  } else {
+    series->set_value(
+        absl::StrCat(series->value(), " x ", server.devices_size()));
+  }
   return facts;
 }
 
@@ -45,7 +61,7 @@ void Overlay(const google::protobuf::Message& from,
 
 ChangingHost::ChangingHost(const ClusterSpec& spec, int server, AuditLog* audit,
                            Log* log)
-    : base_(InMemory(MakeHealthyHost(spec, spec.servers(server)))),
+    : base_(BaseOf(spec, spec.servers(server))),
       machine_(base_.host()),
       with_drift_(this, &record_, &AllowAll),
       applier_(OptionsOf(base_.host()), Access(), &AllowAll,
@@ -54,12 +70,12 @@ ChangingHost::ChangingHost(const ClusterSpec& spec, int server, AuditLog* audit,
   if (!sim::HasAscend950Tool(spec)) {
     machine_.SetProduct(sim::ToolProductOf(spec, spec.servers(server)));
     for (const DeviceSpec& device : spec.servers(server).devices()) {
+      const sim::OtherSettings other =
+          sim::OtherSettingsOf(spec, server, device);
       FakeMachine::Device left;
-      if (!device.address().empty()) {
-        left.address = sim::OtherAddress(server, device.id());
-        left.netmask = sim::kOtherNetmask;
-      }
-      if (!device.gateway().empty()) left.gateway = sim::kOtherGateway;
+      left.address = other.address;
+      left.netmask = other.netmask;
+      left.gateway = other.gateway;
       left.tls = spec.tls();
       machine_.AddDevice(device.id(), left);
     }
@@ -100,6 +116,7 @@ HostFacts ChangingHost::Observe(const std::string& host,
                                 const ObserveRequest& request) {
   absl::MutexLock lock(&mutex_);
   HostFacts facts = seen_;
+  facts.set_observed_at_ms(absl::ToUnixMillis(absl::Now()));
   if (request.has_ssh() && !facts.has_ssh()) {
     *facts.mutable_ssh() = MakeHealthySsh(host, request.ssh());
   }

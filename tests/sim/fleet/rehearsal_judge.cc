@@ -45,6 +45,9 @@ class Lines {
   std::map<std::string, std::vector<std::string>> by_text_;
 };
 
+bool IsWrong(State state) {
+  return state == WARN || state == FAIL || state == UNKNOWN;
+}
 bool IsBad(State state) { return state == FAIL || state == UNKNOWN; }
 
 std::string FindingText(const Finding& finding,
@@ -67,7 +70,7 @@ Said SaidOf(const Report& report, bool with_observed) {
   Said said;
   for (const RuleResult& rule : report.rules()) {
     for (const Finding& finding : rule.findings()) {
-      if (!finding.caused_by().empty()) continue;
+      if (!finding.caused_by().empty() || !IsWrong(finding.state())) continue;
       for (const Subject& subject : finding.subjects()) {
         const std::vector<uint32_t> devices(subject.devices().begin(),
                                             subject.devices().end());
@@ -286,20 +289,15 @@ void JudgeFault(const std::string& host, const Rehearsal& of,
     tell("apply: " + OutcomeText(*result));
     return;
   }
-  if (!after[host].empty()) {
-    for (const auto& [key, text] : after[host]) {
-      if (named.empty() || fresh[host].count(key) == 0) {
-        tell("after the apply: " + text);
-      }
-    }
-    if (!named.empty() || !Beyond(after[host], fresh[host]).empty()) return;
-  }
+  const std::vector<std::string> now = Beyond(after[host], fresh[host]);
+  for (const std::string& text : now) tell("after the apply: " + text);
+  if (!now.empty()) return;
   if (named.empty()) {
     verdict->wrong.push_back(
         absl::StrCat(host, ": nothing noticed its faults"));
-    return;
+  } else {
+    tell("mended by the apply");
   }
-  tell("mended by the apply");
 }
 
 }  // namespace
