@@ -7,8 +7,8 @@
 //                                                        no_journal is set
 //   any other                            REFUSED         its message
 //   a change runs; this daemon stops     REFUSED         says so
-//   an apply waits to be confirmed       REFUSED         says whose, and how
-//   long the audit file cannot be written     REFUSED         why
+//   an apply waits to be confirmed       REFUSED         whose, and how long
+//   the audit file cannot be written     REFUSED         why
 // Messages without the name of this host in front: the result has it. All texts
 // as OutcomeText (apply/journal.h).
 //
