@@ -85,9 +85,9 @@ void AddOptions(CLI::App* app, AgentFlags* flags) {
   app->add_option(
       "--config", flags->config,
       absl::StrCat("YAML file with controller, cluster, ca, cert, key,\n"
-                   "socket, state, drift_interval, metrics_file, hooks,\n"
-                   "and allow: what this host lets be changed (without:\n"
-                   "nothing)\n[",
+                   "socket, state, drift_interval, metrics_file,\n"
+                   "hooks, and allow: what this host lets be changed\n"
+                   "(without: nothing)\n[",
                    kDefaultConfig, ", if it is there]"));
   for (const TextSetting& setting : kTextSettings) {
     app->add_option(
