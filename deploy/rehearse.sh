@@ -32,8 +32,8 @@ rehearsal itself could not be made; 3 for wrong usage and for a FILE or FAULT wi
 mistakes, all of which are named before anything starts.
 
   --fault FAULT   [SERVER:]DEVICE:KEY=VALUE or [SERVER:]host:KEY=VALUE, repeatable;
-                  without a server the last one of FILE. It comes after the first
-                  check: --fault node07:3:link=DOWN  --fault node07:3:lies=1
+                  without a server the last one of FILE. Needs root. It comes after the
+                  first check: --fault node07:3:link=DOWN  --fault node07:3:lies=1
   --list-faults   prints the keys of --fault
   --canary N      of apply (default 1)
   --wave N        of apply, and of rollback (default 32)
@@ -170,6 +170,10 @@ done
 if $mistakes; then
   echo "$me --list-faults prints what can be wrong" >&2
   exit 3
+fi
+if [ ${#faulted[@]} -gt 0 ] && [ "$(id -u)" -ne 0 ]; then
+  echo "$me: --fault needs root: a clusterd that changes a server gives its files to root" >&2
+  exit 2
 fi
 
 # --- Where each server runs. -------------------------------------------------
