@@ -161,11 +161,11 @@ INSTANTIATE_TEST_SUITE_P(
             "UnknownCommand",
             {"chekc"},
             "clusterctl: command \"chekc\" does not exist, expected check, "
-            "hook, plan, apply, rollback, cancel, history, show, diff, watch, "
-            "hosts, describe, lock, unlock, locks, logs, bundle, audit, "
-            "config, "
-            "generate, token, certificates, explain, anonymise, "
-            "version, completion, help, did you mean \"check\"?"},
+            "hook, plan, apply, rollback, cancel, confirm, extend, history, "
+            "show, diff, report, watch, hosts, describe, lock, unlock, locks, "
+            "logs, bundle, audit, config, generate, token, certificates, "
+            "explain, anonymise, version, completion, help, did you mean "
+            "\"check\"?"},
         WrongLine{
             "UnknownOption",
             {"check", "--onyl", "link"},
@@ -291,7 +291,8 @@ INSTANTIATE_TEST_SUITE_P(
         JsonCase{"Describe", {"describe", "server0", "--output=json"}, 2},
         JsonCase{"History", {"history", "-ojson"}, 0},
         JsonCase{"Show", {"show", "3fa2", "--output", "json"}, 0},
-        JsonCase{"Diff", {"diff", "3fa2", "-o", "json"}, 0},
+        // What the controller keeps under that id is no check.
+        JsonCase{"Diff", {"diff", "3fa2", "-o", "json"}, 3},
         JsonCase{"AuditHead", {"audit", "head", "-o", "json"}, 0},
         JsonCase{"ConfigShow", {"config", "show", "-o", "json"}, 0},
         JsonCase{"TokenCreate", {"token", "create", "-o", "json"}, 0},
