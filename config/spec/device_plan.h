@@ -57,10 +57,10 @@ struct ServerGroups {
   bool complete = true;
 };
 
-// Records what is wrong: no servers, malformed hostlists, racks that are no names, hosts that stand in
-// two groups, more or fewer addresses than hosts, addresses no server can have,
-// over kMaxServers servers. `node` is nullptr if it is absent, which is for the
-// caller to record.
+// Records what is wrong: no servers, malformed hostlists, racks that are no
+// names, hosts that stand in two groups, more or fewer addresses than hosts,
+// addresses no server can have, over kMaxServers servers. `node` is nullptr if
+// it is absent, which is for the caller to record.
 ServerGroups ReadServerGroups(const YamlNode* node, Mistakes* mistakes);
 
 // The values of a mapping from host to something, by server; nullptr where
