@@ -14,6 +14,14 @@ namespace {
 // Each may be large, and who checks single hosts all day is not waited for.
 constexpr uint32_t kChecksLookedAt = 20;
 
+bool HasDowngradedFinding(const Report& report) {
+  return absl::c_any_of(report.rules(), [](const RuleResult& rule) {
+    return absl::c_any_of(rule.findings(), [](const Finding& finding) {
+      return finding.downgraded();
+    });
+  });
+}
+
 }  // namespace
 
 bool IsOfWholeCluster(const Report& report, const ClusterSpec& spec) {
@@ -22,6 +30,7 @@ bool IsOfWholeCluster(const Report& report, const ClusterSpec& spec) {
       report.job_servers() > 0 || report.rules().empty()) {
     return false;
   }
+  if (report.schedule().empty() && HasDowngradedFinding(report)) return false;
   absl::flat_hash_set<absl::string_view> hosts;
   for (const HostStatus& host : report.hosts()) hosts.insert(host.host());
   return absl::c_all_of(spec.servers(),

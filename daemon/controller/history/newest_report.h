@@ -14,7 +14,9 @@
 namespace clusterd {
 
 // Whether the report is of all hosts of the spec and of all rules that need no
-// job: neither of a job, nor of a network namespace, nor broken off.
+// job: neither of a job, nor of a network namespace, nor broken off. Whoever
+// asks for a check cannot make it look better for all: a failure that was
+// downgraded is only taken from a schedule of cluster.yaml.
 bool IsOfWholeCluster(const Report& report, const ClusterSpec& spec);
 
 // Safe for concurrent use.

@@ -68,6 +68,10 @@ TEST(NewestReportTest, TakesNoPartForTheWhole) {
       {"of a job", [](Report* r) { r->set_job_servers(2); }},
       {"of a job by its id", [](Report* r) { r->set_job_id("slurm:1"); }},
       {"no verdict", [](Report* r) { r->set_error("no spec"); }},
+      {"with a failure that was downgraded",
+       [](Report* r) {
+         r->mutable_rules(0)->add_findings()->set_downgraded(true);
+       }},
   };
   for (const Case& each : cases) {
     Report report = WholeReport(10);
@@ -78,6 +82,13 @@ TEST(NewestReportTest, TakesNoPartForTheWhole) {
     EXPECT_EQ(newest.Get(), nullptr) << each.what;
   }
   EXPECT_TRUE(IsOfWholeCluster(WholeReport(10), SpecOfTwo()));
+}
+
+TEST(NewestReportTest, TakesWhatClusterYamlDowngrades) {
+  Report report = WholeReport(10);
+  report.mutable_rules(0)->add_findings()->set_downgraded(true);
+  report.set_schedule("all");
+  EXPECT_TRUE(IsOfWholeCluster(report, SpecOfTwo()));
 }
 
 TEST(NewestReportTest, FindsTheNewestOfAHistoryBehindChecksOfSingleHosts) {
