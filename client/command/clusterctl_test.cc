@@ -23,6 +23,8 @@ const std::vector<Arguments>& Commands() {
       {"apply"},
       {"rollback"},
       {"cancel"},
+      {"confirm"},
+      {"extend"},
       {"history"},
       {"show"},
       {"diff"},
@@ -87,7 +89,7 @@ TEST(HelpTest, ListsEveryCommandAndTheConnectionSettings) {
         "audit",        "config",  "generate",     "token",
         "certificates", "explain", "anonymise",    "version",
         "completion",   "help",    "--controller", "CLUSTERD_CONTROLLER",
-        "client.yaml"}) {
+        "client.yaml",  "confirm", "extend"}) {
     EXPECT_TRUE(absl::StrContains(output.out, text)) << text << "\n"
                                                      << output.out;
   }
@@ -161,8 +163,9 @@ INSTANTIATE_TEST_SUITE_P(
             "UnknownCommand",
             {"chekc"},
             "clusterctl: command \"chekc\" does not exist, expected check, "
-            "hook, plan, apply, rollback, cancel, history, show, diff, watch, "
-            "hosts, describe, lock, unlock, locks, logs, bundle, audit, "
+            "hook, plan, apply, rollback, cancel, confirm, extend, history, "
+            "show, diff, report, watch, hosts, describe, lock, unlock, locks, "
+            "logs, bundle, audit, "
             "config, "
             "generate, token, certificates, explain, anonymise, "
             "version, completion, help, did you mean \"check\"?"},

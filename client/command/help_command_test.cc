@@ -73,7 +73,7 @@ std::vector<std::string> Offered(Arguments line,
 }
 
 TEST(CompleteTest, OffersCommandsThatAListOfThemHas) {
-  EXPECT_THAT(Offered({"co"}), ElementsAre("config", "completion"));
+  EXPECT_THAT(Offered({"co"}), ElementsAre("confirm", "config", "completion"));
   EXPECT_THAT(Offered({"config", ""}),
               ElementsAre("validate", "show", "learn", "import"));
   EXPECT_THAT(Offered({"help", "config", "s"}), ElementsAre("show"));
