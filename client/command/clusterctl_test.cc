@@ -23,6 +23,8 @@ const std::vector<Arguments>& Commands() {
       {"apply"},
       {"rollback"},
       {"cancel"},
+      {"confirm"},
+      {"extend"},
       {"history"},
       {"show"},
       {"diff"},
@@ -87,7 +89,7 @@ TEST(HelpTest, ListsEveryCommandAndTheConnectionSettings) {
         "audit",        "config",  "generate",     "token",
         "certificates", "explain", "anonymise",    "version",
         "completion",   "help",    "--controller", "CLUSTERD_CONTROLLER",
-        "client.yaml"}) {
+        "client.yaml",  "confirm", "extend"}) {
     EXPECT_TRUE(absl::StrContains(output.out, text)) << text << "\n"
                                                      << output.out;
   }
