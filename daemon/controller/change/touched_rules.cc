@@ -44,6 +44,15 @@ std::string WhatIsWrong(const ClusterPlan& plan,
   }
   std::string first;
   std::set<std::pair<std::string, std::string>> wrong;
+  // No rule says anything about a host that does not answer.
+  std::set<std::string> silent = hosts;
+  for (const HostStatus& host : check.hosts()) {
+    if (host.no_facts_reason().empty()) silent.erase(host.host());
+  }
+  for (const std::string& host : silent) {
+    wrong.emplace(host, "");
+    if (first.empty()) first = absl::StrCat("no facts of ", host);
+  }
   for (const RuleResult& result : check.rules()) {
     for (const Finding& finding : result.findings()) {
       if (finding.state() == SKIPPED || finding.state() == PASS) continue;

@@ -35,9 +35,16 @@ TEST(TouchedRulesTest, AreThoseThatASettingOfThePlanMends) {
   EXPECT_THAT(TouchedRules(ClusterPlan()).only(), IsEmpty());
 }
 
+// Of hosts a, b and c, which have answered.
+Report GoodReport() {
+  Report report;
+  for (const char* host : {"a", "b", "c"}) report.add_hosts()->set_host(host);
+  return report;
+}
+
 Report ReportWith(const std::string& rule, State state,
                   const std::string& caused_by = "") {
-  Report report;
+  Report report = GoodReport();
   RuleResult* const result = report.add_rules();
   result->set_rule(rule);
   Finding* const finding = result->add_findings();
@@ -49,7 +56,7 @@ Report ReportWith(const std::string& rule, State state,
 }
 
 TEST(WhatIsWrongTest, IsWhateverIsFoundOnItsHosts) {
-  EXPECT_EQ(WhatIsWrong({}, {"a", "b"}, Report()), "");
+  EXPECT_EQ(WhatIsWrong({}, {"a", "b"}, GoodReport()), "");
   EXPECT_EQ(WhatIsWrong({}, {"c"}, ReportWith("firewall", FAIL)), "");
   EXPECT_EQ(WhatIsWrong({}, {"a"}, ReportWith("firewall", FAIL)),
             "firewall on a (fail)");
@@ -61,6 +68,14 @@ TEST(WhatIsWrongTest, TakesNothingThatCouldNotBeToldForFine) {
   EXPECT_EQ(WhatIsWrong({}, {"a"}, ReportWith("firewall", UNKNOWN)),
             "firewall on a (unknown)");
   EXPECT_EQ(WhatIsWrong({}, {"a"}, ReportWith("firewall", SKIPPED)), "");
+}
+
+TEST(WhatIsWrongTest, TakesNoHostForFineThatDoesNotAnswer) {
+  Report report = GoodReport();
+  report.mutable_hosts(1)->set_no_facts_reason("detached");
+  EXPECT_EQ(WhatIsWrong({}, {"a", "c"}, report), "");
+  EXPECT_EQ(WhatIsWrong({}, {"a", "b"}, report), "no facts of b");
+  EXPECT_EQ(WhatIsWrong({}, {"b", "d"}, report), "no facts of b, and 1 more");
 }
 
 TEST(WhatIsWrongTest, MindsNothingThatThePlanLeftByIntent) {
