@@ -127,13 +127,13 @@ TEST(ChooseForRemovalTest, AppliesAloneGoByAge) {
 }
 
 TEST(ChooseForRemovalTest, ScheduledChecksGoBeforeThoseThatPeopleAskedFor) {
-  EXPECT_THAT(ChooseForRemoval({Entry(1, HISTORY_CHECK), Scheduled(2, true),
-                                Scheduled(3, true)},
-                               Scheduled(4, true), Limits(3, 8)),
+  std::vector<KeptEntry> kept = {Entry(1, HISTORY_CHECK)};
+  for (int64_t i = 2; i <= 8; ++i) kept.push_back(Scheduled(i, true));
+  EXPECT_THAT(ChooseForRemoval(kept, Scheduled(9, true), Limits(8, 100)),
               ElementsAre(2));
   // Unless these hold more than an eighth.
-  EXPECT_THAT(ChooseForRemoval({Entry(1, HISTORY_CHECK, 2), Scheduled(2, true)},
-                               Scheduled(3, true), Limits(3, 3)),
+  kept[1] = Entry(2, HISTORY_CHECK);
+  EXPECT_THAT(ChooseForRemoval(kept, Scheduled(9, true), Limits(8, 100)),
               ElementsAre(1));
 }
 
