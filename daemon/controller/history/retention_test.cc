@@ -132,8 +132,8 @@ TEST(ChooseForRemovalTest, ScheduledChecksGoBeforeThoseThatPeopleAskedFor) {
   EXPECT_THAT(ChooseForRemoval(kept, Scheduled(9, true), Limits(8, 100)),
               ElementsAre(2));
   // Unless these hold more than an eighth.
-  EXPECT_THAT(ChooseForRemoval({Entry(1, HISTORY_CHECK, 2), Scheduled(2, true)},
-                               Scheduled(3, true), Limits(3, 3)),
+  kept[1] = Entry(2, HISTORY_CHECK);
+  EXPECT_THAT(ChooseForRemoval(kept, Scheduled(9, true), Limits(8, 100)),
               ElementsAre(1));
 }
 
