@@ -106,7 +106,8 @@ void ApplyTasks::Recover(Scheduler* scheduler) {
   }
   record_->BeginChange();
   bool undone = false;
-  ReadPast(TryRecover(/*force=*/false, &undone));
+  const absl::Status recovered = TryRecover(/*force=*/false, &undone);
+  ReadPast(recovered, undone);
 }
 
 void ApplyTasks::SetTimerLocked(absl::Duration delay) {
@@ -147,7 +148,7 @@ void ApplyTasks::RecoverAgain() {
   bool undone = false;
   const absl::Status status = TryRecover(/*force=*/false, &undone);
   if (status.ok() || status.message() != before) {
-    ReadPast(status);
+    ReadPast(status, undone);
     if (undone) TellUndone();
     return;
   }
@@ -305,7 +306,7 @@ ApplyResult ApplyTasks::Run(const Asked& asked, const Change& change) {
   }
   log_->Write(IsAsWished(result) ? LogLevel::kNotice : LogLevel::kWarning,
               absl::StrCat(asked.what, " ended: ", Summary(result)));
-  ReadPast(cleared);
+  ReadPast(cleared, undone);
   if (undone) TellUndone();
   return result;
 }
@@ -324,7 +325,7 @@ ApplyResult ApplyTasks::ResultFor(const Asked& asked,
   return result;
 }
 
-void ApplyTasks::ReadPast(const absl::Status& recovered) {
+void ApplyTasks::ReadPast(const absl::Status& recovered, bool undone) {
   const absl::StatusOr<std::vector<JournalState>> states =
       applier_->ListApplies();
   std::optional<Waiting> waits;
@@ -349,9 +350,11 @@ void ApplyTasks::ReadPast(const absl::Status& recovered) {
                  });
     // One of another deadline may be set.
     if (scheduler_ != nullptr) scheduler_->Cancel(std::exchange(timer_, 0));
-    if (!recovered.ok()) {
-      SetTimerLocked(kUndoRetry);
-    } else if (recovered_ && waits_.has_value()) {
+    if (!recovered_) {
+      // Also of what became due meanwhile, or could not be read.
+      const bool unclosed = recovered.ok() && undone;
+      SetTimerLocked(unclosed ? kUnclosedRetry : kUndoRetry);
+    } else if (waits_.has_value()) {
       SetTimerLocked(std::min(left, kDeadlineLook));
     }
   }

@@ -45,8 +45,13 @@ namespace clusterd {
 // and no text over 16 KiB.
 inline constexpr size_t kMaxResultBytes = 512 << 10;
 
-// How often an undo that waits for a device is tried again.
+// How often what is to be taken back is tried again: it waits for a device, was
+// due while a task was at work, or the journals could not be read.
 inline constexpr absl::Duration kUndoRetry = absl::Seconds(10);
+
+// And where it is taken back, but its journal could not be closed: every try
+// loads the firewall anew.
+inline constexpr absl::Duration kUnclosedRetry = absl::Minutes(10);
 
 // Longest sleep until a deadline is looked at again: timers stand still while
 // the machine is suspended, deadlines do not.
@@ -89,8 +94,8 @@ class ApplyTasks {
   // disk was full), every task tries it again first, and is refused with that
   // error while it lasts; a rollback with force also takes back what waits for
   // a device. `scheduler`, which must outlive this object: moreover it is tried
-  // every kUndoRetry; null: it is not. An audit file that cannot be written
-  // keeps no undo from being made.
+  // every kUndoRetry, or kUnclosedRetry; null: it is not. An audit file that
+  // cannot be written keeps no undo from being made.
   void Recover(Scheduler* scheduler = nullptr);
 
   // Called whenever something cut off has been taken back later than by
@@ -158,8 +163,10 @@ class ApplyTasks {
   void OnTimer() ABSL_LOCKS_EXCLUDED(mutex_);
   // Until what waits to be confirmed goes back; zero: it is due.
   absl::Duration TimeLeftLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A change is over; `recovered`: whether the journals can be believed.
-  void ReadPast(const absl::Status& recovered) ABSL_LOCKS_EXCLUDED(mutex_);
+  // A change is over; `recovered`: whether the journals can be believed;
+  // `undone`: whether something has just been taken back.
+  void ReadPast(const absl::Status& recovered, bool undone)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   ApplyResult ResultFor(const Asked& asked, const absl::Status& refused) const;
 
   const std::string host_;

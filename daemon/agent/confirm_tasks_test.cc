@@ -33,7 +33,8 @@ class ConfirmTasksTest : public ::testing::Test {
     options.state_folder = kScenarioStateFolder;
     applier_ = std::make_unique<Applier>(
         options, scenario_->Access(),
-        [] {
+        [this] {
+          if (meanwhile_) meanwhile_();
           return AllowsOnly({CHANGE_OBSERVE, CHANGE_SYSCTL,
                              CHANGE_DEVICE_ADDRESS, CHANGE_FIREWALL, CHANGE_TLS,
                              CHANGE_HCCN_CONF});
@@ -59,14 +60,15 @@ class ConfirmTasksTest : public ::testing::Test {
     EXPECT_TRUE(done.WaitForNotificationWithTimeout(absl::Seconds(30)));
     return result;
   }
-  ApplyResult Apply(const std::string& id = "a1") {
+  ApplyResult Apply(const std::string& id = "a1",
+                    const ApplyTasks::Progress& progress = nullptr) {
     ApplyTask task;
     task.set_apply_id(id);
     *task.mutable_plan() = scenario_->Plan();
     task.set_actor("ada");
     task.set_confirm_within_ms(300000);
     return Answer([&](const ApplyTasks::Done& done) {
-      tasks_->Apply(task, nullptr, done);
+      tasks_->Apply(task, progress, done);
     });
   }
   ApplyResult Confirm(uint32_t extend_by_ms = 0, const char* id = "a1") {
@@ -81,6 +83,7 @@ class ConfirmTasksTest : public ::testing::Test {
   const std::unique_ptr<Scenario> scenario_ = OpenUfwScenario();
   const std::map<std::string, std::string> before_ = scenario_->State();
   std::vector<DeviceUser> users_;
+  std::function<void()> meanwhile_;  // While an apply is looked at.
   CapturedLog log_;
   TestAudit audit_;
   std::unique_ptr<ManualScheduler> scheduler_;
@@ -185,6 +188,29 @@ TEST_F(ConfirmTasksTest, SaysWhatItWaitsForAndTriesAgainWhileAJobRuns) {
   EXPECT_EQ(scenario_->State(), before_);
 }
 
+TEST_F(ConfirmTasksTest, TakesBackWhatTookLongerThanItsDeadline) {
+  const ApplyResult late = Apply("a1", [this](const StepOutcome& step) {
+    if (step.step() == 1) scenario_->clock.Advance(absl::Minutes(5));
+  });
+  ASSERT_EQ(late.outcome(), ApplyResult::APPLIED) << late.error();
+  Pass(kUndoRetry);
+  ASSERT_TRUE(log_.WaitFor("apply a1 was not confirmed: ROLLED_BACK"));
+  tasks_->Stop();
+  EXPECT_EQ(scenario_->State(), before_);
+}
+
+TEST_F(ConfirmTasksTest, TakesBackWhatBecameDueDuringARefusedTask) {
+  ASSERT_EQ(Apply().outcome(), ApplyResult::APPLIED);
+  meanwhile_ = [this] { Pass(absl::Minutes(5)); };
+  const ApplyResult second = Apply("a2");
+  EXPECT_THAT(second.error(), HasSubstr("waits to be confirmed"));
+  meanwhile_ = nullptr;
+  Pass(kUndoRetry);
+  ASSERT_TRUE(log_.WaitFor("apply a1 was not confirmed: ROLLED_BACK"));
+  tasks_->Stop();
+  EXPECT_EQ(scenario_->State(), before_);
+}
+
 TEST_F(ConfirmTasksTest, TellsThatItWentBackAlsoWhereTheDiskIsFull) {
   ASSERT_EQ(Apply().outcome(), ApplyResult::APPLIED);
   scenario_->machine.files().FailChanges(
@@ -198,6 +224,29 @@ TEST_F(ConfirmTasksTest, TellsThatItWentBackAlsoWhereTheDiskIsFull) {
   EXPECT_EQ(past.results(past.results_size() - 1).outcome(),
             ApplyResult::ROLLED_BACK);
   EXPECT_FALSE(past.knows_all());
+}
+
+TEST_F(ConfirmTasksTest, ClosesTheJournalOnceTheDiskHasRoomAgain) {
+  absl::Notification back;
+  absl::Notification closed;
+  tasks_->ListenForUndone([&] {
+    if (tasks_->Past().knows_all()) return closed.Notify();
+    back.Notify();
+  });
+  ASSERT_EQ(Apply().outcome(), ApplyResult::APPLIED);
+  const std::string journal = std::string(kScenarioStateFolder) + "/a1.journal";
+  scenario_->machine.files().FailChanges(
+      journal, absl::ResourceExhaustedError("No space left on device"));
+  Pass(absl::Minutes(5));
+  ASSERT_TRUE(back.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  // Not every few seconds: a firewall would be loaded anew each time.
+  EXPECT_EQ(scheduler_->UntilNext(), kUnclosedRetry);
+  scenario_->machine.files().FailChanges(journal, absl::OkStatus());
+  Pass(kUnclosedRetry);
+  ASSERT_TRUE(closed.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  EXPECT_EQ(scheduler_->pending(), 0);
+  EXPECT_EQ(scenario_->State(), before_);
+  tasks_->Stop();
 }
 
 }  // namespace
