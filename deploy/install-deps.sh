@@ -16,7 +16,7 @@ build=(
 # promtool, which reads metrics; a browser, which opens reports.
 test=(
   ufw iptables nftables systemd-container debootstrap bsdutils zsh fish openssh-server openssh-client ansible-core
-  prometheus chromium-headless-shell
+  promtool chromium-headless-shell
 )
 # A whole Slurm on one machine, for tests and for `deploy/quickstart.sh --slurm`.
 slurm=(slurmctld slurmd slurm-client munge util-linux)
@@ -46,34 +46,51 @@ for group in "$@"; do
 done
 
 missing=()
+programs=()
 for package in "${wanted[@]}"; do
   # npm may also come with a Node.js that is not Debian's.
   if [ "$package" = npm ] && command -v npm >/dev/null; then continue; fi
+  # Debian's package of it starts a server, which nobody wants: see below.
+  if [ "$package" = promtool ]; then
+    command -v promtool >/dev/null || programs=(promtool)
+    continue
+  fi
   status=$(dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null || true)
   case $status in ii*) ;; *) missing+=("$package") ;; esac
 done
-[ ${#missing[@]} -gt 0 ] || exit 0
+[ ${#missing[@]} -gt 0 ] || [ ${#programs[@]} -gt 0 ] || exit 0
 
-echo "installing ${#missing[@]} Debian packages: ${missing[*]}" >&2
+coming=("${missing[@]}" "${programs[@]}")
+echo "installing ${#coming[@]} Debian packages: ${coming[*]}" >&2
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
   if ! command -v sudo >/dev/null; then
     echo "deploy/install-deps.sh: not root and no sudo; as root run:" >&2
-    echo "  apt-get install ${missing[*]}" >&2
+    echo "  $0 $*" >&2
     exit 1
   fi
   as_root=(sudo)
 fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-install() {
+# Takes promtool out of the package prometheus.
+take_promtool() {
+  local folder status=0
+  folder=$(mktemp -d)
+  (cd "$folder" && apt-get download prometheus && dpkg-deb -x prometheus_*.deb .) >>"$log" 2>&1 &&
+    "${as_root[@]}" install -D -m 0755 "$folder/usr/bin/promtool" /usr/local/bin/promtool || status=1
+  rm -rf "$folder"
+  return $status
+}
+install_all() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y --no-install-recommends "${missing[@]}" >"$log" 2>&1
+    apt-get install -y --no-install-recommends "${missing[@]}" >"$log" 2>&1 &&
+    { [ ${#programs[@]} -eq 0 ] || take_promtool; }
 }
 # An old package list is the usual reason for a first refusal.
-if ! install; then
+if ! install_all; then
   "${as_root[@]}" apt-get update >/dev/null
-  if ! install; then
+  if ! install_all; then
     tail -n 20 "$log" >&2
     echo "deploy/install-deps.sh: apt-get could not install what is missing" >&2
     exit 1
