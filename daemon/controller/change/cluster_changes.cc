@@ -380,7 +380,15 @@ absl::StatusOr<HistoryRecord> ClusterChanges::Show(const std::string& id) {
 }
 
 void ClusterChanges::OnPastApplies(const std::string& host,
-                                   const PastApplies& past) {
+                                   const PastApplies& told) {
+  PastApplies past = told;
+  for (ApplyResult& result : *past.mutable_results()) {
+    // Its journal does not say so: it told before it knew how long.
+    if (result.outcome() == ApplyResult::APPLIED &&
+        past.waits_for_confirmation() == result.apply_id()) {
+      result.set_goes_back_in_ms(std::max<uint32_t>(1, past.goes_back_in_ms()));
+    }
+  }
   std::shared_ptr<ApplyRun> run;
   std::shared_ptr<PendingChange> pending;
   bool news = false;
@@ -388,13 +396,7 @@ void ClusterChanges::OnPastApplies(const std::string& host,
     absl::MutexLock lock(&mutex_);
     if (current_.has_value()) run = current_->run;
     pending = pending_;
-    for (ApplyResult result : past.results()) {
-      // Its journal does not say so: it told before it knew how long.
-      if (result.outcome() == ApplyResult::APPLIED &&
-          past.waits_for_confirmation() == result.apply_id()) {
-        result.set_goes_back_in_ms(
-            std::max<uint32_t>(1, past.goes_back_in_ms()));
-      }
+    for (const ApplyResult& result : past.results()) {
       for (auto& [run_id, unsettled] : unsettled_) {
         if (unsettled.apply_id != result.apply_id() ||
             !SettlesHost(unsettled.rollback, result)) {

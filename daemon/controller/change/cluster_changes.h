@@ -124,7 +124,7 @@ class ClusterChanges {
   }
 
   // A HostHooks::past_applies. Does not block.
-  void OnPastApplies(const std::string& host, const PastApplies& past)
+  void OnPastApplies(const std::string& host, const PastApplies& told)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Breaks off what runs; no part is used any more by it when this returns.
