@@ -123,10 +123,6 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
           : ""));
   const AuditEntry audited = Audited(request.caller, report);
   if (parts_.audit != nullptr) RETURN_IF_ERROR(parts_.audit->Begin(audited));
-  // From here on its rollback takes back what waits.
-  if (const auto pending = TakePending(); pending != nullptr) {
-    SaveConfirmation(pending->head().run_id(), pending->GiveUp());
-  }
   const std::shared_ptr<ApplyRun> run =
       MakeRun(std::move(order), audited, std::move(watcher));
   bool stopping = false;
@@ -158,12 +154,15 @@ std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
   ApplyRun::Callbacks callbacks;
   // The first save makes the entry, the later ones replace it.
   callbacks.save =
-      [history = parts_.history, network_namespace = order.network_namespace,
+      [this, network_namespace = order.network_namespace,
        added = std::make_shared<bool>(false)](const ApplyReport& to_save) {
         const HistoryRecord record = RecordOfApply(to_save, network_namespace);
-        const absl::Status saved =
-            *added ? history->Update(record) : history->Add(record);
-        *added |= saved.ok();
+        if (*added) return parts_.history->Update(record);
+        const absl::Status saved = parts_.history->Add(record);
+        *added = saved.ok();
+        // It begins, and no host is asked before: what waits is its to take
+        // back.
+        if (saved.ok()) GiveUpPending();
         return saved;
       };
   callbacks.on_end = [this, audited,

@@ -172,6 +172,8 @@ class ClusterChanges {
                     std::shared_ptr<const ClusterPlan> plan)
       ABSL_LOCKS_EXCLUDED(mutex_);
   std::shared_ptr<PendingChange> TakePending() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Its rollback begins.
+  void GiveUpPending() ABSL_LOCKS_EXCLUDED(correcting_, mutex_);
   absl::StatusOr<std::shared_ptr<PendingChange>> FindPending(
       const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
   void RecoverPending(const ApplyReport& report) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/history/history_entry.h"
+#include "daemon/controller/history/history_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/controller/cluster_changes_fixture.h"
@@ -268,6 +269,28 @@ TEST_F(ClusterConfirmTest, MayBeRolledBackInstead) {
   Answer("server0", ApplyResult::ROLLED_BACK);
   EXPECT_EQ(Kept(id_).confirmation().state(), Confirmation::NOT_NEEDED);
   EXPECT_TRUE(Apply(MakePlan(1)).ok());
+}
+
+TEST_F(ClusterConfirmTest, CanStillBeConfirmedIfItsRollbackCouldNotBegin) {
+  const std::string folder = NewStateFolder();
+  changes_.reset();
+  history_ = OpenStore(folder);
+  StartController();
+  ApplyOn(1);
+  AnswerFacts(0);
+  const auto file =
+      SqliteDatabase::Open(absl::StrCat(folder, "/", kHistoryFile));
+  ASSERT_TRUE(file.ok()) << file.status();
+  ASSERT_TRUE((*file)
+                  ->Execute("CREATE TRIGGER full BEFORE INSERT ON entry BEGIN "
+                            "SELECT RAISE(ABORT, 'no room'); END")
+                  .ok());
+  EXPECT_FALSE(RollBack(id_).ok());
+  ASSERT_TRUE((*file)->Execute("DROP TRIGGER full").ok());
+  EXPECT_THAT(changes_->Pending(), SizeIs(1));
+  Confirm();
+  EXPECT_TRUE(IsToldToKeep(0));
+  changes_.reset();
 }
 
 TEST_F(ClusterConfirmTest, KeepsNowhereInTheNextControllerWhatIsRolledBack) {
