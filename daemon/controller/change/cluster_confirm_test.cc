@@ -629,6 +629,25 @@ TEST_F(ClusterConfirmTest, AsksNoHostWhoseClusterdTakesNothingBack) {
   EXPECT_TRUE(Apply(MakePlan(2)).ok());
 }
 
+TEST_F(ClusterConfirmTest, AsksNoHostThatIsBackWithAnOlderClusterdByItsWave) {
+  Attach("server0");
+  Attach("server1");
+  ChangeRequest request = By("alice");
+  request.confirm_within = absl::Milliseconds(kWithinMs);
+  request.wave_size = 1;
+  const auto run = Apply(MakePlan(2), request);
+  ASSERT_TRUE(run.ok()) << run.status();
+  id_ = (*run)->run_id();
+  Lose(1);
+  knows_confirm_ = false;
+  Attach("server1");
+  AnswerApplied(0, kWithinMs);
+  EXPECT_TRUE(links_["server1"]->tasks().empty());
+  EXPECT_EQ(KeptOutcome(id_, 1), ApplyResult::REFUSED);
+  EXPECT_THAT(Kept(id_).hosts(1).error(),
+              HasSubstr("does not know the task confirm"));
+}
+
 // Whoever waits for an answer is not left waiting.
 TEST_F(ClusterConfirmTest, AnswersWhoConfirmsWhenTheControllerStops) {
   ApplyOn(1);
