@@ -367,7 +367,11 @@ void ApplyTasks::ReadPast(const absl::Status& recovered, bool undone) {
   std::vector<std::string> ids;
   for (const JournalState& state : *states) {
     ids.push_back(state.begin.apply_id());
-    if (state.end.outcome() == ApplyResult::OUTCOME_UNSPECIFIED) continue;
+    // What was before an undo that waits is no answer.
+    if (state.end.outcome() == ApplyResult::OUTCOME_UNSPECIFIED ||
+        state.unfinished()) {
+      continue;
+    }
     if (ended.size() == kMaxPastApplies) ended.erase(ended.begin());
     ended.push_back(state.end);
     ended.back().set_apply_id(state.begin.apply_id());

@@ -180,6 +180,9 @@ TEST_F(ConfirmTasksTest, SaysWhatItWaitsForAndTriesAgainWhileAJobRuns) {
   ASSERT_TRUE(log_.WaitFor("the undo of apply a1 waits"));
   ASSERT_TRUE(scheduler_->WaitForPending(1));
   EXPECT_THAT(tasks_->Unfinished(), HasSubstr("process 4711"));
+  // It stays no more: a controller must not be told that it is applied.
+  Restart();
+  EXPECT_EQ(tasks_->Past().results_size(), 0);
   users_.clear();
   Pass(kUndoRetry);
   ASSERT_TRUE(log_.WaitFor("apply a1 was not confirmed: ROLLED_BACK"));

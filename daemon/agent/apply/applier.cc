@@ -527,6 +527,15 @@ absl::StatusOr<ApplyResult> Applier::UndoCutOff(const std::string& apply_id,
     const MachinePaths paths = options_.find_paths();
     const auto others = ChangedOthers(inside, paths, state.saved);
     if (others.empty()) return waits;
+    if (state.waits()) {
+      // Else an earlier clock after a reboot would have it be confirmed again,
+      // half of it. Where it cannot be written it goes back all the same.
+      const auto journal =
+          Journal::Open(access_.files, folder_.PathOf(apply_id));
+      JournalEntry entry;
+      *entry.mutable_undo() = undo;
+      if (journal.ok()) (*journal)->Append(entry).IgnoreError();
+    }
     if (watch.begins) watch.begins(apply_id);
     (void)RestoreAt(inside, paths, others);
     if (watch.ends) watch.ends(apply_id, waits);

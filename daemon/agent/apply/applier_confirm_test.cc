@@ -281,6 +281,20 @@ TEST_F(ApplierConfirmTest, WaitsForTheJobThatUsesADeviceAndUndoesTheRest) {
   EXPECT_TRUE(GoesBack());
 }
 
+TEST_F(ApplierConfirmTest, IsNotConfirmedAfterABootOnceTheRestWentBack) {
+  MustApply();
+  users_ = {{1, 4711, "python"}};
+  clock().Advance(kWithin);
+  ASSERT_FALSE(applier_->Recover().ok());
+  machine().PowerCycle();
+  clock().SetWall(clock().Now() - absl::Hours(24));
+  Restart();
+  EXPECT_FALSE(Confirm().ok());
+  EXPECT_FALSE(applier_->Recover().ok());
+  users_.clear();
+  EXPECT_TRUE(GoesBack());
+}
+
 TEST_F(ApplierConfirmTest, RefusesADeadlineOverADay) {
   const absl::Status status = Apply("a1", absl::Hours(25)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);

@@ -123,10 +123,6 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
           : ""));
   const AuditEntry audited = Audited(request.caller, report);
   if (parts_.audit != nullptr) RETURN_IF_ERROR(parts_.audit->Begin(audited));
-  // From here on its rollback takes back what waits.
-  if (const auto pending = TakePending(); pending != nullptr) {
-    SaveConfirmation(pending->head().run_id(), pending->GiveUp());
-  }
   const std::shared_ptr<ApplyRun> run =
       MakeRun(std::move(order), audited, std::move(watcher));
   bool stopping = false;
@@ -158,12 +154,15 @@ std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
   ApplyRun::Callbacks callbacks;
   // The first save makes the entry, the later ones replace it.
   callbacks.save =
-      [history = parts_.history, network_namespace = order.network_namespace,
+      [this, network_namespace = order.network_namespace,
        added = std::make_shared<bool>(false)](const ApplyReport& to_save) {
         const HistoryRecord record = RecordOfApply(to_save, network_namespace);
-        const absl::Status saved =
-            *added ? history->Update(record) : history->Add(record);
-        *added |= saved.ok();
+        if (*added) return parts_.history->Update(record);
+        const absl::Status saved = parts_.history->Add(record);
+        *added = saved.ok();
+        // It begins, and no host is asked before: what waits is its to take
+        // back.
+        if (saved.ok()) GiveUpPending();
         return saved;
       };
   callbacks.on_end = [this, audited,
@@ -380,7 +379,15 @@ absl::StatusOr<HistoryRecord> ClusterChanges::Show(const std::string& id) {
 }
 
 void ClusterChanges::OnPastApplies(const std::string& host,
-                                   const PastApplies& past) {
+                                   const PastApplies& told) {
+  PastApplies past = told;
+  for (ApplyResult& result : *past.mutable_results()) {
+    // Its journal does not say so: it told before it knew how long.
+    if (result.outcome() == ApplyResult::APPLIED &&
+        past.waits_for_confirmation() == result.apply_id()) {
+      result.set_goes_back_in_ms(std::max<uint32_t>(1, past.goes_back_in_ms()));
+    }
+  }
   std::shared_ptr<ApplyRun> run;
   std::shared_ptr<PendingChange> pending;
   bool news = false;
@@ -388,13 +395,7 @@ void ClusterChanges::OnPastApplies(const std::string& host,
     absl::MutexLock lock(&mutex_);
     if (current_.has_value()) run = current_->run;
     pending = pending_;
-    for (ApplyResult result : past.results()) {
-      // Its journal does not say so: it told before it knew how long.
-      if (result.outcome() == ApplyResult::APPLIED &&
-          past.waits_for_confirmation() == result.apply_id()) {
-        result.set_goes_back_in_ms(
-            std::max<uint32_t>(1, past.goes_back_in_ms()));
-      }
+    for (const ApplyResult& result : past.results()) {
       for (auto& [run_id, unsettled] : unsettled_) {
         if (unsettled.apply_id != result.apply_id() ||
             !SettlesHost(unsettled.rollback, result)) {

@@ -124,7 +124,7 @@ class ClusterChanges {
   }
 
   // A HostHooks::past_applies. Does not block.
-  void OnPastApplies(const std::string& host, const PastApplies& past)
+  void OnPastApplies(const std::string& host, const PastApplies& told)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Breaks off what runs; no part is used any more by it when this returns.
@@ -172,6 +172,8 @@ class ClusterChanges {
                     std::shared_ptr<const ClusterPlan> plan)
       ABSL_LOCKS_EXCLUDED(mutex_);
   std::shared_ptr<PendingChange> TakePending() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Its rollback begins.
+  void GiveUpPending() ABSL_LOCKS_EXCLUDED(correcting_, mutex_);
   absl::StatusOr<std::shared_ptr<PendingChange>> FindPending(
       const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
   void RecoverPending(const ApplyReport& report) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -74,6 +74,12 @@ std::shared_ptr<PendingChange> ClusterChanges::TakePending() {
   return std::exchange(pending_, nullptr);
 }
 
+void ClusterChanges::GiveUpPending() {
+  const auto pending = TakePending();
+  if (pending == nullptr) return;
+  SaveConfirmation(pending->head().run_id(), pending->GiveUp());
+}
+
 absl::Status ClusterChanges::CheckPending(
     const std::string& rolled_back_apply) const {
   std::shared_ptr<PendingChange> pending;

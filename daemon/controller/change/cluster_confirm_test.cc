@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/history/history_entry.h"
+#include "daemon/controller/history/history_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/controller/cluster_changes_fixture.h"
@@ -109,6 +110,30 @@ class ClusterConfirmTest : public ClusterChangesTest {
     result->set_error("nobody confirmed it in time");
     changes_->OnPastApplies(absl::StrCat("server", host), past);
     pool_.Drain();
+  }
+  // A host that attached again; its journal does not say how long.
+  void TellWaits(int host, uint32_t goes_back_in_ms) {
+    PastApplies past;
+    past.add_results()->set_apply_id(id_);
+    past.mutable_results(0)->set_outcome(ApplyResult::APPLIED);
+    past.mutable_results(0)->set_host(absl::StrCat("server", host));
+    past.set_waits_for_confirmation(id_);
+    past.set_goes_back_in_ms(goes_back_in_ms);
+    changes_->OnPastApplies(absl::StrCat("server", host), past);
+    pool_.Drain();
+  }
+  // Two hosts at work; the stream of the second ends.
+  void ApplyAndLoseOne() {
+    Attach("server0");
+    Attach("server1");
+    ASSERT_TRUE(history_->Add(RecordOfPlan(MakePlan(2), 0)).ok());
+    ChangeRequest request = By("alice");
+    request.confirm_within = absl::Milliseconds(kWithinMs);
+    const auto run = Apply(MakePlan(2), request);
+    ASSERT_TRUE(run.ok()) << run.status();
+    id_ = (*run)->run_id();
+    AnswerApplied(0, kWithinMs);
+    Lose(1);
   }
   Confirmation Shown() {
     const auto record = changes_->Show(id_);
@@ -246,6 +271,45 @@ TEST_F(ClusterConfirmTest, MayBeRolledBackInstead) {
   EXPECT_TRUE(Apply(MakePlan(1)).ok());
 }
 
+TEST_F(ClusterConfirmTest, CanStillBeConfirmedIfItsRollbackCouldNotBegin) {
+  const std::string folder = NewStateFolder();
+  changes_.reset();
+  history_ = OpenStore(folder);
+  StartController();
+  ApplyOn(1);
+  AnswerFacts(0);
+  const auto file =
+      SqliteDatabase::Open(absl::StrCat(folder, "/", kHistoryFile));
+  ASSERT_TRUE(file.ok()) << file.status();
+  ASSERT_TRUE((*file)
+                  ->Execute("CREATE TRIGGER full BEFORE INSERT ON entry BEGIN "
+                            "SELECT RAISE(ABORT, 'no room'); END")
+                  .ok());
+  EXPECT_FALSE(RollBack(id_).ok());
+  ASSERT_TRUE((*file)->Execute("DROP TRIGGER full").ok());
+  EXPECT_THAT(changes_->Pending(), SizeIs(1));
+  Confirm();
+  EXPECT_TRUE(IsToldToKeep(0));
+  changes_.reset();
+}
+
+TEST_F(ClusterConfirmTest, KeepsNowhereInTheNextControllerWhatIsRolledBack) {
+  ApplyOn(2);
+  AnswerFacts(0);
+  AnswerFacts(1);
+  Lose(1);
+  Confirm();
+  AnswerApplied(0, 0);
+  ASSERT_TRUE(RollBack(id_).ok());
+  const auto killed = std::move(changes_);
+  StartController();
+  EXPECT_THAT(changes_->Pending(), IsEmpty());
+  Attach("server1");
+  TellWaits(1, 200000);
+  Pass(kPendingLook);
+  EXPECT_TRUE(links_["server1"]->tasks().empty());
+}
+
 TEST_F(ClusterConfirmTest, TellsAHostThatWasAwayOnceItIsBack) {
   ApplyOn(2);
   AnswerFacts(0);
@@ -281,6 +345,78 @@ TEST_F(ClusterConfirmTest, SaysWhichHostWasNotToldInTime) {
   EXPECT_THAT(kept.confirmation().untold(), ElementsAre("server1"));
   EXPECT_EQ(kept.hosts(0).outcome(), ApplyResult::APPLIED);
   EXPECT_EQ(kept.hosts(1).outcome(), ApplyResult::ROLLED_BACK);
+  changes_->Stop();
+  StartController();
+  pool_.Drain();
+  EXPECT_THAT(changes_->Pending(), IsEmpty());
+  EXPECT_THAT(Kept(id_).confirmation().untold(), ElementsAre("server1"));
+}
+
+TEST_F(ClusterConfirmTest, TellsAHostThatWasLostInTheRunOnceItSaysItHasIt) {
+  ApplyAndLoseOne();
+  Pass(absl::Seconds(30));
+  ASSERT_EQ(KeptOutcome(id_, 1), ApplyResult::LOST);
+  AnswerFacts(0);
+  Confirm();
+  AnswerApplied(0, 0);
+  ASSERT_TRUE(answer_.has_value() && answer_->ok());
+  EXPECT_THAT((*answer_)->confirmation().untold(), ElementsAre("server1"));
+  changes_->Stop();
+  StartController();
+  EXPECT_THAT(changes_->Pending(), SizeIs(1));
+  Attach("server1");
+  TellWaits(1, 200000);
+  ASSERT_TRUE(IsToldToKeep(1));
+  AnswerApplied(1, 0);
+  EXPECT_THAT(Kept(id_).confirmation().untold(), IsEmpty());
+  EXPECT_THAT(changes_->Pending(), IsEmpty());
+}
+
+TEST_F(ClusterConfirmTest, WaitsForNoLostHostThatSaysItHasNothing) {
+  ApplyAndLoseOne();
+  Pass(absl::Seconds(30));
+  AnswerFacts(0);
+  Confirm();
+  AnswerApplied(0, 0);
+  EXPECT_THAT(changes_->Pending(), SizeIs(1));
+  Attach("server1");
+  PastApplies nothing;
+  nothing.set_knows_all(true);
+  changes_->OnPastApplies("server1", nothing);
+  pool_.Drain();
+  EXPECT_THAT(changes_->Pending(), IsEmpty());
+  EXPECT_THAT(Kept(id_).confirmation().untold(), IsEmpty());
+}
+
+TEST_F(ClusterConfirmTest, ChecksAlsoAHostThatComesAfterTheCheckHasPassed) {
+  ApplyAndLoseOne();
+  Pass(absl::Seconds(30));
+  AnswerFacts(0);
+  ASSERT_TRUE(Shown().check_passed());
+  Attach("server1");
+  TellWaits(1, 200000);
+  EXPECT_FALSE(Shown().check_passed());
+  Confirm();
+  EXPECT_FALSE(IsToldToKeep(0));
+  AnswerFacts(0);
+  AnswerFacts(1, /*somaxconn=*/1);
+  EXPECT_FALSE(IsToldToKeep(0));
+  EXPECT_THAT(Shown().waits_for(), HasSubstr(" on server1 ("));
+}
+
+TEST_F(ClusterConfirmTest, ChecksAlsoAHostThatComesWhileItIsChecked) {
+  ApplyAndLoseOne();
+  Pass(absl::Seconds(30));
+  ASSERT_TRUE(NewestTask(0).has_observe());
+  Attach("server1");
+  TellWaits(1, 200000);
+  Confirm();
+  AnswerFacts(0);
+  EXPECT_FALSE(IsToldToKeep(0));
+  AnswerFacts(0);
+  AnswerFacts(1);
+  EXPECT_TRUE(IsToldToKeep(0));
+  EXPECT_TRUE(IsToldToKeep(1));
 }
 
 TEST_F(ClusterConfirmTest, AsksAHostThatCouldNotKeepItAgain) {
@@ -341,20 +477,30 @@ TEST_F(ClusterConfirmTest, KilledInTheRunItWaitsForAPersonWithWhoeverHasIt) {
   id_ = (*run)->run_id();
   const auto killed = std::move(changes_);
   StartController();
-  PastApplies past;
-  past.add_results()->set_apply_id(id_);
-  past.mutable_results(0)->set_outcome(ApplyResult::APPLIED);
-  past.mutable_results(0)->set_host("server0");
-  past.set_waits_for_confirmation(id_);
-  past.set_goes_back_in_ms(200000);
-  changes_->OnPastApplies("server0", past);
-  pool_.Drain();
+  TellWaits(0, 200000);
   EXPECT_EQ(Kept(id_).hosts(0).goes_back_in_ms(), 200000u);
   AnswerFacts(0);
   EXPECT_FALSE(IsToldToKeep(0));
   EXPECT_FALSE(Shown().automatic());
   Confirm();
   EXPECT_TRUE(IsToldToKeep(0));
+}
+
+TEST_F(ClusterConfirmTest, KnowsTheDeadlineOfAHostThatCameBackDuringTheRun) {
+  ApplyAndLoseOne();
+  Attach("server1");
+  TellWaits(1, 200000);
+  const ApplyReport report = Kept(id_);
+  EXPECT_EQ(report.outcome(), ApplyReport::SUCCEEDED);
+  EXPECT_EQ(report.hosts(1).goes_back_in_ms(), 200000u);
+  EXPECT_EQ(report.confirmation().state(), Confirmation::PENDING);
+  EXPECT_EQ(report.confirmation().deadline_ms(),
+            absl::ToUnixMillis(scheduler_.Now()) + 200000);
+  AnswerFacts(0);
+  AnswerFacts(1);
+  Confirm();
+  EXPECT_TRUE(IsToldToKeep(0));
+  EXPECT_TRUE(IsToldToKeep(1));
 }
 
 TEST_F(ClusterConfirmTest, AFailedRunGoesBackUnlessAPersonKeepsWhatWasApplied) {
@@ -481,6 +627,25 @@ TEST_F(ClusterConfirmTest, AsksNoHostWhoseClusterdTakesNothingBack) {
                     HasSubstr("--no-confirm")));
   EXPECT_TRUE(links_["server0"]->tasks().empty());
   EXPECT_TRUE(Apply(MakePlan(2)).ok());
+}
+
+TEST_F(ClusterConfirmTest, AsksNoHostThatIsBackWithAnOlderClusterdByItsWave) {
+  Attach("server0");
+  Attach("server1");
+  ChangeRequest request = By("alice");
+  request.confirm_within = absl::Milliseconds(kWithinMs);
+  request.wave_size = 1;
+  const auto run = Apply(MakePlan(2), request);
+  ASSERT_TRUE(run.ok()) << run.status();
+  id_ = (*run)->run_id();
+  Lose(1);
+  knows_confirm_ = false;
+  Attach("server1");
+  AnswerApplied(0, kWithinMs);
+  EXPECT_TRUE(links_["server1"]->tasks().empty());
+  EXPECT_EQ(KeptOutcome(id_, 1), ApplyResult::REFUSED);
+  EXPECT_THAT(Kept(id_).hosts(1).error(),
+              HasSubstr("does not know the task confirm"));
 }
 
 // Whoever waits for an answer is not left waiting.

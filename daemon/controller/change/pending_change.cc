@@ -53,6 +53,8 @@ PendingChange::PendingChange(ApplyReport report,
   const bool confirmed = confirmation_.state() == Confirmation::CONFIRMED;
   for (const ApplyResult& host : head_.hosts()) {
     HostState& state = hosts_[host.host()];
+    state.unknown = host.outcome() == ApplyResult::LOST;
+    state.gone = host.not_confirmed();
     if (host.goes_back_in_ms() == 0) continue;
     state.told = confirmed && !absl::c_linear_search(untold, host.host());
     state.waits = !state.told && host.outcome() == ApplyResult::APPLIED;
@@ -142,14 +144,20 @@ void PendingChange::StepLocked() {
   if (confirmation_.state() != Confirmation::CONFIRMED) return;
   confirmation_.clear_untold();
   for (const auto& [name, host] : hosts_) {
-    if (host.waits || host.gone) confirmation_.add_untold(name);
+    if (host.waits || host.gone || host.unknown) {
+      confirmation_.add_untold(name);
+    }
   }
 }
 
 bool PendingChange::IsOverLocked() const {
   if (confirmation_.state() == Confirmation::PENDING) return false;
   if (parts_.scheduler->Now() >= last_deadline_ + kGoesBackGrace) return true;
-  return UntoldLocked().empty() && !AnyAskedLocked();
+  const bool may_come = confirmation_.state() == Confirmation::CONFIRMED &&
+                        absl::c_any_of(hosts_, [](const auto& host) {
+                          return host.second.unknown;
+                        });
+  return !may_come && UntoldLocked().empty() && !AnyAskedLocked();
 }
 
 std::vector<std::string> PendingChange::UntoldLocked() const {
@@ -257,14 +265,19 @@ void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
   {
     absl::MutexLock lock(&mutex_);
     check_ = nullptr;
+    // One that came meanwhile was not asked: all are, at once.
+    const bool of_all = order->hosts == UntoldLocked();
+    const bool passed = of_all && wrong.empty();
     // The first, and the one that passes: the rest would wash others away.
-    keep = wrong.empty() || confirmation_.check_run_id().empty();
+    keep = passed || confirmation_.check_run_id().empty();
     if (keep) confirmation_.set_check_run_id(order->run_id);
-    confirmation_.set_check_passed(wrong.empty());
+    confirmation_.set_check_passed(passed);
     check_failed_ = wrong;
-    check_wait_ =
-        std::clamp(2 * check_wait_, kFirstCheckWait, kLongestCheckWait);
-    next_check_ = parts_.scheduler->Now() + check_wait_;
+    if (of_all) {
+      check_wait_ =
+          std::clamp(2 * check_wait_, kFirstCheckWait, kLongestCheckWait);
+      next_check_ = parts_.scheduler->Now() + check_wait_;
+    }
   }
   if (keep) {
     const absl::Status kept =
@@ -454,15 +467,26 @@ Confirmation PendingChange::GiveUp() {
   {
     absl::MutexLock lock(&mutex_);
     over_ = true;
-    if (confirmation_.state() == Confirmation::PENDING) {
-      confirmation_.set_state(Confirmation::GOES_BACK);
-    }
+    // Also of one that is confirmed: the next controller tells nobody to keep
+    // it.
+    confirmation_.set_state(Confirmation::GOES_BACK);
     answered.swap(waiting_);
     now = NowLocked();
   }
   Stop();
   for (const Answered& answer : answered) answer(now);
   return now;
+}
+
+bool PendingChange::BeginWaitLocked(HostState* state) {
+  if (state->told || state->waits) return false;
+  state->waits = true;
+  if (confirmation_.state() == Confirmation::PENDING) {
+    // What passed was not asked of it.
+    confirmation_.set_check_passed(false);
+    next_check_ = absl::InfinitePast();
+  }
+  return true;
 }
 
 void PendingChange::OnPastApplies(const std::string& host,
@@ -473,13 +497,20 @@ void PendingChange::OnPastApplies(const std::string& host,
     const auto found = hosts_.find(host);
     if (over_ || found == hosts_.end()) return;
     HostState& state = found->second;
+    const bool was_unknown = state.unknown;
+    // Not begun there.
+    if (past.knows_all() && past.at_work() != head_.apply_id() &&
+        !absl::c_linear_search(past.journals(), head_.apply_id())) {
+      state.unknown = false;
+    }
     for (const ApplyResult& result : past.results()) {
       if (result.apply_id() != head_.apply_id() || result.of_rollback()) {
         continue;
       }
+      state.unknown = false;
       if (result.outcome() == ApplyResult::APPLIED) {
         // One that was lost, and has it after all.
-        if (result.goes_back_in_ms() > 0 && !state.told) state.waits = true;
+        if (result.goes_back_in_ms() > 0) news |= BeginWaitLocked(&state);
         continue;
       }
       news |= state.waits;
@@ -491,15 +522,16 @@ void PendingChange::OnPastApplies(const std::string& host,
       state.waits = false;
     }
     if (past.waits_for_confirmation() == head_.apply_id() && !state.told) {
-      news |= !state.waits;
-      state.waits = true;
+      news |= BeginWaitLocked(&state);
       const absl::Time at =
           parts_.scheduler->Now() + absl::Milliseconds(past.goes_back_in_ms());
       last_deadline_ = std::max(last_deadline_, at);
       if (at < absl::FromUnixMillis(confirmation_.deadline_ms())) {
         confirmation_.set_deadline_ms(absl::ToUnixMillis(at));
       }
+      state.unknown = false;
     }
+    news |= was_unknown && !state.unknown;
   }
   if (news) LookSoon();
 }

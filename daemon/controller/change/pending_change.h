@@ -1,12 +1,13 @@
 // One apply whose hosts take it back by themselves at their deadlines, from its
 // end until nothing of it is open any more:
 //   PENDING     all its hosts have their stream, and a check of the rules that
-//               it touched passes; and a person has said that it stays, unless
-//               nobody needs to     -> CONFIRMED
+//               it touched passes on all of them; and a person has said that
+//               it stays, unless nobody needs to     -> CONFIRMED
 //               the first deadline has passed, a host has gone back, or it is
 //               rolled back          -> GOES_BACK
-//   CONFIRMED   every host is told, again and again while it is away; over when
-//               all are, or when the deadline of the last has passed
+//   CONFIRMED   every host is told, again and again while it is away; also one
+//               that was lost in the run, once it says that it has it; over
+//               when all are, or when the deadline of the last has passed
 //   GOES_BACK   over when all hosts have said so, or the same
 // Losing a stream takes nothing back: the controller may be the one that is
 // away. A check that fails is made again, less and less often. A person may say
@@ -96,11 +97,12 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
 
  private:
   struct HostState {
-    bool waits = false;   // Has it, and would take it back.
-    bool told = false;    // Keeps it.
-    bool gone = false;    // Has taken it back.
-    bool asked = false;   // Has a task of ours.
-    std::string why_not;  // Of its newest answer; empty: it took it.
+    bool waits = false;    // Has it, and would take it back.
+    bool told = false;     // Keeps it.
+    bool gone = false;     // Has taken it back.
+    bool unknown = false;  // Was lost, and has not told yet whether it has it.
+    bool asked = false;    // Has a task of ours.
+    std::string why_not;   // Of its newest answer; empty: it took it.
     absl::Time not_before = absl::InfinitePast();  // To be told again.
   };
 
@@ -108,6 +110,8 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   void Look() ABSL_LOCKS_EXCLUDED(looking_, mutex_);
   void LookSoon();
   void SetTimer() ABSL_LOCKS_EXCLUDED(mutex_);
+  // It has it. False: that is no news.
+  bool BeginWaitLocked(HostState* state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StepLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsOverLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<std::string> AwayLocked() const

@@ -45,12 +45,12 @@ Missing::Reason ReasonOf(absl::StatusCode code) {
   return found == reasons->end() ? Missing::NO_ANSWER : found->second;
 }
 
-// The task as Hello.tasks names it; null: every clusterd knows it, or says that
-// it does not.
+// What of Hello.tasks it needs: an older clusterd would not take an apply back
+// by itself. Null: every clusterd knows it, or says that it does not.
 const char* NameOf(const Task& task) {
-  if (task.has_apply()) return "apply";
+  if (task.has_apply() && task.apply().confirm_within_ms() == 0) return "apply";
   if (task.has_rollback()) return "rollback";
-  if (task.has_confirm()) return "confirm";
+  if (task.has_apply() || task.has_confirm()) return "confirm";
   if (task.has_logs()) return "logs";
   if (task.has_record()) return "record";
   return nullptr;
