@@ -9,8 +9,10 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -253,6 +255,42 @@ TEST(PostWebhookTest, TellsNothingToAServerOfAnUnknownAuthority) {
   WebServer server({200}, &tls);
   EXPECT_TRUE(absl::IsPermissionDenied(Post(server.Url())));
   EXPECT_THAT(server.requests(), SizeIs(0));
+}
+
+// How many SSL objects there are in this process.
+std::atomic<int>* TlsObjects() {
+  static std::atomic<int> count{0};
+  static const int index = SSL_get_ex_new_index(
+      0, nullptr,
+      [](void*, void*, CRYPTO_EX_DATA*, int, long, void*) { ++count; }, nullptr,
+      [](void*, void*, CRYPTO_EX_DATA*, int, long, void*) { --count; });
+  EXPECT_GE(index, 0);
+  return &count;
+}
+
+TEST(PostWebhookTest, KeepsNothingOfATryWhoseNameNobodyLooksUp) {
+  const int nameserver = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  ASSERT_EQ(bind(nameserver, reinterpret_cast<sockaddr*>(&address), length), 0);
+  getsockname(nameserver, reinterpret_cast<sockaddr*>(&address), &length);
+  const std::string conf =
+      absl::StrCat(testing::TempDir(), "/resolv.conf.", getpid());
+  std::ofstream(conf) << "nameserver 127.0.0.1:" << ntohs(address.sin_port)
+                      << "\n";
+  const std::atomic<int>* const kept = TlsObjects();
+  const auto url = ParseWebhookUrl("https://hooks.example.com/");
+  ASSERT_TRUE(url.ok()) << url.status();
+  const absl::Status status =
+      PostWebhook({*url, "", "{}", absl::Milliseconds(300), conf.c_str()}, -1);
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_EQ(status.message(), "no answer in 300ms");
+  char question = 0;
+  EXPECT_EQ(recv(nameserver, &question, 1, MSG_DONTWAIT), 1);
+  EXPECT_EQ(*kept, 0);
+  close(nameserver);
 }
 
 VerdictNews FailNews(const std::string& run_id = "0123456789abcdef") {
