@@ -373,19 +373,72 @@ TEST_F(NewsSenderTest, AServerInTroubleIsAskedAgain) {
   EXPECT_THAT(log_.Lines(), Not(HasSubstr("could not")));
 }
 
-TEST_F(NewsSenderTest, ATryWithoutEndIsGivenUpAndLoggedOnce) {
+TEST_F(NewsSenderTest, AServerThatIsAwayForLongIsToldWhenItIsBack) {
+  WebServer server({500, 500, 500, 500, 500, 200});
+  sender_.Send(ToUrl(server.Url()), FailNews());
+  for (const int seconds : {5, 30, 120, 120, 120}) {
+    ASSERT_TRUE(scheduler_.WaitForPending(1));
+    EXPECT_EQ(scheduler_.UntilNext(), absl::Seconds(seconds));
+    scheduler_.Advance(absl::Seconds(seconds));
+  }
+  ASSERT_TRUE(log_.WaitFor(": told http://127.0.0.1:"));
+  EXPECT_THAT(server.requests(), SizeIs(6));
+  const std::string lines = log_.Lines();
+  EXPECT_THAT(lines, HasSubstr("yet, tried again every 2 minutes for a day: "));
+  EXPECT_EQ(lines.find("yet"), lines.rfind("yet")) << lines;
+}
+
+TEST_F(NewsSenderTest, ATryWithoutEndIsGivenUpAfterADayAndLoggedOnce) {
   WebServer server({500});
   sender_.Send(ToUrl(server.Url()), FailNews());
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 4; ++i) {
     ASSERT_TRUE(scheduler_.WaitForPending(1));
     scheduler_.Advance(absl::Minutes(2));
   }
+  ASSERT_TRUE(scheduler_.WaitForPending(1));
+  EXPECT_THAT(log_.Lines(), Not(HasSubstr("could not")));
+  scheduler_.Advance(absl::Hours(24));
   ASSERT_TRUE(log_.WaitFor("could not tell http://127.0.0.1:"));
-  EXPECT_THAT(server.requests(), SizeIs(4));
+  EXPECT_THAT(server.requests(), SizeIs(6));
   EXPECT_EQ(scheduler_.pending(), 0);
   const std::string lines = log_.Lines();
   EXPECT_EQ(lines.find("could not"), lines.rfind("could not")) << lines;
   EXPECT_THAT(lines, Not(HasSubstr("/hook")));
+}
+
+TEST_F(NewsSenderTest, ANotifierThatHangsInManySchedulesHoldsUpNoOther) {
+  WebServer silent({0});
+  WebServer server({200});
+  ClusterSpec spec = ToUrl(silent.Url());
+  spec.mutable_notify(0)->set_deadline_ms(120'000);
+  *spec.add_notify() = ToUrl(server.Url()).notify(0);
+  for (const char* schedule : {"a", "b", "c"}) {
+    VerdictNews news = FailNews();
+    news.report.set_schedule(schedule);
+    sender_.Send(spec, std::move(news));
+  }
+  server.WaitForRequests(3);
+  silent.WaitForRequests(1);
+  EXPECT_THAT(silent.requests(), SizeIs(1)) << "one after the other";
+  sender_.Stop();
+}
+
+TEST_F(NewsSenderTest, SchedulesOfOneNotifierTakeTurns) {
+  WebServer server({500, 200});
+  const ClusterSpec spec = ToUrl(server.Url());
+  for (const char* schedule : {"a", "b", "c"}) {
+    VerdictNews news = FailNews();
+    news.report.set_schedule(schedule);
+    sender_.Send(spec, std::move(news));
+  }
+  ASSERT_TRUE(
+      log_.WaitFor("schedule c: fail, was pass (check "
+                   "0123456789abcdef): told http://"));
+  ASSERT_TRUE(scheduler_.WaitForPending(1));
+  scheduler_.Advance(absl::Seconds(5));
+  ASSERT_TRUE(
+      log_.WaitFor("schedule a: fail, was pass (check "
+                   "0123456789abcdef): told http://"));
 }
 
 TEST_F(NewsSenderTest, TheNewestOfWhatWaitsIsTold) {
