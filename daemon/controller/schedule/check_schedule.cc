@@ -329,7 +329,8 @@ void CheckSchedule::Conclude(const ScheduledPtr& one, const FactOrder& order,
   VerdictNews news;
   news.diff = Keep(one, &record);
   news.report = std::move(*record.mutable_report());
-  if (parts_.newest != nullptr) parts_.newest->Offer(news.report, *order.spec);
+  if (parts_.newest != nullptr)
+    parts_.newest->Offer(news.report, *order.spec, parts_.scheduler->Now());
   auto now = std::make_shared<const ClusterNow::ScheduleNow>(CheckNow(
       news.report, news.diff.before_run_id().empty() ? nullptr : &news.diff));
   const absl::Time now_at = parts_.scheduler->Now();
