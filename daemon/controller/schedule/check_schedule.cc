@@ -128,8 +128,8 @@ VerdictWatch CheckSchedule::WatchOf(
          absl::FromUnixMillis(newest[at].started_at_ms()) >= surely_told) {
     ++at;
   }
-  // Back to one whose verdict was told whatever was before it: then all is seen
-  // again. Without such a one PASS was told.
+  // Back to one whose verdict was told whatever was before it; those after it
+  // are seen again. Without such a one PASS was told.
   VerdictWatch watch;
   std::vector<Look> looks;
   for (; at < newest.size() && looks.size() < kMostRead; ++at) {
@@ -149,8 +149,9 @@ VerdictWatch CheckSchedule::WatchOf(
                        looks[later - 1].verdicts.all == look.verdicts.all &&
                        looks[later - 2].verdicts.all == look.verdicts.all;
     if (third || (later > 0 && looks.back().SeenBy(&before) == News::kTell)) {
-      watch = VerdictWatch(looks[later - (third ? 2 : 1)].verdicts);
-      looks.resize(later - (third ? 2 : 1));
+      const size_t told = later - (third ? 2 : 1);
+      watch = VerdictWatch(looks[told].verdicts);
+      looks.resize(told);
       break;
     }
     looks.push_back(look);
