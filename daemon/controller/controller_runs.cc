@@ -159,7 +159,8 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
 
 absl::Status ControllerService::Keep(const HistoryRecord& record) const {
   if (record.has_report()) {
-    parts_.newest->Offer(record.report(), *parts_.spec->spec());
+    parts_.newest->Offer(record.report(), *parts_.spec->spec(),
+                         parts_.scheduler->Now());
   }
   const absl::Status kept = parts_.history->Add(record);
   if (!kept.ok()) {

@@ -368,7 +368,8 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   if (!parts.spec->learns()) {
     // It reads a report, which nobody has to wait for.
     parts.pool->TryRun([newest = server->newest_, parts] {
-      newest->Restore(*parts.history, *parts.spec->spec());
+      newest->Restore(*parts.history, *parts.spec->spec(),
+                      parts.scheduler->Now());
     });
   }
   if (options.status_listen != kNoStatusPort) {

@@ -12,7 +12,7 @@ namespace clusterd {
 namespace {
 
 // Each may be large, and who checks single hosts all day is not waited for.
-constexpr uint32_t kChecksLookedAt = 20;
+constexpr int kMostRead = 20;
 
 bool HasDowngradedFinding(const Report& report) {
   return absl::c_any_of(report.rules(), [](const RuleResult& rule) {
@@ -42,28 +42,38 @@ bool IsOfWholeCluster(const Report& report, const ClusterSpec& spec) {
          });
 }
 
-void NewestReport::Offer(const Report& report, const ClusterSpec& spec) {
+void NewestReport::Offer(const Report& report, const ClusterSpec& spec,
+                         absl::Time now) {
   if (!IsOfWholeCluster(report, spec)) return;
   auto copy = std::make_shared<const Report>(report);
   absl::MutexLock lock(&mutex_);
   if (report_ == nullptr ||
-      report_->started_at_ms() <= report.started_at_ms()) {
+      report_->started_at_ms() <= report.started_at_ms() ||
+      report_->started_at_ms() > absl::ToUnixMillis(now)) {
     before_ = std::exchange(report_, std::move(copy));
   }
 }
 
-void NewestReport::Restore(const HistoryStore& history,
-                           const ClusterSpec& spec) {
+void NewestReport::Restore(const HistoryStore& history, const ClusterSpec& spec,
+                           absl::Time now) {
   ListHistoryRequest request;
   request.add_kinds(HISTORY_CHECK);
-  request.set_limit(kChecksLookedAt);
+  request.set_limit(kMaxListedEntries);
   const absl::StatusOr<ListHistoryResponse> list = history.List(request);
   if (!list.ok()) return;  // Whoever reads the history is told.
+  absl::flat_hash_set<absl::string_view> schedules;  // Of a part.
+  int read = 0;
   for (const HistoryEntry& entry : list->entries()) {
-    if (!entry.network_namespace().empty()) continue;
+    if (!entry.network_namespace().empty() ||
+        entry.started_at_ms() > absl::ToUnixMillis(now) ||
+        (!entry.schedule().empty() &&
+         !schedules.insert(entry.schedule()).second)) {
+      continue;
+    }
+    if (++read > kMostRead) return;
     const absl::StatusOr<HistoryRecord> record = history.Get(entry.id());
     if (!record.ok()) continue;
-    Offer(record->report(), spec);
+    Offer(record->report(), spec, now);
     if (Get() != nullptr) return;
   }
 }

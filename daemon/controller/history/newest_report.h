@@ -7,6 +7,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "daemon/controller/history/history_store.h"
 #include "proto/finding.pb.h"
 #include "proto/spec.pb.h"
@@ -23,14 +24,15 @@ bool IsOfWholeCluster(const Report& report, const ClusterSpec& spec);
 class NewestReport {
  public:
   // Copies it if it is of the whole cluster and not older than the one that is
-  // there.
-  void Offer(const Report& report, const ClusterSpec& spec)
+  // there, or that one is of a time that is to come: the clock was ahead.
+  void Offer(const Report& report, const ClusterSpec& spec, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The newest that a history has, among its last few checks. Waits for the
+  // The newest that a history has, but for those of a time that is to come.
+  // Reads a few reports at most, of a schedule the newest alone. Waits for the
   // disk.
-  void Restore(const HistoryStore& history, const ClusterSpec& spec)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  void Restore(const HistoryStore& history, const ClusterSpec& spec,
+               absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Null: none yet. The same pointer until there is a newer one.
   std::shared_ptr<const Report> Get() const ABSL_LOCKS_EXCLUDED(mutex_) {

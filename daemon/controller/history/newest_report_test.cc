@@ -9,6 +9,8 @@
 namespace clusterd {
 namespace {
 
+const absl::Time kNow = absl::FromUnixMillis(1000);
+
 ClusterSpec SpecOfTwo() {
   ClusterSpec spec;
   spec.add_servers()->set_host("server0");
@@ -34,8 +36,8 @@ Report WholeReport(int64_t started_at_ms, const std::string& run_id = "0001") {
 TEST(NewestReportTest, KeepsTheNewestOfTheWholeCluster) {
   NewestReport newest;
   EXPECT_EQ(newest.Get(), nullptr);
-  newest.Offer(WholeReport(20, "new"), SpecOfTwo());
-  newest.Offer(WholeReport(10, "old"), SpecOfTwo());
+  newest.Offer(WholeReport(20, "new"), SpecOfTwo(), kNow);
+  newest.Offer(WholeReport(10, "old"), SpecOfTwo(), kNow);
   ASSERT_NE(newest.Get(), nullptr);
   EXPECT_EQ(newest.Get()->run_id(), "new");
   EXPECT_EQ(newest.Get(), newest.Get());
@@ -43,10 +45,10 @@ TEST(NewestReportTest, KeepsTheNewestOfTheWholeCluster) {
 
 TEST(NewestReportTest, KnowsTheOneBeforeTheNewest) {
   NewestReport newest;
-  newest.Offer(WholeReport(10, "old"), SpecOfTwo());
+  newest.Offer(WholeReport(10, "old"), SpecOfTwo(), kNow);
   const auto old = newest.Get();
   EXPECT_EQ(newest.Before(*old), nullptr);
-  newest.Offer(WholeReport(20, "new"), SpecOfTwo());
+  newest.Offer(WholeReport(20, "new"), SpecOfTwo(), kNow);
   EXPECT_EQ(newest.Before(*newest.Get()), old);
   EXPECT_EQ(newest.Before(*old), nullptr);
 }
@@ -78,7 +80,7 @@ TEST(NewestReportTest, TakesNoPartForTheWhole) {
     each.spoil(&report);
     EXPECT_FALSE(IsOfWholeCluster(report, SpecOfTwo())) << each.what;
     NewestReport newest;
-    newest.Offer(report, SpecOfTwo());
+    newest.Offer(report, SpecOfTwo(), kNow);
     EXPECT_EQ(newest.Get(), nullptr) << each.what;
   }
   EXPECT_TRUE(IsOfWholeCluster(WholeReport(10), SpecOfTwo()));
@@ -100,15 +102,47 @@ TEST(NewestReportTest, FindsTheNewestOfAHistoryBehindChecksOfSingleHosts) {
   ASSERT_TRUE(store->Add(RecordOfCheck(one_host, "a")).ok());
   ASSERT_TRUE(store->Add(TestApply(TestId(4))).ok());
   NewestReport newest;
-  newest.Restore(*store, SpecOfTwo());
+  newest.Restore(*store, SpecOfTwo(), kNow);
   ASSERT_NE(newest.Get(), nullptr);
   EXPECT_EQ(newest.Get()->run_id(), TestId(2));
+}
+
+TEST(NewestReportTest, FindsTheNewestBehindSchedulesOfAPart) {
+  const auto store = OpenStore(NewStateFolder());
+  ASSERT_TRUE(store->Add(RecordOfCheck(WholeReport(1, TestId(1)), "a")).ok());
+  for (uint64_t i = 2; i < 50; ++i) {
+    Report part = WholeReport(static_cast<int64_t>(i), TestId(i));
+    part.mutable_rules(0)->set_not_run(true);
+    HistoryRecord record = RecordOfCheck(part, "a");
+    record.mutable_entry()->set_schedule(i % 2 == 0 ? "links" : "racks");
+    record.mutable_entry()->set_changes("1 worse");
+    ASSERT_TRUE(store->Add(record).ok());
+  }
+  NewestReport newest;
+  newest.Restore(*store, SpecOfTwo(), kNow);
+  ASSERT_NE(newest.Get(), nullptr);
+  EXPECT_EQ(newest.Get()->run_id(), TestId(1));
+}
+
+TEST(NewestReportTest, AClockThatWasAheadHidesNoLaterCheck) {
+  const auto store = OpenStore(NewStateFolder());
+  ASSERT_TRUE(store->Add(RecordOfCheck(WholeReport(10, TestId(1)), "a")).ok());
+  const Report ahead = WholeReport(5000, TestId(2));
+  ASSERT_TRUE(store->Add(RecordOfCheck(ahead, "a")).ok());
+  NewestReport newest;
+  newest.Restore(*store, SpecOfTwo(), kNow);
+  ASSERT_NE(newest.Get(), nullptr);
+  EXPECT_EQ(newest.Get()->run_id(), TestId(1));
+  newest.Offer(ahead, SpecOfTwo(), absl::FromUnixMillis(6000));
+  EXPECT_EQ(newest.Get()->run_id(), TestId(2));
+  newest.Offer(WholeReport(900, TestId(3)), SpecOfTwo(), kNow);
+  EXPECT_EQ(newest.Get()->run_id(), TestId(3));
 }
 
 TEST(NewestReportTest, AHistoryThatIsClosedHasNone) {
   const auto store = HistoryStore::Closed(absl::DataLossError("damaged"));
   NewestReport newest;
-  newest.Restore(*store, SpecOfTwo());
+  newest.Restore(*store, SpecOfTwo(), kNow);
   EXPECT_EQ(newest.Get(), nullptr);
 }
 

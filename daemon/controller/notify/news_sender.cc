@@ -18,6 +18,8 @@ namespace {
 
 constexpr absl::Duration kTryAgainAfter[] = {
     absl::Seconds(5), absl::Seconds(30), absl::Minutes(2)};
+constexpr absl::Duration kThenEvery = absl::Minutes(2);
+constexpr absl::Duration kGiveUpAfter = absl::Hours(24);
 constexpr size_t kMaxTokenBytes = 4096;
 
 // Without what may be a secret in it.
@@ -27,6 +29,11 @@ std::string NotifierName(const Notifier& to) {
   if (!url.ok()) return "a url";
   return absl::StrCat(url->tls ? "https" : "http", "://", url->host, ":",
                       url->port);
+}
+
+// Of the lane with that key.
+std::string NotifierKey(const std::string& lane) {
+  return lane.substr(lane.find('\n') + 1);
 }
 
 // Its one line; empty for no file.
@@ -64,7 +71,37 @@ void NewsSender::Send(const ClusterSpec& spec, VerdictNews news) {
 }
 
 void NewsSender::TellSoon(const std::string& lane) {
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto [turn, is_free] = turns_.try_emplace(NotifierKey(lane));
+    if (!is_free) {
+      turn->second.push_back(lane);
+      return;
+    }
+  }
   gate_.RunSoon(&pool_, scheduler_, [this, lane] { TellNext(lane); });
+}
+
+void NewsSender::EndTurn(const std::string& lane) {
+  std::string next;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto turn = turns_.find(NotifierKey(lane));
+    if (turn->second.empty()) {
+      turns_.erase(turn);
+      return;
+    }
+    next = std::move(turn->second.front());
+    turn->second.pop_front();
+  }
+  gate_.RunSoon(&pool_, scheduler_, [this, next] { TellNext(next); });
+}
+
+bool NewsSender::MayAgain(const Notifier& to, const absl::Status& status,
+                          size_t tries, absl::Time began) const {
+  if (!absl::IsUnavailable(status)) return false;
+  if (tries < std::size(kTryAgainAfter)) return true;
+  return !to.url().empty() && scheduler_->Now() - began < kGiveUpAfter;
 }
 
 void NewsSender::TellNext(const std::string& key) {
@@ -72,6 +109,7 @@ void NewsSender::TellNext(const std::string& key) {
   ToldPtr told;
   ToldPtr given_up;  // For something newer, before its next try.
   size_t tries = 0;
+  absl::Time began;
   {
     absl::MutexLock lock(&mutex_);
     Lane& lane = lanes_[key];
@@ -79,18 +117,19 @@ void NewsSender::TellNext(const std::string& key) {
       given_up = std::exchange(lane.current, nullptr);
       lane.current = std::exchange(lane.waiting, nullptr);
       lane.tries = 0;
+      lane.began = scheduler_->Now();
     }
     to = lane.to;
     told = lane.current;
     tries = lane.tries++;
+    began = lane.began;
   }
   if (given_up != nullptr) {
     LogResult(to, *given_up, absl::UnavailableError("there is newer news"));
   }
   const absl::StatusOr<std::string> result = Tell(to, *told);
   bool newer = false;
-  const bool may_again =
-      absl::IsUnavailable(result.status()) && tries < std::size(kTryAgainAfter);
+  const bool may_again = MayAgain(to, result.status(), tries, began);
   {
     absl::MutexLock lock(&mutex_);
     newer = lanes_[key].waiting != nullptr;
@@ -98,12 +137,20 @@ void NewsSender::TellNext(const std::string& key) {
     if (!newer && !may_again) lanes_.erase(key);
   }
   if (may_again && !newer) {
-    scheduler_->RunAfter(kTryAgainAfter[tries],
+    const bool quick = tries < std::size(kTryAgainAfter);
+    if (tries == std::size(kTryAgainAfter)) {
+      log_->Warning(
+          absl::StrCat(told->text, ": not told ", NotifierName(to),
+                       " yet, tried again every 2 minutes for a day: ",
+                       result.status().message()));
+    }
+    scheduler_->RunAfter(quick ? kTryAgainAfter[tries] : kThenEvery,
                          gate_.Wrap([this, key] { TellSoon(key); }));
-    return;
+  } else {
+    LogResult(to, *told, result);
+    if (newer) TellSoon(key);
   }
-  LogResult(to, *told, result);
-  if (newer) TellSoon(key);
+  EndTurn(key);
 }
 
 absl::StatusOr<std::string> NewsSender::Tell(const Notifier& to,

@@ -1,18 +1,21 @@
 // Tells the notifiers of cluster.yaml what is new, on threads of its own, so
 // that one that is slow or away holds up neither checks nor the others.
 //
-//   of one notifier and schedule   one after the other; what waits behind the
-//                                  one that is being told is replaced by what
-//                                  is newer
+//   of one notifier                one after the other, each schedule in turn
+//   of one notifier and schedule   what waits behind the one that is being
+//                                  told is replaced by what is newer
 //   a command                      is run once
 //   a web server                   is asked again 5 s, 30 s and 2 min after a
 //                                  try without an answer, or with 5xx or 429,
-//                                  unless there is something newer by then
-// What came of it is a line of the log, once for each news and notifier.
+//                                  and then every 2 min for a day, unless there
+//                                  is something newer by then
+// What came of it is a line of the log, once for each news and notifier; one
+// more when the quick tries are over. A restart ends the tries.
 #ifndef DAEMON_CONTROLLER_NOTIFY_NEWS_SENDER_H_
 #define DAEMON_CONTROLLER_NOTIFY_NEWS_SENDER_H_
 
 #include <cstddef>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -22,6 +25,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "daemon/controller/notify/stop_signal.h"
 #include "daemon/controller/notify/verdict_news.h"
 #include "daemon/process/callback_gate.h"
@@ -60,11 +64,16 @@ class NewsSender {
     ToldPtr current;
     ToldPtr waiting;  // Null: nothing.
     size_t tries = 0;
+    absl::Time began;  // The first one.
   };
 
   // Tells what is current, or waits, and what is to come after it.
   void TellNext(const std::string& lane) ABSL_LOCKS_EXCLUDED(mutex_);
-  void TellSoon(const std::string& lane);
+  // When it is the lane's turn at its notifier.
+  void TellSoon(const std::string& lane) ABSL_LOCKS_EXCLUDED(mutex_);
+  void EndTurn(const std::string& lane) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool MayAgain(const Notifier& to, const absl::Status& status, size_t tries,
+                absl::Time began) const;
   // The first line of a command's output.
   absl::StatusOr<std::string> Tell(const Notifier& to, const Told& told) const;
   void LogResult(const Notifier& to, const Told& told,
@@ -76,8 +85,11 @@ class NewsSender {
   const CallbackGate gate_;
   absl::Mutex mutex_;
   std::map<std::string, Lane> lanes_ ABSL_GUARDED_BY(mutex_);
-  // As many lanes as a spec can have fit, and those of a few before it.
-  WorkerPool pool_{2, 4096};  // Last: its threads use the rest.
+  // While one lane of a notifier is being told: its others that wait for that.
+  std::map<std::string, std::deque<std::string>> turns_ ABSL_GUARDED_BY(mutex_);
+  // As many threads as a spec can have notifiers, so that one that hangs holds
+  // up no other.
+  WorkerPool pool_{16, 4096};  // Last: its threads use the rest.
 };
 
 }  // namespace clusterd

@@ -9,8 +9,10 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -255,6 +257,42 @@ TEST(PostWebhookTest, TellsNothingToAServerOfAnUnknownAuthority) {
   EXPECT_THAT(server.requests(), SizeIs(0));
 }
 
+// How many SSL objects there are in this process.
+std::atomic<int>* TlsObjects() {
+  static std::atomic<int> count{0};
+  static const int index = SSL_get_ex_new_index(
+      0, nullptr,
+      [](void*, void*, CRYPTO_EX_DATA*, int, long, void*) { ++count; }, nullptr,
+      [](void*, void*, CRYPTO_EX_DATA*, int, long, void*) { --count; });
+  EXPECT_GE(index, 0);
+  return &count;
+}
+
+TEST(PostWebhookTest, KeepsNothingOfATryWhoseNameNobodyLooksUp) {
+  const int nameserver = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  ASSERT_EQ(bind(nameserver, reinterpret_cast<sockaddr*>(&address), length), 0);
+  getsockname(nameserver, reinterpret_cast<sockaddr*>(&address), &length);
+  const std::string conf =
+      absl::StrCat(testing::TempDir(), "/resolv.conf.", getpid());
+  std::ofstream(conf) << "nameserver 127.0.0.1:" << ntohs(address.sin_port)
+                      << "\n";
+  const std::atomic<int>* const kept = TlsObjects();
+  const auto url = ParseWebhookUrl("https://hooks.example.com/");
+  ASSERT_TRUE(url.ok()) << url.status();
+  const absl::Status status =
+      PostWebhook({*url, "", "{}", absl::Milliseconds(300), conf.c_str()}, -1);
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_EQ(status.message(), "no answer in 300ms");
+  char question = 0;
+  EXPECT_EQ(recv(nameserver, &question, 1, MSG_DONTWAIT), 1);
+  EXPECT_EQ(*kept, 0);
+  close(nameserver);
+}
+
 VerdictNews FailNews(const std::string& run_id = "0123456789abcdef") {
   VerdictNews news;
   news.report.set_cluster("demo");
@@ -335,19 +373,72 @@ TEST_F(NewsSenderTest, AServerInTroubleIsAskedAgain) {
   EXPECT_THAT(log_.Lines(), Not(HasSubstr("could not")));
 }
 
-TEST_F(NewsSenderTest, ATryWithoutEndIsGivenUpAndLoggedOnce) {
+TEST_F(NewsSenderTest, AServerThatIsAwayForLongIsToldWhenItIsBack) {
+  WebServer server({500, 500, 500, 500, 500, 200});
+  sender_.Send(ToUrl(server.Url()), FailNews());
+  for (const int seconds : {5, 30, 120, 120, 120}) {
+    ASSERT_TRUE(scheduler_.WaitForPending(1));
+    EXPECT_EQ(scheduler_.UntilNext(), absl::Seconds(seconds));
+    scheduler_.Advance(absl::Seconds(seconds));
+  }
+  ASSERT_TRUE(log_.WaitFor(": told http://127.0.0.1:"));
+  EXPECT_THAT(server.requests(), SizeIs(6));
+  const std::string lines = log_.Lines();
+  EXPECT_THAT(lines, HasSubstr("yet, tried again every 2 minutes for a day: "));
+  EXPECT_EQ(lines.find("yet"), lines.rfind("yet")) << lines;
+}
+
+TEST_F(NewsSenderTest, ATryWithoutEndIsGivenUpAfterADayAndLoggedOnce) {
   WebServer server({500});
   sender_.Send(ToUrl(server.Url()), FailNews());
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 4; ++i) {
     ASSERT_TRUE(scheduler_.WaitForPending(1));
     scheduler_.Advance(absl::Minutes(2));
   }
+  ASSERT_TRUE(scheduler_.WaitForPending(1));
+  EXPECT_THAT(log_.Lines(), Not(HasSubstr("could not")));
+  scheduler_.Advance(absl::Hours(24));
   ASSERT_TRUE(log_.WaitFor("could not tell http://127.0.0.1:"));
-  EXPECT_THAT(server.requests(), SizeIs(4));
+  EXPECT_THAT(server.requests(), SizeIs(6));
   EXPECT_EQ(scheduler_.pending(), 0);
   const std::string lines = log_.Lines();
   EXPECT_EQ(lines.find("could not"), lines.rfind("could not")) << lines;
   EXPECT_THAT(lines, Not(HasSubstr("/hook")));
+}
+
+TEST_F(NewsSenderTest, ANotifierThatHangsInManySchedulesHoldsUpNoOther) {
+  WebServer silent({0});
+  WebServer server({200});
+  ClusterSpec spec = ToUrl(silent.Url());
+  spec.mutable_notify(0)->set_deadline_ms(120'000);
+  *spec.add_notify() = ToUrl(server.Url()).notify(0);
+  for (const char* schedule : {"a", "b", "c"}) {
+    VerdictNews news = FailNews();
+    news.report.set_schedule(schedule);
+    sender_.Send(spec, std::move(news));
+  }
+  server.WaitForRequests(3);
+  silent.WaitForRequests(1);
+  EXPECT_THAT(silent.requests(), SizeIs(1)) << "one after the other";
+  sender_.Stop();
+}
+
+TEST_F(NewsSenderTest, SchedulesOfOneNotifierTakeTurns) {
+  WebServer server({500, 200});
+  const ClusterSpec spec = ToUrl(server.Url());
+  for (const char* schedule : {"a", "b", "c"}) {
+    VerdictNews news = FailNews();
+    news.report.set_schedule(schedule);
+    sender_.Send(spec, std::move(news));
+  }
+  ASSERT_TRUE(
+      log_.WaitFor("schedule c: fail, was pass (check "
+                   "0123456789abcdef): told http://"));
+  ASSERT_TRUE(scheduler_.WaitForPending(1));
+  scheduler_.Advance(absl::Seconds(5));
+  ASSERT_TRUE(
+      log_.WaitFor("schedule a: fail, was pass (check "
+                   "0123456789abcdef): told http://"));
 }
 
 TEST_F(NewsSenderTest, TheNewestOfWhatWaitsIsTold) {

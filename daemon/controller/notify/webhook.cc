@@ -29,7 +29,15 @@ struct FreedBy {
 template <typename Type, void (*Free)(Type*)>
 using Held = std::unique_ptr<Type, FreedBy<Type, Free>>;
 
-void FreeDns(evdns_base* dns) { evdns_base_free(dns, /*fail_requests=*/0); }
+// A name that is still looked up holds the stream that wants it, and with it
+// its TLS, until the look-up fails, which only the loop tells.
+struct FailLookups {
+  event_base* base;
+  void operator()(evdns_base* dns) const {
+    evdns_base_free(dns, /*fail_requests=*/1);
+    event_base_loop(base, EVLOOP_NONBLOCK);
+  }
+};
 
 // How the one request ended.
 struct Outcome {
@@ -163,11 +171,12 @@ absl::Status PostWebhook(const WebhookPost& post, int stop) {
   const absl::Status no_memory = absl::UnavailableError("no memory");
   const Held<event_base, event_base_free> base(event_base_new());
   if (base == nullptr) return no_memory;
-  const Held<evdns_base, FreeDns> dns(
-      evdns_base_new(base.get(), EVDNS_BASE_DISABLE_WHEN_INACTIVE));
+  const std::unique_ptr<evdns_base, FailLookups> dns(
+      evdns_base_new(base.get(), EVDNS_BASE_DISABLE_WHEN_INACTIVE),
+      FailLookups{base.get()});
   if (dns == nullptr) return no_memory;
   // Where it cannot be read, a server on this machine is asked.
-  evdns_base_resolv_conf_parse(dns.get(), DNS_OPTIONS_ALL, "/etc/resolv.conf");
+  evdns_base_resolv_conf_parse(dns.get(), DNS_OPTIONS_ALL, post.resolv_conf);
   const Held<SSL_CTX, SSL_CTX_free> context(
       post.url.tls ? SSL_CTX_new(TLS_client_method()) : nullptr);
   const Held<SSL, SSL_free> tls = MakeTls(context.get(), post.url.host);

@@ -19,6 +19,7 @@ struct WebhookPost {
   std::string token;  // Printable ASCII; empty: none. Stands in no message.
   absl::string_view body;
   absl::Duration deadline;
+  const char* resolv_conf = "/etc/resolv.conf";
 };
 
 // OK for a status of 2xx. Unavailable where another try may do: no connection,

@@ -23,10 +23,23 @@ namespace {
 // So that people's checks have most of the hosts' time.
 constexpr size_t kAtOnce = 2;
 constexpr absl::Duration kMayNotBeTold = absl::Minutes(10);
+// Of the history at a restart: more than begin within kMayNotBeTold, and how
+// many reports before these, which may be large, are read for what was told.
+constexpr size_t kRecalled = 32;
+constexpr size_t kMostRead = 8;
 
 absl::Duration EveryOf(const ScheduledCheck& check) {
   return absl::Seconds(check.every_s());
 }
+
+struct Look {
+  Verdicts verdicts;
+  absl::Time began, ended;
+
+  News SeenBy(VerdictWatch* watch) const {
+    return watch->See(verdicts, began, ended);
+  }
+};
 
 }  // namespace
 
@@ -79,24 +92,74 @@ void CheckSchedule::ReadSpec(absl::Duration settle) {
   }
 }
 
-std::vector<Report> CheckSchedule::Newest(const std::string& name,
-                                          size_t count) const {
-  std::vector<Report> reports;
-  const auto entries = parts_.history->NewestOfSchedule(name, count);
-  absl::Status status = entries.status();
-  for (size_t i = 0; status.ok() && i < entries->size(); ++i) {
-    absl::StatusOr<HistoryRecord> record =
-        parts_.history->Get((*entries)[i].id());
-    status = record.status();
-    if (status.ok()) reports.push_back(std::move(*record->mutable_report()));
+std::vector<HistoryEntry> CheckSchedule::Newest(const std::string& name,
+                                                size_t count) const {
+  absl::StatusOr<std::vector<HistoryEntry>> entries =
+      parts_.history->NewestOfSchedule(name, count);
+  if (entries.ok()) return *std::move(entries);
+  LogUnread(name, entries.status());
+  return {};
+}
+
+std::shared_ptr<const Report> CheckSchedule::Read(
+    const HistoryEntry& entry) const {
+  absl::StatusOr<HistoryRecord> record = parts_.history->Get(entry.id());
+  if (record.ok()) {
+    return std::make_shared<const Report>(std::move(*record->mutable_report()));
   }
+  LogUnread(entry.schedule(), record.status());
+  return nullptr;
+}
+
+void CheckSchedule::LogUnread(const std::string& name,
+                              const absl::Status& status) const {
   // A closed one was logged when it was opened.
-  if (!status.ok() && !absl::IsFailedPrecondition(status)) {
-    parts_.log->Warning(
-        absl::StrCat("schedule ", name,
-                     ": the check before cannot be read: ", status.message()));
+  if (absl::IsFailedPrecondition(status)) return;
+  parts_.log->Warning(
+      absl::StrCat("schedule ", name,
+                   ": the check before cannot be read: ", status.message()));
+}
+
+VerdictWatch CheckSchedule::WatchOf(
+    const std::vector<HistoryEntry>& newest) const {
+  const absl::Time surely_told = parts_.scheduler->Now() - kMayNotBeTold;
+  size_t at = 0;
+  while (at < newest.size() &&
+         absl::FromUnixMillis(newest[at].started_at_ms()) >= surely_told) {
+    ++at;
   }
-  return reports;
+  // Back to one whose verdict was told whatever was before it; those after it
+  // are seen again. Without such a one PASS was told.
+  VerdictWatch watch;
+  std::vector<Look> looks;
+  for (; at < newest.size() && looks.size() < kMostRead; ++at) {
+    const std::shared_ptr<const Report> report = Read(newest[at]);
+    if (report == nullptr) break;
+    const absl::Time began = absl::FromUnixMillis(newest[at].started_at_ms());
+    const Look look = {VerdictsOf(*report), began,
+                       began + absl::Milliseconds(newest[at].elapsed_ms())};
+    VerdictWatch before(look.verdicts);
+    // The history keeps not all of those that are alike.
+    if (at > 0 && newest[at - 1].previous_id() != newest[at].id()) {
+      watch = before;
+      break;
+    }
+    const size_t later = looks.size();
+    const bool third = later >= 2 &&
+                       looks[later - 1].verdicts.all == look.verdicts.all &&
+                       looks[later - 2].verdicts.all == look.verdicts.all;
+    if (third || (later > 0 && looks.back().SeenBy(&before) == News::kTell)) {
+      const size_t told = later - (third ? 2 : 1);
+      watch = VerdictWatch(looks[told].verdicts);
+      looks.resize(told);
+      break;
+    }
+    looks.push_back(look);
+  }
+  for (auto look = looks.rbegin(); look != looks.rend(); ++look) {
+    look->SeenBy(&watch);
+  }
+  return watch;
 }
 
 void CheckSchedule::Recall(const ScheduledPtr& one, absl::Duration settle) {
@@ -107,27 +170,20 @@ void CheckSchedule::Recall(const ScheduledPtr& one, absl::Duration settle) {
     name = one->check.name();
     known = one->newest != nullptr;
   }
-  std::vector<Report> newest;
-  if (!known) newest = Newest(name, 2);
-  VerdictWatch watch;
+  std::vector<HistoryEntry> newest;
+  if (!known) newest = Newest(name, kRecalled);
+  const VerdictWatch watch = WatchOf(newest);
   std::shared_ptr<const ClusterNow::ScheduleNow> now;
-  if (!newest.empty()) {
-    const bool has_before = newest.size() > 1;
+  const auto report = newest.empty() ? nullptr : Read(newest[0]);
+  if (report != nullptr) {
+    const auto before = newest.size() > 1 ? Read(newest[1]) : nullptr;
     ReportDiff diff;
-    if (has_before) diff = DiffReports(newest[1], newest[0]);
+    if (before != nullptr) diff = DiffReports(*before, *report);
     now = std::make_shared<const ClusterNow::ScheduleNow>(
-        CheckNow(newest[0], has_before ? &diff : nullptr));
-    const absl::Duration age = parts_.scheduler->Now() -
-                               absl::FromUnixMillis(newest[0].started_at_ms());
-    // Without one before, PASS was told.
-    if (age > kMayNotBeTold) {
-      watch = VerdictWatch(VerdictsOf(newest[0]));
-    } else if (has_before) {
-      watch = VerdictWatch(VerdictsOf(newest[1]));
-    }
+        CheckNow(*report, before != nullptr ? &diff : nullptr));
   }
   absl::MutexLock lock(&mutex_);
-  if (now != nullptr && one->newest == nullptr) {
+  if (!known && one->newest == nullptr) {
     one->newest = std::move(now);
     one->watch = watch;
   }
@@ -149,6 +205,13 @@ void CheckSchedule::LookLocked(const ScheduledPtr& one, absl::Duration delay) {
       delay, gate_.Wrap([this, one] { OnLook(one); }));
 }
 
+void CheckSchedule::DueLocked(Scheduled* one) {
+  if (one->running || one->due) return;
+  one->due = true;
+  one->due_since = parts_.scheduler->Now();
+  one->wait_logged = false;
+}
+
 void CheckSchedule::CancelTimersLocked(Scheduled* one) {
   parts_.scheduler->Cancel(std::exchange(one->timer, 0));
   parts_.scheduler->Cancel(std::exchange(one->look, 0));
@@ -157,19 +220,28 @@ void CheckSchedule::CancelTimersLocked(Scheduled* one) {
 
 void CheckSchedule::OnTimer(const ScheduledPtr& one) {
   bool left_out = false;
+  bool waits = false;
+  absl::Duration waited;
   std::string name;
   {
     absl::MutexLock lock(&mutex_);
     if (one->gone || one->timer == 0) return;
     ArmLocked(one, EveryOf(one->check));
     left_out = one->running;
-    one->due = !left_out;
+    waits = one->due && !std::exchange(one->wait_logged, one->due);
+    waited = parts_.scheduler->Now() - one->due_since;
+    DueLocked(one.get());
     name = one->check.name();
   }
   if (left_out) {
     parts_.log->Warning(
         absl::StrCat("schedule ", name,
                      ": the check before still runs, this one is left out"));
+  }
+  if (waits) {
+    parts_.log->Warning(absl::StrCat(
+        "schedule ", name, ": has waited ", absl::FormatDuration(waited),
+        " for a place: ", kAtOnce, " run at once"));
   }
   BeginDue();
 }
@@ -179,7 +251,7 @@ void CheckSchedule::OnLook(const ScheduledPtr& one) {
     absl::MutexLock lock(&mutex_);
     if (one->gone || one->look == 0) return;
     one->look = 0;
-    one->due = !one->running;
+    DueLocked(one.get());
   }
   BeginDue();
 }
@@ -187,15 +259,17 @@ void CheckSchedule::OnLook(const ScheduledPtr& one) {
 CheckSchedule::ScheduledPtr CheckSchedule::TakeDue(ScheduledCheck* check) {
   absl::MutexLock lock(&mutex_);
   if (at_once_ >= kAtOnce) return nullptr;
+  ScheduledPtr first;
   for (const ScheduledPtr& one : all_) {
     if (!one->due) continue;
-    one->due = false;
-    one->running = true;
-    ++at_once_;
-    *check = one->check;
-    return one;
+    if (first == nullptr || one->due_since < first->due_since) first = one;
   }
-  return nullptr;
+  if (first == nullptr) return nullptr;
+  first->due = false;
+  first->running = true;
+  ++at_once_;
+  *check = first->check;
+  return first;
 }
 
 void CheckSchedule::BeginDue() {
@@ -256,7 +330,8 @@ void CheckSchedule::Conclude(const ScheduledPtr& one, const FactOrder& order,
   VerdictNews news;
   news.diff = Keep(one, &record);
   news.report = std::move(*record.mutable_report());
-  if (parts_.newest != nullptr) parts_.newest->Offer(news.report, *order.spec);
+  if (parts_.newest != nullptr)
+    parts_.newest->Offer(news.report, *order.spec, parts_.scheduler->Now());
   auto now = std::make_shared<const ClusterNow::ScheduleNow>(CheckNow(
       news.report, news.diff.before_run_id().empty() ? nullptr : &news.diff));
   const absl::Time now_at = parts_.scheduler->Now();
@@ -290,10 +365,8 @@ ReportDiff CheckSchedule::Keep(const ScheduledPtr& one, HistoryRecord* record) {
     before = one->unkept;
   }
   if (before == nullptr) {
-    std::vector<Report> newest = Newest(report.schedule(), 1);
-    if (!newest.empty()) {
-      before = std::make_shared<const Report>(std::move(newest[0]));
-    }
+    const std::vector<HistoryEntry> newest = Newest(report.schedule(), 1);
+    if (!newest.empty()) before = Read(newest[0]);
   }
   ReportDiff diff;
   if (before != nullptr) {

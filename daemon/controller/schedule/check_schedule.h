@@ -5,7 +5,8 @@
 //   one schedule          never two beside each other: what comes due while it
 //                         runs is left out, and nothing that was missed is made
 //                         up for
-//   all                   two at once; the others wait
+//   all                   two at once; the others wait, and whoever waits
+//                         longest is next
 //   the first one         a random part of its interval later, at most a
 //                         minute; after a start once hosts had time to come
 //                         back
@@ -16,7 +17,8 @@
 //
 // The check before is that of the history, so that a restart hides no change.
 // What has become news in the ten minutes before a restart may be told again:
-// whether it was told is not written down.
+// whether it was told is not written down. What then still waited for a second
+// look waits for it after the restart.
 #ifndef DAEMON_CONTROLLER_SCHEDULE_CHECK_SCHEDULE_H_
 #define DAEMON_CONTROLLER_SCHEDULE_CHECK_SCHEDULE_H_
 
@@ -83,6 +85,8 @@ class CheckSchedule {
     absl::Time next_at;
     Scheduler::TimerId look = 0;  // Besides: a second look, another try.
     bool due = false;
+    absl::Time due_since;
+    bool wait_logged = false;
     bool running = false;
     std::shared_ptr<FactRun> run;
     VerdictWatch watch;
@@ -102,6 +106,7 @@ class CheckSchedule {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LookLocked(const ScheduledPtr& one, absl::Duration delay)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void DueLocked(Scheduled* one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CancelTimersLocked(Scheduled* one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnTimer(const ScheduledPtr& one) ABSL_LOCKS_EXCLUDED(mutex_);
   void OnLook(const ScheduledPtr& one) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -118,8 +123,13 @@ class CheckSchedule {
       ABSL_LOCKS_EXCLUDED(mutex_);
   void Finish(const ScheduledPtr& one) ABSL_LOCKS_EXCLUDED(mutex_);
   void EndLocked(Scheduled* one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The newest reports of the schedule that the history has, newest first.
-  std::vector<Report> Newest(const std::string& name, size_t count) const;
+  // Checks of the schedule that the history has, newest first.
+  std::vector<HistoryEntry> Newest(const std::string& name, size_t count) const;
+  // Null for none, or one that cannot be read.
+  std::shared_ptr<const Report> Read(const HistoryEntry& entry) const;
+  void LogUnread(const std::string& name, const absl::Status& status) const;
+  // What was told of these, newest first, and what waits to be seen again.
+  VerdictWatch WatchOf(const std::vector<HistoryEntry>& newest) const;
 
   const ControllerParts parts_;
   RunningChecks* const running_;

@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -270,6 +271,25 @@ TEST_F(CheckScheduleTest, TwoRunAtOnceAndTheOthersWait) {
   EXPECT_THAT(Entries(), SizeIs(3));
 }
 
+TEST_F(CheckScheduleTest, WhoWaitsLongestIsNext) {
+  std::string yaml = "schedule:\n";
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g"}) {
+    absl::StrAppend(&yaml, "  - {name: ", name, ", every: 1m, only: link}\n");
+  }
+  ReadSpec(yaml);
+  Pass(kMostJitter);
+  // Those that have run are due again before the last one has had its turn.
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(Answer(), 2u);
+    Pass(absl::Minutes(1));
+  }
+  std::set<std::string> ran;
+  for (const HistoryEntry& entry : Entries()) ran.insert(entry.schedule());
+  EXPECT_THAT(ran, SizeIs(7));
+  EXPECT_THAT(log_.Lines(),
+              HasSubstr(": has waited 1m for a place: 2 run at once"));
+}
+
 TEST_F(CheckScheduleTest, KnowsAfterARestartWhatWasBefore) {
   BreakBacklog();
   PassAndAnswer(kMostJitter);
@@ -294,6 +314,56 @@ TEST_F(CheckScheduleTest, ToldJustBeforeARestartIsToldAgain) {
   Restart();
   PassAndAnswer(kMostJitter);
   EXPECT_THAT(news_, ElementsAre("PASS FAIL", "PASS FAIL"));
+}
+
+TEST_F(CheckScheduleTest, WhatWaitsForASecondLookIsToldAfterARestart) {
+  for (const bool has_before : {true, false}) {
+    history_ = OpenStore(NewStateFolder());
+    BreakLink(false);
+    Restart();
+    if (has_before) PassAndAnswer(kMostJitter);
+    BreakLink();
+    PassAndAnswer(absl::Minutes(10));
+    EXPECT_THAT(news_, IsEmpty());
+    schedule_.reset();
+    Pass(absl::Hours(1));
+    link_->Take();
+    Restart();
+    PassAndAnswer(kMostJitter);
+    PassAndAnswer(kSecondLook);
+    EXPECT_THAT(news_, ElementsAre("PASS FAIL")) << has_before;
+    // What was told an hour ago is not told again, whatever the looks were.
+    news_.clear();
+    scheduler_.Advance(absl::Hours(1));
+    link_->Take();
+    Restart();
+    for (int i = 0; i < 4; ++i) PassAndAnswer(kSecondLook);
+    EXPECT_THAT(news_, IsEmpty()) << has_before;
+  }
+}
+
+TEST_F(CheckScheduleTest, ASecondLookJustBeforeARestartIsToldAgain) {
+  PassAndAnswer(kMostJitter);
+  BreakLink();
+  PassAndAnswer(absl::Minutes(10));
+  PassAndAnswer(kSecondLook);
+  EXPECT_THAT(news_, ElementsAre("PASS FAIL"));
+  Restart();
+  PassAndAnswer(kMostJitter);
+  PassAndAnswer(kSecondLook);
+  EXPECT_THAT(news_, ElementsAre("PASS FAIL", "PASS FAIL"));
+}
+
+TEST_F(CheckScheduleTest, WhatWasToldLongAgoStaysToldOfAQuietSchedule) {
+  ReadSpec("schedule: [{name: links, every: 1m, only: link}]\n");
+  PassAndAnswer(kMostJitter);
+  BreakLink();
+  // The history drops most of these.
+  for (int i = 0; i < 30; ++i) PassAndAnswer(absl::Minutes(1));
+  EXPECT_THAT(news_, ElementsAre("PASS FAIL"));
+  Restart();
+  for (int i = 0; i < 4; ++i) PassAndAnswer(absl::Minutes(1));
+  EXPECT_THAT(news_, ElementsAre("PASS FAIL"));
 }
 
 TEST_F(CheckScheduleTest, GoesOnWithoutAHistory) {

@@ -4,6 +4,11 @@
 #include "config/words/state_word.h"
 
 namespace clusterd {
+namespace {
+
+constexpr int kToldAtSight = 3;
+
+}  // namespace
 
 absl::Span<const absl::string_view> NetworkRules() {
   static constexpr absl::string_view kRules[] = {
@@ -30,17 +35,19 @@ News VerdictWatch::See(const Verdicts& seen, absl::Time began,
                        absl::Time ended) {
   if (seen.all == told_.all) {
     told_ = seen;
+    in_a_row_ = 0;
     if (seen_better_) seen_at_ = absl::InfinitePast();
     return News::kNone;
   }
   const bool network_alone = seen.without_network == told_.without_network;
   const bool twice = began >= seen_at_ && began - seen_at_ <= kSeenTwiceWithin;
-  if (network_alone && !twice) {
+  if (network_alone && !twice && ++in_a_row_ < kToldAtSight) {
     seen_at_ = ended;
     seen_better_ = WorseState(seen.all, told_.all) == told_.all;
     return News::kLookAgain;
   }
   told_ = seen;
+  in_a_row_ = 0;
   seen_at_ = absl::InfinitePast();
   return News::kTell;
 }

@@ -7,7 +7,9 @@
 //   rules about the network alone  | when a look that begins within five
 //   (link, optics, ping, a host    | minutes sees one again: a cable that
 //   that gives no facts)           | flaps, a switch that boots and a host
-//                                  | that comes back wake nobody
+//                                  | that comes back wake nobody; or when it
+//                                  | is the third one in a row, however long
+//                                  | the checks take
 // A better verdict counts anew when the told one was seen in between; a worse
 // one does not, so that what flaps is told after all.
 //
@@ -35,7 +37,7 @@ Verdicts VerdictsOf(const Report& report);
 
 enum class News {
   kNone,
-  kLookAgain,  // It may be, if another look within kSeenTwiceWithin says so.
+  kLookAgain,  // It may be, if another look says so.
   kTell,
 };
 
@@ -54,6 +56,7 @@ class VerdictWatch {
   // When another verdict than was told was seen last, and whether a better one.
   absl::Time seen_at_ = absl::InfinitePast();
   bool seen_better_ = false;
+  int in_a_row_ = 0;  // Looks that saw another verdict than was told.
 };
 
 }  // namespace clusterd

@@ -52,6 +52,20 @@ TEST_F(VerdictWatchTest, SecondSightThatComesTooLateIsAFirstOne) {
   EXPECT_EQ(See(kLinkDown), News::kTell);
 }
 
+TEST_F(VerdictWatchTest, AThirdSightInARowIsToldHoweverLateItIs) {
+  const absl::Duration late = kSeenTwiceWithin + absl::Minutes(1);
+  EXPECT_EQ(See(kLinkDown), News::kLookAgain);
+  EXPECT_EQ(See(kLinkDown, late), News::kLookAgain);
+  EXPECT_EQ(See(kGood, late), News::kNone) << "begins anew";
+  EXPECT_EQ(See(kLinkDown, late), News::kLookAgain);
+  EXPECT_EQ(See(kLinkDown, late), News::kLookAgain);
+  EXPECT_EQ(See(kLinkDown, late), News::kTell);
+  // Mended as well.
+  EXPECT_EQ(See(kGood, late), News::kLookAgain);
+  EXPECT_EQ(See(kGood, late), News::kLookAgain);
+  EXPECT_EQ(See(kGood, late), News::kTell);
+}
+
 TEST_F(VerdictWatchTest, LongLooksAreComparedFromEndToBeginning) {
   EXPECT_EQ(watch_.See(kLinkDown, now_, now_ + absl::Hours(1)),
             News::kLookAgain);
