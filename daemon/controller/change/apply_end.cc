@@ -161,14 +161,19 @@ void CloseConfirmation(absl::Time now, ApplyReport* report) {
   if (confirm->deadline_ms() == 0) {
     confirm->set_deadline_ms(absl::ToUnixMillis(now) + confirm->within_ms());
   }
-  if (report->outcome() == ApplyReport::SUCCEEDED) return;
-  confirm->set_automatic(false);
+  if (report->outcome() != ApplyReport::SUCCEEDED) {
+    confirm->set_automatic(false);
+  }
+  // In words: a clusterctl of before shows nothing else of it.
   report->add_notes(absl::StrCat(
       "hosts that were applied go back by themselves, the first at ",
       absl::FormatTime(absl::RFC3339_sec,
                        absl::FromUnixMillis(confirm->deadline_ms()),
                        absl::UTCTimeZone()),
-      ", unless clusterctl confirm ", report->run_id(), " keeps them"));
+      ", unless ",
+      confirm->automatic() ? "the check of what it touched passes before"
+                           : absl::StrCat("clusterctl confirm ",
+                                          report->run_id(), " keeps them")));
 }
 
 void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,

@@ -1,0 +1,147 @@
+// Applies over the hosts of cluster_changes_fixture.h that go back by
+// themselves unless they are confirmed.
+#ifndef TESTS_SUPPORT_CONTROLLER_CLUSTER_CONFIRM_FIXTURE_H_
+#define TESTS_SUPPORT_CONTROLLER_CLUSTER_CONFIRM_FIXTURE_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/controller/change/cluster_changes.h"
+#include "daemon/controller/history/history_entry.h"
+#include "gtest/gtest.h"
+#include "tests/support/controller/cluster_changes_fixture.h"
+
+namespace clusterd {
+
+inline constexpr uint32_t kWithinMs = 300000;
+
+class ClusterConfirmTest : public ClusterChangesTest {
+ protected:
+  // Hosts 0 to `hosts` are applied and wait, five minutes from now.
+  void ApplyOn(int hosts, bool automatic = false) {
+    for (int i = 0; i < hosts; ++i) Attach(absl::StrCat("server", i));
+    // As the controller that made it: the next one finds it there.
+    ASSERT_TRUE(history_->Add(RecordOfPlan(MakePlan(hosts), 0)).ok());
+    ChangeRequest request = By("alice");
+    request.confirm_within = absl::Milliseconds(kWithinMs);
+    request.auto_confirm = automatic;
+    const auto run = Apply(MakePlan(hosts), request);
+    ASSERT_TRUE(run.ok()) << run.status();
+    id_ = (*run)->run_id();
+    for (int i = 0; i < hosts; ++i) {
+      EXPECT_EQ(NewestTask(i).apply().confirm_within_ms(), kWithinMs);
+      AnswerApplied(i, kWithinMs);
+    }
+  }
+
+  Task NewestTask(int host) {
+    return links_[absl::StrCat("server", host)]->tasks().back();
+  }
+  void AnswerApplied(int host, uint32_t goes_back_in_ms) {
+    TaskResult result;
+    result.mutable_apply()->set_apply_id(
+        id_.empty() ? NewestTask(host).apply().apply_id() : id_);
+    result.mutable_apply()->set_outcome(ApplyResult::APPLIED);
+    result.mutable_apply()->set_goes_back_in_ms(goes_back_in_ms);
+    AnswerWith(absl::StrCat("server", host), std::move(result));
+  }
+  void AnswerRefused(int host, const std::string& why) {
+    TaskResult result;
+    result.mutable_apply()->set_apply_id(id_);
+    result.mutable_apply()->set_outcome(ApplyResult::REFUSED);
+    result.mutable_apply()->set_error(why);
+    AnswerWith(absl::StrCat("server", host), std::move(result));
+  }
+  // The facts that the check asks for.
+  void AnswerFacts(int host, uint32_t somaxconn = 65535) {
+    ASSERT_TRUE(NewestTask(host).has_observe());
+    TaskResult result;
+    const auto spec = spec_->spec();
+    *result.mutable_facts() = MakeHealthyHost(*spec, spec->servers(host));
+    result.mutable_facts()->mutable_kernel()->mutable_somaxconn()->set_value(
+        somaxconn);
+    AnswerWith(absl::StrCat("server", host), std::move(result));
+  }
+  bool IsToldToKeep(int host) {
+    const Task task = NewestTask(host);
+    return task.has_confirm() && task.confirm().apply_id() == id_ &&
+           task.confirm().extend_by_ms() == 0;
+  }
+  void Pass(absl::Duration time) {
+    scheduler_.Advance(time);
+    pool_.Drain();
+  }
+  void Lose(int host) {
+    hosts_.Detach(sessions_[absl::StrCat("server", host)], "it was cut off");
+    pool_.Drain();
+  }
+  static AuditEntry Caller(const std::string& who) {
+    AuditEntry caller;
+    caller.set_who(who);
+    return caller;
+  }
+  void Confirm() {
+    changes_->Confirm(id_, Caller("bob"), Answered());
+    pool_.Drain();
+  }
+  void Extend(absl::Duration by) {
+    changes_->Extend(id_, Caller("bob"), by, Answered());
+    pool_.Drain();
+  }
+  ClusterChanges::Confirmed Answered() {
+    answer_.reset();
+    return [this](absl::StatusOr<ConfirmResponse> answer) {
+      answer_ = std::move(answer);
+    };
+  }
+  void TellWentBack(int host) {
+    PastApplies past;
+    ApplyResult* const result = past.add_results();
+    result->set_apply_id(id_);
+    result->set_host(absl::StrCat("server", host));
+    result->set_outcome(ApplyResult::ROLLED_BACK);
+    result->set_not_confirmed(true);
+    result->set_error("nobody confirmed it in time");
+    changes_->OnPastApplies(absl::StrCat("server", host), past);
+    pool_.Drain();
+  }
+  // A host that attached again; its journal does not say how long.
+  void TellWaits(int host, uint32_t goes_back_in_ms) {
+    PastApplies past;
+    past.add_results()->set_apply_id(id_);
+    past.mutable_results(0)->set_outcome(ApplyResult::APPLIED);
+    past.mutable_results(0)->set_host(absl::StrCat("server", host));
+    past.set_waits_for_confirmation(id_);
+    past.set_goes_back_in_ms(goes_back_in_ms);
+    changes_->OnPastApplies(absl::StrCat("server", host), past);
+    pool_.Drain();
+  }
+  // Two hosts at work; the stream of the second ends.
+  void ApplyAndLoseOne() {
+    Attach("server0");
+    Attach("server1");
+    ASSERT_TRUE(history_->Add(RecordOfPlan(MakePlan(2), 0)).ok());
+    ChangeRequest request = By("alice");
+    request.confirm_within = absl::Milliseconds(kWithinMs);
+    const auto run = Apply(MakePlan(2), request);
+    ASSERT_TRUE(run.ok()) << run.status();
+    id_ = (*run)->run_id();
+    AnswerApplied(0, kWithinMs);
+    Lose(1);
+  }
+  Confirmation Shown() {
+    const auto record = changes_->Show(id_);
+    EXPECT_TRUE(record.ok()) << record.status();
+    return record->apply().confirmation();
+  }
+
+  std::string id_;
+  std::optional<absl::StatusOr<ConfirmResponse>> answer_;
+};
+
+}  // namespace clusterd
+
+#endif  // TESTS_SUPPORT_CONTROLLER_CLUSTER_CONFIRM_FIXTURE_H_
