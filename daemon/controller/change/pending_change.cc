@@ -413,7 +413,7 @@ void PendingChange::Confirm(const AuditEntry& caller, Answered answered) {
 }
 
 void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
-                           Answered answered) {
+                           const Answered& answered) {
   const CallbackGate::Pass pass(gate_);
   absl::Status refused;
   std::vector<std::string> hosts;
@@ -450,7 +450,7 @@ void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
       }
       if (confirmation_.confirmed_at_ms() == 0) caller_ = caller;
       extends_by_ = by;
-      extending_ = std::move(answered);
+      extending_ = answered;
     }
   }
   if (!refused.ok()) {

@@ -78,8 +78,8 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   //                       kShortestConfirmWithin
   //   FailedPrecondition  it is confirmed, or goes back; or a host is away
   //   Unavailable         somebody moves them already; or one did not take it
-  void Extend(const AuditEntry& caller, absl::Duration by, Answered answered)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  void Extend(const AuditEntry& caller, absl::Duration by,
+              const Answered& answered) ABSL_LOCKS_EXCLUDED(mutex_);
   // A rollback of it has begun: nothing is confirmed any more, and on_end is
   // not called.
   Confirmation GiveUp() ABSL_LOCKS_EXCLUDED(mutex_);
