@@ -20,6 +20,9 @@ inline constexpr uint32_t kWithinMs = 300000;
 
 class ClusterConfirmTest : public ClusterChangesTest {
  protected:
+  // Whoever still waits is answered now, into answer_.
+  ~ClusterConfirmTest() override { changes_.reset(); }
+
   // Hosts 0 to `hosts` are applied and wait, five minutes from now.
   void ApplyOn(int hosts, bool automatic = false) {
     for (int i = 0; i < hosts; ++i) Attach(absl::StrCat("server", i));
