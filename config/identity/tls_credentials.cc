@@ -110,9 +110,10 @@ std::shared_ptr<grpc::ChannelCredentials> ForController(
   return tls::TlsCredentials(options);
 }
 
-// OpenSSL keeps 33 kB of buffers for a connection that says nothing, which is
-// what hosts' connections do. gRPC has no word for its mode that does not, and
-// hands out no SSL; but OpenSSL tells of each that is made.
+// OpenSSL keeps the buffers of a connection that says nothing, which is what
+// hosts' connections do. gRPC has no word for its mode that does not, and hands
+// out no SSL; but OpenSSL tells of each that is made. It is 8 kB a host
+// (tests/bench/README.md).
 void GiveBackIdleBuffers() {
   static const int told = SSL_get_ex_new_index(
       0, nullptr,
