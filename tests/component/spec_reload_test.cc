@@ -4,6 +4,7 @@
 #include <sstream>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/version.h"
 #include "daemon/process/scheduler.h"
@@ -134,11 +135,20 @@ TEST(SpecReloadTest, ScheduleLeadsToEntriesOfTheHistoryAndTellsANotifier) {
   TestHost host(options, &observer);
   ASSERT_TRUE(host.WaitAttached());
   // Until the run's own deadlines say that it is under way.
-  const int before = scheduler.pending();
-  for (int second = 0; second <= 60 && scheduler.pending() <= before;
-       ++second) {
-    scheduler.Advance(absl::Seconds(1));
-    controller.pool().Drain();
+  const auto begin_check = [&] {
+    const int before = scheduler.pending();
+    for (int second = 0; second <= 180 && scheduler.pending() <= before;
+         ++second) {
+      scheduler.Advance(absl::Seconds(1));
+      controller.pool().Drain();
+    }
+  };
+  begin_check();
+  ASSERT_TRUE(controller.log().WaitFor("schedule backlogs: "));
+  // A host that was between two streams just then is looked at again.
+  if (absl::StrContains(controller.log().Lines(), "backlogs: unknown")) {
+    ASSERT_TRUE(host.WaitAttached());
+    begin_check();
   }
   ASSERT_TRUE(controller.log().WaitFor("told /bin/sh: paged"))
       << controller.log().Lines();
@@ -146,7 +156,7 @@ TEST(SpecReloadTest, ScheduleLeadsToEntriesOfTheHistoryAndTellsANotifier) {
   ListHistoryResponse history;
   ASSERT_TRUE(
       controller.Client()->ListHistory(NewContext().get(), {}, &history).ok());
-  ASSERT_EQ(history.entries_size(), 1);
+  ASSERT_GE(history.entries_size(), 1);
   EXPECT_EQ(history.entries(0).schedule(), "backlogs");
   EXPECT_EQ(history.entries(0).outcome(), "fail");
   EXPECT_EQ(history.entries(0).actor(), "spiffe://test/controller");
