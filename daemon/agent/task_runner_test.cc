@@ -316,6 +316,8 @@ TEST(TaskRunnerTest, RefusesMoreThanItsLimitAlsoAfterDeadlines) {
     task.mutable_observe()->set_host_ms(i + 1);
     runner->Run(task, answers[i]->Expect());
   }
+  // What nobody waits for when its turn comes is not begun.
+  while (observer.begun() == 0) std::this_thread::yield();
   // Answered, but the work behind them still hangs.
   scheduler.Advance(absl::Seconds(1));
   runner->Run(ObserveTask(kMaxRunningTasks, 1000), answers.back()->Expect());
