@@ -309,17 +309,11 @@ DriftEnforcer::Parts ControllerServer::EnforcerParts() {
           },
           [this](std::shared_ptr<const ClusterPlan> plan,
                  DriftEnforcer::OnApplied done) {
-            ChangeRequest request;
-            request.plan = std::move(plan);
-            request.actor = ControllerActor(parts_.spec->cluster());
-            request.caller.set_who(request.actor);
-            request.caller.set_what("enforce");
-            request.from = "enforce of the spec";
-            request.enforced = true;
-            request.auto_confirm = true;
             ApplyWatcher watcher;
             watcher.on_end = std::move(done);
-            return changes_.Start(request, std::move(watcher)).status();
+            return changes_
+                .Start(EnforcedChange(std::move(plan)), std::move(watcher))
+                .status();
           },
           parts_.scheduler,
           parts_.pool,
