@@ -3,6 +3,7 @@
 #include <openssl/ssl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -237,6 +238,17 @@ std::vector<std::string> EndingCertificates(const TlsFiles& files,
     }
   }
   return lines;
+}
+
+absl::StatusOr<absl::Time> FirstEnd(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string pem, ReadPem(path, /*secret=*/false));
+  absl::Time first = absl::InfiniteFuture();
+  for (const CertificateEnd& each : CertificateEnds(pem)) {
+    first = std::min(first, each.not_after);
+  }
+  if (first < absl::InfiniteFuture()) return first;
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": no certificate that says its end, expected PEM text with one"));
 }
 
 absl::StatusOr<SpiffeId> ReadOwnIdentity(const TlsFiles& files,

@@ -59,6 +59,11 @@ std::vector<std::string> EndingCertificates(
     const TlsFiles& files, absl::Time now,
     absl::string_view noticed = "which is noticed within a minute");
 
+// The earliest end of the certificates in a PEM file. Errors name the file:
+// NotFound if it is not there, PermissionDenied if it cannot be read,
+// InvalidArgument if it is no regular file of at most 1 MiB or has none.
+absl::StatusOr<absl::Time> FirstEnd(const std::string& path);
+
 // The identity that the certificate of `files` gives; an empty `cluster` lets
 // it say which cluster that is. Errors as ReadTlsFiles, and PermissionDenied if
 // it is of another cluster or of another kind.

@@ -15,7 +15,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "config/html/report_html.h"
-#include "config/identity/regular_file.h"
 #include "config/identity/signature.h"
 #include "config/report/report_diff.h"
 #include "config/values/status_macros.h"
@@ -136,8 +135,6 @@ std::string EnrolAddress(const ControllerServerOptions& options) {
                       PortAfter(options.listen, 1));
 }
 
-constexpr size_t kMaxCertificateBytes = 1 << 20;
-
 // The first end of each file that can be read.
 std::vector<std::pair<std::string, absl::Time>> FirstEnds(
     const TlsFiles& tls, const std::string& ca_dir) {
@@ -148,13 +145,8 @@ std::vector<std::pair<std::string, absl::Time>> FirstEnds(
   }
   std::vector<std::pair<std::string, absl::Time>> ends;
   for (const auto& [kind, path] : files) {
-    const auto pem = ReadRegularFile(path, kMaxCertificateBytes);
-    if (!pem.ok()) continue;
-    absl::Time first = absl::InfiniteFuture();
-    for (const CertificateEnd& each : CertificateEnds(*pem)) {
-      first = std::min(first, each.not_after);
-    }
-    if (first < absl::InfiniteFuture()) ends.emplace_back(kind, first);
+    const auto end = FirstEnd(path);
+    if (end.ok()) ends.emplace_back(kind, *end);
   }
   return ends;
 }
@@ -317,17 +309,11 @@ DriftEnforcer::Parts ControllerServer::EnforcerParts() {
           },
           [this](std::shared_ptr<const ClusterPlan> plan,
                  DriftEnforcer::OnApplied done) {
-            ChangeRequest request;
-            request.plan = std::move(plan);
-            request.actor = ControllerActor(parts_.spec->cluster());
-            request.caller.set_who(request.actor);
-            request.caller.set_what("enforce");
-            request.from = "enforce of the spec";
-            request.enforced = true;
-            request.auto_confirm = true;
             ApplyWatcher watcher;
             watcher.on_end = std::move(done);
-            return changes_.Start(request, std::move(watcher)).status();
+            return changes_
+                .Start(EnforcedChange(std::move(plan)), std::move(watcher))
+                .status();
           },
           parts_.scheduler,
           parts_.pool,

@@ -1,18 +1,14 @@
 #include "daemon/agent/metrics/metrics_file.h"
 
-#include <algorithm>
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "config/identity/certificate.h"
-#include "config/identity/regular_file.h"
 #include "config/report/metrics_text.h"
 #include "config/values/version.h"
 
 namespace clusterd {
 namespace {
 
-constexpr size_t kMaxCertificateFile = 1 << 20;
 constexpr double kLookJitter = 0.1;
 
 std::vector<std::pair<std::string, absl::Time>> EndsOf(const TlsFiles& tls) {
@@ -20,13 +16,8 @@ std::vector<std::pair<std::string, absl::Time>> EndsOf(const TlsFiles& tls) {
       {"host", tls.certificate}, {"ca", tls.ca}};
   std::vector<std::pair<std::string, absl::Time>> ends;
   for (const auto& [kind, path] : files) {
-    const auto pem = ReadRegularFile(path, kMaxCertificateFile);
-    if (!pem.ok()) continue;
-    absl::Time first = absl::InfiniteFuture();
-    for (const CertificateEnd& each : CertificateEnds(*pem)) {
-      first = std::min(first, each.not_after);
-    }
-    if (first < absl::InfiniteFuture()) ends.emplace_back(kind, first);
+    const auto end = FirstEnd(path);
+    if (end.ok()) ends.emplace_back(kind, *end);
   }
   return ends;
 }

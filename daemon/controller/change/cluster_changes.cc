@@ -52,6 +52,18 @@ bool MayGoBack(const ApplyReport& report, const ApplyResult& host) {
 
 }  // namespace
 
+ChangeRequest EnforcedChange(std::shared_ptr<const ClusterPlan> plan) {
+  ChangeRequest request;
+  request.actor = ControllerActor(plan->cluster());
+  request.plan = std::move(plan);
+  request.caller.set_who(request.actor);
+  request.caller.set_what("enforce");
+  request.from = "enforce of the spec";
+  request.enforced = true;
+  request.auto_confirm = true;
+  return request;
+}
+
 void ClusterChanges::EndChange() {
   std::optional<Current> ended;
   absl::MutexLock lock(&mutex_);

@@ -60,6 +60,11 @@ struct ChangeRequest {
   bool no_confirm = false;
 };
 
+// To be applied by the controller itself, which puts back what drifted. Nobody
+// is there to confirm it: what would go back by itself stays once its check
+// passes.
+ChangeRequest EnforcedChange(std::shared_ptr<const ClusterPlan> plan);
+
 // Safe for concurrent use; one apply or rollback at a time.
 class ClusterChanges {
  public:

@@ -1,12 +1,15 @@
 // Applies that go back by themselves unless they are confirmed.
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "config/plan/make_plan.h"
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/history/history_entry.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/config/plan_steps.h"
 #include "tests/support/controller/cluster_confirm_fixture.h"
 
 namespace clusterd {
@@ -43,6 +46,33 @@ TEST_F(ClusterConfirmTest, ConfirmsByItselfOnceItsHostsAreBackAndPass) {
   EXPECT_EQ(scheduler_.pending(), 0);
   // The turn is free again.
   EXPECT_TRUE(Apply(MakePlan(2)).ok());
+}
+
+// Nobody is there, and what goes back by itself has drifted once more.
+TEST_F(ClusterConfirmTest, WaitsForNobodyWithWhatTheControllerPutsBack) {
+  Attach("server0");
+  ClusterPlan plan = MakePlan(1);
+  // The kind that is to be confirmed without anybody having said so.
+  *plan.mutable_hosts(0)->mutable_steps(0) = StopStep(UFW);
+  plan.mutable_hosts(0)->mutable_steps(0)->set_id(1);
+  plan.clear_plan_id();
+  plan.set_digest(PlanDigest(plan));
+  const auto run =
+      Apply(plan, EnforcedChange(std::make_shared<const ClusterPlan>(plan)));
+  ASSERT_TRUE(run.ok()) << run.status();
+  id_ = (*run)->run_id();
+  ASSERT_EQ(NewestTask(0).apply().confirm_within_ms(), kWithinMs);
+  AnswerApplied(0, kWithinMs);
+  EXPECT_EQ(Shown().state(), Confirmation::PENDING);
+  AnswerFacts(0);
+  ASSERT_TRUE(IsToldToKeep(0)) << Shown().waits_for();
+  AnswerApplied(0, 0);
+  const ApplyReport kept = Kept(id_);
+  EXPECT_TRUE(kept.enforced());
+  EXPECT_EQ(kept.actor(), "spiffe://test/controller");
+  EXPECT_EQ(kept.confirmation().state(), Confirmation::CONFIRMED);
+  EXPECT_EQ(kept.confirmation().confirmed_by(), kept.actor());
+  EXPECT_THAT(changes_->Pending(), IsEmpty());
 }
 
 TEST_F(ClusterConfirmTest, WaitsForAPersonWhereNobodySaidOtherwise) {
