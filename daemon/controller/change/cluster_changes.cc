@@ -60,7 +60,7 @@ ChangeRequest EnforcedChange(std::shared_ptr<const ClusterPlan> plan) {
   request.caller.set_what("enforce");
   request.from = "enforce of the spec";
   request.enforced = true;
-  request.auto_confirm = true;
+  request.no_confirm = true;
   return request;
 }
 

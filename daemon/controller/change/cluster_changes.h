@@ -60,9 +60,9 @@ struct ChangeRequest {
   bool no_confirm = false;
 };
 
-// To be applied by the controller itself, which puts back what drifted. Nobody
-// is there to confirm it: what would go back by itself stays once its check
-// passes.
+// To be applied by the controller itself, which puts back what drifted. It
+// never goes back by itself: it is what an apply that stays had set, so a net
+// would only bring the drift back, and hold up everybody's applies meanwhile.
 ChangeRequest EnforcedChange(std::shared_ptr<const ClusterPlan> plan);
 
 // Safe for concurrent use; one apply or rollback at a time.
