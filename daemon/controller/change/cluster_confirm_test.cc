@@ -104,10 +104,44 @@ TEST_F(ClusterConfirmTest, ConfirmsNothingWhoseCheckFailsWhateverAPersonSays) {
   EXPECT_THAT((*answer_)->confirmation().waits_for(),
               AllOf(HasSubstr("the check of what it touched to pass: "),
                     HasSubstr(" on server0 (")));
+  AnswerFacts(0, /*somaxconn=*/1);
   // It is made again, and what the person has said counts then.
   Pass(kFirstCheckWait + kPendingLook);
   AnswerFacts(0);
   EXPECT_TRUE(IsToldToKeep(0));
+}
+
+TEST_F(ClusterConfirmTest, ChecksAtOnceWhatAPersonConfirmsAfterAMend) {
+  ApplyOn(1);
+  AnswerFacts(0, /*somaxconn=*/1);
+  Confirm();
+  AnswerFacts(0);
+  EXPECT_TRUE(IsToldToKeep(0));
+}
+
+TEST_F(ClusterConfirmTest, ChecksAtOnceWhatIsGivenMoreTime) {
+  ApplyOn(1, /*automatic=*/true);
+  AnswerFacts(0, /*somaxconn=*/1);
+  Extend(absl::Minutes(10));
+  AnswerApplied(0, 900000);
+  AnswerFacts(0);
+  EXPECT_TRUE(IsToldToKeep(0));
+}
+
+TEST_F(ClusterConfirmTest, ChecksOnceMoreShortlyBeforeItsDeadline) {
+  ApplyOn(1, /*automatic=*/true);
+  AnswerFacts(0, /*somaxconn=*/1);
+  size_t asked = links_["server0"]->tasks().size();
+  const absl::Time deadline = absl::FromUnixMillis(Shown().deadline_ms());
+  absl::Time last_check;
+  while (scheduler_.Now() + 2 * kPendingLook < deadline) {
+    Pass(kPendingLook);
+    if (links_["server0"]->tasks().size() == asked) continue;
+    asked = links_["server0"]->tasks().size();
+    last_check = scheduler_.Now();
+    AnswerFacts(0, /*somaxconn=*/1);
+  }
+  EXPECT_GE(last_check, deadline - kFirstCheckWait);
 }
 
 TEST_F(ClusterConfirmTest, GoesBackAtItsDeadlineAndTheHistoryLearnsIt) {

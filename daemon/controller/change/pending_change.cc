@@ -226,6 +226,11 @@ Confirmation PendingChange::confirmation() const {
   return NowLocked();
 }
 
+void PendingChange::CheckSoonLocked() {
+  check_wait_ = absl::ZeroDuration();
+  next_check_ = absl::InfinitePast();
+}
+
 std::shared_ptr<FactRun> PendingChange::TakeCheckLocked() {
   const absl::Time now = parts_.scheduler->Now();
   if (confirmation_.state() != Confirmation::PENDING ||
@@ -276,7 +281,11 @@ void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
     if (of_all) {
       check_wait_ =
           std::clamp(2 * check_wait_, kFirstCheckWait, kLongestCheckWait);
-      next_check_ = parts_.scheduler->Now() + check_wait_;
+      const absl::Time now = parts_.scheduler->Now();
+      const absl::Time last =
+          absl::FromUnixMillis(confirmation_.deadline_ms()) - kFirstCheckWait;
+      next_check_ = now + check_wait_;
+      if (now < last) next_check_ = std::min(next_check_, last);
     }
   }
   if (keep) {
@@ -376,6 +385,7 @@ void PendingChange::EndExtend() {
       confirmation_.set_deadline_ms(confirmation_.deadline_ms() + by_ms);
       confirmation_.set_within_ms(confirmation_.within_ms() +
                                   static_cast<uint32_t>(by_ms));
+      CheckSoonLocked();
     }
     extends_by_ = absl::ZeroDuration();
     answered = std::move(extending_);
@@ -403,6 +413,7 @@ void PendingChange::Confirm(const AuditEntry& caller, Answered answered) {
         confirmation_.set_confirmed_at_ms(
             absl::ToUnixMillis(parts_.scheduler->Now()));
       }
+      CheckSoonLocked();
       waiting_.push_back(std::move(answered));
       answered = nullptr;
     }

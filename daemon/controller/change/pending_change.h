@@ -10,8 +10,9 @@
 //               when all are, or when the deadline of the last has passed
 //   GOES_BACK   over when all hosts have said so, or the same
 // Losing a stream takes nothing back: the controller may be the one that is
-// away. A check that fails is made again, less and less often. A person may say
-// yes before it has passed: that counts once it has.
+// away. A check that fails is made again, less and less often; at once when a
+// person says yes or gives it more time, and shortly before the deadline. That
+// yes counts once the check has passed.
 #ifndef DAEMON_CONTROLLER_CHANGE_PENDING_CHANGE_H_
 #define DAEMON_CONTROLLER_CHANGE_PENDING_CHANGE_H_
 
@@ -40,7 +41,8 @@ namespace clusterd {
 
 // How often it is looked whether hosts are back.
 inline constexpr absl::Duration kPendingLook = absl::Seconds(5);
-// From one check that failed to the next; twice as long each time.
+// From one check that failed to the next; twice as long each time. The last one
+// is as long before the deadline, so that hosts can be told what it says.
 inline constexpr absl::Duration kFirstCheckWait = absl::Seconds(15);
 inline constexpr absl::Duration kLongestCheckWait = absl::Minutes(10);
 // How long after the last deadline hosts may still say that they went back.
@@ -125,6 +127,8 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   std::string WaitsForLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Confirmation NowLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  // Somebody may just have mended what the last check found.
+  void CheckSoonLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<FactRun> TakeCheckLocked()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnFacts(const std::shared_ptr<const FactOrder>& order,
