@@ -33,15 +33,36 @@ RuleSelection TouchedRules(const ClusterPlan& plan) {
   return selection;
 }
 
+namespace {
+
+// The worst that each rule may say of each host.
+using Meant = std::map<std::pair<std::string, std::string>, State>;
+
+Meant MeantBy(const ClusterPlan& plan) {
+  Meant meant;
+  for (const HostPlan& host : plan.hosts()) {
+    for (const UnmendedRule& left : host.unmended()) {
+      // Nobody promised that a failure which steps elsewhere might mend goes.
+      const Rule* const rule = FindRule(left.rule());
+      const bool in_doubt = rule != nullptr && !rule->perhaps_by.empty() &&
+                            left.state() == UNKNOWN;
+      meant[{host.host(), left.rule()}] = in_doubt ? FAIL : left.state();
+    }
+  }
+  return meant;
+}
+
+}  // namespace
+
 std::string WhatIsWrong(const ClusterPlan& plan,
                         const std::set<std::string>& hosts,
                         const Report& check) {
-  std::set<std::pair<std::string, std::string>> meant;  // Host, rule.
-  for (const HostPlan& host : plan.hosts()) {
-    for (const UnmendedRule& left : host.unmended()) {
-      meant.emplace(host.host(), left.rule());
-    }
-  }
+  const Meant meant = MeantBy(plan);
+  const auto is_meant = [&meant](const std::string& host,
+                                 const std::string& rule, State state) {
+    const auto left = meant.find({host, rule});
+    return left != meant.end() && state <= left->second;
+  };
   std::string first;
   std::set<std::pair<std::string, std::string>> wrong;
   // No rule says anything about a host that does not answer.
@@ -58,8 +79,9 @@ std::string WhatIsWrong(const ClusterPlan& plan,
       if (finding.state() == SKIPPED || finding.state() == PASS) continue;
       for (const Subject& subject : finding.subjects()) {
         const std::string& host = subject.host();
-        if (hosts.count(host) == 0 || meant.count({host, result.rule()}) > 0 ||
-            meant.count({host, finding.caused_by()}) > 0) {
+        if (hosts.count(host) == 0 ||
+            is_meant(host, result.rule(), finding.state()) ||
+            is_meant(host, finding.caused_by(), finding.state())) {
           continue;
         }
         wrong.emplace(host, result.rule());

@@ -15,9 +15,9 @@ namespace clusterd {
 RuleSelection TouchedRules(const ClusterPlan& plan);
 
 // What the check finds on these hosts and the plan did not leave on them by
-// intent (HostPlan.unmended): "firewall on node07 (fail), and 3 more"; "no
-// facts of node07". Empty: the change came out as it was meant. Nothing that
-// could not be told is fine.
+// intent (HostPlan.unmended), or not as bad as it is now: "firewall on node07
+// (fail), and 3 more"; "no facts of node07". Empty: the change came out as it
+// was meant. Nothing that could not be told is fine.
 std::string WhatIsWrong(const ClusterPlan& plan,
                         const std::set<std::string>& hosts,
                         const Report& check);

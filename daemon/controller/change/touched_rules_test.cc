@@ -78,16 +78,39 @@ TEST(WhatIsWrongTest, TakesNoHostForFineThatDoesNotAnswer) {
   EXPECT_EQ(WhatIsWrong({}, {"b", "d"}, report), "no facts of b, and 1 more");
 }
 
-TEST(WhatIsWrongTest, MindsNothingThatThePlanLeftByIntent) {
+ClusterPlan PlanThatLeaves(const std::string& rule, State state) {
   ClusterPlan plan = PlanWith(StopStep(UFW));
   UnmendedRule* const left = plan.mutable_hosts(0)->add_unmended();
-  left->set_rule("driver");
-  left->set_state(FAIL);
+  left->set_rule(rule);
+  left->set_state(state);
+  return plan;
+}
+
+TEST(WhatIsWrongTest, MindsNothingThatThePlanLeftByIntent) {
+  const ClusterPlan plan = PlanThatLeaves("driver", FAIL);
   EXPECT_EQ(WhatIsWrong(plan, {"a"}, ReportWith("driver", FAIL)), "");
   EXPECT_EQ(WhatIsWrong(plan, {"a"}, ReportWith("firewall", FAIL, "driver")),
             "");
   EXPECT_EQ(WhatIsWrong(plan, {"b"}, ReportWith("driver", FAIL)),
             "driver on b (fail)");
+}
+
+TEST(WhatIsWrongTest, MindsWhatIsWorseThanThePlanLeftIt) {
+  const ClusterPlan plan = PlanThatLeaves("firewall", WARN);
+  EXPECT_EQ(WhatIsWrong(plan, {"a"}, ReportWith("firewall", WARN)), "");
+  EXPECT_EQ(WhatIsWrong(plan, {"a"}, ReportWith("firewall", FAIL)),
+            "firewall on a (fail)");
+  EXPECT_EQ(WhatIsWrong(plan, {"a"}, ReportWith("ports", FAIL, "firewall")),
+            "ports on a (fail)");
+}
+
+TEST(WhatIsWrongTest, MindsNoFailureThatThePlanOnlyHopedToMend) {
+  EXPECT_EQ(WhatIsWrong(PlanThatLeaves("subnet-pairs", UNKNOWN), {"a"},
+                        ReportWith("subnet-pairs", FAIL)),
+            "");
+  EXPECT_EQ(WhatIsWrong(PlanThatLeaves("firewall", UNKNOWN), {"a"},
+                        ReportWith("firewall", FAIL)),
+            "firewall on a (fail)");
 }
 
 }  // namespace
