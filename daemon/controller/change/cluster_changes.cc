@@ -108,7 +108,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
     ApplyWatcher watcher) {
   Confirmation confirm;
   if (request.plan != nullptr) {
-    RETURN_IF_ERROR(CheckPending(""));
+    RETURN_IF_ERROR(CheckPending(ApplyOrder()));
     ASSIGN_OR_RETURN(confirm,
                      ConfirmationOf(*request.plan, request.confirm_within,
                                     request.auto_confirm, request.no_confirm));
@@ -117,7 +117,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
                    request.plan != nullptr
                        ? OrderOfApply(parts_, request.plan, confirm)
                        : OrderOfRollback(parts_, request.rollback_of));
-  RETURN_IF_ERROR(CheckPending(order.report.apply_id()));
+  RETURN_IF_ERROR(CheckPending(order));
   order.report.MergeFrom(head);
   order.caller = request.caller;
   const ApplyReport report = order.report;
@@ -174,7 +174,7 @@ std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
         *added = saved.ok();
         // It begins, and no host is asked before: what waits is its to take
         // back.
-        if (saved.ok()) GiveUpPending();
+        if (saved.ok()) GiveUpPending(to_save.apply_id());
         return saved;
       };
   callbacks.on_end = [this, audited,
@@ -270,8 +270,14 @@ void ClusterChanges::Recover() {
   if (!list.ok()) return;
   bool is_newest_apply = true;
   for (const HistoryEntry& entry : list->entries()) {
-    // No other is begun while one waits to be confirmed.
-    const bool may_wait = is_newest_apply && entry.kind() == HISTORY_APPLY;
+    // No other is begun while one waits to be confirmed, but while hosts are
+    // told of one that is.
+    const absl::Time untold_until = absl::FromUnixMillis(
+        entry.started_at_ms() + static_cast<int64_t>(entry.elapsed_ms()) +
+        absl::ToInt64Milliseconds(kLongestConfirmWithin + kGoesBackGrace));
+    const bool may_wait =
+        entry.kind() == HISTORY_APPLY &&
+        (is_newest_apply || parts_.scheduler->Now() < untold_until);
     if (entry.kind() == HISTORY_APPLY) is_newest_apply = false;
     if (entry.outcome() == "succeeded" && !may_wait) continue;
     const absl::StatusOr<HistoryRecord> record =
@@ -376,14 +382,15 @@ std::string ClusterChanges::Running() {
 absl::StatusOr<HistoryRecord> ClusterChanges::Show(const std::string& id) {
   // Before the record is read: a run that ends meanwhile knows its end.
   std::shared_ptr<ApplyRun> run;
-  std::shared_ptr<PendingChange> pending;
+  std::vector<std::shared_ptr<PendingChange>> waiting;
   {
     absl::MutexLock lock(&mutex_);
     if (current_.has_value()) run = current_->run;
-    pending = pending_;
+    waiting = pending_;
   }
   ASSIGN_OR_RETURN(HistoryRecord record, parts_.history->Get(id));
-  if (pending != nullptr && record.entry().id() == pending->head().run_id()) {
+  for (const auto& pending : waiting) {
+    if (record.entry().id() != pending->head().run_id()) continue;
     *record.mutable_apply()->mutable_confirmation() = pending->confirmation();
   }
   if (run == nullptr || record.entry().id() != run->run_id()) return record;
@@ -401,12 +408,12 @@ void ClusterChanges::OnPastApplies(const std::string& host,
     }
   }
   std::shared_ptr<ApplyRun> run;
-  std::shared_ptr<PendingChange> pending;
+  std::vector<std::shared_ptr<PendingChange>> waiting;
   bool news = false;
   {
     absl::MutexLock lock(&mutex_);
     if (current_.has_value()) run = current_->run;
-    pending = pending_;
+    waiting = pending_;
     for (const ApplyResult& result : past.results()) {
       for (auto& [run_id, unsettled] : unsettled_) {
         if (unsettled.apply_id != result.apply_id() ||
@@ -433,7 +440,7 @@ void ClusterChanges::OnPastApplies(const std::string& host,
         WorkerPool::Place::kFirst);
   }
   if (run != nullptr) run->OnPastApplies(host, past);
-  if (pending != nullptr) pending->OnPastApplies(host, past);
+  for (const auto& pending : waiting) pending->OnPastApplies(host, past);
 }
 
 // Rewrites each kept report once, whatever number of its hosts has spoken.
@@ -511,7 +518,12 @@ void ClusterChanges::Stop() {
   }
   if (run != nullptr && run->Stop()) EndChange();
   // Only now: a run that ended meanwhile has left one.
-  if (const auto pending = TakePending(); pending != nullptr) pending->Stop();
+  std::vector<std::shared_ptr<PendingChange>> waiting;
+  {
+    absl::MutexLock lock(&mutex_);
+    waiting.swap(pending_);
+  }
+  for (const auto& pending : waiting) pending->Stop();
   gate_.Close();
 }
 

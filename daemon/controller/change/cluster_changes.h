@@ -4,13 +4,14 @@
 //
 // Refusals are those of change_order.h, and
 //   Unavailable  another apply or rollback runs (named), or an apply waits to
-//   be
-//                confirmed, and this is not its rollback
+//                be confirmed, and this is not its rollback; or one that is
+//                confirmed is not told yet to a host of this one
 //   others       the history or the audit file cannot be written
 // None has asked a host.
 #ifndef DAEMON_CONTROLLER_CHANGE_CLUSTER_CHANGES_H_
 #define DAEMON_CONTROLLER_CHANGE_CLUSTER_CHANGES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -38,6 +39,8 @@
 namespace clusterd {
 
 inline constexpr uint32_t kDefaultWaveSize = 32;
+// Applies that are not told to all their hosts; one more with a net is refused.
+inline constexpr size_t kMaxUntold = 8;
 
 // What is to be done, who asks, and how.
 struct ChangeRequest {
@@ -113,7 +116,8 @@ class ClusterChanges {
               absl::Duration by, const Confirmed& answered)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // What waits to be confirmed; at most one.
+  // What waits to be confirmed, at most one, and what is confirmed and not told
+  // to all its hosts.
   std::vector<ConfirmResponse> Pending() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The history's record; of the run that is under way, or waits to be
@@ -176,17 +180,20 @@ class ClusterChanges {
   void BeginPending(const ApplyReport& report,
                     std::shared_ptr<const ClusterPlan> plan)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  std::shared_ptr<PendingChange> TakePending() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Null: that apply does not wait.
+  std::shared_ptr<PendingChange> TakePending(const std::string& apply_id)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Its rollback begins.
-  void GiveUpPending() ABSL_LOCKS_EXCLUDED(correcting_, mutex_);
+  void GiveUpPending(const std::string& apply_id)
+      ABSL_LOCKS_EXCLUDED(correcting_, mutex_);
   absl::StatusOr<std::shared_ptr<PendingChange>> FindPending(
       const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
   void RecoverPending(const ApplyReport& report) ABSL_LOCKS_EXCLUDED(mutex_);
   void SaveConfirmation(const std::string& run_id,
                         const Confirmation& confirmation)
       ABSL_LOCKS_EXCLUDED(correcting_);
-  // That it is not another's turn than of what waits, if anything does.
-  absl::Status CheckPending(const std::string& rolled_back_apply) const
+  // That nothing which waits is in the way of such an order.
+  absl::Status CheckPending(const ApplyOrder& order) const
       ABSL_LOCKS_EXCLUDED(mutex_);
   void RememberLostLocked(const ApplyReport& report)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -205,7 +212,8 @@ class ClusterChanges {
   // Held by the one thread that corrects what is kept, while it does.
   absl::Mutex correcting_;
   mutable absl::Mutex mutex_;
-  std::shared_ptr<PendingChange> pending_ ABSL_GUARDED_BY(mutex_);
+  // At most one that is not CONFIRMED.
+  std::vector<std::shared_ptr<PendingChange>> pending_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, uint64_t> ended_ ABSL_GUARDED_BY(mutex_);
   std::optional<Current> current_ ABSL_GUARDED_BY(mutex_);
   // By the id of the run.

@@ -1,15 +1,38 @@
 // The part of ClusterChanges that knows which apply waits to be confirmed.
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/history/history_entry.h"
+#include "daemon/controller/hosts/fact_run.h"
 
 namespace clusterd {
 namespace {
+
+using Waiting = std::vector<std::shared_ptr<PendingChange>>;
+
+Waiting::iterator FindIn(Waiting& waiting, const std::string& apply_id) {
+  return absl::c_find_if(waiting, [&apply_id](const auto& each) {
+    return each->apply_id() == apply_id;
+  });
+}
+
+// Which hosts of the order that apply is not told to.
+std::vector<std::string> UntoldOf(const Confirmation& confirmation,
+                                  const ApplyOrder& order) {
+  std::vector<std::string> both;
+  for (const ApplyOrder::Host& host : order.hosts) {
+    if (absl::c_linear_search(confirmation.untold(), host.name)) {
+      both.push_back(host.name);
+    }
+  }
+  return both;
+}
 
 ConfirmResponse ResponseOf(const std::string& run_id, Confirmation now) {
   ConfirmResponse response;
@@ -39,7 +62,7 @@ void ClusterChanges::BeginPending(const ApplyReport& report,
   for (const ApplyResult& host : report.hosts()) hosts.insert(host.host());
   callbacks.on_end = [this, id = report.run_id(),
                       hosts](const Confirmation& now) {
-    TakePending();
+    TakePending(id);
     if (now.state() != Confirmation::CONFIRMED) return;
     std::set<std::string> told = hosts;
     for (const std::string& untold : now.untold()) told.erase(untold);
@@ -51,7 +74,7 @@ void ClusterChanges::BeginPending(const ApplyReport& report,
   {
     absl::MutexLock lock(&mutex_);
     if (stopped_) return;  // The next controller goes on.
-    pending_ = pending;
+    pending_.push_back(pending);
   }
   pending->Start();
 }
@@ -69,54 +92,73 @@ void ClusterChanges::RecoverPending(const ApplyReport& report) {
                              : nullptr);
 }
 
-std::shared_ptr<PendingChange> ClusterChanges::TakePending() {
+std::shared_ptr<PendingChange> ClusterChanges::TakePending(
+    const std::string& apply_id) {
   absl::MutexLock lock(&mutex_);
-  return std::exchange(pending_, nullptr);
+  const auto found = FindIn(pending_, apply_id);
+  if (found == pending_.end()) return nullptr;
+  std::shared_ptr<PendingChange> taken = *found;
+  pending_.erase(found);
+  return taken;
 }
 
-void ClusterChanges::GiveUpPending() {
-  const auto pending = TakePending();
+void ClusterChanges::GiveUpPending(const std::string& apply_id) {
+  const auto pending = TakePending(apply_id);
   if (pending == nullptr) return;
   SaveConfirmation(pending->head().run_id(), pending->GiveUp());
 }
 
-absl::Status ClusterChanges::CheckPending(
-    const std::string& rolled_back_apply) const {
-  std::shared_ptr<PendingChange> pending;
+absl::Status ClusterChanges::CheckPending(const ApplyOrder& order) const {
+  Waiting waiting;
   {
     absl::MutexLock lock(&mutex_);
-    pending = pending_;
+    waiting = pending_;
   }
-  if (pending == nullptr || pending->apply_id() == rolled_back_apply) {
-    return absl::OkStatus();
+  const bool full =
+      order.report.has_confirmation() && waiting.size() >= kMaxUntold;
+  for (const auto& pending : waiting) {
+    if (pending->apply_id() == order.report.apply_id()) continue;
+    const Confirmation now = pending->confirmation();
+    std::string why = " waits to be confirmed until ";
+    std::string hint = ", and only one may wait at a time";
+    if (now.state() == Confirmation::CONFIRMED) {
+      // Such a host would refuse, too; on the others nothing goes back.
+      const std::vector<std::string> both = UntoldOf(now, order);
+      if (both.empty() && !full) continue;
+      why = absl::StrCat(" is confirmed and not told yet to ",
+                         both.empty() ? "all its hosts" : NamesText(both),
+                         ", where it goes back at ");
+      hint = both.empty()
+                 ? absl::StrCat(", and only ", kMaxUntold, " may be so")
+                 : "; try again once it is told, or plan without that host";
+    } else if (now.state() != Confirmation::PENDING) {
+      why = " goes back since ";
+    }
+    return absl::UnavailableError(
+        absl::StrCat("apply ", pending->apply_id(), " of ",
+                     ActorName(pending->head().actor()), why,
+                     absl::FormatTime(absl::RFC3339_sec,
+                                      absl::FromUnixMillis(now.deadline_ms()),
+                                      absl::UTCTimeZone()),
+                     hint));
   }
-  const Confirmation now = pending->confirmation();
-  return absl::UnavailableError(absl::StrCat(
-      "apply ", pending->apply_id(), " of ", ActorName(pending->head().actor()),
-      now.state() == Confirmation::PENDING ? " waits to be confirmed until "
-      : now.state() == Confirmation::CONFIRMED
-          ? " is not told to all hosts, until "
-          : " goes back since ",
-      absl::FormatTime(absl::RFC3339_sec,
-                       absl::FromUnixMillis(now.deadline_ms()),
-                       absl::UTCTimeZone()),
-      ", and only one may wait at a time"));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::shared_ptr<PendingChange>> ClusterChanges::FindPending(
     const std::string& id) {
-  std::shared_ptr<PendingChange> pending;
+  Waiting waiting;
   {
     absl::MutexLock lock(&mutex_);
-    pending = pending_;
+    waiting = pending_;
   }
+  auto found = FindIn(waiting, id);
   // A history that cannot be read keeps nobody from saying that it stays.
-  if (pending != nullptr && pending->apply_id() == id) return pending;
+  if (found != waiting.end()) return *found;
   ASSIGN_OR_RETURN(const HistoryRecord record, parts_.history->FindApply(id));
   const ApplyReport& report = record.apply();
-  if (pending != nullptr && pending->apply_id() == report.apply_id()) {
-    return pending;
-  }
+  found = FindIn(waiting, report.apply_id());
+  if (found != waiting.end()) return *found;
   const Confirmation& confirm = report.confirmation();
   return absl::FailedPreconditionError(absl::StrCat(
       "apply ", report.run_id(), " of ", ActorName(report.actor()),
@@ -168,13 +210,17 @@ void ClusterChanges::Extend(const std::string& id, const AuditEntry& caller,
 }
 
 std::vector<ConfirmResponse> ClusterChanges::Pending() {
-  std::shared_ptr<PendingChange> pending;
+  Waiting waiting;
   {
     absl::MutexLock lock(&mutex_);
-    pending = pending_;
+    waiting = pending_;
   }
-  if (pending == nullptr) return {};
-  return {ResponseOf(pending->apply_id(), pending->confirmation())};
+  std::vector<ConfirmResponse> responses;
+  for (const auto& pending : waiting) {
+    responses.push_back(
+        ResponseOf(pending->apply_id(), pending->confirmation()));
+  }
+  return responses;
 }
 
 }  // namespace clusterd

@@ -1,5 +1,8 @@
 // Applies that wait to be confirmed while hosts or the controller come and go.
+#include <fstream>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "daemon/controller/history/history_file.h"
@@ -216,6 +219,99 @@ TEST_F(ClusterConfirmTest, KnowsTheDeadlineOfAHostThatCameBackDuringTheRun) {
   Confirm();
   EXPECT_TRUE(IsToldToKeep(0));
   EXPECT_TRUE(IsToldToKeep(1));
+}
+
+// Confirmed, and one of its two hosts has not heard of it.
+class UntoldTest : public ClusterConfirmTest {
+ protected:
+  UntoldTest() {
+    ApplyOn(2);
+    AnswerFacts(0);
+    AnswerFacts(1);
+    Lose(1);
+    Confirm();
+    AnswerApplied(0, 0);
+    Pass(absl::Seconds(1));
+  }
+};
+
+TEST_F(UntoldTest, HoldsUpNoApplyOfOtherHosts) {
+  Attach("server1");
+  const absl::Status refused = Apply(MakePlan(2), By("carol")).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("is confirmed and not told yet to server1, where it "
+                        "goes back at "));
+  ChangeRequest request = By("carol");
+  request.confirm_within = absl::Minutes(10);
+  const auto run = Apply(MakePlan(1), request);
+  ASSERT_TRUE(run.ok()) << run.status();
+  const std::string first = std::exchange(id_, (*run)->run_id());
+  AnswerApplied(0, 600000);
+  EXPECT_THAT(changes_->Pending(), SizeIs(2));
+  // The one that waits for a person is in everybody's way.
+  EXPECT_EQ(Apply(MakePlan(1)).status().code(), absl::StatusCode::kUnavailable);
+  id_ = first;
+  Pass(kPendingLook);
+  ASSERT_TRUE(IsToldToKeep(1));
+  AnswerApplied(1, 0);
+  EXPECT_THAT(Kept(first).confirmation().untold(), IsEmpty());
+  id_ = (*run)->run_id();
+  EXPECT_THAT(changes_->Pending(), SizeIs(1));
+  EXPECT_EQ(changes_->Pending()[0].run_id(), id_);
+  AnswerFacts(0);
+  Confirm();
+  EXPECT_TRUE(IsToldToKeep(0));
+}
+
+TEST_F(UntoldTest, IsToldByTheNextControllerBehindNewerApplies) {
+  ASSERT_TRUE(Apply(MakePlan(1)).ok());
+  Answer("server0", ApplyResult::APPLIED);
+  changes_->Stop();
+  StartController();
+  pool_.Drain();
+  EXPECT_THAT(changes_->Pending(), SizeIs(1));
+  Attach("server1");
+  Pass(kPendingLook);
+  ASSERT_TRUE(IsToldToKeep(1));
+  AnswerApplied(1, 0);
+  EXPECT_THAT(changes_->Pending(), IsEmpty());
+  EXPECT_THAT(Kept(id_).confirmation().untold(), IsEmpty());
+}
+
+TEST_F(ClusterConfirmTest, KeepsOnlySoManyThatAreNotToldToAllHosts) {
+  constexpr int kMost = static_cast<int>(kMaxUntold);
+  changes_.reset();
+  std::ofstream(path_) << SpecToYaml(MakeSpec("atlas-training", "", kMost + 1));
+  spec_ = *SpecHolder::Open(path_, "test", &scheduler_);
+  StartController();
+  const auto apply_on = [this](int host, absl::Duration within) {
+    ClusterPlan plan = MakePlan(1);
+    plan.mutable_hosts()->DeleteSubrange(1, 2);
+    plan.mutable_hosts(0)->set_host(absl::StrCat("server", host));
+    plan.set_digest(PlanDigest(plan));
+    ChangeRequest request = By("alice");
+    request.confirm_within = within;
+    return Apply(plan, request);
+  };
+  const absl::Duration within = absl::Milliseconds(kWithinMs);
+  for (int host = 0; host < kMost; ++host) {
+    Attach(absl::StrCat("server", host));
+    const auto run = apply_on(host, within);
+    ASSERT_TRUE(run.ok()) << run.status();
+    id_ = (*run)->run_id();
+    AnswerApplied(host, kWithinMs);
+    AnswerFacts(host);
+    Lose(host);
+    Confirm();
+  }
+  EXPECT_THAT(changes_->Pending(), SizeIs(kMaxUntold));
+  Attach(absl::StrCat("server", kMost));
+  const absl::Status refused = apply_on(kMost, within).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr(absl::StrCat("only ", kMost, " may be so")));
+  EXPECT_TRUE(apply_on(kMost, absl::ZeroDuration()).ok());
 }
 
 TEST_F(ClusterConfirmTest, AsksNoHostThatIsBackWithAnOlderClusterdByItsWave) {
