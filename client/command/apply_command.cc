@@ -393,7 +393,7 @@ class ApplyCommand final : public RunCommand {
     AddOption(app, "--confirm-within", "DURATION", confirm_within_text_,
               "Each host takes it back by itself so long after it began there, "
               "unless it is confirmed: 1m to 24h (default with firewall steps: "
-              "5m)");
+              "5m, or 30s a wave if that is more)");
     app.add_flag("--auto-confirm", auto_confirm_,
                  "Nobody needs to confirm it: it stays once its hosts are back "
                  "and a check of what it touched passes");

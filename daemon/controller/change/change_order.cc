@@ -144,7 +144,8 @@ bool HasFirewallSteps(const ClusterPlan& plan) {
 
 absl::StatusOr<Confirmation> ConfirmationOf(const ClusterPlan& plan,
                                             absl::Duration wished,
-                                            bool automatic, bool stays) {
+                                            bool automatic, bool stays,
+                                            size_t waves) {
   Confirmation confirm;
   if (stays && (automatic || wished != absl::ZeroDuration())) {
     return absl::InvalidArgumentError(
@@ -153,7 +154,8 @@ absl::StatusOr<Confirmation> ConfirmationOf(const ClusterPlan& plan,
   if (stays) return confirm;
   if (wished == absl::ZeroDuration()) {
     if (!HasFirewallSteps(plan)) return confirm;
-    wished = kDefaultConfirmWithin;
+    wished = std::clamp(kDefaultConfirmPerWave * waves, kDefaultConfirmWithin,
+                        kLongestConfirmWithin);
   }
   if (wished < kShortestConfirmWithin || wished > kLongestConfirmWithin) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -8,6 +8,7 @@
 #ifndef DAEMON_CONTROLLER_CHANGE_CHANGE_ORDER_H_
 #define DAEMON_CONTROLLER_CHANGE_CHANGE_ORDER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -49,17 +50,21 @@ struct ApplyOrder {
 absl::Duration HostChangeDeadline(int steps, uint32_t command_ms);
 
 // How long a change with firewall steps, which can cut a host off, waits to be
-// confirmed where nobody says.
+// confirmed where nobody says; so long for each wave if that is more, since the
+// first hosts go back while later waves are still to come.
 inline constexpr absl::Duration kDefaultConfirmWithin = absl::Minutes(5);
+inline constexpr absl::Duration kDefaultConfirmPerWave = absl::Seconds(30);
 inline constexpr absl::Duration kShortestConfirmWithin = absl::Minutes(1);
 inline constexpr absl::Duration kLongestConfirmWithin = absl::Hours(24);
 
 // How a plan's change goes back by itself, still without a state; within_ms 0:
-// it stays. `wished` as in ApplyPlanRequest, zero: nothing. InvalidArgument
-// beyond the bounds above, or if it is both to stay and to go back.
+// it stays. `wished` as in ApplyPlanRequest, zero: nothing; then a day at most.
+// `waves`: how many its run has. InvalidArgument beyond the bounds above, or if
+// it is both to stay and to go back.
 absl::StatusOr<Confirmation> ConfirmationOf(const ClusterPlan& plan,
                                             absl::Duration wished,
-                                            bool automatic, bool stays);
+                                            bool automatic, bool stays,
+                                            size_t waves);
 
 // The plan that was kept under exactly this id, with exactly this digest.
 //   InvalidArgument  what is kept under the id has another digest, or is no

@@ -126,22 +126,37 @@ ClusterPlan PlanOf(const PlanStep& step) {
 TEST(ConfirmationOfTest, IsTheDefaultOfWhatCanCutAHostOff) {
   const ClusterPlan firewall = PlanOf(StopStep(UFW));
   const auto by_default =
-      ConfirmationOf(firewall, absl::ZeroDuration(), false, false);
+      ConfirmationOf(firewall, absl::ZeroDuration(), false, false, 1);
   ASSERT_TRUE(by_default.ok()) << by_default.status();
   EXPECT_EQ(by_default->within_ms(), 300000u);
   EXPECT_EQ(by_default->state(), Confirmation::PENDING);
-  EXPECT_EQ(
-      ConfirmationOf(firewall, absl::ZeroDuration(), false, true)->within_ms(),
-      0u);
+  EXPECT_EQ(ConfirmationOf(firewall, absl::ZeroDuration(), false, true, 1)
+                ->within_ms(),
+            0u);
   const ClusterPlan kernel =
       PlanOf(RunningStep("net.core.somaxconn", "128", "65535"));
   EXPECT_EQ(
-      ConfirmationOf(kernel, absl::ZeroDuration(), true, false)->within_ms(),
+      ConfirmationOf(kernel, absl::ZeroDuration(), true, false, 1)->within_ms(),
       0u);
-  const auto wished = ConfirmationOf(kernel, absl::Minutes(2), true, false);
+  const auto wished = ConfirmationOf(kernel, absl::Minutes(2), true, false, 1);
   ASSERT_TRUE(wished.ok()) << wished.status();
   EXPECT_EQ(wished->within_ms(), 120000u);
   EXPECT_TRUE(wished->automatic());
+}
+
+TEST(ConfirmationOfTest, IsByDefaultLongEnoughForItsWaves) {
+  const ClusterPlan firewall = PlanOf(StopStep(UFW));
+  const auto within = [&firewall](size_t waves) {
+    return absl::Milliseconds(
+        ConfirmationOf(firewall, absl::ZeroDuration(), false, false, waves)
+            ->within_ms());
+  };
+  EXPECT_EQ(within(10), kDefaultConfirmWithin);
+  EXPECT_EQ(within(41), 41 * kDefaultConfirmPerWave);
+  EXPECT_EQ(within(10000), kLongestConfirmWithin);
+  EXPECT_EQ(
+      ConfirmationOf(firewall, absl::Minutes(2), false, false, 41)->within_ms(),
+      120000u);
 }
 
 TEST(ConfirmationOfTest, IsNoLessThanAMinuteAndNoMoreThanADay) {
@@ -149,13 +164,13 @@ TEST(ConfirmationOfTest, IsNoLessThanAMinuteAndNoMoreThanADay) {
   for (const absl::Duration wrong :
        {absl::Seconds(59), absl::Hours(24) + absl::Milliseconds(1)}) {
     const absl::Status status =
-        ConfirmationOf(plan, wrong, false, false).status();
+        ConfirmationOf(plan, wrong, false, false, 1).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr("expected 1m to 24h"));
   }
-  EXPECT_TRUE(ConfirmationOf(plan, absl::Hours(24), false, false).ok());
+  EXPECT_TRUE(ConfirmationOf(plan, absl::Hours(24), false, false, 1).ok());
   EXPECT_TRUE(absl::IsInvalidArgument(
-      ConfirmationOf(plan, absl::Minutes(5), false, true).status()));
+      ConfirmationOf(plan, absl::Minutes(5), false, true, 1).status()));
 }
 
 }  // namespace

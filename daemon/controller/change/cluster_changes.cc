@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "config/plan/waves.h"
 #include "config/values/status_macros.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
@@ -31,6 +32,13 @@ AuditEntry Audited(AuditEntry caller, const ApplyReport& report) {
       report.rollback() ? absl::StrCat(" of ", report.apply_id()) : ""));
   caller.set_digest(report.plan_digest());
   return caller;
+}
+
+size_t WaveCountOf(const ClusterPlan& plan, const ApplyReport& head) {
+  const auto hosts = absl::c_count_if(
+      plan.hosts(), [](const HostPlan& host) { return !host.steps().empty(); });
+  return Waves(static_cast<size_t>(hosts), head.canary(), head.wave_size())
+      .count();
 }
 
 // Of a run that nobody can cancel any more.
@@ -111,7 +119,8 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
     RETURN_IF_ERROR(CheckPending(ApplyOrder()));
     ASSIGN_OR_RETURN(confirm,
                      ConfirmationOf(*request.plan, request.confirm_within,
-                                    request.auto_confirm, request.no_confirm));
+                                    request.auto_confirm, request.no_confirm,
+                                    WaveCountOf(*request.plan, head)));
   }
   ASSIGN_OR_RETURN(ApplyOrder order,
                    request.plan != nullptr

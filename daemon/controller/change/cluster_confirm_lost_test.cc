@@ -1,6 +1,4 @@
 // Applies that wait to be confirmed while hosts or the controller come and go.
-#include <fstream>
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -281,10 +279,7 @@ TEST_F(UntoldTest, IsToldByTheNextControllerBehindNewerApplies) {
 
 TEST_F(ClusterConfirmTest, KeepsOnlySoManyThatAreNotToldToAllHosts) {
   constexpr int kMost = static_cast<int>(kMaxUntold);
-  changes_.reset();
-  std::ofstream(path_) << SpecToYaml(MakeSpec("atlas-training", "", kMost + 1));
-  spec_ = *SpecHolder::Open(path_, "test", &scheduler_);
-  StartController();
+  StartControllerOf(kMost + 1);
   const auto apply_on = [this](int host, absl::Duration within) {
     ClusterPlan plan = MakePlan(1);
     plan.mutable_hosts()->DeleteSubrange(1, 2);

@@ -292,6 +292,27 @@ TEST_F(ClusterConfirmTest, NeedsNoConfirmationWhereNoHostHadAnythingToDo) {
   EXPECT_THAT(changes_->Pending(), IsEmpty());
 }
 
+TEST_F(ClusterConfirmTest, GivesManyWavesMoreTimeByDefault) {
+  constexpr int kHosts = 12;
+  StartControllerOf(kHosts);
+  ClusterPlan plan = MakePlan(0);
+  plan.clear_hosts();
+  for (int i = 0; i < kHosts; ++i) {
+    Attach(absl::StrCat("server", i));
+    HostPlan* const host = plan.add_hosts();
+    host->set_host(absl::StrCat("server", i));
+    *host->add_steps() = StopStep(UFW);
+    host->mutable_steps(0)->set_id(1);
+  }
+  plan.set_digest(PlanDigest(plan));
+  ChangeRequest request = By("alice");
+  request.wave_size = 1;
+  const auto run = Apply(plan, request);
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(absl::Milliseconds(NewestTask(0).apply().confirm_within_ms()),
+            kHosts * kDefaultConfirmPerWave);
+}
+
 // Hosts one after the other, and the first goes back too soon.
 class SlowWavesTest : public ClusterConfirmTest {
  protected:

@@ -3,6 +3,7 @@
 #ifndef TESTS_SUPPORT_CONTROLLER_CLUSTER_CONFIRM_FIXTURE_H_
 #define TESTS_SUPPORT_CONTROLLER_CLUSTER_CONFIRM_FIXTURE_H_
 
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,14 @@ class ClusterConfirmTest : public ClusterChangesTest {
  protected:
   // Whoever still waits is answered now, into answer_.
   ~ClusterConfirmTest() override { changes_.reset(); }
+
+  // Another controller, whose spec has so many servers.
+  void StartControllerOf(int servers) {
+    changes_.reset();
+    std::ofstream(path_) << SpecToYaml(MakeSpec("atlas-training", "", servers));
+    spec_ = *SpecHolder::Open(path_, "test", &scheduler_);
+    StartController();
+  }
 
   // Hosts 0 to `hosts` are applied and wait, five minutes from now.
   void ApplyOn(int hosts, bool automatic = false) {
