@@ -6,7 +6,8 @@
 //                                  told is replaced by what is newer
 //   a command                      is run once
 //   a web server                   is asked again 5 s, 30 s and 2 min after a
-//                                  try without an answer, or with 5xx or 429,
+//                                  try without an answer, with 5xx or 429, or
+//                                  with a certificate that is not trusted,
 //                                  and then every 2 min for a day, unless there
 //                                  is something newer by then
 // What came of it is a line of the log, once for each news and notifier; one

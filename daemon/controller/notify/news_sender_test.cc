@@ -8,11 +8,14 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <openssl/x509.h>
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -62,13 +65,16 @@ struct ServerTls {
     X509_free(certificate);
     EVP_PKEY_free(key);
   }
+  void Write(const std::string& path) const {
+    FILE* const file = fopen(path.c_str(), "w");
+    PEM_write_X509(file, certificate);
+    fclose(file);
+  }
   // What this process trusts from now on.
   void Trust() const {
     const std::string path =
         absl::StrCat(testing::TempDir(), "/trusted.", getpid());
-    FILE* const file = fopen(path.c_str(), "w");
-    PEM_write_X509(file, certificate);
-    fclose(file);
+    Write(path);
     setenv("SSL_CERT_FILE", path.c_str(), 1);
   }
 
@@ -241,7 +247,7 @@ TEST(PostWebhookTest, TellsNothingToAServerWithAnotherName) {
   WebServer server({200}, &tls);
   for (const char* host : {"127.0.0.1", "localhost"}) {
     const absl::Status status = Post(server.Url(host));
-    EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
     EXPECT_THAT(std::string(status.message()),
                 HasSubstr("its certificate is not trusted: "));
   }
@@ -253,8 +259,72 @@ TEST(PostWebhookTest, TellsNothingToAServerOfAnUnknownAuthority) {
   const ServerTls other("IP:127.0.0.1");
   other.Trust();
   WebServer server({200}, &tls);
-  EXPECT_TRUE(absl::IsPermissionDenied(Post(server.Url())));
+  const absl::Status status = Post(server.Url());
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("its certificate is not trusted: "));
   EXPECT_THAT(server.requests(), SizeIs(0));
+}
+
+// A system whose CAs are not where OpenSSL looks, while none are named.
+class SystemCaBundleTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    unsetenv("SSL_CERT_FILE");
+    unsetenv("SSL_CERT_DIR");
+    std::filesystem::remove_all(root_);
+  }
+  // Its place, for what is to be written there.
+  std::string Make(const std::string& path) const {
+    const std::string whole = root_ + path;
+    std::filesystem::create_directories(
+        std::filesystem::path(whole).parent_path());
+    std::ofstream{whole};
+    return whole;
+  }
+
+  const std::string root_ =
+      absl::StrCat(testing::TempDir(), "/system.", getpid());
+};
+
+TEST_F(SystemCaBundleTest, IsTheFirstOneThatADistributionHas) {
+  EXPECT_EQ(SystemCaBundle(root_), "");
+  for (const char* const path :
+       {"/var/lib/ca-certificates/ca-bundle.pem",
+        "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+        "/etc/pki/tls/certs/ca-bundle.crt",
+        "/etc/ssl/certs/ca-certificates.crt"}) {
+    const std::string bundle = Make(path);
+    EXPECT_EQ(SystemCaBundle(root_), bundle);
+  }
+}
+
+TEST_F(SystemCaBundleTest, IsNoneWhereOpenSslFindsItsOwnOrIsToldOne) {
+  const std::string bundle = Make("/etc/pki/tls/certs/ca-bundle.crt");
+  for (const char* const variable : {"SSL_CERT_FILE", "SSL_CERT_DIR"}) {
+    setenv(variable, "/nowhere", 1);
+    EXPECT_EQ(SystemCaBundle(root_), "") << variable;
+    unsetenv(variable);
+  }
+  for (const char* const own :
+       {X509_get_default_cert_file(), X509_get_default_cert_dir()}) {
+    EXPECT_EQ(SystemCaBundle(root_), bundle);
+    const std::string made = Make(own);
+    EXPECT_EQ(SystemCaBundle(root_), "") << own;
+    std::filesystem::remove(made);
+  }
+}
+
+TEST_F(SystemCaBundleTest, IsWhatServersAreTrustedBy) {
+  ServerTls tls("IP:127.0.0.1");
+  tls.Write(Make("/etc/pki/tls/certs/ca-bundle.crt"));
+  WebServer server({200}, &tls);
+  const auto url = ParseWebhookUrl(server.Url());
+  ASSERT_TRUE(url.ok()) << url.status();
+  WebhookPost post{*url, "", "{}", absl::Seconds(30)};
+  post.root = root_.c_str();
+  const absl::Status status = PostWebhook(post, -1);
+  EXPECT_TRUE(status.ok()) << status;
 }
 
 // How many SSL objects there are in this process.
@@ -386,6 +456,20 @@ TEST_F(NewsSenderTest, AServerThatIsAwayForLongIsToldWhenItIsBack) {
   const std::string lines = log_.Lines();
   EXPECT_THAT(lines, HasSubstr("yet, tried again every 2 minutes for a day: "));
   EXPECT_EQ(lines.find("yet"), lines.rfind("yet")) << lines;
+}
+
+TEST_F(NewsSenderTest, AServerIsToldOnceItsCertificateIsTrusted) {
+  ServerTls tls("IP:127.0.0.1");
+  const ServerTls other("IP:127.0.0.1");
+  other.Trust();
+  WebServer server({200}, &tls);
+  sender_.Send(ToUrl(server.Url()), FailNews());
+  ASSERT_TRUE(scheduler_.WaitForPending(1));
+  EXPECT_THAT(server.requests(), SizeIs(0));
+  tls.Trust();
+  scheduler_.Advance(absl::Seconds(5));
+  ASSERT_TRUE(log_.WaitFor(": told https://127.0.0.1:"));
+  EXPECT_THAT(server.requests(), SizeIs(1));
 }
 
 TEST_F(NewsSenderTest, ATryWithoutEndIsGivenUpAfterADayAndLoggedOnce) {
