@@ -205,9 +205,7 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
       brake_(parts_, options.drain),
       news_(parts.scheduler, parts.log),
       schedule_(parts_, &running_, Notes(options, parts),
-                [this](const ClusterSpec& spec, VerdictNews news) {
-                  news_.Send(spec, std::move(news));
-                }),
+                [this](VerdictNews news) { news_.Send(std::move(news)); }),
       watch_(parts_.spec->cluster(), WhatIsWatched(), parts_.scheduler,
              parts_.pool),
       hub_(parts_, Questions()),
@@ -349,6 +347,7 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   server->acceptor_->Open();
   server->trust_.set_main_port(server->port());
   if (server->listener_ != nullptr) server->listener_->Start();
+  server->news_.ReadSpec(*parts.spec->spec());
   // Hosts that the one before has told wait up to once that long.
   server->schedule_.ReadSpec(kHostsSettle + 2 * server->Spread());
   if (!parts.spec->learns()) {
@@ -456,6 +455,11 @@ ControllerServer::~ControllerServer() {
   server_->Wait();
   // What calls have left there uses our members.
   parts_.pool->Drain();
+}
+
+void ControllerServer::OnSpecRead() {
+  news_.ReadSpec(*parts_.spec->spec());
+  schedule_.ReadSpec();
 }
 
 void ControllerServer::TakeLocks() {

@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -388,6 +389,11 @@ class NewsSenderTest : public testing::Test {
     return spec;
   }
 
+  void Send(const ClusterSpec& spec, VerdictNews news) {
+    sender_.ReadSpec(spec);
+    sender_.Send(std::move(news));
+  }
+
   ManualScheduler scheduler_;
   CapturedLog log_;
   NewsSender sender_{&scheduler_, &log_};
@@ -403,7 +409,7 @@ TEST_F(NewsSenderTest, AProgramReadsTheNews) {
     to->add_command(word);
   }
   to->set_deadline_ms(30'000);
-  sender_.Send(spec, FailNews());
+  Send(spec, FailNews());
   ASSERT_TRUE(log_.WaitFor(
       "schedule links: fail, was pass (check 0123456789abcdef): told /bin/sh: "
       "paged"));
@@ -432,7 +438,7 @@ TEST_F(NewsSenderTest, AProgramReadsTheNews) {
 
 TEST_F(NewsSenderTest, AServerInTroubleIsAskedAgain) {
   WebServer server({500, 500, 200});
-  sender_.Send(ToUrl(server.Url()), FailNews());
+  Send(ToUrl(server.Url()), FailNews());
   for (const int seconds : {5, 30}) {
     ASSERT_TRUE(scheduler_.WaitForPending(1));
     EXPECT_EQ(scheduler_.UntilNext(), absl::Seconds(seconds));
@@ -445,7 +451,7 @@ TEST_F(NewsSenderTest, AServerInTroubleIsAskedAgain) {
 
 TEST_F(NewsSenderTest, AServerThatIsAwayForLongIsToldWhenItIsBack) {
   WebServer server({500, 500, 500, 500, 500, 200});
-  sender_.Send(ToUrl(server.Url()), FailNews());
+  Send(ToUrl(server.Url()), FailNews());
   for (const int seconds : {5, 30, 120, 120, 120}) {
     ASSERT_TRUE(scheduler_.WaitForPending(1));
     EXPECT_EQ(scheduler_.UntilNext(), absl::Seconds(seconds));
@@ -463,7 +469,7 @@ TEST_F(NewsSenderTest, AServerIsToldOnceItsCertificateIsTrusted) {
   const ServerTls other("IP:127.0.0.1");
   other.Trust();
   WebServer server({200}, &tls);
-  sender_.Send(ToUrl(server.Url()), FailNews());
+  Send(ToUrl(server.Url()), FailNews());
   ASSERT_TRUE(scheduler_.WaitForPending(1));
   EXPECT_THAT(server.requests(), SizeIs(0));
   tls.Trust();
@@ -474,7 +480,7 @@ TEST_F(NewsSenderTest, AServerIsToldOnceItsCertificateIsTrusted) {
 
 TEST_F(NewsSenderTest, ATryWithoutEndIsGivenUpAfterADayAndLoggedOnce) {
   WebServer server({500});
-  sender_.Send(ToUrl(server.Url()), FailNews());
+  Send(ToUrl(server.Url()), FailNews());
   for (int i = 0; i < 4; ++i) {
     ASSERT_TRUE(scheduler_.WaitForPending(1));
     scheduler_.Advance(absl::Minutes(2));
@@ -499,7 +505,7 @@ TEST_F(NewsSenderTest, ANotifierThatHangsInManySchedulesHoldsUpNoOther) {
   for (const char* schedule : {"a", "b", "c"}) {
     VerdictNews news = FailNews();
     news.report.set_schedule(schedule);
-    sender_.Send(spec, std::move(news));
+    Send(spec, std::move(news));
   }
   server.WaitForRequests(3);
   silent.WaitForRequests(1);
@@ -513,7 +519,7 @@ TEST_F(NewsSenderTest, SchedulesOfOneNotifierTakeTurns) {
   for (const char* schedule : {"a", "b", "c"}) {
     VerdictNews news = FailNews();
     news.report.set_schedule(schedule);
-    sender_.Send(spec, std::move(news));
+    Send(spec, std::move(news));
   }
   ASSERT_TRUE(
       log_.WaitFor("schedule c: fail, was pass (check "
@@ -528,10 +534,10 @@ TEST_F(NewsSenderTest, SchedulesOfOneNotifierTakeTurns) {
 TEST_F(NewsSenderTest, TheNewestOfWhatWaitsIsTold) {
   WebServer server({500, 200});
   const ClusterSpec spec = ToUrl(server.Url());
-  sender_.Send(spec, FailNews("0000000000000001"));
+  Send(spec, FailNews("0000000000000001"));
   ASSERT_TRUE(scheduler_.WaitForPending(1));
-  sender_.Send(spec, FailNews("0000000000000002"));
-  sender_.Send(spec, FailNews("0000000000000003"));
+  Send(spec, FailNews("0000000000000002"));
+  Send(spec, FailNews("0000000000000003"));
   scheduler_.Advance(absl::Seconds(5));
   ASSERT_TRUE(log_.WaitFor("(check 0000000000000003): told"));
   const auto requests = server.requests();
@@ -548,7 +554,7 @@ TEST_F(NewsSenderTest, TheTokenIsReadForEachTryAndNeverLogged) {
   WebServer server({500, 200});
   ClusterSpec spec = ToUrl(server.Url());
   spec.mutable_notify(0)->set_token_file(file);
-  sender_.Send(spec, FailNews());
+  Send(spec, FailNews());
   ASSERT_TRUE(scheduler_.WaitForPending(1));
   std::ofstream(file) << "second\n";
   scheduler_.Advance(absl::Seconds(5));
@@ -558,15 +564,52 @@ TEST_F(NewsSenderTest, TheTokenIsReadForEachTryAndNeverLogged) {
   EXPECT_EQ(requests[0].authorization, "Bearer first");
   EXPECT_EQ(requests[1].authorization, "Bearer second");
   std::ofstream(file) << "two words\n";
-  sender_.Send(spec, FailNews());
+  Send(spec, FailNews());
   ASSERT_TRUE(log_.WaitFor("is no token, expected one line"));
   EXPECT_THAT(server.requests(), SizeIs(2));
   EXPECT_THAT(log_.Lines(), Not(HasSubstr("words")));
 }
 
+TEST_F(NewsSenderTest, WhatIsLeftOfACorrectedNotifierIsToldTheNewOneAlone) {
+  WebServer wrong({500});
+  WebServer right({200});
+  WebServer other({200});
+  ClusterSpec spec = ToUrl(wrong.Url());
+  *spec.add_notify() = ToUrl(other.Url()).notify(0);
+  Send(spec, FailNews());
+  ASSERT_TRUE(scheduler_.WaitForPending(1));
+  sender_.ReadSpec(spec);
+  *spec.mutable_notify(0) = ToUrl(right.Url()).notify(0);
+  sender_.ReadSpec(spec);
+  right.WaitForRequests(1);
+  EXPECT_THAT(right.requests()[0].body, HasSubstr("0123456789abcdef"));
+  scheduler_.Advance(absl::Seconds(5));
+  ASSERT_TRUE(log_.WaitFor(": cluster.yaml has it no more"));
+  EXPECT_THAT(wrong.requests(), SizeIs(1));
+  EXPECT_EQ(scheduler_.pending(), 0);
+  sender_.Send(FailNews("0000000000000002"));
+  right.WaitForRequests(2);
+  other.WaitForRequests(2);
+  EXPECT_THAT(right.requests(), SizeIs(2));
+  EXPECT_THAT(other.requests()[1].body, HasSubstr("0000000000000002"));
+  EXPECT_THAT(wrong.requests(), SizeIs(1));
+}
+
+TEST_F(NewsSenderTest, ANotifierThatIsBeingToldWhenItGoesIsNotAskedAgain) {
+  auto silent = std::make_unique<WebServer>(std::vector<int>{0});
+  WebServer right({200});
+  Send(ToUrl(silent->Url()), FailNews());
+  silent->WaitForRequests(1);
+  sender_.ReadSpec(ToUrl(right.Url()));
+  right.WaitForRequests(1);
+  silent.reset();
+  ASSERT_TRUE(log_.WaitFor(": could not tell http://127.0.0.1:"));
+  EXPECT_EQ(scheduler_.pending(), 0);
+}
+
 TEST_F(NewsSenderTest, StopsWhileANotifierHangs) {
   WebServer server({0});
-  sender_.Send(ToUrl(server.Url()), FailNews());
+  Send(ToUrl(server.Url()), FailNews());
   server.WaitForRequests(1);
   sender_.Stop();
   EXPECT_THAT(log_.Lines(), HasSubstr("the controller is stopping"));
