@@ -347,9 +347,8 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   server->acceptor_->Open();
   server->trust_.set_main_port(server->port());
   if (server->listener_ != nullptr) server->listener_->Start();
-  server->news_.ReadSpec(*parts.spec->spec());
   // Hosts that the one before has told wait up to once that long.
-  server->schedule_.ReadSpec(kHostsSettle + 2 * server->Spread());
+  server->ReadSpec(kHostsSettle + 2 * server->Spread());
   if (!parts.spec->learns()) {
     // It reads a report, which nobody has to wait for.
     parts.pool->TryRun([newest = server->newest_, parts] {
@@ -457,9 +456,9 @@ ControllerServer::~ControllerServer() {
   parts_.pool->Drain();
 }
 
-void ControllerServer::OnSpecRead() {
+void ControllerServer::ReadSpec(absl::Duration settle) {
   news_.ReadSpec(*parts_.spec->spec());
-  schedule_.ReadSpec();
+  schedule_.ReadSpec(settle);
 }
 
 void ControllerServer::TakeLocks() {
