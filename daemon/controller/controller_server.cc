@@ -205,9 +205,7 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
       brake_(parts_, options.drain),
       news_(parts.scheduler, parts.log),
       schedule_(parts_, &running_, Notes(options, parts),
-                [this](const ClusterSpec& spec, VerdictNews news) {
-                  news_.Send(spec, std::move(news));
-                }),
+                [this](VerdictNews news) { news_.Send(std::move(news)); }),
       watch_(parts_.spec->cluster(), WhatIsWatched(), parts_.scheduler,
              parts_.pool),
       hub_(parts_, Questions()),
@@ -350,7 +348,7 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   server->trust_.set_main_port(server->port());
   if (server->listener_ != nullptr) server->listener_->Start();
   // Hosts that the one before has told wait up to once that long.
-  server->schedule_.ReadSpec(kHostsSettle + 2 * server->Spread());
+  server->ReadSpec(kHostsSettle + 2 * server->Spread());
   if (!parts.spec->learns()) {
     // It reads a report, which nobody has to wait for.
     parts.pool->TryRun([newest = server->newest_, parts] {
@@ -456,6 +454,11 @@ ControllerServer::~ControllerServer() {
   server_->Wait();
   // What calls have left there uses our members.
   parts_.pool->Drain();
+}
+
+void ControllerServer::ReadSpec(absl::Duration settle) {
+  news_.ReadSpec(*parts_.spec->spec());
+  schedule_.ReadSpec(settle);
 }
 
 void ControllerServer::TakeLocks() {

@@ -100,7 +100,7 @@ class ControllerServer {
   EnrolmentListener* enrolment() { return listener_.get(); }
 
   // To be called when the spec was read again.
-  void OnSpecRead() { schedule_.ReadSpec(); }
+  void OnSpecRead() { ReadSpec(absl::ZeroDuration()); }
 
   // 0: it is off.
   int status_port() const { return status_ == nullptr ? 0 : status_->port(); }
@@ -135,6 +135,8 @@ class ControllerServer {
   static std::function<std::vector<std::string>()> Notes(
       const ControllerServerOptions& options, const ControllerParts& parts);
   WatchSources WhatIsWatched();
+  // No check begins before `settle` has passed.
+  void ReadSpec(absl::Duration settle);
   // In how long all hosts of the spec can attach.
   absl::Duration Spread() const;
 

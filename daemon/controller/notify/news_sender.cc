@@ -49,25 +49,57 @@ absl::StatusOr<std::string> ReadToken(const std::string& path) {
 
 }  // namespace
 
-void NewsSender::Send(const ClusterSpec& spec, VerdictNews news) {
-  if (spec.notify().empty()) return;
+void NewsSender::ReadSpec(const ClusterSpec& spec) {
+  std::map<std::string, Notifier> now;
+  for (const Notifier& to : spec.notify()) now[to.SerializeAsString()] = to;
+  std::vector<std::string> begun;
+  {
+    absl::MutexLock lock(&mutex_);
+    std::map<std::string, ToldPtr> left;  // The newest of each schedule.
+    for (auto& [key, lane] : lanes_) {
+      const bool is_gone = now.count(NotifierKey(key)) == 0;
+      const bool was_gone = std::exchange(lane.is_gone, is_gone);
+      if (!is_gone || was_gone) continue;
+      const ToldPtr& told =
+          lane.waiting != nullptr ? lane.waiting : lane.current;
+      ToldPtr& newest = left[told->schedule];
+      if (newest == nullptr || newest->number < told->number) newest = told;
+    }
+    now.swap(notify_);
+    for (const auto& [key, to] : notify_) {
+      if (now.count(key) != 0) continue;
+      for (const auto& [schedule, told] : left) GiveLocked(to, told, &begun);
+    }
+  }
+  for (const std::string& key : begun) TellSoon(key);
+}
+
+void NewsSender::Send(VerdictNews news) {
   auto told = std::make_shared<Told>();
+  {
+    absl::MutexLock lock(&mutex_);
+    if (notify_.empty()) return;
+    told->number = ++last_number_;
+  }
   told->schedule = news.report.schedule();
   told->text = NewsText(news);
   told->json = NewsJson(std::move(news));
   std::vector<std::string> begun;
   {
     absl::MutexLock lock(&mutex_);
-    for (const Notifier& to : spec.notify()) {
-      const std::string key =
-          absl::StrCat(told->schedule, "\n", to.SerializeAsString());
-      const auto [lane, is_new] = lanes_.try_emplace(key);
-      lane->second.to = to;
-      lane->second.waiting = told;
-      if (is_new) begun.push_back(key);
-    }
+    for (const auto& [key, to] : notify_) GiveLocked(to, told, &begun);
   }
   for (const std::string& key : begun) TellSoon(key);
+}
+
+void NewsSender::GiveLocked(const Notifier& to, const ToldPtr& told,
+                            std::vector<std::string>* begun) {
+  const std::string key =
+      absl::StrCat(told->schedule, "\n", to.SerializeAsString());
+  const auto [lane, is_new] = lanes_.try_emplace(key);
+  lane->second.to = to;
+  lane->second.waiting = told;
+  if (is_new) begun->push_back(key);
 }
 
 void NewsSender::TellSoon(const std::string& lane) {
@@ -110,6 +142,7 @@ void NewsSender::TellNext(const std::string& key) {
   ToldPtr given_up;  // For something newer, before its next try.
   size_t tries = 0;
   absl::Time began;
+  bool is_gone = false;
   {
     absl::MutexLock lock(&mutex_);
     Lane& lane = lanes_[key];
@@ -123,17 +156,25 @@ void NewsSender::TellNext(const std::string& key) {
     told = lane.current;
     tries = lane.tries++;
     began = lane.began;
+    is_gone = lane.is_gone;
+    if (is_gone) lanes_.erase(key);
   }
   if (given_up != nullptr) {
     LogResult(to, *given_up, absl::UnavailableError("there is newer news"));
   }
+  if (is_gone) {
+    LogResult(to, *told, absl::UnavailableError("cluster.yaml has it no more"));
+    return EndTurn(key);
+  }
   const absl::StatusOr<std::string> result = Tell(to, *told);
   bool newer = false;
-  const bool may_again = MayAgain(to, result.status(), tries, began);
+  bool may_again = MayAgain(to, result.status(), tries, began);
   {
     absl::MutexLock lock(&mutex_);
-    newer = lanes_[key].waiting != nullptr;
-    if (newer) lanes_[key].current = nullptr;
+    Lane& lane = lanes_[key];
+    newer = lane.waiting != nullptr;
+    may_again = may_again && !lane.is_gone;
+    if (newer) lane.current = nullptr;
     if (!newer && !may_again) lanes_.erase(key);
   }
   if (may_again && !newer) {

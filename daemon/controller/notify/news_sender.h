@@ -6,19 +6,25 @@
 //                                  told is replaced by what is newer
 //   a command                      is run once
 //   a web server                   is asked again 5 s, 30 s and 2 min after a
-//                                  try without an answer, or with 5xx or 429,
+//                                  try without an answer, with 5xx or 429, or
+//                                  with a certificate that is not trusted,
 //                                  and then every 2 min for a day, unless there
 //                                  is something newer by then
+//   one that cluster.yaml has      is told nothing more; what it was not told
+//   no more                        yet, those are told that are new there; what
+//                                  it is being told, it and they
 // What came of it is a line of the log, once for each news and notifier; one
 // more when the quick tries are over. A restart ends the tries.
 #ifndef DAEMON_CONTROLLER_NOTIFY_NEWS_SENDER_H_
 #define DAEMON_CONTROLLER_NOTIFY_NEWS_SENDER_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -44,15 +50,18 @@ class NewsSender {
       : scheduler_(scheduler), log_(log) {}
   ~NewsSender() { Stop(); }
 
-  // All of `spec.notify`. Makes the JSON, and so takes long for a large report.
-  void Send(const ClusterSpec& spec, VerdictNews news)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  // From now on `spec.notify` are told; before the first time nobody is.
+  void ReadSpec(const ClusterSpec& spec) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // All of them. Makes the JSON, and so takes long for a large report.
+  void Send(VerdictNews news) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Ends what is being told; no notifier is told any more.
   void Stop();
 
  private:
   struct Told {
+    uint64_t number = 0;  // Newer ones have higher ones.
     std::string schedule;
     std::string text;  // For the log.
     std::string json;
@@ -64,8 +73,14 @@ class NewsSender {
     ToldPtr current;
     ToldPtr waiting;  // Null: nothing.
     size_t tries = 0;
-    absl::Time began;  // The first one.
+    absl::Time began;      // The first one.
+    bool is_gone = false;  // Its notifier, of cluster.yaml.
   };
+
+  // A lane that this begins is added to `begun`, for TellSoon.
+  void GiveLocked(const Notifier& to, const ToldPtr& told,
+                  std::vector<std::string>* begun)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Tells what is current, or waits, and what is to come after it.
   void TellNext(const std::string& lane) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -84,6 +99,9 @@ class NewsSender {
   const StopSignal stop_;
   const CallbackGate gate_;
   absl::Mutex mutex_;
+  // By what they are.
+  std::map<std::string, Notifier> notify_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_number_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<std::string, Lane> lanes_ ABSL_GUARDED_BY(mutex_);
   // While one lane of a notifier is being told: its others that wait for that.
   std::map<std::string, std::deque<std::string>> turns_ ABSL_GUARDED_BY(mutex_);

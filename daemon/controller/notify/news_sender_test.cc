@@ -8,12 +8,16 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <openssl/x509.h>
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -62,13 +66,16 @@ struct ServerTls {
     X509_free(certificate);
     EVP_PKEY_free(key);
   }
+  void Write(const std::string& path) const {
+    FILE* const file = fopen(path.c_str(), "w");
+    PEM_write_X509(file, certificate);
+    fclose(file);
+  }
   // What this process trusts from now on.
   void Trust() const {
     const std::string path =
         absl::StrCat(testing::TempDir(), "/trusted.", getpid());
-    FILE* const file = fopen(path.c_str(), "w");
-    PEM_write_X509(file, certificate);
-    fclose(file);
+    Write(path);
     setenv("SSL_CERT_FILE", path.c_str(), 1);
   }
 
@@ -241,7 +248,7 @@ TEST(PostWebhookTest, TellsNothingToAServerWithAnotherName) {
   WebServer server({200}, &tls);
   for (const char* host : {"127.0.0.1", "localhost"}) {
     const absl::Status status = Post(server.Url(host));
-    EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
     EXPECT_THAT(std::string(status.message()),
                 HasSubstr("its certificate is not trusted: "));
   }
@@ -253,8 +260,72 @@ TEST(PostWebhookTest, TellsNothingToAServerOfAnUnknownAuthority) {
   const ServerTls other("IP:127.0.0.1");
   other.Trust();
   WebServer server({200}, &tls);
-  EXPECT_TRUE(absl::IsPermissionDenied(Post(server.Url())));
+  const absl::Status status = Post(server.Url());
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("its certificate is not trusted: "));
   EXPECT_THAT(server.requests(), SizeIs(0));
+}
+
+// A system whose CAs are not where OpenSSL looks, while none are named.
+class SystemCaBundleTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    unsetenv("SSL_CERT_FILE");
+    unsetenv("SSL_CERT_DIR");
+    std::filesystem::remove_all(root_);
+  }
+  // Its place, for what is to be written there.
+  std::string Make(const std::string& path) const {
+    const std::string whole = root_ + path;
+    std::filesystem::create_directories(
+        std::filesystem::path(whole).parent_path());
+    std::ofstream{whole};
+    return whole;
+  }
+
+  const std::string root_ =
+      absl::StrCat(testing::TempDir(), "/system.", getpid());
+};
+
+TEST_F(SystemCaBundleTest, IsTheFirstOneThatADistributionHas) {
+  EXPECT_EQ(SystemCaBundle(root_), "");
+  for (const char* const path :
+       {"/var/lib/ca-certificates/ca-bundle.pem",
+        "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+        "/etc/pki/tls/certs/ca-bundle.crt",
+        "/etc/ssl/certs/ca-certificates.crt"}) {
+    const std::string bundle = Make(path);
+    EXPECT_EQ(SystemCaBundle(root_), bundle);
+  }
+}
+
+TEST_F(SystemCaBundleTest, IsNoneWhereOpenSslFindsItsOwnOrIsToldOne) {
+  const std::string bundle = Make("/etc/pki/tls/certs/ca-bundle.crt");
+  for (const char* const variable : {"SSL_CERT_FILE", "SSL_CERT_DIR"}) {
+    setenv(variable, "/nowhere", 1);
+    EXPECT_EQ(SystemCaBundle(root_), "") << variable;
+    unsetenv(variable);
+  }
+  for (const char* const own :
+       {X509_get_default_cert_file(), X509_get_default_cert_dir()}) {
+    EXPECT_EQ(SystemCaBundle(root_), bundle);
+    const std::string made = Make(own);
+    EXPECT_EQ(SystemCaBundle(root_), "") << own;
+    std::filesystem::remove(made);
+  }
+}
+
+TEST_F(SystemCaBundleTest, IsWhatServersAreTrustedBy) {
+  ServerTls tls("IP:127.0.0.1");
+  tls.Write(Make("/etc/pki/tls/certs/ca-bundle.crt"));
+  WebServer server({200}, &tls);
+  const auto url = ParseWebhookUrl(server.Url());
+  ASSERT_TRUE(url.ok()) << url.status();
+  WebhookPost post{*url, "", "{}", absl::Seconds(30)};
+  post.root = root_.c_str();
+  const absl::Status status = PostWebhook(post, -1);
+  EXPECT_TRUE(status.ok()) << status;
 }
 
 // How many SSL objects there are in this process.
@@ -318,6 +389,11 @@ class NewsSenderTest : public testing::Test {
     return spec;
   }
 
+  void Send(const ClusterSpec& spec, VerdictNews news) {
+    sender_.ReadSpec(spec);
+    sender_.Send(std::move(news));
+  }
+
   ManualScheduler scheduler_;
   CapturedLog log_;
   NewsSender sender_{&scheduler_, &log_};
@@ -333,7 +409,7 @@ TEST_F(NewsSenderTest, AProgramReadsTheNews) {
     to->add_command(word);
   }
   to->set_deadline_ms(30'000);
-  sender_.Send(spec, FailNews());
+  Send(spec, FailNews());
   ASSERT_TRUE(log_.WaitFor(
       "schedule links: fail, was pass (check 0123456789abcdef): told /bin/sh: "
       "paged"));
@@ -362,7 +438,7 @@ TEST_F(NewsSenderTest, AProgramReadsTheNews) {
 
 TEST_F(NewsSenderTest, AServerInTroubleIsAskedAgain) {
   WebServer server({500, 500, 200});
-  sender_.Send(ToUrl(server.Url()), FailNews());
+  Send(ToUrl(server.Url()), FailNews());
   for (const int seconds : {5, 30}) {
     ASSERT_TRUE(scheduler_.WaitForPending(1));
     EXPECT_EQ(scheduler_.UntilNext(), absl::Seconds(seconds));
@@ -375,7 +451,7 @@ TEST_F(NewsSenderTest, AServerInTroubleIsAskedAgain) {
 
 TEST_F(NewsSenderTest, AServerThatIsAwayForLongIsToldWhenItIsBack) {
   WebServer server({500, 500, 500, 500, 500, 200});
-  sender_.Send(ToUrl(server.Url()), FailNews());
+  Send(ToUrl(server.Url()), FailNews());
   for (const int seconds : {5, 30, 120, 120, 120}) {
     ASSERT_TRUE(scheduler_.WaitForPending(1));
     EXPECT_EQ(scheduler_.UntilNext(), absl::Seconds(seconds));
@@ -388,9 +464,23 @@ TEST_F(NewsSenderTest, AServerThatIsAwayForLongIsToldWhenItIsBack) {
   EXPECT_EQ(lines.find("yet"), lines.rfind("yet")) << lines;
 }
 
+TEST_F(NewsSenderTest, AServerIsToldOnceItsCertificateIsTrusted) {
+  ServerTls tls("IP:127.0.0.1");
+  const ServerTls other("IP:127.0.0.1");
+  other.Trust();
+  WebServer server({200}, &tls);
+  Send(ToUrl(server.Url()), FailNews());
+  ASSERT_TRUE(scheduler_.WaitForPending(1));
+  EXPECT_THAT(server.requests(), SizeIs(0));
+  tls.Trust();
+  scheduler_.Advance(absl::Seconds(5));
+  ASSERT_TRUE(log_.WaitFor(": told https://127.0.0.1:"));
+  EXPECT_THAT(server.requests(), SizeIs(1));
+}
+
 TEST_F(NewsSenderTest, ATryWithoutEndIsGivenUpAfterADayAndLoggedOnce) {
   WebServer server({500});
-  sender_.Send(ToUrl(server.Url()), FailNews());
+  Send(ToUrl(server.Url()), FailNews());
   for (int i = 0; i < 4; ++i) {
     ASSERT_TRUE(scheduler_.WaitForPending(1));
     scheduler_.Advance(absl::Minutes(2));
@@ -415,7 +505,7 @@ TEST_F(NewsSenderTest, ANotifierThatHangsInManySchedulesHoldsUpNoOther) {
   for (const char* schedule : {"a", "b", "c"}) {
     VerdictNews news = FailNews();
     news.report.set_schedule(schedule);
-    sender_.Send(spec, std::move(news));
+    Send(spec, std::move(news));
   }
   server.WaitForRequests(3);
   silent.WaitForRequests(1);
@@ -429,7 +519,7 @@ TEST_F(NewsSenderTest, SchedulesOfOneNotifierTakeTurns) {
   for (const char* schedule : {"a", "b", "c"}) {
     VerdictNews news = FailNews();
     news.report.set_schedule(schedule);
-    sender_.Send(spec, std::move(news));
+    Send(spec, std::move(news));
   }
   ASSERT_TRUE(
       log_.WaitFor("schedule c: fail, was pass (check "
@@ -444,10 +534,10 @@ TEST_F(NewsSenderTest, SchedulesOfOneNotifierTakeTurns) {
 TEST_F(NewsSenderTest, TheNewestOfWhatWaitsIsTold) {
   WebServer server({500, 200});
   const ClusterSpec spec = ToUrl(server.Url());
-  sender_.Send(spec, FailNews("0000000000000001"));
+  Send(spec, FailNews("0000000000000001"));
   ASSERT_TRUE(scheduler_.WaitForPending(1));
-  sender_.Send(spec, FailNews("0000000000000002"));
-  sender_.Send(spec, FailNews("0000000000000003"));
+  Send(spec, FailNews("0000000000000002"));
+  Send(spec, FailNews("0000000000000003"));
   scheduler_.Advance(absl::Seconds(5));
   ASSERT_TRUE(log_.WaitFor("(check 0000000000000003): told"));
   const auto requests = server.requests();
@@ -464,7 +554,7 @@ TEST_F(NewsSenderTest, TheTokenIsReadForEachTryAndNeverLogged) {
   WebServer server({500, 200});
   ClusterSpec spec = ToUrl(server.Url());
   spec.mutable_notify(0)->set_token_file(file);
-  sender_.Send(spec, FailNews());
+  Send(spec, FailNews());
   ASSERT_TRUE(scheduler_.WaitForPending(1));
   std::ofstream(file) << "second\n";
   scheduler_.Advance(absl::Seconds(5));
@@ -474,15 +564,52 @@ TEST_F(NewsSenderTest, TheTokenIsReadForEachTryAndNeverLogged) {
   EXPECT_EQ(requests[0].authorization, "Bearer first");
   EXPECT_EQ(requests[1].authorization, "Bearer second");
   std::ofstream(file) << "two words\n";
-  sender_.Send(spec, FailNews());
+  Send(spec, FailNews());
   ASSERT_TRUE(log_.WaitFor("is no token, expected one line"));
   EXPECT_THAT(server.requests(), SizeIs(2));
   EXPECT_THAT(log_.Lines(), Not(HasSubstr("words")));
 }
 
+TEST_F(NewsSenderTest, WhatIsLeftOfACorrectedNotifierIsToldTheNewOneAlone) {
+  WebServer wrong({500});
+  WebServer right({200});
+  WebServer other({200});
+  ClusterSpec spec = ToUrl(wrong.Url());
+  *spec.add_notify() = ToUrl(other.Url()).notify(0);
+  Send(spec, FailNews());
+  ASSERT_TRUE(scheduler_.WaitForPending(1));
+  sender_.ReadSpec(spec);
+  *spec.mutable_notify(0) = ToUrl(right.Url()).notify(0);
+  sender_.ReadSpec(spec);
+  right.WaitForRequests(1);
+  EXPECT_THAT(right.requests()[0].body, HasSubstr("0123456789abcdef"));
+  scheduler_.Advance(absl::Seconds(5));
+  ASSERT_TRUE(log_.WaitFor(": cluster.yaml has it no more"));
+  EXPECT_THAT(wrong.requests(), SizeIs(1));
+  EXPECT_EQ(scheduler_.pending(), 0);
+  sender_.Send(FailNews("0000000000000002"));
+  right.WaitForRequests(2);
+  other.WaitForRequests(2);
+  EXPECT_THAT(right.requests(), SizeIs(2));
+  EXPECT_THAT(other.requests()[1].body, HasSubstr("0000000000000002"));
+  EXPECT_THAT(wrong.requests(), SizeIs(1));
+}
+
+TEST_F(NewsSenderTest, ANotifierThatIsBeingToldWhenItGoesIsNotAskedAgain) {
+  auto silent = std::make_unique<WebServer>(std::vector<int>{0});
+  WebServer right({200});
+  Send(ToUrl(silent->Url()), FailNews());
+  silent->WaitForRequests(1);
+  sender_.ReadSpec(ToUrl(right.Url()));
+  right.WaitForRequests(1);
+  silent.reset();
+  ASSERT_TRUE(log_.WaitFor(": could not tell http://127.0.0.1:"));
+  EXPECT_EQ(scheduler_.pending(), 0);
+}
+
 TEST_F(NewsSenderTest, StopsWhileANotifierHangs) {
   WebServer server({0});
-  sender_.Send(ToUrl(server.Url()), FailNews());
+  Send(ToUrl(server.Url()), FailNews());
   server.WaitForRequests(1);
   sender_.Stop();
   EXPECT_THAT(log_.Lines(), HasSubstr("the controller is stopping"));

@@ -9,7 +9,9 @@
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -21,6 +23,15 @@ namespace {
 
 constexpr int kMaxAnswerBytes = 1 << 20;
 constexpr int kTooManyRequests = 429;
+
+// Where distributions keep them, as Go's crypto/x509 (root_linux.go) knows, but
+// for the last one, which SUSE's ca-certificates writes.
+constexpr const char* kCaBundles[] = {
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/var/lib/ca-certificates/ca-bundle.pem",
+};
 
 template <typename Type, void (*Free)(Type*)>
 struct FreedBy {
@@ -61,10 +72,18 @@ void OnStop(evutil_socket_t, short, void* outcome) {
   event_base_loopbreak(told->base);
 }
 
+bool ReadAuthorities(SSL_CTX* context, const std::string& root) {
+  const std::string bundle = SystemCaBundle(root);
+  return bundle.empty()
+             ? SSL_CTX_set_default_verify_paths(context) == 1
+             : SSL_CTX_load_verify_file(context, bundle.c_str()) == 1;
+}
+
 // Verifies chain and name before a byte of ours is sent. Null: no context, no
 // memory, or no list of CAs.
-Held<SSL, SSL_free> MakeTls(SSL_CTX* context, const std::string& host) {
-  if (context == nullptr || SSL_CTX_set_default_verify_paths(context) != 1 ||
+Held<SSL, SSL_free> MakeTls(SSL_CTX* context, const WebhookPost& post) {
+  const std::string& host = post.url.host;
+  if (context == nullptr || !ReadAuthorities(context, post.root) ||
       SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1) {
     return nullptr;
   }
@@ -151,7 +170,7 @@ absl::Status StatusOf(const Outcome& outcome, const WebhookPost& post,
   }
   const long verified = tls == nullptr ? X509_V_OK : SSL_get_verify_result(tls);
   if (verified != X509_V_OK) {
-    return absl::PermissionDeniedError(
+    return absl::UnavailableError(
         absl::StrCat("its certificate is not trusted: ",
                      X509_verify_cert_error_string(verified)));
   }
@@ -167,6 +186,24 @@ absl::Status StatusOf(const Outcome& outcome, const WebhookPost& post,
 
 }  // namespace
 
+std::string SystemCaBundle(const std::string& root) {
+  for (const char* const variable :
+       {X509_get_default_cert_file_env(), X509_get_default_cert_dir_env()}) {
+    if (secure_getenv(variable) != nullptr) return "";
+  }
+  const auto is_there = [&root](const char* path) {
+    return access((root + path).c_str(), R_OK) == 0;
+  };
+  if (is_there(X509_get_default_cert_file()) ||
+      is_there(X509_get_default_cert_dir())) {
+    return "";
+  }
+  for (const char* const path : kCaBundles) {
+    if (is_there(path)) return root + path;
+  }
+  return "";
+}
+
 absl::Status PostWebhook(const WebhookPost& post, int stop) {
   const absl::Status no_memory = absl::UnavailableError("no memory");
   const Held<event_base, event_base_free> base(event_base_new());
@@ -179,7 +216,7 @@ absl::Status PostWebhook(const WebhookPost& post, int stop) {
   evdns_base_resolv_conf_parse(dns.get(), DNS_OPTIONS_ALL, post.resolv_conf);
   const Held<SSL_CTX, SSL_CTX_free> context(
       post.url.tls ? SSL_CTX_new(TLS_client_method()) : nullptr);
-  const Held<SSL, SSL_free> tls = MakeTls(context.get(), post.url.host);
+  const Held<SSL, SSL_free> tls = MakeTls(context.get(), post);
   if (post.url.tls && tls == nullptr) {
     return absl::UnavailableError(absl::StrCat(
         "TLS cannot be had: ", ERR_error_string(ERR_get_error(), nullptr)));

@@ -20,12 +20,19 @@ struct WebhookPost {
   absl::string_view body;
   absl::Duration deadline;
   const char* resolv_conf = "/etc/resolv.conf";
+  const char* root = "";  // Of the system's CAs.
 };
 
+// The file with the CAs that the system trusts, where it is not one that
+// OpenSSL looks for: a release has OpenSSL in it, which looks where the
+// distribution keeps them that it was built on. Empty: OpenSSL finds its own
+// file or folder, SSL_CERT_FILE or SSL_CERT_DIR is set, or there is none.
+std::string SystemCaBundle(const std::string& root);
+
 // OK for a status of 2xx. Unavailable where another try may do: no connection,
-// no answer by the deadline, 5xx, 429. PermissionDenied for a certificate that
-// is not trusted. FailedPrecondition for every other status. Cancelled: `stop`
-// (of a StopSignal) can be read.
+// no answer by the deadline, 5xx, 429, a certificate that is not trusted, which
+// may be renewed meanwhile. FailedPrecondition for every other status.
+// Cancelled: `stop` (of a StopSignal) can be read.
 absl::Status PostWebhook(const WebhookPost& post, int stop);
 
 }  // namespace clusterd

@@ -351,7 +351,7 @@ void CheckSchedule::Conclude(const ScheduledPtr& one, const FactOrder& order,
                                 StateWord(KnownState(news.report.verdict())),
                                 ", check ", order.run_id,
                                 Part(", ", record.entry().changes())));
-  if (found == News::kTell) tell_(*order.spec, std::move(news));
+  if (found == News::kTell) tell_(std::move(news));
   Finish(one);
 }
 

@@ -54,7 +54,7 @@ inline constexpr absl::Duration kScheduleRetry = absl::Seconds(10);
 class CheckSchedule {
  public:
   // On a thread of the pool, which may block.
-  using Tell = std::function<void(const ClusterSpec& spec, VerdictNews news)>;
+  using Tell = std::function<void(VerdictNews news)>;
 
   // Everything must live until Stop. `notes`: as ControllerService has it.
   CheckSchedule(const ControllerParts& parts, RunningChecks* running,

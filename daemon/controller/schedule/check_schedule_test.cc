@@ -97,7 +97,7 @@ class CheckScheduleTest : public testing::Test {
         &log_,       &hosts_};
     schedule_ = std::make_unique<CheckSchedule>(
         parts, &running_, [] { return std::vector<std::string>{"a note"}; },
-        [this](const ClusterSpec&, VerdictNews news) {
+        [this](VerdictNews news) {
           news_.push_back(absl::StrCat(State_Name(news.before), " ",
                                        State_Name(news.report.verdict())));
         });

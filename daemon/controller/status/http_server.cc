@@ -9,11 +9,13 @@
 #include <event2/keyvalq_struct.h>
 #include <event2/listener.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -23,6 +25,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
+#include "daemon/controller/admission/peer_name.h"
 #include "daemon/controller/status/server_context.h"
 #include "daemon/process/listen_trouble.h"
 
@@ -30,10 +33,24 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxHeaderBytes = 8 << 10;
-constexpr int kBacklog = 64;
+// They cost little, and a flood of them is accepted quickly.
+constexpr int kBacklog = 512;
 constexpr absl::Duration kTick = absl::Seconds(1);
 // While others wait.
 constexpr absl::Duration kFullTick = absl::Milliseconds(50);
+// For a handshake and a request.
+constexpr absl::Duration kTimeToAsk = absl::Milliseconds(500);
+
+// Empty: the connection has ended.
+std::string NetworkOf(bufferevent* events) {
+  sockaddr_storage address = {};
+  socklen_t size = sizeof(address);
+  if (getpeername(bufferevent_getfd(events),
+                  reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    return "";
+  }
+  return PeerNetwork(address);
+}
 
 bool IsLoopback(const sockaddr_storage& address) {
   if (address.ss_family == AF_INET) {
@@ -288,7 +305,8 @@ bufferevent* HttpServer::NewConnection() {
   // It reads on for a moment when evhttp has let go of it.
   bufferevent_setwatermark(made, EV_READ, 0, 2 * kMaxHeaderBytes);
   bufferevent_incref(made);
-  connections_.push_back({made, std::chrono::steady_clock::now()});
+  connections_.push_back(
+      {made, std::chrono::steady_clock::now(), /*network=*/""});
   if (connections_.size() >= options_.connections) {
     evconnlistener_disable(listener_);
     const timeval soon = absl::ToTimeval(kFullTick);
@@ -312,12 +330,54 @@ void HttpServer::Sweep() {
     }
     ++each;
   }
+  EndUnfinished();
   if (connections_.size() < options_.connections) {
     evconnlistener_enable(listener_);
   } else {
     const timeval soon = absl::ToTimeval(kFullTick);
     event_add(soon_, &soon);
   }
+}
+
+void HttpServer::EndUnfinished() {
+  std::vector<Connection*> unfinished;
+  std::map<std::string, size_t> of_network;
+  bool has_room_soon = false;
+  for (Connection& each : connections_) {
+    has_room_soon = has_room_soon || each.is_ended;
+    if (each.is_ended || each.has_asked) continue;
+    if (each.network.empty()) each.network = NetworkOf(each.events);
+    ++of_network[each.network];
+    unfinished.push_back(&each);
+  }
+  std::stable_partition(
+      unfinished.begin(), unfinished.end(),
+      [this](const Connection* each) { return !IsShaken(*each); });
+  // Several at once, since it takes two ticks until others are in.
+  size_t wanted =
+      !has_room_soon && DoOthersWait() ? 1 + options_.connections / 8 : 0;
+  const auto old =
+      std::chrono::steady_clock::now() - absl::ToChronoNanoseconds(kTimeToAsk);
+  for (Connection* const each : unfinished) {
+    const bool makes_room = wanted > 0 && each->since < old;
+    size_t& beside = of_network[each->network];
+    if (!makes_room && beside <= options_.unfinished) continue;
+    --beside;
+    if (wanted > 0) --wanted;
+    shutdown(bufferevent_getfd(each->events), SHUT_RDWR);
+    each->is_ended = true;
+  }
+}
+
+bool HttpServer::IsShaken(const Connection& connection) const {
+  return !has_tls_ || SSL_is_init_finished(
+                          bufferevent_openssl_get_ssl(connection.events)) == 1;
+}
+
+bool HttpServer::DoOthersWait() const {
+  if (connections_.size() < options_.connections) return false;
+  pollfd waiting = {evconnlistener_get_fd(listener_), POLLIN, 0};
+  return poll(&waiting, 1, 0) > 0;
 }
 
 absl::Status HttpServer::WhyRefused(evhttp_request* request) {
@@ -346,6 +406,11 @@ void HttpServer::OnRequest(evhttp_request* request) {
   const absl::Status refused = WhyRefused(request);
   if (!refused.ok()) {
     return Reply(request, TextAnswer(has_tls_ ? 403 : 421, refused.message()));
+  }
+  bufferevent* const events =
+      evhttp_connection_get_bufferevent(evhttp_request_get_connection(request));
+  for (Connection& each : connections_) {
+    if (each.events == events) each.has_asked = true;
   }
   const char* const path =
       evhttp_uri_get_path(evhttp_request_get_evhttp_uri(request));

@@ -5,7 +5,12 @@
 // request is admitted by the client's. Pages are made on further threads; the
 // bytes of one are shared by all who read it.
 //
-//   more connections than may be     wait in the kernel, without a descriptor
+//   more connections than may be     wait in the kernel, without a descriptor;
+//                                    whoever has asked for nothing in half a
+//                                    second makes room for them, first who has
+//                                    not even shaken hands, the oldest first
+//   more than 16 of one address      the oldest of these goes, in that order
+//   that have asked for nothing
 //   a request that is slow           10 s without a byte; 60 s in all, with its
 //                                    answers
 //   headers, a body                  8 KiB, none: 413
@@ -69,6 +74,7 @@ struct HttpServerOptions {
   TlsFiles tls;  // Read only where TLS is spoken.
   absl::Duration refresh = absl::Seconds(kTlsRefreshSeconds);
   size_t connections = 64;
+  size_t unfinished = 16;  // Of one address, or of a /64 of IPv6.
   absl::Duration silence = absl::Seconds(10);
   absl::Duration longest = absl::Seconds(60);
 };
@@ -96,6 +102,9 @@ class HttpServer {
   struct Connection {
     bufferevent* events;  // A reference of our own: tells when it has gone.
     std::chrono::steady_clock::time_point since;
+    std::string network;     // Of its other end, once it was looked at.
+    bool has_asked = false;  // For what it may have.
+    bool is_ended = false;   // By us; evhttp frees it soon.
   };
   struct FreeContext {
     void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
@@ -112,6 +121,11 @@ class HttpServer {
   // Lets go of what has ended, ends what has been open for too long, and
   // accepts again where there is room.
   void Sweep();
+  // Of those that have asked for nothing.
+  void EndUnfinished();
+  bool IsShaken(const Connection& connection) const;
+  // More than may be, for whom there may be made room.
+  bool DoOthersWait() const;
   void ReadCertificates();
   void OnRequest(evhttp_request* request);
   void AddEvent(int fd, short what, absl::Duration every,

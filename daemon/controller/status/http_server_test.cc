@@ -1,5 +1,6 @@
 #include "daemon/controller/status/http_server.h"
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -363,6 +364,49 @@ TEST_F(HttpServerTlsTest, TakesUpARenewedPairAndNoBrokenOne) {
     now = client.ServerSerial();
   }
   EXPECT_NE(now, first);
+}
+
+TEST_F(HttpServerTlsTest, AMachineThatConnectsOftenAndSaysNothingHoldsNoneUp) {
+  options_.silence = options_.longest = absl::Minutes(10);
+  const auto server = Serve(options_);
+  std::vector<std::unique_ptr<HttpClient>> silent;
+  for (int i = 0; i < 100; ++i) {
+    silent.push_back(std::make_unique<HttpClient>(server->port()));
+  }
+  HttpClient user(server->port(), User());
+  EXPECT_EQ(user.Get("/hello").code, 200);
+  // The oldest have gone.
+  EXPECT_TRUE(silent.front()->HasNews(30000));
+  EXPECT_FALSE(silent.back()->HasNews(0));
+  const auto open =
+      std::count_if(silent.begin(), silent.end(),
+                    [](const auto& each) { return !each->HasNews(0); });
+  EXPECT_LE(open, 16);
+}
+
+TEST_F(HttpServerTlsTest, WhoAsksForNothingMakesRoomAndLastWhoHasShakenHands) {
+  options_.silence = options_.longest = absl::Minutes(10);
+  options_.connections = 4;
+  const auto server = Serve(options_);
+  HttpClient first(server->port(), User());
+  EXPECT_EQ(first.Get("/hello").code, 200);
+  // By TLS 1.3 this end would be through before the other one.
+  HttpClient shaken(server->port(), User(), TLS1_2_VERSION);
+  EXPECT_TRUE(shaken.is_shaken());
+  const HttpClient older(server->port());
+  const HttpClient newer(server->port());
+  HttpClient second(server->port(), User());
+  EXPECT_EQ(second.Get("/hello").code, 200);
+  EXPECT_TRUE(older.HasNews(30000));
+  EXPECT_FALSE(newer.HasNews(0));
+  HttpClient third(server->port(), User());
+  EXPECT_EQ(third.Get("/hello").code, 200);
+  EXPECT_TRUE(newer.HasNews(30000));
+  EXPECT_FALSE(shaken.HasNews(0));
+  HttpClient fourth(server->port(), User());
+  EXPECT_EQ(fourth.Get("/hello").code, 200);
+  EXPECT_TRUE(shaken.HasNews(30000));
+  EXPECT_EQ(first.Get("/hello").code, 200) << "it has asked before";
 }
 
 TEST_F(HttpServerTlsTest, DoesNotStartWithoutItsFiles) {
