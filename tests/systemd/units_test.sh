@@ -108,7 +108,7 @@ clusterctl_as() {
 }
 clusterctl() { clusterctl_as alice "$@"; }
 attached() { clusterctl hosts -o json | grep -q '"attached": *true'; }
-# await WHAT COMMAND...: until the command succeeds, at most 30 s.
+# await WHAT COMMAND...: until the command succeeds, for 90 s at least.
 await() {
   local what=$1
   shift
@@ -261,5 +261,18 @@ expect "status of the check after the restart" 0 "$status"
 id=$(in_machine /bin/sed -n 's/^ *"apply_id": *"\([0-9a-f]*\)".*/\1/p' /tmp/apply3.json | head -n 1)
 status_of clusterctl_as bob rollback "$id" --yes --force
 expect "status of the last rollback" 0 "$status"
+expect "settings after the last rollback" "$before" "$(settings)"
+
+# --- Nobody confirms it: both firewalls are back after the deadline. ----------
+
+status_of clusterctl plan --out /tmp/plan4.json
+expect "status of the last plan" 0 "$status"
+status_of clusterctl_as bob apply /tmp/plan4.json --yes --confirm units --force --confirm-within 1m
+expect "status of an apply that waits" 0 "$status"
+grep -q "unless: clusterctl confirm" "$TEST_TMPDIR/out" || fail "the apply does not say that it goes back"
+expect "firewalld while it waits" inactive "$(in_machine /usr/bin/systemctl is-active firewalld || true)"
+expect "ufw while it waits" "Status: inactive" "$(in_machine /usr/sbin/ufw status)"
+went_back() { clusterctl history -o json | grep -q "1 rolled back; not confirmed, goes back"; }
+await "going back at the deadline" went_back
 expect "settings in the end" "$before" "$(settings)"
 echo "units: all well"
