@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The systemd units as they are shipped, in a machine of their own: a controller
 # and a clusterd with a firewall to stop, from check over plan and apply to
-# rollback, and a clusterd that is killed in the middle of an apply. Needs root
-# and CAP_SYS_ADMIN; says so and passes where they are not to be had.
+# rollback, a clusterd that is killed in the middle of an apply, and an apply that
+# nobody confirms. Needs root and CAP_SYS_ADMIN; says so and passes where they are
+# not to be had.
 set -euo pipefail
 here=$PWD
 machine=$here/tests/systemd/machine.sh
