@@ -12,8 +12,6 @@
 namespace clusterd {
 namespace {
 
-// From dialling to the controller's welcome: more than kConnectTimeout.
-constexpr absl::Duration kWelcomeTimeout = absl::Seconds(90);
 constexpr absl::Duration kLeaveTimeout = absl::Seconds(1);
 
 }  // namespace

@@ -30,6 +30,9 @@
 
 namespace clusterd {
 
+// From dialling to the controller's welcome: more than kConnectTimeout.
+inline constexpr absl::Duration kWelcomeTimeout = absl::Seconds(90);
+
 struct AgentStreamOptions {
   DialOptions dial;
   std::string cluster;

@@ -1,9 +1,14 @@
 #include "daemon/agent/hub_connection.h"
 
+#include <atomic>
+#include <memory>
 #include <thread>
 
 #include "absl/synchronization/notification.h"
+#include "daemon/agent/agent_stream.h"
 #include "gtest/gtest.h"
+#include "tests/support/process/captured_log.h"
+#include "tests/support/process/manual_scheduler.h"
 
 namespace clusterd {
 namespace {
@@ -74,6 +79,42 @@ TEST(BackoffTest, BeginsAgainAfterSuccess) {
   backoff.Next();
   backoff.Reset();
   EXPECT_EQ(backoff.Next(), absl::Seconds(1));
+}
+
+// Racks are switched on at once.
+TEST(AgentStreamTest, DialsFirstAfterTheDrawnPartOfTheTimeGivenAndNotBefore) {
+  for (const double draw : {0.25, 0.999}) {
+    EventLoop loop;
+    ManualScheduler scheduler;
+    WorkerPool pool(1, 1);
+    CapturedLog log;
+    std::atomic<int> dials{0};
+    AgentStreamOptions options;
+    options.dial.controller = "unix:" + testing::TempDir() + "/nobody";
+    options.first_dial_within = absl::Seconds(8);
+    options.credentials = [&dials] {
+      ++dials;
+      return grpc::InsecureChannelCredentials();
+    };
+    const auto stream = std::make_shared<AgentStream>(
+        options, nullptr,
+        AgentStreamParts{nullptr, &loop, &scheduler, &pool, &log,
+                         [draw] { return draw; }});
+    const auto advance = [&](absl::Duration by) {
+      scheduler.Advance(by);
+      absl::Notification done;  // Of what came due.
+      loop.Post([&done] { done.Notify(); });
+      done.WaitForNotification();
+    };
+    stream->Start();
+    advance(absl::ZeroDuration());
+    EXPECT_EQ(scheduler.UntilNext(), absl::Seconds(8) * draw);
+    advance(absl::Seconds(8) * draw - absl::Milliseconds(1));
+    EXPECT_EQ(dials, 0);
+    advance(absl::Milliseconds(1));
+    EXPECT_EQ(dials, 1);
+    stream->Stop();
+  }
 }
 
 TEST(BackoffTest, SpreadsOverTheWholeBound) {

@@ -30,9 +30,6 @@
 namespace clusterd {
 namespace {
 
-// As the connect deadline of hosts (hub_connection.h): neither gives up on what
-// the other still works at.
-constexpr absl::Duration kHandshakeTimeout = absl::Seconds(75);
 constexpr absl::Duration kMaxIdle = absl::Minutes(5);
 // Messages are a few kilobytes; saves 8 MB with 1,152 hosts over the usual
 // 16384.

@@ -53,6 +53,10 @@ struct TrustOptions {
   absl::Duration leaf_life = kDefaultLeafLife;
 };
 
+// As the connect deadline of hosts (hub_connection.h): neither gives up on what
+// the other still works at.
+inline constexpr absl::Duration kHandshakeTimeout = absl::Seconds(75);
+
 // In place of an address.
 inline constexpr char kNoStatusPort[] = "off";
 

@@ -44,6 +44,14 @@ TEST(ConnectionTest, ControllerNoticesHostThatIsSuddenlyGone) {
             "the connection broke");
 }
 
+TEST(ConnectionTest, NoSideGivesUpOnWhatTheOtherStillWorksAt) {
+  EXPECT_EQ(kConnectTimeout, kHandshakeTimeout);
+  // As long as a crowd takes, and not for ever.
+  EXPECT_GE(kConnectTimeout, absl::Seconds(60));
+  EXPECT_LE(kConnectTimeout, absl::Seconds(90));
+  EXPECT_GT(kWelcomeTimeout, kConnectTimeout);
+}
+
 TEST(ConnectionTest, HostsAreToldBeforehandAndAtTheEndWhenToComeBack) {
   TestCertificates certificates;
   ThreadScheduler scheduler;

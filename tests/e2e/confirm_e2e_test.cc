@@ -1,8 +1,11 @@
-// A change that would go back by itself, with the real programs: kept by a
-// person after its host was killed, and nothing else while it waits.
+// A change that goes back by itself, with the real programs: kept by a person
+// after its host was killed, or by nobody and gone, and nothing else while it
+// waits.
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/change_cluster.h"
@@ -48,6 +51,53 @@ TEST(ConfirmedChangeTest, WaitsOverAKillAndStaysOnceItIsConfirmed) {
               Not(IsEmpty()));
   EXPECT_EQ(cluster.RollBack(id).process.exit_status, 0);
   EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
+}
+
+// In the history, which has checks of what was applied, too.
+std::string SummaryOf(const ChangeCluster& cluster, const std::string& id) {
+  for (const HistoryEntry& entry : cluster.History()) {
+    if (entry.id() == id) return entry.summary();
+  }
+  return "";
+}
+
+// Through the shortest deadline that there is.
+TEST(ConfirmedChangeTest, GoesBackThoughItsHostWasKilledWhenNobodyConfirmsIt) {
+  ChangeCluster cluster(1);
+  cluster.Break("server0", {"host:somaxconn=128", "host:persistent=none",
+                            "3:address=192.168.9.9"});
+  cluster.StartAll();
+  cluster.Plan();
+  const ServerState before = cluster.Server("server0");
+  const absl::Time start = absl::Now();
+  const ChangeOutcome applied = cluster.Apply({"--confirm-within", "60s"});
+  ASSERT_EQ(applied.process.exit_status, 0) << applied.process.standard_error;
+  const std::string id = applied.report.apply_id();
+  cluster.KillHost("server0");
+  ASSERT_THAT(DifferencesFrom(before, cluster.Server("server0")),
+              Not(IsEmpty()));
+  cluster.StartHost("server0");
+  ASSERT_THAT(DifferencesFrom(before, cluster.Server("server0")),
+              Not(IsEmpty()));
+
+  const absl::Status gone = cluster.host("server0").WaitForError(
+      absl::StrCat("apply ", id, " was not confirmed: ROLLED_BACK"),
+      absl::Seconds(150));
+  ASSERT_TRUE(gone.ok()) << gone;
+  EXPECT_GE(absl::Now() - start, absl::Seconds(60));
+  EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
+  EXPECT_TRUE(WaitUntil([&] {
+    return SummaryOf(cluster, id) ==
+           "1 host; 1 rolled back; not confirmed, goes back";
+  })) << SummaryOf(cluster, id);
+  const ApplyReport shown = cluster.Show(id);
+  EXPECT_EQ(shown.confirmation().state(), Confirmation::GOES_BACK);
+  EXPECT_EQ(shown.hosts(0).outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_TRUE(shown.hosts(0).not_confirmed());
+  EXPECT_THAT(cluster.ShowText(id),
+              HasSubstr("goes back by itself: not confirmed until"));
+  EXPECT_THAT(cluster.RunClusterctl({"confirm", id}).standard_error,
+              HasSubstr("its deadline has passed"));
 }
 
 TEST(ConfirmedChangeTest, NeedsNobodyWithAutoConfirmAndItsRollbackEndsIt) {

@@ -58,7 +58,11 @@ for example in "$two" "$TEST_TMPDIR"/atlas-a{2,3}.yaml "$TEST_TMPDIR/ascend-950.
 done
 # As many as fit in namespaces of their own, where there are any.
 rehearse 0 "$two"
-expect '^2 servers of atlas-training, [0-2] in memory, '
+if tests/sim/namespaces.sh available; then
+  expect '^2 servers of atlas-training, [01] in memory, [12] with a clusterd each, in namespaces '
+else
+  expect '^2 servers of atlas-training, 2 in memory, 0 with a clusterd each, on loopback$'
+fi
 
 rehearse 3 tests/testdata/spec/ten-mistakes.yaml
 [ "$(grep -c 'ten-mistakes.yaml:[0-9]' <<<"$said")" -ge 10 ] || fail "not every mistake is named"

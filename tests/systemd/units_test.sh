@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The systemd units as they are shipped, in a machine of their own: a controller
 # and a clusterd with a firewall to stop, from check over plan and apply to
-# rollback, and a clusterd that is killed in the middle of an apply. Needs root
-# and CAP_SYS_ADMIN; says so and passes where they are not to be had.
+# rollback, a clusterd that is killed in the middle of an apply, and an apply that
+# nobody confirms. Needs root and CAP_SYS_ADMIN; says so and passes where they are
+# not to be had.
 set -euo pipefail
 here=$PWD
 machine=$here/tests/systemd/machine.sh
@@ -108,7 +109,7 @@ clusterctl_as() {
 }
 clusterctl() { clusterctl_as alice "$@"; }
 attached() { clusterctl hosts -o json | grep -q '"attached": *true'; }
-# await WHAT COMMAND...: until the command succeeds, at most 30 s.
+# await WHAT COMMAND...: until the command succeeds, for 90 s at least.
 await() {
   local what=$1
   shift
@@ -261,5 +262,18 @@ expect "status of the check after the restart" 0 "$status"
 id=$(in_machine /bin/sed -n 's/^ *"apply_id": *"\([0-9a-f]*\)".*/\1/p' /tmp/apply3.json | head -n 1)
 status_of clusterctl_as bob rollback "$id" --yes --force
 expect "status of the last rollback" 0 "$status"
+expect "settings after the last rollback" "$before" "$(settings)"
+
+# --- Nobody confirms it: both firewalls are back after the deadline. ----------
+
+status_of clusterctl plan --out /tmp/plan4.json
+expect "status of the last plan" 0 "$status"
+status_of clusterctl_as bob apply /tmp/plan4.json --yes --confirm units --force --confirm-within 1m
+expect "status of an apply that waits" 0 "$status"
+grep -q "unless: clusterctl confirm" "$TEST_TMPDIR/out" || fail "the apply does not say that it goes back"
+expect "firewalld while it waits" inactive "$(in_machine /usr/bin/systemctl is-active firewalld || true)"
+expect "ufw while it waits" "Status: inactive" "$(in_machine /usr/sbin/ufw status)"
+went_back() { clusterctl history -o json | grep -q "1 rolled back; not confirmed, goes back"; }
+await "going back at the deadline" went_back
 expect "settings in the end" "$before" "$(settings)"
 echo "units: all well"

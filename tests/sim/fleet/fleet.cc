@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "config/identity/tls_credentials.h"
 #include "tests/sim/facts/healthy_ssh.h"
 
 namespace clusterd {
@@ -73,14 +72,15 @@ absl::Time FleetObserver::first_asked() {
 
 Fleet::Fleet(const std::string& controller, const std::string& cluster,
              const std::vector<HostFacts>& facts,
-             const TestAuthority& authority, Log* log)
+             const TestAuthority& authority, Log* log,
+             const Credentials& credentials)
     : observer_(facts), loops_(kLoops), pool_(kWorkers, facts.size() * 4) {
   std::vector<Member> members;
   members.reserve(facts.size());
   for (const HostFacts& host : facts) {
     members.push_back({host.host(), &observer_, nullptr});
   }
-  Begin(controller, cluster, members, authority, log);
+  Begin(controller, cluster, members, authority, log, credentials);
 }
 
 Fleet::Fleet(const std::string& controller, const std::string& cluster,
@@ -93,12 +93,14 @@ Fleet::Fleet(const std::string& controller, const std::string& cluster,
     members.push_back({host->name(), host->observer(), host->applies()});
     applies_.push_back(host->applies());
   }
-  Begin(controller, cluster, members, authority, log);
+  Begin(controller, cluster, members, authority, log,
+        MakeChannelCredentialsFromPem);
 }
 
 void Fleet::Begin(const std::string& controller, const std::string& cluster,
                   const std::vector<Member>& members,
-                  const TestAuthority& authority, Log* log) {
+                  const TestAuthority& authority, Log* log,
+                  const Credentials& credentials) {
   for (const Member& member : members) {
     Loop* const loop = &loops_[streams_.size() % kLoops];
     const AgentStreamParts parts{
@@ -127,8 +129,7 @@ void Fleet::Begin(const std::string& controller, const std::string& cluster,
     const TlsPem pem = authority.Issue(
         {absl::StrCat("spiffe://", cluster, "/host/", member.name)});
     streams_.push_back(std::make_shared<AgentStream>(
-        std::move(options), MakeChannelCredentialsFromPem(pem, cluster),
-        parts));
+        std::move(options), credentials(pem, cluster), parts));
   }
   for (size_t i = 0; i < kMaxDials; ++i) StartNext();
 }

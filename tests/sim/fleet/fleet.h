@@ -4,6 +4,7 @@
 #ifndef TESTS_SIM_FLEET_FLEET_H_
 #define TESTS_SIM_FLEET_FLEET_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -14,6 +15,8 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "config/identity/certificate.h"
+#include "config/identity/tls_credentials.h"
 #include "daemon/agent/agent_stream.h"
 #include "daemon/agent/hub_connection.h"
 #include "daemon/host/host_observer.h"
@@ -55,6 +58,10 @@ class FleetObserver final : public HostObserver {
 // Safe for concurrent use.
 class Fleet {
  public:
+  // What a host of that cluster dials with.
+  using Credentials = std::function<std::shared_ptr<grpc::ChannelCredentials>(
+      const TlsPem& pem, const std::string& cluster)>;
+
   // One host for each of `facts`, under its name there, with a certificate by
   // `authority`. Begins to attach to `controller`, HOST:PORT, at once: so many
   // dial at one time that the controller has always more to do, and the fleet
@@ -62,7 +69,8 @@ class Fleet {
   // from every host.
   Fleet(const std::string& controller, const std::string& cluster,
         const std::vector<HostFacts>& facts, const TestAuthority& authority,
-        Log* log);
+        Log* log,
+        const Credentials& credentials = MakeChannelCredentialsFromPem);
   // The same of hosts that take changes; they must outlive the fleet, which
   // ends their changes.
   using ChangingHosts = std::vector<std::unique_ptr<ChangingHost>>;
@@ -103,7 +111,7 @@ class Fleet {
 
   void Begin(const std::string& controller, const std::string& cluster,
              const std::vector<Member>& members, const TestAuthority& authority,
-             Log* log);
+             Log* log, const Credentials& credentials);
   void StartNext() ABSL_LOCKS_EXCLUDED(mutex_);
 
   FleetObserver observer_;
