@@ -11,6 +11,7 @@ _PACKAGES = [
     "libc-ares-dev",
     "libctemplate-dev",
     "libevent-dev",
+    "libgoogle-perftools-dev",
     "libgrpc++-dev",
     "libgrpc-dev",
     "libprotobuf-dev",

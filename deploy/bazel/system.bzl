@@ -40,6 +40,7 @@ _LIBRARIES = {
     "pugixml": ["pugixml"],
     "re2": ["re2"],
     "sqlite3": ["sqlite3"],
+    "tcmalloc": ["libtcmalloc_minimal"],
     "yaml_cpp": ["yaml-cpp"],
     "zlib": ["zlib"],
 }
