@@ -273,7 +273,7 @@ expect "status of an apply that waits" 0 "$status"
 grep -q "unless: clusterctl confirm" "$TEST_TMPDIR/out" || fail "the apply does not say that it goes back"
 expect "firewalld while it waits" inactive "$(in_machine /usr/bin/systemctl is-active firewalld || true)"
 expect "ufw while it waits" "Status: inactive" "$(in_machine /usr/sbin/ufw status)"
-went_back() { clusterctl history -o json | grep -q "1 rolled back; not confirmed, goes back"; }
+went_back() { grep -q "1 rolled back; not confirmed, goes back" <(clusterctl history -o json); }
 await "going back at the deadline" went_back
 expect "settings in the end" "$before" "$(settings)"
 echo "units: all well"
