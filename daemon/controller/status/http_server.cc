@@ -359,7 +359,10 @@ void HttpServer::EndUnfinished() {
   const auto old =
       std::chrono::steady_clock::now() - absl::ToChronoNanoseconds(kTimeToAsk);
   for (Connection* const each : unfinished) {
-    const bool makes_room = wanted > 0 && each->since < old;
+    // Who has still time to ask has those behind it wait, too: without a
+    // handshake before whoever has shaken hands.
+    if (each->since >= old) wanted = 0;
+    const bool makes_room = wanted > 0;
     size_t& beside = of_network[each->network];
     if (!makes_room && beside <= options_.unfinished) continue;
     --beside;
