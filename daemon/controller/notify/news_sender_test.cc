@@ -291,7 +291,7 @@ class SystemCaBundleTest : public testing::Test {
 TEST_F(SystemCaBundleTest, IsTheFirstOneThatADistributionHas) {
   EXPECT_EQ(SystemCaBundle(root_), "");
   for (const char* const path :
-       {"/var/lib/ca-certificates/ca-bundle.pem",
+       {"/etc/ssl/ca-bundle.pem",
         "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
         "/etc/pki/tls/certs/ca-bundle.crt",
         "/etc/ssl/certs/ca-certificates.crt"}) {

@@ -24,13 +24,12 @@ namespace {
 constexpr int kMaxAnswerBytes = 1 << 20;
 constexpr int kTooManyRequests = 429;
 
-// Where distributions keep them, as Go's crypto/x509 (root_linux.go) knows, but
-// for the last one, which SUSE's ca-certificates writes.
+// Where distributions keep them, as Go's crypto/x509 knows (root_linux.go).
 constexpr const char* kCaBundles[] = {
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
     "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
-    "/var/lib/ca-certificates/ca-bundle.pem",
+    "/etc/ssl/ca-bundle.pem",
 };
 
 template <typename Type, void (*Free)(Type*)>
