@@ -123,6 +123,9 @@ class NowPage {
                                    : report.error(),
             Part("; ", next))),
         StatePaint(verdict));
+    for (const std::string& note : report.notes()) {
+      page_.Wrapped("  ", page_.Safe(note));
+    }
     if (check.has_changes()) PrintSince(check.changes());
     for (const RuleResult& rule : check.wrong()) PrintWrong(rule);
     if (check.more_wrong() > 0) {

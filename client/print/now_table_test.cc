@@ -27,6 +27,7 @@ ClusterNow::ScheduleNow Nightly() {
   newest.set_verdict(FAIL);
   newest.mutable_rule_counts()->set_fail(1);
   newest.mutable_rule_counts()->set_pass(24);
+  newest.add_notes("hosts: 1 failed, 11 passed");
   RuleResult& wrong = *schedule.add_wrong();
   wrong.set_rule("link");
   wrong.set_state(FAIL);
@@ -88,6 +89,7 @@ TEST(PrintClusterNowTest, ShowsHostsThenWhatRunsThenChecksWithWhatIsWrong) {
             "person: clusterctl confirm 0123456789abcdef\n"
             "\nschedule nightly\n"
             "× FAIL at 00:01:00: 1 failed, 24 passed; next at 00:06:00\n"
+            "  hosts: 1 failed, 11 passed\n"
             "  since 2024-12-31 00:05:00: 1 worse\n"
             "  × link node07 device 3: link is DOWN\n"
             "    fix: look at the cable\n"

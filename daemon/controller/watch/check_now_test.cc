@@ -12,6 +12,7 @@ namespace clusterd {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 // Of `hosts` hosts, with `rules` rules that fail on every one of them.
 Report Failing(int hosts, int rules) {
@@ -58,6 +59,18 @@ TEST(CheckNowTest, TellsWhatIsWrongWorstFirstWithWhoItIs) {
   EXPECT_EQ(now.wrong(0).findings(0).fix(), "mend it");
   EXPECT_EQ(now.wrong(1).rule(), "mtu");
   EXPECT_FALSE(now.has_changes());
+}
+
+TEST(CheckNowTest, CountsHostsByTheirState) {
+  Report report = Failing(3, 1);
+  report.clear_hosts();
+  for (const State state : {FAIL, PASS, UNKNOWN, FAIL, WARN, PASS, PASS}) {
+    report.add_hosts()->set_state(state);
+  }
+  EXPECT_THAT(CheckNow(report, nullptr).newest().notes(),
+              ElementsAre("hosts: 2 failed, 1 unknown, 1 warned, 3 passed"));
+  report.clear_hosts();
+  EXPECT_THAT(CheckNow(report, nullptr).newest().notes(), IsEmpty());
 }
 
 TEST(CheckNowTest, LeavesOutWhatAnotherFindingExplains) {
