@@ -3,6 +3,13 @@
 # More would keep one core busy with the last of them.
 _FILES_IN_A_SOURCE = 8
 
+# Every test has these: GoogleTest, and the one limit for what a test waits for.
+_WAIT = "//tests/support/wait"
+_TEST_DEPS = [
+    _WAIT,
+    "@system//:gtest_main",
+]
+
 def _joined(name, files, testonly, namespace):
     """Joins files of a room to a few sources.
 
@@ -84,6 +91,7 @@ def room(
     tests = native.glob([at + "*_test.cc" for at in places], exclude = exclude + apart)
     srcs = native.glob([at + "*.cc" for at in places], exclude = exclude + [at + "*_test.cc" for at in places])
     hdrs = native.glob([at + "*.h" for at in places], exclude = exclude)
+    waits = [_WAIT] if testonly and native.package_name() != "tests/support/wait" else []
     library = []
     if srcs or hdrs:
         library = [":" + name]
@@ -97,7 +105,7 @@ def room(
             hdrs = hdrs,
             data = data,
             visibility = visibility,
-            deps = deps + ["@system//:absl"],
+            deps = deps + waits + ["@system//:absl"],
         )
     if tests:
         native.cc_test(
@@ -106,7 +114,7 @@ def room(
             srcs = _joined(name + "_tests", tests, True, "namespace"),
             data = test_data,
             shard_count = test_shards,
-            deps = library + deps + test_deps + ["@system//:gtest_main"],
+            deps = library + deps + test_deps + _TEST_DEPS,
         )
     for test, attributes in tests_apart.items():
         native.cc_test(
@@ -116,5 +124,5 @@ def room(
             data = attributes.get("data", []),
             shard_count = attributes.get("shard_count"),
             tags = attributes.get("tags", []),
-            deps = library + deps + test_deps + attributes.get("deps", []) + ["@system//:gtest_main"],
+            deps = library + deps + test_deps + attributes.get("deps", []) + _TEST_DEPS,
         )

@@ -15,12 +15,14 @@
 #include <unistd.h>
 
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "daemon/host/command/posix_command_runner.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -38,9 +40,11 @@ std::string FileOf(const std::string& key) {
 CommandResult RunProgram(std::vector<std::string> argv) {
   PosixCommandRunner runner;
   absl::StatusOr<CommandResult> result =
-      runner.Run({std::move(argv), absl::Minutes(1)});
-  if (!result.ok()) {
-    fprintf(stderr, "%s\n", result.status().ToString().c_str());
+      runner.Run({std::move(argv), kPatience});
+  if (!result.ok() || result->timed_out) {
+    fprintf(stderr, "%s\n",
+            result.ok() ? "the program did not end in time"
+                        : result.status().ToString().c_str());
     abort();
   }
   return *std::move(result);
@@ -87,13 +91,18 @@ std::unique_ptr<TestNamespace> TestNamespace::Make(std::string* why) {
   return nullptr;
 }
 
-TestNamespace::~TestNamespace() { End(); }
+TestNamespace::~TestNamespace() {
+  End();
+  RequireDone(waitpid(pid_, nullptr, 0) == pid_, "waitpid");
+}
 
 void TestNamespace::End() {
-  if (pid_ <= 0) return;
+  if (std::exchange(ended_, true)) return;
   kill(pid_, SIGKILL);
-  RequireDone(waitpid(pid_, nullptr, 0) == pid_, "waitpid");
-  pid_ = 0;
+  siginfo_t info;
+  RequireDone(
+      waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) == 0,
+      "waitid");
 }
 
 std::string TestNamespace::path() const {

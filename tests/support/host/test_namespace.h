@@ -36,13 +36,15 @@ class TestNamespace {
   std::string Get(const std::string& key) const;
   void Set(const std::string& key, const std::string& value) const;
 
-  // Ends the process; the namespace goes with it.
+  // Ends the process; the namespace goes with it. Until this object ends no
+  // other process gets its pid.
   void End();
 
  private:
   explicit TestNamespace(pid_t pid) : pid_(pid) {}
 
-  pid_t pid_;  // 0: ended.
+  const pid_t pid_;
+  bool ended_ = false;
 };
 
 // A thread of the test that is in a namespace and keeps it alive when the

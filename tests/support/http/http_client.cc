@@ -14,15 +14,17 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "config/identity/pem_objects.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
 
 int ConnectTo(int port) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const timeval longest = {30, 0};
+  const timeval longest = absl::ToTimeval(kPatience);
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof(longest));
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof(longest));
   sockaddr_in address = {};
@@ -138,6 +140,10 @@ HttpReply HttpClient::Get(absl::string_view path) {
 bool HttpClient::HasNews(int ms) const {
   pollfd waited = {fd_, POLLIN, 0};
   return poll(&waited, 1, ms) > 0;
+}
+
+bool HttpClient::WaitForNews() const {
+  return HasNews(static_cast<int>(absl::ToInt64Milliseconds(kPatience)));
 }
 
 std::string HttpClient::ReadToEnd() {

@@ -1,5 +1,6 @@
 // One connection to a server on 127.0.0.1, plain or by TLS, that sends what a
-// test says and reads what comes. Nothing waits longer than 30 s.
+// test says and reads what comes. Nothing waits longer than kPatience
+// (tests/support/wait).
 #ifndef TESTS_SUPPORT_HTTP_HTTP_CLIENT_H_
 #define TESTS_SUPPORT_HTTP_HTTP_CLIENT_H_
 
@@ -43,6 +44,8 @@ class HttpClient {
   HttpReply Get(absl::string_view path);
   // Whether something comes, or the end, within so many milliseconds.
   bool HasNews(int ms) const;
+  // Blocks until something or the end has come; false if neither comes.
+  bool WaitForNews() const;
   // Blocks until the other end has closed: all it sent meanwhile.
   std::string ReadToEnd();
 

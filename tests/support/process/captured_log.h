@@ -6,6 +6,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "daemon/process/log.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 
@@ -16,14 +17,15 @@ class CapturedLog final : public Log {
     lines_ += FormatLogLine(level, /*with_level=*/true, text);
   }
 
-  // Blocks until something logged holds `text`; false if that takes over 30 s.
+  // Blocks until something logged holds `text`; false if that takes over
+  // kPatience.
   bool WaitFor(absl::string_view text) {
     const std::string wanted(text);
     absl::MutexLock lock(&mutex_);
     const auto found = [this, &wanted]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
       return lines_.find(wanted) != std::string::npos;
     };
-    return mutex_.AwaitWithTimeout(absl::Condition(&found), absl::Seconds(30));
+    return mutex_.AwaitWithTimeout(absl::Condition(&found), kPatience);
   }
 
   // Everything so far, in the order logged.

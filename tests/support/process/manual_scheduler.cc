@@ -1,5 +1,7 @@
 #include "tests/support/process/manual_scheduler.h"
 
+#include "tests/support/wait/patience.h"
+
 namespace clusterd {
 
 absl::Time ManualScheduler::Now() {
@@ -57,7 +59,7 @@ bool ManualScheduler::WaitForPending(int count) {
   const auto reached = [this, count]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return pending_.size() == static_cast<size_t>(count);
   };
-  return mutex_.AwaitWithTimeout(absl::Condition(&reached), absl::Seconds(30));
+  return mutex_.AwaitWithTimeout(absl::Condition(&reached), kPatience);
 }
 
 }  // namespace clusterd

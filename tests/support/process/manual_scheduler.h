@@ -27,7 +27,7 @@ class ManualScheduler final : public Scheduler {
   int pending();
   // Until the first of them is due; infinite if there is none.
   absl::Duration UntilNext();
-  // Blocks until `count` timers wait; false if that takes over 30 s.
+  // Blocks until `count` timers wait; false if that takes over kPatience.
   bool WaitForPending(int count);
 
  private:

@@ -36,6 +36,7 @@ class TestAudit {
     std::vector<AuditEntry> entries;
     std::ifstream file(path_);
     for (std::string line; std::getline(file, line);) {
+      if (file.eof()) break;  // Still being written: it has no end yet.
       entries.push_back(ReadAuditLine(line).value_or(AuditEntry()));
     }
     return entries;

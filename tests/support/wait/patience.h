@@ -1,0 +1,39 @@
+// How long a test waits for something that must come. There is one limit for
+// all tests: it never decides whether a test passes, it only ends a test whose
+// condition will not come any more. Timeouts of the product that a test wants
+// to see expire are a different thing, and are the product's own settings.
+#ifndef TESTS_SUPPORT_WAIT_PATIENCE_H_
+#define TESTS_SUPPORT_WAIT_PATIENCE_H_
+
+#include <chrono>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
+namespace clusterd {
+
+// Less than the shortest time limit that Bazel sets a test (.bazelrc).
+inline constexpr absl::Duration kPatience = absl::Minutes(2);
+
+// A deadline for a call over gRPC that must be answered.
+inline std::chrono::system_clock::time_point PatientDeadline() {
+  return absl::ToChronoTime(absl::Now() + kPatience);
+}
+
+// Asks `condition` again and again until it returns true. Returns false if it
+// has not done so within kPatience. For what can only be polled: files,
+// processes, counters of the kernel. Where a mutex guards the condition, use
+// absl::Mutex::AwaitWithTimeout with kPatience.
+template <typename Condition>
+bool WaitUntil(Condition condition) {
+  const absl::Time until = absl::Now() + kPatience;
+  while (!condition()) {
+    if (absl::Now() > until) return false;
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  return true;
+}
+
+}  // namespace clusterd
+
+#endif  // TESTS_SUPPORT_WAIT_PATIENCE_H_
