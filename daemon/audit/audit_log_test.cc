@@ -20,6 +20,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -478,7 +479,7 @@ TEST_F(AuditLogTest, TellsNoHeadOfALineThatHasHeadsAlone) {
   EXPECT_EQ(told.sequence(), 1u);
   audit.NoteHead(Head("node07", 9, 'a'));
   scheduler_.Advance(kAuditHeadsWindow);
-  while (audit.head().sequence() < 2) std::this_thread::yield();
+  ASSERT_TRUE(WaitUntil([&audit] { return audit.head().sequence() >= 2; }));
   EXPECT_EQ(audit.head_to_tell().sequence(), 1u);
   audit.End(Entry("run1"), "done");
   EXPECT_EQ(audit.head_to_tell().sequence(), 3u);

@@ -88,7 +88,8 @@ class UserSearch {
     const std::string folder = process + "/fd";
     const absl::StatusOr<std::vector<std::string>> fds = files_.List(folder);
     if (!fds.ok()) {
-      const bool has_ended = absl::IsNotFound(files_.CheckExists(process));
+      const bool has_ended = absl::IsNotFound(fds.status()) ||
+                             absl::IsNotFound(files_.CheckExists(process));
       const bool is_hidden =
           is_simulated_ && absl::IsPermissionDenied(fds.status());
       return has_ended || is_hidden ? absl::OkStatus() : fds.status();

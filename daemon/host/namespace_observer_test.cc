@@ -1,5 +1,3 @@
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/host/test_namespace.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -24,6 +23,8 @@ constexpr char kSynBacklog[] = "net.ipv4.tcp_max_syn_backlog";
 
 ObserveRequest RequestFor(const NetworkNamespace& target) {
   ObserveRequest request;
+  request.set_command_ms(absl::ToInt64Milliseconds(kPatience));
+  request.set_host_ms(absl::ToInt64Milliseconds(kPatience));
   ObserveRequest::PortRange* range = request.add_socket_ports();
   range->set_first(1024);
   range->set_last(65535);
@@ -94,19 +95,25 @@ TEST_F(NamespaceObserverTest, SaysNothingOfTheHostAround) {
 }
 
 TEST_F(NamespaceObserverTest, SeesOnlyTheSocketsInside) {
-  // A port of the test's own namespace that the kernel chose.
-  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  ASSERT_EQ(listen(listener, 1), 0);
-  const HostFacts inside = Observe(Process(train_->pid()));
-  ASSERT_TRUE(inside.sockets().has_value());
-  EXPECT_EQ(inside.sockets().value().sockets_size(), 0);
-  const HostFacts here = Observe(Process(getpid()));
-  ASSERT_TRUE(here.sockets().has_value());
-  bool found = false;
-  for (const BoundSocket& each : here.sockets().value().sockets()) {
-    found = found || each.pid() == static_cast<uint32_t>(getpid());
-  }
-  EXPECT_TRUE(found);
+  const auto train = OpenNetworkNamespace::Open(train_->path(), "train");
+  ASSERT_TRUE(train.ok()) << train.status();
+  // A port of that namespace which the kernel chose; a socket stays where it
+  // was made.
+  int listener = -1;
+  ASSERT_TRUE(train
+                  ->Run([&] {
+                    listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+                    EXPECT_EQ(listen(listener, 1), 0);
+                  })
+                  .ok());
+  const SocketsFact inside = Observe(Process(train_->pid())).sockets();
+  ASSERT_TRUE(inside.has_value()) << inside.missing().detail();
+  ASSERT_EQ(inside.value().sockets_size(), 1) << inside.ShortDebugString();
+  EXPECT_EQ(inside.value().sockets(0).pid(), static_cast<uint32_t>(getpid()));
+  EXPECT_EQ(inside.value().sockets(0).state(), "LISTEN");
+  const SocketsFact outside = Observe(Process(other_->pid())).sockets();
+  ASSERT_TRUE(outside.has_value()) << outside.missing().detail();
+  EXPECT_EQ(outside.value().sockets_size(), 0) << outside.ShortDebugString();
   close(listener);
 }
 
@@ -117,10 +124,9 @@ TEST_F(NamespaceObserverTest, TellsThatHostAndContainerAreOne) {
   ScratchRoot root;
   SystemClock clock;
   const auto read = [&] {
-    return ReadOpenNamespace(
-               *place, Process(train_->pid()), FileReader(root.path()),
-               PortSet(),
-               TimeBudget(&clock, absl::Minutes(1), absl::Minutes(1)))
+    return ReadOpenNamespace(*place, Process(train_->pid()),
+                             FileReader(root.path()), PortSet(),
+                             TimeBudget(&clock, kPatience, kPatience))
         .kernel()
         .initial_namespace();
   };

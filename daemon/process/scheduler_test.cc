@@ -6,6 +6,7 @@
 #include "absl/synchronization/notification.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -14,26 +15,33 @@ TEST(ThreadSchedulerTest, RunsWhatIsDueFirstFirst) {
   std::string order;
   absl::Notification done;
   ThreadScheduler scheduler;
+  scheduler.RunAfter(absl::Hours(1), [&] { order += 'c'; });
+  scheduler.RunAfter(absl::ZeroDuration(), [&] { order += 'a'; });
+  // Never due before that, however long it takes to get here.
   scheduler.RunAfter(absl::Milliseconds(20), [&] {
     order += 'b';
     done.Notify();
   });
-  scheduler.RunAfter(absl::ZeroDuration(), [&] { order += 'a'; });
-  ASSERT_TRUE(done.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  ASSERT_TRUE(done.WaitForNotificationWithTimeout(kPatience));
   EXPECT_EQ(order, "ab");
 }
 
 TEST(ThreadSchedulerTest, NeverRunsWhatWasCancelled) {
   bool ran = false;
+  absl::Notification go_on;
   absl::Notification done;
   ThreadScheduler scheduler;
+  // Nothing else runs until all is set and cancelled.
+  scheduler.RunAfter(absl::ZeroDuration(),
+                     [&] { go_on.WaitForNotification(); });
   const Scheduler::TimerId timer =
-      scheduler.RunAfter(absl::Milliseconds(10), [&] { ran = true; });
+      scheduler.RunAfter(absl::ZeroDuration(), [&] { ran = true; });
   scheduler.Cancel(timer);
   scheduler.Cancel(timer);
   scheduler.Cancel(0);
-  scheduler.RunAfter(absl::Milliseconds(20), [&] { done.Notify(); });
-  ASSERT_TRUE(done.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  scheduler.RunAfter(absl::ZeroDuration(), [&] { done.Notify(); });
+  go_on.Notify();
+  ASSERT_TRUE(done.WaitForNotificationWithTimeout(kPatience));
   EXPECT_FALSE(ran);
 }
 
@@ -46,7 +54,7 @@ TEST(ThreadSchedulerTest, MayBeUsedFromWhatItRuns) {
     scheduler.Cancel(other);
     scheduler.RunAfter(absl::ZeroDuration(), [&] { done.Notify(); });
   });
-  EXPECT_TRUE(done.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  EXPECT_TRUE(done.WaitForNotificationWithTimeout(kPatience));
 }
 
 TEST(ThreadSchedulerTest, DropsWhatIsPendingWhenDestroyed) {

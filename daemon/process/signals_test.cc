@@ -11,8 +11,8 @@
 #include <optional>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -31,7 +31,7 @@ TEST(BlockedSignalsTest, WaitsForASignalOnlySoLong) {
   BlockedSignals signals;
   EXPECT_EQ(signals.WaitFor(absl::ZeroDuration()), std::nullopt);
   kill(getpid(), SIGTERM);
-  EXPECT_EQ(signals.WaitFor(absl::Seconds(30)), DaemonSignal::kStop);
+  EXPECT_EQ(signals.WaitFor(kPatience), DaemonSignal::kStop);
 }
 
 TEST(BlockedSignalsTest, SurvivesBrokenPipe) {
@@ -50,22 +50,31 @@ TEST(BlockedSignalsTest, RestoresMaskAfterwards) {
   EXPECT_EQ(sigismember(&mask, SIGTERM), 0);
 }
 
-// Plays systemd: a datagram socket bound to a path or, with "@", to a name.
+// Plays systemd: a datagram socket bound to a path or, without one, to an
+// abstract name that the kernel chooses, so that no other process has it.
 class Listener {
  public:
-  explicit Listener(std::string name) {
+  explicit Listener(const std::string& path = "") {
     fd_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
-    const size_t size = name.size();
-    if (name[0] == '@') name[0] = '\0';
-    std::memcpy(address.sun_path, name.data(), size);
-    EXPECT_EQ(
-        bind(fd_, reinterpret_cast<sockaddr*>(&address),
-             static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + size)),
-        0);
+    std::memcpy(address.sun_path, path.data(), path.size());
+    EXPECT_EQ(bind(fd_, reinterpret_cast<sockaddr*>(&address),
+                   static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) +
+                                          path.size())),
+              0);
   }
   ~Listener() { close(fd_); }
+
+  // Its abstract name, "@00001".
+  std::string name() const {
+    sockaddr_un address = {};
+    socklen_t size = sizeof(address);
+    EXPECT_EQ(getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size),
+              0);
+    const size_t length = size - offsetof(sockaddr_un, sun_path);
+    return "@" + std::string(address.sun_path + 1, length - 1);
+  }
 
   std::string Receive() {
     char buffer[200];
@@ -90,9 +99,8 @@ TEST(NotifySystemdTest, SendsStateToPath) {
 }
 
 TEST(NotifySystemdTest, SendsStateToAbstractName) {
-  const std::string name = absl::StrCat("@clusterd-test-", getpid());
-  Listener systemd(name);
-  EXPECT_TRUE(NotifySystemd(name, "STOPPING=1").ok());
+  Listener systemd;
+  EXPECT_TRUE(NotifySystemd(systemd.name(), "STOPPING=1").ok());
   EXPECT_EQ(systemd.Receive(), "STOPPING=1");
 }
 

@@ -3,12 +3,16 @@
 #include <unistd.h>
 
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/captured_log.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -44,13 +48,13 @@ class Proofs {
     absl::MutexLock lock(&mutex_);
     return count_;
   }
-  // False if it takes over 30 s.
+  // False if it takes over kPatience.
   bool WaitForMoreThan(int count) {
     absl::MutexLock lock(&mutex_);
     const auto more = [this, count]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
       return count_ > count;
     };
-    return mutex_.AwaitWithTimeout(absl::Condition(&more), absl::Seconds(30));
+    return mutex_.AwaitWithTimeout(absl::Condition(&more), kPatience);
   }
 
  private:
@@ -60,13 +64,15 @@ class Proofs {
 
 // A daemon's parts; a test blocks one of them.
 struct WatchedDaemon {
-  std::vector<WatchdogPart> Parts(absl::Duration longest) {
-    return {TimersPart(&scheduler, [this] { absl::MutexLock lock(&state); }),
-            WorkersPart(&pool, longest)};
+  // Timers answer as soon as their thread runs, which on a loaded machine may
+  // be too late; workers answer at once or not at all.
+  void Watch() {
+    Watch({TimersPart(&scheduler, [this] { absl::MutexLock lock(&state); }),
+           WorkersPart(&pool, absl::Hours(1))});
   }
-  void Watch(absl::Duration longest = absl::Hours(1)) {
+  void Watch(std::vector<WatchdogPart> parts) {
     watchdog = std::make_unique<Watchdog>(
-        kLimit, Parts(longest), [this] { proofs.Add(); }, &log);
+        kLimit, std::move(parts), [this] { proofs.Add(); }, &log);
   }
   // Nothing is proved while the log says that `part` is stuck.
   void ExpectStuck(const std::string& part) {
@@ -124,7 +130,8 @@ TEST(WatchdogTest, ProvesNothingWhileAWorkerIsStuck) {
     release.WaitForNotification();
   }));
   running.WaitForNotification();
-  daemon.Watch(/*longest=*/absl::ZeroDuration());
+  daemon.Watch({{"prompt", [](const auto& done) { done(); }},
+                WorkersPart(&daemon.pool, /*longest=*/absl::ZeroDuration())});
   daemon.ExpectStuck("workers");
   EXPECT_EQ(daemon.proofs.count(), 0);
   release.Notify();
@@ -135,7 +142,7 @@ TEST(WatchdogTest, TakesLongWorkForNoStuckWorker) {
   absl::Notification release;
   WatchedDaemon daemon;
   ASSERT_TRUE(daemon.pool.TryRun([&] { release.WaitForNotification(); }));
-  daemon.Watch();
+  daemon.Watch({WorkersPart(&daemon.pool, absl::Hours(1))});
   EXPECT_TRUE(daemon.proofs.WaitForMoreThan(2));
   EXPECT_THAT(daemon.log.Lines(), Not(HasSubstr("stuck")));
   release.Notify();

@@ -5,6 +5,7 @@
 
 #include "absl/synchronization/notification.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -22,8 +23,8 @@ TEST(WorkerPoolTest, RunsAsManyAtOnceAsItHasThreads) {
     second.Notify();
     first.WaitForNotification();
   }));
-  EXPECT_TRUE(first.WaitForNotificationWithTimeout(absl::Seconds(30)));
-  EXPECT_TRUE(second.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  EXPECT_TRUE(first.WaitForNotificationWithTimeout(kPatience));
+  EXPECT_TRUE(second.WaitForNotificationWithTimeout(kPatience));
 }
 
 TEST(WorkerPoolTest, RefusesWhatDoesNotFitInTheQueue) {
@@ -62,7 +63,7 @@ TEST(WorkerPoolTest, RunsWhatGoesFirstWhileAllOthersAreBusyAndTheirQueueFull) {
   ASSERT_FALSE(pool.TryRun([] {}));
   absl::Notification done;
   EXPECT_TRUE(pool.TryRun([&] { done.Notify(); }, WorkerPool::Place::kFirst));
-  EXPECT_TRUE(done.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  EXPECT_TRUE(done.WaitForNotificationWithTimeout(kPatience));
   release.Notify();
   pool.Drain();
 }

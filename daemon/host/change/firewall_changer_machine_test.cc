@@ -21,6 +21,7 @@
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/posix_command_runner.h"
 #include "daemon/host/firewall/firewall_observer.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -33,8 +34,7 @@ class FirewallReader final : public HostReader {
   HostFacts ReadHost() override { return HostFacts(); }
   DeviceFacts ReadDevice(uint32_t) override { return DeviceFacts(); }
   FirewallFacts ReadFirewall(FirewallProgram program) override {
-    const TimeBudget budget =
-        TimeBudget::ForRequest(&clock_, ObserveRequest::default_instance());
+    const TimeBudget budget(&clock_, kPatience, kPatience);
     const HostAccess host{HostPaths(), runner_, &budget};
     return program == UFW ? ReadUfw(host) : ReadFirewalld(host);
   }
@@ -43,6 +43,12 @@ class FirewallReader final : public HostReader {
   CommandRunner* const runner_;
   SystemClock clock_;
 };
+
+FirewallPrograms PatientPrograms() {
+  FirewallPrograms programs;
+  programs.deadline = kPatience;
+  return programs;
+}
 
 AllowedPort HcclPorts() {
   AllowedPort port;
@@ -90,7 +96,7 @@ class FirewallMachineTest : public testing::TestWithParam<FirewallProgram> {
       }
       Command command;
       command.argv = argv;
-      command.deadline = absl::Seconds(10);
+      command.deadline = kPatience;
       const auto result = runner.Run(command);
       ASSERT_TRUE(result.ok() && result->exit_status == 0)
           << line << ": " << (result.ok() ? result->standard_error : "");
@@ -118,9 +124,9 @@ class FirewallMachineTest : public testing::TestWithParam<FirewallProgram> {
   CommandResult Run(std::vector<std::string> argv) {
     Command command;
     command.argv = std::move(argv);
-    command.deadline = absl::Seconds(60);
+    command.deadline = kPatience;
     const absl::StatusOr<CommandResult> result = runner_.Run(command);
-    EXPECT_TRUE(result.ok()) << result.status();
+    EXPECT_TRUE(result.ok() && !result->timed_out) << result.status();
     return result.ok() ? *result : CommandResult();
   }
   CommandResult Must(const std::vector<std::string>& argv) {
@@ -132,10 +138,14 @@ class FirewallMachineTest : public testing::TestWithParam<FirewallProgram> {
   }
 
   // Whether a TCP connection from the neighbour to this port is let in.
-  bool LetsIn(int port) {
+  bool LetsIn(int port) { return Connects(port, kPatience / 2); }
+  // Whether none comes about within a second.
+  bool KeepsOut(int port) { return !Connects(port, absl::Seconds(1)); }
+  bool Connects(int port, absl::Duration within) {
     const Listener listener(port);
-    return Run({"/sbin/ip", "netns", "exec", "peer", "/usr/bin/timeout", "1",
-                "/bin/bash", "-c", absl::StrCat("</dev/tcp/10.99.0.1/", port)})
+    return Run({"/sbin/ip", "netns", "exec", "peer", "/usr/bin/timeout",
+                absl::StrCat(absl::ToInt64Seconds(within)), "/bin/bash", "-c",
+                absl::StrCat("</dev/tcp/10.99.0.1/", port)})
                .exit_status == 0;
   }
 
@@ -195,12 +205,11 @@ class FirewallMachineTest : public testing::TestWithParam<FirewallProgram> {
   FirewallReader reader_{&runner_};
   const std::unique_ptr<FileSystem> files_ = MakePosixFileSystem("/");
   MutationTokenIssuer issuer_;
-  FirewallChanger changer_{&runner_, files_.get(), &reader_,
-                           FirewallPrograms()};
+  FirewallChanger changer_{&runner_, files_.get(), &reader_, PatientPrograms()};
 };
 
 TEST_P(FirewallMachineTest, StopsForGoodAndComesBackAsItWas) {
-  EXPECT_FALSE(LetsIn(60001));
+  EXPECT_TRUE(KeepsOut(60001));
   const auto before = State();
   const SavedFirewall saved = Save(/*adds_rules=*/false);
   EXPECT_TRUE(saved.active());
@@ -213,20 +222,20 @@ TEST_P(FirewallMachineTest, StopsForGoodAndComesBackAsItWas) {
 
   ASSERT_EQ(changer_.Restore(issuer_.token(), saved), absl::OkStatus());
   EXPECT_EQ(State(), before);
-  EXPECT_FALSE(LetsIn(60001));
+  EXPECT_TRUE(KeepsOut(60001));
   ASSERT_EQ(changer_.Restore(issuer_.token(), saved), absl::OkStatus());
   EXPECT_EQ(State(), before);
 }
 
 TEST_P(FirewallMachineTest, OpensPortsForOneSourceAndClosesThemAgain) {
   const auto before = State();
-  EXPECT_FALSE(LetsIn(60015));
+  EXPECT_TRUE(KeepsOut(60015));
   const SavedFirewall saved = SaveForRule();
 
   ASSERT_EQ(Add(saved), absl::OkStatus());
   EXPECT_TRUE(LetsIn(60000));
   EXPECT_TRUE(LetsIn(60015));
-  EXPECT_FALSE(LetsIn(60016));
+  EXPECT_TRUE(KeepsOut(60016));
   const auto open = State();
   EXPECT_NE(open, before);
   ASSERT_EQ(Add(SaveForRule()), absl::OkStatus());
@@ -234,7 +243,7 @@ TEST_P(FirewallMachineTest, OpensPortsForOneSourceAndClosesThemAgain) {
 
   ASSERT_EQ(changer_.Restore(issuer_.token(), saved), absl::OkStatus());
   EXPECT_EQ(State(), before);
-  EXPECT_FALSE(LetsIn(60000));
+  EXPECT_TRUE(KeepsOut(60000));
 }
 
 TEST_P(FirewallMachineTest, StaysOpenAfterARestart) {
@@ -247,7 +256,7 @@ TEST_P(FirewallMachineTest, StaysOpenAfterARestart) {
     Must({"/usr/bin/firewall-cmd", "--state"});
   }
   EXPECT_TRUE(LetsIn(60000));
-  EXPECT_FALSE(LetsIn(60016));
+  EXPECT_TRUE(KeepsOut(60016));
 }
 
 // The machine after a crash: the rules went in and nobody noted that they did.
@@ -308,11 +317,11 @@ TEST_P(FirewallMachineTest, TellsWhatRunsAndWhatIsStoredApart) {
   EXPECT_EQ(State(), before);
   EXPECT_EQ(states(), std::make_pair(true, false));
   firewall_cmd({"--reload"});
-  EXPECT_FALSE(LetsIn(60000));
+  EXPECT_TRUE(KeepsOut(60000));
 
   firewall_cmd({"--permanent", "--add-" + stored_rule});
   EXPECT_EQ(states(), std::make_pair(false, true));
-  EXPECT_FALSE(LetsIn(60000));
+  EXPECT_TRUE(KeepsOut(60000));
   ASSERT_EQ(Add(SaveForRule()), absl::OkStatus());
   EXPECT_EQ(states(), std::make_pair(true, true));
   EXPECT_TRUE(LetsIn(60000));
@@ -347,12 +356,12 @@ class SlowFirewalldMachineTest : public FirewallMachineTest {
   }
 
   // Until systemd has nothing more to do with it.
-  void AwaitNoJob() {
-    while (Run({"/usr/bin/systemctl", "list-jobs", "--no-legend",
-                "firewalld.service"})
-               .standard_output != "") {
-      SystemClock().SleepFor(absl::Milliseconds(100));
-    }
+  bool AwaitNoJob() {
+    return WaitUntil([this] {
+      return Run({"/usr/bin/systemctl", "list-jobs", "--no-legend",
+                  "firewalld.service"})
+                 .standard_output == "";
+    });
   }
 
  private:
@@ -360,20 +369,42 @@ class SlowFirewalldMachineTest : public FirewallMachineTest {
   static constexpr char kMayStop[] = "/run/firewalld-may-stop";
 };
 
+// Ends `systemctl stop` at a deadline that comes after systemd has begun with
+// it. How long it takes until then is learned by trying.
+class HastyRunner final : public CommandRunner {
+ public:
+  explicit HastyRunner(CommandRunner* inner) : inner_(inner) {}
+
+  absl::StatusOr<CommandResult> Run(const Command& command) override {
+    Command hasty = command;
+    if (hasty.argv[1] == "stop") hasty.deadline = absl::Seconds(1);
+    while (true) {
+      absl::StatusOr<CommandResult> result = inner_->Run(hasty);
+      if (hasty.deadline >= command.deadline || IsStopping()) return result;
+      hasty.deadline *= 2;
+    }
+  }
+  bool IsStopping() {
+    const auto is = inner_->Run(
+        {{"/usr/bin/systemctl", "is-active", "firewalld"}, kPatience});
+    return is.ok() && is->standard_output == "deactivating\n";
+  }
+
+ private:
+  CommandRunner* const inner_;
+};
+
 TEST_P(SlowFirewalldMachineTest, StaysActiveAfterAStopThatOutlivedItsCommand) {
   const auto before = State();
   const SavedFirewall saved = Save(/*adds_rules=*/false);
-  FirewallPrograms hasty;
-  hasty.deadline = absl::Seconds(1);
-  FirewallChanger changer(&runner_, files_.get(), &reader_, hasty);
+  HastyRunner hasty(&runner_);
+  FirewallChanger changer(&hasty, files_.get(), &reader_, PatientPrograms());
   EXPECT_FALSE(changer.Disable(issuer_.token(), GetParam()).ok());
-  EXPECT_EQ(
-      Run({"/usr/bin/systemctl", "is-active", "firewalld"}).standard_output,
-      "deactivating\n");
+  EXPECT_TRUE(hasty.IsStopping());
 
   MayStopSoon();
   ASSERT_EQ(changer_.Restore(issuer_.token(), saved), absl::OkStatus());
-  AwaitNoJob();
+  ASSERT_TRUE(AwaitNoJob());
   Must({"/usr/bin/systemctl", "is-active", "firewalld"});
   EXPECT_EQ(State(), before);
 }

@@ -1,5 +1,6 @@
 #include "daemon/host/change/namespace_access.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,7 +33,17 @@ class NamespaceAccessTest : public ::testing::Test {
   void SetUp() override {
     train_ = TestNamespace::Make(&why_);
     other_ = TestNamespace::Make(&why_);
-    if (train_ == nullptr || other_ == nullptr) GTEST_SKIP() << why_;
+    home_ = TestNamespace::Make(&why_);
+    if (train_ == nullptr || other_ == nullptr || home_ == nullptr) {
+      GTEST_SKIP() << why_;
+    }
+  }
+  // Runs `work` where the machine's own values are those of `home_`, which
+  // nobody else changes.
+  void AtHome(const std::function<void()>& work) {
+    const auto home = OpenNetworkNamespace::Open(home_->path(), "home");
+    ASSERT_TRUE(home.ok()) << home.status();
+    ASSERT_TRUE(home->Run(work).ok());
   }
   std::optional<EnteredNamespace> Enter(uint32_t pid) {
     NetworkNamespace target;
@@ -46,6 +57,7 @@ class NamespaceAccessTest : public ::testing::Test {
   std::string why_;
   std::unique_ptr<TestNamespace> train_;
   std::unique_ptr<TestNamespace> other_;
+  std::unique_ptr<TestNamespace> home_;
   PosixCommandRunner runner_;
   SystemClock clock_;
   const std::unique_ptr<FileSystem> files_ = MakePosixFileSystem("/");
@@ -55,21 +67,23 @@ class NamespaceAccessTest : public ::testing::Test {
 };
 
 TEST_F(NamespaceAccessTest, WritesInOneNamespaceAndNoOther) {
-  const std::string here = GetHere(kSomaxconnKey);
   const std::string there = other_->Get(kSomaxconnKey);
-  const auto entered = Enter(train_->pid());
-  ASSERT_TRUE(entered.has_value());
-  SysctlWriter writer = WriterIn(*entered);
-  const absl::Status written =
-      writer.Write(issuer_.token(), kSomaxconnKey, "54321");
-  EXPECT_TRUE(written.ok()) << written;
-  EXPECT_EQ(*writer.Read(kSomaxconnKey), "54321");
-  EXPECT_EQ(train_->Get(kSomaxconnKey), "54321");
-  EXPECT_EQ(other_->Get(kSomaxconnKey), there);
-  EXPECT_EQ(GetHere(kSomaxconnKey), here);
-  EXPECT_EQ(entered->read().kernel().network_namespace().value(),
-            train_->inode());
-  EXPECT_EQ(entered->read().kernel().somaxconn().value(), 54321u);
+  AtHome([&] {
+    const std::string here = GetHere(kSomaxconnKey);
+    const auto entered = Enter(train_->pid());
+    ASSERT_TRUE(entered.has_value());
+    SysctlWriter writer = WriterIn(*entered);
+    const absl::Status written =
+        writer.Write(issuer_.token(), kSomaxconnKey, "54321");
+    EXPECT_TRUE(written.ok()) << written;
+    EXPECT_EQ(*writer.Read(kSomaxconnKey), "54321");
+    EXPECT_EQ(train_->Get(kSomaxconnKey), "54321");
+    EXPECT_EQ(other_->Get(kSomaxconnKey), there);
+    EXPECT_EQ(GetHere(kSomaxconnKey), here);
+    EXPECT_EQ(entered->read().kernel().network_namespace().value(),
+              train_->inode());
+    EXPECT_EQ(entered->read().kernel().somaxconn().value(), 54321u);
+  });
 }
 
 TEST_F(NamespaceAccessTest, TellsWhichNamespaceItIs) {
@@ -110,17 +124,19 @@ TEST_F(NamespaceAccessTest, WritesAListThatIsLongerThanOneWriteTakes) {
   PortSet wanted;
   for (uint32_t port = 10001; port < 14000; port += 2) wanted.Add(port, port);
   ASSERT_GT(wanted.ToString().size(), 8000u);
-  const std::string here = GetHere(kReservedPortsKey);
-  const auto entered = Enter(train_->pid());
-  ASSERT_TRUE(entered.has_value());
-  SysctlWriter writer = WriterIn(*entered);
-  const absl::Status written =
-      writer.Write(issuer_.token(), kReservedPortsKey, wanted.ToString());
-  EXPECT_TRUE(written.ok()) << written;
-  EXPECT_EQ(train_->Get(kReservedPortsKey), wanted.ToString());
-  EXPECT_TRUE(writer.Write(issuer_.token(), kReservedPortsKey, "").ok());
-  EXPECT_EQ(train_->Get(kReservedPortsKey), "");
-  EXPECT_EQ(GetHere(kReservedPortsKey), here);
+  AtHome([&] {
+    const std::string here = GetHere(kReservedPortsKey);
+    const auto entered = Enter(train_->pid());
+    ASSERT_TRUE(entered.has_value());
+    SysctlWriter writer = WriterIn(*entered);
+    const absl::Status written =
+        writer.Write(issuer_.token(), kReservedPortsKey, wanted.ToString());
+    EXPECT_TRUE(written.ok()) << written;
+    EXPECT_EQ(train_->Get(kReservedPortsKey), wanted.ToString());
+    EXPECT_TRUE(writer.Write(issuer_.token(), kReservedPortsKey, "").ok());
+    EXPECT_EQ(train_->Get(kReservedPortsKey), "");
+    EXPECT_EQ(GetHere(kReservedPortsKey), here);
+  });
 }
 
 TEST_F(NamespaceAccessTest, ReportsAReadOnlyProcSysWithBothValues) {

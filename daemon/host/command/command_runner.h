@@ -59,8 +59,8 @@ struct CommandResult {
   int signal = 0;
   // The deadline passed; the process group was sent SIGKILL.
   bool timed_out = false;
-  // SIGKILL did not end it within a second (uninterruptible in the kernel): it
-  // was left behind, and `pid` names it.
+  // SIGKILL did not end it within a second or what the runner grants
+  // (uninterruptible in the kernel): it was left behind, and `pid` names it.
   bool left_running = false;
   int pid = 0;
   std::string standard_output;

@@ -13,12 +13,14 @@
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <string>
 #include <system_error>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
@@ -52,13 +54,35 @@ std::vector<pid_t> ListChildren() {
   return children;
 }
 
-bool HasWord(pid_t pid, const std::string& word) {
+// Whether the process has no variables at all, as the kernel says. A program
+// that is being started has none that can be read until it has its own; then
+// this is false.
+bool HasNoVariables(pid_t pid) {
+  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"), std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  // Behind the name, which may hold anything, come the words from the third on
+  // of proc(5): begin and end of the variables are the 50th and the 51st.
+  const size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) return true;  // It has ended.
+  const std::vector<std::string> words =
+      absl::StrSplit(text.substr(name_end + 1), ' ', absl::SkipWhitespace());
+  constexpr size_t kBegin = 50 - 3;
+  return words.size() <= kBegin + 1 ||
+         (words[kBegin] == words[kBegin + 1] && words[kBegin] != "0");
+}
+
+enum class Search { kFound, kNotFound, kTooEarly };
+
+Search FindWord(pid_t pid, const std::string& word) {
   std::ifstream file(absl::StrCat("/proc/", pid, "/environ"), std::ios::binary);
-  std::string variable;
-  while (std::getline(file, variable, '\0')) {
-    if (variable == word) return true;
+  if (!file.is_open()) return Search::kNotFound;
+  bool is_empty = true;
+  for (std::string variable; std::getline(file, variable, '\0');) {
+    if (variable == word) return Search::kFound;
+    is_empty = false;
   }
-  return false;
+  return is_empty && !HasNoVariables(pid) ? Search::kTooEarly
+                                          : Search::kNotFound;
 }
 
 }  // namespace
@@ -103,20 +127,22 @@ void EndOrphans(const std::string& word, absl::Duration limit) {
   const auto until =
       std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(limit);
   while (true) {
-    bool found = false;
+    bool look_again = false;
     {
       absl::MutexLock lock(&started.mutex);
       for (const pid_t pid : ListChildren()) {
+        if (started.pids.count(pid) > 0) continue;
+        const pid_t ended = waitpid(pid, nullptr, WNOHANG);
+        // Its own children became ours with its end, and are not in the list.
+        if (ended > 0) look_again = true;
+        if (ended != 0) continue;
         // A child that has not been waited for keeps its pid.
-        if (started.pids.count(pid) > 0 ||
-            waitpid(pid, nullptr, WNOHANG) != 0 || !HasWord(pid, word)) {
-          continue;
-        }
-        found = true;
-        kill(pid, SIGKILL);
+        const Search search = FindWord(pid, word);
+        if (search == Search::kFound) kill(pid, SIGKILL);
+        if (search != Search::kNotFound) look_again = true;
       }
     }
-    if (!found || std::chrono::steady_clock::now() > until) return;
+    if (!look_again || std::chrono::steady_clock::now() > until) return;
     poll(nullptr, 0, kLookAgainMs);
   }
 }

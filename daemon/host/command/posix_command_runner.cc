@@ -31,7 +31,6 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr absl::Duration kKillGrace = absl::Seconds(1);
 // Where the kernel cannot tell of a child's end through a descriptor (before
 // Linux 5.3), it is asked this often.
 constexpr absl::Duration kPollStep = absl::Milliseconds(10);
@@ -402,9 +401,11 @@ absl::StatusOr<pid_t> Start(const Command& command,
 
 }  // namespace
 
-PosixCommandRunner::PosixCommandRunner(absl::string_view driver_libraries)
+PosixCommandRunner::PosixCommandRunner(absl::string_view driver_libraries,
+                                       absl::Duration kill_grace)
     : driver_libraries_(
-          absl::StrSplit(driver_libraries, ':', absl::SkipEmpty())) {}
+          absl::StrSplit(driver_libraries, ':', absl::SkipEmpty())),
+      kill_grace_(kill_grace) {}
 
 absl::StatusOr<std::vector<std::string>> PosixCommandRunner::EnvironmentOf(
     const Command& command) const {
@@ -454,7 +455,7 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   child.KillGroup();
   if (!ended) {
     ended = child.Follow(
-        out, err, SteadyClock::now() + absl::ToChronoNanoseconds(kKillGrace));
+        out, err, SteadyClock::now() + absl::ToChronoNanoseconds(kill_grace_));
   }
   ReadAvailable(out, kMaxDrainBytes);
   ReadAvailable(err, kMaxDrainBytes);
@@ -467,7 +468,7 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   }
   const bool reaped = child.Reap(&result);
   ForgetChild(*pid);
-  EndOrphans(word, kKillGrace);
+  EndOrphans(word, kill_grace_);
   if (!reaped) {
     return absl::UnavailableError(absl::StrCat(
         command.argv[0], ": its exit status was taken by somebody else"));

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "daemon/host/command/command_runner.h"
 
 namespace clusterd {
@@ -29,7 +30,10 @@ class PosixCommandRunner final : public CommandRunner {
   // needs the driver. At each start a folder that is not there is left out, and
   // one that others than root can change, on any way to it, refuses the start:
   // what lies in it runs as root.
-  explicit PosixCommandRunner(absl::string_view driver_libraries = "");
+  // `kill_grace`: how long a program that was killed may take to end before it
+  // is left behind.
+  explicit PosixCommandRunner(absl::string_view driver_libraries = "",
+                              absl::Duration kill_grace = absl::Seconds(1));
 
   // As CommandRunner::Run; moreover InvalidArgument if argv is empty, argv[0]
   // is not absolute, or a word contains a NUL.
@@ -43,6 +47,7 @@ class PosixCommandRunner final : public CommandRunner {
       const Command& command) const;
 
   const std::vector<std::string> driver_libraries_;
+  const absl::Duration kill_grace_;
   absl::Mutex mutex_;
   std::vector<int> left_behind_ ABSL_GUARDED_BY(mutex_);
 };

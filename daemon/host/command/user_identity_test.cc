@@ -13,6 +13,7 @@
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
 #include "tests/support/host/scratch_root.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -99,7 +100,7 @@ class BecomeUserTest : public ::testing::Test {
   }
   CommandResult Run(const std::string& script) {
     PosixCommandRunner runner("/opt/lib");
-    Command command = {{"/bin/sh", "-c", script}, absl::Minutes(1)};
+    Command command = {{"/bin/sh", "-c", script}, kPatience};
     command.as = RunAs{"nobody", 65534, 65534, {65534, 12345}, "/nonexistent"};
     const auto result = runner.Run(command);
     EXPECT_TRUE(result.ok()) << result.status();
@@ -149,8 +150,8 @@ TEST_F(BecomeUserTest, ItHasASessionOfItsOwnAndNoTerminal) {
 }
 
 TEST_F(BecomeUserTest, TheDeadlineEndsItAsAnyOther) {
-  PosixCommandRunner runner;
-  Command command = {{"/bin/sleep", "600"}, absl::Milliseconds(100)};
+  PosixCommandRunner runner("", /*kill_grace=*/kPatience);
+  Command command = {{"/bin/sleep", "1000"}, absl::Milliseconds(100)};
   command.as = RunAs{"nobody", 65534, 65534, {65534}, "/nonexistent"};
   const auto result = runner.Run(command);
   ASSERT_TRUE(result.ok()) << result.status();
@@ -163,7 +164,7 @@ TEST_F(BecomeUserTest, AUserOrGroupWithTheLastNumberIsNobodyAndNeverRoot) {
   constexpr uint32_t kLast = 4294967295;
   for (const RunAs& as : {RunAs{"ann", kLast, 1000, {1000}, "/"},
                           RunAs{"ann", 1000, kLast, {1000}, "/"}}) {
-    Command command = {{"/bin/true"}, absl::Minutes(1)};
+    Command command = {{"/bin/true"}, kPatience};
     command.as = as;
     const auto result = PosixCommandRunner().Run(command);
     EXPECT_TRUE(absl::IsFailedPrecondition(result.status()))
@@ -175,7 +176,7 @@ TEST_F(BecomeUserTest, WhoIsNotRootBecomesNobodyElse) {
   const pid_t pid = fork();
   if (pid == 0) {
     if (setresuid(65534, 65534, 65534) != 0) _exit(3);
-    Command command = {{"/bin/true"}, absl::Minutes(1)};
+    Command command = {{"/bin/true"}, kPatience};
     command.as = RunAs{"daemon", 1, 1, {1}, "/"};
     _exit(absl::IsFailedPrecondition(PosixCommandRunner().Run(command).status())
               ? 0

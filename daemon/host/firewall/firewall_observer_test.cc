@@ -9,6 +9,7 @@
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
 #include "tests/support/host/scratch_root.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -314,7 +315,7 @@ TEST_F(FirewallObserverTest, ReadsTheRulesOfAKubernetesHost) {
       "name of a service\" -m tcp --dport 443 -j KUBE' | head -n 20000\n"
       "echo COMMIT\n");
   PosixCommandRunner runner;
-  const TimeBudget budget(&clock_, absl::Minutes(1), absl::Minutes(1));
+  const TimeBudget budget(&clock_, kPatience, kPatience);
   const DropRulesFact fact =
       ReadDropRules({root_.paths(), &runner, &budget}, {});
   EXPECT_TRUE(fact.has_value()) << fact.DebugString();

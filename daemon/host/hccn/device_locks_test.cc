@@ -16,6 +16,7 @@
 #include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -115,13 +116,13 @@ TEST(DeviceLocksTest, WhoChangesADeviceIsBeforeAllWhoLook) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
-      const auto look = locks.Take(0, absl::Seconds(30));
+      const auto look = locks.Take(0, kPatience);
       EXPECT_TRUE(look.ok());
       if (!changed) looked_first = true;
     });
   }
   threads.emplace_back([&] {
-    const auto change = locks.Take(0, absl::Seconds(30), /*changes=*/true);
+    const auto change = locks.Take(0, kPatience, /*changes=*/true);
     EXPECT_TRUE(change.ok());
     changed = true;
   });

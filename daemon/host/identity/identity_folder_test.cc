@@ -1,22 +1,29 @@
 #include "daemon/host/identity/identity_folder.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::IsEmpty;
 
 std::string NewFolder() {
   std::string folder = testing::TempDir() + "/identity.XXXXXX";
@@ -92,31 +99,78 @@ TEST(IdentityFolderTest, WhatWasCutOffDoesNotCount) {
   EXPECT_FALSE(fs::exists(folder.PathOf("identity/000002")));
 }
 
+std::string LinkOf(const std::string& path) {
+  std::error_code error;
+  return fs::read_symlink(path, error).string();
+}
+
+// Nothing if the file is not there.
+std::optional<std::string> TextIn(int folder, const char* name) {
+  const int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return std::nullopt;
+  char text[100];
+  const ssize_t size = read(fd, text, sizeof(text));
+  close(fd);
+  return std::string(text, size < 0 ? 0 : static_cast<size_t>(size));
+}
+
+// Everything that a reader has seen who opened the link again and again.
+struct SeenPairs {
+  int whole = 0;
+  std::set<std::string> marks;  // Of whole pairs.
+  std::vector<std::string> mistakes;
+};
+
+// Opens the folder that counts once, and reads both files in there. A pair that
+// is not there is legitimate only if the link has moved on meanwhile: the one
+// before stays until then.
+void ReadPair(const IdentityFolder& folder, SeenPairs* seen) {
+  const std::string link = folder.PathOf("identity/current");
+  const std::string before = LinkOf(link);
+  const int current = open(link.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::optional<std::string> key = TextIn(current, "host.key");
+  const std::optional<std::string> certificate = TextIn(current, "host.crt");
+  if (current >= 0) close(current);
+  if (!key.has_value() || !certificate.has_value()) {
+    if (LinkOf(link) == before) seen->mistakes.push_back("gone: " + before);
+    return;
+  }
+  const std::string mark = key->substr(std::min<size_t>(4, key->size()));
+  if (*key != PairOf(mark).key || *certificate != PairOf(mark).certificate) {
+    seen->mistakes.push_back(*key + " and " + *certificate);
+    return;
+  }
+  ++seen->whole;
+  seen->marks.insert(mark);
+}
+
 // Whoever resolves the link once sees one pair, however often it is swapped.
 TEST(IdentityFolderTest, NobodySeesHalfOfAPair) {
+  constexpr int kSwaps = 50;
+  constexpr size_t kPairsSeen = 10;
   const IdentityFolder folder(NewFolder());
   ASSERT_TRUE(folder.Install(PairOf("0")).ok());
   std::atomic<bool> done{false};
-  std::atomic<int> mixed{0};
+  std::atomic<size_t> pairs_seen{0};
+  SeenPairs seen;
   std::thread reader([&] {
     while (!done) {
-      std::error_code error;
-      const fs::path current =
-          fs::canonical(folder.PathOf("identity/current"), error);
-      if (error) ++mixed;
-      const std::string key = TextOf(current / "host.key");
-      const std::string certificate = TextOf(current / "host.crt");
-      // Gone already: two swaps have passed in between.
-      if (key.empty() || certificate.empty()) continue;
-      if (key.substr(4) != certificate.substr(12)) ++mixed;
+      ReadPair(folder, &seen);
+      pairs_seen = seen.marks.size();
     }
   });
-  for (int i = 1; i <= 50; ++i) {
-    EXPECT_TRUE(folder.Install(PairOf(std::to_string(i))).ok());
-  }
+  // Until the reader has seen several of them, however seldom it runs.
+  int swaps = 0;
+  EXPECT_TRUE(WaitUntil([&] {
+    for (int i = 0; i < kSwaps; ++i) {
+      EXPECT_TRUE(folder.Install(PairOf(std::to_string(++swaps))).ok());
+    }
+    return pairs_seen >= kPairsSeen;
+  }));
   done = true;
   reader.join();
-  EXPECT_EQ(mixed, 0);
+  EXPECT_THAT(seen.mistakes, IsEmpty());
+  EXPECT_GE(seen.whole, static_cast<int>(kPairsSeen));
 }
 
 TEST(IdentityFolderTest, KeyOfAJoinWaitsUntilItsEnd) {

@@ -16,6 +16,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/scratch_root.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -79,7 +80,7 @@ class ReadAsUserTest : public testing::Test {
                                "/home/ann/ascend/log/debug", kPlog}) {
       Own(folder);
     }
-    const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
+    const TimeBudget budget(&clock_, kPatience, kPatience);
     return ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
   }
 
@@ -132,7 +133,7 @@ TEST_F(ReadAsUserTest, AFolderThatIsALinkShowsOnlyWhatTheUserMayRead) {
   root_.Remove("/home/ann/ascend/log/debug");
   root_.Remove(kLogs);
   root_.Link(kLogs, Full("/root-only"));
-  const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
+  const TimeBudget budget(&clock_, kPatience, kPatience);
   const HostLogs logs =
       ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
   EXPECT_THAT(logs.DebugString(), Not(HasSubstr("the secret")));
@@ -179,7 +180,7 @@ TEST_F(ReadAsUserTest, WhereNoFolderCouldBeLookedIntoNothingIsKnown) {
   root_.Remove(kPlog);
   root_.Remove("/home/ann/ascend/log/debug");
   root_.Remove(kLogs);
-  const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
+  const TimeBudget budget(&clock_, kPatience, kPatience);
   const HostLogs logs =
       ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
   EXPECT_THAT(logs.missing().detail(), HasSubstr("no folder of logs"));

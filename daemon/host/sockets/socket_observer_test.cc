@@ -1,8 +1,9 @@
 #include "daemon/host/sockets/socket_observer.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
@@ -157,41 +158,56 @@ TEST_F(SocketObserverTest, BoundsTheSocketsItNames) {
   EXPECT_EQ(Read().missing().reason(), Missing::UNREADABLE);
 }
 
-// A listening socket of this process on a port that the kernel chose.
-class Listener {
- public:
-  Listener() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    sockaddr* generic = reinterpret_cast<sockaddr*>(&address);
-    socklen_t size = sizeof(address);
-    if (bind(fd_, generic, size) == 0 && listen(fd_, 1) == 0 &&
-        getsockname(fd_, generic, &size) == 0) {
-      port_ = ntohs(address.sin_port);
-    }
+constexpr int kNoNamespace = 77;
+
+// Runs in a process that is alone in a network namespace: the kernel lists its
+// sockets under /proc/net, and no others.
+[[noreturn]] void ReadWhereNobodyElseIs(int answer) {
+  if (unshare(CLONE_NEWNET) != 0 &&
+      unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
+    _exit(kNoNamespace);
   }
-  ~Listener() { close(fd_); }
-
-  uint32_t port() const { return port_; }
-
- private:
-  const int fd_;
-  uint32_t port_ = 0;
-};
+  // On a port that the kernel chooses.
+  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (listen(listener, 1) != 0) _exit(1);
+  PortSet ports;
+  ports.Add(1, 65535);
+  FakeClock clock;
+  const TimeBudget budget(&clock, absl::Minutes(1), absl::Minutes(1));
+  const std::string fact =
+      ReadSockets(FileReader("/"), ports, budget).SerializeAsString();
+  _exit(write(answer, fact.data(), fact.size()) ==
+                static_cast<ssize_t>(fact.size())
+            ? 0
+            : 1);
+}
 
 TEST(SocketObserverOnThisMachineTest, FindsAListenerOfThisProcess) {
-  const Listener listener;
-  if (listener.port() == 0) GTEST_SKIP() << "no loopback to listen on";
-  PortSet ports;
-  ports.Add(listener.port(), listener.port());
-  SystemClock clock;
-  const TimeBudget budget(&clock, absl::Minutes(1), absl::Minutes(1));
-  const SocketsFact fact = ReadSockets(FileReader("/"), ports, budget);
+  int answer[2];
+  ASSERT_EQ(pipe2(answer, O_CLOEXEC), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) ReadWhereNobodyElseIs(answer[1]);
+  close(answer[1]);
+  std::string bytes;
+  char buffer[4096];
+  for (ssize_t got; (got = read(answer[0], buffer, sizeof(buffer))) > 0;) {
+    bytes.append(buffer, static_cast<size_t>(got));
+  }
+  close(answer[0]);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kNoNamespace) {
+    GTEST_SKIP() << "a network namespace is not to be had";
+  }
+  ASSERT_EQ(WEXITSTATUS(status), 0);
+  SocketsFact fact;
+  ASSERT_TRUE(fact.ParseFromString(bytes));
   ASSERT_TRUE(fact.has_value()) << fact.ShortDebugString();
-  ASSERT_EQ(fact.value().sockets_size(), 1);
-  EXPECT_EQ(fact.value().sockets(0).pid(), static_cast<uint32_t>(getpid()));
-  EXPECT_EQ(fact.value().sockets(0).address(), "127.0.0.1");
+  ASSERT_EQ(fact.value().sockets_size(), 1) << fact.ShortDebugString();
+  EXPECT_EQ(fact.value().sockets(0).pid(), static_cast<uint32_t>(child));
+  EXPECT_EQ(fact.value().sockets(0).address(), "0.0.0.0");
   EXPECT_EQ(fact.value().sockets(0).state(), "LISTEN");
 }
 

@@ -15,6 +15,7 @@
 #include "daemon/host/ssh/ssh_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -50,7 +51,7 @@ cp /home/ann/.ssh/id_ed25519.pub /etc/ssh/accepted_there
 echo 'export LD_LIBRARY_PATH=/usr/local/openmpi/lib' >/home/ann/.bashrc
 
 ip link set lo up
-unshare --net sleep 600 &
+unshare --net sleep infinity &
 there=$!
 while [ "$(readlink /proc/$there/ns/net)" = "$(readlink /proc/$$/ns/net)" ]; do :; done
 ip link add here type veth peer name there netns $there
@@ -60,17 +61,17 @@ nsenter -t $there -n ip addr add 10.99.0.2/24 dev there
 nsenter -t $there -n ip link set there up
 nsenter -t $there -n ip link set lo up
 
-# port, address, keys, host key
+# name of the file, port, address, keys, host key
 config() {
-  printf '%s\n' "Port $1" "ListenAddress $2" "AuthorizedKeysFile $3" \
-    "HostKey $4" 'UsePAM no' 'PasswordAuthentication no' \
-    'KbdInteractiveAuthentication no' "PidFile none"
+  printf '%s\n' "Port $2" "ListenAddress $3" "AuthorizedKeysFile $4" \
+    "HostKey $5" 'UsePAM no' 'PasswordAuthentication no' \
+    'KbdInteractiveAuthentication no' "PidFile /run/$1.pid" >/etc/ssh/$1
 }
 key=/etc/ssh/ssh_host_ed25519_key
-config 22 0.0.0.0 /etc/ssh/accepted_here $key >/etc/ssh/sshd_config
-config 12345 10.99.0.1 /etc/ssh/accepted_here $key >/etc/ssh/container
-config 22 10.99.0.2 /etc/ssh/accepted_there $key >/etc/ssh/there
-config 12345 10.99.0.2 /etc/ssh/accepted_there $key >/etc/ssh/there_container
+config sshd_config 22 0.0.0.0 /etc/ssh/accepted_here $key
+config container 12345 10.99.0.1 /etc/ssh/accepted_here $key
+config there 22 10.99.0.2 /etc/ssh/accepted_there $key
+config there_container 12345 10.99.0.2 /etc/ssh/accepted_there $key
 public=$(cut -d' ' -f1,2 $key.pub)
 for address in 10.99.0.1 10.99.0.2; do
   echo "$address $public"
@@ -85,6 +86,10 @@ chmod -R go-w /home/ann
 [ ! -f /etc/ssh/container ] || /usr/sbin/sshd -f /etc/ssh/container
 for each in there there_container; do
   [ ! -f /etc/ssh/$each ] || nsenter -t $there -n /usr/sbin/sshd -f /etc/ssh/$each
+done
+# sshd returns before it listens, and then writes its pid.
+for each in sshd_config container there there_container; do
+  until [ ! -f /etc/ssh/$each ] || [ -s /run/$each.pid ]; do sleep 0.01; done
 done
 )sh";
 
@@ -115,19 +120,22 @@ SshQuestion AskBoth() {
   // What a script leaves behind would be killed with its group.
   const auto made = runner.Run({{"/usr/bin/setsid", "--wait", "/bin/bash", "-c",
                                  absl::StrCat(script, kStart)},
-                                absl::Minutes(2)});
-  if (!made.ok() || made->exit_status != 0) {
+                                kPatience});
+  if (!made.ok() || made->timed_out || made->exit_status != 0) {
     const std::string why =
         made.ok() ? made->standard_error : made.status().ToString();
     (void)!write(STDERR_FILENO, why.data(), why.size());
     _exit(kScriptFailed);
   }
   SystemClock clock;
-  const TimeBudget budget(&clock, absl::Seconds(20), absl::Minutes(1));
-  SshFact fact = ReadSsh({HostPaths{}, &runner, &budget}, question, {"node01"});
-  const auto after =
-      runner.Run({{"/bin/bash", "-c", afterwards}, absl::Minutes(1)});
-  if (!after.ok() || after->exit_status != 0) _exit(kScriptFailed);
+  const TimeBudget budget(&clock, kPatience, kPatience);
+  SshPlace place = {"node01"};
+  place.greeting_time = kPatience;
+  SshFact fact = ReadSsh({HostPaths{}, &runner, &budget}, question, place);
+  const auto after = runner.Run({{"/bin/bash", "-c", afterwards}, kPatience});
+  if (!after.ok() || after->timed_out || after->exit_status != 0) {
+    _exit(kScriptFailed);
+  }
   const std::string bytes = fact.SerializeAsString();
   _exit(write(answer, bytes.data(), bytes.size()) ==
                 static_cast<ssize_t>(bytes.size())

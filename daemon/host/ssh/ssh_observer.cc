@@ -36,7 +36,6 @@ constexpr uint32_t kDefaultPort = 22;
 constexpr size_t kMaxHostNameBytes = 255;
 constexpr int kMaxVariables = 64;
 constexpr size_t kMaxGreetingBytes = 8 << 10;
-constexpr absl::Duration kGreetingTime = absl::Seconds(3);
 
 absl::Status Refused(absl::string_view what, absl::string_view value) {
   return absl::InvalidArgumentError(
@@ -203,7 +202,7 @@ absl::Status Answer::AddServers(SshFact::Ssh* ssh) {
     if (server->command().empty()) continue;
     server->set_answers(
         GreetsAsSsh(Target(self_, each).address, each,
-                    std::min(kGreetingTime, host_.budget->Left())));
+                    std::min(place_.greeting_time, host_.budget->Left())));
   }
   return absl::OkStatus();
 }

@@ -43,6 +43,8 @@ struct SshPlace {
   // clusterd runs in one, so that the containers' sshd is the one seen here.
   bool in_container = false;
   uint64_t turn = 0;  // As above.
+  // How long a server of this host may take to greet.
+  absl::Duration greeting_time = absl::Seconds(3);
 };
 
 // Missing as a whole: the question is refused, there is no such user or no ssh,

@@ -19,6 +19,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/scratch_root.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -124,6 +125,8 @@ class Speaker {
     });
   }
   ~Speaker() {
+    // A caller that gave up early may never have come: ends the wait for it.
+    shutdown(fd_, SHUT_RDWR);
     thread_.join();
     close(fd_);
   }
@@ -139,10 +142,10 @@ const Ipv4Address kLoopback(INADDR_LOOPBACK);
 
 TEST(GreetsAsSshTest, OnlyAnSshServerDoes) {
   const Speaker sshd("SSH-2.0-OpenSSH_9.2p1\r\n");
-  EXPECT_TRUE(GreetsAsSsh(kLoopback, sshd.port(), absl::Seconds(60)));
+  EXPECT_TRUE(GreetsAsSsh(kLoopback, sshd.port(), kPatience));
   // It ends by itself after what is read at most.
   const Speaker endless(std::string(1 << 20, 'x'));
-  EXPECT_FALSE(GreetsAsSsh(kLoopback, endless.port(), absl::Seconds(60)));
+  EXPECT_FALSE(GreetsAsSsh(kLoopback, endless.port(), kPatience));
 }
 
 TEST(GreetsAsSshTest, WhoSaysNothingIsNotWaitedFor) {
