@@ -16,6 +16,7 @@
 #include "gtest/gtest.h"
 #include "proto/controller.grpc.pb.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -81,8 +82,7 @@ class EventStreamTest : public testing::Test {
     stub_ = Controller::NewStub(grpc::CreateChannel(
         absl::StrCat("127.0.0.1:", port), grpc::InsecureChannelCredentials()));
     reader_ = stub_->Check(&context_, CheckRequest());
-    ASSERT_TRUE(
-        service_.begun_.WaitForNotificationWithTimeout(absl::Seconds(30)));
+    ASSERT_TRUE(service_.begun_.WaitForNotificationWithTimeout(kPatience));
   }
 
   // Everything to the end, in short: "3" is progress, "last" the report.
@@ -95,8 +95,7 @@ class EventStreamTest : public testing::Test {
                         : absl::StrCat(event.progress().answered()));
     }
     status_ = reader_->Finish();
-    EXPECT_TRUE(
-        service_.ended_.WaitForNotificationWithTimeout(absl::Seconds(30)));
+    EXPECT_TRUE(service_.ended_.WaitForNotificationWithTimeout(kPatience));
     return all;
   }
 
@@ -165,7 +164,7 @@ TEST_F(EventStreamTest, TellsWhoWorksThatTheClientHasLeft) {
   Call();
   ReadFirst();
   context_.TryCancel();
-  EXPECT_TRUE(service_.left_.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  EXPECT_TRUE(service_.left_.WaitForNotificationWithTimeout(kPatience));
   ReadToEnd();
   EXPECT_EQ(status_.error_code(), grpc::StatusCode::CANCELLED);
   // Nothing of this reaches anybody, and nothing breaks.
@@ -200,8 +199,7 @@ TEST_F(EventStreamTest, CutsOffClientThatDoesNotReadWhenTheCallIsEnded) {
   EndForGood(service_.stream_, absl::PermissionDeniedError("is locked"),
              &scheduler_);
   scheduler_.Advance(kCutTimeout);
-  EXPECT_TRUE(
-      service_.ended_.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  EXPECT_TRUE(service_.ended_.WaitForNotificationWithTimeout(kPatience));
 }
 
 TEST_F(EventStreamTest, KeepsOnlySoManyBytesForAClientThatDoesNotRead) {

@@ -268,6 +268,11 @@ void ConnectionAcceptor::Close() {
   absl::MutexLock lock(&mutex_);
   if (closing_) return;
   closing_ = true;
+  // A server that has shut down does not close what it is handed.
+  const auto handed_over = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    return !handing_over_;
+  };
+  mutex_.Await(absl::Condition(&handed_over));
   for (const int fd : listeners_) {
     epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);
     shutdown(fd, SHUT_RDWR);  // The thread may still hold the number.
@@ -454,6 +459,7 @@ absl::Time ConnectionAcceptor::AdmitSome() {
       connection.admitted = true;
       admitted.push_back(connection.fd);
     }
+    handing_over_ = !admitted.empty();
     next = std::min(
         {admission_.Next(), EndSilentLocked(now), SweepLocked(now, &to_count)});
   }
@@ -463,6 +469,10 @@ absl::Time ConnectionAcceptor::AdmitSome() {
         taken;
     taken.fd = fd;
     server_->HandleNewConnection(&taken);
+  }
+  if (!admitted.empty()) {
+    absl::MutexLock lock(&mutex_);
+    handing_over_ = false;
   }
   for (const std::string& peer : to_count) CountCalls(peer);
   return next;

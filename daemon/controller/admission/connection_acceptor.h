@@ -10,6 +10,7 @@
 
 #include <sys/socket.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -76,6 +77,12 @@ class ConnectionAcceptor {
   // A call of `peer`, as gRPC's ServerContext names it, has begun or ended.
   void OnCall(const std::string& peer) ABSL_LOCKS_EXCLUDED(mutex_);
   void OnCallEnd(const std::string& peer) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // How many connections have sent something and wait to be admitted.
+  size_t waiting() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return admission_.waiting();
+  }
 
   // Seconds from a connection's arrival to its first call.
   Histogram first_call_waits() const ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -164,6 +171,8 @@ class ConnectionAcceptor {
   uint64_t cut_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Time cut_told_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
+  // Connections that were admitted are being handed to gRPC.
+  bool handing_over_ ABSL_GUARDED_BY(mutex_) = false;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // Last: uses everything above.
 };

@@ -21,6 +21,7 @@
 #include "grpcpp/generic/generic_stub.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/captured_log.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -59,8 +60,7 @@ class OneMethod final : public grpc::CallbackGenericService {
     const auto reached = [this, calls]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
       return staying_ >= calls;
     };
-    return mutex_.AwaitWithTimeout(absl::Condition(&reached),
-                                   absl::Seconds(30));
+    return mutex_.AwaitWithTimeout(absl::Condition(&reached), kPatience);
   }
 
  private:
@@ -92,15 +92,14 @@ class Served {
   OneMethod& method() { return service_; }
 
   // On a connection of its own.
-  grpc::StatusCode Call(const std::string& host,
-                        std::chrono::seconds wait = std::chrono::seconds(30)) {
+  grpc::StatusCode Call(const std::string& host) {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     grpc::GenericStub stub(grpc::CreateCustomChannel(
         absl::StrCat(host, ":", acceptor_->port()),
         grpc::InsecureChannelCredentials(), arguments));
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + wait);
+    context.set_deadline(PatientDeadline());
     grpc::CompletionQueue queue;
     const grpc::ByteBuffer nothing(nullptr, 0);
     const auto call =
@@ -155,12 +154,16 @@ class RawClient {
   // Waits until the other side has sent something.
   bool Hears() {
     char bytes[64];
-    return recv(fd_, bytes, sizeof(bytes), 0) > 0;
+    return HasNews() && recv(fd_, bytes, sizeof(bytes), 0) > 0;
+  }
+  // Begins HTTP/2 and waits until gRPC has answered: from then on a handshake
+  // is under way, which a call would end.
+  bool TakesAPlace() {
+    return Send(absl::StrCat(kPreface, kSettings)) && Hears();
   }
   // Until the other side has closed, whatever it sends before.
   bool WaitClosed() {
-    pollfd waiting = {fd_, POLLIN, 0};
-    while (poll(&waiting, 1, 30000) == 1) {
+    while (HasNews()) {
       char bytes[4096];
       if (recv(fd_, bytes, sizeof(bytes), 0) <= 0) return true;
     }
@@ -168,6 +171,12 @@ class RawClient {
   }
 
  private:
+  bool HasNews() const {
+    pollfd waiting = {fd_, POLLIN, 0};
+    const int most = static_cast<int>(absl::ToInt64Milliseconds(kPatience));
+    return poll(&waiting, 1, most) == 1;
+  }
+
   int fd_;
 };
 
@@ -204,8 +213,7 @@ TEST(ConnectionAcceptorTest, CutsOffWhoSendsMoreThanAHandshakeHas) {
   RawClient peer(served.acceptor().port());
   // Of HTTP/2: the preface and empty SETTINGS; then WINDOW_UPDATE of the
   // connection by 1, which says nothing and is never wrong (RFC 9113, 6.9).
-  peer.Send(absl::StrCat(kPreface, kSettings));
-  EXPECT_TRUE(peer.Hears());
+  EXPECT_TRUE(peer.TakesAPlace());
   std::string updates;
   for (int i = 0; i < 100; ++i) {
     updates += std::string("\0\0\4\10\0\0\0\0\0\0\0\0\1", 13);
@@ -258,14 +266,22 @@ TEST(ConnectionAcceptorTest, SilentOnesMakeRoomForWhoWaits) {
   EXPECT_TRUE(one.WaitClosed());
 }
 
-TEST(ConnectionAcceptorTest, WhoSaysNothingHoldsNobodyUpAndIsClosedInTheEnd) {
+TEST(ConnectionAcceptorTest, WhoSaysNothingHoldsNobodyUp) {
   AcceptorOptions options;
   options.admission.handshakes = 1;
-  options.silence = absl::Milliseconds(500);
+  options.silence = absl::Hours(1);
   Served served(options);
   RawClient one(served.acceptor().port());
   RawClient two(served.acceptor().port());
   EXPECT_EQ(served.Call("127.0.0.1"), grpc::StatusCode::UNIMPLEMENTED);
+}
+
+TEST(ConnectionAcceptorTest, WhoSaysNothingIsClosedInTheEnd) {
+  AcceptorOptions options;
+  options.silence = absl::Milliseconds(50);
+  Served served(options);
+  RawClient one(served.acceptor().port());
+  RawClient two(served.acceptor().port());
   EXPECT_TRUE(one.WaitClosed());
   EXPECT_TRUE(two.WaitClosed());
 }
@@ -282,22 +298,32 @@ TEST(ConnectionAcceptorTest, OfTooManyThatSayNothingTheOldestIsClosed) {
 TEST(ConnectionAcceptorTest, WhoWaitsAndLeavesIsForgotten) {
   AcceptorOptions options;
   options.admission.handshakes = 1;
+  options.admission.longest = absl::Hours(1);
   Served served(options);
+  RawClient first(served.acceptor().port());
+  ASSERT_TRUE(first.TakesAPlace());
   std::vector<std::unique_ptr<RawClient>> clients;
   for (int i = 0; i < 20; ++i) {
     clients.push_back(std::make_unique<RawClient>(served.acceptor().port()));
+    clients.back()->Send("P");
   }
+  ASSERT_TRUE(WaitUntil([&] { return served.acceptor().waiting() == 20; }));
   clients.clear();
+  EXPECT_TRUE(WaitUntil([&] { return served.acceptor().waiting() == 0; }));
+  first.Leave();
   EXPECT_EQ(served.Call("127.0.0.1"), grpc::StatusCode::UNIMPLEMENTED);
 }
 
 TEST(ConnectionAcceptorTest, WhoWaitsIsClosedWhenNobodyIsAcceptedAnyMore) {
   AcceptorOptions options;
   options.admission.handshakes = 1;
+  options.admission.longest = absl::Hours(1);
   Served served(options);
-  RawClient silent(served.acceptor().port());
+  RawClient first(served.acceptor().port());
+  ASSERT_TRUE(first.TakesAPlace());
   RawClient waiting(served.acceptor().port());
   waiting.Send("P");
+  ASSERT_TRUE(WaitUntil([&] { return served.acceptor().waiting() == 1; }));
   served.acceptor().Close();
   EXPECT_TRUE(waiting.WaitClosed());
 }

@@ -18,6 +18,7 @@
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -95,16 +96,14 @@ class FakeLink final : public HostLink {
     const auto asked = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
       return task_.task_id() != 0;
     };
-    EXPECT_TRUE(
-        mutex_.AwaitWithTimeout(absl::Condition(&asked), absl::Seconds(30)));
+    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&asked), kPatience));
     return task_;
   }
   // A run that is cancelled while it still asks cancels its task a moment
   // later.
   bool WaitForCancel() {
     absl::MutexLock lock(&mutex_);
-    return mutex_.AwaitWithTimeout(absl::Condition(&cancelled_),
-                                   absl::Seconds(30));
+    return mutex_.AwaitWithTimeout(absl::Condition(&cancelled_), kPatience);
   }
 
  private:
@@ -163,7 +162,7 @@ class FactRunTest : public testing::Test {
   }
 
   const std::vector<HostFacts>& WaitForFacts() {
-    EXPECT_TRUE(gathered_.WaitForNotificationWithTimeout(absl::Seconds(30)));
+    EXPECT_TRUE(gathered_.WaitForNotificationWithTimeout(kPatience));
     return facts_;
   }
   Report WaitForReport() {

@@ -30,6 +30,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -37,6 +38,9 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
+
+// The deadline of a notifier that a test does not want to see expire.
+constexpr uint32_t kLongMs = 3'600'000;
 
 // A certificate of its own authority for that name, "DNS:a.example" or
 // "IP:127.0.0.1", and its key, ready for a server.
@@ -135,8 +139,7 @@ class WebServer {
     const auto there = [&]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
       return requests_.size() >= count;
     };
-    EXPECT_TRUE(
-        mutex_.AwaitWithTimeout(absl::Condition(&there), absl::Seconds(30)));
+    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&there), kPatience));
   }
 
  private:
@@ -180,8 +183,8 @@ class WebServer {
   std::thread thread_;
 };
 
-absl::Status Post(const std::string& url,
-                  absl::Duration deadline = absl::Seconds(30), int stop = -1) {
+absl::Status Post(const std::string& url, absl::Duration deadline = kPatience,
+                  int stop = -1) {
   const auto parsed = ParseWebhookUrl(url);
   EXPECT_TRUE(parsed.ok()) << parsed.status();
   return PostWebhook({*parsed, "s3cret", "{}", deadline}, stop);
@@ -212,12 +215,17 @@ TEST(PostWebhookTest, TellsWhatIsWorthAnotherTryFromWhatIsNot) {
 }
 
 TEST(PostWebhookTest, NobodyThereIsWorthAnotherTry) {
-  std::string url;
-  {
-    const WebServer gone({200});
-    url = gone.Url();
-  }
-  const absl::Status status = Post(url);
+  // Nobody else may take the port, and nobody listens there.
+  const int taken = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  ASSERT_EQ(bind(taken, reinterpret_cast<sockaddr*>(&address), length), 0);
+  getsockname(taken, reinterpret_cast<sockaddr*>(&address), &length);
+  const absl::Status status =
+      Post(absl::StrCat("http://127.0.0.1:", ntohs(address.sin_port), "/hook"));
+  close(taken);
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("no connection"));
 }
@@ -229,8 +237,7 @@ TEST(PostWebhookTest, EndsAtTheDeadlineAndWhenTheControllerStops) {
   EXPECT_EQ(late.message(), "no answer in 300ms");
   const StopSignal stop;
   stop.Set();
-  EXPECT_TRUE(
-      absl::IsCancelled(Post(silent.Url(), absl::Seconds(30), stop.fd())));
+  EXPECT_TRUE(absl::IsCancelled(Post(silent.Url(), kPatience, stop.fd())));
 }
 
 TEST(PostWebhookTest, AsksServersThatProveTheirName) {
@@ -322,7 +329,7 @@ TEST_F(SystemCaBundleTest, IsWhatServersAreTrustedBy) {
   WebServer server({200}, &tls);
   const auto url = ParseWebhookUrl(server.Url());
   ASSERT_TRUE(url.ok()) << url.status();
-  WebhookPost post{*url, "", "{}", absl::Seconds(30)};
+  WebhookPost post{*url, "", "{}", kPatience};
   post.root = root_.c_str();
   const absl::Status status = PostWebhook(post, -1);
   EXPECT_TRUE(status.ok()) << status;
@@ -385,7 +392,7 @@ class NewsSenderTest : public testing::Test {
     ClusterSpec spec;
     Notifier* const to = spec.add_notify();
     to->set_url(url);
-    to->set_deadline_ms(30'000);
+    to->set_deadline_ms(kLongMs);
     return spec;
   }
 
@@ -408,7 +415,7 @@ TEST_F(NewsSenderTest, AProgramReadsTheNews) {
         absl::StrCat("cat > ", file, "; echo paged")}) {
     to->add_command(word);
   }
-  to->set_deadline_ms(30'000);
+  to->set_deadline_ms(kLongMs);
   Send(spec, FailNews());
   ASSERT_TRUE(log_.WaitFor(
       "schedule links: fail, was pass (check 0123456789abcdef): told /bin/sh: "
@@ -500,7 +507,6 @@ TEST_F(NewsSenderTest, ANotifierThatHangsInManySchedulesHoldsUpNoOther) {
   WebServer silent({0});
   WebServer server({200});
   ClusterSpec spec = ToUrl(silent.Url());
-  spec.mutable_notify(0)->set_deadline_ms(120'000);
   *spec.add_notify() = ToUrl(server.Url()).notify(0);
   for (const char* schedule : {"a", "b", "c"}) {
     VerdictNews news = FailNews();
@@ -587,6 +593,8 @@ TEST_F(NewsSenderTest, WhatIsLeftOfACorrectedNotifierIsToldTheNewOneAlone) {
   ASSERT_TRUE(log_.WaitFor(": cluster.yaml has it no more"));
   EXPECT_THAT(wrong.requests(), SizeIs(1));
   EXPECT_EQ(scheduler_.pending(), 0);
+  // What still waits for its turn would be replaced by what is newer.
+  other.WaitForRequests(1);
   sender_.Send(FailNews("0000000000000002"));
   right.WaitForRequests(2);
   other.WaitForRequests(2);

@@ -176,13 +176,14 @@ Ended Follow(pid_t pid, int output, int stop, absl::Duration deadline,
 std::optional<int> Reap(pid_t pid) {
   int status = 0;
   const auto end = Steady::now() + absl::ToChronoNanoseconds(kReapGrace);
-  while (Steady::now() < end) {
+  // Asked at least once, however late it is: most have ended already.
+  while (true) {
+    const bool last = Steady::now() >= end;
     const pid_t got = waitpid(pid, &status, WNOHANG);
     if (got == pid) return status;
-    if (got < 0 && errno != EINTR) return std::nullopt;
+    if (last || (got < 0 && errno != EINTR)) return std::nullopt;
     poll(nullptr, 0, static_cast<int>(absl::ToInt64Milliseconds(kAskStep)));
   }
-  return std::nullopt;
 }
 
 std::string FirstLine(absl::string_view output) {

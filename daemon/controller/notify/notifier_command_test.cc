@@ -1,16 +1,19 @@
 #include "daemon/controller/notify/notifier_command.h"
 
-#include <signal.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "daemon/controller/notify/stop_signal.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -18,8 +21,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-constexpr absl::Duration kEnough = absl::Seconds(30);
 
 std::string ReadAll(const std::string& path) {
   std::ostringstream text;
@@ -31,26 +32,40 @@ class RunNotifierCommandTest : public testing::Test {
  protected:
   absl::StatusOr<std::string> RunShell(const std::string& script,
                                        absl::string_view input = "",
-                                       absl::Duration deadline = kEnough) {
+                                       absl::Duration deadline = kPatience) {
     return RunNotifierCommand({"/bin/sh", "-c", script, "sh", file_}, input,
                               deadline, stop_.fd());
-  }
-  // Whether the process has gone, or goes within a while.
-  static bool Goes(const std::string& pid_text) {
-    int pid = 0;
-    if (!absl::SimpleAtoi(pid_text, &pid)) return false;
-    for (int i = 0; i < 3000; ++i) {
-      // One that has ended and that nobody reaps has no memory.
-      const std::string maps = ReadAll(absl::StrCat("/proc/", pid, "/maps"));
-      if (kill(pid, 0) != 0 || maps.empty()) return true;
-      usleep(10'000);
-    }
-    return false;
   }
 
   const std::string file_ =
       absl::StrCat(testing::TempDir(), "/command.", getpid());
   const StopSignal stop_;
+};
+
+// A pipe with a name, `file_`.alive, that a script and what it starts hold open
+// for as long as they live.
+class RunNotifierCommandKillTest : public RunNotifierCommandTest {
+ protected:
+  void SetUp() override {
+    std::filesystem::remove(file_);
+    std::filesystem::remove(alive_);
+    ASSERT_EQ(mkfifo(alive_.c_str(), 0600), 0);
+    fd_ = open(alive_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ASSERT_GE(fd_, 0);
+  }
+  void TearDown() override {
+    if (fd_ >= 0) close(fd_);
+  }
+  // Whether all have gone, or go. REQUIRES: one has opened it.
+  bool AllGo() const {
+    pollfd held = {fd_, 0, 0};
+    return poll(&held, 1,
+                static_cast<int>(absl::ToInt64Milliseconds(kPatience))) == 1;
+  }
+
+ private:
+  const std::string alive_ = file_ + ".alive";
+  int fd_ = -1;
 };
 
 TEST_F(RunNotifierCommandTest, ReadsTheWholeInputAndTellsTheFirstLine) {
@@ -92,26 +107,34 @@ TEST_F(RunNotifierCommandTest, AnotherStatusOrASignalIsAFailureWithItsLine) {
 
 TEST_F(RunNotifierCommandTest, WhatCannotBeRunIsNamed) {
   const absl::Status none =
-      RunNotifierCommand({"/no/such/program"}, "", kEnough, -1).status();
+      RunNotifierCommand({"/no/such/program"}, "", kPatience, -1).status();
   EXPECT_TRUE(absl::IsNotFound(none)) << none;
   EXPECT_EQ(none.message(), "/no/such/program: No such file or directory");
   EXPECT_TRUE(absl::IsPermissionDenied(
-      RunNotifierCommand({"/etc"}, "", kEnough, -1).status()));
+      RunNotifierCommand({"/etc"}, "", kPatience, -1).status()));
 }
 
-TEST_F(RunNotifierCommandTest, IsKilledAtItsDeadlineWithAllThatItStarted) {
-  const absl::Status status =
-      RunShell("sleep 1000 & echo $! > $1; echo waits; wait", "",
-               absl::Milliseconds(500))
-          .status();
-  EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
-  EXPECT_EQ(status.message(), "not done in 500ms and killed: waits");
-  EXPECT_TRUE(Goes(ReadAll(file_)));
+TEST_F(RunNotifierCommandKillTest, IsKilledAtItsDeadlineWithAllThatItStarted) {
+  // Longer and longer, until the script has come to its end before that.
+  absl::Duration deadline = absl::Milliseconds(250);
+  absl::Status status;
+  do {
+    deadline *= 2;
+    status =
+        RunShell("exec 9> $1.alive; sleep 1000 & echo waits; echo > $1; wait",
+                 "", deadline)
+            .status();
+    ASSERT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+  } while (ReadAll(file_).empty() && deadline < kPatience);
+  EXPECT_EQ(status.message(),
+            absl::StrCat("not done in ", absl::FormatDuration(deadline),
+                         " and killed: waits"));
+  EXPECT_TRUE(AllGo());
 }
 
-TEST_F(RunNotifierCommandTest, WhatItLeavesBehindIsKilled) {
-  ASSERT_TRUE(RunShell("sleep 1000 & echo $! > $1").ok());
-  EXPECT_TRUE(Goes(ReadAll(file_)));
+TEST_F(RunNotifierCommandKillTest, WhatItLeavesBehindIsKilled) {
+  ASSERT_TRUE(RunShell("exec 9> $1.alive; sleep 1000 &").ok());
+  EXPECT_TRUE(AllGo());
 }
 
 TEST_F(RunNotifierCommandTest, EndsWhenTheControllerStops) {

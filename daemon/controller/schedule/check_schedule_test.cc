@@ -383,7 +383,8 @@ TEST_F(CheckScheduleTest, TellsWhatIsWrongNowAndWhenItLooksAgain) {
   auto now = schedule_->Now();
   ASSERT_THAT(now, SizeIs(1));
   EXPECT_FALSE(now[0].has_newest());
-  EXPECT_GT(now[0].next_at_ms(), absl::ToUnixMillis(scheduler_.Now()));
+  // The jitter may be less than a millisecond.
+  EXPECT_GE(now[0].next_at_ms(), absl::ToUnixMillis(scheduler_.Now()));
   PassAndAnswer(kMostJitter);
   BreakLink();
   BreakBacklog();

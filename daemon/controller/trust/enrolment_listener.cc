@@ -18,7 +18,6 @@ constexpr size_t kMaxQueuedCalls = 512;
 constexpr int kMaxRequestBytes = 64 << 10;
 constexpr size_t kWireMemoryBytes = 64 << 20;
 constexpr int kHandshakeMs = 10'000;
-constexpr int kMaxIdleMs = 20'000;
 constexpr int kMaxAgeGraceMs = 10'000;
 constexpr int kMaxCallsPerConnection = 2;
 constexpr std::chrono::milliseconds kShutdownGrace(500);
@@ -32,7 +31,9 @@ void SetArguments(const EnrolmentListener::Options& options,
   builder->SetResourceQuota(memory);
   builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
                               kHandshakeMs);
-  builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMaxIdleMs);
+  builder->AddChannelArgument(
+      GRPC_ARG_MAX_CONNECTION_IDLE_MS,
+      static_cast<int>(absl::ToInt64Milliseconds(options.longest_idle)));
   builder->AddChannelArgument(
       GRPC_ARG_MAX_CONNECTION_AGE_MS,
       static_cast<int>(absl::ToInt64Milliseconds(options.longest_connection)));

@@ -68,6 +68,7 @@ class EnrolmentListener {
     absl::Duration interval = absl::Seconds(30);
     // Of a connection; calls that are under way then have ten seconds.
     absl::Duration longest_connection = absl::Minutes(1);
+    absl::Duration longest_idle = absl::Seconds(20);  // Without a call.
   };
 
   // Of the parts: scheduler, pool, log and audit. All must outlive it.
