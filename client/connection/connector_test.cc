@@ -1,7 +1,10 @@
 #include "client/connection/connector.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <memory>
@@ -16,6 +19,7 @@
 #include "gtest/gtest.h"
 #include "proto/controller.grpc.pb.h"
 #include "tests/support/config/test_authority.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -65,6 +69,29 @@ struct RunningController {
   }
 };
 
+// A port on which nobody listens, and that nobody else can take meanwhile.
+class DeafPort {
+ public:
+  DeafPort() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in own = {};
+    own.sin_family = AF_INET;
+    own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(own);
+    EXPECT_EQ(bind(fd_, reinterpret_cast<sockaddr*>(&own), size), 0);
+    EXPECT_EQ(getsockname(fd_, reinterpret_cast<sockaddr*>(&own), &size), 0);
+    address_ = absl::StrCat("127.0.0.1:", ntohs(own.sin_port));
+  }
+  ~DeafPort() { close(fd_); }
+  DeafPort(const DeafPort&) = delete;
+  DeafPort& operator=(const DeafPort&) = delete;
+
+  const std::string& address() const { return address_; }
+
+ private:
+  const int fd_;
+  std::string address_;
+};
+
 absl::Status Ask(const std::string& address, const TlsFiles& files,
                  const std::string& cluster = "demo") {
   GrpcConnector connector;
@@ -73,7 +100,7 @@ absl::Status Ask(const std::string& address, const TlsFiles& files,
   Interrupt interrupt;
   ControllerClient client(*channel, absl::StrCat("controller ", address),
                           interrupt);
-  return client.Ask(&Controller::Stub::GetSpec, {}, absl::Seconds(20)).status();
+  return client.Ask(&Controller::Stub::GetSpec, {}, kPatience).status();
 }
 
 class GrpcConnectorTest : public testing::Test {
@@ -134,12 +161,8 @@ TEST_F(GrpcConnectorTest, SaysThatAProgramWithoutTlsListensThere) {
 }
 
 TEST_F(GrpcConnectorTest, SaysThatNobodyListens) {
-  std::string address;
-  {
-    const RunningController gone(grpc::InsecureServerCredentials());
-    address = gone.address;
-  }
-  EXPECT_TRUE(absl::EndsWith(Ask(address, User()).message(),
+  const DeafPort port;
+  EXPECT_TRUE(absl::EndsWith(Ask(port.address(), User()).message(),
                              "not reachable: Connection refused"));
 }
 
@@ -157,8 +180,7 @@ TEST_F(GrpcConnectorTest, SaysThatNoDaemonIsBehindTheSocket) {
   Interrupt interrupt;
   LocalClient client(*connector.ToLocalDaemon(path),
                      absl::StrCat("clusterd of this host, ", path), interrupt);
-  const auto answer =
-      client.Ask(&LocalAgent::Stub::CheckSelf, {}, absl::Seconds(20));
+  const auto answer = client.Ask(&LocalAgent::Stub::CheckSelf, {}, kPatience);
   EXPECT_TRUE(absl::IsUnavailable(answer.status()));
   EXPECT_EQ(answer.status().message(),
             "clusterd of this host, /nonexistent/clusterd.sock: not reachable: "

@@ -6,11 +6,10 @@
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
-
-constexpr absl::Duration kLong = absl::Seconds(60);
 
 std::unique_ptr<ControllerClient> ClientOf(FakeController& controller,
                                            Interrupt& interrupt) {
@@ -43,7 +42,7 @@ TEST(RpcClientTest, HandsOverProgressThenTheReport) {
   CheckRequest request;
   request.add_hosts("server0");
   std::vector<uint32_t> seen;
-  const auto report = Check(controller, interrupt, request, kLong,
+  const auto report = Check(controller, interrupt, request, kPatience,
                             [&](const CheckEvent& event) {
                               seen.push_back(event.progress().answered());
                             });
@@ -56,7 +55,7 @@ TEST(RpcClientTest, HandsOverProgressThenTheReport) {
 TEST(RpcClientTest, CallsAStreamWithoutReportAMistakeOfTheController) {
   FakeController controller({});
   Interrupt interrupt;
-  const auto report = Check(controller, interrupt, {}, kLong, Ignore);
+  const auto report = Check(controller, interrupt, {}, kPatience, Ignore);
   EXPECT_TRUE(absl::IsInternal(report.status()));
   EXPECT_EQ(
       report.status().message(),
@@ -70,7 +69,7 @@ TEST(RpcClientTest, DoesNotTrustAReportBeforeABrokenStream) {
       grpc::Status(grpc::StatusCode::UNAVAILABLE, "Socket closed");
   FakeController controller(script);
   Interrupt interrupt;
-  const auto report = Check(controller, interrupt, {}, kLong, Ignore);
+  const auto report = Check(controller, interrupt, {}, kPatience, Ignore);
   EXPECT_TRUE(absl::IsUnavailable(report.status()));
   EXPECT_EQ(report.status().message(),
             "controller head:7443: the connection broke: Socket closed");
@@ -94,7 +93,7 @@ TEST(RpcClientTest, EndsARunningCallOnCtrlC) {
   script.check_hangs = true;
   FakeController controller(script);
   Interrupt interrupt;
-  const auto report = Check(controller, interrupt, {}, kLong,
+  const auto report = Check(controller, interrupt, {}, kPatience,
                             [&](const CheckEvent&) { interrupt.Fire(); });
   EXPECT_TRUE(absl::IsCancelled(report.status()));
   EXPECT_EQ(report.status().message(), "interrupted");
@@ -104,9 +103,10 @@ TEST(RpcClientTest, MakesNoCallAfterCtrlC) {
   FakeController controller({});
   Interrupt interrupt;
   interrupt.Fire();
-  EXPECT_TRUE(absl::IsCancelled(ClientOf(controller, interrupt)
-                                    ->Ask(&Controller::Stub::GetSpec, {}, kLong)
-                                    .status()));
+  EXPECT_TRUE(
+      absl::IsCancelled(ClientOf(controller, interrupt)
+                            ->Ask(&Controller::Stub::GetSpec, {}, kPatience)
+                            .status()));
 }
 
 TEST(RpcClientTest, TellsACancelledCallFromCtrlC) {
@@ -116,7 +116,7 @@ TEST(RpcClientTest, TellsACancelledCallFromCtrlC) {
   FakeController controller(script);
   Interrupt interrupt;
   EXPECT_EQ(ClientOf(controller, interrupt)
-                ->Ask(&Controller::Stub::ListHosts, {}, kLong)
+                ->Ask(&Controller::Stub::ListHosts, {}, kPatience)
                 .status()
                 .message(),
             "controller head:7443: controller ends");
@@ -130,7 +130,7 @@ TEST(RpcClientTest, NamesTheSocketWhenTheDaemonRefuses) {
   Interrupt interrupt;
   LocalClient client(*controller.ToLocalDaemon("/run/c.sock"),
                      "clusterd of this host, /run/c.sock", interrupt);
-  const auto answer = client.Ask(&LocalAgent::Stub::CheckSelf, {}, kLong);
+  const auto answer = client.Ask(&LocalAgent::Stub::CheckSelf, {}, kPatience);
   EXPECT_EQ(answer.status().message(),
             "clusterd of this host, /run/c.sock: no spec yet");
 }

@@ -52,6 +52,7 @@ constexpr FailureWords kConnectWords[] = {
     {"handshake failed", "no TLS connection: $0", "handshake failed: "},
     {"Socket closed", kClosed, ""},
     {"Connection reset", kClosed, ""},
+    {"Broken pipe", kClosed, ""},
     {"", "not reachable: $0", "Failed to connect to remote host: "}};
 
 // Of a call that has or needs none.
@@ -59,6 +60,7 @@ constexpr FailureWords kCallWords[] = {
     {"DNS resolution failed", "host name not resolved: $0", "is_balancer=0: "},
     {"Socket closed", "the connection broke: $0", ""},
     {"Connection reset", "the connection broke: $0", ""},
+    {"Broken pipe", "the connection broke: $0", ""},
     {"", "$0", ""}};
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/process/test_audit.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -38,7 +39,7 @@ class Answer {
     };
   }
   const ApplyResult& Wait() {
-    EXPECT_TRUE(done_.WaitForNotificationWithTimeout(absl::Seconds(30)));
+    EXPECT_TRUE(done_.WaitForNotificationWithTimeout(kPatience));
     return result_;
   }
   bool arrived() const { return done_.HasBeenNotified(); }

@@ -13,6 +13,7 @@
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/process/test_audit.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -57,7 +58,7 @@ class ConfirmTasksTest : public ::testing::Test {
       result = std::move(answered);
       done.Notify();
     });
-    EXPECT_TRUE(done.WaitForNotificationWithTimeout(absl::Seconds(30)));
+    EXPECT_TRUE(done.WaitForNotificationWithTimeout(kPatience));
     return result;
   }
   ApplyResult Apply(const std::string& id = "a1",
@@ -241,12 +242,12 @@ TEST_F(ConfirmTasksTest, ClosesTheJournalOnceTheDiskHasRoomAgain) {
   scenario_->machine.files().FailChanges(
       journal, absl::ResourceExhaustedError("No space left on device"));
   Pass(absl::Minutes(5));
-  ASSERT_TRUE(back.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  ASSERT_TRUE(back.WaitForNotificationWithTimeout(kPatience));
   // Not every few seconds: a firewall would be loaded anew each time.
   EXPECT_EQ(scheduler_->UntilNext(), kUnclosedRetry);
   scenario_->machine.files().FailChanges(journal, absl::OkStatus());
   Pass(kUnclosedRetry);
-  ASSERT_TRUE(closed.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  ASSERT_TRUE(closed.WaitForNotificationWithTimeout(kPatience));
   EXPECT_EQ(scheduler_->pending(), 0);
   EXPECT_EQ(scenario_->State(), before_);
   tasks_->Stop();

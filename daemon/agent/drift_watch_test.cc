@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/process/test_audit.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -52,7 +53,7 @@ class Watched {
     const auto there = [this, count]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
       return sent_.size() >= count;
     };
-    return mutex_.AwaitWithTimeout(absl::Condition(&there), absl::Seconds(30));
+    return mutex_.AwaitWithTimeout(absl::Condition(&there), kPatience);
   }
   size_t sent() {
     absl::MutexLock lock(&mutex_);

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -25,7 +26,7 @@ TEST(EventLoopTest, RunsPostedWorkOnOneThreadOfItsOwn) {
       done.Notify();
     });
   });
-  ASSERT_TRUE(done.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  ASSERT_TRUE(done.WaitForNotificationWithTimeout(kPatience));
   EXPECT_EQ(first, second);
   EXPECT_NE(first, std::this_thread::get_id());
 }

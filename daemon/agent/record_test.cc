@@ -3,6 +3,7 @@
 
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include "daemon/agent/self_check.h"
 #include "gmock/gmock.h"
@@ -28,13 +29,19 @@ int Record(int descriptor, std::ostream* err) {
 TEST(RecordHostTest, WritesAWholeRecordingIntoAPipe) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  // Read while it is written: how much a pipe takes is up to the kernel.
+  HostRecording recording;
+  bool is_read = false;
+  std::thread reader([&recording, &is_read, from = ends[0]] {
+    is_read = recording.ParseFromFileDescriptor(from);
+  });
   std::stringstream err;
   EXPECT_EQ(Record(ends[1], &err), 0);
   EXPECT_THAT(err.str(), IsEmpty());
   close(ends[1]);
-  HostRecording recording;
-  ASSERT_TRUE(recording.ParseFromFileDescriptor(ends[0]));
+  reader.join();
   close(ends[0]);
+  ASSERT_TRUE(is_read);
   EXPECT_TRUE(recording.complete());
   EXPECT_EQ(recording.runs_size(), 0);
   EXPECT_EQ(recording.facts().host(), "recorded");

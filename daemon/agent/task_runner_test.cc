@@ -3,7 +3,6 @@
 #include <atomic>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/synchronization/notification.h"
@@ -11,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/process/test_audit.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -63,7 +63,7 @@ class Answer {
     };
   }
   const TaskResult& Wait() {
-    EXPECT_TRUE(done_.WaitForNotificationWithTimeout(absl::Seconds(30)));
+    EXPECT_TRUE(done_.WaitForNotificationWithTimeout(kPatience));
     return result_;
   }
   bool arrived() const { return done_.HasBeenNotified(); }
@@ -221,14 +221,14 @@ TEST(TaskRunnerTest, EqualObservationsShareTheNextAndNeverOneThatHasBegun) {
   const auto runner =
       std::make_shared<TaskRunner>("server0", &observer, &pool, &scheduler);
   runner->Run(ObserveTask(0, 5000), answers[0].Expect());
-  while (observer.begun() == 0) std::this_thread::yield();
+  EXPECT_TRUE(WaitUntil([&] { return observer.begun() > 0; }));
   for (int i = 1; i < 4; ++i) {
     runner->Run(ObserveTask(i, 5000), answers[i].Expect());
   }
   runner->Cancel(2);
   // Another question waits for none of them.
   runner->Run(ObserveTask(9, 6000), another.Expect());
-  while (observer.begun() == 1) std::this_thread::yield();
+  EXPECT_TRUE(WaitUntil([&] { return observer.begun() > 1; }));
   scheduler.Advance(absl::Seconds(1));
   release.Notify();
   pool.Drain();
@@ -267,7 +267,7 @@ TEST(TaskRunnerTest, ObservationThatHangsHoldsUpNoEqualOneForLong) {
   const auto runner =
       std::make_shared<TaskRunner>("server0", &observer, &pool, &scheduler);
   runner->Run(ObserveTask(1, 2000), first.Expect());
-  while (observer.begun() == 0) std::this_thread::yield();
+  EXPECT_TRUE(WaitUntil([&] { return observer.begun() > 0; }));
   scheduler.Advance(absl::Seconds(1));
   runner->Run(ObserveTask(2, 2000), second.Expect());
   scheduler.Advance(absl::Seconds(1));
@@ -317,7 +317,7 @@ TEST(TaskRunnerTest, RefusesMoreThanItsLimitAlsoAfterDeadlines) {
     runner->Run(task, answers[i]->Expect());
   }
   // What nobody waits for when its turn comes is not begun.
-  while (observer.begun() == 0) std::this_thread::yield();
+  EXPECT_TRUE(WaitUntil([&] { return observer.begun() > 0; }));
   // Answered, but the work behind them still hangs.
   scheduler.Advance(absl::Seconds(1));
   runner->Run(ObserveTask(kMaxRunningTasks, 1000), answers.back()->Expect());

@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -41,12 +40,25 @@ JobSpec JobOf(const HookRequest& request) {
   return job;
 }
 
+// Runs a hook. The daemon's socket, and the file that a prolog leaves beside it
+// for its tasks, are in the test's own folder and not in the machine's /run.
+ProgramOutput RunHook(std::vector<std::string> words,
+                      const ProgramWorld& world = {}) {
+  words.insert(words.begin(), "hook");
+  words.insert(words.end(), {"--socket", TestFile("agent.sock", "")});
+  // Its usual three seconds are not what is tested.
+  if (words[1] == "slurm-task-prolog") {
+    words.insert(words.end(), {"--timeout", "60s"});
+  }
+  return RunProgram(words, world);
+}
+
 // What reached the daemon.
 HookRequest Asked(const std::vector<std::string>& arguments,
                   ProgramWorld world) {
   FakeController controller(world.script);
   world.controller = &controller;
-  const ProgramOutput output = RunProgram(arguments, world);
+  const ProgramOutput output = RunHook(arguments, world);
   EXPECT_EQ(output.status, 0) << output.err;
   EXPECT_TRUE(controller.hook_request().has_value());
   return controller.hook_request().value_or(HookRequest());
@@ -67,8 +79,7 @@ TEST_P(HookStatusTest, IsWhatTheSchedulerUnderstands) {
       {HookAnswer::REFUSE, hook.refused},
       {HookAnswer::REFUSE_AND_DRAIN, hook.drained}};
   for (const auto& [decision, status] : decisions) {
-    const ProgramOutput output =
-        RunProgram({"hook", hook.hook}, WorldWith(decision));
+    const ProgramOutput output = RunHook({hook.hook}, WorldWith(decision));
     EXPECT_EQ(output.status, status) << output.err;
     EXPECT_THAT(output.out, IsEmpty());
   }
@@ -79,11 +90,11 @@ TEST_P(HookStatusTest, LetsThroughWithALineWhereNobodyAnswers) {
   world.script.hook_status =
       grpc::Status(grpc::StatusCode::UNAVAILABLE, "no such socket");
   world.environment["SLURM_PROCID"] = "0";
-  const ProgramOutput output = RunProgram({"hook", GetParam().hook}, world);
+  const ProgramOutput output = RunHook({GetParam().hook}, world);
   EXPECT_EQ(output.status, 0);
   EXPECT_THAT(output.err, HasSubstr("let through unchecked"));
   const ProgramOutput closed =
-      RunProgram({"hook", GetParam().hook, "--fail-closed"}, world);
+      RunHook({GetParam().hook, "--fail-closed"}, world);
   EXPECT_EQ(closed.status, GetParam().drained);
 }
 
@@ -99,14 +110,14 @@ INSTANTIATE_TEST_SUITE_P(Hooks, HookStatusTest,
 TEST(HookTest, GivesTheReasonInOneLineThatNobodyCanForge) {
   ProgramWorld world = WorldWith(HookAnswer::REFUSE_AND_DRAIN);
   world.script.hook.set_reason("clusterd: link: \x1b[2J\nall is well");
-  const ProgramOutput output = RunProgram({"hook", "slurm-prolog"}, world);
+  const ProgramOutput output = RunHook({"slurm-prolog"}, world);
   EXPECT_EQ(output.status, 1);
   EXPECT_EQ(output.err, "clusterd: link: \\x1b[2J\\nall is well\n");
 }
 
 TEST(HookTest, AsksAboutTheJobOfAPrologsEnvironment) {
   const HookRequest request =
-      Asked({"hook", "slurm-prolog"}, WorldWith(HookAnswer::ALLOW));
+      Asked({"slurm-prolog"}, WorldWith(HookAnswer::ALLOW));
   EXPECT_EQ(request.kind(), HOOK_SLURM_PROLOG);
   EXPECT_EQ(JobOf(request).id(), "slurm:1234.1");
   ASSERT_EQ(JobOf(request).servers_size(), 2);
@@ -118,9 +129,9 @@ TEST(HookTest, AsksAboutTheJobOfAPrologsEnvironment) {
 
 TEST(HookTest, TellsTheSameJobInTheTaskAsInTheProlog) {
   const HookRequest before =
-      Asked({"hook", "slurm-prolog"}, WorldWith(HookAnswer::ALLOW));
+      Asked({"slurm-prolog"}, WorldWith(HookAnswer::ALLOW));
   const HookRequest task =
-      Asked({"hook", "slurm-task-prolog"},
+      Asked({"slurm-task-prolog"},
             WorldWith(HookAnswer::ALLOW, {{"SLURM_JOB_ID", "1234"},
                                           {"SLURM_JOB_NODELIST", "node[01-02]"},
                                           {"SLURM_NODELIST", "node01"},
@@ -133,8 +144,8 @@ TEST(HookTest, TakesTheDevicesOfAJobOnOneHost) {
   Environment environment = Prolog();
   environment["SLURM_NODELIST"] = "node02";
   environment["SLURM_JOB_GPUS"] = "2,0-1";
-  const HookRequest request = Asked({"hook", "slurm-prolog"},
-                                    WorldWith(HookAnswer::ALLOW, environment));
+  const HookRequest request =
+      Asked({"slurm-prolog"}, WorldWith(HookAnswer::ALLOW, environment));
   EXPECT_EQ(JobOf(request).servers(0).devices_size(), 3);
 }
 
@@ -148,11 +159,11 @@ TEST(HookTest, JudgesThisHostAloneWhereTheJobCannotBeRead) {
     Environment environment = Prolog();
     environment[name] = value;
     const ProgramWorld world = WorldWith(HookAnswer::ALLOW, environment);
-    const HookRequest request = Asked({"hook", "slurm-prolog"}, world);
+    const HookRequest request = Asked({"slurm-prolog"}, world);
     const bool is_node = absl::string_view(name) == "SLURMD_NODENAME";
     EXPECT_EQ(JobOf(request).servers().empty(), !is_node) << name;
     EXPECT_EQ(request.node_name().empty(), is_node) << name;
-    EXPECT_THAT(RunProgram({"hook", "slurm-prolog"}, world).err,
+    EXPECT_THAT(RunHook({"slurm-prolog"}, world).err,
                 HasSubstr(is_node ? "is no host's name" : "job is not known"));
   }
 }
@@ -167,8 +178,7 @@ TEST(HookTest, TellsWhereAJobOptsOut) {
   for (const auto& [variable, expected] : words) {
     Environment environment = Prolog();
     environment.insert(variable);
-    EXPECT_EQ(Asked({"hook", "slurm-prolog"},
-                    WorldWith(HookAnswer::ALLOW, environment))
+    EXPECT_EQ(Asked({"slurm-prolog"}, WorldWith(HookAnswer::ALLOW, environment))
                   .opt_out(),
               expected);
   }
@@ -177,15 +187,15 @@ TEST(HookTest, TellsWhereAJobOptsOut) {
 TEST(HookTest, ReadsTheJobsOfPbsAndLsf) {
   const std::string file = TestFile("nodes", "node01\nnode01\nnode02\n");
   HookRequest request = Asked(
-      {"hook", "pbs"}, WorldWith(HookAnswer::ALLOW, {{"PBS_JOBID", "7[3].head"},
-                                                     {"PBS_NODEFILE", file}}));
+      {"pbs"}, WorldWith(HookAnswer::ALLOW,
+                         {{"PBS_JOBID", "7[3].head"}, {"PBS_NODEFILE", file}}));
   EXPECT_EQ(JobOf(request).id(), "pbs:7[3].head");
   EXPECT_EQ(JobOf(request).servers_size(), 2);
-  request = Asked({"hook", "lsf"},
-                  WorldWith(HookAnswer::ALLOW,
-                            {{"LSB_JOBID", "8"},
-                             {"LSB_JOBINDEX", "2"},
-                             {"LSB_MCPU_HOSTS", "node01 64 node02 64"}}));
+  request =
+      Asked({"lsf"}, WorldWith(HookAnswer::ALLOW,
+                               {{"LSB_JOBID", "8"},
+                                {"LSB_JOBINDEX", "2"},
+                                {"LSB_MCPU_HOSTS", "node01 64 node02 64"}}));
   EXPECT_EQ(JobOf(request).id(), "lsf:8[2]");
   ASSERT_EQ(JobOf(request).servers_size(), 2);
   EXPECT_EQ(JobOf(request).servers(1).host(), "node02");
@@ -202,7 +212,7 @@ TEST(HookTest, PrintsNothingButExportsAndWarningsInATaskProlog) {
         "BAD=a\nprint b", "lower=1", "X=$(id)"}) {
     world.script.hook.add_environment(line);
   }
-  const ProgramOutput output = RunProgram({"hook", "slurm-task-prolog"}, world);
+  const ProgramOutput output = RunHook({"slurm-task-prolog"}, world);
   EXPECT_EQ(output.status, 0);
   EXPECT_EQ(output.out,
             "export MASTER_ADDR=10.0.0.1\n"
@@ -213,23 +223,18 @@ TEST(HookTest, PrintsNothingButExportsAndWarningsInATaskProlog) {
 }
 
 TEST(HookTest, TellsTasksThatMayNotAskWhatTheirPrologWasTold) {
-  const std::string socket =
-      absl::StrCat(testing::TempDir(), "/hook_command_test.sock");
-  const auto run = [&socket](const char* hook, const ProgramWorld& world) {
-    return RunProgram({"hook", hook, "--socket", socket}, world);
-  };
   ProgramWorld world = WorldWith(HookAnswer::ALLOW);
   world.script.hook.add_environment("MASTER_ADDR=10.0.0.1");
-  EXPECT_EQ(run("slurm-prolog", world).err, "");
+  EXPECT_EQ(RunHook({"slurm-prolog"}, world).err, "");
   ProgramWorld task = WorldWith(HookAnswer::ALLOW);
   task.environment["SLURM_PROCID"] = "0";
   task.script.hook_status =
       grpc::Status(grpc::StatusCode::UNAVAILABLE, "permission denied");
-  const ProgramOutput told = run("slurm-task-prolog", task);
+  const ProgramOutput told = RunHook({"slurm-task-prolog"}, task);
   EXPECT_EQ(told.out, "export MASTER_ADDR=10.0.0.1\n");
   EXPECT_EQ(told.err, "");
-  run("slurm-epilog", WorldWith(HookAnswer::ALLOW));
-  const ProgramOutput after = run("slurm-task-prolog", task);
+  RunHook({"slurm-epilog"}, WorldWith(HookAnswer::ALLOW));
+  const ProgramOutput after = RunHook({"slurm-task-prolog"}, task);
   EXPECT_EQ(after.out, "");
   EXPECT_THAT(after.err, HasSubstr("let through unchecked"));
 }
@@ -237,45 +242,44 @@ TEST(HookTest, TellsTasksThatMayNotAskWhatTheirPrologWasTold) {
 TEST(HookTest, IsSilentInTheTasksBehindTheFirst) {
   ProgramWorld world = WorldWith(HookAnswer::REFUSE);
   world.environment["SLURM_PROCID"] = "1";
-  const ProgramOutput output = RunProgram({"hook", "slurm-task-prolog"}, world);
+  const ProgramOutput output = RunHook({"slurm-task-prolog"}, world);
   EXPECT_EQ(output.status, 0);
   EXPECT_EQ(output.out + output.err, "");
 }
 
 TEST(HookTest, TakesAJobFromOptionsWhereNoSchedulerHasOne) {
   const HookRequest request =
-      Asked({"hook", "plain", "--nodes", "node[01-02]", "--devices", "4",
-             "--timeout", "5s", "--max-age", "1m"},
+      Asked({"plain", "--nodes", "node[01-02]", "--devices", "4", "--timeout",
+             "5s", "--max-age", "1m"},
             WorldWith(HookAnswer::ALLOW, {}));
   EXPECT_EQ(JobOf(request).servers(0).device_count(), 4u);
   EXPECT_EQ(request.wait_ms(), 5000u);
   EXPECT_EQ(request.max_age_ms(), 60'000u);
-  EXPECT_EQ(JobOf(Asked({"hook", "plain"}, WorldWith(HookAnswer::ALLOW, {})))
-                .servers_size(),
-            0);
+  EXPECT_EQ(
+      JobOf(Asked({"plain"}, WorldWith(HookAnswer::ALLOW, {}))).servers_size(),
+      0);
 }
 
 TEST(HookTest, PrintsTheWholeAnswerAsJson) {
   ProgramWorld world = WorldWith(HookAnswer::REFUSE, {});
   world.script.hook.set_schema_version(1);
-  const ProgramOutput output =
-      RunProgram({"hook", "plain", "-o", "json"}, world);
+  const ProgramOutput output = RunHook({"plain", "-o", "json"}, world);
   EXPECT_EQ(output.status, 1);
   EXPECT_THAT(output.out, HasSubstr("\"schema_version\""));
 }
 
 TEST(HookTest, NamesEveryMistakeAtOnce) {
   const ProgramOutput output =
-      RunProgram({"hook", "slurm-prolog", "--nodes", "a", "--timeout", "1h",
-                  "--max-age", "x", "--output", "yaml"},
-                 WorldWith(HookAnswer::ALLOW));
+      RunHook({"slurm-prolog", "--nodes", "a", "--timeout", "1h", "--max-age",
+               "x", "--output", "yaml"},
+              WorldWith(HookAnswer::ALLOW));
   EXPECT_EQ(output.status, 3);
   for (const char* const text :
        {"--nodes: slurm-prolog takes", "--timeout: \"1h\"", "--max-age: \"x\"",
         "--output: \"yaml\""}) {
     EXPECT_THAT(output.err, HasSubstr(text));
   }
-  EXPECT_THAT(RunProgram({"hook", "slurm-prologue"}).err,
+  EXPECT_THAT(RunHook({"slurm-prologue"}).err,
               HasSubstr("did you mean \"slurm-prolog\""));
 }
 
@@ -307,7 +311,7 @@ ProgramOutput ControllerProlog(const RuleResult& rule,
   world.script.check_events = {EventOf(report)};
   FakeController controller(world.script);
   world.controller = &controller;
-  ProgramOutput output = RunProgram({"hook", "slurm-controller-prolog"}, world);
+  ProgramOutput output = RunHook({"slurm-controller-prolog"}, world);
   if (asked != nullptr) *asked = controller.check_request();
   return output;
 }
@@ -340,14 +344,11 @@ TEST(ControllerPrologTest, AsksNobodyAboutAJobThatOptsOut) {
 TEST(ControllerPrologTest, LetsThroughWithoutCertificatesOrAController) {
   ProgramWorld world;
   world.environment = {{"SLURM_JOB_ID", "1"}, {"SLURM_JOB_NODELIST", "a"}};
-  const ProgramOutput output =
-      RunProgram({"hook", "slurm-controller-prolog"}, world);
+  const ProgramOutput output = RunHook({"slurm-controller-prolog"}, world);
   EXPECT_EQ(output.status, 0);
   EXPECT_THAT(output.err, HasSubstr("let through unchecked"));
-  EXPECT_EQ(
-      RunProgram({"hook", "slurm-controller-prolog", "--fail-closed"}, world)
-          .status,
-      1);
+  EXPECT_EQ(RunHook({"slurm-controller-prolog", "--fail-closed"}, world).status,
+            1);
 }
 
 }  // namespace

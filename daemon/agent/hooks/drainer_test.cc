@@ -16,6 +16,7 @@
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/test_audit.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -89,8 +90,7 @@ class FakeSlurm final : public CommandRunner {
 class DrainerTest : public testing::Test {
  protected:
   void Drain(const std::string& reason) {
-    EXPECT_TRUE(
-        drainer_.Drain(settings_, "n1", reason, absl::Seconds(30)).ok());
+    EXPECT_TRUE(drainer_.Drain(settings_, "n1", reason, kPatience).ok());
     drainer_.Settle();
   }
   void Recheck(bool holds) {
@@ -151,7 +151,7 @@ TEST_F(DrainerTest, AuditsEachChangeOfTheNodeAndNothingElse) {
 TEST_F(DrainerTest, ChangesNoNodeWhileTheAuditFileCannotBeWritten) {
   TestAudit unwritable(/*writable=*/false);
   Drainer drainer(&slurm_, &log_, unwritable.log());
-  EXPECT_TRUE(drainer.Drain(settings_, "n1", kReason, absl::Seconds(30)).ok());
+  EXPECT_TRUE(drainer.Drain(settings_, "n1", kReason, kPatience).ok());
   drainer.Settle();
   EXPECT_EQ(slurm_.state(), "IDLE");
   EXPECT_THAT(log_.Lines(), HasSubstr(kUnwritableAudit));
@@ -296,8 +296,7 @@ TEST_F(DrainerTest, ToldByManyPrologsAtOnceItSetsOneReason) {
   std::vector<std::thread> prologs;
   for (int i = 0; i < 64; ++i) {
     prologs.emplace_back([this] {
-      EXPECT_TRUE(
-          drainer_.Drain(settings_, "n1", kReason, absl::Seconds(30)).ok());
+      EXPECT_TRUE(drainer_.Drain(settings_, "n1", kReason, kPatience).ok());
     });
   }
   for (std::thread& prolog : prologs) prolog.join();

@@ -20,6 +20,7 @@
 #include "tests/support/host/fake_file_system.h"
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/process/captured_log.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -41,7 +42,7 @@ class FakeController final : public ControllerLine {
                                        absl::Duration wait) override {
     ++asked;
     max_age_ms = question.max_age_ms();
-    if (hold != nullptr) hold->WaitForNotification();
+    if (hold != nullptr) hold->WaitForNotificationWithTimeout(kPatience);
     if (!away.ok()) {
       clock_->SleepFor(absl::IsDeadlineExceeded(away) ? wait
                                                       : absl::ZeroDuration());
@@ -505,25 +506,39 @@ TEST_F(HookDeskTest, TaskPrologTellsTheVariablesOfTheKeptVerdict) {
 TEST_F(HookDeskTest, SixtyFourPrologsAtOnceAskOnce) {
   absl::Notification go_on;
   controller_.hold = &go_on;
+  const auto prolog_of = [](int i, absl::Duration wait) {
+    HookRequest request = Request(HOOK_SLURM_PROLOG);
+    request.set_wait_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(wait)));
+    *request.mutable_job() =
+        OneServer(absl::StrCat("slurm:9_", i, ".0")).SerializeAsString();
+    return request;
+  };
   std::vector<std::thread> prologs;
   std::atomic<int> allowed{0};
   std::atomic<int> begun{0};
   for (int i = 0; i < 64; ++i) {
-    prologs.emplace_back([this, i, &allowed, &begun] {
-      HookRequest request = Request(HOOK_SLURM_PROLOG);
-      *request.mutable_job() =
-          OneServer(absl::StrCat("slurm:9_", i, ".0")).SerializeAsString();
+    // None gives up while the controller is held: the wait is by the real
+    // clock.
+    prologs.emplace_back([this, i, prolog_of, &allowed, &begun] {
+      const HookRequest request = prolog_of(i, kMaxHookWait);
       ++begun;
       const auto answer = desk_.Answer(request, [] { return false; });
       if (answer.ok() && answer->decision() == HookAnswer::ALLOW) ++allowed;
     });
   }
-  while (begun < 64 || controller_.asked < 1) std::this_thread::yield();
+  EXPECT_TRUE(WaitUntil([&] { return begun == 64 && controller_.asked > 0; }));
+  // This one surely comes while the question is open: it has to wait for the
+  // others' answer, gives up, and has asked nothing itself.
+  const auto impatient =
+      desk_.Answer(prolog_of(64, absl::Milliseconds(1)), [] { return false; });
+  EXPECT_TRUE(impatient.ok()) << impatient.status();
+  EXPECT_THAT(impatient.value_or(HookAnswer()).let_through(),
+              Contains(HasSubstr("no answer in")));
+  EXPECT_EQ(controller_.asked, 1);
   go_on.Notify();
   for (std::thread& prolog : prologs) prolog.join();
+  // One that asks only after the answer asks anew.
   EXPECT_EQ(allowed, 64);
-  // One that begins only after the answer asks anew.
-  EXPECT_LT(controller_.asked, 64);
 }
 
 TEST_F(HookDeskTest, RefusesARequestThatIsNoneWithEveryMistake) {

@@ -6,6 +6,7 @@
 
 #include "absl/synchronization/notification.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -20,16 +21,15 @@ TEST(SharedWorkTest, WorksOnceForAllThatComeMeanwhile) {
     go_on.WaitForNotification();
     return ++worked;
   };
-  std::thread first(
-      [&] { EXPECT_EQ(shared.Do("a", absl::Seconds(30), work), 1); });
+  std::thread first([&] { EXPECT_EQ(shared.Do("a", kPatience, work), 1); });
   begun.WaitForNotification();
-  EXPECT_EQ(shared.Do("b", absl::Seconds(30), [] { return 7; }), 7);
+  EXPECT_EQ(shared.Do("b", kPatience, [] { return 7; }), 7);
   EXPECT_EQ(shared.Do("a", absl::ZeroDuration(), [] { return 8; }),
             std::nullopt);
   std::vector<std::thread> others;
   for (int i = 0; i < 63; ++i) {
     others.emplace_back([&] {
-      const auto found = shared.Do("a", absl::Seconds(30), [] { return 9; });
+      const auto found = shared.Do("a", kPatience, [] { return 9; });
       // Whoever comes after the first has ended works alone.
       EXPECT_TRUE(found == 1 || found == 9);
     });
@@ -44,8 +44,8 @@ TEST(SharedWorkTest, WorksAnewOnceItHasEnded) {
   SharedWork<int> shared;
   int count = 0;
   const auto work = [&count] { return ++count; };
-  EXPECT_EQ(shared.Do("", absl::Seconds(1), work), 1);
-  EXPECT_EQ(shared.Do("", absl::Seconds(1), work), 2);
+  EXPECT_EQ(shared.Do("", kPatience, work), 1);
+  EXPECT_EQ(shared.Do("", kPatience, work), 2);
 }
 
 }  // namespace

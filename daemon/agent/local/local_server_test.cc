@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -22,6 +21,7 @@
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -54,8 +54,7 @@ class LocalServerTest : public testing::Test {
         "unix:" + path(), grpc::experimental::LocalCredentials(UDS)));
   }
   static void SetDeadline(grpc::ClientContext* context) {
-    context->set_deadline(std::chrono::system_clock::now() +
-                          std::chrono::seconds(30));
+    context->set_deadline(PatientDeadline());
   }
 
  private:
@@ -179,8 +178,7 @@ TEST_F(LocalServerTest, AnswersSixtyFourPrologsAtOnce) {
     const auto all = [&inside] { return inside == 64; };
     absl::MutexLock lock(&mutex);
     ++inside;
-    EXPECT_TRUE(
-        mutex.AwaitWithTimeout(absl::Condition(&all), absl::Seconds(30)));
+    EXPECT_TRUE(mutex.AwaitWithTimeout(absl::Condition(&all), kPatience));
     HookAnswer answer;
     answer.set_reason(HookKind_Name(request.kind()));
     return answer;
@@ -227,7 +225,7 @@ TEST_F(LocalServerTest, NoticesThatAHookIsGone) {
   });
   HookAnswer answer;
   EXPECT_FALSE(client->RunHook(&context, Prolog(), &answer).ok());
-  EXPECT_TRUE(noticed.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  EXPECT_TRUE(noticed.WaitForNotificationWithTimeout(kPatience));
   killer.join();
 }
 
