@@ -16,6 +16,7 @@
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_host.h"
 #include "tests/support/process/test_audit.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -55,8 +56,7 @@ class ScriptedHub final : public AgentHub::Service {
     const auto reached = [this, count]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
       return results_.size() >= count;
     };
-    EXPECT_TRUE(
-        mutex_.AwaitWithTimeout(absl::Condition(&reached), absl::Seconds(30)));
+    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&reached), kPatience));
     return results_;
   }
   bool WaitForAttached(int count) {
@@ -64,12 +64,11 @@ class ScriptedHub final : public AgentHub::Service {
     const auto reached = [this, count]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
       return attached_ >= count;
     };
-    return mutex_.AwaitWithTimeout(absl::Condition(&reached),
-                                   absl::Seconds(30));
+    return mutex_.AwaitWithTimeout(absl::Condition(&reached), kPatience);
   }
-  bool hung_up() {
+  bool WaitForHangUp() {
     absl::MutexLock lock(&mutex_);
-    return hung_up_;
+    return mutex_.AwaitWithTimeout(absl::Condition(&hung_up_), kPatience);
   }
   Hello hello() {
     absl::MutexLock lock(&mutex_);
@@ -94,7 +93,7 @@ HubMessage WelcomeTo(const std::string& cluster) {
 HubMessage ObserveTask(uint64_t id) {
   HubMessage message;
   message.mutable_task()->set_task_id(id);
-  message.mutable_task()->set_deadline_ms(30000);
+  message.mutable_task()->set_deadline_ms(600'000);
   message.mutable_task()->mutable_observe();
   return message;
 }
@@ -243,7 +242,7 @@ TEST_F(AgentTest, HangsUpWhenItStops) {
   Start({WelcomeTo("test")});
   ASSERT_TRUE(host_->WaitAttached());
   host_->stream().Stop();
-  EXPECT_TRUE(hub_->hung_up());
+  EXPECT_TRUE(hub_->WaitForHangUp());
   EXPECT_FALSE(host_->Status().attached());
 }
 
@@ -280,18 +279,22 @@ class DeafHub final : public AgentHub::Service {
     stream->Read(&hello);
     stream->Write(WelcomeTo("test"));
     HubMessage unknown;
-    for (uint64_t id = 1; stream->Write(unknown); ++id) {
+    for (uint64_t id = 1; !has_to_end && stream->Write(unknown); ++id) {
       unknown.mutable_task()->set_task_id(id);
       unknown.mutable_task()->set_deadline_ms(1000);
     }
     return grpc::Status::OK;
   }
+
+  // It never reads, so it does not notice that a host takes its leave.
+  std::atomic<bool> has_to_end{false};
 };
 
 TEST_F(AgentTest, LeavesAControllerThatDoesNotReadItsAnswers) {
   DeafHub deaf;
   Serve(&deaf);
   EXPECT_TRUE(host_->WaitError("the controller does not read"));
+  deaf.has_to_end = true;
   host_.reset();
   server_->Shutdown();
   server_->Wait();
@@ -308,26 +311,27 @@ class HugeHub final : public AgentHub::Service {
     AgentMessage message;
     stream->Read(&message);
     stream->Write(WelcomeTo("test"));
-    if (!sent_.exchange(true)) {
+    const int before = attached_++;
+    if (before == 0) {
       HubMessage huge;
       huge.mutable_task()->mutable_apply()->set_actor(std::string(bytes_, 'a'));
       took_ = stream->Write(huge);
-    } else {
-      back_.Notify();
     }
+    // It may come back more than once.
+    if (before == 1) back_.Notify();
     while (stream->Read(&message)) continue;
     return grpc::Status::OK;
   }
 
   bool WaitForReturn() {
-    return back_.WaitForNotificationWithTimeout(absl::Seconds(30));
+    return back_.WaitForNotificationWithTimeout(kPatience);
   }
-  // Whether the host took in all of it.
+  // Whether the host took in all of it; known once the server has ended.
   bool took() const { return took_; }
 
  private:
   const size_t bytes_;
-  std::atomic<bool> sent_{false};
+  std::atomic<int> attached_{0};
   std::atomic<bool> took_{false};
   absl::Notification back_;
 };
@@ -350,10 +354,10 @@ TEST_F(AgentTest, TakesInNoMoreOfAMessageThanItsMemoryForTheWire) {
   Serve(&hub, dial);
   EXPECT_TRUE(host_->WaitError("Buffers full"));
   EXPECT_TRUE(hub.WaitForReturn());
-  EXPECT_FALSE(hub.took());
   host_.reset();
   server_->Shutdown();
   server_->Wait();
+  EXPECT_FALSE(hub.took());
 }
 
 TEST_F(AgentTest, ManyEqualTasksCostNoMoreThanTwoObservations) {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "config/identity/grpc_status.h"
 #include "config/plan/make_plan.h"
 #include "config/spec/spec_loader.h"
@@ -19,6 +18,7 @@
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -464,11 +464,9 @@ TEST_F(ApplyRunTest, AdminAbortsARunThatHangsAndTheTurnIsFree) {
   apply.join();
   // What the host does after all is kept, while another may run.
   hosts_[0]->Finish(ApplyResult::APPLIED);
-  const absl::Time end = absl::Now() + absl::Seconds(20);
-  while (Kept(request.id()).hosts(0).outcome() == ApplyResult::LOST &&
-         absl::Now() < end) {
-    std::this_thread::yield();
-  }
+  EXPECT_TRUE(WaitUntil([&] {
+    return Kept(request.id()).hosts(0).outcome() != ApplyResult::LOST;
+  }));
   EXPECT_EQ(Kept(request.id()).hosts(0).outcome(), ApplyResult::APPLIED);
   EXPECT_EQ(RollBack("ffffffffffffffff").status.code(),
             absl::StatusCode::kNotFound);

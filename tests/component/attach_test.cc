@@ -10,6 +10,7 @@
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -239,7 +240,7 @@ class Watcher {
  public:
   explicit Watcher(TestController& controller)
       : client_(controller.Client()),
-        context_(NewContext()),
+        context_(NewStreamContext()),
         reader_(client_->Watch(context_.get(), WatchRequest())) {}
   ~Watcher() {
     context_->TryCancel();
@@ -248,7 +249,7 @@ class Watcher {
 
   // Reads on until it is told so; false if the stream ends before.
   template <typename Condition>
-  bool WaitUntil(const Condition& holds) {
+  bool ReadUntil(const Condition& holds) {
     while (reader_->Read(&now_)) {
       ++told_;
       if (holds(now_)) return true;
@@ -256,7 +257,7 @@ class Watcher {
     return false;
   }
   bool WaitUntilToldOnce() {
-    return WaitUntil([](const ClusterNow&) { return true; });
+    return ReadUntil([](const ClusterNow&) { return true; });
   }
   grpc::Status End() {
     while (reader_->Read(&now_)) {
@@ -298,12 +299,12 @@ TEST(WatchTest, TellsAtOnceAndWhenHostsComeAndGo) {
   TestHost stranger(
       HostAt(controller, "stranger", certificates.Host("stranger")), &observer);
   ASSERT_TRUE(stranger.WaitAttached());
-  ASSERT_TRUE(watcher.WaitUntil([](const ClusterNow& now) {
+  ASSERT_TRUE(watcher.ReadUntil([](const ClusterNow& now) {
     return now.hosts_attached() == 1 && now.hosts_unexpected() == 1;
   }));
   EXPECT_THAT(watcher.now().away(), ::testing::ElementsAre("server1"));
   host.stream().Stop();
-  EXPECT_TRUE(watcher.WaitUntil(
+  EXPECT_TRUE(watcher.ReadUntil(
       [](const ClusterNow& now) { return now.hosts_attached() == 0; }));
   // It is told of changes alone, however often it was looked.
   EXPECT_LE(watcher.told(), 4);
@@ -336,7 +337,7 @@ TEST(WatchTest, TellsOfTheNewestCheckAndWhatHasChanged) {
   EXPECT_FALSE(watcher.now().asked().has_changes());
 
   ASSERT_TRUE(controller.Check(CheckRequest(), &report).ok());
-  ASSERT_TRUE(watcher.WaitUntil([&](const ClusterNow& now) {
+  ASSERT_TRUE(watcher.ReadUntil([&](const ClusterNow& now) {
     return now.asked().newest().run_id() == report.run_id();
   }));
   const ClusterNow::ScheduleNow& asked = watcher.now().asked();
@@ -377,11 +378,8 @@ TEST(WatchTest, IsBoundedForOneUserAndFreeAgainWhenOneLeaves) {
               HasSubstr("8 terminals watch already for tester"));
   watchers.pop_back();
   // The controller hears of it a moment later.
-  bool let_in = false;
-  for (int tries = 0; !let_in && tries < 3000; ++tries) {
-    let_in = Watcher(controller).WaitUntilToldOnce();
-  }
-  EXPECT_TRUE(let_in);
+  EXPECT_TRUE(WaitUntil(
+      [&controller] { return Watcher(controller).WaitUntilToldOnce(); }));
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -349,9 +350,10 @@ TEST_F(AuditTest, KeepsTheNewestLineThatAHostTellsForOperators) {
   ASSERT_TRUE(host.Send(message));
   GetAuditHeadsResponse heads;
   const auto client = As("operator");
-  while (heads.heads_size() < 2) {
-    ASSERT_TRUE(client->GetAuditHeads(NewContext().get(), {}, &heads).ok());
-  }
+  ASSERT_TRUE(WaitUntil([&] {
+    EXPECT_TRUE(client->GetAuditHeads(NewContext().get(), {}, &heads).ok());
+    return heads.heads_size() >= 2;
+  }));
   EXPECT_EQ(heads.heads(0).of(), kControllerFile);
   // Its certificate says who it is, and nothing that it writes.
   EXPECT_EQ(heads.heads(1).of(), "server0");

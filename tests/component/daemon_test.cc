@@ -29,6 +29,7 @@
 #include "tests/component/test_daemon.h"
 #include "tests/support/apply/apply_scenarios.h"
 #include "tests/support/process/captured_log.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -99,11 +100,9 @@ TEST(DaemonTest, LeavesMetricsForAnotherProgramWhereItIsTold) {
     std::ifstream file(folder + "/clusterd.prom");
     return std::string(std::istreambuf_iterator<char>(file), {});
   };
-  const absl::Time began = absl::Now();
-  while (!absl::StrContains(text(), "clusterd_agent_attached 1\n") &&
-         absl::Now() - began < absl::Seconds(30)) {
-    std::this_thread::yield();
-  }
+  EXPECT_TRUE(WaitUntil([&text] {
+    return absl::StrContains(text(), "clusterd_agent_attached 1\n");
+  }));
   EXPECT_THAT(
       text(),
       AllOf(HasSubstr("clusterd_agent_attached 1\n"),

@@ -35,9 +35,11 @@ BlockedSignals process_signals;
 // Answers every question about a job, and none about a drain.
 class JudgingHub final : public AgentHub::Service {
  public:
-  explicit JudgingHub(const TlsFiles& identity)
+  // It judges at the time of `clock`, which must outlive it.
+  JudgingHub(const TlsFiles& identity, Clock* clock)
       : key_(TestCertificates::Text(identity.key)),
-        certificate_(TestCertificates::Text(identity.certificate)) {}
+        certificate_(TestCertificates::Text(identity.certificate)),
+        clock_(clock) {}
 
   grpc::Status Attach(
       grpc::ServerContext*,
@@ -67,7 +69,7 @@ class JudgingHub final : public AgentHub::Service {
     JobSpec job;
     EXPECT_TRUE(job.ParseFromString(question.job()));
     verdict.set_job_digest(JobDigest(job));
-    verdict.set_judged_at_ms(absl::ToUnixMillis(absl::Now()));
+    verdict.set_judged_at_ms(absl::ToUnixMillis(clock_->Now()));
     verdict.set_verdict(PASS);
     JobVerdict::Host* const host = verdict.add_hosts();
     host->set_host("server0");
@@ -85,11 +87,13 @@ class JudgingHub final : public AgentHub::Service {
 
   const std::string key_;
   const std::string certificate_;
+  Clock* const clock_;
 };
 
 HookRequest Prolog(const std::string& job, const std::string& product = "") {
   HookRequest request;
   request.set_kind(HOOK_SLURM_PROLOG);
+  request.set_wait_ms(300'000);  // As long as any hook may.
   JobSpec spec;
   spec.set_id(job);
   spec.set_product(product);
@@ -133,10 +137,10 @@ class HookTest : public testing::Test {
   }
 
   TestCertificates certificates_;
-  JudgingHub hub_{certificates_.Controller()};
+  const std::unique_ptr<Scenario> machine_ = OpenUfwScenario();
+  JudgingHub hub_{certificates_.Controller(), &machine_->clock};
   std::unique_ptr<grpc::Server> server_;
   AgentFlags flags_;
-  const std::unique_ptr<Scenario> machine_ = OpenUfwScenario();
   std::unique_ptr<TestDaemon> daemon_;
 };
 

@@ -18,10 +18,12 @@
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/component/moved_clock.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -111,8 +113,7 @@ class JobHost {
   template <typename Reached>
   void Wait(const Reached& reached) {
     absl::MutexLock lock(&mutex_);
-    EXPECT_TRUE(
-        mutex_.AwaitWithTimeout(absl::Condition(&reached), absl::Seconds(30)));
+    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&reached), kPatience));
   }
 
   void Send(const AgentMessage& message) {
@@ -168,7 +169,7 @@ class JobTest : public testing::Test {
  protected:
   void Start(int hosts) {
     controller_ =
-        std::make_unique<TestController>(&certificates_, hosts, &scheduler_);
+        std::make_unique<TestController>(&certificates_, hosts, &clock_);
     controller_->Start();
     for (int i = 0; i < hosts; ++i) {
       hosts_.push_back(
@@ -214,19 +215,19 @@ class JobTest : public testing::Test {
   }
 
   TestCertificates certificates_;
-  ThreadScheduler scheduler_;
+  MovedClock clock_;
   std::unique_ptr<TestController> controller_;
   std::vector<std::unique_ptr<JobHost>> hosts_;
 };
 
-constexpr uint32_t kMinuteMs = 60'000;
+// Longer than any test takes.
+constexpr uint32_t kHourMs = 3600'000;
 
 TEST_F(JobTest, SixtyFourHostsThatAskAtOnceCostOneRun) {
   Start(64);
   const JobSpec job = Job("slurm:1.0", 0, 64);
   std::vector<uint64_t> questions;
-  for (const auto& host : hosts_)
-    questions.push_back(host->Ask(job, kMinuteMs));
+  for (const auto& host : hosts_) questions.push_back(host->Ask(job, kHourMs));
   std::set<std::string> runs;
   for (size_t i = 0; i < hosts_.size(); ++i) {
     const JobVerdict verdict = Verdict(hosts_[i]->Answer(questions[i]));
@@ -270,11 +271,11 @@ TEST_F(JobTest, QuestionThatComesWhileTheRunAsksJoinsItAndALaterOneDoesNot) {
   EXPECT_EQ(Verdict(hosts_[1]->Answer(second)).run_id(), run);
   // What is young enough will do; else it is made anew, also when it starts
   // again.
-  EXPECT_EQ(Verdict(hosts_[1]->AskAndWait(job, kMinuteMs)).run_id(), run);
+  EXPECT_EQ(Verdict(hosts_[1]->AskAndWait(job, kHourMs)).run_id(), run);
   EXPECT_EQ(hosts_[1]->observed(), 1);
   EXPECT_NE(Verdict(hosts_[1]->AskAndWait(job)).run_id(), run);
   const JobSpec again = Job("slurm:1.1", 0, 2);
-  EXPECT_NE(Verdict(hosts_[1]->AskAndWait(again, kMinuteMs)).run_id(), run);
+  EXPECT_NE(Verdict(hosts_[1]->AskAndWait(again, kHourMs)).run_id(), run);
   EXPECT_EQ(hosts_[1]->observed(), 3);
   EXPECT_EQ(hosts_[2]->observed(), 0);
 }
@@ -288,7 +289,7 @@ TEST_F(JobTest, UserAndHostsShareARunAndItsReport) {
   Report report;
   absl::Status status;
   // Comes while the run asks, or just after it.
-  std::thread user([&] { status = Check(job, &report, kMinuteMs); });
+  std::thread user([&] { status = Check(job, &report, kHourMs); });
   hosts_[0]->Release();
   user.join();
   ASSERT_TRUE(status.ok()) << status;
@@ -296,17 +297,17 @@ TEST_F(JobTest, UserAndHostsShareARunAndItsReport) {
   EXPECT_EQ(report.hosts_size(), 2);
   EXPECT_EQ(Verdict(hosts_[0]->Answer(question)).run_id(), report.run_id());
   Report kept;
-  ASSERT_TRUE(Check(job, &kept, kMinuteMs).ok());
+  ASSERT_TRUE(Check(job, &kept, kHourMs).ok());
   EXPECT_EQ(kept.run_id(), report.run_id());
   // With other rules it is another question, of which no host learns.
   CheckRequest request;
   *request.mutable_job() = job;
-  request.set_max_age_ms(kMinuteMs);
+  request.set_max_age_ms(kHourMs);
   request.mutable_selection()->add_skip("link");
   Report other;
   ASSERT_TRUE(controller_->Check(request, &other).ok());
   EXPECT_NE(other.run_id(), report.run_id());
-  EXPECT_NE(Verdict(hosts_[1]->AskAndWait(job, kMinuteMs)).run_id(),
+  EXPECT_NE(Verdict(hosts_[1]->AskAndWait(job, kHourMs)).run_id(),
             other.run_id());
 }
 
@@ -318,7 +319,7 @@ TEST_F(JobTest, RoleHookIsToldWhatFailsAndNoMore) {
   *job = Job("slurm:8.0", 0, 2);
   job->set_rank_table("no JSON");
   hosts_.pop_back();
-  request.set_max_age_ms(kMinuteMs);
+  request.set_max_age_ms(kHourMs);
   const auto client =
       controller_->ClientAs(certificates_.User("slurm", Role::kHook));
   const auto context = NewContext();
@@ -383,7 +384,7 @@ TEST_F(JobTest, HostLearnsNothingOfAJobThatItTakesNoPartIn) {
             static_cast<int>(absl::StatusCode::kPermissionDenied));
   EXPECT_EQ(hosts_[0]->observed(), 0) << "nor does it begin a run";
   EXPECT_TRUE(hosts_[0]->AskAndWait(job).has_verdict());
-  EXPECT_FALSE(hosts_[2]->AskAndWait(job, kMinuteMs).has_verdict());
+  EXPECT_FALSE(hosts_[2]->AskAndWait(job, kHourMs).has_verdict());
   controller_->Stop();
   EXPECT_THAT(
       TestCertificates::Text(controller_->audit_path()),
@@ -408,6 +409,7 @@ TEST_F(JobTest, QuestionsThatMakeNoSenseAreAnsweredAndAtLastCutOff) {
 }
 
 TEST_F(JobTest, ManyJobsAtOnceAreAllServed) {
+  clock_.Stop();  // Nobody waits for a turn for too long.
   Start(16);
   struct Open {
     JobHost* host;
@@ -436,10 +438,9 @@ TEST_F(JobTest, ManyJobsAtOnceAreAllServed) {
 TEST_F(JobTest, AnotherSpecDropsWhatIsKept) {
   Start(2);
   const JobSpec job = Job("slurm:1.0", 0, 2);
-  const std::string run =
-      Verdict(hosts_[0]->AskAndWait(job, kMinuteMs)).run_id();
+  const std::string run = Verdict(hosts_[0]->AskAndWait(job, kHourMs)).run_id();
   ASSERT_TRUE(controller_->spec().Reload().ok());
-  EXPECT_NE(Verdict(hosts_[0]->AskAndWait(job, kMinuteMs)).run_id(), run);
+  EXPECT_NE(Verdict(hosts_[0]->AskAndWait(job, kHourMs)).run_id(), run);
 }
 
 TEST_F(JobTest, VerdictThatCannotBeSignedIsNotGivenAway) {
@@ -490,8 +491,7 @@ TEST_F(JobTest, BrakeLetsAFewHostsBeFailedAndThenAsksForAPerson) {
   EXPECT_THAT(answer.why_not(), HasSubstr("a person must look"));
   ASSERT_TRUE(
       controller_->log().WaitFor("it was to be failed for: syn-backlog"));
-  while (History().entries_size() == 0) {
-  }
+  ASSERT_TRUE(WaitUntil([this] { return History().entries_size() > 0; }));
   EXPECT_THAT(History().entries(0).summary(), HasSubstr("brake: 2 hosts"));
 }
 

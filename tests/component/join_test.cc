@@ -22,9 +22,12 @@
 #include "grpcpp/server_builder.h"
 #include "gtest/gtest.h"
 #include "proto/trust.grpc.pb.h"
+#include "tests/component/held_port.h"
+#include "tests/component/moved_clock.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -34,27 +37,13 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// The real clock, and what a test adds to it.
-class ShiftedScheduler final : public Scheduler {
- public:
-  absl::Time Now() override {
-    return absl::Now() + absl::Hours(24) * days_.load();
-  }
-  TimerId RunAfter(absl::Duration delay, std::function<void()> run) override {
-    return threads_.RunAfter(delay, std::move(run));
-  }
-  void Cancel(TimerId timer) override { threads_.Cancel(timer); }
-  void SetDays(int days) { days_ = days; }
-
- private:
-  std::atomic<int> days_{0};
-  ThreadScheduler threads_;
-};
-
-ControllerServerOptions JoinOptions(const TestCertificates& certificates) {
+ControllerServerOptions JoinOptions(const TestCertificates& certificates,
+                                    const HeldPort& enrol_port) {
   IssueOptions long_life;
   long_life.valid_until = absl::Hours(24 * 300);
-  return TrustedOptions(certificates, long_life);
+  ControllerServerOptions options = TrustedOptions(certificates, long_life);
+  options.trust.enrol_listen = enrol_port.address();
+  return options;
 }
 
 std::string NewRoot() {
@@ -66,9 +55,9 @@ std::string NewRoot() {
 // A controller with a CA, and an admin of it.
 struct JoinWorld {
   explicit JoinWorld(bool trusted = true, int servers = 2)
-      : controller(
-            &certificates, servers, &scheduler,
-            trusted ? JoinOptions(certificates) : ControllerServerOptions()) {
+      : controller(&certificates, servers, &clock,
+                   trusted ? JoinOptions(certificates, enrol_port)
+                           : ControllerServerOptions()) {
     controller.Start();
   }
 
@@ -127,7 +116,8 @@ struct JoinWorld {
   }
 
   TestCertificates certificates;
-  ShiftedScheduler scheduler;
+  MovedClock clock;
+  const HeldPort enrol_port;
   TestController controller;
   std::ostringstream out;
 };
@@ -192,12 +182,11 @@ class JoinedHost {
     const auto reached = [this, times]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
       return attached_ >= times;
     };
-    return mutex_.AwaitWithTimeout(absl::Condition(&reached),
-                                   absl::Seconds(30));
+    return mutex_.AwaitWithTimeout(absl::Condition(&reached), kPatience);
   }
   // The host's clock; its renewal begins to look.
   void RenewAfterDays(int days) {
-    clock_.SetDays(days);
+    clock_.Set(absl::Hours(24) * days);
     renewal_->Start();
   }
   CapturedLog& log() { return log_; }
@@ -211,7 +200,7 @@ class JoinedHost {
   int attached_ ABSL_GUARDED_BY(mutex_) = 0;
   EventLoop loop_;
   ThreadScheduler threads_;
-  ShiftedScheduler clock_;
+  MovedClock clock_;
   WorkerPool pool_{2, 16};
   std::shared_ptr<AgentStream> stream_;
   std::unique_ptr<LeafRenewal> renewal_;
@@ -293,9 +282,8 @@ TEST(JoinTest, HostThatWasOffRenewsLateOnItsOwn) {
   const std::string first = SerialOf(files);
   EXPECT_TRUE(RenewIfEnded(files, "machine", absl::Now()).ok());
   EXPECT_EQ(SerialOf(files), first);
-  world.scheduler.SetDays(90);
-  const absl::Status late =
-      RenewIfEnded(files, "machine", world.scheduler.Now());
+  world.clock.Set(absl::Hours(24) * 90);
+  const absl::Status late = RenewIfEnded(files, "machine", world.clock.Now());
   ASSERT_TRUE(late.ok()) << late;
   EXPECT_NE(SerialOf(files), first);
   EXPECT_EQ(world.EntryOf("server0").serial(), SerialOf(files));
@@ -480,6 +468,7 @@ TEST(JoinTest, HostileCallersOfTheEnrolmentPortDisturbNobody) {
                    world.certificates.Host("server1"));
   ASSERT_TRUE(attached.Attach());
   const int64_t since = world.controller.Entry("server1").attached_since_ms();
+  world.clock.Stop();  // However long the calls take, they are many at once.
   const CreateTokenResponse made = world.Token();
   RootsResponse roots;
   const auto long_headers = NewContext();
@@ -585,7 +574,7 @@ TEST(JoinTest, EndsOfTheControllersOwnCertificatesAreTold) {
   ASSERT_TRUE(world.controller.Check({}, &report).ok());
   EXPECT_THAT(report.notes(),
               Not(Contains(HasSubstr("certificate spiffe://test/controller"))));
-  world.scheduler.SetDays(275);
+  world.clock.Set(absl::Hours(24) * 275);
   ASSERT_TRUE(world.controller.Check({}, &report).ok());
   EXPECT_THAT(report.notes(),
               Contains(HasSubstr("certificate spiffe://test/controller in ")));

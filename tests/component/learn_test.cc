@@ -17,6 +17,7 @@
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -111,8 +112,8 @@ TEST_F(LearnTest, HostsThatNeverAttachedAreNamedAndThoseThatLeftAreSilent) {
   EXPECT_EQ(unknown.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(unknown.message()), HasSubstr("nobody"));
   hosts_[1].reset();
-  while (controller_.Entry("server1").attached()) {
-  }
+  ASSERT_TRUE(
+      WaitUntil([this] { return !controller_.Entry("server1").attached(); }));
   request.mutable_hosts()->RemoveLast();
   ASSERT_TRUE(Learn(request, &learned).ok());
   ASSERT_EQ(learned.hosts_size(), 1);

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "config/identity/grpc_status.h"
 #include "config/plan/make_plan.h"
 #include "daemon/process/scheduler.h"
@@ -15,6 +14,7 @@
 #include "tests/component/test_controller.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/history_testing.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -235,11 +235,10 @@ TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
                         "already for tester"));
   readings.clear();
   // The controller hears of it in its own time.
-  const absl::Time end = absl::Now() + absl::Seconds(20);
-  while (!status.ok() && absl::Now() < end) {
+  EXPECT_TRUE(WaitUntil([&] {
     status = client->GetHistory(NewContext().get(), request, &record);
-  }
-  EXPECT_TRUE(status.ok()) << status.error_message();
+    return status.ok();
+  })) << status.error_message();
 }
 
 TEST(PlanTest, ClientsThatDoNotReadAreCutOffAndMakeRoom) {
@@ -264,11 +263,10 @@ TEST(PlanTest, ClientsThatDoNotReadAreCutOffAndMakeRoom) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   // None of them has left.
   scheduler.Advance(WriteTimeFor(2 * kBytes));
-  const absl::Time end = absl::Now() + absl::Seconds(20);
-  while (!status.ok() && absl::Now() < end) {
+  EXPECT_TRUE(WaitUntil([&] {
     status = client->GetHistory(NewContext().get(), request, &record);
-  }
-  EXPECT_TRUE(status.ok()) << status.error_message();
+    return status.ok();
+  })) << status.error_message();
 }
 
 TEST(PlanTest, ChecksAreKeptToo) {

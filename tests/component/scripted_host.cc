@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -118,7 +118,7 @@ bool ScriptedHost::WaitForTasks(size_t count) {
   const auto reached = [this, count]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return tasks_.size() >= count;
   };
-  return mutex_.AwaitWithTimeout(absl::Condition(&reached), absl::Seconds(30));
+  return mutex_.AwaitWithTimeout(absl::Condition(&reached), kPatience);
 }
 
 std::vector<Task> ScriptedHost::tasks() {

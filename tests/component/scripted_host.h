@@ -46,7 +46,7 @@ class ScriptedHost {
   ScriptedHost& operator=(const ScriptedHost&) = delete;
 
   // Blocks until so many applies and rollbacks have come; false if that takes
-  // over 30 s.
+  // too long.
   bool WaitForTasks(size_t count);
   std::vector<Task> tasks();
   // The answer to the newest task of a silent host.

@@ -28,6 +28,7 @@
 #include "daemon/host/machine_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/component/impatient_runner.h"
 #include "tests/sim/private_root.h"
 #include "tests/sim/simulated_host.h"
 #include "tests/sim/test_folder.h"
@@ -68,6 +69,9 @@ class SimulatedApplyTest : public testing::Test {
         LoadSpec(kSpec, std::string(std::istreambuf_iterator<char>(file), {}));
     ASSERT_TRUE(spec.ok()) << spec.status();
     spec_ = *spec;
+    // Only commands that hang are late, also on a slow machine.
+    spec_.mutable_deadlines()->set_command_ms(300'000);
+    spec_.mutable_deadlines()->set_host_ms(1'800'000);
     sim::SimulatedHostOptions options;
     options.root = root_;
     options.tool = std::filesystem::absolute(kTool);
@@ -79,8 +83,9 @@ class SimulatedApplyTest : public testing::Test {
     const HostPaths paths{root_};
     observer_ = std::make_unique<MachineObserver>(paths, &runner_, &clock_);
     files_ = MakePosixFileSystem(root_);
-    reader_ = MakeHostReader(
-        {observer_.get(), observer_->locks(), paths, &runner_, &clock_});
+    reader_ =
+        MakeHostReader({observer_.get(), observer_->locks(), paths, &runner_,
+                        &clock_, absl::Minutes(5), absl::Minutes(30)});
     ApplierOptions applier;
     applier.host = "server0";
     applier.find_paths = [paths] { return FindMachinePaths(paths); };
@@ -184,7 +189,8 @@ class SimulatedApplyTest : public testing::Test {
   const sim::TestFolder folder_;
   const std::string root_ = folder_.path() + "/server0";
   ClusterSpec spec_;
-  PosixCommandRunner runner_;
+  PosixCommandRunner programs_;
+  ImpatientRunner runner_{&programs_};
   ImpatientClock clock_;
   std::unique_ptr<MachineObserver> observer_;
   std::unique_ptr<FileSystem> files_;
@@ -351,8 +357,8 @@ TEST_F(SimulatedApplyTest, RepairsAFileThatAnEditorHasRuined) {
 TEST_F(SimulatedApplyTest, UndoesAllWhenADeviceHangsHalfWay) {
   Make(
       {"3:address=192.168.9.9", "6:address=192.168.9.7", "host:somaxconn=128"});
-  HostPlan plan = Plan();
-  plan.set_command_ms(2000);
+  const HostPlan plan = Plan();
+  runner_.EndSoon("-i 6 -ip -s");
   // The devices can be read, and the second change never returns.
   ASSERT_TRUE(sim::AddFaults(root_, {"6:state=hang.set=1"}).ok());
   const auto before = State();

@@ -63,6 +63,14 @@ void TcpProxy::CutPresentConnections() {
   EXPECT_EQ(write(wake_write_, "x", 1), 1);
 }
 
+void TcpProxy::CutAll() {
+  {
+    absl::MutexLock lock(&mutex_);
+    cuts_all_ = true;
+  }
+  CutPresentConnections();
+}
+
 void TcpProxy::Run() {
   for (;;) {
     std::vector<pollfd> polled = {{wake_read_, POLLIN, 0},
@@ -108,8 +116,8 @@ void TcpProxy::Accept() {
     return;
   }
   absl::MutexLock lock(&mutex_);
-  wires_.push_back({near, far});
-  wires_.push_back({far, near});
+  wires_.push_back({near, far, cuts_all_});
+  wires_.push_back({far, near, cuts_all_});
 }
 
 bool TcpProxy::Pass(const Wire& wire) {

@@ -27,12 +27,14 @@ class TcpProxy {
   // From now on nothing that either end of the present connections says comes
   // through, and neither is told. New connections work.
   void CutPresentConnections() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same for all connections that there are and will be.
+  void CutAll() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Wire {
     int from;
     int to;
-    bool cut = false;
+    bool cut;
   };
 
   void Run();
@@ -47,6 +49,7 @@ class TcpProxy {
   int wake_write_ = -1;
   absl::Mutex mutex_;
   std::vector<Wire> wires_ ABSL_GUARDED_BY(mutex_);
+  bool cuts_all_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

@@ -1,6 +1,5 @@
 #include "tests/component/test_controller.h"
 
-#include <chrono>
 #include <fstream>
 #include <utility>
 
@@ -13,8 +12,20 @@
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/history_testing.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
+namespace {
+
+// The cluster's deadlines pass only where a test's own clock lets them.
+ClusterSpec PatientSpec(int servers) {
+  ClusterSpec spec = MakeSpec("atlas-training", "", servers);
+  spec.mutable_deadlines()->set_host_ms(1'800'000);
+  spec.mutable_deadlines()->set_run_ms(7'200'000);
+  return spec;
+}
+
+}  // namespace
 
 ControllerServerOptions TrustedOptions(const TestCertificates& certificates,
                                        const IssueOptions& intermediate) {
@@ -34,8 +45,7 @@ TestController::TestController(TestCertificates* certificates, int servers,
       options_(options),
       spec_path_(certificates->folder() + "/cluster.yaml") {
   if (servers > 0) {
-    std::ofstream(spec_path_)
-        << SpecToYaml(MakeSpec("atlas-training", "", servers));
+    std::ofstream(spec_path_) << SpecToYaml(PatientSpec(servers));
   }
   auto spec = SpecHolder::Open(spec_path_, "test", scheduler,
                                /*may_learn=*/servers == 0);
@@ -62,7 +72,7 @@ void TestController::OpenGate(IdentityGateOptions options,
 void TestController::Start() { StartAs(certificates_->Controller()); }
 
 void TestController::StartAs(const TlsFiles& files, unsigned refresh_seconds) {
-  options_.listen = absl::StrCat("127.0.0.1:", port_);
+  options_.listen = port_.address();
   options_.tls = files;
   const auto credentials = MakeServerCredentials(files, refresh_seconds);
   ASSERT_TRUE(credentials.ok()) << credentials.status();
@@ -75,7 +85,6 @@ void TestController::StartAs(const TlsFiles& files, unsigned refresh_seconds) {
                       /*hosts=*/nullptr, gate_.get(), audit_.get()});
   ASSERT_TRUE(server.ok()) << server.status();
   server_ = *std::move(server);
-  port_ = server_->port();
 }
 
 void TestController::Stop() {
@@ -90,9 +99,7 @@ void TestController::ReadSpecAgain() {
   pool_.Drain();
 }
 
-std::string TestController::address() const {
-  return absl::StrCat("127.0.0.1:", port_);
-}
+std::string TestController::address() const { return port_.address(); }
 
 std::unique_ptr<Controller::Stub> TestController::Client(Role role) {
   return ClientAs(certificates_->User("tester", role));
@@ -110,8 +117,13 @@ std::unique_ptr<Controller::Stub> TestController::ClientAs(
 
 std::unique_ptr<grpc::ClientContext> NewContext() {
   auto context = std::make_unique<grpc::ClientContext>();
-  context->set_deadline(std::chrono::system_clock::now() +
-                        std::chrono::seconds(30));
+  context->set_deadline(PatientDeadline());
+  return context;
+}
+
+std::unique_ptr<grpc::ClientContext> NewStreamContext() {
+  auto context = std::make_unique<grpc::ClientContext>();
+  context->set_deadline(absl::ToChronoTime(absl::Now() + 5 * kPatience));
   return context;
 }
 

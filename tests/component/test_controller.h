@@ -18,6 +18,7 @@
 #include "daemon/process/worker_pool.h"
 #include "proto/controller.grpc.pb.h"
 #include "proto/spec.pb.h"
+#include "tests/component/held_port.h"
 #include "tests/component/test_certificates.h"
 #include "tests/support/config/ca_dir.h"
 #include "tests/support/process/captured_log.h"
@@ -31,8 +32,8 @@ ControllerServerOptions TrustedOptions(const TestCertificates& certificates,
 
 class TestController {
  public:
-  // A spec named "test" with `servers` hosts server0, server1, …; without any
-  // it learns. `scheduler`
+  // A spec named "test" with `servers` hosts server0, server1, …, which have
+  // more time to answer than any test takes; without any it learns. `scheduler`
   // and `certificates` must outlive the controller.
   TestController(TestCertificates* certificates, int servers,
                  Scheduler* scheduler,
@@ -46,8 +47,8 @@ class TestController {
   void OpenGate(IdentityGateOptions options, Scheduler* gate_scheduler);
   IdentityGate& gate() { return *gate_; }
 
-  // Listens with the controller's certificate, or with `files`; again on the
-  // same port after Stop.
+  // Listens with the controller's certificate, or with `files`; always on the
+  // same port.
   void Start();
   void StartAs(const TlsFiles& files,
                unsigned refresh_seconds = kTlsRefreshSeconds);
@@ -95,11 +96,13 @@ class TestController {
   std::unique_ptr<IdentityGate> gate_;
   std::unique_ptr<AuditLog> audit_;
   std::unique_ptr<ControllerServer> server_;
-  int port_ = 0;
+  const HeldPort port_;
 };
 
-// A call's context that gives up after a time no test should take.
+// A context that gives up after a time that no call should take.
 std::unique_ptr<grpc::ClientContext> NewContext();
+// The same for a stream that is open while others are waited for.
+std::unique_ptr<grpc::ClientContext> NewStreamContext();
 
 // An entry of the history that has begun to come and is not read: what does not
 // fit the connection's window stays at the controller.

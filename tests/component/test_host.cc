@@ -7,6 +7,7 @@
 #include "config/values/version.h"
 #include "gtest/gtest.h"
 #include "tests/component/test_controller.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 
@@ -35,7 +36,14 @@ bool MemoryObserver::WaitForBegun(int count) {
   const auto reached = [this, count]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return begun_ >= count;
   };
-  return mutex_.AwaitWithTimeout(absl::Condition(&reached), absl::Seconds(30));
+  return mutex_.AwaitWithTimeout(absl::Condition(&reached), kPatience);
+}
+
+Scheduler::TimerId PatientScheduler::RunAfter(absl::Duration delay,
+                                              std::function<void()> run) {
+  const bool is_a_limit = delay >= absl::Seconds(1);
+  return threads_.RunAfter(is_a_limit ? delay + kPatience : delay,
+                           std::move(run));
 }
 
 TestHost::TestHost(const Options& options, HostObserver* observer) {
@@ -74,20 +82,18 @@ bool TestHost::WaitAttached(bool attached) {
   const auto reached = [this, attached]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return attached_ == attached;
   };
-  return mutex_.AwaitWithTimeout(absl::Condition(&reached), absl::Seconds(30));
+  return mutex_.AwaitWithTimeout(absl::Condition(&reached), kPatience);
 }
 
 bool TestHost::WaitError(const std::string& text) {
-  // Twice as long as others wait: a detector on a busy machine needs it where
-  // thousands of messages lead to the error.
-  const bool found = log_.WaitFor(text) || log_.WaitFor(text);
+  const bool found = log_.WaitFor(text);
   EXPECT_TRUE(found) << "not \"" << text << "\" but:\n" << log_.Lines();
   return found;
 }
 
 RawHost::RawHost(const std::string& controller, const TlsFiles& tls,
                  const std::string& cluster)
-    : context_(NewContext()) {
+    : context_(NewStreamContext()) {
   const auto pem = ReadTlsFiles(tls);
   EXPECT_TRUE(pem.ok()) << pem.status();
   DialOptions dial;

@@ -3,6 +3,7 @@
 #ifndef TESTS_COMPONENT_TEST_HOST_H_
 #define TESTS_COMPONENT_TEST_HOST_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -44,6 +45,18 @@ class MemoryObserver final : public HostObserver {
   int begun_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
+// Limits on how long the controller may take, a second and more, never end a
+// slow test; the host's own waits are shorter.
+class PatientScheduler final : public Scheduler {
+ public:
+  absl::Time Now() override { return threads_.Now(); }
+  TimerId RunAfter(absl::Duration delay, std::function<void()> run) override;
+  void Cancel(TimerId timer) override { threads_.Cancel(timer); }
+
+ private:
+  ThreadScheduler threads_;
+};
+
 class TestHost {
  public:
   struct Options {
@@ -61,7 +74,7 @@ class TestHost {
   TestHost(const Options& options, HostObserver* observer);
   ~TestHost();
 
-  // Blocks until the host is attached, or not; false if that takes over 30 s.
+  // Blocks until the host is attached, or not; false if that takes too long.
   bool WaitAttached(bool attached = true);
   // Blocks until an attempt to attach has ended with an error that holds
   // `text`.
@@ -76,7 +89,7 @@ class TestHost {
   absl::Mutex mutex_;
   bool attached_ ABSL_GUARDED_BY(mutex_) = false;
   EventLoop loop_;
-  ThreadScheduler scheduler_;
+  PatientScheduler scheduler_;
   WorkerPool pool_{2, 16};
   std::shared_ptr<AgentStream> stream_;
 };

@@ -79,7 +79,8 @@ case $answer in *refused*) ;; *) fail "controller to server1: $answer" ;; esac
 # `exec` is the command itself.
 "$namespaces" exec "$dir" server0 /bin/sleep 1000 &
 sleeper=$!
-for _ in $(seq 100); do
+# As long as a test waits for anything.
+for _ in $(seq 2400); do
   [ "$(cat "/proc/$sleeper/comm" 2>/dev/null)" != sleep ] || break
   sleep 0.05
 done

@@ -11,6 +11,7 @@
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/sim/fault.h"
 #include "tests/sim/test_folder.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace sim {
@@ -24,7 +25,7 @@ class NpuSmiTest : public ::testing::Test {
   std::vector<DeviceFacts> Read(const std::vector<int>& devices) {
     DeviceIdsFact::Ids ids;
     for (const int id : devices) ids.add_ids(id);
-    const TimeBudget budget(&clock_, absl::Seconds(60), absl::Seconds(120));
+    const TimeBudget budget(&clock_, kPatience, 5 * kPatience);
     ObserveRequest request;
     request.set_ask_vnic(true);
     return ReadChips({{folder_.path()}, &runner_, &budget}, request, ids,

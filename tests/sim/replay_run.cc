@@ -27,16 +27,13 @@ namespace clusterd {
 namespace sim {
 namespace {
 
-// A run that ends does so within this.
-constexpr absl::Duration kLimit = absl::Seconds(10);
-// A run that the record says does not end is watched for this long.
+// A run that ends does so within this, also on a busy machine.
+constexpr absl::Duration kLimit = absl::Minutes(2);
+// A run that the record says does not end is watched for this long, from when
+// it sleeps.
 constexpr absl::Duration kBlockedFor = absl::Milliseconds(700);
-// Seconds of the record, shortened.
+// Seconds of the record, shortened, from when the run sleeps.
 constexpr absl::Duration kSignalAfter = absl::Milliseconds(300);
-constexpr absl::Duration kLockHeld = absl::Milliseconds(400);
-// Less than kShortDelayMs, so that partners overlap; enough for the first to
-// stay first on a busy machine.
-constexpr absl::Duration kBetweenPartners = absl::Milliseconds(300);
 
 constexpr char kUsage[] = "<usage text>";
 
@@ -173,29 +170,43 @@ class ConfLock {
   int fd_ = -1;
 };
 
-// The kernel lists locks by inode, and those who wait for one:
+// The kernel lists locks by inode, and behind each those who wait for it:
+//   1: FLOCK  ADVISORY  WRITE 4710 fe:01:1234 0 EOF
 //   1: -> FLOCK  ADVISORY  WRITE 4711 fe:01:1234 0 EOF
+// An inode of that number may have a lock in any file system: ours is the one
+// that this process holds.
 bool SomebodyWaitsForLock(const std::string& path) {
   struct stat found;
   if (stat(path.c_str(), &found) != 0) return false;
   std::ifstream locks("/proc/locks");
   const std::string inode = absl::StrCat(":", found.st_ino, " ");
+  const std::string own = absl::StrCat(" ", getpid(), " ");
+  std::string number;  // Of our lock.
   for (std::string line; std::getline(locks, line);) {
-    if (absl::StrContains(line, "->") && absl::StrContains(line, inode)) {
+    if (!absl::StrContains(line, inode)) continue;
+    const std::string own_number = line.substr(0, line.find(' '));
+    if (!absl::StrContains(line, "->")) {
+      number = absl::StrContains(line, own) ? own_number : "";
+    } else if (own_number == number) {
       return true;
     }
   }
   return false;
 }
 
-// An editor that renames its new file over the one the tool waits for.
-void RenameOverWhileWaiting(const CaptureRecord& record,
-                            const PrivateRoot& root, ToolProcess* process) {
+// Pumps until the run waits for the lock, or has ended without it.
+void PumpUntilItWaits(const PrivateRoot& root, ToolProcess* process) {
   const absl::Time until = absl::Now() + kLimit;
   while (!SomebodyWaitsForLock(root.ConfPath()) && !process->ended() &&
          absl::Now() < until) {
     process->Pump(absl::Milliseconds(5));
   }
+}
+
+// An editor that renames its new file over the one the tool waits for.
+void RenameOverWhileWaiting(const CaptureRecord& record,
+                            const PrivateRoot& root, ToolProcess* process) {
+  PumpUntilItWaits(root, process);
   const std::string fresh = root.ConfPath() + ".new";
   std::ofstream(fresh, std::ios::binary)
       << record.conf_after.value_or(record.conf_before.value_or(""));
@@ -303,30 +314,50 @@ class Player {
     RunSetup::Lock kind = setup_.lock;
     if (setup_.renamed_while_waiting) kind = RunSetup::Lock::kExclusive;
     ConfLock lock(root_.ConfPath(), kind);
-    ToolProcess other, own;
-    const Partner partner = PartnerOf(record_);
-    const bool first = setup_.with_partner && partner.begins_first;
-    absl::Status status;
-    if (first) {
-      status.Update(StartPartner(partner, &other));
-      other.Pump(kBetweenPartners);
-    }
-    status.Update(own.Start(options_.tool, record_.argv, record_.standard_input,
-                            root_, setup_));
-    if (setup_.with_partner && !first) {
-      own.Pump(kBetweenPartners);
-      status.Update(StartPartner(partner, &other));
-    }
+    if (setup_.with_partner) return PlayWithPartner();
+    ToolProcess own;
+    const absl::Status status = StartOwn(&own);
     if (!status.ok()) return status;
     Disturb(&own, &lock);
-    ToolResult result = own.Finish(record_.exit ? kLimit : kBlockedFor);
-    if (setup_.with_partner) other.Finish(kLimit);
-    return result;
+    if (!record_.exit) own.PumpUntilAsleep(kLimit);
+    return own.Finish(record_.exit ? kLimit : kBlockedFor);
   }
 
  private:
-  absl::Status StartPartner(const Partner& partner, ToolProcess* process) {
-    return process->Start(options_.tool, partner.argv, "", root_, setup_);
+  static void Send(int signal, const ToolProcess& process) {
+    if (!process.ended()) kill(process.pid(), signal);
+  }
+
+  absl::Status StartOwn(ToolProcess* process) {
+    return process->Start(options_.tool, record_.argv, record_.standard_input,
+                          root_, setup_);
+  }
+
+  // Each change takes its time, in which its run is stopped: both have begun
+  // before either ends, and the second one ends last, on a busy machine, too.
+  absl::StatusOr<ToolResult> PlayWithPartner() {
+    const Partner partner = PartnerOf(record_);
+    ToolProcess other, own;
+    ToolProcess& first = partner.begins_first ? other : own;
+    ToolProcess& second = partner.begins_first ? own : other;
+    const auto start = [&](ToolProcess* process) {
+      return process == &own ? StartOwn(process)
+                             : process->Start(options_.tool, partner.argv, "",
+                                              root_, setup_);
+    };
+    absl::Status status = start(&first);
+    if (!status.ok()) return status;
+    first.PumpUntilAsleep(kLimit);
+    Send(SIGSTOP, first);
+    status = start(&second);
+    if (!status.ok()) return status;
+    second.PumpUntilAsleep(kLimit);
+    Send(SIGSTOP, second);
+    Send(SIGCONT, first);
+    first.Finish(kLimit);
+    Send(SIGCONT, second);
+    second.Finish(kLimit);
+    return own.Finish(absl::ZeroDuration());
   }
 
   bool EndsByItself() const { return record_.exit && *record_.exit >= 0; }
@@ -337,12 +368,13 @@ class Player {
       lock->Release();
     } else if (setup_.lock != RunSetup::Lock::kNone && EndsByItself() &&
                !setup_.lock_for_ever) {
-      process->Pump(kLockHeld);
+      PumpUntilItWaits(root_, process);
       lock->Release();
     }
     if (setup_.signal) {
+      process->PumpUntilAsleep(kLimit);
       process->Pump(kSignalAfter);
-      if (!process->ended()) kill(process->pid(), *setup_.signal);
+      Send(*setup_.signal, *process);
     }
   }
 

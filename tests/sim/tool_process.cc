@@ -7,6 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
@@ -153,6 +156,25 @@ void ToolProcess::Pump(absl::Duration time) {
       CloseIfOpen(&err_);
     }
   }
+}
+
+// The state stands behind the name, which may hold anything:
+//   4711 (sh) S 4710 …
+bool ToolProcess::IsAsleep() const {
+  std::ifstream file(absl::StrCat("/proc/", pid_, "/stat"));
+  const std::string stat{std::istreambuf_iterator<char>(file), {}};
+  const size_t name_end = stat.rfind(')');
+  return name_end != std::string::npos && stat.size() > name_end + 2 &&
+         stat[name_end + 2] == 'S';
+}
+
+void ToolProcess::PumpUntilAsleep(absl::Duration limit) {
+  const absl::Time until = absl::Now() + limit;
+  while (!exit_ && !IsAsleep() && absl::Now() < until) {
+    Pump(absl::Milliseconds(5));
+  }
+  // What it wrote before is in the pipes.
+  Pump(absl::Milliseconds(5));
 }
 
 ToolResult ToolProcess::Finish(absl::Duration limit) {

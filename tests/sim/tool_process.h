@@ -40,11 +40,15 @@ class ToolProcess {
   pid_t pid() const { return pid_; }
   // Reads both streams for `time`, or until the process has ended.
   void Pump(absl::Duration time);
+  // The same until it sleeps: waits for a lock or a device, or has nothing to
+  // do. `limit` at most.
+  void PumpUntilAsleep(absl::Duration limit);
   bool ended() const { return exit_.has_value(); }
   ToolResult Finish(absl::Duration limit);
 
  private:
   bool TryReap();
+  bool IsAsleep() const;
 
   pid_t pid_ = -1;
   int out_ = -1;

@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace sim {
@@ -28,7 +29,7 @@ class ToolProcessTest : public ::testing::Test {
 
 TEST_F(ToolProcessTest, CollectsStreamsAndStatus) {
   StartShell("cat; echo bad >&2; exit 7", "typed\n");
-  const ToolResult result = process_.Finish(absl::Seconds(20));
+  const ToolResult result = process_.Finish(kPatience);
   EXPECT_THAT(result.exit, Optional(7));
   EXPECT_EQ(result.standard_output, "typed\n");
   EXPECT_EQ(result.standard_error, "bad\n");
@@ -36,13 +37,12 @@ TEST_F(ToolProcessTest, CollectsStreamsAndStatus) {
 
 TEST_F(ToolProcessTest, FindsItsRootInTheEnvironment) {
   StartShell("echo $HCCN_SIM_ROOT");
-  EXPECT_EQ(process_.Finish(absl::Seconds(20)).standard_output,
-            root_->path() + "\n");
+  EXPECT_EQ(process_.Finish(kPatience).standard_output, root_->path() + "\n");
 }
 
 TEST_F(ToolProcessTest, ReadsMoreThanAPipeHolds) {
   StartShell("head -c 300000 /dev/zero");
-  EXPECT_EQ(process_.Finish(absl::Seconds(20)).standard_output.size(), 300000u);
+  EXPECT_EQ(process_.Finish(kPatience).standard_output.size(), 300000u);
 }
 
 TEST_F(ToolProcessTest, SaysThatItHasNotEnded) {
@@ -51,10 +51,23 @@ TEST_F(ToolProcessTest, SaysThatItHasNotEnded) {
   EXPECT_FALSE(process_.ended());
 }
 
+TEST_F(ToolProcessTest, WaitsUntilTheToolSleepsOrHasEnded) {
+  StartShell("echo before; exec sleep 1000");
+  process_.PumpUntilAsleep(kPatience);
+  EXPECT_FALSE(process_.ended());
+  EXPECT_EQ(process_.Finish(absl::ZeroDuration()).standard_output, "before\n");
+}
+
+TEST_F(ToolProcessTest, DoesNotWaitForTheSleepOfOneThatEnds) {
+  StartShell("exit 7");
+  process_.PumpUntilAsleep(kPatience);
+  EXPECT_TRUE(process_.ended());
+}
+
 TEST_F(ToolProcessTest, SignalIsANegativeStatus) {
   StartShell("exec sleep 1000");
   kill(process_.pid(), SIGTERM);
-  EXPECT_THAT(process_.Finish(absl::Seconds(20)).exit, Optional(-SIGTERM));
+  EXPECT_THAT(process_.Finish(kPatience).exit, Optional(-SIGTERM));
 }
 
 TEST_F(ToolProcessTest, ToolThatIsNotThereIsAStatus) {

@@ -1,6 +1,5 @@
 // Whatever a host that has joined the cluster sends on its stream, the real
 // controller ends the stream or goes on, and answers others.
-#include <chrono>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -10,9 +9,11 @@
 #include "proto/trust.grpc.pb.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
+#include "tests/component/test_host.h"
 #include "tests/fuzz/messages/inputs.pb.h"
 #include "tests/fuzz/messages/message_input.h"
 #include "tests/fuzz/require.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -55,7 +56,7 @@ struct Cluster {
   }
 
   TestCertificates certificates;
-  ThreadScheduler scheduler;
+  PatientScheduler scheduler;  // A slow machine sends no hello too late.
   TestController controller{&certificates, 1, &scheduler,
                             TrustedOptions(certificates)};
   std::unique_ptr<AgentHub::Stub> hub;
@@ -67,8 +68,7 @@ struct Cluster {
 CLUSTERD_FUZZ_MESSAGE(HostInput) {
   static auto* const cluster = new clusterd::Cluster();
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() +
-                       std::chrono::seconds(30));
+  context.set_deadline(clusterd::PatientDeadline());
   const auto stream = cluster->hub->Attach(&context);
   int jobs = 0;
   for (int i = 0; i < input.messages_size() && i < clusterd::kMaxMessages;

@@ -26,6 +26,7 @@
 #include "tests/support/host/fake_file_system.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -203,12 +204,11 @@ void RunStream(const HubInput& input) {
   stream = std::make_shared<AgentStream>(
       std::move(options), grpc::InsecureChannelCredentials(), parts);
   stream->Start();
-  Require(said.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  Require(said.WaitForNotificationWithTimeout(kPatience));
   {
     absl::MutexLock lock(&mutex);
     const auto is_over = [&attached] { return attached == 0; };
-    Require(
-        mutex.AwaitWithTimeout(absl::Condition(&is_over), absl::Seconds(30)));
+    Require(mutex.AwaitWithTimeout(absl::Condition(&is_over), kPatience));
   }
   stream->Stop();
   absl::MutexLock lock(&mutex);

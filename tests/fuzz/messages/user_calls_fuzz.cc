@@ -1,5 +1,4 @@
 // Whatever an admin of the cluster asks, the real controller answers, in time.
-#include <chrono>
 #include <memory>
 #include <string>
 
@@ -11,6 +10,7 @@
 #include "tests/fuzz/messages/inputs.pb.h"
 #include "tests/fuzz/messages/message_input.h"
 #include "tests/fuzz/require.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -149,8 +149,7 @@ CLUSTERD_FUZZ_MESSAGE(UserInput) {
   static auto* const cluster = new clusterd::Cluster();
   for (int i = 0; i < input.calls_size() && i < clusterd::kMaxCalls; ++i) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() +
-                         std::chrono::seconds(30));
+    context.set_deadline(clusterd::PatientDeadline());
     const grpc::Status status =
         clusterd::Run(input.calls(i), &context, *cluster);
     clusterd::Require(status.error_code() !=

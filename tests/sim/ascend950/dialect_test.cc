@@ -14,6 +14,7 @@
 #include "daemon/host/command/posix_command_runner.h"
 #include "daemon/host/hccn/hccn_error.h"
 #include "tests/support/host/fake_clock.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -48,7 +49,7 @@ class DialectTest : public ::testing::Test {
   }
 
   CommandResult Run(const std::vector<std::string>& arguments) {
-    Command command{{tool_}, absl::Seconds(30)};
+    Command command{{tool_}, kPatience};
     command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
     return runner_.Run(command).value();
   }

@@ -64,7 +64,7 @@ class HeldHosts {
 // One call, which has come to the controller when this returns.
 struct Call {
   explicit Call(Controller::Stub* client)
-      : context(NewContext()),
+      : context(NewStreamContext()),
         stream(client->Check(context.get(), CheckRequest())) {
     CheckEvent event;
     has_come = stream->Read(&event);

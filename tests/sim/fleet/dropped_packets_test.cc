@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "daemon/controller/admission/peer_name.h"
@@ -13,13 +14,15 @@
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
 
 // From now on nothing reaches the socket of this process that is `peer`, as a
-// controller names it: no answer goes back, not even TCP's.
-void DropPacketsTo(const std::string& peer) {
+// controller names it: no answer goes back, not even TCP's. False if there is
+// none.
+bool DropPacketsTo(const std::string& peer) {
   sock_filter nothing = {BPF_RET | BPF_K, 0, 0, 0};
   const sock_fprog program = {1, &nothing};
   int found = 0;
@@ -36,7 +39,8 @@ void DropPacketsTo(const std::string& peer) {
         0)
         << std::strerror(errno);
   }
-  EXPECT_EQ(found, 1) << peer;
+  EXPECT_LE(found, 1) << peer;
+  return found > 0;
 }
 
 TEST(DroppedPacketsTest, HostIsNoticed) {
@@ -50,11 +54,17 @@ TEST(DroppedPacketsTest, HostIsNoticed) {
   options.keepalive_timeout = absl::Milliseconds(500);
   TestController controller(&certificates, 1, &scheduler, options);
   controller.Start();
-  RawHost host(controller.address(), certificates.Host("server0"));
-  ASSERT_TRUE(host.Attach());
-  DropPacketsTo(controller.Entry("server0").peer());
-  EXPECT_TRUE(controller.log().WaitFor("host server0: detached"))
-      << controller.log().Lines();
+  // On a slow machine it may be given up before anything is dropped: then it
+  // comes again.
+  std::unique_ptr<RawHost> host;
+  ASSERT_TRUE(WaitUntil([&] {
+    host = std::make_unique<RawHost>(controller.address(),
+                                     certificates.Host("server0"));
+    return host->Attach() && DropPacketsTo(controller.Entry("server0").peer());
+  })) << controller.log().Lines();
+  EXPECT_TRUE(WaitUntil([&] {
+    return !controller.Entry("server0").attached();
+  })) << controller.log().Lines();
 }
 
 }  // namespace

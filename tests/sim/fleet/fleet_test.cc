@@ -6,6 +6,7 @@
 #include "tests/component/test_controller.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/captured_log.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -19,7 +20,7 @@ TEST(FleetTest, EveryHostAttachesAndACheckOfAllPasses) {
   Fleet fleet(controller.address(), "test",
               MakeHealthyFacts(*controller.spec().spec()),
               certificates.authority(), &log);
-  ASSERT_TRUE(fleet.WaitAllAttached(absl::Seconds(30))) << log.Lines();
+  ASSERT_TRUE(fleet.WaitAllAttached(kPatience)) << log.Lines();
 
   Report report;
   ASSERT_TRUE(controller.Check(CheckRequest(), &report).ok());

@@ -1,4 +1,6 @@
-// A thousand hosts come at once, and again when the controller has restarted.
+// Hundreds of hosts connect at once, and again when the controller has
+// restarted. As many as one machine serves in a fraction of the time that a
+// handshake may take, also beside other work; fleet_bench has the thousands.
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,6 +19,7 @@
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/sim/fleet/fleet.h"
 #include "tests/support/process/captured_log.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -27,6 +30,7 @@ using ::testing::Not;
 namespace tls = ::grpc::experimental;
 
 constexpr absl::Duration kHandshake = absl::Milliseconds(100);
+constexpr int kHosts = 300;
 
 // A host that takes its time to look at the controller's certificate.
 class SlowVerifier final : public tls::ExternalCertificateVerifier {
@@ -62,7 +66,7 @@ std::shared_ptr<grpc::ChannelCredentials> SlowCredentials(
   return tls::TlsCredentials(options);
 }
 
-TEST(StormTest, OfAThousandHostsIsServedAsFastAsMayBeAndNoneIsLost) {
+TEST(StormTest, OfHundredsOfHostsIsServedAsFastAsMayBeAndNoneIsLost) {
   RaiseDescriptorLimit();
   TestCertificates certificates;
   ThreadScheduler scheduler;
@@ -72,7 +76,7 @@ TEST(StormTest, OfAThousandHostsIsServedAsFastAsMayBeAndNoneIsLost) {
   options.admission.handshakes = 16;
   options.admission.handshakes_of_address = 8;
   options.admission.most_rate = 250;
-  TestController controller(&certificates, 1000, &scheduler, options);
+  TestController controller(&certificates, kHosts, &scheduler, options);
   controller.Start();
   CapturedLog log;
   ThreadScheduler verifying;
@@ -83,17 +87,17 @@ TEST(StormTest, OfAThousandHostsIsServedAsFastAsMayBeAndNoneIsLost) {
               [&verifying](const TlsPem& pem, const std::string&) {
                 return SlowCredentials(pem, &verifying);
               });
-  ASSERT_TRUE(fleet.WaitAllAttached(absl::Minutes(4))) << fleet.attached();
+  ASSERT_TRUE(fleet.WaitAllAttached(kPatience)) << fleet.attached();
   // All of one address, so no more than 8 at a time.
-  EXPECT_GE(absl::Now() - start, kHandshake * 1000 / 8);
+  EXPECT_GE(absl::Now() - start, kHandshake * kHosts / 8);
   EXPECT_EQ(fleet.lost(), 0) << log.Lines();
 
   controller.Stop();
   controller.Start();
 
-  ASSERT_TRUE(fleet.WaitLost(1000, absl::Minutes(1)));
-  ASSERT_TRUE(fleet.WaitAllAttached(absl::Minutes(4))) << fleet.attached();
-  EXPECT_EQ(fleet.lost(), 1000);
+  ASSERT_TRUE(fleet.WaitLost(kHosts, kPatience));
+  ASSERT_TRUE(fleet.WaitAllAttached(kPatience)) << fleet.attached();
+  EXPECT_EQ(fleet.lost(), kHosts);
   EXPECT_THAT(controller.log().Lines(), Not(HasSubstr("cut off")));
 }
 

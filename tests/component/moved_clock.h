@@ -1,0 +1,54 @@
+// The real clock and timers, of which a test sets and stops the clock: limits
+// by the second must not depend on how fast a machine is.
+#ifndef TESTS_COMPONENT_MOVED_CLOCK_H_
+#define TESTS_COMPONENT_MOVED_CLOCK_H_
+
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "daemon/process/scheduler.h"
+
+namespace clusterd {
+
+// Safe for concurrent use.
+class MovedClock final : public Scheduler {
+ public:
+  absl::Time Now() override {
+    absl::MutexLock lock(&mutex_);
+    return stopped_at_.value_or(absl::Now()) + moved_;
+  }
+  // By the real clock, also while this one stands.
+  TimerId RunAfter(absl::Duration delay, std::function<void()> run) override {
+    return threads_.RunAfter(delay, std::move(run));
+  }
+  void Cancel(TimerId timer) override { threads_.Cancel(timer); }
+
+  void Move(absl::Duration by) {
+    absl::MutexLock lock(&mutex_);
+    moved_ += by;
+  }
+  void Set(absl::Duration from_now) {
+    absl::MutexLock lock(&mutex_);
+    moved_ = from_now;
+  }
+  // From now on only Move and Set let time pass.
+  void Stop() {
+    absl::MutexLock lock(&mutex_);
+    stopped_at_ = absl::Now();
+  }
+
+ private:
+  absl::Mutex mutex_;
+  absl::Duration moved_ ABSL_GUARDED_BY(mutex_);
+  std::optional<absl::Time> stopped_at_ ABSL_GUARDED_BY(mutex_);
+  ThreadScheduler threads_;  // Last: its thread may ask for the time.
+};
+
+}  // namespace clusterd
+
+#endif  // TESTS_COMPONENT_MOVED_CLOCK_H_
