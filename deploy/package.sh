@@ -208,7 +208,7 @@ EOT
       die "/usr/share/doc/$package/copyright: missing, and $package is linked in"
     # Of another architecture, deploy/bazel/arm64.bzl takes what is newest.
     version=
-    [ "$arch" != "$machine" ] || version=$(dpkg-query -W -f '${Version}\n' "$package" | head -n 1)
+    [ "$arch" != "$machine" ] || version=$(dpkg-query -W -f '${Version}\n' "$package" | sed -n 1p)
     printf ' .\n == %s\n' "$package${version:+ $version}"
     sed -e 's/[[:space:]]*$//' -e 's/^$/./' -e 's/^/ /' "/usr/share/doc/$package/copyright"
   done

@@ -188,7 +188,7 @@ EOT
 hccl: {base_port: 60000, port_count: auto}
 kernel: {somaxconn: 65535, tcp_max_syn_backlog: 65535, persistent: true}
 firewall: disabled
-deadlines: {command: 10s, host: 30s, run: 60s}
+deadlines: {command: 10s, host: 2m, run: 4m}
 EOT
 } >"$work/cluster.yaml"
 
@@ -244,7 +244,7 @@ start "$work/controller.log" "${in_controller[@]}" "$run/clusterd-controller" \
   --state "$work/state" \
   --ca "$tls/ca.crt" --cert "$tls/controller.crt" --key "$tls/controller.key"
 
-await 10 "the controller's start" test -s "$work/port" || exit 2
+await "the controller's start" test -s "$work/port" || exit 2
 controller=$listen:$(cat "$work/port")
 
 for name in "${names[@]}"; do
@@ -271,9 +271,12 @@ export CLUSTERD_CERT=$tls/user-demo.crt CLUSTERD_KEY=$tls/user-demo.key
 clusterctl=("${in_controller[@]}" "$run/clusterctl")
 
 all_attached() {
-  [ "$(grep -c ': attached from ' "$work/controller.log")" -ge "$servers" ]
+  local name
+  for name in "${names[@]}"; do
+    grep -qF "host $name: attached from " "$work/controller.log" || return 1
+  done
 }
-await 10 "the attachment of $servers servers" all_attached || exit 2
+await "the attachment of $servers servers" all_attached || exit 2
 
 echo "$servers simulated servers ($product), $setting"
 echo

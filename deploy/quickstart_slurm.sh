@@ -44,7 +44,7 @@ shell() {
 }
 say() { printf '\n# %s\n' "$*"; }
 
-job_says() { scontrol show job "$1" -o 2>/dev/null | grep -qE "$2"; }
+job_says() { grep -qE "$2" <(scontrol show job "$1" -o 2>/dev/null); }
 node_drained() { [[ $(slurm_state "$1") == *+DRAIN* ]] && [[ $(slurm_reason "$1") == "clusterd: "* ]]; }
 
 # Where the job whose file this is has run, and what it saw there.
@@ -58,7 +58,7 @@ slurm_demonstrate() {
   [ "$status" -eq 0 ] || return 0
 
   # Its epilogs look at the servers, too.
-  slurm_await 30 "idle nodes" slurm_idle "${names[@]}" || { status=1; return 0; }
+  slurm_await "idle nodes" slurm_idle "${names[@]}" || { status=1; return 0; }
 
   say "Device 3 of $broken loses its link. The next job wants $broken, too."
   "$bin/simhost" set --root "$work/hosts/$broken" 3:link=DOWN
@@ -67,21 +67,21 @@ slurm_demonstrate() {
   [ "$status" -eq 0 ] || return 0
   job=$(squeue -h -o %i)
   status=1
-  slurm_await 30 "the drain of $broken" node_drained "$broken" || return 0
+  slurm_await "the drain of $broken" node_drained "$broken" || return 0
   shell sinfo -R -o '%.56E %9u %N'
   status=1
-  slurm_await 30 "the requeue" job_says "$job" "JobState=PENDING .*Restarts=1 " || return 0
-  say "Slurm has put the job back, and lets it wait two minutes (here 20 s). Nobody has to."
+  slurm_await "the requeue" job_says "$job" "JobState=PENDING .*Restarts=1 " || return 0
+  say "Slurm has put the job back, and lets it wait two minutes. Nobody has to."
   shell scontrol update "JobId=$job" StartTime=now
   status=1
-  slurm_await 30 "the job's end" job_says "$job" JobState=COMPLETED || return 0
+  slurm_await "the job's end" job_says "$job" JobState=COMPLETED || return 0
   shell cat "$work/job-$job.out"
 
   say "The link is repaired. The health check sees it, and $broken comes back by itself."
   "$bin/simhost" set --root "$work/hosts/$broken" 3:link=UP
   slurm_health_every 2
   status=1
-  slurm_await 30 "the return of $broken" slurm_idle "$broken" || return 0
+  slurm_await "the return of $broken" slurm_idle "$broken" || return 0
   shell sinfo -N -o '%N %T %E'
   shell srun -w "$broken" sh -c "$slurm_task"
 }

@@ -253,7 +253,7 @@ start "$work/controller.log" "${in_controller[@]}" "$run/clusterd-controller" \
   --spec "$spec" --cluster "$cluster" --listen "$listen:0" --port-file "$work/port" \
   --state "$work/state" \
   --ca "$tls/ca.crt" --cert "$tls/controller.crt" --key "$tls/controller.key"
-await 30 "the controller's start" test -s "$work/port" || exit 2
+await "the controller's start" test -s "$work/port" || exit 2
 controller=$listen:$(cat "$work/port")
 
 for host in "${clusterds[@]}"; do
@@ -272,7 +272,7 @@ for host in "${clusterds[@]}"; do
     --root "$root" --socket "$socket" --controller "$controller" --cluster "$cluster" \
     --ca "$tls/ca.crt" --cert "$tls/$host.crt" --key "$tls/$host.key"
 done
-patience=$((60 + ${#hosts[@]} / 10))
+patience=$((patience + ${#hosts[@]} / 10))
 in_memory=$((${#hosts[@]} - ${#clusterds[@]}))
 if [ "$in_memory" -gt 0 ]; then
   elsewhere=()
@@ -289,7 +289,7 @@ all_attached() {
   done
   [ "$in_memory" -eq 0 ] || grep -q '^fleet: attached ' "$work/fleet.log"
 }
-await "$patience" "the attachment of ${#hosts[@]} servers" all_attached || exit 2
+await "the attachment of ${#hosts[@]} servers" all_attached || exit 2
 tell attach "$began"
 
 echo "${#hosts[@]} servers of $product, $in_memory in memory, ${#clusterds[@]} with a clusterd each, $setting"

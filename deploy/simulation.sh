@@ -6,7 +6,8 @@
 #   make_work WHAT                a new folder $work; it, and whatever `start` has
 #                                 begun, is gone when the script ends
 #   start LOG COMMAND...          in the background
-#   await SECONDS WHAT COMMAND... until the command succeeds
+#   await WHAT COMMAND...         until the command succeeds; not where a program
+#                                 that `start` has begun ends before
 
 me=deploy/$(basename "$0")
 bin=$PWD/.cache/quickstart/bin
@@ -48,13 +49,15 @@ build_programs() {
 
 pids=()
 namespaces=false
+# How many seconds anything may take that has to come: it only ends what hangs.
+patience=120
 
 stop_all() {
   local pid
   if "${slurm:-false}"; then slurm_down || true; fi
   for pid in "${pids[@]}"; do kill -TERM "$pid" 2>/dev/null || true; done
   for pid in "${pids[@]}"; do
-    timeout 5 tail --pid="$pid" -s 0.05 -f /dev/null || kill -KILL "$pid" 2>/dev/null || true
+    timeout "$patience" tail --pid="$pid" -s 0.05 -f /dev/null || kill -KILL "$pid" 2>/dev/null || true
     wait "$pid" 2>/dev/null || true
   done
   pids=()
@@ -77,14 +80,23 @@ start() {
   pids+=($!)
 }
 
+all_running() {
+  local pid
+  for pid in "${pids[@]}"; do kill -0 "$pid" 2>/dev/null || return 1; done
+}
+
 await() {
-  local seconds=$1 what=$2 try
-  shift 2
-  for ((try = 0; try < seconds * 20; try++)); do
+  local what=$1 until=$((SECONDS + patience)) why="within $patience s"
+  shift
+  while [ "$SECONDS" -lt "$until" ]; do
     if "$@"; then return 0; fi
+    if ! all_running; then
+      why="before one of the programs ended"
+      break
+    fi
     sleep 0.05
   done
-  echo "$me: $what did not happen within $seconds s; the logs say:" >&2
+  echo "$me: $what did not happen $why; the logs say:" >&2
   tail -n 5 "$work"/*.log >&2
   return 1
 }

@@ -28,7 +28,7 @@ browse() {
   local file=$1
   shift
   rm -rf "$work/profile" "$work/net" "$work/console"
-  timeout 100 "${alone[@]}" "${browser[@]}" --user-data-dir="$work/profile" \
+  timeout 120 "${alone[@]}" "${browser[@]}" --user-data-dir="$work/profile" \
     --log-net-log="$work/net" --enable-logging=stderr "$@" "file://$file" \
     2>"$work/console"
 }

@@ -361,6 +361,8 @@ TEST(LeavingClientTest, LeavesTheRunToTheController) {
   DeviceGate gate(cluster.Root("server0"));
   const auto apply = cluster.StartApply();
   const std::string id = WaitForRunId(apply.get());
+  // Cancelled before its host begins, there would be nothing to leave.
+  ASSERT_TRUE(cluster.WaitForJournal("server0", id, 2));
   apply->Signal(SIGINT);
   const absl::Status told = apply->WaitForError("cancelled by admin");
   EXPECT_TRUE(told.ok()) << told;

@@ -82,7 +82,7 @@ TEST(LyingToolTest, IsNotBelievedAndTheRestIsTakenBack) {
 }
 
 TEST(HangingToolTest, IsEndedAtItsDeadlineAndTheRestIsTakenBack) {
-  ChangeCluster cluster(1, ChangeSpec(1, "2s"));
+  ChangeCluster cluster(1, ChangeSpec(1, "10s"));
   cluster.Break("server0", {"2:detect=none", "3:address=192.168.9.9",
                             "3:state=hang.set=1"});
   cluster.StartAll();
@@ -90,13 +90,13 @@ TEST(HangingToolTest, IsEndedAtItsDeadlineAndTheRestIsTakenBack) {
   const ServerState before = cluster.Server("server0");
   const ApplyResult result = ExpectTakenBack(cluster, cluster.Apply(), before);
   EXPECT_EQ(result.outcome(), ApplyResult::UNDONE);
-  EXPECT_THAT(result.error(), AllOf(HasSubstr("device 3"), HasSubstr("2s")));
+  EXPECT_THAT(result.error(), AllOf(HasSubstr("device 3"), HasSubstr("10s")));
 }
 
 // Behind the device and before the file: the device has the new value, and the
 // tool waits for the lock of hccn.conf until clusterd ends it.
 TEST(HangingToolTest, IsTakenBackWhenTheDeviceIsSetAndTheFileIsNot) {
-  ChangeCluster cluster(1, ChangeSpec(1, "2s"));
+  ChangeCluster cluster(1, ChangeSpec(1, "10s"));
   cluster.Break("server0", {"3:detect=none"});
   cluster.StartAll();
   cluster.Plan();
@@ -117,7 +117,7 @@ TEST(HangingToolTest, IsTakenBackWhenTheDeviceIsSetAndTheFileIsNot) {
   const ApplyResult result =
       ExpectTakenBack(cluster, FinishChange(apply.get()), before);
   EXPECT_EQ(result.outcome(), ApplyResult::UNDONE);
-  EXPECT_THAT(result.error(), AllOf(HasSubstr("device 3"), HasSubstr("2s")));
+  EXPECT_THAT(result.error(), AllOf(HasSubstr("device 3"), HasSubstr("10s")));
 }
 
 TEST(ReadOnlyFileTest, ThatIsHccnConfIsNamedAndTheRestIsTakenBack) {

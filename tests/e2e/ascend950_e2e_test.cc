@@ -32,7 +32,7 @@ kernel: {somaxconn: 65535, tcp_max_syn_backlog: 65535, persistent: true}
 firewall: disabled
 tls: false
 mtu: 4200
-deadlines: {command: 2s, host: 30s, run: 60s}
+deadlines: {command: 10s, host: 10m, run: 20m}
 )";
 
 const std::vector<std::string> kTwoHosts = {"server0", "server1"};
@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(
                               UNKNOWN, "device 3 has bond5"},
                     FaultCase{"DeviceGone", "3:gone=1", "device-count", FAIL,
                               "not modelled"},
-                    FaultCase{"Hang", "2:hang=1", "hccn-tool", UNKNOWN, "2s"}),
+                    FaultCase{"Hang", "2:hang=1", "hccn-tool", UNKNOWN, "10s"}),
     [](const testing::TestParamInfo<FaultCase>& info) {
       return info.param.name;
     });

@@ -1,7 +1,6 @@
 #include "tests/e2e/change_cluster.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -12,10 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "daemon/agent/apply/journal.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
@@ -105,15 +101,6 @@ std::vector<std::string> DifferencesFrom(const ServerState& before,
   return differences;
 }
 
-bool WaitUntil(const std::function<bool()>& condition) {
-  const absl::Time until = absl::Now() + absl::Minutes(1);
-  while (!condition()) {
-    if (absl::Now() > until) return false;
-    poll(nullptr, 0, 1);
-  }
-  return true;
-}
-
 // The tool changes its state under an exclusive lock and reads it under a
 // shared one.
 DeviceGate::DeviceGate(const std::string& root)
@@ -136,10 +123,7 @@ ApplyResult ChangeOutcome::Host(const std::string& host) const {
 }
 
 std::string ChangeSpec(int servers, const std::string& command) {
-  return absl::StrReplaceAll(
-      DemoSpec(servers),
-      {{"command: 2s, host: 30s, run: 60s",
-        absl::StrCat("command: ", command, ", host: 40s, run: 60s")}});
+  return DemoSpec(servers, command);
 }
 
 namespace {
@@ -239,7 +223,7 @@ HostEntry ChangeCluster::Entry(const std::string& host) const {
 
 ChangeOutcome FinishChange(Process* clusterctl) {
   ChangeOutcome outcome;
-  outcome.process = clusterctl->Wait(absl::Minutes(2));
+  outcome.process = clusterctl->Wait();
   outcome.report = FromJson<ApplyReport>(outcome.process);
   return outcome;
 }

@@ -3,7 +3,6 @@
 #ifndef TESTS_E2E_CHANGE_CLUSTER_H_
 #define TESTS_E2E_CHANGE_CLUSTER_H_
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,6 +12,7 @@
 #include "proto/controller.pb.h"
 #include "proto/plan.pb.h"
 #include "tests/e2e/demo_cluster.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 
@@ -24,9 +24,6 @@ ServerState ReadServer(const std::string& root);
 // What is not as it was, with both texts; empty: the same to the byte.
 std::vector<std::string> DifferencesFrom(const ServerState& before,
                                          const ServerState& after);
-
-// Waits until `condition` holds, looking again and again; false after a minute.
-bool WaitUntil(const std::function<bool()>& condition);
 
 // While it lives, whatever would change a device of the server below `root`
 // waits, and reading goes on: a tool that hangs half way for as long as the
@@ -53,9 +50,9 @@ struct ChangeOutcome {
   ApplyResult Host(const std::string& host) const;
 };
 
-// As DemoSpec, with deadlines that a loaded machine keeps. Tests with a tool
-// that hangs for good ask for a shorter `command`.
-std::string ChangeSpec(int servers, const std::string& command = "20s");
+// As DemoSpec, with the longest deadline that an apply gives a command: a tool
+// waits at a DeviceGate for as long as a test needs.
+std::string ChangeSpec(int servers, const std::string& command = "2m");
 
 // Not thread-safe.
 class ChangeCluster : public DemoCluster {

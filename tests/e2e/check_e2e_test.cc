@@ -1,7 +1,6 @@
 // The main job with the real programs: clusterctl check over a controller and
 // simulated servers, all of them processes, over mutual TLS.
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -13,12 +12,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/demo_cluster.h"
 #include "tests/sim/private_root.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -51,15 +49,8 @@ bool Names(const Report& report, const std::string& rule,
   return false;
 }
 
-// Waits until a process has a child; false after ten seconds.
-bool WaitForChild(pid_t pid) {
-  const absl::Time until = absl::Now() + absl::Seconds(10);
-  while (absl::Now() < until) {
-    if (!ChildrenOf(pid).empty()) return true;
-    poll(nullptr, 0, 1);
-  }
-  return false;
-}
+// With a deadline that a tool which hangs for good runs into.
+std::string HangingToolSpec() { return DemoSpec(2, "10s"); }
 
 class HealthyClusterTest : public testing::Test {
  protected:
@@ -164,7 +155,7 @@ class FaultTest : public testing::TestWithParam<FaultCase> {};
 
 TEST_P(FaultTest, IsFoundAndNamedWithHostAndDevice) {
   const FaultCase& fault = GetParam();
-  DemoCluster cluster(DemoSpec(2), kTwoHosts);
+  DemoCluster cluster(HangingToolSpec(), kTwoHosts);
   cluster.SetFault(fault.host, fault.fault);
   cluster.StartAll();
   const CheckOutcome outcome = cluster.Check();
@@ -262,7 +253,7 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"SilentNpuSmi", "server0", 3, "host:npu_smi=silent",
                   "device-health", UNKNOWN, "npu-smi info -m"},
         FaultCase{"HangingNpuSmi", "server0", 3, "host:npu_smi=hangs",
-                  "device-health", UNKNOWN, "2s"},
+                  "device-health", UNKNOWN, "10s"},
         FaultCase{"NoTool", "server0", -1, "host:tool=absent", "hccn-tool",
                   UNKNOWN, "hccn_tool"},
         FaultCase{"BrokenTool", "server0", -1, "host:tool=broken", "hccn-tool",
@@ -274,7 +265,7 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"Rubbish", "server1", 3, "3:answer=0xdeadbeef", "hccn-tool",
                   UNKNOWN, "deadbeef"},
         FaultCase{"Hang", "server1", 2, "2:hang=1", "hccn-tool", UNKNOWN,
-                  "2s"}),
+                  "10s"}),
     [](const testing::TestParamInfo<FaultCase>& info) {
       return info.param.name;
     });
@@ -319,7 +310,8 @@ TEST(OneCauseOneHeadlineTest, ALinkThatIsDownIsTheCauseOfItsHealth) {
 
 // Whatever else is not known of that host refers to the one cause.
 TEST(OneCauseTest, IsNamedForASilentToolADeadDeviceAndATimeOut) {
-  DemoCluster cluster(absl::StrCat(DemoSpec(2), "tls: false\n"), kTwoHosts);
+  DemoCluster cluster(absl::StrCat(HangingToolSpec(), "tls: false\n"),
+                      kTwoHosts);
   cluster.SetFault("server0", "host:tool=silent");
   cluster.SetFault("server1", "5:gone=1");
   cluster.SetFault("server1", "6:hang=1");
@@ -360,7 +352,8 @@ TEST(CheckOfAKilledHostTest, LeavesTheVerdictOfTheOthers) {
   cluster.StartAll();
   Process check(cluster.Clusterctl({"check", "-o", "json"}));
   // The hanging tool holds the check open while its host dies.
-  ASSERT_TRUE(WaitForChild(cluster.host("server1").pid()));
+  const pid_t clusterd = cluster.host("server1").pid();
+  ASSERT_TRUE(WaitUntil([&] { return !ChildrenOf(clusterd).empty(); }));
   cluster.KillHost("server1");
   const ProcessResult result = check.Wait();
   EXPECT_EQ(result.exit_status, 2) << result.standard_error;

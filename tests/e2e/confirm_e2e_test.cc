@@ -69,22 +69,27 @@ TEST(ConfirmedChangeTest, GoesBackThoughItsHostWasKilledWhenNobodyConfirmsIt) {
   cluster.StartAll();
   cluster.Plan();
   const ServerState before = cluster.Server("server0");
+  const absl::Duration within = absl::Seconds(60);
   const absl::Time start = absl::Now();
+  // Also on a machine so slow that the deadline is over by now.
+  const auto expect_not_yet_back = [&] {
+    const ServerState now = cluster.Server("server0");
+    if (absl::Now() - start >= within) return;
+    EXPECT_THAT(DifferencesFrom(before, now), Not(IsEmpty()));
+  };
   const ChangeOutcome applied = cluster.Apply({"--confirm-within", "60s"});
   ASSERT_EQ(applied.process.exit_status, 0) << applied.process.standard_error;
   const std::string id = applied.report.apply_id();
   cluster.KillHost("server0");
-  ASSERT_THAT(DifferencesFrom(before, cluster.Server("server0")),
-              Not(IsEmpty()));
+  expect_not_yet_back();
   cluster.StartHost("server0");
-  ASSERT_THAT(DifferencesFrom(before, cluster.Server("server0")),
-              Not(IsEmpty()));
+  expect_not_yet_back();
 
   const absl::Status gone = cluster.host("server0").WaitForError(
       absl::StrCat("apply ", id, " was not confirmed: ROLLED_BACK"),
-      absl::Seconds(150));
+      within + kPatience);
   ASSERT_TRUE(gone.ok()) << gone;
-  EXPECT_GE(absl::Now() - start, absl::Seconds(60));
+  EXPECT_GE(absl::Now() - start, within);
   EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
   EXPECT_TRUE(WaitUntil([&] {
     return SummaryOf(cluster, id) ==

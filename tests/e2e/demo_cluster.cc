@@ -1,8 +1,11 @@
 #include "tests/e2e/demo_cluster.h"
 
-#include <poll.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -11,9 +14,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -38,18 +41,33 @@ std::string ReadFile(const std::string& path) {
 // Stops every thread of it, so that it starts nothing more.
 void Freeze(pid_t pid) {
   kill(pid, SIGSTOP);
-  const absl::Time until = absl::Now() + absl::Seconds(10);
   // "pid (name) state ...": T is stopped, Z has ended.
-  while (absl::Now() < until) {
+  EXPECT_TRUE(WaitUntil([pid] {
     const std::string stat = ReadFile(absl::StrCat("/proc/", pid, "/stat"));
     const size_t name_end = stat.rfind(") ");
-    if (name_end == std::string::npos ||
-        absl::StrContains("TZ", stat.substr(name_end + 2, 1))) {
-      return;
-    }
-    poll(nullptr, 0, 1);
+    return name_end == std::string::npos ||
+           absl::StrContains("TZ", stat.substr(name_end + 2, 1));
+  })) << "process "
+      << pid << " does not stop";
+}
+
+// A port of loopback that the kernel gives to nobody else while the socket is
+// open. It is not listened on, and both sides set SO_REUSEADDR, so that the
+// controller can bind it, and bind it again after a restart.
+int ReservePort(int* port) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int on = 1;
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
+      bind(fd, any, size) != 0 || getsockname(fd, any, &size) != 0) {
+    ADD_FAILURE() << "no port of loopback";
   }
-  ADD_FAILURE() << "process " << pid << " does not stop";
+  *port = ntohs(address.sin_port);
+  return fd;
 }
 
 }  // namespace
@@ -58,7 +76,7 @@ std::string Runfile(const std::string& path) {
   return (std::filesystem::current_path() / path).string();
 }
 
-std::string DemoSpec(int servers) {
+std::string DemoSpec(int servers, const std::string& command) {
   return absl::StrCat(R"(version: 1
 name: demo
 product: atlas-training
@@ -79,14 +97,15 @@ devices:
   detect_address: 192.168.[100-103,100-103].1
 kernel: {somaxconn: 65535, tcp_max_syn_backlog: 65535, persistent: true}
 firewall: disabled
-deadlines: {command: 2s, host: 30s, run: 60s}
+deadlines: {command: )",
+                      command, R"(, host: 10m, run: 20m}
 )");
 }
 
 DemoCluster::DemoCluster(const std::string& spec,
                          const std::vector<std::string>& hosts,
                          const std::string& tool)
-    : hosts_(hosts) {
+    : hosts_(hosts), reserved_(ReservePort(&port_)) {
   std::string pattern = "/tmp/clusterd-e2e.XXXXXX";
   const char* made = mkdtemp(pattern.data());
   if (made == nullptr) {
@@ -116,6 +135,7 @@ DemoCluster::DemoCluster(const std::string& spec,
 DemoCluster::~DemoCluster() {
   while (!daemons_.empty()) KillHost(std::string(daemons_.begin()->first));
   controller_.reset();
+  close(reserved_);
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
 }
@@ -176,7 +196,9 @@ void DemoCluster::StartController(const std::vector<std::string>& more_flags) {
   controller_ = std::make_unique<Process>(argv);
   const absl::Status listening = controller_->WaitForError("listening on port");
   ASSERT_TRUE(listening.ok()) << listening;
-  ASSERT_TRUE(absl::SimpleAtoi(ReadFile(port_file), &port_));
+  int listens = 0;
+  ASSERT_TRUE(absl::SimpleAtoi(ReadFile(port_file), &listens));
+  ASSERT_EQ(listens, port_);
 }
 
 Process& DemoCluster::StartHostAs(const std::string& host,
@@ -207,8 +229,7 @@ void DemoCluster::StartHost(const std::string& host) {
 }
 
 void DemoCluster::StartAll() {
-  StartController();
-  if (port_ == 0) return;
+  ASSERT_NO_FATAL_FAILURE(StartController());
   for (const std::string& host : hosts_) StartHost(host);
 }
 

@@ -15,8 +15,10 @@
 
 namespace clusterd {
 
-// A spec for hosts server0 .. serverN-1 of the two-server example's shape.
-std::string DemoSpec(int servers);
+// A spec for hosts server0 .. serverN-1 of the two-server example's shape, with
+// deadlines that a loaded machine keeps. `command` is how long each tool may
+// take: a test with a tool that hangs for good asks for less than the default.
+std::string DemoSpec(int servers, const std::string& command = "1m");
 
 // What a run of clusterctl check gave.
 struct CheckOutcome {
@@ -39,6 +41,7 @@ class DemoCluster {
   // Folder of the certificates: ca.crt, NAME.crt, NAME.key.
   std::string Certificates() const;
   std::string Socket(const std::string& host) const;
+  // Of the controller, also while it is away: no other program gets it.
   int port() const { return port_; }
 
   // Writes the agent.yaml of the server: what it allows, e.g. "observe,
@@ -78,6 +81,8 @@ class DemoCluster {
   std::string folder_;
   std::vector<std::string> hosts_;
   int port_ = 0;
+  // Bound to the port and never listening: the controller binds beside it.
+  int reserved_;
   std::unique_ptr<Process> controller_;
   std::map<std::string, std::vector<std::string>> launchers_;
   std::map<std::string, std::unique_ptr<Process>> daemons_;

@@ -44,6 +44,9 @@ void LearnAndCheck(const std::string& spec, const std::string& tool,
   const std::string yaml((std::istreambuf_iterator<char>(file)),
                          std::istreambuf_iterator<char>());
   EXPECT_THAT(yaml, HasSubstr("product: " + product + "\n"));
+  // Which a loaded machine keeps.
+  std::ofstream(path, std::ios::app)
+      << "deadlines: {command: 1m, host: 10m, run: 20m}\n";
   cluster.controller().Signal(SIGHUP);
   const absl::Status taken = cluster.controller().WaitForError("read again");
   ASSERT_TRUE(taken.ok()) << taken;

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 
@@ -38,14 +39,14 @@ class Process {
   // its text. DeadlineExceeded after `limit`, Unavailable if the stream ends
   // before; both messages hold everything it has said.
   absl::Status WaitForError(const std::string& text,
-                            absl::Duration limit = absl::Seconds(20));
+                            absl::Duration limit = kPatience);
   // The same; `rest` is what stands between `text` and the end of its line.
   absl::Status WaitForErrorLine(const std::string& text, std::string* rest,
-                                absl::Duration limit = absl::Seconds(20));
+                                absl::Duration limit = kPatience);
 
   void Signal(int signal);
   // Waits for the end, reading both streams. Kills it after `limit`.
-  ProcessResult Wait(absl::Duration limit = absl::Seconds(30));
+  ProcessResult Wait(absl::Duration limit = kPatience);
 
  private:
   // Reads what is there; false once both streams have ended or `until` is past.
@@ -64,7 +65,7 @@ std::vector<pid_t> ChildrenOf(pid_t pid);
 // Runs to the end.
 ProcessResult RunProgram(std::vector<std::string> argv,
                          std::vector<std::string> environment = {},
-                         absl::Duration limit = absl::Seconds(60));
+                         absl::Duration limit = kPatience);
 
 }  // namespace clusterd
 

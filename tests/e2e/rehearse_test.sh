@@ -37,11 +37,18 @@ expect() {
   grep -qE -- "$1" <<<"$said" || fail "it does not say \"$1\""
 }
 
-two=config/examples/two-servers.yaml
-# few EXAMPLE SED...: the example with fewer servers, so that it takes less time.
+# patient EXAMPLE SED: the example, so changed, with deadlines that a loaded machine
+# keeps.
+patient() {
+  sed -E "/^deadlines:/d; $2" "config/examples/$1" >"$TEST_TMPDIR/$1"
+  echo "deadlines: {command: 1m, host: 10m, run: 20m}" >>"$TEST_TMPDIR/$1"
+}
+two=$TEST_TMPDIR/two-servers.yaml
+patient two-servers.yaml ''
+# few EXAMPLE SED: the example with fewer servers, so that it takes less time.
 few() {
-  sed -E "$2" "config/examples/$1" >"$TEST_TMPDIR/$1"
-  ! cmp -s "$TEST_TMPDIR/$1" "config/examples/$1" || fail "$1 is not as this test knows it"
+  ! cmp -s <(sed -E "$2" "config/examples/$1") "config/examples/$1" || fail "$1 is not as this test knows it"
+  patient "$1" "$2"
 }
 few atlas-a2.yaml 's/\[01-16\]/[01-03]/; s/\[11-26\]/[11-13]/'
 few atlas-a3.yaml 's/n\[01-12\]/n01/'
@@ -56,10 +63,11 @@ for example in "$two" "$TEST_TMPDIR"/atlas-a{2,3}.yaml "$TEST_TMPDIR/ascend-950.
   expect '^rollback +[0-9.]+  ([0-9]+) of \1 hosts taken back '
   expect '^check, after the rollback +[0-9.]+  fail: '
 done
-# As many as fit in namespaces of their own, where there are any.
+# As many as fit in namespaces of their own, where there are any: where other
+# programs have the memory, that may be none.
 rehearse 0 "$two"
 if tests/sim/namespaces.sh available; then
-  expect '^2 servers of atlas-training, [01] in memory, [12] with a clusterd each, in namespaces '
+  expect '^2 servers of atlas-training, (0 in memory, 2|1 in memory, 1|2 in memory, 0) with a clusterd each, in namespaces '
 else
   expect '^2 servers of atlas-training, 2 in memory, 0 with a clusterd each, on loopback$'
 fi

@@ -26,7 +26,7 @@ servers:
     address: 192.168.7.[22-23]
 kernel: {somaxconn: 65535, tcp_max_syn_backlog: 65535, persistent: true}
 firewall: disabled
-deadlines: {command: 10s, host: 30s, run: 60s}
+deadlines: {command: 1m, host: 10m, run: 20m}
 )";
 
 std::string Shown(const Report& report, const std::string& rule) {

@@ -19,6 +19,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/demo_cluster.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -63,9 +64,9 @@ class OnTerminal {
   OnTerminal& operator=(const OnTerminal&) = delete;
 
   // Blocks until the terminal has got the text since the last one that came;
-  // false if that takes over 30 s.
+  // false if it never does.
   bool WaitFor(const std::string& text) {
-    const absl::Time until = absl::Now() + absl::Seconds(30);
+    const absl::Time until = absl::Now() + kPatience;
     for (;;) {
       const size_t found = screen_.find(text, searched_);
       if (found != std::string::npos) {
@@ -80,7 +81,7 @@ class OnTerminal {
 
   // The exit status, once it has ended; -1: it did not by itself.
   int End() {
-    const absl::Time until = absl::Now() + absl::Seconds(30);
+    const absl::Time until = absl::Now() + kPatience;
     while (Read(until)) {
     }
     int status = 0;

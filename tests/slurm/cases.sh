@@ -8,7 +8,10 @@
 # shellcheck disable=SC2317  # functions that only `await` calls
 set -uo pipefail
 . tests/slurm/slurm.sh
+slurm_own_network "$0" "$@"
 . tests/slurm/servers.sh
+# More than the 8 s of a prolog, which a loaded machine may take.
+slurm_hook_wait=30s
 
 await() { slurm_await "$@"; }
 nodes=(server0 server1 server2 server3)
@@ -48,9 +51,9 @@ job_restarted() { [ "$(job_field "$1" Restarts)" -ge 1 ]; }
 job_waits() { job_restarted "$1" && job_is "$1" PENDING; }
 # A requeued job waits for cred_expire; nobody has to.
 hurry() { scontrol update JobId="$1" StartTime=now; }
-# completes JOB LIMIT; a case ends where it does not.
+# completes JOB; a case ends where it does not.
 completes() {
-  await "$2" "the end of job $1" job_is "$1" COMPLETED && return
+  await "the end of job $1" job_is "$1" COMPLETED && return
   fail "job $1 is $(job_field "$1" JobState), $(job_field "$1" Reason)"
   return 1
 }
@@ -66,24 +69,30 @@ calls() { grep -c "^$1 $2 " "$slurm_dir/hooks.log"; }
 called_since() { [ "$(calls "$1" "$2")" -ge "$3" ]; }
 # Waits for two whole calls of the health check on a node from now on: the third
 # begins after the second has ended.
-await_health() { await 60 "health checks of $1" called_since slurm-health "$1" $(($(calls slurm-health "$1") + 3)); }
-no_jobs() { [ -z "$(squeue -h)" ]; }
+await_health() { await "health checks of $1" called_since slurm-health "$1" $(($(calls slurm-health "$1") + 3)); }
+# An answer that does not come is not an empty one.
+no_jobs() {
+  local jobs
+  jobs=$(squeue -h) && [ -z "$jobs" ]
+}
 
 # Back to idle nodes, healthy servers and everybody there.
 clean() {
-  local node
-  timeout 10 scancel --user=daemon
+  local node pid
+  # One that a case has stopped and not let go on.
+  for pid in "${server_pid[@]}"; do kill -CONT "$pid"; done
+  timeout "$slurm_patience" scancel --user=daemon
   slurm_health_every 0
   for node in "${nodes[@]}"; do fault "$node" 3:link=UP; done
   [ -n "${server_pid[controller]:-}" ] || controller_start || return 1
   for node in "${nodes[@]}"; do
     [ -n "${server_pid[$node]:-}" ] || host_start "$node" || return 1
   done
-  await 60 "the end of all jobs" no_jobs || return 1
+  await "the end of all jobs" no_jobs || return 1
   for node in "${nodes[@]}"; do
     ! drained "$node" || scontrol update NodeName="$node" State=RESUME
   done
-  await 60 "idle nodes" slurm_idle "${nodes[@]}"
+  await "idle nodes" slurm_idle "${nodes[@]}"
 }
 
 tell() {

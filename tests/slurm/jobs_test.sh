@@ -7,14 +7,14 @@
 a_healthy_job_runs_and_sees_its_variables() {
   local job out
   job=$(submit 'srun sh -c "echo \$SLURMD_NODENAME \$HCCL_IF_IP \$HCCL_WHITELIST_DISABLE \$MASTER_ADDR"' -w 'server[1-2]' -N2)
-  completes "$job" 60 || return 1
+  completes "$job" || return 1
   out=$(sort "$slurm_dir/jobs/$job.out")
   expect_in "of the first node" "server1 192.168.7.23 1 192.168.7.23" "$out"
   expect_in "of the second node" "server2 192.168.7.24 1 192.168.7.23" "$out"
   expect "prologs of the first node" 1 "$(grep -c "^slurm-prolog server1 $job\$" "$slurm_dir/hooks.log")"
   expect "prologs where the controller runs" 1 "$(grep -c "^slurm-controller-prolog - $job\$" "$slurm_dir/hooks.log")"
-  await 20 "the epilog" called_since slurm-epilog server2 1 || return 1
-  await 20 "idle nodes" slurm_idle "${nodes[@]}"
+  await "the epilog" called_since slurm-epilog server2 1 || return 1
+  await "idle nodes" slurm_idle "${nodes[@]}"
 }
 
 a_broken_device_drains_its_node_and_the_job_runs_elsewhere() {
@@ -22,12 +22,12 @@ a_broken_device_drains_its_node_and_the_job_runs_elsewhere() {
   fault server1 3:link=DOWN
   job=$(submit 'echo "ran $SLURM_RESTART_COUNT"' -N2 --requeue -x server3)
   # Slurm takes the first nodes that are free: server0 and server1.
-  await 60 "the drain of server1" drained_for server1 link || return 1
+  await "the drain of server1" drained_for server1 link || return 1
   expect_in "reason" "device 3" "$(slurm_reason server1)"
-  await 60 "the requeue" job_restarted "$job" || return 1
-  await 60 "the wait of the requeued job" job_is "$job" PENDING
+  await "the requeue" job_restarted "$job" || return 1
+  await "the wait of the requeued job" job_is "$job" PENDING
   hurry "$job"
-  completes "$job" 60 || return 1
+  completes "$job" || return 1
   expect "nodes of the second start" "server[0,2]" "$(ran_on "$job")"
   expect "what it wrote" "ran 1" "$(cat "$slurm_dir/jobs/$job.out")"
   drained_for server1 link || fail "server1 is $(slurm_state server1), $(slurm_reason server1)"
@@ -39,13 +39,13 @@ a_broken_device_drains_its_node_and_the_job_runs_elsewhere() {
 a_node_whose_device_is_repaired_comes_back_by_itself() {
   fault server2 3:link=DOWN
   slurm_health_every 2
-  await 60 "the drain of server2" drained_for server2 link || return 1
+  await "the drain of server2" drained_for server2 link || return 1
   await_health server2 || return 1
   drained_for server2 link || fail "a broken node came back"
   fault server2 3:link=UP
-  await 60 "the return of server2" slurm_idle server2 || return 1
+  await "the return of server2" slurm_idle server2 || return 1
   expect "reason afterwards" "" "$(slurm_reason server2)"
-  completes "$(submit true -w server2)" 60
+  completes "$(submit true -w server2)"
 }
 
 a_node_that_a_person_has_drained_stays_drained() {

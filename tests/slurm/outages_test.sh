@@ -8,7 +8,7 @@ jobs_run_while_the_controller_is_away() {
   local job node
   server_end controller
   job=$(submit true -N4)
-  completes "$job" 90 || return 1
+  completes "$job" || return 1
   expect "restarts" 0 "$(job_field "$job" Restarts)"
   for node in "${nodes[@]}"; do
     ! drained "$node" || fail "$node is drained: $(slurm_reason "$node")"
@@ -20,8 +20,8 @@ a_broken_device_refuses_while_the_controller_is_away() {
   server_end controller
   fault server1 3:link=DOWN
   job=$(submit true -w server1 --requeue)
-  await 90 "the drain of server1" drained_for server1 link || return 1
-  await 60 "the requeue" job_waits "$job" || return 1
+  await "the drain of server1" drained_for server1 link || return 1
+  await "the requeue" job_waits "$job" || return 1
   expect_in "reason" "device 3" "$(slurm_reason server1)"
 }
 
@@ -44,23 +44,23 @@ a_hook_that_is_killed_leaves_nothing() {
   # A daemon that does not answer: its hook waits.
   kill -STOP "${server_pid[server2]}"
   job=$(submit true -w server2 --requeue)
-  await 60 "the hook" has_hook server2 || return 1
+  await "the hook" has_hook server2 || return 1
   kill -KILL "$(hook_of server2)"
   kill -CONT "${server_pid[server2]}"
-  await 20 "the hook's end" has_no_hook server2 || return 1
+  await "the hook's end" has_no_hook server2 || return 1
   host_answers server2 || fail "clusterd of server2 answers no more"
   # What Slurm makes of it is its own affair: nothing of ours is left on the node.
   [[ $(slurm_reason server2) != "clusterd: "* ]] || fail "drained by a hook that was killed: $(slurm_reason server2)"
-  timeout 10 scancel "$job"
+  timeout "$slurm_patience" scancel "$job"
   clean || return 1
-  completes "$(submit true -w server2)" 60
+  completes "$(submit true -w server2)"
 }
 
 jobs_run_where_clusterd_is_away() {
   local job
   server_end server1
   job=$(submit true -w 'server[0-1]' -N2)
-  completes "$job" 90 || return 1
+  completes "$job" || return 1
   expect "restarts" 0 "$(job_field "$job" Restarts)"
   ! drained server1 || fail "server1 is drained: $(slurm_reason server1)"
 }

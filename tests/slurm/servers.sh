@@ -14,6 +14,8 @@
 servers_bin=$PWD
 declare -A server_pid=()
 controller_port=0
+# The same after a restart: in a network of its own nobody else takes it.
+! $slurm_alone || controller_port=7443
 
 servers_make() {
   local node tls=$slurm_dir/tls
@@ -32,6 +34,7 @@ devices:
   detect_address: 192.168.[100-103,100-103].1
 kernel: {somaxconn: 65535, tcp_max_syn_backlog: 65535, persistent: true}
 firewall: disabled
+deadlines: {command: 1m, host: 10m, run: 20m}
 EOT
   {
     deploy/certificates.sh init "$tls" demo &&
@@ -73,7 +76,7 @@ controller_start() {
     --cluster demo --listen "127.0.0.1:$controller_port" --port-file "$slurm_dir/port" \
     --state "$slurm_dir/controller.state" \
     --ca "$tls/ca.crt" --cert "$tls/controller.crt" --key "$tls/controller.key"
-  await 20 "the controller's start" test -s "$slurm_dir/port" || return 1
+  await "the controller's start" test -s "$slurm_dir/port" || return 1
   controller_port=$(cat "$slurm_dir/port")
   cat >"$slurm_dir/controller.env" <<EOT
 export CLUSTERD_CONTROLLER=127.0.0.1:$controller_port CLUSTERD_CLUSTER=demo CLUSTERD_CA=$tls/ca.crt
@@ -102,9 +105,9 @@ host_start() {
       --ca "$tls/ca.crt" --cert "$tls/$node.crt" --key "$tls/$node.key"
   done
   for node in "$@"; do
-    await 20 "an answer of $node" test -S "$slurm_dir/$node.sock" || return 1
+    await "an answer of $node" test -S "$slurm_dir/$node.sock" || return 1
     if [ -n "${server_pid[controller]:-}" ]; then
-      await 20 "attaching $node" controller_says "host $node: attached from" || return 1
+      await "attaching $node" controller_says "host $node: attached from" || return 1
     fi
   done
 }

@@ -6,18 +6,24 @@
 #   slurm_hooks SCRIPTS CLUSTERCTL copies of deploy/slurm's scripts for slurm_dir
 #   slurm_up NODE...               starts it below slurm_dir, waits until all idle
 #   slurm_down                     ends all of it by pid, jobs included
-#   slurm_await LIMIT WHAT COMMAND...  until it succeeds, at most LIMIT s
+#   slurm_await WHAT COMMAND...    until it succeeds, at most slurm_patience s
 # The caller sets slurm_dir, a new folder under a short path that all may enter,
-# and before slurm_up may set slurm_cpus, CPUs of a node.
+# and before slurm_up may set slurm_cpus, CPUs of a node, and slurm_hook_wait, how
+# long a hook may wait for clusterd. Tests call slurm_own_network first: Slurm's
+# ports are then their own.
 #
 # Every slurmd shares this machine, so "the host's own clusterd" needs a word
 # more: the scripts' /usr/bin/clusterctl becomes slurm_dir/bin/clusterctl, which
 # finds slurm_dir/NODE.sock by SLURMD_NODENAME, notes the call in
-# slurm_dir/hooks.log, and becomes clusterctl. Nothing else of them is changed.
+# slurm_dir/hooks.log, and becomes clusterctl. Nothing else of them is changed, but
+# for slurm_hook_wait.
 # shellcheck disable=SC2317  # functions that only `slurm_await` calls
 
 slurm_pids=()
 slurm_cpus=16
+slurm_hook_wait=
+# How long anything may take that has to come: it only ends what hangs.
+slurm_patience=120
 # Slurm's commands of this shell; unset them from whatever job it may run in.
 for slurm_name in ${!SLURM_*} ${!SLURMD_*}; do unset "$slurm_name"; done
 
@@ -35,13 +41,34 @@ slurm_obstacle() {
   done
 }
 
+# slurm_own_network SCRIPT ARGUMENT...: the script again, in a network of its own
+# where this host's name means what it means here. Returns where it is in there
+# already, with slurm_alone=true, or where there is none, with false.
+slurm_own_network() {
+  if [ -n "${slurm_alone:-}" ] || ! unshare --net true 2>/dev/null; then
+    slurm_alone=${slurm_alone:-false}
+    return 0
+  fi
+  export slurm_alone=true
+  # shellcheck disable=SC2016  # the inner shell expands these
+  exec unshare --net bash -c '
+    addresses=$1
+    shift
+    ip link set lo up || exit 1
+    # Slurm resolves no address where there are none but 127.0.0.1.
+    for address in 192.0.2.1 $addresses; do
+      case $address in 127.*) ;; *) ip address add "$address/32" dev lo || exit 1 ;; esac
+    done
+    exec bash "$@"' own-network "$(getent ahostsv4 "$(hostname -s)" | awk '{ print $1 }' | sort -u)" "$@"
+}
+
 slurm_await() {
-  local limit=$1 what=$2 until
-  shift 2
-  until=$((SECONDS + limit))
+  local what=$1 until
+  shift
+  until=$((SECONDS + slurm_patience))
   while ! "$@"; do
     if [ "$SECONDS" -ge "$until" ]; then
-      echo "$what: not within $limit s" >&2
+      echo "$what: not within $slurm_patience s" >&2
       return 1
     fi
     sleep 0.1
@@ -59,6 +86,10 @@ slurm_hooks() {
   cat >"$slurm_dir/bin/clusterctl" <<EOT
 #!/bin/sh
 echo "\$2 \${SLURMD_NODENAME:--} \${SLURM_JOB_ID:--}" >>"$slurm_dir/hooks.log"
+case "$slurm_hook_wait \$*" in
+  " "* | *--timeout*) ;;
+  *) set -- "\$@" --timeout "$slurm_hook_wait" ;;
+esac
 if [ -n "\${SLURMD_NODENAME:-}" ]; then
   exec "$clusterctl" "\$@" --socket "$slurm_dir/\$SLURMD_NODENAME.sock"
 fi
@@ -73,7 +104,8 @@ EOT
   chmod 0755 "$slurm_dir/bin/clusterctl" "$slurm_dir/hooks"/*
 }
 
-# The first of COUNT free ports in a row, below those that the kernel gives out.
+# The first of COUNT free ports in a row, below those that the kernel gives out:
+# in a network of its own nobody takes them.
 slurm_free_ports() {
   local count=$1 base used port free
   used=" $(ss -Htan | awk '{ sub(/.*:/, "", $4); print $4 }' | sort -u | tr '\n' ' ') "
@@ -92,8 +124,7 @@ slurm_free_ports() {
 }
 
 # slurm.conf(5) has every word. What is not as a site would have it: ports,
-# paths, CPUs that are not there, and cred_expire, which "also controls how long
-# a requeued job must wait before starting again", 120 s by default.
+# paths, CPUs that are not there, and bounds of time that a loaded machine keeps.
 slurm_write_conf() {
   local base=$1 node port=$1
   shift
@@ -104,7 +135,7 @@ SlurmctldPort=$base
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket=$slurm_dir/munge/socket,cred_expire=20
+AuthInfo=socket=$slurm_dir/munge/socket,cred_expire=120
 CredType=cred/munge
 MpiDefault=none
 ProctrackType=proctrack/linuxproc
@@ -115,8 +146,8 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SchedulerParameters=nohold_on_prolog_fail,batch_sched_delay=0,sched_interval=2,default_queue_depth=1000,bf_interval=3
 ReturnToService=2
-MessageTimeout=20
-BatchStartTimeout=60
+MessageTimeout=60
+BatchStartTimeout=300
 StateSaveLocation=$slurm_dir/slurmctld.state
 SlurmctldPidFile=$slurm_dir/slurmctld.pid
 SlurmctldLogFile=$slurm_dir/slurmctld.log
@@ -130,7 +161,7 @@ PrologSlurmctld=$slurm_dir/hooks/prolog-slurmctld
 TaskProlog=$slurm_dir/hooks/task-prolog
 Epilog=$slurm_dir/hooks/epilog
 PrologFlags=Alloc
-PrologEpilogTimeout=60
+PrologEpilogTimeout=300
 HealthCheckProgram=$slurm_dir/hooks/health-check
 HealthCheckNodeState=ANY
 HealthCheckInterval=0
@@ -174,13 +205,13 @@ slurm_up() {
   slurm_write_conf "$base" "$@" >"$slurm_dir/slurm.conf"
   echo "Name=npu Count=8" >"$slurm_dir/gres.conf"
   export SLURM_CONF=$slurm_dir/slurm.conf
-  slurm_await 20 "the start of munged" test -S "$munge/socket" || return 1
+  slurm_await "the start of munged" test -S "$munge/socket" || return 1
   slurm_start slurmctld /usr/sbin/slurmctld -D -c -f "$SLURM_CONF"
   for node in "$@"; do
     mkdir -p "$slurm_dir/spool.$node"
     slurm_start "slurmd.$node" /usr/sbin/slurmd -D -N "$node" -f "$SLURM_CONF"
   done
-  if ! slurm_await 60 "idle nodes" slurm_idle "$@"; then
+  if ! slurm_await "idle nodes" slurm_idle "$@"; then
     tail -n 5 "$slurm_dir"/slurm*.out "$slurm_dir"/slurm*.log >&2
     return 1
   fi
@@ -207,8 +238,11 @@ slurm_end() {
   for pid in $("$2"); do kill "-$signal" "$pid" 2>/dev/null; done
 }
 # No job is there, and no node waits for its epilog.
-slurm_quiet() { [ -z "$(squeue -h)" ] && ! sinfo -h -N -o %t | grep -q comp; }
-slurm_alone() { [ -z "$(slurm_askers)" ]; }
+slurm_quiet() {
+  local jobs states
+  jobs=$(squeue -h) && states=$(sinfo -h -N -o %t) && [ -z "$jobs" ] && [[ $states != *comp* ]]
+}
+slurm_askers_gone() { [ -z "$(slurm_askers)" ]; }
 slurm_gone() { [ -z "$(slurm_processes)" ]; }
 
 # Ends everything that belongs to slurm_dir, a clusterd there included. Fails if
@@ -217,18 +251,19 @@ slurm_down() {
   [ -n "${slurm_dir:-}" ] || return 0
   if [ -n "${SLURM_CONF:-}" ]; then
     # Otherwise a step outlives its slurmd, as it should.
-    timeout 10 scancel --user="$(id -un)" >/dev/null 2>&1
-    timeout 10 scancel --user=daemon >/dev/null 2>&1
+    timeout "$slurm_patience" scancel --user="$(id -un)" >/dev/null 2>&1
+    timeout "$slurm_patience" scancel --user=daemon >/dev/null 2>&1
   fi
   # Also a process that somebody has stopped.
   slurm_end CONT slurm_processes
   # slurmd tells of each epilog, for as long as nobody listens.
-  [ ! -S "$slurm_dir/munge/socket" ] || slurm_await 20 "the end of all epilogs" slurm_quiet
+  [ ! -S "$slurm_dir/munge/socket" ] || slurm_await "the end of all epilogs" slurm_quiet
   slurm_end TERM slurm_askers
-  slurm_await 10 "the end of Slurm" slurm_alone 2>/dev/null || slurm_end KILL slurm_askers
+  # Nothing rests on these: what has not ended by then is killed.
+  slurm_patience=10 slurm_await "the end of Slurm" slurm_askers_gone 2>/dev/null || slurm_end KILL slurm_askers
   slurm_end TERM slurm_processes
-  slurm_await 5 "the end of munged" slurm_gone || slurm_end KILL slurm_processes
-  slurm_await 5 "the end of Slurm's last processes" slurm_gone
+  slurm_patience=10 slurm_await "the end of munged" slurm_gone || slurm_end KILL slurm_processes
+  slurm_await "the end of Slurm's last processes" slurm_gone
   local status=$?
   [ $status -eq 0 ] || ps -o pid,ppid,stat,args -p "$(slurm_processes | paste -sd,)" >&2
   slurm_pids=()

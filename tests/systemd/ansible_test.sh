@@ -7,6 +7,7 @@
 set -euo pipefail
 here=$PWD
 machine=$here/tests/systemd/machine.sh
+. tests/systemd/await.sh
 machines=(controller node01 node02)
 SOURCE_DATE_EPOCH=1735689600
 export SOURCE_DATE_EPOCH
@@ -86,21 +87,14 @@ play() {
     { cat "$TEST_TMPDIR/out" && fail "ansible-playbook $*"; }
   grep -A 5 '^PLAY RECAP' "$TEST_TMPDIR/out"
 }
-attached() { "$work/bin/clusterctl" hosts 2>/dev/null | grep -qE '^attached +node\[01-02\] '; }
-await_attached() {
-  for _ in $(seq 100); do
-    if attached; then return 0; fi
-    sleep 0.1
-  done
-  "$work/bin/clusterctl" hosts || true
-  fail "the servers did not attach"
-}
+# Read through <(): whoever writes into a pipe that grep has left fails with it.
+attached() { grep -qE '^attached +node\[01-02\] ' <("$work/bin/clusterctl" hosts 2>/dev/null); }
 # identity HOST: a link where it has joined.
 identity() { on "$1" /usr/bin/readlink /etc/clusterd/host.crt || true; }
 tokens() { wc -l <"$work/tokens"; }
 
 play
-await_attached
+await "the attachment of both servers" attached
 [ "$(identity node01)" = identity/current/host.crt ] || fail "node01 has not joined"
 [ -z "$(identity node02)" ] || fail "node02 has joined, and was given a pair"
 [ "$(tokens)" -eq 1 ] || fail "tokens: expected 1, found $(tokens)"
@@ -112,8 +106,9 @@ done
 
 ran=$(on node01 /usr/bin/systemctl show -p MainPID --value clusterd)
 play
-grep -A 5 '^PLAY RECAP' "$TEST_TMPDIR/out" | grep -q 'changed=0.*failed=0' || fail "nothing was told"
-! grep -A 5 '^PLAY RECAP' "$TEST_TMPDIR/out" | grep -q 'changed=[1-9]' || { cat "$TEST_TMPDIR/out" && fail "the second run changed something"; }
+recap() { grep -A 5 '^PLAY RECAP' "$TEST_TMPDIR/out"; }
+grep -q 'changed=0.*failed=0' <(recap) || fail "nothing was told"
+! grep -q 'changed=[1-9]' <(recap) || { cat "$TEST_TMPDIR/out" && fail "the second run changed something"; }
 [ "$(on node01 /usr/bin/systemctl show -p MainPID --value clusterd)" = "$ran" ] || fail "the second run restarted clusterd"
 [ "$(tokens)" -eq 1 ] || fail "the second run made a token that nobody needs"
 
@@ -130,7 +125,7 @@ on node01 /bin/sh -c 'rm -rf /etc/clusterd/identity /etc/clusterd/host.* /etc/cl
 line=$("$work/bin/clusterctl" token create --hosts node01 -o short)
 [[ $line =~ --ca-hash\ (sha256:[0-9a-f]+).*--token\ ([^ ]+) ]] || fail "no token in \"$line\""
 play --limit node01 -e clusterd_version="*-2" -e clusterd_admin= -e clusterd_ca_hash="${BASH_REMATCH[1]}" -e clusterd_token="${BASH_REMATCH[2]}"
-await_attached
+await "the attachment of both servers" attached
 [ "$(tokens)" -eq 2 ] || fail "the run made a token although it was given one"
 ! grep -qF "${BASH_REMATCH[2]}" "$TEST_TMPDIR/out" || fail "the token is in what Ansible prints"
 echo "ansible: all well"

@@ -8,6 +8,7 @@
 set -euo pipefail
 here=$PWD
 machine=$here/tests/systemd/machine.sh
+. tests/systemd/await.sh
 tls=$TEST_TMPDIR/tls
 out=$TEST_TMPDIR/out
 
@@ -63,17 +64,8 @@ clusterctl() {
     CLUSTERD_CA=/etc/clusterd/ca.crt CLUSTERD_CERT=/etc/clusterd/user-bob.crt \
     CLUSTERD_KEY=/etc/clusterd/user-bob.key /usr/bin/clusterctl "$@"
 }
-both_attached() { clusterctl hosts 2>/dev/null | grep -qE '^attached +server\[0-1\]'; }
-# await WHAT COMMAND...: until the command succeeds, at most 60 s.
-await() {
-  local what=$1
-  shift
-  for _ in $(seq 600); do
-    if "$@"; then return 0; fi
-    sleep 0.1
-  done
-  fail "$what did not happen"
-}
+# Read through <(): whoever writes into a pipe that grep has left fails with it.
+both_attached() { grep -qE '^attached +server\[0-1\]' <(clusterctl hosts 2>/dev/null); }
 
 # --- Two servers as they are delivered: a driver, and nothing set. -----------
 
@@ -127,7 +119,11 @@ install() {
 begin() {
   cluster=$1
   shift
-  cat >"$TEST_TMPDIR/cluster.yaml"
+  {
+    cat
+    # Which a loaded machine keeps.
+    echo "deadlines: {command: 1m, host: 10m, run: 20m}"
+  } >"$TEST_TMPDIR/cluster.yaml"
   down server0 server1
   delivered 0 "$@"
   delivered 1 "$@"

@@ -39,8 +39,35 @@ obstacle() {
   fi
 }
 
-# Process 1 of the machine; nothing if it has ended.
-leader() { pgrep -P "$(cat "$1/pid")" 2>/dev/null | head -n 1; }
+# How many seconds anything may take that has to come: it only ends what hangs.
+patience=120
+# await COMMAND...: until it succeeds; 1 if it never does.
+await() {
+  local until=$((SECONDS + patience))
+  until "$@"; do
+    [ "$SECONDS" -lt "$until" ] || return 1
+    sleep 0.1
+  done
+}
+
+# Process 1 of the machine; nothing if it has ended. Before there is one,
+# systemd-nspawn has a child in the namespaces of this machine.
+leader() {
+  local pid
+  for pid in $(pgrep -P "$(cat "$1/pid")" 2>/dev/null); do
+    if [ "$(awk '/^NSpid:/ { print $NF }' "/proc/$pid/status" 2>/dev/null)" = 1 ]; then
+      echo "$pid"
+      return
+    fi
+  done
+}
+
+# ended PID: it is gone, or nothing but a status that its parent has not asked for.
+ended() {
+  local stat
+  stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 0
+  [[ ${stat##*) } == [ZX]* ]]
+}
 
 # Folders of the control group hierarchies that systemd uses here.
 hierarchies() {
@@ -67,45 +94,56 @@ boot() {
     >"$dir/console" 2>&1 </dev/null
 }
 
+is_up() {
+  local init state
+  init=$(leader "$1")
+  [ -n "$init" ] || return 1
+  state=$(nsenter -t "$init" -a /usr/bin/systemctl is-system-running 2>/dev/null || true)
+  case $state in running | degraded) return 0 ;; esac
+  return 1
+}
+up_or_ended() { is_up "$1" || ended "$(cat "$1/pid")"; }
+
 up() {
-  local dir=$1 name init state
+  local dir=$1 name
   mkdir "$dir" 2>/dev/null || wrong "$dir: expected a folder that is not there yet"
-  name=clusterd-test-$$
+  # Not by this process's id, which another machine may get while this one runs.
+  name=clusterd-test-$(cut -c 1-13 /proc/sys/kernel/random/uuid)
   echo "$name" >"$dir/name"
   touch "$dir/net"
   unshare --net="$dir/net" ip link set lo up
   boot "$dir" "$name" &
   echo "$!" >"$dir/pid"
-  for _ in $(seq 300); do
-    init=$(leader "$dir") || true
-    if [ -n "$init" ]; then
-      state=$(nsenter -t "$init" -a /usr/bin/systemctl is-system-running 2>/dev/null || true)
-      case $state in running | degraded) return 0 ;; esac
-    elif ! kill -0 "$(cat "$dir/pid")" 2>/dev/null; then
-      break
-    fi
-    sleep 0.1
-  done
+  await up_or_ended "$dir" || true
+  if is_up "$dir"; then return 0; fi
   tail -n 20 "$dir/console" >&2
   say "the machine did not come up"
   down "$dir"
   return 1
 }
 
+# A control group can only be removed when the kernel is done with its last process.
+no_group() {
+  [ ! -d "$1" ] || find "$1" -depth -type d -exec rmdir {} + 2>/dev/null || true
+  [ ! -d "$1" ]
+}
+
 down() {
   local dir=$1 pid init folder
-  [ -e "$dir/pid" ] || wrong "$dir: no machine was started there"
-  pid=$(cat "$dir/pid")
-  init=$(leader "$dir") || true
-  if [ -n "$init" ]; then
-    nsenter -t "$init" -a /usr/bin/systemctl poweroff 2>/dev/null || true
-    timeout 20 tail --pid="$init" -s 0.1 -f /dev/null || kill -KILL "$init" 2>/dev/null || true
+  [ -e "$dir/name" ] || wrong "$dir: no machine was started there"
+  # Where `up` was cut off there may be no process yet.
+  if [ -s "$dir/pid" ]; then
+    pid=$(cat "$dir/pid")
+    init=$(leader "$dir")
+    if [ -n "$init" ]; then
+      nsenter -t "$init" -a /usr/bin/systemctl poweroff 2>/dev/null || true
+      await ended "$init" || kill -KILL "$init" 2>/dev/null || true
+    fi
+    await ended "$pid" || kill -KILL "$pid" 2>/dev/null || true
   fi
-  timeout 10 tail --pid="$pid" -s 0.1 -f /dev/null || kill -KILL "$pid" 2>/dev/null || true
   umount "$dir/net" 2>/dev/null || true
   while read -r folder; do
-    folder=$folder/$(cat "$dir/name")
-    [ ! -d "$folder" ] || find "$folder" -depth -type d -exec rmdir {} + 2>/dev/null || true
+    await no_group "$folder/$(cat "$dir/name")" || say "a control group stays: $folder/$(cat "$dir/name")"
   done < <(hierarchies)
   rm -rf --one-file-system "$dir"
 }
@@ -114,6 +152,10 @@ enter() {
   local dir=$1 init
   shift
   init=$(leader "$dir")
+  if [ -z "$init" ]; then
+    say "$dir: the machine does not run"
+    exit 1
+  fi
   # Of this machine's environment nothing holds there, paths least of all.
   exec nsenter -t "$init" -a -- /usr/bin/env -i LC_ALL=C \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"

@@ -30,7 +30,7 @@ prepare() {
   fi
   # shellcheck disable=SC2016  # apt expands these
   site=$(apt-get indextargets --format '$(SITE) $(ORIGIN) $(CODENAME)' "Created-By: Packages" |
-    sed -n "s/ Debian $codename\$//p" | head -n 1)
+    sed -n "s/ Debian $codename\$//p" | sed -n 1p)
   if [ -z "$site" ]; then
     say "apt knows no Debian archive of \"$codename\", nothing to take packages from"
     return 1

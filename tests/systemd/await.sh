@@ -1,0 +1,15 @@
+# shellcheck shell=bash
+# How tests of this folder wait; sourced, by tests that have a function `fail`.
+#   await WHAT COMMAND...  until the command succeeds, or `fail`
+
+# How many seconds anything may take that has to come: it only ends what hangs.
+patience=120
+
+await() {
+  local what=$1 until=$((SECONDS + patience))
+  shift
+  until "$@"; do
+    [ "$SECONDS" -lt "$until" ] || fail "$what did not happen within $patience s"
+    sleep 0.1
+  done
+}
