@@ -1,0 +1,219 @@
+// Other work for the machine while tests run beside it (tests/steady.sh): busy
+// processors, thousands of sockets, hundreds of processes and mounts that come
+// and go, and a page cache that is full. Nothing here knows the tests.
+//   load FOLDER SECONDS
+// Prints "loaded" once all of it is there. SIGTERM, SIGINT or the end of the
+// time ends it: children by their pid, mounts by their path. FOLDER is its own
+// and must exist; its mounts and its one file are below it.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
+namespace clusterd {
+namespace {
+
+// The bounds. More sockets than any limit of the product that counts them.
+constexpr size_t kConnections = 6000;
+constexpr size_t kDescriptorsKept = 200;
+constexpr int kProcesses = 300;
+constexpr int kMounts = 200;
+constexpr uint64_t kMaxFileBytes = uint64_t{32} << 30;
+
+volatile sig_atomic_t must_end = 0;
+
+void EndSoon(int) { must_end = 1; }
+
+// Runs `work` in a process of its own, which ends with this one.
+pid_t Start(const std::function<void()>& work) {
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid != 0) return pid;
+  signal(SIGTERM, SIG_DFL);
+  signal(SIGINT, SIG_DFL);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(0);
+  work();
+  _exit(0);
+}
+
+void Spin() {
+  volatile uint64_t count = 0;
+  while (true) count = count + 1;
+}
+
+// A listener on loopback at a port that the kernel chooses.
+int Listen(sockaddr_in* address) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  *address = {};
+  address->sin_family = AF_INET;
+  address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(*address);
+  auto* const any = reinterpret_cast<sockaddr*>(address);
+  if (bind(fd, any, size) != 0 || listen(fd, 128) != 0 ||
+      getsockname(fd, any, &size) != 0) {
+    std::perror("load: listener");
+  }
+  return fd;
+}
+
+// Both ends of as many connections as the limit of descriptors lets be, some of
+// which end and begin again all the time. Says so through `ready`.
+void HoldSockets(int ready) {
+  rlimit limit = {};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  const size_t room = limit.rlim_cur > 2 * kDescriptorsKept
+                          ? (limit.rlim_cur - kDescriptorsKept) / 2
+                          : kDescriptorsKept;
+  sockaddr_in address;
+  const int listener = Listen(&address);
+  std::vector<std::pair<int, int>> held(std::min(kConnections, room), {-1, -1});
+  bool full = false;
+  for (size_t at = 0;; at = (at + 1) % held.size()) {
+    auto& [ours, theirs] = held[at];
+    close(ours);
+    close(theirs);
+    ours = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(ours, reinterpret_cast<const sockaddr*>(&address),
+                sizeof(address)) != 0) {
+      absl::SleepFor(absl::Milliseconds(10));
+      continue;
+    }
+    theirs = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    if (full) absl::SleepFor(absl::Milliseconds(20));
+    if (!full && at + 1 == held.size()) {
+      full = true;
+      if (write(ready, "s", 1) != 1) return;
+    }
+  }
+}
+
+// Processes that come and go, beside those that only are there.
+void StartPrograms() {
+  while (true) {
+    const pid_t pid = Start([] { execl("/bin/true", "true", nullptr); });
+    if (pid > 0) waitpid(pid, nullptr, 0);
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+}
+
+std::string MountPath(const std::string& folder, int number) {
+  return absl::StrCat(folder, "/mount", number);
+}
+
+// The rest of the machine sees them, as it would those of containers.
+void HoldMounts(const std::string& folder, int ready) {
+  for (int at = 0;; at = (at + 1) % kMounts) {
+    static bool full = false;
+    const std::string path = MountPath(folder, at);
+    if (full) umount2(path.c_str(), MNT_DETACH);
+    mkdir(path.c_str(), 0700);
+    if (mount("load", path.c_str(), "tmpfs", 0, "size=64k") != 0 && !full) {
+      std::perror("load: mount (needs root)");
+    }
+    if (full) absl::SleepFor(absl::Milliseconds(50));
+    if (!full && at + 1 == kMounts) {
+      full = true;
+      if (write(ready, "m", 1) != 1) return;
+    }
+  }
+}
+
+// A file as large as the memory that is left, or as half of the disk that is,
+// written once and then read for ever: every other page makes room for it.
+void FillPageCache(const std::string& folder, int ready) {
+  struct sysinfo memory = {};
+  sysinfo(&memory);
+  struct statvfs disk = {};
+  statvfs(folder.c_str(), &disk);
+  const uint64_t bytes =
+      std::min({kMaxFileBytes, uint64_t{memory.totalram} * memory.mem_unit,
+                uint64_t{disk.f_bavail} * disk.f_frsize / 2});
+  const std::string path = absl::StrCat(folder, "/pages");
+  const int fd = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  unlink(path.c_str());  // Gone with this process, whatever ends it.
+  std::vector<char> block(1 << 20, 'x');
+  uint64_t written = 0;
+  while (written < bytes && write(fd, block.data(), block.size()) > 0) {
+    written += block.size();
+  }
+  if (write(ready, "p", 1) != 1) return;
+  while (true) {
+    lseek(fd, 0, SEEK_SET);
+    while (read(fd, block.data(), block.size()) > 0) {
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+  }
+}
+
+int Run(const std::string& folder, absl::Duration time) {
+  signal(SIGTERM, EndSoon);
+  signal(SIGINT, EndSoon);
+  int ready[2];
+  if (pipe2(ready, O_CLOEXEC) != 0) return 1;
+  std::vector<pid_t> children;
+  children.push_back(Start([&] { HoldSockets(ready[1]); }));
+  children.push_back(Start([&] { HoldMounts(folder, ready[1]); }));
+  children.push_back(Start([&] { FillPageCache(folder, ready[1]); }));
+  children.push_back(Start(StartPrograms));
+  for (int i = 0; i < kProcesses; ++i) children.push_back(Start([] { pause(); }));
+  for (unsigned i = 0; i < std::thread::hardware_concurrency(); ++i) {
+    children.push_back(Start(Spin));
+  }
+  close(ready[1]);
+  char told;
+  for (int i = 0; i < 3 && must_end == 0; ++i) {
+    if (read(ready[0], &told, 1) <= 0) break;
+  }
+  std::cout << "loaded" << std::endl;
+  const absl::Time until = absl::Now() + time;
+  while (must_end == 0 && absl::Now() < until) {
+    absl::SleepFor(absl::Milliseconds(100));
+  }
+  for (const pid_t pid : children) kill(pid, SIGKILL);
+  for (const pid_t pid : children) waitpid(pid, nullptr, 0);
+  for (int i = 0; i < kMounts; ++i) {
+    umount2(MountPath(folder, i).c_str(), MNT_DETACH);
+    rmdir(MountPath(folder, i).c_str());
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace clusterd
+
+int main(int argc, char** argv) {
+  int seconds = 0;
+  if (argc != 3 || !absl::SimpleAtoi(argv[2], &seconds) || seconds <= 0) {
+    std::cerr << "usage: load FOLDER SECONDS\n";
+    return 2;
+  }
+  return clusterd::Run(argv[1], absl::Seconds(seconds));
+}
