@@ -8,10 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
+#include "config/identity/pem_objects.h"
 #include "config/identity/regular_file.h"
 #include "config/identity/server_pair.h"
 #include "config/values/status_macros.h"
@@ -111,25 +114,70 @@ std::shared_ptr<grpc::ChannelCredentials> ForController(
   return tls::TlsCredentials(options);
 }
 
-// OpenSSL keeps the buffers of a connection that says nothing, which is what
-// hosts' connections do. gRPC has no word for its mode that does not, and hands
-// out no SSL; but OpenSSL tells of each that is made. It is 8 kB a host
-// (tests/bench/README.md).
-void GiveBackIdleBuffers() {
+// OpenSSL's threads and ours share it; held for reading while it is called.
+struct EndedCertificates {
+  absl::Mutex mutex;
+  std::function<bool(const std::string& pem)> admits ABSL_GUARDED_BY(mutex);
+
+  static EndedCertificates& Get() {
+    static auto* const ended = new EndedCertificates();
+    return *ended;
+  }
+};
+
+std::string PemOf(X509* certificate) {
+  const Owned<BIO> text(BIO_new(BIO_s_mem()));
+  if (text == nullptr || PEM_write_bio_X509(text.get(), certificate) != 1) {
+    return "";
+  }
+  return TextOf(text.get());
+}
+
+// OpenSSL's verdict on one certificate of a chain, but for the end of the
+// lowest: then it goes on with what it has not looked at yet.
+int VerifyButForTheEnd(int is_good, X509_STORE_CTX* chain) {
+  if (is_good == 1 ||
+      X509_STORE_CTX_get_error(chain) != X509_V_ERR_CERT_HAS_EXPIRED ||
+      X509_STORE_CTX_get_error_depth(chain) != 0) {
+    return is_good;
+  }
+  const std::string pem = PemOf(X509_STORE_CTX_get_current_cert(chain));
+  EndedCertificates& ended = EndedCertificates::Get();
+  absl::ReaderMutexLock lock(&ended.mutex);
+  if (ended.admits == nullptr || !ended.admits(pem)) return 0;
+  X509_STORE_CTX_set_error(chain, X509_V_OK);
+  return 1;
+}
+
+// What gRPC has no word for. It hands out no SSL; but OpenSSL 3.0 tells of each
+// that is made, once it has all that it takes over from its context:
+// - OpenSSL keeps the buffers of a connection that says nothing, which is what
+//   hosts' connections do, unless it is told not to. It is 8 kB a host
+//   (tests/bench/README.md).
+// - A server of gRPC 1.51 that requires certificates sets no callback.
+void SetUpConnections() {
   static const int told = SSL_get_ex_new_index(
       0, nullptr,
-      [](void* ssl, void*, CRYPTO_EX_DATA*, int, long, void*) {
-        SSL_set_mode(static_cast<SSL*>(ssl), SSL_MODE_RELEASE_BUFFERS);
+      [](void* made, void*, CRYPTO_EX_DATA*, int, long, void*) {
+        SSL* const ssl = static_cast<SSL*>(made);
+        SSL_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
+        const int mode = SSL_get_verify_mode(ssl);
+        if ((mode & SSL_VERIFY_FAIL_IF_NO_PEER_CERT) != 0 &&
+            SSL_get_verify_callback(ssl) == nullptr) {
+          SSL_set_verify(ssl, mode, &VerifyButForTheEnd);
+        }
       },
       nullptr, nullptr);
-  (void)told;  // Without a place for one more connections cost what they did.
+  // Without a place for one more connections cost what they did, and no ended
+  // certificate gets through.
+  (void)told;
 }
 
 // What servers of both kinds have: what they show, and where gRPC reads it.
 absl::StatusOr<tls::TlsServerCredentialsOptions> ServerOptions(
     const TlsFiles& files, unsigned refresh_seconds, bool wants_clients,
     CertificatesRefused refused) {
-  GiveBackIdleBuffers();
+  SetUpConnections();
   ASSIGN_OR_RETURN(TlsPem pem, ReadTlsFiles(files));
   ASSIGN_OR_RETURN(CertificateInfo info, ParseCertificate(pem.certificate));
   auto shown = std::make_shared<ServerPair::Shown>();
@@ -274,6 +322,13 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
   options.set_cert_request_type(
       GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   return tls::TlsServerCredentials(options);
+}
+
+void AdmitEndedCertificates(
+    std::function<bool(const std::string& pem)> admits) {
+  EndedCertificates& ended = EndedCertificates::Get();
+  absl::MutexLock lock(&ended.mutex);
+  ended.admits = std::move(admits);
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>>

@@ -82,6 +82,13 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
     const TlsFiles& files, unsigned refresh_seconds = kTlsRefreshSeconds,
     CertificatesRefused refused = nullptr);
 
+// Which certificates, PEM, get through the handshake with servers of this
+// process although they have ended; all else that is wrong with one, or with
+// those above it, is still refused. None, where it is null, as at first. What
+// such a peer may then call is for the server to decide, by each call. `admits`
+// is called on any thread, and not any more once another one was set.
+void AdmitEndedCertificates(std::function<bool(const std::string& pem)> admits);
+
 // Credentials for dialling spiffe://`cluster`/controller. Errors as
 // ReadTlsFiles; InvalidArgument also if `cluster` can be no cluster's name.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>>

@@ -172,14 +172,13 @@ struct Background {
   AuditLog* audit;
 };
 
-LeafRenewal::Parts RenewalParts(const AgentFlags& flags, const Hello& machine,
-                                HeldIdentity* identity,
+LeafRenewal::Parts RenewalParts(const AgentFlags& flags, HeldIdentity* identity,
                                 const std::shared_ptr<AgentStream>& stream,
                                 const Background& background) {
   LeafRenewal::Parts parts;
   parts.held = identity;
   parts.files = flags.tls;
-  parts.machine_id = machine.machine_id();
+  parts.controller = flags.controller;
   parts.ask = [stream](AgentMessage question, absl::Duration wait,
                        LeafRenewal::Answered answered) {
     stream->Ask(std::move(question), wait, std::move(answered));
@@ -219,8 +218,7 @@ MetricsFile::Parts MetricsParts(const AgentFlags& flags,
 
 // Before there is a self to speak of, and with an audit file that is closed
 // before the daemon's own is opened.
-void RenewBeforeAll(const AgentFlags& flags, const Hello& machine,
-                    const DaemonParts& parts) {
+void RenewBeforeAll(const AgentFlags& flags, const DaemonParts& parts) {
   const absl::Time now = absl::Now();
   if (!HasEnded(flags.tls, now)) return;
   MakeStateFolder(flags.state, parts.access.files);
@@ -229,7 +227,7 @@ void RenewBeforeAll(const AgentFlags& flags, const Hello& machine,
                  {kMaxAuditBytes, kHostAuditMinuteBytes}, "clusterd",
                  &scheduler, parts.log);
   const absl::Status late =
-      RenewIfEnded(flags.tls, machine.machine_id(), now, &audit);
+      RenewIfEnded(flags.tls, flags.controller, now, &audit);
   if (late.ok()) return;
   parts.log->Warning(
       absl::StrCat("this host's certificate has ended and is not renewed yet: ",
@@ -256,7 +254,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
                        const std::string& notify_socket,
                        const DaemonParts& parts) {
   const Hello machine = ReadMachineIds(flags.root);
-  RenewBeforeAll(flags, machine, parts);
+  RenewBeforeAll(flags, parts);
   ASSIGN_OR_RETURN(
       const SpiffeId self,
       ReadOwnIdentity(flags.tls, flags.cluster, IdentityKind::kHost));
@@ -343,7 +341,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
       log->Warning(line);
     }
   });
-  renewal.emplace(RenewalParts(flags, machine, &identity, stream,
+  renewal.emplace(RenewalParts(flags, &identity, stream,
                                {&scheduler, &pool, parts.log, &audit}));
   stream->Start();
   renewal->Start();

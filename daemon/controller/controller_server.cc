@@ -46,8 +46,8 @@ constexpr unsigned kMostThreads = 16;
 // For what is no connection: files, the database, programs that are asked.
 constexpr size_t kOtherFiles = 512;
 // The largest message may come twice in a row, then one every five seconds.
-constexpr ByteLimits kBytesOfConnection = {2.5 * kMaxMessageBytes,
-                                           kMaxMessageBytes / 5.0};
+constexpr AllowanceLimits kBytesOfConnection = {2.5 * kMaxMessageBytes,
+                                                kMaxMessageBytes / 5.0};
 // Before what hosts say is judged by itself.
 constexpr absl::Duration kHostsSettle = absl::Seconds(30);
 // Judging the largest cluster takes seconds, and so does a slow disk.
@@ -125,11 +125,20 @@ std::string PortAfter(const std::string& listen, int places) {
   return absl::StrCat(is_number && port != 0 ? port + places : 0);
 }
 
-// Where hosts join: the port after the main one, unless it is told.
-std::string EnrolAddress(const ControllerServerOptions& options) {
-  if (!options.trust.enrol_listen.empty()) return options.trust.enrol_listen;
-  return absl::StrCat(options.listen.substr(0, options.listen.rfind(':')), ":",
-                      PortAfter(options.listen, 1));
+// Hosts join at the port after the main one, unless it is told.
+EnrolmentListener::Options EnrolmentOptions(
+    const ControllerServerOptions& options) {
+  EnrolmentListener::Options enrolment;
+  enrolment.tls = options.tls;
+  enrolment.listen = options.trust.enrol_listen;
+  if (enrolment.listen.empty()) {
+    enrolment.listen =
+        absl::StrCat(options.listen.substr(0, options.listen.rfind(':')), ":",
+                     PortAfter(options.listen, 1));
+  }
+  const std::string& program = options.trust.enrolment_program;
+  if (!program.empty()) enrolment.program = program;
+  return enrolment;
 }
 
 // The first end of each file that can be read.
@@ -191,11 +200,10 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
                 : std::make_unique<EnrolmentDesk>(
                       parts_, trusted_.authority.get(), trusted_.store.get(),
                       options.trust.leaf_life)),
-      listener_(desk_ == nullptr ? nullptr
-                                 : std::make_unique<EnrolmentListener>(
-                                       EnrolmentListener::Options{
-                                           EnrolAddress(options), options.tls},
-                                       desk_.get(), parts_)),
+      listener_(desk_ == nullptr
+                    ? nullptr
+                    : std::make_unique<EnrolmentListener>(
+                          EnrolmentOptions(options), desk_.get(), parts_)),
       changes_(parts_),
       enforcer_(EnforcerParts()),
       jobs_(parts_, &running_, [tls = options.tls] { return MakeSigner(tls); }),

@@ -51,6 +51,8 @@ struct TrustOptions {
   // `listen`.
   std::string enrol_listen;
   absl::Duration leaf_life = kDefaultLeafLife;
+  // What serves that port; empty: this program.
+  std::string enrolment_program;
 };
 
 // As the connect deadline of hosts (hub_connection.h): neither gives up on what

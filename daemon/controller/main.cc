@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -22,6 +23,7 @@
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/history/history_store.h"
 #include "daemon/controller/hosts/spec_holder.h"
+#include "daemon/controller/trust/enrolment_process.h"
 #include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/signals.h"
@@ -159,7 +161,7 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
   options.drain = flags.drain;
   options.status_listen = flags.status_listen;
   options.trust = {flags.ca_dir, flags.state, flags.enrol_listen,
-                   flags.leaf_life};
+                   flags.leaf_life, /*enrolment_program=*/""};
   const ControllerParts parts{
       spec.get(),        history.get(), &scheduler, &pool, log,
       /*hosts=*/nullptr, gate.get(),    &audit};
@@ -198,13 +200,17 @@ int main(int argc, char** argv) {
   // It costs up to a quarter of the CPU in a storm and looks for mistakes of
   // ours; the tests have it on.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  clusterd::DescriptorLog log(STDERR_FILENO, !isatty(STDERR_FILENO));
+  if (argc == 2 && absl::string_view(argv[1]) == clusterd::kEnrolmentProcess) {
+    clusterd::SendGrpcLogTo(&log);
+    return clusterd::RunEnrolmentProcess(&log);
+  }
   clusterd::ControllerFlags flags;
   if (const std::optional<int> status =
           clusterd::ParseControllerFlags(argc, argv, &flags)) {
     return *status;
   }
   clusterd::BlockedSignals signals;
-  clusterd::DescriptorLog log(STDERR_FILENO, !isatty(STDERR_FILENO));
   clusterd::SendGrpcLogTo(&log);
   const absl::Status status = clusterd::Run(flags, &signals, &log);
   clusterd::LogLines(status, &log);

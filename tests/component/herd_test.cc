@@ -18,13 +18,16 @@
 #include "config/audit/audit_chain.h"
 #include "daemon/agent/identity/held_identity.h"
 #include "daemon/agent/identity/join_command.h"
+#include "daemon/agent/identity/leaf_renewal.h"
 #include "daemon/audit/audit_log.h"
+#include "daemon/controller/gate/call_roles.h"
 #include "daemon/process/signals.h"
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
 #include "gtest/gtest.h"
 #include "proto/trust.grpc.pb.h"
 #include "tests/component/moved_clock.h"
+#include "tests/component/raw_call.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_daemon.h"
@@ -247,6 +250,40 @@ TEST_F(HerdTest, DaemonRenewsACertificatePastHalfOfItsLife) {
   EXPECT_TRUE(daemon.Terminate().ok());
   EXPECT_THAT(daemon.log().Lines(), HasSubstr("certificate is renewed"));
   ExpectRenewed(joined, before);
+}
+
+// Over TLS as it is, with a certificate that has really ended.
+TEST_F(HerdTest, EndedCertificateRenewsAndDoesNothingElse) {
+  const JoinFlags joined = JoinedBefore(absl::Hours(24 * 90));
+  const TlsFiles files = FilesOf(joined);
+  const TlsPem pem = {TestCertificates::Text(files.ca),
+                      TestCertificates::Text(files.certificate),
+                      TestCertificates::Text(files.key)};
+  const auto channel = grpc::CreateChannel(
+      controller_.address(), MakeChannelCredentialsFromPem(pem, "test"));
+  for (const CallRole& row : AllCallRoles()) {
+    if (row.caller == Caller::kSocket || row.caller == Caller::kAnybody) {
+      continue;
+    }
+    RawCall call(channel, row, RequestOf(row, false)->SerializeAsString());
+    const grpc::Status refused = call.End();
+    // The one that it may call has no request in it.
+    const grpc::StatusCode code =
+        row.caller == Caller::kEndedHost ? grpc::StatusCode::INVALID_ARGUMENT
+        : row.caller == Caller::kHost    ? grpc::StatusCode::UNAUTHENTICATED
+                                         : grpc::StatusCode::PERMISSION_DENIED;
+    EXPECT_EQ(refused.error_code(), code)
+        << row.method << ": " << refused.error_message();
+  }
+  ResetHostRequest reset;
+  reset.set_name("server0");
+  ResetHostResponse done;
+  ASSERT_TRUE(Admin()->ResetHost(NewContext().get(), reset, &done).ok());
+  // Neither TLS nor anybody behind it knows it now.
+  const absl::Status late = RenewIfEnded(files, joined.controller, absl::Now());
+  EXPECT_TRUE(absl::IsUnavailable(late)) << late;
+  EXPECT_THAT(std::string(late.message()),
+              HasSubstr("clusterctl certificates reset"));
 }
 
 TEST_F(HerdTest, DaemonRenewsACertificateThatHasEndedBeforeItAttaches) {

@@ -159,7 +159,7 @@ class JoinedHost {
     LeafRenewal::Parts parts;
     parts.held = &held_;
     parts.files = files;
-    parts.machine_id = "machine";
+    parts.controller = controller;
     parts.ask = [this](AgentMessage question, absl::Duration wait,
                        LeafRenewal::Answered answered) {
       stream_->Ask(std::move(question), wait, std::move(answered));
@@ -280,10 +280,11 @@ TEST(JoinTest, HostThatWasOffRenewsLateOnItsOwn) {
   ASSERT_TRUE(world.Join(flags).ok());
   const TlsFiles files = FilesOf(flags);
   const std::string first = SerialOf(files);
-  EXPECT_TRUE(RenewIfEnded(files, "machine", absl::Now()).ok());
+  EXPECT_TRUE(RenewIfEnded(files, flags.controller, absl::Now()).ok());
   EXPECT_EQ(SerialOf(files), first);
   world.clock.Set(absl::Hours(24) * 90);
-  const absl::Status late = RenewIfEnded(files, "machine", world.clock.Now());
+  const absl::Status late =
+      RenewIfEnded(files, flags.controller, world.clock.Now());
   ASSERT_TRUE(late.ok()) << late;
   EXPECT_NE(SerialOf(files), first);
   EXPECT_EQ(world.EntryOf("server0").serial(), SerialOf(files));
@@ -599,6 +600,23 @@ TEST(JoinTest, EnrolmentPortServesNothingElse) {
                 ->ListTokens(NewContext().get(), {}, &tokens)
                 .error_code(),
             grpc::StatusCode::UNIMPLEMENTED);
+}
+
+// The ninth call of a connection ends it, whatever the eight were.
+TEST(JoinTest, EnrolmentConnectionIsGoodForEightCalls) {
+  JoinWorld world;
+  const auto channel = EnrolmentChannel(world, world.Token());
+  const auto stub = Enrolment::NewStub(channel);
+  for (int i = 0; i < 8; ++i) {
+    RootsResponse roots;
+    const grpc::Status asked = stub->Roots(NewContext().get(), {}, &roots);
+    EXPECT_TRUE(asked.ok()) << i << ": " << asked.error_message();
+  }
+  ASSERT_EQ(channel->GetState(false), GRPC_CHANNEL_READY);
+  RootsResponse roots;
+  stub->Roots(NewContext().get(), {}, &roots);
+  EXPECT_TRUE(
+      channel->WaitForStateChange(GRPC_CHANNEL_READY, PatientDeadline()));
 }
 
 TEST(JoinTest, EnrolmentPortIsClosedWhenTheLastTokenIsGone) {

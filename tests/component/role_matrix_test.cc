@@ -8,6 +8,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "config/identity/tls_credentials.h"
 #include "daemon/controller/gate/call_roles.h"
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
@@ -25,6 +26,8 @@ namespace {
 using Code = grpc::StatusCode;
 namespace tls = ::grpc::experimental;
 
+const IssueOptions kEnded = {-absl::Hours(2), -absl::Hours(1)};
+
 // Somebody who knocks.
 struct Knocker {
   std::string label;
@@ -33,6 +36,9 @@ struct Knocker {
   // With what every call is refused, if it is not.
   Code refused = Code::OK;
   TlsPem pem;  // Without a certificate: shows none.
+  // Of a certificate that has ended, and gets through TLS: with what the one
+  // call for ended hosts is refused.
+  std::optional<Code> refused_late = std::nullopt;
 };
 
 // Trusts whoever listens: what it shows is what is tested.
@@ -68,6 +74,13 @@ class RoleMatrixTest : public testing::Test {
   void AddRefused(std::string label, Code code, TlsPem pem) {
     all_.push_back({std::move(label), std::nullopt, code, std::move(pem)});
   }
+  // TLS lets it through, although it has ended.
+  void AddEnded(std::string label, Code refused_late, const std::string& uri) {
+    AddRefused(std::move(label), Code::UNAUTHENTICATED, Issue(uri, kEnded));
+    all_.back().id = *ParseSpiffeId(uri);
+    all_.back().refused_late = refused_late;
+    on_record_.push_back(CertificateSerial(all_.back().pem.certificate));
+  }
 
   void SetUp() override {
     for (const Role role :
@@ -91,8 +104,28 @@ class RoleMatrixTest : public testing::Test {
     const TlsPem revoked = Issue(admin);
     AddRefused("revoked admin", Code::PERMISSION_DENIED, revoked);
     // TLS itself refuses these at a full handshake.
-    AddRefused("expired admin", Code::UNAVAILABLE,
-               Issue(admin, {-absl::Hours(2), -absl::Hours(1)}));
+    AddRefused("expired admin", Code::UNAVAILABLE, Issue(admin, kEnded));
+    AddRefused("expired host", Code::UNAVAILABLE,
+               Issue("spiffe://test/host/server0", kEnded));
+    // What TLS lets through, in case that is ever too much.
+    AddEnded("expired host on record", Code::FAILED_PRECONDITION,
+             "spiffe://test/host/server0");
+    AddEnded("expired admin on record", Code::PERMISSION_DENIED, admin);
+    AddEnded("expired controller on record", Code::PERMISSION_DENIED,
+             "spiffe://test/controller");
+    AddEnded("expired host on record of another cluster",
+             Code::PERMISSION_DENIED, "spiffe://other/host/server0");
+    AddEnded("expired host on record that is locked", Code::PERMISSION_DENIED,
+             "spiffe://test/host/server1");
+    TlsPem strange =
+        TestAuthority::Create()->Issue({"spiffe://test/host/server0"}, kEnded);
+    strange.ca = revoked.ca;
+    AddRefused("expired host on record of another CA", Code::UNAVAILABLE,
+               strange);
+    on_record_.push_back(CertificateSerial(strange.certificate));
+    AdmitEndedCertificates([this](const std::string& pem) {
+      return absl::c_linear_search(on_record_, CertificateSerial(pem));
+    });
     AddRefused("admin of tomorrow", Code::UNAVAILABLE,
                Issue(admin, {absl::Hours(1), absl::Hours(2)}));
     TlsPem stranger = TestAuthority::Create()->Issue({admin});
@@ -113,11 +146,16 @@ class RoleMatrixTest : public testing::Test {
     }
     controller_.Start();
   }
+  void TearDown() override { AdmitEndedCertificates(nullptr); }
+
+  static bool IsOfHosts(const CallRole& row) {
+    return row.caller == Caller::kHost || row.caller == Caller::kEndedHost;
+  }
 
   // What the row and the knocker come to, said without the code under test.
   static bool MayCall(const CallRole& row, bool with_field,
                       const SpiffeId& id) {
-    if (row.caller == Caller::kHost) return id.kind == IdentityKind::kHost;
+    if (IsOfHosts(row)) return id.kind == IdentityKind::kHost;
     return id.kind == IdentityKind::kUser &&
            id.role >= (with_field ? row.role_if_set : row.role);
   }
@@ -128,13 +166,22 @@ class RoleMatrixTest : public testing::Test {
         knocker.label, ", ", row.service, ".", row.method,
         with_field ? " with " : "", with_field ? row.field : "", ": ",
         static_cast<int>(status.error_code()), " ", status.error_message());
-    const bool is_served =
-        row.caller == Caller::kUser || row.caller == Caller::kHost;
+    const bool is_served = row.caller == Caller::kUser || IsOfHosts(row);
     const Code code = status.error_code();
     if (knocker.refused == Code::UNAVAILABLE) {
       EXPECT_EQ(code, Code::UNAVAILABLE) << where;
     } else if (!is_served) {
       EXPECT_EQ(code, Code::UNIMPLEMENTED) << where;
+    } else if (knocker.refused_late.has_value()) {
+      const bool is_kind =
+          knocker.id->cluster == "test" &&
+          knocker.id->kind ==
+              (IsOfHosts(row) ? IdentityKind::kHost : IdentityKind::kUser);
+      const Code otherwise =
+          is_kind ? Code::UNAUTHENTICATED : Code::PERMISSION_DENIED;
+      EXPECT_EQ(code, row.caller == Caller::kEndedHost ? *knocker.refused_late
+                                                       : otherwise)
+          << where;
     } else if (!knocker.id.has_value()) {
       EXPECT_EQ(code, knocker.refused) << where;
     } else if (!MayCall(row, with_field, *knocker.id)) {
@@ -152,6 +199,7 @@ class RoleMatrixTest : public testing::Test {
   ThreadScheduler scheduler_;
   TestController controller_;
   std::vector<Knocker> all_;
+  std::vector<std::string> on_record_;  // Serials.
 };
 
 TEST_F(RoleMatrixTest, EveryCallLetsInWhomItsRowNamesAndNobodyElse) {

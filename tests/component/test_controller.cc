@@ -1,5 +1,6 @@
 #include "tests/component/test_controller.h"
 
+#include <filesystem>
 #include <fstream>
 #include <utility>
 
@@ -33,6 +34,8 @@ ControllerServerOptions TrustedOptions(const TestCertificates& certificates,
   options.trust.ca_dir = MakeCaDir(certificates.authority(), intermediate);
   options.trust.state = NewStateFolder();
   options.trust.enrol_listen = "127.0.0.1:0";
+  options.trust.enrolment_program =
+      std::filesystem::current_path() / "daemon/controller/clusterd-controller";
   return options;
 }
 

@@ -4,13 +4,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
+#include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "daemon/controller/hosts/fact_limits.h"
@@ -19,9 +25,11 @@
 #include "grpcpp/generic/generic_stub.h"
 #include "gtest/gtest.h"
 #include "openssl/ssl.h"
+#include "proto/trust.grpc.pb.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -31,6 +39,7 @@ using ::testing::HasSubstr;
 constexpr char kDescribeHost[] = "/clusterd.Controller/DescribeHost";
 // Of HTTP/2: RFC 9113, section 6.
 constexpr uint8_t kHeaders = 1;
+constexpr uint8_t kReset = 3;
 constexpr uint8_t kSettings = 4;
 constexpr uint8_t kContinuation = 9;
 constexpr uint8_t kEndHeaders = 4;
@@ -60,16 +69,17 @@ std::string Literal(absl::string_view name, absl::string_view value) {
   return header;
 }
 
-std::string CallHeaders() {
+std::string CallHeaders(const char* path = kDescribeHost) {
   return absl::StrCat(
       Literal(":method", "POST"), Literal(":scheme", "https"),
-      Literal(":path", kDescribeHost), Literal(":authority", "controller"),
+      Literal(":path", path), Literal(":authority", "controller"),
       Literal("content-type", "application/grpc"), Literal("te", "trailers"));
 }
 
 // One connection that sends whatever it is told, over TLS.
 class RawConnection {
  public:
+  // Without files it shows no certificate.
   RawConnection(const std::string& address, const TlsFiles& files)
       : context_(SSL_CTX_new(TLS_client_method())),
         fd_(socket(AF_INET, SOCK_STREAM, 0)),
@@ -90,14 +100,18 @@ class RawConnection {
     setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     static constexpr unsigned char kH2[] = {2, 'h', '2'};
     EXPECT_EQ(SSL_set_alpn_protos(tls_, kH2, sizeof(kH2)), 0);
-    EXPECT_EQ(SSL_use_certificate_chain_file(tls_, files.certificate.c_str()),
-              1);
-    EXPECT_EQ(
-        SSL_use_PrivateKey_file(tls_, files.key.c_str(), SSL_FILETYPE_PEM), 1);
+    if (!files.certificate.empty()) {
+      EXPECT_EQ(SSL_use_certificate_chain_file(tls_, files.certificate.c_str()),
+                1);
+      EXPECT_EQ(
+          SSL_use_PrivateKey_file(tls_, files.key.c_str(), SSL_FILETYPE_PEM),
+          1);
+    }
     SSL_set_fd(tls_, fd_);
-    EXPECT_EQ(SSL_connect(tls_), 1);
-    EXPECT_TRUE(Send(absl::StrCat("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-                                  Frame(kSettings, 0, 0, ""))));
+    opened_ = SSL_connect(tls_) == 1 &&
+              Send(absl::StrCat("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+                                Frame(kSettings, 0, 0, "")));
+    EXPECT_TRUE(opened_ || files.certificate.empty());
   }
   ~RawConnection() {
     SSL_free(tls_);
@@ -106,6 +120,9 @@ class RawConnection {
   }
   RawConnection(const RawConnection&) = delete;
   RawConnection& operator=(const RawConnection&) = delete;
+
+  // Strangers may be turned away.
+  bool opened() const { return opened_; }
 
   // False once the other side has closed, or takes no more.
   bool Send(absl::string_view bytes) {
@@ -117,11 +134,47 @@ class RawConnection {
   SSL_CTX* const context_;
   const int fd_;
   SSL* const tls_;
+  bool opened_ = false;
 };
+
+// Calls that are begun and taken back at once, until that is refused, or
+// `most` bytes were sent; how many.
+size_t BeginAndReset(RawConnection* peer, const char* path, size_t most) {
+  const std::string headers = CallHeaders(path);
+  const std::string cancel("\0\0\0\x08", 4);
+  size_t sent = 0;
+  for (uint32_t stream = 1; sent < most; stream += 200) {
+    std::string frames;
+    for (uint32_t each = stream; each < stream + 200; each += 2) {
+      absl::StrAppend(&frames, Frame(kHeaders, kEndHeaders, each, headers),
+                      Frame(kReset, 0, each, cancel));
+    }
+    if (!peer->Send(frames)) break;
+    sent += frames.size();
+  }
+  return sent;
+}
+
+// VmRSS or VmHWM.
+size_t MemoryOf(const std::string& process, const std::string& what) {
+  std::ifstream status("/proc/" + process + "/status");
+  for (std::string line; std::getline(status, line);) {
+    size_t kilobytes = 0;
+    if (absl::StartsWith(line, what) &&
+        absl::SimpleAtoi(
+            absl::StripSuffix(line.substr(line.find(':') + 1), " kB"),
+            &kilobytes)) {
+      return kilobytes << 10;
+    }
+  }
+  ADD_FAILURE() << process << " has no " << what;
+  return 0;
+}
 
 class WireTest : public testing::Test {
  protected:
-  WireTest() {
+  explicit WireTest(bool joins = false) {
+    if (joins) options_ = TrustedOptions(certificates_);
     controller_ = std::make_unique<TestController>(&certificates_, 1,
                                                    &scheduler_, options_);
     controller_->Start();
@@ -177,6 +230,83 @@ TEST_F(WireTest, CutsOffCallsBeyondTheLimitOfAConnection) {
   }
   EXPECT_LT(stream, 100000u);
   ExpectServesOthers();
+}
+
+TEST_F(WireTest, CutsOffCallsThatAreBegunAndTakenBack) {
+  RawConnection peer(controller_->address(), certificates_.User("eve"));
+  // Long before it has sent as many bytes as it may, with all that kernels
+  // hold.
+  constexpr size_t kMost = size_t{16} << 20;
+  EXPECT_LT(BeginAndReset(&peer, kDescribeHost, kMost), kMost);
+  EXPECT_TRUE(controller_->log().WaitFor("cut off: more calls"));
+  ExpectServesOthers();
+}
+
+class StrangersTest : public WireTest {
+ protected:
+  StrangersTest() : WireTest(/*joins=*/true) {
+    CreateTokenRequest request;
+    request.set_ttl_ms(3600'000);
+    const auto credentials =
+        MakeChannelCredentials(certificates_.User("ann", Role::kAdmin), "test");
+    EXPECT_TRUE(credentials.ok()) << credentials.status();
+    const grpc::Status status =
+        Trust::NewStub(
+            grpc::CreateChannel(controller_->address(), *credentials))
+            ->CreateToken(NewContext().get(), request, &token_);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  }
+
+  std::string address() const {
+    return absl::StrCat("127.0.0.1:", token_.enrol_port());
+  }
+  // Of one who does as all hosts do.
+  grpc::Status AskForRoots() {
+    const auto context = NewContext();
+    context->set_deadline(PatientDeadline());
+    context->set_wait_for_ready(true);
+    RootsResponse roots;
+    return Enrolment::NewStub(
+               grpc::CreateChannel(
+                   address(),
+                   MakeChannelCredentialsFromRoots(
+                       certificates_.authority().certificate_pem(), "test")))
+        ->Roots(context.get(), {}, &roots);
+  }
+
+  CreateTokenResponse token_;
+};
+
+TEST_F(StrangersTest, CallsBegunAndTakenBackCostTheControllerNothing) {
+  ASSERT_TRUE(AskForRoots().ok());
+  const size_t before = MemoryOf("self", "VmRSS");
+  std::vector<std::thread> strangers;
+  std::atomic<size_t> most{0};
+  std::atomic<bool> all_sent{false};
+  for (int i = 0; i < 60; ++i) {
+    strangers.emplace_back([this, &most] {
+      RawConnection peer(address(), TlsFiles());
+      if (!peer.opened()) return;
+      const size_t sent =
+          BeginAndReset(&peer, "/clusterd.Enrolment/Join", size_t{16} << 20);
+      size_t other = most;
+      while (other < sent && !most.compare_exchange_weak(other, sent)) continue;
+    });
+  }
+  // All the while.
+  std::thread user([this, &all_sent] {
+    do {
+      ExpectServesOthers();
+    } while (!all_sent);
+  });
+  for (std::thread& stranger : strangers) stranger.join();
+  all_sent = true;
+  user.join();
+  // What a connection may send, and what the kernels of both ends hold of it.
+  EXPECT_GT(most, 0u);
+  EXPECT_LT(most, size_t{16} << 20);
+  EXPECT_LT(MemoryOf("self", "VmRSS"), before + (size_t{64} << 20));
+  EXPECT_TRUE(AskForRoots().ok());
 }
 
 TEST_F(WireTest, RefusesAGigabyteInOneMessage) {

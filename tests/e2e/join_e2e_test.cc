@@ -1,17 +1,22 @@
 // From a token to a checked cluster with the real programs: no certificate of a
 // host is made or copied by hand.
+#include <signal.h>
+
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
 #include "proto/trust.pb.h"
 #include "tests/e2e/demo_cluster.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -56,6 +61,15 @@ class JoinE2eTest : public testing::Test {
       line.push_back(word);
     }
     return RunProgram(line);
+  }
+  // The controller's one child, another one than `before`.
+  pid_t ProcessOfThePort(pid_t before) {
+    std::vector<pid_t> now;
+    const bool is_there = WaitUntil([&] {
+      now = ChildrenOf(cluster_.controller().pid());
+      return now.size() == 1 && now[0] != before;
+    });
+    return is_there ? now[0] : 0;
   }
   // By what join has written alone.
   void StartHost(const std::string& host) {
@@ -102,6 +116,37 @@ TEST_F(JoinE2eTest, HostsJoinWithOneLineAttachAndAreChecked) {
   EXPECT_EQ(Join(line, "server0").exit_status, 0);
   const ProcessResult tokens = cluster_.RunClusterctl({"token", "list"});
   EXPECT_THAT(tokens.standard_output, HasSubstr("server[0-1]"));
+}
+
+bool IsGone(pid_t process) {
+  std::ifstream status(absl::StrCat("/proc/", process, "/stat"));
+  std::string line;
+  // A zombie is its parent's to bury.
+  return !std::getline(status, line) || line.find(") Z ") != std::string::npos;
+}
+
+TEST_F(JoinE2eTest, PortOfHostsThatJoinIsAProcessThatComesBack) {
+  const pid_t controller = cluster_.controller().pid();
+  EXPECT_TRUE(ChildrenOf(controller).empty());
+  const std::vector<std::string> line = Line();
+  const pid_t first = ProcessOfThePort(0);
+  ASSERT_NE(first, 0);
+  ASSERT_EQ(kill(first, SIGKILL), 0);
+  EXPECT_EQ(Join(line, "server0").exit_status, 0);
+  const pid_t second = ProcessOfThePort(first);
+  ASSERT_NE(second, 0);
+  cluster_.controller().Signal(SIGTERM);
+  EXPECT_EQ(cluster_.controller().Wait().exit_status, 0);
+  EXPECT_TRUE(IsGone(second));
+}
+
+TEST_F(JoinE2eTest, PortOfHostsThatJoinEndsWithTheController) {
+  Line();
+  const pid_t process = ProcessOfThePort(0);
+  ASSERT_NE(process, 0);
+  cluster_.controller().Signal(SIGKILL);
+  cluster_.controller().Wait();
+  EXPECT_TRUE(WaitUntil([&] { return IsGone(process); }));
 }
 
 TEST_F(JoinE2eTest, RefusalsSayWhatToDo) {

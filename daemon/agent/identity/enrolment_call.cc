@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "config/identity/connect_failure.h"
 #include "config/identity/grpc_status.h"
+#include "config/identity/signing_request.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
@@ -28,7 +29,16 @@ constexpr size_t kMaxAnswerBytes = 1 << 20;
 constexpr size_t kWireMemoryBytes = 16 << 20;
 constexpr size_t kMaxToldBytes = 1000;
 
-std::unique_ptr<Enrolment::Stub> StubFor(
+constexpr char kHintToJoin[] =
+    "the port is open while a token lives, which an admin makes with "
+    "clusterctl "
+    "token create";
+constexpr char kHintToRenew[] =
+    "a certificate that has ended is taken there only if its key is on record: "
+    "where it is not, an admin runs clusterctl certificates reset, and this "
+    "host joins again";
+
+std::shared_ptr<grpc::Channel> ChannelTo(
     const std::string& address,
     const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   grpc::ChannelArguments arguments;
@@ -41,20 +51,19 @@ std::unique_ptr<Enrolment::Stub> StubFor(
   grpc::ResourceQuota memory("enrolment");
   memory.Resize(kWireMemoryBytes);
   arguments.SetResourceQuota(memory);
-  return Enrolment::NewStub(
-      grpc::CreateCustomChannel(address, credentials, arguments));
+  return grpc::CreateCustomChannel(address, credentials, arguments);
 }
 
-// What came of a call, in words for who joins.
-absl::Status Explained(const std::string& address, const grpc::Status& status) {
+// What came of a call, in words for whoever looks after this host.
+absl::Status Explained(const std::string& address, const grpc::Status& status,
+                       const char* hint) {
   const absl::Status plain = ToAbslStatus(status);
   if (plain.ok()) return plain;
   std::string reason(plain.message());
   if (absl::IsUnavailable(plain)) {
     reason = absl::StrCat(
-        UnavailableReason(plain.message(), {"of --ca-hash", "", ""}),
-        "; the port is open while a token lives, which an admin makes with "
-        "clusterctl token create");
+        UnavailableReason(plain.message(), {"of --ca-hash", "", ""}), "; ",
+        hint);
   } else if (absl::IsDeadlineExceeded(plain)) {
     reason = absl::StrCat("no answer in ", kCallTimeout.count(), "s");
   } else if (absl::IsUnimplemented(plain)) {
@@ -67,15 +76,17 @@ absl::Status Explained(const std::string& address, const grpc::Status& status) {
                                    PrintableText(reason, kMaxToldBytes)));
 }
 
-template <typename Request, typename Answer>
-absl::StatusOr<Answer> Ask(Enrolment::Stub& stub, const std::string& address,
-                           grpc::Status (Enrolment::Stub::*call)(
-                               grpc::ClientContext*, const Request&, Answer*),
-                           const Request& request) {
+template <typename Stub, typename Request, typename Answer>
+absl::StatusOr<Answer> Ask(Stub& stub, const std::string& address,
+                           grpc::Status (Stub::*call)(grpc::ClientContext*,
+                                                      const Request&, Answer*),
+                           const Request& request,
+                           const char* hint = kHintToJoin) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kCallTimeout);
   Answer answer;
-  RETURN_IF_ERROR(Explained(address, (stub.*call)(&context, request, &answer)));
+  RETURN_IF_ERROR(
+      Explained(address, (stub.*call)(&context, request, &answer), hint));
   return answer;
 }
 
@@ -121,7 +132,8 @@ absl::Status CheckCaHash(const std::string& text) {
 absl::StatusOr<TrustedRoots> FetchRoots(
     const std::string& address, const std::vector<std::string>& ca_hashes,
     const CallPatience& patience) {
-  const auto stub = StubFor(address, MakeUnverifiedChannelCredentials());
+  const auto stub = Enrolment::NewStub(
+      ChannelTo(address, MakeUnverifiedChannelCredentials()));
   ASSIGN_OR_RETURN(const RootsResponse answer,
                    Patiently(patience, /*has_answered=*/false, [&] {
                      return Ask(*stub, address, &Enrolment::Stub::Roots,
@@ -156,19 +168,24 @@ absl::StatusOr<Enrolled> AskToJoin(const std::string& address,
                                    const TrustedRoots& roots,
                                    const JoinRequest& request,
                                    const CallPatience& patience) {
-  const auto stub = StubFor(
-      address, MakeChannelCredentialsFromRoots(roots.roots_pem, roots.cluster));
   return Patiently(patience, /*has_answered=*/true, [&] {
+    // Anew: a connection is good for a few calls.
+    const auto stub = Enrolment::NewStub(ChannelTo(
+        address,
+        MakeChannelCredentialsFromRoots(roots.roots_pem, roots.cluster)));
     return Ask(*stub, address, &Enrolment::Stub::Join, request);
   });
 }
 
-absl::StatusOr<Enrolled> AskToRenewLate(const std::string& address,
-                                        const TrustedRoots& roots,
-                                        const RenewLateRequest& request) {
-  const auto stub = StubFor(
-      address, MakeChannelCredentialsFromRoots(roots.roots_pem, roots.cluster));
-  return Ask(*stub, address, &Enrolment::Stub::RenewLate, request);
+absl::StatusOr<Enrolled> AskToRenewLate(const std::string& controller,
+                                        const std::string& cluster,
+                                        const TlsPem& pair) {
+  RenewLateRequest request;
+  ASSIGN_OR_RETURN(*request.mutable_signing_request(),
+                   MakeSigningRequest(pair.key));
+  const auto stub = Trust::NewStub(
+      ChannelTo(controller, MakeChannelCredentialsFromPem(pair, cluster)));
+  return Ask(*stub, controller, &Trust::Stub::RenewLate, request, kHintToRenew);
 }
 
 absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,

@@ -1,4 +1,5 @@
-// What a host without a good certificate asks a controller's enrolment port.
+// What a host without a good certificate asks a controller: to join, at the
+// enrolment port, and to renew late, at the port of all other calls.
 // The order is what makes it safe: the roots are fetched from whoever answers
 // and compared with a hash that the host was told; only then a second
 // connection is opened, by those roots and to the controller's SPIFFE id, and
@@ -53,9 +54,11 @@ absl::StatusOr<Enrolled> AskToJoin(const std::string& address,
                                    const TrustedRoots& roots,
                                    const JoinRequest& request,
                                    const CallPatience& patience);
-absl::StatusOr<Enrolled> AskToRenewLate(const std::string& address,
-                                        const TrustedRoots& roots,
-                                        const RenewLateRequest& request);
+// By the pair of a host whose certificate has ended: TLS proves that the key is
+// this host's. `controller` is HOST:PORT as agent.yaml has it.
+absl::StatusOr<Enrolled> AskToRenewLate(const std::string& controller,
+                                        const std::string& cluster,
+                                        const TlsPem& pair);
 
 // The answer as a pair with `key_pem`, checked: the certificate is of this key,
 // of spiffe://`cluster`/host/`name`, issued by `roots_pem`, and valid at `now`;

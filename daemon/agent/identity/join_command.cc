@@ -83,25 +83,21 @@ std::string YamlText(const std::string& text) {
 }
 
 // Whether nothing is left to do, as a join that is run again finds.
-bool IsInPlace(const IdentityFolder& folder, const std::string& address,
-               const TlsPem& pair) {
+bool IsInPlace(const IdentityFolder& folder, const TlsPem& pair) {
   const absl::StatusOr<TlsPem> now =
       ReadTlsFiles({folder.PathOf("ca.crt"), folder.PathOf("host.crt"),
                     folder.PathOf("host.key")});
-  const absl::StatusOr<std::string> known = folder.ReadEnrolmentAddress();
   return folder.HasJoined() && !folder.ReadPendingKey().ok() && now.ok() &&
          now->ca == pair.ca && now->certificate == pair.certificate &&
-         now->key == pair.key && known.ok() && *known == address &&
+         now->key == pair.key &&
          access(folder.PathOf("agent.yaml").c_str(), F_OK) == 0;
 }
 
 // Writes what was won; whether agent.yaml is new.
 absl::StatusOr<bool> PutInPlace(const JoinFlags& flags,
                                 const IdentityFolder& folder,
-                                const std::string& address,
                                 const std::string& cluster,
                                 const TlsPem& pair) {
-  RETURN_IF_ERROR(folder.WriteEnrolmentAddress(address));
   ASSIGN_OR_RETURN(const bool is_new,
                    folder.WriteAgentConfig(AgentConfigText(flags, cluster)));
   RETURN_IF_ERROR(folder.Install(pair));
@@ -221,9 +217,9 @@ absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts) {
       const TlsPem pair,
       CheckedPair(answer, roots.cluster, roots.roots_pem, key, parts.now()));
   absl::StatusOr<bool> is_new = false;
-  if (!IsInPlace(folder, address, pair)) {
+  if (!IsInPlace(folder, pair)) {
     const auto put = [&] {
-      return PutInPlace(flags, folder, address, roots.cluster, pair);
+      return PutInPlace(flags, folder, roots.cluster, pair);
     };
     const auto audit = parts.open_audit ? parts.open_audit() : nullptr;
     is_new = audit ? PutAudited(audit.get(), answer.name(), pair, put) : put();

@@ -44,17 +44,10 @@ absl::Status InstallAudited(AuditLog* audit, const IdentityFolder& folder,
 
 // With the key that the host has.
 absl::Status RenewLate(const IdentityFolder& folder, const TlsPem& pair,
-                       const SpiffeId& self, const std::string& machine_id,
+                       const SpiffeId& self, const std::string& controller,
                        absl::Time now, AuditLog* audit) {
-  ASSIGN_OR_RETURN(const std::string address, folder.ReadEnrolmentAddress());
-  RenewLateRequest request;
-  request.set_name(self.name);
-  request.set_machine_id(machine_id);
-  ASSIGN_OR_RETURN(*request.mutable_signing_request(),
-                   MakeSigningRequest(pair.key));
-  ASSIGN_OR_RETURN(
-      const Enrolled answer,
-      AskToRenewLate(address, TrustedRoots{self.cluster, pair.ca}, request));
+  ASSIGN_OR_RETURN(const Enrolled answer,
+                   AskToRenewLate(controller, self.cluster, pair));
   if (answer.name() != self.name) {
     return absl::PermissionDeniedError(
         absl::StrCat("the controller names this host ",
@@ -80,7 +73,7 @@ bool HasEnded(const TlsFiles& files, absl::Time now) {
   return info.ok() && now > info->not_after;
 }
 
-absl::Status RenewIfEnded(const TlsFiles& files, const std::string& machine_id,
+absl::Status RenewIfEnded(const TlsFiles& files, const std::string& controller,
                           absl::Time now, AuditLog* audit) {
   if (!HasEnded(files, now)) return absl::OkStatus();
   const IdentityFolder folder(FolderOf(files.certificate));
@@ -91,7 +84,7 @@ absl::Status RenewIfEnded(const TlsFiles& files, const std::string& machine_id,
   ASSIGN_OR_RETURN(pair.key, ReadRegularFile(files.key, kMaxPemBytes));
   ASSIGN_OR_RETURN(const CertificateInfo info,
                    ParseCertificate(pair.certificate));
-  return RenewLate(folder, pair, info.id, machine_id, now, audit);
+  return RenewLate(folder, pair, info.id, controller, now, audit);
 }
 
 bool LeafRenewal::Renews(const TlsFiles& files) {
@@ -140,7 +133,7 @@ void LeafRenewal::Look() {
   } else {
     const absl::Status late =
         RenewLate(folder_, parts_.held->pair(), parts_.held->self(),
-                  parts_.machine_id, now, parts_.audit);
+                  parts_.controller, now, parts_.audit);
     Tell(late);
     if (late.ok()) parts_.held->Look();
     LookAgain(kRetry);

@@ -1,12 +1,12 @@
 // Keeps the certificate of a host that has joined good, without anybody's help:
 // at half of its life, a tenth sooner or later so that a cluster does not do it
 // at once, it asks over the stream for the next one, with a new key; and when
-// it has ended, because the host was off or its controller away, at the
-// enrolment port, by proof of the key that it has. What comes is checked, then
-// swapped in whole (identity_folder.h), and shown by the next connection, which
-// is opened as soon as the host has nothing else to do: while the certificate
-// before is still good.
-// Where the files were put there by hand it does nothing.
+// it has ended, because the host was off or its controller away, over a
+// connection by the pair that has ended (Trust.RenewLate). What comes is
+// checked, then swapped in whole (identity_folder.h), and shown by the next
+// connection, which is opened as soon as the host has nothing else to do: while
+// the certificate before is still good. Where the files were put there by hand
+// it does nothing.
 #ifndef DAEMON_AGENT_IDENTITY_LEAF_RENEWAL_H_
 #define DAEMON_AGENT_IDENTITY_LEAF_RENEWAL_H_
 
@@ -42,7 +42,7 @@ bool HasEnded(const TlsFiles& files, absl::Time now);
 // in place: for a daemon that begins. OK at once unless HasEnded. Errors as
 // AskToRenewLate and CheckedPair, and those of `audit`, unless that is null;
 // `name` and cluster are those of the old certificate.
-absl::Status RenewIfEnded(const TlsFiles& files, const std::string& machine_id,
+absl::Status RenewIfEnded(const TlsFiles& files, const std::string& controller,
                           absl::Time now, AuditLog* audit = nullptr);
 
 class LeafRenewal {
@@ -52,7 +52,7 @@ class LeafRenewal {
   struct Parts {
     HeldIdentity* held = nullptr;
     TlsFiles files;
-    std::string machine_id;
+    std::string controller;  // HOST:PORT.
     // Asks the controller over the stream; as AgentStream::Ask.
     std::function<void(AgentMessage, absl::Duration wait, Answered)> ask;
     // Opens the stream anew, unless the host is at work.

@@ -40,11 +40,6 @@ constexpr absl::Duration kSweepOftenEvery = absl::Milliseconds(100);
 // last descriptor.
 constexpr absl::Duration kPause = absl::Milliseconds(10);
 constexpr absl::Duration kClosingTime = absl::Seconds(2);
-constexpr char kTooManyCalls[] =
-    "more calls at once than a connection may have";
-// Of a call that has only begun HTTP/2 needs some 20 bytes, and gRPC 1.51 some
-// 7 kB of memory.
-constexpr uint64_t kCountEvery = 64 << 10;
 
 // The wall clock may be set; waits must not notice.
 absl::Time Monotonic() {
@@ -166,6 +161,8 @@ absl::StatusOr<std::unique_ptr<ConnectionAcceptor>> ConnectionAcceptor::Listen(
 }
 
 absl::Status ConnectionAcceptor::Bind() {
+  for (const int fd : options_.listeners) TakeListener(fd);
+  if (!listeners_.empty()) return absl::OkStatus();
   const absl::string_view listen = options_.listen;
   const size_t colon = listen.rfind(':');
   if (colon == absl::string_view::npos) {
@@ -224,6 +221,8 @@ bool ConnectionAcceptor::BindOne(const sockaddr* address, socklen_t size,
   const auto patience =
       static_cast<unsigned>(absl::ToInt64Milliseconds(options_.unacknowledged));
   setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof(patience));
+  const int room = options_.receive_buffer_bytes;
+  if (room > 0) setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
   sockaddr_storage to = {};
   std::memcpy(&to, address, size);
   // A name's second address takes the port that the first was given.
@@ -236,12 +235,16 @@ bool ConnectionAcceptor::BindOne(const sockaddr* address, socklen_t size,
     errno = error;
     return false;
   }
+  TakeListener(fd);
+  return true;
+}
+
+void ConnectionAcceptor::TakeListener(int fd) {
   sockaddr_storage bound = {};
-  socklen_t bound_size = sizeof(bound);
-  getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &bound_size);
+  socklen_t size = sizeof(bound);
+  getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size);
   port_ = ntohs(reinterpret_cast<const sockaddr_in&>(bound).sin_port);
   listeners_.push_back(fd);
-  return true;
 }
 
 void ConnectionAcceptor::Serve(
@@ -258,9 +261,8 @@ void ConnectionAcceptor::Serve(
 }
 
 void ConnectionAcceptor::Open() {
-  for (size_t i = 0; i < listeners_.size(); ++i) {
-    WatchFd(epoll_, listeners_[i], i + 1, EPOLLIN);
-  }
+  uint64_t id = kWakeId;
+  for (const int fd : listeners_) WatchFd(epoll_, fd, ++id, EPOLLIN);
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -285,8 +287,7 @@ void ConnectionAcceptor::Close() {
 }
 
 void ConnectionAcceptor::Wake() {
-  const uint64_t one = 1;
-  while (write(wake_, &one, sizeof(one)) < 0 && errno == EINTR) continue;
+  while (eventfd_write(wake_, 1) < 0 && errno == EINTR) continue;
 }
 
 void ConnectionAcceptor::Run() {
@@ -311,8 +312,8 @@ void ConnectionAcceptor::Run() {
 
 void ConnectionAcceptor::OnEvent(uint64_t id, uint32_t events) {
   if (id == kWakeId) {
-    uint64_t count;
-    while (read(wake_, &count, sizeof(count)) < 0 && errno == EINTR) continue;
+    eventfd_t count;
+    while (eventfd_read(wake_, &count) < 0 && errno == EINTR) continue;
     return;
   }
   if (id < kFirstConnection) {
@@ -352,12 +353,20 @@ void ConnectionAcceptor::CountCalls(const std::string& peer) {
     absl::MutexLock lock(&mutex_);
     connections = connections_.size();
   }
-  const int64_t calls = streams_.Count(peer, connections);
-  if (calls <= options_.calls) return;
+  const StreamCounts counts = streams_.Count(peer, connections);
   absl::MutexLock lock(&mutex_);
   const auto named = by_peer_.find(peer);
   if (named == by_peer_.end()) return;
-  CutLocked(&connections_.at(named->second), kTooManyCalls);
+  WatchCallsLocked(&connections_.at(named->second), counts.open, counts.begun);
+}
+
+void ConnectionAcceptor::WatchCallsLocked(Connection* connection, int64_t open,
+                                          uint64_t begun) {
+  if (open > options_.calls) {
+    CutLocked(connection, "more calls at once than a connection may have");
+  } else if (!connection->begun.Take(options_.begun, begun, Monotonic())) {
+    CutLocked(connection, "more calls begun than a connection may");
+  }
 }
 
 absl::Time ConnectionAcceptor::EndSilentLocked(absl::Time now) {
@@ -413,7 +422,8 @@ bool ConnectionAcceptor::AcceptOne(int listener) {
   by_fd_[fd] = id;
   connections_.emplace(
       id, Connection{fd, SocketCookie(fd), peer, PeerNetwork(address),
-                     ByteAllowance(options_.bytes, now), now});
+                     Allowance(options_.bytes, now),
+                     Allowance(options_.begun, now), now});
   by_peer_[peer] = id;
   silent_.emplace_back(now, id);
   WatchFd(epoll_, fd, id, EPOLLIN | EPOLLRDHUP | EPOLLET);
@@ -501,11 +511,12 @@ absl::Time ConnectionAcceptor::SweepLocked(absl::Time now,
 bool ConnectionAcceptor::WatchBytesLocked(Connection* connection) {
   if (SocketCookie(connection->fd) != connection->cookie) return false;
   const uint64_t bytes = BytesReceived(connection->fd);
-  if (!connection->allowance.Take(options_.bytes, bytes, Monotonic())) {
+  if (!connection->bytes.Take(options_.bytes, bytes, Monotonic())) {
     CutLocked(connection, "more bytes than a connection may send");
     return false;
   }
-  if (bytes < connection->bytes_counted + kCountEvery) return false;
+  if (bytes < connection->bytes_counted + options_.count_every_bytes)
+    return false;
   connection->bytes_counted = bytes;
   return true;
 }
@@ -558,9 +569,7 @@ void ConnectionAcceptor::OnCall(const std::string& peer) {
           absl::ToDoubleSeconds(now - connection.arrived));
     }
     connection.known = true;
-    if (++connection.calls == options_.calls + 1) {
-      CutLocked(&connection, kTooManyCalls);
-    }
+    WatchCallsLocked(&connection, ++connection.calls, ++connection.calls_told);
     was_handshake = was_handshake && admission_.waiting() > 0;
   }
   if (was_handshake) Wake();

@@ -2,7 +2,8 @@
 // whatever comes, is deaf for ever after EMFILE, and holds a peer that heeds no
 // protocol to no number of calls or bytes. Here connections are accepted,
 // admitted to TLS as fast as they can be served (admission.h), handed to gRPC,
-// and watched: what has come in (TCP_INFO), and how many calls there are. The
+// and watched: what has come in (TCP_INFO), how many calls there are, and how
+// many were begun, which counts those that their peer has reset at once. The
 // descriptor is gRPC's then, and its number may be another's any time; the
 // kernel's cookie of the socket (SO_COOKIE) tells whether it still is.
 #ifndef DAEMON_CONTROLLER_ADMISSION_CONNECTION_ACCEPTOR_H_
@@ -27,7 +28,7 @@
 #include "absl/time/time.h"
 #include "config/values/histogram.h"
 #include "daemon/controller/admission/admission.h"
-#include "daemon/controller/admission/byte_allowance.h"
+#include "daemon/controller/admission/allowance.h"
 #include "daemon/controller/admission/open_streams.h"
 #include "daemon/process/log.h"
 #include "grpcpp/security/server_credentials.h"
@@ -41,9 +42,18 @@ struct AcceptorOptions {
   std::string listen;
   const char* option = "--listen";  // What the user sets it with.
   AdmissionLimits admission;
+  // Sockets that listen already, which are ours then; none: it binds its own.
+  std::vector<int> listeners;
   // Of one connection.
-  ByteLimits bytes = {20 << 20, 2 << 20};
+  AllowanceLimits bytes = {20 << 20, 2 << 20};
   int calls = 32;
+  // The same, of calls that it begins; none a second: then it is closed.
+  AllowanceLimits begun = {1000, 200};
+  // How many bytes may come in before calls are counted again. Of a call that
+  // has only begun HTTP/2 needs some 20, and gRPC 1.51 some 7 kB of memory.
+  uint64_t count_every_bytes = 64 << 10;
+  // What the kernel keeps of it, unread, about; 0: as the kernel likes.
+  int receive_buffer_bytes = 0;
   // Who has not said a word for so long is closed. Until then it costs a
   // descriptor, of as many as may wait.
   absl::Duration silence = absl::Seconds(75);
@@ -63,6 +73,7 @@ class ConnectionAcceptor {
   ~ConnectionAcceptor();
 
   int port() const { return port_; }
+  const std::vector<int>& listeners() const { return listeners_; }
 
   // Makes the server of `builder` take its connections from here, and count its
   // calls. Once.
@@ -97,17 +108,20 @@ class ConnectionAcceptor {
     uint64_t cookie;
     std::string peer;
     std::string network;  // PeerNetwork.
-    ByteAllowance allowance;
+    Allowance bytes;
+    Allowance begun;
     absl::Time arrived;
     bool silent = true;
     bool admitted = false;
     bool known = false;          // A call has come.
-    int calls = 0;               // That we were told of.
+    int calls = 0;               // That we were told of and have not ended.
+    uint64_t calls_told = 0;     // That we were told of.
     uint64_t bytes_counted = 0;  // When its calls were last counted.
   };
 
   ConnectionAcceptor(const AcceptorOptions& options, Log* log);
   absl::Status Bind();
+  void TakeListener(int fd);
   bool BindOne(const sockaddr* address, socklen_t size, int family);
 
   void Run();
@@ -133,6 +147,9 @@ class ConnectionAcceptor {
   absl::Time AdmitSome() ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether the calls of the connection have to be counted.
   bool WatchBytesLocked(Connection* connection)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Cuts off who has more calls open, or has begun more, than it may.
+  void WatchCallsLocked(Connection* connection, int64_t open, uint64_t begun)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CutLocked(Connection* connection, const std::string& why)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -237,7 +237,7 @@ TEST(OpenStreamsTest, CountsCallsThatHaveOnlyBegun) {
   Served served({});
   RawClient peer(served.acceptor().port());
   OpenStreams streams;
-  EXPECT_EQ(streams.Count(peer.Name(), 0), 0);
+  EXPECT_EQ(streams.Count(peer.Name(), 0).open, 0);
   const std::string headers =
       Header(":method", "POST") + Header(":scheme", "http") +
       Header(":path", "/that/Stays") + Header(":authority", "here") +
@@ -250,8 +250,18 @@ TEST(OpenStreamsTest, CountsCallsThatHaveOnlyBegun) {
   }
   peer.Send(bytes);
   ASSERT_TRUE(served.method().WaitStaying(3));
-  EXPECT_EQ(streams.Count(peer.Name(), 1), 3);
-  EXPECT_EQ(streams.Count("ipv4:127.0.0.1:1", 1), 0);
+  EXPECT_EQ(streams.Count(peer.Name(), 1).open, 3);
+  EXPECT_EQ(streams.Count("ipv4:127.0.0.1:1", 1).open, 0);
+  // RST_STREAM, CANCEL.
+  std::string resets;
+  for (char stream : {1, 3, 5}) {
+    resets += std::string("\0\0\4\3\0\0\0\0", 8) + stream +
+              std::string("\0\0\0\x08", 4);
+  }
+  peer.Send(resets);
+  EXPECT_TRUE(
+      WaitUntil([&] { return streams.Count(peer.Name(), 1).open == 0; }));
+  EXPECT_EQ(streams.Count(peer.Name(), 1).begun, 3u);
 }
 
 TEST(ConnectionAcceptorTest, SilentOnesMakeRoomForWhoWaits) {
@@ -367,14 +377,20 @@ TEST(PeerNetworkTest, IsAnIpv4AddressOrTheFirstHalfOfAnIpv6One) {
             PeerNetwork(Address("2001:db8:1::1", 1)));
 }
 
-TEST(ByteAllowanceTest, SomeAtOnceAndSoMuchASecond) {
-  const ByteLimits limits = {100, 10};
+TEST(AllowanceTest, SomeAtOnceAndSoMuchASecond) {
+  const AllowanceLimits limits = {100, 10};
   const absl::Time start = absl::UnixEpoch();
-  ByteAllowance allowance(limits, start);
+  Allowance allowance(limits, start);
   EXPECT_TRUE(allowance.Take(limits, 100, start));
   EXPECT_TRUE(allowance.Take(limits, 120, start + absl::Seconds(2)));
   EXPECT_FALSE(allowance.Take(limits, 121, start + absl::Seconds(2)));
-  ByteAllowance rested(limits, start);
+  // One that is counted behind another, and was faster.
+  Allowance twice(limits, start);
+  EXPECT_TRUE(twice.Take(limits, 90, start));
+  EXPECT_TRUE(twice.Take(limits, 10, start));
+  EXPECT_TRUE(twice.Take(limits, 100, start));
+  EXPECT_FALSE(twice.Take(limits, 101, start));
+  Allowance rested(limits, start);
   EXPECT_FALSE(rested.Take(limits, 101, start + absl::Hours(1)));
 }
 

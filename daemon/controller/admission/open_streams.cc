@@ -70,7 +70,7 @@ void OpenStreams::FindSockets() {
   }
 }
 
-int64_t OpenStreams::Count(const std::string& peer, size_t connections) {
+StreamCounts OpenStreams::Count(const std::string& peer, size_t connections) {
   auto found = sockets_.find(peer);
   Struct socket;
   if (found != sockets_.end()) {
@@ -84,13 +84,15 @@ int64_t OpenStreams::Count(const std::string& peer, size_t connections) {
     }
     FindSockets();
     found = sockets_.find(peer);
-    if (found == sockets_.end()) return 0;
+    if (found == sockets_.end()) return {};
     socket = TakeJson(grpc_channelz_get_socket(found->second));
   }
   const Struct& data =
       Field(Field(socket, "socket").struct_value(), "data").struct_value();
-  return Number(data, "streamsStarted") - Number(data, "streamsSucceeded") -
-         Number(data, "streamsFailed");
+  const int64_t begun = Number(data, "streamsStarted");
+  return {
+      begun - Number(data, "streamsSucceeded") - Number(data, "streamsFailed"),
+      static_cast<uint64_t>(begun)};
 }
 
 }  // namespace clusterd

@@ -1,7 +1,8 @@
-// How many calls gRPC holds for one connection, also those that nobody has
-// been told of: gRPC 1.51 waits for the message of a unary call before it tells
-// its service, and limits their number only for peers that acknowledge the
-// limit. Asked of channelz, which counts them.
+// How many calls gRPC holds for one connection, and was sent over it, also
+// those that nobody has been told of: gRPC 1.51 waits for the message of a
+// unary call before it tells its service, never tells it of one that is reset
+// by then, and limits their number only for peers that acknowledge the limit.
+// Asked of channelz, which counts them.
 #ifndef DAEMON_CONTROLLER_ADMISSION_OPEN_STREAMS_H_
 #define DAEMON_CONTROLLER_ADMISSION_OPEN_STREAMS_H_
 
@@ -13,12 +14,18 @@
 
 namespace clusterd {
 
+struct StreamCounts {
+  int64_t open = 0;
+  uint64_t begun = 0;  // Open ones too, and those that were reset.
+};
+
 // Not safe for concurrent use.
 class OpenStreams {
  public:
   // Of the newest connection of `peer`, named as in PeerName, to any server of
-  // this process; 0: there is none. `connections` is about how many there are.
-  int64_t Count(const std::string& peer, size_t connections);
+  // this process; zeros: there is none. `connections` is about how many there
+  // are.
+  StreamCounts Count(const std::string& peer, size_t connections);
 
  private:
   void FindSockets();

@@ -48,13 +48,13 @@ constexpr CallRole kCallRoles[] = {
     {"Trust", "ListCertificates", Caller::kUser, Role::kViewer},
     {"Trust", "ApproveHost", Caller::kUser, Role::kAdmin},
     {"Trust", "ResetHost", Caller::kUser, Role::kAdmin},
+    {"Trust", "RenewLate", Caller::kEndedHost},
 
     {"AgentHub", "Attach", Caller::kHost},
 
-    // On a port of their own: a token, or a key on record, is the proof.
+    // On a port of their own: a token is the proof.
     {"Enrolment", "Roots", Caller::kAnybody},
     {"Enrolment", "Join", Caller::kAnybody},
-    {"Enrolment", "RenewLate", Caller::kAnybody},
 
     {"LocalAgent", "GetStatus", Caller::kSocket},
     {"LocalAgent", "CheckSelf", Caller::kSocket},

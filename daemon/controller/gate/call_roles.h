@@ -19,8 +19,10 @@ namespace clusterd {
 
 // What somebody has to be before roles are looked at.
 enum class Caller {
-  kUser,     // A user's certificate, in the row's role or one above.
-  kHost,     // A host's certificate: it speaks for itself alone.
+  kUser,  // A user's certificate, in the row's role or one above.
+  kHost,  // A host's certificate: it speaks for itself alone.
+  // The same, also where it has ended and its key is on record.
+  kEndedHost,
   kSocket,   // Whoever may open the unix socket of the host's own daemon.
   kAnybody,  // No certificate yet: the request itself has to prove who it is.
 };

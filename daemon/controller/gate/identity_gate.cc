@@ -145,6 +145,15 @@ absl::StatusOr<SpiffeId> IdentityGate::Admit(const grpc::AuthContext& context,
   return std::move(peer.id);
 }
 
+absl::StatusOr<SpiffeId> IdentityGate::AdmitEnded(
+    const grpc::AuthContext& context, IdentityKind kind) const {
+  ASSIGN_OR_RETURN(Peer peer, PeerOf(context, kind));
+  peer.not_after = absl::InfiniteFuture();
+  absl::MutexLock lock(&mutex_);
+  RETURN_IF_ERROR(WhyRefusedLocked(peer, /*is_open=*/false));
+  return std::move(peer.id);
+}
+
 absl::StatusOr<SpiffeId> IdentityGate::AdmitCertificate(
     absl::string_view pem, IdentityKind kind) const {
   ASSIGN_OR_RETURN(SpiffeId id,

@@ -76,7 +76,12 @@ class IdentityGate {
                                  IdentityKind kind) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The same of who showed this certificate, PEM, to a server that verified it
+  // The same, whether or not the certificate has ended: for RenewLate alone.
+  absl::StatusOr<SpiffeId> AdmitEnded(const grpc::AuthContext& context,
+                                      IdentityKind kind) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // As Admit, of who showed this certificate, PEM, to a server that verified it
   // by the CA.
   absl::StatusOr<SpiffeId> AdmitCertificate(absl::string_view pem,
                                             IdentityKind kind) const

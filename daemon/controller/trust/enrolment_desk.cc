@@ -36,11 +36,6 @@ const HostRecord::Leaf* LeafOf(const HostRecord& record,
   return nullptr;
 }
 
-bool MayRenewLate(const HostRecord& record, absl::Time now) {
-  const absl::Time end = absl::FromUnixMillis(LastEnd(record));
-  return record.has_held() && end < now && now - end <= kLateRenewal;
-}
-
 }  // namespace
 
 const std::string& EnrolmentDesk::cluster() const {
@@ -264,17 +259,19 @@ absl::StatusOr<Enrolled> EnrolmentDesk::Join(const JoinRequest& request,
 }
 
 absl::StatusOr<Enrolled> EnrolmentDesk::TryRenewLate(
+    const std::string& name, const std::string& certificate_pem,
     const RenewLateRequest& request, const AuditEntry& asked) {
   ASSIGN_OR_RETURN(const RequestedKey key,
                    ReadSigningRequest(request.signing_request()));
-  const std::string& name = request.name();
+  ASSIGN_OR_RETURN(const CertificateInfo shown,
+                   ParseCertificate(certificate_pem));
   RETURN_IF_ERROR(parts_.gate->CheckNotLocked(IdOf(name)));
   absl::MutexLock lock(&change_mutex_);
   std::optional<HostRecord> record = store_->Host(name);
   const absl::Time now = parts_.scheduler->Now();
   const HostRecord::Leaf* const known =
-      record.has_value() ? LeafOf(*record, key.spki_sha256) : nullptr;
-  if (known == nullptr) {
+      record.has_value() ? LeafOf(*record, shown.spki_sha256) : nullptr;
+  if (known == nullptr || key.spki_sha256 != shown.spki_sha256) {
     return absl::PermissionDeniedError(absl::StrCat(
         "host ", QuotedText(name),
         ": this key is not on record; join again with a token from clusterctl "
@@ -306,17 +303,30 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenewLate(
 }
 
 absl::StatusOr<Enrolled> EnrolmentDesk::RenewLate(
+    const std::string& host, const std::string& certificate_pem,
     const RenewLateRequest& request, const std::string& peer) {
-  const AuditEntry asked =
-      Audited("RenewLate", PrintableText(request.name(), kMaxMachineId), peer);
-  absl::StatusOr<Enrolled> answer = TryRenewLate(request, asked);
+  AuditEntry asked = Audited("RenewLate", host, peer);
+  asked.set_who(IdOf(host).ToString());
+  asked.set_certificate(CertificateSerial(certificate_pem));
+  absl::StatusOr<Enrolled> answer =
+      TryRenewLate(host, certificate_pem, request, asked);
   if (!answer.ok()) {
     parts_.audit->Refuse(asked, answer.status());
-    parts_.log->Warning(absl::StrCat("host ", QuotedText(request.name()),
+    parts_.log->Warning(absl::StrCat("host ", QuotedText(host),
                                      ": no late renewal from ", peer, ": ",
                                      answer.status().message()));
   }
   return answer;
+}
+
+bool EnrolmentDesk::IsKeyOnRecord(const std::string& certificate_pem) const {
+  const auto shown = ParseCertificate(certificate_pem);
+  if (!shown.ok() || shown->spki_sha256.empty() ||
+      !(shown->id == IdOf(shown->id.name))) {
+    return false;
+  }
+  const std::optional<HostRecord> record = store_->Host(shown->id.name);
+  return record.has_value() && LeafOf(*record, shown->spki_sha256) != nullptr;
 }
 
 absl::StatusOr<Enrolled> EnrolmentDesk::TryRenew(
@@ -436,19 +446,8 @@ void EnrolmentDesk::Promote(const std::string& host,
 
 bool EnrolmentDesk::ShouldListen() const {
   const absl::Time now = parts_.scheduler->Now();
-  const bool token_lives =
-      absl::c_any_of(store_->Tokens(), [now](const TokenRecord& token) {
-        return now < absl::FromUnixMillis(token.entry().expires_ms());
-      });
-  if (token_lives) return true;
-  const auto spec = parts_.spec->spec();
-  return absl::c_any_of(store_->Hosts(), [&](const auto& host) {
-    return MayRenewLate(*host, now) &&
-           (parts_.spec->learns() || NamesHost(*spec, host->name())) &&
-           parts_.gate
-               ->CheckNotRevoked(IdOf(host->name()),
-                                 host->held().certificate_pem())
-               .ok();
+  return absl::c_any_of(store_->Tokens(), [now](const TokenRecord& token) {
+    return now < absl::FromUnixMillis(token.entry().expires_ms());
   });
 }
 

@@ -5,7 +5,8 @@
 //   another key, one is on record     refused until an admin resets the name
 //   name of another machine that is   recorded for an hour, and refused until
 //   attached now                      an admin approves it
-//   key on record, certificate ended  a new one, for 180 days, counted
+//   key on record, certificate ended  a new one, for 180 days, counted, over a
+//                                     connection that the key has opened
 //   key on record, certificate        refused
 //   revoked or host locked
 // A machine whose name has no key on record is the one that is attached if it
@@ -82,12 +83,18 @@ class EnrolmentDesk {
   absl::StatusOr<Enrolled> Join(const JoinRequest& request,
                                 const std::string& peer)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
-  // PermissionDenied unless the request is of the key on record, and that
-  // certificate ended less than kLateRenewal ago or has not, and is not
-  // revoked.
-  absl::StatusOr<Enrolled> RenewLate(const RenewLateRequest& request,
+  // For `host`, which has shown `certificate_pem`. PermissionDenied unless its
+  // key is on record, the request is of that key, and the certificate on record
+  // ended less than kLateRenewal ago or has not, and is not revoked.
+  absl::StatusOr<Enrolled> RenewLate(const std::string& host,
+                                     const std::string& certificate_pem,
+                                     const RenewLateRequest& request,
                                      const std::string& peer)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
+  // Whether a certificate is of a host of this cluster and its key is on
+  // record, so that it may call RenewLate after its end. Never waits for the
+  // disk.
+  bool IsKeyOnRecord(const std::string& certificate_pem) const;
   // Over the stream that `host` has opened with `certificate_pem`.
   // FailedPrecondition for one that this controller did not issue,
   // PermissionDenied for one that does not count any more; InvalidArgument for
@@ -110,7 +117,7 @@ class EnrolmentDesk {
   absl::StatusOr<bool> Admit(const std::string& host,
                              const std::string& certificate_pem);
 
-  // Whether a token lives, or a host of cluster.yaml could renew late.
+  // Whether a token lives.
   bool ShouldListen() const;
 
   // Every host of cluster.yaml, on record, or attached. Without the
@@ -143,7 +150,9 @@ class EnrolmentDesk {
   absl::StatusOr<Enrolled> TryJoin(const JoinRequest& request,
                                    const AuditEntry& asked)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
-  absl::StatusOr<Enrolled> TryRenewLate(const RenewLateRequest& request,
+  absl::StatusOr<Enrolled> TryRenewLate(const std::string& name,
+                                        const std::string& certificate_pem,
+                                        const RenewLateRequest& request,
                                         const AuditEntry& asked)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
   absl::StatusOr<Enrolled> TryRenew(const std::string& host,

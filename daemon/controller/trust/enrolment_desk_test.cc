@@ -562,7 +562,6 @@ TEST_F(EnrolmentDeskTest, ResetHoldsWhenTheIntermediateIsReplaced) {
 
 RenewLateRequest LateOf(const Asker& asker) {
   RenewLateRequest request;
-  request.set_name("node1");
   request.set_signing_request(asker.Request());
   return request;
 }
@@ -573,17 +572,22 @@ TEST_F(EnrolmentDeskTest, HostThatWasOffRenewsByTheKeyOnRecord) {
   ASSERT_TRUE(first.ok()) << first.status();
   scheduler_.Advance(absl::Hours(24 * 90));
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENDED);
-  EXPECT_TRUE(desk_->ShouldListen());
-  const auto late = desk_->RenewLate(LateOf(host), "peer");
+  EXPECT_TRUE(desk_->IsKeyOnRecord(first->certificate_pem()));
+  // It comes over the port of all other calls.
+  EXPECT_FALSE(desk_->ShouldListen());
+  const auto late =
+      desk_->RenewLate("node1", first->certificate_pem(), LateOf(host), "peer");
   ASSERT_TRUE(late.ok()) << late.status();
   EXPECT_NE(SerialOf(*late), SerialOf(*first));
   EXPECT_TRUE(desk_->Admit("node1", late->certificate_pem()).ok());
   EXPECT_EQ(EntryOf("node1").late_renewals(), 1u);
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
-  EXPECT_FALSE(desk_->ShouldListen());
   // An answer that is lost costs no second certificate.
-  EXPECT_EQ(desk_->RenewLate(LateOf(host), "peer")->certificate_pem(),
-            late->certificate_pem());
+  EXPECT_TRUE(desk_->IsKeyOnRecord(first->certificate_pem()));
+  EXPECT_EQ(
+      desk_->RenewLate("node1", first->certificate_pem(), LateOf(host), "peer")
+          ->certificate_pem(),
+      late->certificate_pem());
   EXPECT_EQ(EntryOf("node1").late_renewals(), 1u);
 }
 
@@ -592,23 +596,46 @@ TEST_F(EnrolmentDeskTest, HostMayRenewLateByTheKeyThatWasNext) {
   const auto first = Join(Asker(), Token());
   ASSERT_TRUE(first.ok()) << first.status();
   const Asker next;
-  ASSERT_TRUE(
-      desk_->Renew("node1", first->certificate_pem(), next.Request()).ok());
+  const auto renewed =
+      desk_->Renew("node1", first->certificate_pem(), next.Request());
+  ASSERT_TRUE(renewed.ok()) << renewed.status();
   scheduler_.Advance(absl::Hours(24 * 90));
-  EXPECT_TRUE(desk_->RenewLate(LateOf(next), "peer").ok());
+  EXPECT_TRUE(
+      desk_
+          ->RenewLate("node1", renewed->certificate_pem(), LateOf(next), "peer")
+          .ok());
 }
 
 TEST_F(EnrolmentDeskTest, LateRenewalIsForKnownKeysAndHalfAYear) {
   const Asker host;
-  ASSERT_TRUE(Join(host, Token()).ok());
+  const auto first = Join(host, Token());
+  ASSERT_TRUE(first.ok()) << first.status();
+  const std::string& pem = first->certificate_pem();
   scheduler_.Advance(absl::Hours(24 * 90));
+  // Of another key than the connection was opened with, and under another name.
   EXPECT_TRUE(absl::IsPermissionDenied(
-      desk_->RenewLate(LateOf(Asker()), "peer").status()));
+      desk_->RenewLate("node1", pem, LateOf(Asker()), "peer").status()));
+  EXPECT_TRUE(absl::IsPermissionDenied(
+      desk_->RenewLate("node2", pem, LateOf(host), "peer").status()));
+  const std::string other =
+      root_->Issue({"spiffe://demo/host/node1"}).certificate;
+  EXPECT_TRUE(absl::IsPermissionDenied(
+      desk_->RenewLate("node1", other, LateOf(host), "peer").status()));
+  EXPECT_FALSE(desk_->IsKeyOnRecord(other));
+  EXPECT_FALSE(desk_->IsKeyOnRecord("none"));
   scheduler_.Advance(absl::Hours(24 * 125));
-  const absl::Status refused = desk_->RenewLate(LateOf(host), "peer").status();
+  const absl::Status refused =
+      desk_->RenewLate("node1", pem, LateOf(host), "peer").status();
   EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()), HasSubstr("more than 180 days"));
-  EXPECT_FALSE(desk_->ShouldListen());
+}
+
+TEST_F(EnrolmentDeskTest, KeyThatWasForgottenIsNotOnRecord) {
+  const auto first = Join(Asker(), Token());
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_TRUE(desk_->IsKeyOnRecord(first->certificate_pem()));
+  ASSERT_TRUE(desk_->Reset("node1").ok());
+  EXPECT_FALSE(desk_->IsKeyOnRecord(first->certificate_pem()));
 }
 
 TEST_F(EnrolmentDeskTest, RevokedCertificateIsNotRenewedLate) {
@@ -617,7 +644,9 @@ TEST_F(EnrolmentDeskTest, RevokedCertificateIsNotRenewedLate) {
   ASSERT_TRUE(first.ok()) << first.status();
   scheduler_.Advance(absl::Hours(24 * 90));
   Revoke(*first);
-  const absl::Status late = desk_->RenewLate(LateOf(host), "peer").status();
+  const absl::Status late =
+      desk_->RenewLate("node1", first->certificate_pem(), LateOf(host), "peer")
+          .status();
   EXPECT_TRUE(absl::IsPermissionDenied(late)) << late;
   EXPECT_THAT(std::string(late.message()), HasSubstr("revoked"));
   const absl::Status joined = Join(host, Token()).status();
@@ -640,16 +669,20 @@ TEST_F(EnrolmentDeskTest, RefusedRenewalsAreAudited) {
   const Asker host;
   const auto first = Join(host, Token());
   ASSERT_TRUE(first.ok()) << first.status();
+  const std::string& pem = first->certificate_pem();
   const size_t before = audit_.entries().size();
   RenewLateRequest malformed = LateOf(host);
   malformed.set_signing_request("none");
-  EXPECT_FALSE(desk_->RenewLate(malformed, "ipv4:10.0.0.1:1").ok());
+  EXPECT_FALSE(
+      desk_->RenewLate("node1", pem, malformed, "ipv4:10.0.0.1:1").ok());
   EXPECT_FALSE(
       desk_->Renew("node1", first->certificate_pem(), host.Request()).ok());
   scheduler_.Advance(absl::Hours(24 * 300));
-  EXPECT_FALSE(desk_->RenewLate(LateOf(host), "ipv4:10.0.0.2:1").ok());
+  EXPECT_FALSE(
+      desk_->RenewLate("node1", pem, LateOf(host), "ipv4:10.0.0.2:1").ok());
   Lock("host/node1");
-  EXPECT_FALSE(desk_->RenewLate(LateOf(host), "ipv4:10.0.0.3:1").ok());
+  EXPECT_FALSE(
+      desk_->RenewLate("node1", pem, LateOf(host), "ipv4:10.0.0.3:1").ok());
   std::vector<std::string> told = audit_.Told();
   ASSERT_EQ(told.size(), before + 4);
   told.erase(told.begin(), told.begin() + static_cast<int>(before));
@@ -659,19 +692,6 @@ TEST_F(EnrolmentDeskTest, RefusedRenewalsAreAudited) {
                                  "refused: INVALID_ARGUMENT"));
   EXPECT_THAT(told[2], HasSubstr("more than 180 days"));
   EXPECT_THAT(told[3], HasSubstr("is locked since"));
-}
-
-TEST_F(EnrolmentDeskTest, LockedOrUnknownHostKeepsNoPortOpen) {
-  ASSERT_TRUE(Join(Asker(), Token()).ok());
-  scheduler_.Advance(absl::Hours(24 * 90));
-  EXPECT_TRUE(desk_->ShouldListen());
-  Lock("host/node1");
-  EXPECT_FALSE(desk_->ShouldListen());
-  ASSERT_TRUE(gate_->Unlock("host/node1").ok());
-  EXPECT_TRUE(desk_->ShouldListen());
-  spec_text_.replace(spec_text_.find("node[0-3]"), 9, "node[4-7]");
-  Reopen();
-  EXPECT_FALSE(desk_->ShouldListen());
 }
 
 TEST_F(EnrolmentDeskTest, ListensWhileATokenLives) {

@@ -1,118 +1,237 @@
 #include "daemon/controller/trust/enrolment_listener.h"
 
-#include <chrono>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "config/identity/grpc_status.h"
+#include "absl/time/clock.h"
 #include "config/values/status_macros.h"
+#include "config/words/quoted_text.h"
 #include "daemon/audit/audit_log.h"
-#include "daemon/controller/hosts/audit_caller.h"
-#include "daemon/controller/hosts/pool_answer.h"
-#include "grpcpp/resource_quota.h"
-#include "grpcpp/server_builder.h"
+#include "daemon/controller/trust/enrolment_process.h"
 
 namespace clusterd {
 namespace {
 
-constexpr size_t kMaxQueuedCalls = 512;
-constexpr int kMaxRequestBytes = 64 << 10;
-constexpr size_t kWireMemoryBytes = 64 << 20;
-constexpr int kHandshakeMs = 10'000;
-constexpr int kMaxAgeGraceMs = 10'000;
-constexpr int kMaxCallsPerConnection = 2;
-constexpr std::chrono::milliseconds kShutdownGrace(500);
+constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
+constexpr absl::Duration kLongestPause = absl::Seconds(30);
+constexpr size_t kMaxPeerBytes = 80;
+// For a packet to be taken.
+constexpr timeval kSendPatience = {5, 0};
+// None that is handed on there is one of those that are put in its place.
+constexpr int kLeastCopy = 64;
 
-// Whoever may connect is a stranger.
-void SetArguments(const EnrolmentListener::Options& options,
-                  grpc::ServerBuilder* builder) {
-  builder->SetMaxReceiveMessageSize(kMaxRequestBytes);
-  grpc::ResourceQuota memory("enrolment");
-  memory.Resize(kWireMemoryBytes);
-  builder->SetResourceQuota(memory);
-  builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
-                              kHandshakeMs);
-  builder->AddChannelArgument(
-      GRPC_ARG_MAX_CONNECTION_IDLE_MS,
-      static_cast<int>(absl::ToInt64Milliseconds(options.longest_idle)));
-  builder->AddChannelArgument(
-      GRPC_ARG_MAX_CONNECTION_AGE_MS,
-      static_cast<int>(absl::ToInt64Milliseconds(options.longest_connection)));
-  builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
-                              kMaxAgeGraceMs);
-  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
-                              kMaxCallsPerConnection);
-  builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 4096);
+// Closes when the last one that answers over it has gone.
+class Socket {
+ public:
+  explicit Socket(int fd) : fd_(fd) {}
+  ~Socket() { close(fd_); }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  int fd() const { return fd_; }
+  void Shut() const { shutdown(fd_, SHUT_RDWR); }
+
+ private:
+  const int fd_;
+};
+
+// With its own end of the socket, the listeners behind it and standard error;
+// 0: it cannot be started, and errno says why. The environment is empty, and
+// signals of the controller stay blocked.
+pid_t Spawn(const std::string& program, int socket,
+            const std::vector<int>& listeners) {
+  std::vector<int> copies;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  const auto freed = absl::MakeCleanup([&] {
+    posix_spawn_file_actions_destroy(&actions);
+    for (const int fd : copies) close(fd);
+  });
+  int place = kEnrolmentSocket;
+  for (size_t i = 0; i <= listeners.size(); ++i, ++place) {
+    const int fd = i == 0 ? socket : listeners[i - 1];
+    const int copy = fcntl(fd, F_DUPFD_CLOEXEC, kLeastCopy);
+    if (copy < 0) return 0;
+    copies.push_back(copy);
+    posix_spawn_file_actions_adddup2(&actions, copy, place);
+  }
+  posix_spawn_file_actions_addclosefrom_np(&actions, place);
+  char name[] = "clusterd-controller";
+  std::string word = kEnrolmentProcess;
+  char* const words[] = {name, word.data(), nullptr};
+  char* const environment[] = {nullptr};
+  pid_t pid = 0;
+  errno =
+      posix_spawn(&pid, program.c_str(), &actions, nullptr, words, environment);
+  return errno == 0 ? pid : 0;
 }
 
-AcceptorOptions AcceptAt(const std::string& listen) {
-  AcceptorOptions accept;
-  accept.listen = listen;
-  accept.option = "--enrol-listen";
-  accept.admission.connections = 1024;
-  accept.admission.waiting = 4096;
-  // Of a host that joins: two calls, one with a request.
-  accept.bytes = {16.0 * kMaxRequestBytes, kMaxRequestBytes / 10.0};
-  accept.calls = 2 * kMaxCallsPerConnection;
-  return accept;
+std::string EndText(int status) {
+  return WIFSIGNALED(status) ? absl::StrCat("signal ", WTERMSIG(status))
+                             : absl::StrCat("status ", WEXITSTATUS(status));
+}
+
+void Answer(const Socket& socket, uint64_t id,
+            const absl::StatusOr<Enrolled>& enrolled) {
+  EnrolmentAnswer answer;
+  answer.set_id(id);
+  answer.set_code(enrolled.status().raw_code());
+  answer.set_message(std::string(enrolled.status().message()));
+  if (enrolled.ok()) *answer.mutable_enrolled() = *enrolled;
+  // One that reads no answers is of no use.
+  if (!SendPacket(socket.fd(), answer).ok()) socket.Shut();
 }
 
 }  // namespace
 
-grpc::ServerUnaryReactor* EnrolmentService::Roots(
-    grpc::CallbackServerContext* context, const RootsRequest* /*request*/,
-    RootsResponse* response) {
-  auto* const reactor = context->DefaultReactor();
-  response->set_cluster(desk_->cluster());
-  response->set_roots_pem(desk_->authority().roots_pem());
-  reactor->Finish(grpc::Status::OK);
-  return reactor;
-}
-
-grpc::ServerUnaryReactor* EnrolmentService::AnswerLimited(
-    grpc::CallbackServerContext* context, const char* call, Enrolled* response,
-    std::function<absl::StatusOr<Enrolled>(const std::string& peer)> ask) {
-  auto* const reactor = context->DefaultReactor();
-  const std::string peer = context->peer();
-  const absl::Status may = limits_.Take(peer, parts_.scheduler->Now());
-  if (!may.ok()) {
-    parts_.audit->Refuse(AuditCaller(*context, call), may);
-    reactor->Finish(ToGrpcStatus(may));
-    return reactor;
+// Its thread starts the process, takes what it hands on, and ends it: by its
+// id, which stays its own until the thread has waited for it. The kernel ends
+// the process when that thread ends, whatever ends it.
+class EnrolmentListener::Keeper {
+ public:
+  Keeper(EnrolmentListener* listener, std::vector<int> listeners)
+      : listener_(*listener),
+        listeners_(std::move(listeners)),
+        thread_([this] { Run(); }) {}
+  ~Keeper() {
+    {
+      absl::MutexLock lock(&mutex_);
+      stop_ = true;
+      if (socket_ != nullptr) socket_->Shut();
+    }
+    thread_.join();
   }
-  AnswerOnPool<Enrolled>(
-      pool_, WorkerPool::Place::kInTurn, response,
-      [ask = std::move(ask), peer] { return ask(peer); },
-      [reactor](const absl::Status& status) {
-        reactor->Finish(ToGrpcStatus(status));
-      });
-  return reactor;
-}
 
-grpc::ServerUnaryReactor* EnrolmentService::Join(
-    grpc::CallbackServerContext* context, const JoinRequest* request,
-    Enrolled* response) {
-  return AnswerLimited(context, "Join", response,
-                       [desk = desk_, request](const std::string& peer) {
-                         return desk->Join(*request, peer);
-                       });
-}
+  pid_t process() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return process_;
+  }
 
-grpc::ServerUnaryReactor* EnrolmentService::RenewLate(
-    grpc::CallbackServerContext* context, const RenewLateRequest* request,
-    Enrolled* response) {
-  return AnswerLimited(context, "RenewLate", response,
-                       [desk = desk_, request](const std::string& peer) {
-                         return desk->RenewLate(*request, peer);
-                       });
-}
+ private:
+  void Run() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::Duration pause = kFirstPause;
+    while (true) {
+      const absl::Time began = absl::Now();
+      const std::string why = ServeOnce();
+      if (absl::Now() - began > listener_.options_.good_life)
+        pause = kFirstPause;
+      absl::MutexLock lock(&mutex_);
+      if (stop_) return;
+      listener_.parts_.log->Error(absl::StrCat(
+          "the process of the port of hosts that join has ended (", why,
+          "), started again in ", absl::FormatDuration(pause)));
+      if (mutex_.AwaitWithTimeout(absl::Condition(&stop_), pause)) return;
+      pause = std::min(2 * pause, kLongestPause);
+    }
+  }
+
+  // From its start to its end; why that was.
+  std::string ServeOnce() ABSL_LOCKS_EXCLUDED(mutex_) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+      return std::strerror(errno);
+    }
+    const auto socket = std::make_shared<Socket>(ends[0]);
+    setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &kSendPatience,
+               sizeof(kSendPatience));
+    pid_t pid;
+    {
+      const Socket theirs(ends[1]);
+      pid = Spawn(listener_.options_.program, theirs.fd(), listeners_);
+      if (pid == 0) return std::strerror(errno);
+    }
+    const absl::Status started = SendPacket(socket->fd(), StartPacket());
+    NoteProcess(pid, started.ok() ? socket : nullptr);
+    EnrolmentQuestion question;
+    while (started.ok() &&
+           ReceivePacket(socket->fd(), kMaxQuestionBytes, &question) &&
+           !question.peer().empty()) {
+      OnQuestion(socket, std::move(question));
+      question.Clear();
+    }
+    NoteProcess(0, nullptr);
+    kill(pid, SIGKILL);
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    return started.ok() ? EndText(status) : std::string(started.message());
+  }
+
+  EnrolmentStart StartPacket() const {
+    const EnrolmentDesk& desk = *listener_.desk_;
+    EnrolmentStart start;
+    start.mutable_roots()->set_cluster(desk.cluster());
+    start.mutable_roots()->set_roots_pem(desk.authority().roots_pem());
+    const TlsFiles& tls = listener_.options_.tls;
+    start.set_ca(tls.ca);
+    start.set_certificate(tls.certificate);
+    start.set_key(tls.key);
+    start.set_longest_connection_ms(static_cast<uint32_t>(
+        absl::ToInt64Milliseconds(listener_.options_.longest_connection)));
+    start.set_longest_idle_ms(static_cast<uint32_t>(
+        absl::ToInt64Milliseconds(listener_.options_.longest_idle)));
+    return start;
+  }
+
+  void NoteProcess(pid_t pid, std::shared_ptr<Socket> socket)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    process_ = pid;
+    socket_ = std::move(socket);
+    if (stop_ && socket_ != nullptr) socket_->Shut();
+  }
+
+  void OnQuestion(const std::shared_ptr<Socket>& socket,
+                  EnrolmentQuestion question) {
+    const uint64_t id = question.id();
+    const std::string peer = PrintableText(question.peer(), kMaxPeerBytes);
+    const absl::Status may =
+        listener_.limits_.Take(peer, listener_.parts_.scheduler->Now());
+    if (!may.ok()) {
+      AuditEntry entry;
+      entry.set_what("Join");
+      entry.set_peer(peer);
+      listener_.parts_.audit->Refuse(entry, may);
+      return Answer(*socket, id, may);
+    }
+    const bool is_taken =
+        listener_.joins_.TryRun([desk = listener_.desk_, socket, id, peer,
+                                 join = std::move(*question.mutable_join())] {
+          Answer(*socket, id, desk->Join(join, peer));
+        });
+    if (is_taken) return;
+    Answer(*socket, id,
+           absl::ResourceExhaustedError(
+               "the controller has too much to do, try again later"));
+  }
+
+  EnrolmentListener& listener_;
+  const std::vector<int> listeners_;
+  mutable absl::Mutex mutex_;
+  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
+  pid_t process_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::shared_ptr<Socket> socket_ ABSL_GUARDED_BY(mutex_);
+  std::thread thread_;  // Last: uses the rest.
+};
 
 EnrolmentListener::EnrolmentListener(Options options, EnrolmentDesk* desk,
                                      const ControllerParts& parts)
     : options_(std::move(options)),
       desk_(desk),
       parts_(parts),
-      calls_(/*threads=*/1, kMaxQueuedCalls),
-      service_(desk, parts_, &calls_),
+      joins_(/*threads=*/1, kMaxJoinsUnderWay),
       listen_(options_.listen) {}
 
 EnrolmentListener::~EnrolmentListener() {
@@ -138,8 +257,8 @@ absl::Status EnrolmentListener::Update() {
   absl::MutexLock lock(&mutex_);
   // Under the lock: an older look would undo what a newer one has done.
   const bool wanted = desk_->ShouldListen();
-  if (wanted && server_ == nullptr) return OpenLocked();
-  if (!wanted && server_ != nullptr) {
+  if (wanted && keeper_ == nullptr) return OpenLocked();
+  if (!wanted && keeper_ != nullptr) {
     CloseLocked();
     parts_.log->Notice("closed to hosts that join: no token lives");
   }
@@ -147,32 +266,21 @@ absl::Status EnrolmentListener::Update() {
 }
 
 absl::Status EnrolmentListener::OpenLocked() {
-  ASSIGN_OR_RETURN(auto credentials,
-                   MakeOneSidedServerCredentials(options_.tls));
-  ASSIGN_OR_RETURN(std::unique_ptr<ConnectionAcceptor> acceptor,
-                   ConnectionAcceptor::Listen(AcceptAt(listen_), parts_.log));
-  grpc::ServerBuilder builder;
-  SetArguments(options_, &builder);
-  acceptor->Serve(&builder, std::move(credentials));
-  builder.RegisterService(&service_);
-  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr) return absl::InternalError("gRPC starts no server");
-  acceptor->Open();
-  acceptor_ = std::move(acceptor);
-  server_ = std::move(server);
-  port_ = acceptor_->port();
+  // The process would only say it in the log.
+  RETURN_IF_ERROR(ReadTlsFiles(options_.tls).status());
+  AcceptorOptions accept = EnrolmentAcceptor();
+  accept.listen = listen_;
+  ASSIGN_OR_RETURN(bound_, ConnectionAcceptor::Listen(accept, parts_.log));
+  port_ = bound_->port();
   listen_ = absl::StrCat(listen_.substr(0, listen_.rfind(':')), ":", port_);
+  keeper_ = std::make_unique<Keeper>(this, bound_->listeners());
   parts_.log->Notice(absl::StrCat("open to hosts that join, on port ", port_));
   return absl::OkStatus();
 }
 
 void EnrolmentListener::CloseLocked() {
-  if (server_ == nullptr) return;
-  acceptor_->Close();
-  server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
-  server_->Wait();
-  server_.reset();
-  acceptor_.reset();
+  keeper_.reset();
+  bound_.reset();
 }
 
 int EnrolmentListener::port() const {
@@ -182,7 +290,12 @@ int EnrolmentListener::port() const {
 
 bool EnrolmentListener::is_open() const {
   absl::MutexLock lock(&mutex_);
-  return server_ != nullptr;
+  return keeper_ != nullptr;
+}
+
+pid_t EnrolmentListener::process() const {
+  absl::MutexLock lock(&mutex_);
+  return keeper_ == nullptr ? 0 : keeper_->process();
 }
 
 }  // namespace clusterd

@@ -2,9 +2,13 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
+#include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -16,8 +20,10 @@
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/spec_holder.h"
+#include "daemon/controller/trust/enrolment_process.h"
 #include "grpcpp/create_channel.h"
 #include "gtest/gtest.h"
+#include "proto/trust.grpc.pb.h"
 #include "tests/support/config/ca_dir.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/history_testing.h"
@@ -50,6 +56,13 @@ bool ListensOn(int port) {
   return false;
 }
 
+// Whether this process has such a child, also one that has ended.
+bool IsChild(pid_t process) {
+  siginfo_t info = {};
+  return waitid(P_PID, static_cast<id_t>(process), &info,
+                WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
 class EnrolmentListenerTest : public testing::Test {
  protected:
   EnrolmentListenerTest() {
@@ -74,6 +87,8 @@ class EnrolmentListenerTest : public testing::Test {
                                             store_.get(), kDefaultLeafLife);
     const TlsPem own = root_->Issue({"spiffe://demo/controller"});
     options_.listen = "127.0.0.1:0";
+    options_.program = std::filesystem::current_path() /
+                       "daemon/controller/clusterd-controller";
     options_.tls = {folder_ + "/ca.crt", folder_ + "/own.crt",
                     folder_ + "/own.key"};
     WriteTestFile(options_.tls.ca, own.ca, 0644);
@@ -97,6 +112,25 @@ class EnrolmentListenerTest : public testing::Test {
     record.mutable_held()->set_ends_ms(
         absl::ToUnixMillis(scheduler_.Now() - absl::Hours(24)));
     ASSERT_TRUE(store_->Put(record).ok());
+  }
+  // One that serves the port and is not `before`.
+  pid_t WaitForProcess(pid_t before) {
+    pid_t process = 0;
+    EXPECT_TRUE(WaitUntil([&] {
+      process = listener_->process();
+      return process != 0 && process != before;
+    })) << log_.Lines();
+    return process;
+  }
+  grpc::Status AskForRoots() {
+    const auto channel = grpc::CreateChannel(
+        absl::StrCat("127.0.0.1:", listener_->port()),
+        MakeChannelCredentialsFromRoots(root_->certificate_pem(), "demo"));
+    grpc::ClientContext context;
+    context.set_deadline(PatientDeadline());
+    context.set_wait_for_ready(true);
+    RootsResponse roots;
+    return Enrolment::NewStub(channel)->Roots(&context, {}, &roots);
   }
   // What the clock has begun runs on the pool.
   void Advance(absl::Duration by) {
@@ -137,29 +171,86 @@ TEST_F(EnrolmentListenerTest, ClosesWhenTheTokenEndsWithoutAnybodyAsking) {
   EXPECT_FALSE(ListensOn(listener_->port()));
 }
 
-TEST_F(EnrolmentListenerTest, OpensAtStartForAHostWhoseCertificateEnded) {
+// It renews over the port of all other calls.
+TEST_F(EnrolmentListenerTest, StaysClosedForAHostWhoseCertificateEnded) {
   PutEnded("node1");
-  MakeListener();
-  listener_->Start();
-  pool_.Drain();
-  ASSERT_TRUE(listener_->is_open()) << log_.Lines();
-  EXPECT_TRUE(ListensOn(listener_->port()));
-}
-
-TEST_F(EnrolmentListenerTest, StaysClosedForHostsThatAreLockedOrUnknown) {
-  PutEnded("node1");
-  PutEnded("node77");
-  LockEntry lock;
-  lock.set_identity("host/node1");
-  lock.set_by(kMaker.ToString());
-  ASSERT_TRUE(gate_->Lock(lock).ok());
   MakeListener();
   listener_->Start();
   pool_.Drain();
   EXPECT_FALSE(listener_->is_open());
-  ASSERT_TRUE(gate_->Unlock("host/node1").ok());
-  Advance(options_.interval);
-  EXPECT_TRUE(listener_->is_open()) << log_.Lines();
+  EXPECT_EQ(listener_->process(), 0);
+}
+
+TEST_F(EnrolmentListenerTest, NothingIsLeftOfItWhenItCloses) {
+  MakeListener();
+  const std::string token = MakeToken();
+  ASSERT_TRUE(listener_->Update().ok());
+  const pid_t process = WaitForProcess(0);
+  ASSERT_TRUE(AskForRoots().ok());
+  ASSERT_TRUE(desk_->RevokeToken(token).ok());
+  ASSERT_TRUE(listener_->Update().ok());
+  EXPECT_FALSE(listener_->is_open());
+  EXPECT_FALSE(ListensOn(listener_->port()));
+  EXPECT_FALSE(IsChild(process));
+  MakeToken();
+  ASSERT_TRUE(listener_->Update().ok());
+  const pid_t next = WaitForProcess(0);
+  listener_.reset();
+  EXPECT_FALSE(IsChild(next));
+}
+
+TEST_F(EnrolmentListenerTest, ProcessThatIsKilledIsStartedAgain) {
+  options_.good_life = absl::InfiniteDuration();
+  MakeListener();
+  MakeToken();
+  ASSERT_TRUE(listener_->Update().ok());
+  ASSERT_TRUE(AskForRoots().ok());
+  pid_t process = WaitForProcess(0);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(kill(process, SIGKILL), 0);
+    process = WaitForProcess(process);
+    // Who connects in between waits for the next one.
+    EXPECT_TRUE(ListensOn(listener_->port()));
+    EXPECT_TRUE(AskForRoots().ok());
+  }
+  EXPECT_NE(log_.Lines().find("has ended (signal 9), started again in 100ms"),
+            std::string::npos)
+      << log_.Lines();
+  EXPECT_NE(log_.Lines().find("started again in 400ms"), std::string::npos)
+      << log_.Lines();
+}
+
+TEST_F(EnrolmentListenerTest, ProgramThatIsNotThereIsLogged) {
+  options_.program = folder_ + "/none";
+  MakeListener();
+  MakeToken();
+  ASSERT_TRUE(listener_->Update().ok());
+  EXPECT_TRUE(log_.WaitFor("No such file or directory"));
+}
+
+// Its limits, as the kernel has them.
+TEST_F(EnrolmentListenerTest, ProcessIsBoundByTheKernel) {
+  MakeListener();
+  MakeToken();
+  ASSERT_TRUE(listener_->Update().ok());
+  ASSERT_TRUE(AskForRoots().ok());
+  const pid_t process = WaitForProcess(0);
+  const auto limit = [process](decltype(RLIMIT_DATA) resource) {
+    rlimit found = {};
+    EXPECT_EQ(prlimit(process, resource, nullptr, &found), 0);
+    EXPECT_EQ(found.rlim_cur, found.rlim_max);
+    return found.rlim_max;
+  };
+  if (!__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)) {
+    EXPECT_EQ(limit(RLIMIT_DATA), kEnrolmentMemoryBytes);
+  }
+  EXPECT_EQ(limit(RLIMIT_CORE), 0u);
+  EXPECT_EQ(limit(RLIMIT_NOFILE), 1024u);
+  EXPECT_EQ(getpriority(PRIO_PROCESS, static_cast<id_t>(process)),
+            std::min(19, getpriority(PRIO_PROCESS, 0) + 10));
+  // Nothing of the controller's but the socket, the port and standard streams.
+  std::ifstream environment(absl::StrCat("/proc/", process, "/environ"));
+  EXPECT_EQ(environment.peek(), EOF);
 }
 
 // Somebody else looks all the time, as Look does now and then.
@@ -190,6 +281,7 @@ TEST_F(EnrolmentListenerTest, ConnectionsEndAfterAWhile) {
       MakeChannelCredentialsFromRoots(root_->certificate_pem(), "demo"));
   grpc::ClientContext context;
   context.set_deadline(PatientDeadline());
+  context.set_wait_for_ready(true);
   RootsResponse roots;
   const grpc::Status asked =
       Enrolment::NewStub(channel)->Roots(&context, {}, &roots);

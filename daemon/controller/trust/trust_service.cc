@@ -16,6 +16,7 @@
 #include "daemon/controller/hosts/pool_answer.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/controller/hosts/unary_answer.h"
+#include "grpc/grpc_security_constants.h"
 #include "grpcpp/server_context.h"
 
 namespace clusterd {
@@ -35,6 +36,18 @@ absl::Status NoDesk(absl::string_view call) {
 }
 
 }  // namespace
+
+TrustService::TrustService(const ControllerParts& parts, TlsFiles tls,
+                           EnrolmentDesk* desk, EnrolmentListener* listener)
+    : parts_(parts), tls_(std::move(tls)), desk_(desk), listener_(listener) {
+  if (desk == nullptr) return;
+  AdmitEndedCertificates(
+      [desk](const std::string& pem) { return desk->IsKeyOnRecord(pem); });
+}
+
+TrustService::~TrustService() {
+  if (desk_ != nullptr) AdmitEndedCertificates(nullptr);
+}
 
 absl::StatusOr<SpiffeId> TrustService::Admit(
     const grpc::CallbackServerContext& context, absl::string_view call,
@@ -205,6 +218,39 @@ grpc::ServerUnaryReactor* TrustService::ListCertificates(
         AddOwn(&list);
         return list;
       });
+}
+
+grpc::ServerUnaryReactor* TrustService::RenewLate(
+    grpc::CallbackServerContext* context, const RenewLateRequest* request,
+    Enrolled* response) {
+  auto* const reactor = context->DefaultReactor();
+  const auto shown = context->auth_context();
+  const absl::StatusOr<SpiffeId> host =
+      parts_.gate->AdmitEnded(*shown, IdentityKind::kHost);
+  absl::Status may = host.status();
+  if (may.ok() && desk_ == nullptr) may = NoDesk("RenewLate");
+  if (may.ok()) {
+    may = late_renewals_.Take(absl::StrCat(host->name, ":"),
+                              parts_.scheduler->Now());
+  }
+  if (!may.ok()) {
+    parts_.audit->Refuse(AuditCaller(*context, "RenewLate"), may);
+    reactor->Finish(ToGrpcStatus(may));
+    return reactor;
+  }
+  const grpc::string_ref pem =
+      shown->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME).at(0);
+  AnswerOnPool<Enrolled>(
+      parts_.pool, WorkerPool::Place::kInTurn, response,
+      [desk = desk_, host = host->name,
+       pem = std::string(pem.data(), pem.size()), request,
+       peer = context->peer()] {
+        return desk->RenewLate(host, pem, *request, peer);
+      },
+      [reactor](const absl::Status& status) {
+        reactor->Finish(ToGrpcStatus(status));
+      });
+  return reactor;
 }
 
 }  // namespace clusterd

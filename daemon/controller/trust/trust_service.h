@@ -1,11 +1,11 @@
-// The gRPC service by which admins say who may join, and anybody of the cluster
-// reads whose certificate ends when.
+// The gRPC service by which admins say who may join, anybody of the cluster
+// reads whose certificate ends when, and a host whose own has ended comes by a
+// new one.
 #ifndef DAEMON_CONTROLLER_TRUST_TRUST_SERVICE_H_
 #define DAEMON_CONTROLLER_TRUST_TRUST_SERVICE_H_
 
 #include <atomic>
 #include <functional>
-#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -15,23 +15,25 @@
 #include "daemon/controller/hosts/slots.h"
 #include "daemon/controller/trust/enrolment_desk.h"
 #include "daemon/controller/trust/enrolment_listener.h"
+#include "daemon/controller/trust/join_limits.h"
 #include "grpcpp/support/server_callback.h"
 #include "proto/trust.grpc.pb.h"
 
 namespace clusterd {
 
-// Every call: errors as IdentityGate::Admit and CheckCallRole unless the peer
-// is a user of this cluster in the role that the call needs (call_roles.h).
-// Without a desk, of a controller that has no CA, all but ListCertificates are
-// FailedPrecondition. ResourceExhausted when as many calls are under way, or
-// have answers that are not read, as may.
+// Every call but RenewLate: errors as IdentityGate::Admit and CheckCallRole
+// unless the peer is a user of this cluster in the role that the call needs
+// (call_roles.h). Without a desk, of a controller that has no CA, all but
+// ListCertificates are FailedPrecondition. ResourceExhausted when as many calls
+// are under way, or have answers that are not read, as may.
 class TrustService final : public Trust::CallbackService {
  public:
   // All must outlive it and its server. `tls`: the controller's. Desk and
-  // listener: both or none.
+  // listener: both or none. While one with a desk lives, and there may be one
+  // in a process, TLS lets through what has ended and is on record there.
   TrustService(const ControllerParts& parts, TlsFiles tls, EnrolmentDesk* desk,
-               EnrolmentListener* listener)
-      : parts_(parts), tls_(std::move(tls)), desk_(desk), listener_(listener) {}
+               EnrolmentListener* listener);
+  ~TrustService() override;
   // Told to who makes a token, once it is known.
   void set_main_port(int port) { main_port_ = port; }
 
@@ -56,6 +58,12 @@ class TrustService final : public Trust::CallbackService {
       grpc::CallbackServerContext* context,
       const ListCertificatesRequest* request,
       ListCertificatesResponse* response) override;
+  // Hosts, also by a certificate that has ended. Errors as
+  // IdentityGate::AdmitEnded and EnrolmentDesk::RenewLate; ResourceExhausted
+  // for a host that asks more often than JoinLimits.
+  grpc::ServerUnaryReactor* RenewLate(grpc::CallbackServerContext* context,
+                                      const RenewLateRequest* request,
+                                      Enrolled* response) override;
 
  private:
   absl::StatusOr<SpiffeId> Admit(
@@ -87,6 +95,7 @@ class TrustService final : public Trust::CallbackService {
   EnrolmentDesk* const desk_;
   EnrolmentListener* const listener_;
   std::atomic<int> main_port_{0};
+  JoinLimits late_renewals_;  // By host.
   Slots calls_{"calls about certificates are under way", 32, 4};
 };
 

@@ -241,19 +241,6 @@ absl::Status IdentityFolder::WritePendingKey(const std::string& key_pem) const {
   return Replace(PathOf("identity/pending.key"), key_pem, 0600);
 }
 
-absl::StatusOr<std::string> IdentityFolder::ReadEnrolmentAddress() const {
-  ASSIGN_OR_RETURN(
-      const std::string text,
-      ReadRegularFile(PathOf("identity/enrolment"), kMaxFileBytes));
-  return text.substr(0, text.find('\n'));
-}
-
-absl::Status IdentityFolder::WriteEnrolmentAddress(
-    const std::string& address) const {
-  return Replace(PathOf("identity/enrolment"), absl::StrCat(address, "\n"),
-                 0644);
-}
-
 absl::StatusOr<bool> IdentityFolder::WriteAgentConfig(
     const std::string& text) const {
   const std::string path = PathOf("agent.yaml");

@@ -5,7 +5,6 @@
 //   /etc/clusterd/identity/000001/{ca.crt,host.crt,host.key}  the one before
 //   /etc/clusterd/identity/000002/{ca.crt,host.crt,host.key}
 //   /etc/clusterd/identity/pending.key   of a join that has not ended
-//   /etc/clusterd/identity/enrolment     HOST:PORT to renew late at
 // A new pair is written beside the others and synced, and then the link is
 // replaced by one rename: whatever happens in between, a crash or a full disk,
 // who opens the three files finds one whole pair, the old or the new one. Only
@@ -44,9 +43,6 @@ class IdentityFolder {
   // NotFound if there is none.
   absl::StatusOr<std::string> ReadPendingKey() const;
   absl::Status WritePendingKey(const std::string& key_pem) const;
-
-  absl::StatusOr<std::string> ReadEnrolmentAddress() const;
-  absl::Status WriteEnrolmentAddress(const std::string& address) const;
 
   // Writes agent.yaml if there is none; false if there is.
   absl::StatusOr<bool> WriteAgentConfig(const std::string& text) const;

@@ -93,6 +93,7 @@ void Check(const Desk& desk, const absl::StatusOr<Enrolled>& answer) {
 
 CLUSTERD_FUZZ_MESSAGE(StrangerInput) {
   static auto* const desk = new clusterd::Desk();
+  std::string shown;  // By who renews.
   for (int i = 0; i < input.calls_size() && i < clusterd::kMaxCalls; ++i) {
     clusterd::StrangerInput::Call call = input.calls(i);
     if (call.has_join()) {
@@ -101,13 +102,16 @@ CLUSTERD_FUZZ_MESSAGE(StrangerInput) {
       if (join.signing_request() == "REQUEST") {
         join.set_signing_request(desk->request);
       }
-      clusterd::Check(*desk, desk->desk->Join(join, "ipv4:10.0.0.5:4"));
+      const auto joined = desk->desk->Join(join, "ipv4:10.0.0.5:4");
+      if (joined.ok()) shown = joined->certificate_pem();
+      clusterd::Check(*desk, joined);
     } else if (call.has_renew_late()) {
       clusterd::RenewLateRequest& renew = *call.mutable_renew_late();
       if (renew.signing_request() == "REQUEST") {
         renew.set_signing_request(desk->request);
       }
-      clusterd::Check(*desk, desk->desk->RenewLate(renew, "ipv4:10.0.0.5:4"));
+      clusterd::Check(*desk, desk->desk->RenewLate("server0", shown, renew,
+                                                   "ipv4:10.0.0.5:4"));
     } else if (call.has_roots()) {
       clusterd::Require(!desk->desk->authority().roots_pem().empty());
     }

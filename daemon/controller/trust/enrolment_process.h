@@ -1,0 +1,52 @@
+// The process at the enrolment port: the controller's program, started by it
+// (enrolment_listener.h) under one word that nobody types. Strangers talk to
+// this process alone, and what they make it cost is bounded by the kernel:
+// memory, descriptors, its share of the CPU. It sends the roots, hands on the
+// rest of the service Enrolment, which is Join, and ends with the controller.
+#ifndef DAEMON_CONTROLLER_TRUST_ENROLMENT_PROCESS_H_
+#define DAEMON_CONTROLLER_TRUST_ENROLMENT_PROCESS_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "daemon/controller/admission/connection_acceptor.h"
+#include "daemon/process/log.h"
+#include "google/protobuf/message_lite.h"
+
+namespace clusterd {
+
+// The program's one argument then. Its descriptor kEnrolmentSocket is a
+// SOCK_SEQPACKET to the controller, and those behind it up to the last one that
+// is open listen.
+inline constexpr char kEnrolmentProcess[] = "--as-the-enrolment-port";
+inline constexpr int kEnrolmentSocket = 3;
+
+// What it may have at most, as RLIMIT_DATA. Beyond, it ends, and is started
+// again.
+inline constexpr size_t kEnrolmentMemoryBytes = size_t{256} << 20;
+// Of a packet to the controller, and of one to the process.
+inline constexpr size_t kMaxQuestionBytes = 68 << 10;
+inline constexpr size_t kMaxAnswerBytes = 200 << 10;
+// Joins that were handed on and have no answer yet.
+inline constexpr size_t kMaxJoinsUnderWay = 256;
+
+// How the port is listened on, and what one connection may cost.
+AcceptorOptions EnrolmentAcceptor();
+
+// The packet as a whole; Unavailable, with the system's reason, if it cannot be
+// sent. `flags` as of send(2).
+absl::Status SendPacket(int socket, const google::protobuf::MessageLite& packet,
+                        int flags = 0);
+// Waits for one. False: the other end has gone, or has sent what is no such
+// packet or longer than `most`.
+bool ReceivePacket(int socket, size_t most,
+                   google::protobuf::MessageLite* packet);
+
+// Serves until the controller has gone: 0. 1: it could not, which is logged.
+int RunEnrolmentProcess(Log* log);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_TRUST_ENROLMENT_PROCESS_H_
