@@ -8,13 +8,13 @@
 #include "absl/strings/str_join.h"
 #include "config/identity/connect_failure.h"
 #include "config/identity/grpc_status.h"
+#include "config/identity/plain_messages.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
-#include "grpcpp/create_channel.h"
 #include "grpcpp/resource_quota.h"
 #include "openssl/crypto.h"
 #include "proto/trust.grpc.pb.h"
@@ -42,7 +42,7 @@ std::unique_ptr<Enrolment::Stub> StubFor(
   memory.Resize(kWireMemoryBytes);
   arguments.SetResourceQuota(memory);
   return Enrolment::NewStub(
-      grpc::CreateCustomChannel(address, credentials, arguments));
+      OpenChannel(address, credentials, arguments));
 }
 
 // What came of a call, in words for who joins.

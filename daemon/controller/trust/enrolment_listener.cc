@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
+#include "config/identity/plain_messages.h"
 #include "config/values/status_macros.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/hosts/audit_caller.h"
@@ -154,7 +155,7 @@ absl::Status EnrolmentListener::OpenLocked() {
   SetArguments(options_, &builder);
   acceptor->Serve(&builder, std::move(credentials));
   builder.RegisterService(&service_);
-  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  std::unique_ptr<grpc::Server> server = StartServer(&builder);
   if (server == nullptr) return absl::InternalError("gRPC starts no server");
   acceptor->Open();
   acceptor_ = std::move(acceptor);
