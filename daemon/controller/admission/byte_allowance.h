@@ -1,4 +1,5 @@
-// What one peer may send: so much at once, then so much a second.
+// What one peer may send: so much at once, then so much a second; and so much
+// while nothing is sent to it.
 #ifndef DAEMON_CONTROLLER_ADMISSION_BYTE_ALLOWANCE_H_
 #define DAEMON_CONTROLLER_ADMISSION_BYTE_ALLOWANCE_H_
 
@@ -31,9 +32,19 @@ class ByteAllowance {
     return left_ >= 0;
   }
 
+  // What of it has come since a change of `sent` was seen, which is all that
+  // was sent since the beginning. 0 where that is 0: nobody can tell.
+  uint64_t Unanswered(uint64_t sent) {
+    if (sent != sent_ || sent == 0) answered_ = received_;
+    sent_ = sent;
+    return received_ - answered_;
+  }
+
  private:
   double left_;
   uint64_t received_ = 0;
+  uint64_t answered_ = 0;  // Of that.
+  uint64_t sent_ = 0;
   absl::Time last_;
 };
 
