@@ -192,8 +192,8 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> GrpcConnector::ToController(
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectMs);
-  return OpenChannel(absl::StrCat("dns:///", settings.controller),
-                                   credentials, arguments);
+  return OpenChannel(absl::StrCat("dns:///", settings.controller), credentials,
+                     arguments);
 }
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> GrpcConnector::ToLocalDaemon(
@@ -206,8 +206,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> GrpcConnector::ToLocalDaemon(
   }
   // Local credentials are refused on anything that leaves the machine.
   return OpenChannel(absl::StrCat("unix:", socket_path),
-                                   grpc::experimental::LocalCredentials(UDS),
-                                   Arguments());
+                     grpc::experimental::LocalCredentials(UDS), Arguments());
 }
 
 }  // namespace clusterd

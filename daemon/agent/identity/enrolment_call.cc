@@ -41,8 +41,7 @@ std::unique_ptr<Enrolment::Stub> StubFor(
   grpc::ResourceQuota memory("enrolment");
   memory.Resize(kWireMemoryBytes);
   arguments.SetResourceQuota(memory);
-  return Enrolment::NewStub(
-      OpenChannel(address, credentials, arguments));
+  return Enrolment::NewStub(OpenChannel(address, credentials, arguments));
 }
 
 // What came of a call, in words for who joins.
