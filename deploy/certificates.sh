@@ -133,12 +133,15 @@ sign() {
     return
   fi
   [ -e "$dir/$file.key" ] || new_key "$dir/$file.key" || fail "openssl could not make $dir/$file.key"
+  local usage=clientAuth
+  # Nobody connects to hosts and users.
+  [ "$id" != "spiffe://$cluster/controller" ] || usage=serverAuth,$usage
   if openssl req -new -key "$dir/$file.key" -subj "/CN=$file" 2>/dev/null |
     openssl x509 -req -days "$days_leaf" -CA "$dir/ca.crt" -CAkey "$dir/ca.key" \
       -set_serial "0x$(openssl rand -hex 16)" -sha256 -out "$dir/$file.crt.new" -extfile <(
         echo "basicConstraints=critical,CA:FALSE"
         echo "keyUsage=critical,digitalSignature"
-        echo "extendedKeyUsage=serverAuth,clientAuth"
+        echo "extendedKeyUsage=$usage"
         echo "subjectAltName=URI:$id"
       ) 2>/dev/null && mv -n "$dir/$file.crt.new" "$dir/$file.crt"; then
     made=$((made + 1))

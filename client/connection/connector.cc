@@ -10,13 +10,13 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "client/files/user_files.h"
+#include "config/identity/plain_messages.h"
 #include "config/identity/tls_credentials.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/yaml_document.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/values/version.h"
-#include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
 
@@ -192,8 +192,8 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> GrpcConnector::ToController(
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectMs);
-  return grpc::CreateCustomChannel(absl::StrCat("dns:///", settings.controller),
-                                   credentials, arguments);
+  return OpenChannel(absl::StrCat("dns:///", settings.controller), credentials,
+                     arguments);
 }
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> GrpcConnector::ToLocalDaemon(
@@ -205,9 +205,8 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> GrpcConnector::ToLocalDaemon(
                      sizeof(sockaddr_un::sun_path) - 1, " bytes"));
   }
   // Local credentials are refused on anything that leaves the machine.
-  return grpc::CreateCustomChannel(absl::StrCat("unix:", socket_path),
-                                   grpc::experimental::LocalCredentials(UDS),
-                                   Arguments());
+  return OpenChannel(absl::StrCat("unix:", socket_path),
+                     grpc::experimental::LocalCredentials(UDS), Arguments());
 }
 
 }  // namespace clusterd

@@ -5,11 +5,13 @@
 #include <filesystem>
 #include <memory>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "config/identity/pem_objects.h"
 #include "config/identity/regular_file.h"
 #include "config/values/status_macros.h"
@@ -21,10 +23,13 @@ namespace {
 // A million entries.
 constexpr size_t kMaxListBytes = size_t{64} << 20;
 constexpr size_t kMaxFiles = 64;
+// A cRLNumber of 20 bytes, in hex: RFC 5280, 5.2.3.
+constexpr size_t kMaxNumberDigits = 40;
 
 struct FreeList {
   void operator()(X509_CRL* list) const { X509_CRL_free(list); }
   void operator()(BIGNUM* number) const { BN_free(number); }
+  void operator()(ASN1_INTEGER* number) const { ASN1_INTEGER_free(number); }
 };
 using OwnedList = std::unique_ptr<X509_CRL, FreeList>;
 
@@ -114,6 +119,57 @@ std::vector<Owned<X509>> Signers(const std::vector<std::string>& texts,
   return signers;
 }
 
+// But for the entries. InvalidArgument for no lastUpdate, or a cRLNumber that
+// RFC 5280 does not allow.
+absl::StatusOr<ListAge> AgeOf(const X509_CRL* list) {
+  ListAge age;
+  ASSIGN_OR_RETURN(
+      age.begins, TimeOf(X509_CRL_get0_lastUpdate(list), "begin (lastUpdate)"));
+  int found = 0;
+  const std::unique_ptr<ASN1_INTEGER, FreeList> number(
+      static_cast<ASN1_INTEGER*>(
+          X509_CRL_get_ext_d2i(list, NID_crl_number, &found, nullptr)));
+  if (number == nullptr && found == -1) return age;
+  const std::string digits = number ? SerialText(number.get()) : "";
+  // BN_bn2hex writes whole bytes, and a zero as "0".
+  age.number =
+      digits == "0" ? digits : std::string(absl::StripPrefix(digits, "0"));
+  if (digits.empty() || digits[0] == '-' || digits.size() > kMaxNumberDigits) {
+    return absl::InvalidArgumentError(
+        "has a cRLNumber that is none, expected one of 1 to 20 bytes");
+  }
+  return age;
+}
+
+// InvalidArgument if it is not all that its CA has taken back, and no more.
+absl::Status CheckWhole(const X509_CRL* list, STACK_OF(X509_REVOKED) * all) {
+  bool whole = X509_CRL_get_ext_by_critical(list, 1, -1) < 0;
+  for (const int part : {NID_issuing_distribution_point, NID_delta_crl}) {
+    whole = whole && X509_CRL_get_ext_by_NID(list, part, -1) < 0;
+  }
+  for (int i = 0; i < sk_X509_REVOKED_num(all); ++i) {
+    const X509_REVOKED* const entry = sk_X509_REVOKED_value(all, i);
+    whole = whole && X509_REVOKED_get_ext_by_critical(entry, 1, -1) < 0 &&
+            X509_REVOKED_get_ext_by_NID(entry, NID_certificate_issuer, -1) < 0;
+  }
+  if (whole) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "is of a part of its CA's certificates (issuingDistributionPoint, "
+      "delta), "
+      "names other CAs, or has a critical extension, expected a whole list of "
+      "its CA");
+}
+
+std::string Moment(absl::Time time) {
+  return absl::FormatTime(absl::RFC3339_sec, time, absl::UTCTimeZone());
+}
+
+std::string AgeText(const ListAge& age) {
+  return absl::StrCat(
+      age.number.empty() ? "" : absl::StrCat("number 0x", age.number, " "),
+      "of ", Moment(age.begins), " with ", age.entries, " entries");
+}
+
 X509* SignerOf(X509_CRL* list, const std::vector<Owned<X509>>& signers) {
   for (const Owned<X509>& each : signers) {
     if (X509_NAME_cmp(X509_get_subject_name(each.get()),
@@ -153,22 +209,18 @@ absl::StatusOr<RevocationLists> RevocationLists::Parse(
       const X509_NAME* const issuer = X509_CRL_get_issuer(each.get());
       list.issuer_text = IssuerText(issuer);
       const std::string name = absl::StrCat("the list of ", list.issuer_text);
-      const auto begins =
-          TimeOf(X509_CRL_get0_lastUpdate(each.get()), "begin (lastUpdate)");
+      const auto age = AgeOf(each.get());
       const auto ends =
           TimeOf(X509_CRL_get0_nextUpdate(each.get()), "end (nextUpdate)");
-      for (const absl::Status& status : {begins.status(), ends.status()}) {
+      STACK_OF(X509_REVOKED)* const entries = X509_CRL_get_REVOKED(each.get());
+      for (const absl::Status& status :
+           {age.status(), ends.status(), CheckWhole(each.get(), entries)}) {
         if (status.ok()) continue;
         return absl::InvalidArgumentError(
             absl::StrCat(name, ": ", status.message()));
       }
-      list.begins = *begins;
+      list.age = *age;
       list.ends = *ends;
-      if (X509_CRL_get_ext_by_critical(each.get(), 1, -1) >= 0) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            name,
-            ": has a critical extension, expected a whole list of its CA"));
-      }
       if (SignerOf(each.get(), signers) == nullptr) {
         ERR_clear_error();
         return absl::PermissionDeniedError(absl::StrCat(
@@ -176,13 +228,13 @@ absl::StatusOr<RevocationLists> RevocationLists::Parse(
             ": is signed by none of our CAs, nor by one below them whose "
             "certificate is beside it"));
       }
-      STACK_OF(X509_REVOKED)* const entries = X509_CRL_get_REVOKED(each.get());
       for (int i = 0; i < sk_X509_REVOKED_num(entries); ++i) {
         list.serials.insert(SerialText(
             X509_REVOKED_get0_serialNumber(sk_X509_REVOKED_value(entries, i))));
       }
+      list.age.entries = list.serials.size();
       List& kept = result.lists_[NameDer(issuer)];
-      if (kept.issuer_text.empty() || kept.begins < list.begins) {
+      if (kept.issuer_text.empty() || IsOlder(kept.age, list.age)) {
         kept = std::move(list);
       }
     }
@@ -205,16 +257,13 @@ absl::StatusOr<RevocationLists> RevocationLists::Parse(
 }
 
 std::string RevocationLists::Trouble(const List& list, absl::Time now) {
-  const auto text = [](absl::Time time) {
-    return absl::FormatTime(absl::RFC3339_sec, time, absl::UTCTimeZone());
-  };
   if (now >= list.ends) {
     return absl::StrCat("the list of ", list.issuer_text, ": ended at ",
-                        text(list.ends), ", expected a newer one");
+                        Moment(list.ends), ", expected a newer one");
   }
-  if (now < list.begins) {
+  if (now < list.age.begins) {
     return absl::StrCat("the list of ", list.issuer_text, ": begins at ",
-                        text(list.begins), ", expected one in force");
+                        Moment(list.age.begins), ", expected one in force");
   }
   return "";
 }
@@ -244,6 +293,40 @@ std::string RevocationLists::NotInForce(absl::Time now) const {
     if (!trouble.empty()) troubles.push_back(std::move(trouble));
   }
   return absl::StrJoin(troubles, "\n");
+}
+
+bool IsOlder(const ListAge& list, const ListAge& than) {
+  if (!list.number.empty() && !than.number.empty() &&
+      list.number != than.number) {
+    return std::make_pair(list.number.size(), list.number) <
+           std::make_pair(than.number.size(), than.number);
+  }
+  return std::tie(list.begins, list.entries) <
+         std::tie(than.begins, than.entries);
+}
+
+absl::Status RevocationLists::CheckNotOlder(const ListAges& seen) const {
+  for (const auto& [issuer, list] : lists_) {
+    const auto before = seen.find(issuer);
+    if (before == seen.end() || !IsOlder(list.age, before->second)) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the list of ", list.issuer_text, ": is ", AgeText(list.age),
+        ", and one was read before that is ", AgeText(before->second),
+        "; take the CA's newest, or have it make one with a higher number"));
+  }
+  return absl::OkStatus();
+}
+
+ListAges RevocationLists::Newest(ListAges seen) const {
+  for (const auto& [issuer, list] : lists_) {
+    const auto [known, is_new] = seen.emplace(issuer, list.age);
+    if (is_new || !IsOlder(known->second, list.age)) continue;
+    // A list without a number takes no number away.
+    std::string number = std::move(known->second.number);
+    known->second = list.age;
+    if (list.age.number.empty()) known->second.number = std::move(number);
+  }
+  return seen;
 }
 
 size_t RevocationLists::revoked() const {

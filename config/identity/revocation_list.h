@@ -3,13 +3,16 @@
 //   -----BEGIN X509 CRL-----
 // A list counts if it is signed by a CA that we trust, or by one below it whose
 // certificate stands beside the list. Of several lists of one CA the newest
-// counts. Lists that cover only a part (delta lists, distribution points) are
-// refused, since the rest would pass unseen.
+// counts: the highest cRLNumber, which rises with every list (5.2.3); of those
+// that have none or the same the latest lastUpdate. Lists that cover only a
+// part (delta lists, any issuingDistributionPoint, critical or not) or speak
+// for other CAs (indirect ones) are refused, since the rest would pass unseen.
 //
 // Of what can be wrong with a list nothing is passed over:
-//   not PEM, no list in it, no end (nextUpdate), signed   ReadRevocationLists
-//   by none of our CAs, or critical words not understood  fails: nothing of it
-//                                                         is taken
+//   not PEM, no list in it, no end (nextUpdate), signed   Parse fails: nothing
+//   by none of our CAs, partial, or critical words not    of it is taken
+//   understood
+//   older than one of its CA that was seen before         CheckNotOlder fails
 //   not begun, or ended                                   Check fails for every
 //                                                         certificate of its CA
 //   no list of a certificate's own CA                     Check fails for it
@@ -39,6 +42,16 @@ struct CertificateKey {
 // Of the first certificate in the text; InvalidArgument if there is none.
 absl::StatusOr<CertificateKey> ReadCertificateKey(absl::string_view pem);
 
+// How new a list is. One without a number is compared with others by the rest.
+struct ListAge {
+  std::string number;  // cRLNumber: hex digits, none leading; empty: none.
+  absl::Time begins;   // lastUpdate.
+  size_t entries = 0;  // Tells lists of one second apart: they only grow.
+};
+bool IsOlder(const ListAge& list, const ListAge& than);
+// By their issuers' names in DER.
+using ListAges = std::map<std::string, ListAge>;
+
 // A value; safe for concurrent reading.
 class RevocationLists {
  public:
@@ -56,13 +69,19 @@ class RevocationLists {
   // empty: all are.
   std::string NotInForce(absl::Time now) const;
 
+  // FailedPrecondition, naming both, if a list is older than what was seen of
+  // its CA: it would let in again whom the newer one named.
+  absl::Status CheckNotOlder(const ListAges& seen) const;
+  // The newer of what was seen and of these.
+  ListAges Newest(ListAges seen) const;
+
   size_t lists() const { return lists_.size(); }
   size_t revoked() const;
 
  private:
   struct List {
     std::string issuer_text;
-    absl::Time begins;
+    ListAge age;
     absl::Time ends;
     absl::flat_hash_set<std::string> serials;
     bool issuer_is_revoked = false;

@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "openssl/x509v3.h"
 #include "tests/support/config/test_authority.h"
 
 namespace clusterd {
@@ -54,6 +55,100 @@ TEST_F(RevocationListsTest, OfOneCaTheNewestCounts) {
     ASSERT_TRUE(lists.ok()) << lists.status();
     EXPECT_FALSE(lists->Check(Key(bad_), now_).ok());
   }
+}
+
+TEST_F(RevocationListsTest, OfOneCaTheHighestNumberCounts) {
+  // Whatever their times are: a CA's clock may have been set.
+  const std::string older =
+      ca_->RevocationList({}, {-absl::Hours(1)}, {{NID_crl_number, "0x9"}});
+  const std::string newer = ca_->RevocationList(
+      {bad_.certificate}, {-absl::Hours(2)}, {{NID_crl_number, "0x10"}});
+  for (const std::string& text : {older + newer, newer + older}) {
+    const auto lists = Parse({text});
+    ASSERT_TRUE(lists.ok()) << lists.status();
+    EXPECT_FALSE(lists->Check(Key(bad_), now_).ok());
+  }
+}
+
+// Whichever it is: the certificates of the other parts would pass.
+TEST_F(RevocationListsTest, ListOfAPartIsRefused) {
+  const TestAuthority::ListExtensions parts[] = {
+      {{NID_issuing_distribution_point, "onlyuser:TRUE"}},
+      {{NID_issuing_distribution_point, "critical,onlyuser:TRUE"}},
+      {{NID_issuing_distribution_point, "indirectCRL:TRUE"}},
+      {{NID_crl_number, "7"}, {NID_delta_crl, "6"}},
+      {{NID_delta_crl, "critical,6"}},
+      {{NID_issuing_distribution_point, "fullname:URI:http://ca/1.crl"}},
+  };
+  for (const auto& extensions : parts) {
+    const absl::Status status =
+        Parse({ca_->RevocationList({bad_.certificate}, {}, extensions)})
+            .status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("expected a whole list of its CA"));
+  }
+  EXPECT_THAT(
+      std::string(
+          Parse({ca_->IndirectList({bad_.certificate})}).status().message()),
+      HasSubstr("names other CAs, or"));
+}
+
+TEST_F(RevocationListsTest, NumberThatIsNoneIsRefused) {
+  const TestAuthority::ListExtensions wrongs[] = {
+      {{NID_crl_number, "-1"}},
+      {{NID_crl_number, "0x1" + std::string(40, '0')}},
+      {{NID_crl_number, "1"}, {NID_crl_number, "2"}},
+  };
+  for (const auto& extensions : wrongs) {
+    EXPECT_EQ(Parse({ca_->RevocationList({}, {}, extensions)}).status().code(),
+              absl::StatusCode::kInvalidArgument)
+        << extensions[0].second;
+  }
+  EXPECT_TRUE(
+      Parse({ca_->RevocationList(
+                {}, {}, {{NID_crl_number, "0x" + std::string(40, 'f')}})})
+          .ok());
+}
+
+TEST_F(RevocationListsTest, NoListIsTakenThatIsOlderThanWhatWasSeen) {
+  const auto list = [&](absl::Duration begins, const std::string& number,
+                        const std::vector<std::string>& revoked = {}) {
+    TestAuthority::ListExtensions extensions;
+    if (!number.empty()) extensions.push_back({NID_crl_number, number});
+    return *Parse({ca_->RevocationList(revoked, {begins}, extensions)});
+  };
+  const absl::Duration early = -absl::Hours(2);
+  const absl::Duration late = -absl::Hours(1);
+  const ListAges numbered = list(late, "0x10", {bad_.certificate}).Newest({});
+  for (const auto& older :
+       {list(late, "0xf"), list(-absl::Minutes(1), "0xf"), list(early, "0x10"),
+        list(early, ""), list(late, "0"),
+        list(early, "0x10", {bad_.certificate})}) {
+    const absl::Status status = older.CheckNotOlder(numbered);
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("number 0x10 of "));
+  }
+  for (const auto& newer :
+       {list(late, "0x10", {bad_.certificate}), list(early, "0x11"),
+        list(early, "0x100"), list(-absl::Minutes(1), "0x10"),
+        list(-absl::Minutes(1), "")}) {
+    EXPECT_TRUE(newer.CheckNotOlder(numbered).ok())
+        << newer.CheckNotOlder(numbered);
+  }
+  // Two of one second.
+  EXPECT_TRUE(IsOlder({"10", now_, 0}, {"10", now_, 1}));
+  EXPECT_TRUE(IsOlder({"", now_, 0}, {"10", now_, 1}));
+  const ListAges timed = list(late, "").Newest({});
+  EXPECT_FALSE(list(early, "").CheckNotOlder(timed).ok());
+  EXPECT_FALSE(list(early, "0x10").CheckNotOlder(timed).ok());
+  // A list without a number in between does not make the older one good.
+  const ListAges both = list(-absl::Minutes(1), "").Newest(numbered);
+  EXPECT_FALSE(list(late, "0xf").CheckNotOlder(both).ok());
+  EXPECT_FALSE(list(-absl::Seconds(30), "0xf").CheckNotOlder(both).ok());
+  // Another CA's are none of its business.
+  EXPECT_TRUE(
+      list(early, "0x1").CheckNotOlder({{"another", {"ff", now_, 9}}}).ok());
 }
 
 TEST_F(RevocationListsTest, OneThatIsNotInForceLetsNobodyOfItsCaThrough) {

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
+#include "config/identity/plain_messages.h"
 #include "daemon/process/write_time.h"
 #include "grpc/support/time.h"
-#include "grpcpp/create_channel.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/support/channel_arguments.h"
 
@@ -107,7 +107,7 @@ std::shared_ptr<grpc::Channel> Dial(
   grpc::ResourceQuota memory("hub");
   memory.Resize(options.wire_memory_bytes);
   arguments.SetResourceQuota(memory);
-  return grpc::CreateCustomChannel(options.controller, credentials, arguments);
+  return OpenChannel(options.controller, credentials, arguments);
 }
 
 HubConnection::HubConnection(const std::shared_ptr<grpc::Channel>& channel,

@@ -36,7 +36,7 @@ std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
                  "PEM revocation lists of your PKI, a file or a\n"
                  "folder of *.pem and *.crl; read again within\n"
                  "20 s. Without a list in force of its CA nobody is\n"
-                 "let in")
+                 "let in; an older or partial one is refused")
       ->check(CLI::Validator(
           [](std::string& value) {
             return value.empty() ? std::string("is empty, expected a path")

@@ -15,6 +15,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "config/html/report_html.h"
+#include "config/identity/plain_messages.h"
 #include "config/identity/signature.h"
 #include "config/report/report_diff.h"
 #include "config/values/status_macros.h"
@@ -345,7 +346,7 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   builder.RegisterService(&server->hub_);
   builder.RegisterService(&server->controller_);
   builder.RegisterService(&server->trust_);
-  server->server_ = builder.BuildAndStart();
+  server->server_ = StartServer(&builder);
   if (server->server_ == nullptr) {
     return absl::InternalError("gRPC starts no server");
   }

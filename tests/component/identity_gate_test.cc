@@ -15,6 +15,7 @@
 #include "config/identity/grpc_status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "openssl/x509v3.h"
 #include "tests/component/raw_call.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
@@ -382,6 +383,56 @@ TEST_F(IdentityGateTest, ListThatIsMissingOrWrongLetsNobodyIn) {
     return status.ok();
   })) << status;
   EXPECT_TRUE(controller_.Entry("server0").attached());
+}
+
+// A stale mirror, or somebody with write access to the folder of lists.
+TEST_F(IdentityGateTest, OlderOrPartialListDoesNotLetTheRevokedInAgain) {
+  const TestAuthority& ca = certificates_.authority();
+  const TlsFiles bad = certificates_.User("eve");
+  const TlsFiles good = certificates_.User("ann");
+  const std::string older =
+      ca.RevocationList({}, {-absl::Hours(1)}, {{NID_crl_number, "1"}});
+  const std::string newer =
+      ca.RevocationList({TestCertificates::Text(bad.certificate)},
+                        {-absl::Minutes(1)}, {{NID_crl_number, "2"}});
+  const std::string path = certificates_.Write("list.crl", older);
+  Start(path);
+  EXPECT_TRUE(ListAs(bad).ok());
+  certificates_.Write("list.crl", newer);
+  Sweep();
+  ASSERT_TRUE(controller_.log().WaitFor("with 1 certificates"));
+  EXPECT_EQ(ListAs(bad).code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_TRUE(ListAs(good).ok());
+  const std::string part =
+      ca.RevocationList({}, {},
+                        {{NID_crl_number, "3"},
+                         {NID_issuing_distribution_point, "onlyuser:TRUE"}});
+  const std::pair<const char*, std::string> wrongs[] = {
+      {"is number 0x1 of ", older},
+      {"expected a whole list of its CA", part},
+  };
+  for (const auto& [why, text] : wrongs) {
+    certificates_.Write("list.crl", text);
+    Sweep();
+    ASSERT_TRUE(controller_.log().WaitFor(why)) << controller_.log().Lines();
+    EXPECT_EQ(ListAs(bad).code(), absl::StatusCode::kPermissionDenied);
+    EXPECT_EQ(ListAs(good).code(), absl::StatusCode::kFailedPrecondition);
+  }
+  controller_.Stop();
+  // Nor after a restart, which has nothing to compare with but the disk.
+  CapturedLog log;
+  certificates_.Write("list.crl", older);
+  const absl::Status behind =
+      IdentityGate::Open(options_, &sweeps_, &log).status();
+  EXPECT_EQ(behind.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(
+      std::string(behind.message()),
+      AllOf(HasSubstr("list.crl: the list of "), HasSubstr("is number 0x1 of "),
+            HasSubstr("one was read before that is number 0x2 of ")));
+  certificates_.Write("list.crl", newer);
+  Start(path);
+  EXPECT_EQ(ListAs(bad).code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_TRUE(ListAs(good).ok());
 }
 
 TEST_F(IdentityGateTest, ListThatHasEndedLetsNobodyIn) {

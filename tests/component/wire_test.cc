@@ -1,5 +1,7 @@
 // A peer that heeds neither gRPC nor HTTP/2 is cut off before it costs others.
+#include <linux/sockios.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -38,10 +40,12 @@ using ::testing::HasSubstr;
 
 constexpr char kDescribeHost[] = "/clusterd.Controller/DescribeHost";
 // Of HTTP/2: RFC 9113, section 6.
+constexpr uint8_t kData = 0;
 constexpr uint8_t kHeaders = 1;
 constexpr uint8_t kReset = 3;
 constexpr uint8_t kSettings = 4;
 constexpr uint8_t kContinuation = 9;
+constexpr uint8_t kEndStream = 1;
 constexpr uint8_t kEndHeaders = 4;
 constexpr size_t kLargestFrame = 16384;
 
@@ -76,6 +80,54 @@ std::string CallHeaders(const char* path = kDescribeHost) {
       Literal("content-type", "application/grpc"), Literal("te", "trailers"));
 }
 
+int Port(const std::string& address) {
+  int port = 0;
+  EXPECT_TRUE(absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port));
+  return port;
+}
+
+sockaddr_in Loopback(int last, int port) {
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr =
+      htonl(INADDR_LOOPBACK - 1 + static_cast<uint32_t>(last));
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  return address;
+}
+
+// A connection of 127.0.0.`last` that begins TLS and does not go on.
+class HalfHello {
+ public:
+  HalfHello(const std::string& address, int last)
+      : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+    const sockaddr_in from = Loopback(last, 0);
+    const sockaddr_in to = Loopback(1, Port(address));
+    EXPECT_EQ(bind(fd_, reinterpret_cast<const sockaddr*>(&from), sizeof(from)),
+              0);
+    EXPECT_EQ(connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof(to)),
+              0);
+    // A record of 512 bytes (RFC 8446, 5.1), of which 100 come.
+    const std::string half =
+        std::string("\x16\3\1\2\0\1\0\1\xfc", 9) + std::string(100, 'h');
+    EXPECT_EQ(send(fd_, half.data(), half.size(), 0),
+              static_cast<ssize_t>(half.size()));
+  }
+  ~HalfHello() { close(fd_); }
+  HalfHello(const HalfHello&) = delete;
+  HalfHello& operator=(const HalfHello&) = delete;
+
+  // Whether all of it is with the other side.
+  bool is_acknowledged() const {
+    return WaitUntil([this] {
+      int unsent = 1;
+      return ioctl(fd_, SIOCOUTQ, &unsent) == 0 && unsent == 0;
+    });
+  }
+
+ private:
+  const int fd_;
+};
+
 // One connection that sends whatever it is told, over TLS.
 class RawConnection {
  public:
@@ -84,17 +136,12 @@ class RawConnection {
       : context_(SSL_CTX_new(TLS_client_method())),
         fd_(socket(AF_INET, SOCK_STREAM, 0)),
         tls_(SSL_new(context_)) {
-    sockaddr_in to = {};
-    to.sin_family = AF_INET;
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int port = 0;
-    EXPECT_TRUE(
-        absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port));
-    to.sin_port = htons(static_cast<uint16_t>(port));
     // Some machines' kernels would hold megabytes of it.
     const int held_bytes = 64 << 10;
     setsockopt(fd_, SOL_SOCKET, SO_SNDBUF, &held_bytes, sizeof(held_bytes));
-    EXPECT_EQ(connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+    const sockaddr_in to = Loopback(1, Port(address));
+    EXPECT_EQ(connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof(to)),
+              0);
     // Who takes nothing for so long has stopped to read.
     const timeval patience = {5, 0};
     setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
@@ -128,6 +175,18 @@ class RawConnection {
   bool Send(absl::string_view bytes) {
     return SSL_write(tls_, bytes.data(), static_cast<int>(bytes.size())) ==
            static_cast<int>(bytes.size());
+  }
+
+  // Reads until the words come; false: the other side has closed before.
+  bool Hears(absl::string_view words) {
+    std::string heard;
+    char some[4096];
+    while (!absl::StrContains(heard, words)) {
+      const int size = SSL_read(tls_, some, sizeof(some));
+      if (size <= 0) return false;
+      heard.append(some, static_cast<size_t>(size));
+    }
+    return true;
   }
 
  private:
@@ -200,22 +259,58 @@ class WireTest : public testing::Test {
   std::unique_ptr<RawHost> host_;
 };
 
-TEST_F(WireTest, CutsOffHeadersWithoutAnEnd) {
-  RawConnection peer(controller_->address(), certificates_.User("eve"));
-  ASSERT_TRUE(peer.Send(Frame(kHeaders, 0, 1, CallHeaders())));
+// Sends headers until it is cut off, which is soon.
+void FloodHeaders(RawConnection* peer, uint32_t stream) {
+  ASSERT_TRUE(peer->Send(Frame(kHeaders, 0, stream, CallHeaders())));
   std::string block;
   while (block.size() + 130 < kLargestFrame) {
     block += Literal("x-flood", std::string(110, 'a'));
   }
-  const std::string more = Frame(kContinuation, 0, 1, block);
+  const std::string more = Frame(kContinuation, 0, stream, block);
   size_t sent = 0;
   const absl::Time began = absl::Now();
-  while (sent < (size_t{1} << 30) && peer.Send(more)) sent += more.size();
-  // Its allowance, also by the second, and what the kernel holds of it.
+  while (sent < (size_t{1} << 30) && peer->Send(more)) sent += more.size();
+  // What it may, also by the second, and what the kernel holds of it.
   const double seconds = absl::ToDoubleSeconds(absl::Now() - began);
   EXPECT_LT(static_cast<double>(sent),
-            (48 << 20) + seconds * kMaxMessageBytes / 5);
+            (24 << 20) + seconds * kMaxMessageBytes / 5);
+}
+
+TEST_F(WireTest, CutsOffHeadersWithoutAnEnd) {
+  RawConnection peer(controller_->address(), certificates_.User("eve"));
+  FloodHeaders(&peer, 1);
+  EXPECT_TRUE(controller_->log().WaitFor("without an answer"));
   ExpectServesOthers();
+}
+
+TEST_F(WireTest, CutsOffHeadersWithoutAnEndAfterAGoodCallToo) {
+  RawConnection peer(controller_->address(), certificates_.User("eve"));
+  ASSERT_TRUE(peer.Send(absl::StrCat(
+      Frame(kHeaders, kEndHeaders, 1, CallHeaders()),
+      Frame(kData, kEndStream, 1, absl::string_view("\0\0\0\0\0", 5)))));
+  ASSERT_TRUE(peer.Hears("grpc-status"));
+  FloodHeaders(&peer, 3);
+  EXPECT_TRUE(controller_->log().WaitFor("without an answer"));
+  ExpectServesOthers();
+}
+
+// Who sends half a ClientHello waits for itself alone.
+TEST_F(WireTest, HalfHellosOfManyAddressesKeepNoHostWaiting) {
+  controller_->Stop();
+  options_.admission.handshakes = 8;
+  options_.admission.longest = absl::Hours(1);
+  controller_ = std::make_unique<TestController>(&certificates_, 2, &scheduler_,
+                                                 options_);
+  controller_->Start();
+  std::vector<std::unique_ptr<HalfHello>> halves;
+  for (int i = 0; i < 64; ++i) {
+    halves.push_back(
+        std::make_unique<HalfHello>(controller_->address(), 2 + i % 16));
+  }
+  for (const auto& half : halves) ASSERT_TRUE(half->is_acknowledged());
+  RawHost host(controller_->address(), certificates_.Host("server1"));
+  EXPECT_TRUE(host.Attach());
+  EXPECT_THAT(controller_->log().Lines(), Not(HasSubstr("cut off")));
 }
 
 TEST_F(WireTest, CutsOffCallsBeyondTheLimitOfAConnection) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/values/hostlist.h"
@@ -100,6 +101,25 @@ TEST_F(CertificatesTest, ContinuePastPairsThatExistAndKeepThem) {
   EXPECT_THAT(Pairs(), ElementsAre("node01", "node02", "node03"));
   EXPECT_EQ(Read("node02.crt") + Read("node02.key"), before);
   EXPECT_EQ(Read("ca.crt"), ca);
+}
+
+TEST_F(CertificatesTest, OnlyTheControllersIsAServers) {
+  ASSERT_EQ(Make("init").exit_status, 0);
+  ASSERT_EQ(Make("controller").exit_status, 0);
+  ASSERT_EQ(Make("host", {"controller2"}).exit_status, 0);
+  ASSERT_EQ(Make("user", {"ann", "admin"}).exit_status, 0);
+  for (const std::string name : {"controller", "controller2", "user-ann"}) {
+    const ProcessResult usage =
+        RunProgram({"/usr/bin/openssl", "x509", "-noout", "-ext",
+                    "extendedKeyUsage", "-in", folder_ + "/" + name + ".crt"});
+    ASSERT_EQ(usage.exit_status, 0) << usage.standard_error;
+    EXPECT_THAT(usage.standard_output,
+                HasSubstr("TLS Web Client Authentication"));
+    EXPECT_EQ(absl::StrContains(usage.standard_output,
+                                "TLS Web Server Authentication"),
+              name == "controller")
+        << name;
+  }
 }
 
 TEST_F(CertificatesTest, FinishAPairThatWasCutOff) {

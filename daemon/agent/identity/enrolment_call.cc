@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "config/identity/connect_failure.h"
 #include "config/identity/grpc_status.h"
+#include "config/identity/plain_messages.h"
 #include "config/identity/signing_request.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
@@ -15,7 +16,6 @@
 #include "config/words/quoted_text.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
-#include "grpcpp/create_channel.h"
 #include "grpcpp/resource_quota.h"
 #include "openssl/crypto.h"
 #include "proto/trust.grpc.pb.h"
@@ -51,7 +51,7 @@ std::shared_ptr<grpc::Channel> ChannelTo(
   grpc::ResourceQuota memory("enrolment");
   memory.Resize(kWireMemoryBytes);
   arguments.SetResourceQuota(memory);
-  return grpc::CreateCustomChannel(address, credentials, arguments);
+  return OpenChannel(address, credentials, arguments);
 }
 
 // What came of a call, in words for whoever looks after this host.

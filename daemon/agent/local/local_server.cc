@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
+#include "config/identity/plain_messages.h"
 #include "config/identity/regular_file.h"
 #include "config/values/status_macros.h"
 #include "daemon/host/command/program_path.h"
@@ -95,7 +96,7 @@ absl::Status LocalServer::Listen() {
                               std::numeric_limits<int>::max());
   builder.SetResourceQuota(
       grpc::ResourceQuota("local").SetMaxThreads(kMaxThreads));
-  server_ = builder.BuildAndStart();
+  server_ = StartServer(&builder);
   if (server_ == nullptr) {
     return absl::UnavailableError(absl::StrCat("cannot serve ", path_));
   }

@@ -1,5 +1,5 @@
 // What one peer may do, counted from its first: so much at once, then so much a
-// second.
+// second; and what it has sent while nothing was sent to it.
 #ifndef DAEMON_CONTROLLER_ADMISSION_ALLOWANCE_H_
 #define DAEMON_CONTROLLER_ADMISSION_ALLOWANCE_H_
 
@@ -38,6 +38,22 @@ class Allowance {
   double left_;
   uint64_t total_ = 0;
   absl::Time last_;
+};
+
+// Not safe for concurrent use.
+class UnansweredBytes {
+ public:
+  // What of `received` has come since a change of `sent` was seen; each is all
+  // since the beginning. 0 where `sent` is 0: nobody can tell.
+  uint64_t Take(uint64_t received, uint64_t sent) {
+    if (sent != sent_ || sent == 0) answered_ = received;
+    sent_ = sent;
+    return received - std::min(received, answered_);
+  }
+
+ private:
+  uint64_t answered_ = 0;
+  uint64_t sent_ = 0;
 };
 
 }  // namespace clusterd

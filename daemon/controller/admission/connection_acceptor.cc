@@ -20,10 +20,10 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "daemon/controller/admission/call_watch.h"
 #include "daemon/controller/admission/peer_name.h"
+#include "daemon/controller/admission/socket_state.h"
 #include "daemon/process/listen_trouble.h"
-#include "grpcpp/server_context.h"
-#include "grpcpp/support/server_interceptor.h"
 
 namespace clusterd {
 namespace {
@@ -53,70 +53,6 @@ void WatchFd(int epoll, int fd, uint64_t id, uint32_t events) {
   event.data.u64 = id;
   epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
 }
-
-// Which socket it is; 0: none.
-uint64_t SocketCookie(int fd) {
-  uint64_t cookie = 0;
-  socklen_t size = sizeof(cookie);
-  if (getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &size) != 0) return 0;
-  return cookie;
-}
-
-// Shuts the socket, if it is still that one.
-void ShutSocket(int fd, uint64_t cookie) {
-  const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  if (copy < 0) return;
-  if (SocketCookie(copy) == cookie) shutdown(copy, SHUT_RDWR);
-  close(copy);
-}
-
-// What TCP has received on it; 0: not known, or nothing.
-uint64_t BytesReceived(int fd) {
-  tcp_info info = {};
-  socklen_t size = sizeof(info);
-  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
-  return info.tcpi_bytes_received;
-}
-
-// Tells of one call when it begins and when nothing of it is left.
-class CallWatch final : public grpc::experimental::Interceptor {
- public:
-  CallWatch(ConnectionAcceptor* acceptor,
-            grpc::experimental::ServerRpcInfo* info)
-      : acceptor_(acceptor), info_(info) {}
-  ~CallWatch() override {
-    if (!peer_.empty()) acceptor_->OnCallEnd(peer_);
-  }
-
-  void Intercept(grpc::experimental::InterceptorBatchMethods* batch) override {
-    if (peer_.empty() && batch->QueryInterceptionHookPoint(
-                             grpc::experimental::InterceptionHookPoints::
-                                 POST_RECV_INITIAL_METADATA)) {
-      peer_ = info_->server_context()->peer();
-      acceptor_->OnCall(peer_);
-    }
-    batch->Proceed();
-  }
-
- private:
-  ConnectionAcceptor* const acceptor_;
-  grpc::experimental::ServerRpcInfo* const info_;
-  std::string peer_;
-};
-
-class CallWatchFactory final
-    : public grpc::experimental::ServerInterceptorFactoryInterface {
- public:
-  explicit CallWatchFactory(ConnectionAcceptor* acceptor)
-      : acceptor_(acceptor) {}
-  grpc::experimental::Interceptor* CreateServerInterceptor(
-      grpc::experimental::ServerRpcInfo* info) override {
-    return new CallWatch(acceptor_, info);
-  }
-
- private:
-  ConnectionAcceptor* const acceptor_;
-};
 
 }  // namespace
 
@@ -258,6 +194,8 @@ void ConnectionAcceptor::Serve(
       watches;
   watches.push_back(std::make_unique<CallWatchFactory>(this));
   builder->experimental().SetInterceptorCreators(std::move(watches));
+  // Windows do not grow beyond what AcceptorOptions::unanswered takes them for.
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
 }
 
 void ConnectionAcceptor::Open() {
@@ -338,13 +276,26 @@ std::string ConnectionAcceptor::OnConnectionLocked(Id id, uint32_t events) {
   } else if (ends) {
     DropLocked(id);
   } else if (connection.silent) {
-    connection.silent = false;
-    const std::optional<Id> gone = admission_.Arrive(id, connection.network);
-    if (gone.has_value()) DropLocked(*gone);
+    HearLocked(id, &connection);
   } else if (connection.admitted && WatchBytesLocked(&connection)) {
     return connection.peer;
   }
   return "";
+}
+
+void ConnectionAcceptor::HearLocked(Id id, Connection* connection) {
+  if (options_.tls) {
+    const ClientHello hello = PeekClientHello(connection->fd);
+    if (hello == ClientHello::kIncomplete) return;
+    if (hello == ClientHello::kNone) {
+      TellCutLocked(*connection, "does not begin TLS");
+      DropLocked(id);
+      return;
+    }
+  }
+  connection->silent = false;
+  const std::optional<Id> gone = admission_.Arrive(id, connection->network);
+  if (gone.has_value()) DropLocked(*gone);
 }
 
 void ConnectionAcceptor::CountCalls(const std::string& peer) {
@@ -378,7 +329,7 @@ absl::Time ConnectionAcceptor::EndSilentLocked(absl::Time now) {
       if (!too_many && since + options_.silence > now) {
         return since + options_.silence;
       }
-      TellCutLocked(found->second, "not a word");
+      TellCutLocked(found->second, "no ClientHello");
       DropLocked(id);
     }
     silent_.pop_front();
@@ -495,10 +446,18 @@ absl::Time ConnectionAcceptor::SweepLocked(absl::Time now,
   const absl::Duration every = often ? kSweepOftenEvery : kSweepEvery;
   if (swept_ + every > now) return swept_ + every;
   swept_ = now;
+  // Who could be served in their places is kept waiting.
+  const bool is_crowded =
+      admission_.waiting() > 0 &&
+      admission_.handshakes() >= options_.admission.handshakes;
   std::vector<Id> gone;
   for (auto& [id, connection] : connections_) {
     if (!connection.admitted) continue;
     if (SocketCookie(connection.fd) != connection.cookie) {
+      gone.push_back(id);
+    } else if (is_crowded && !connection.known &&
+               IsPeerStalled(connection.fd, options_.stalled)) {
+      CutLocked(&connection, "silent amid a handshake");
       gone.push_back(id);
     } else if (WatchBytesLocked(&connection)) {
       to_count->push_back(connection.peer);
@@ -510,9 +469,17 @@ absl::Time ConnectionAcceptor::SweepLocked(absl::Time now,
 
 bool ConnectionAcceptor::WatchBytesLocked(Connection* connection) {
   if (SocketCookie(connection->fd) != connection->cookie) return false;
-  const uint64_t bytes = BytesReceived(connection->fd);
+  const SocketBytes socket = BytesOf(connection->fd);
+  const uint64_t bytes = socket.received;
+  const char* wrong = nullptr;
   if (!connection->bytes.Take(options_.bytes, bytes, Monotonic())) {
-    CutLocked(connection, "more bytes than a connection may send");
+    wrong = "more bytes than a connection may send";
+  } else if (connection->unanswered.Take(bytes, socket.sent) >
+             options_.unanswered) {
+    wrong = "more bytes than a connection may send without an answer";
+  }
+  if (wrong != nullptr) {
+    CutLocked(connection, wrong);
     return false;
   }
   if (bytes < connection->bytes_counted + options_.count_every_bytes)

@@ -46,17 +46,25 @@ struct AcceptorOptions {
   std::vector<int> listeners;
   // Of one connection.
   AllowanceLimits bytes = {20 << 20, 2 << 20};
+  // Of one connection, while nothing is sent to it. Messages wait for windows
+  // of HTTP/2: 1 MiB and 64 KiB in gRPC 1.51, as Serve sets it. Headers do not,
+  // and gRPC reads a string in them from its beginning with every frame.
+  uint64_t unanswered = 3 << 19;
   int calls = 32;
-  // The same, of calls that it begins; none a second: then it is closed.
+  // As `bytes`, of calls that it begins; none a second: then it is closed.
   AllowanceLimits begun = {1000, 200};
   // How many bytes may come in before calls are counted again. Of a call that
   // has only begun HTTP/2 needs some 20, and gRPC 1.51 some 7 kB of memory.
   uint64_t count_every_bytes = 64 << 10;
   // What the kernel keeps of it, unread, about; 0: as the kernel likes.
   int receive_buffer_bytes = 0;
-  // Who has not said a word for so long is closed. Until then it costs a
-  // descriptor, of as many as may wait.
+  // Who has not sent a ClientHello for so long is closed, who sends anything
+  // else at once. Until then it costs a descriptor, of as many as may wait.
   absl::Duration silence = absl::Seconds(75);
+  bool tls = true;  // False: for tests without certificates.
+  // Where all places of handshakes are taken and others wait: who says nothing
+  // amid one for so long is closed.
+  absl::Duration stalled = absl::Seconds(5);
   // For what was sent to a peer to be acknowledged (TCP_USER_TIMEOUT).
   absl::Duration unacknowledged = absl::Seconds(10);
 };
@@ -111,6 +119,7 @@ class ConnectionAcceptor {
     Allowance bytes;
     Allowance begun;
     absl::Time arrived;
+    UnansweredBytes unanswered = {};
     bool silent = true;
     bool admitted = false;
     bool known = false;          // A call has come.
@@ -128,6 +137,9 @@ class ConnectionAcceptor {
   void OnEvent(uint64_t id, uint32_t events) ABSL_LOCKS_EXCLUDED(mutex_);
   // The peer whose calls have to be counted; empty: none.
   std::string OnConnectionLocked(Id id, uint32_t events)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Something has come of a connection that had not begun TLS.
+  void HearLocked(Id id, Connection* connection)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CountCalls(const std::string& peer) ABSL_LOCKS_EXCLUDED(mutex_);
   // When the next one has been silent for too long.

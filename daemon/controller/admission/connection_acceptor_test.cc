@@ -71,7 +71,8 @@ class OneMethod final : public grpc::CallbackGenericService {
 // Who is told that there is no such method was served.
 class Served {
  public:
-  explicit Served(AcceptorOptions options) {
+  explicit Served(AcceptorOptions options, bool tls = false) {
+    options.tls = tls;
     if (options.listen.empty()) options.listen = "127.0.0.1:0";
     auto acceptor = ConnectionAcceptor::Listen(options, &log_);
     EXPECT_TRUE(acceptor.ok()) << acceptor.status();
@@ -223,6 +224,88 @@ TEST(ConnectionAcceptorTest, CutsOffWhoSendsMoreThanAHandshakeHas) {
   EXPECT_TRUE(served.log().WaitFor("more bytes than a connection may send"));
 }
 
+// Headers that never end: HTTP/2 has no window for them.
+TEST(ConnectionAcceptorTest, CutsOffWhoSendsMuchWithoutAnAnswer) {
+  AcceptorOptions options;
+  options.unanswered = 64 << 10;
+  Served served(options);
+  RawClient peer(served.acceptor().port());
+  ASSERT_TRUE(peer.TakesAPlace());
+  // HEADERS of stream 1 without END_HEADERS, then CONTINUATION: a header of
+  // 16 MiB (RFC 7541, 6.2.2 and 5.1) that has only begun.
+  std::string begun("\0\1\170\x7f\x81\xff\xff\7", 8);
+  peer.Send(std::string("\0\0\10\1\0\0\0\0\1", 9) + begun);
+  const std::string more =
+      std::string("\0\x40\0\x9\0\0\0\0\1", 9) + std::string(16384, 'a');
+  int sent = 0;
+  while (sent < 10000 && peer.Send(more)) ++sent;
+  EXPECT_LT(sent, 10000);
+  EXPECT_TRUE(served.log().WaitFor("without an answer"));
+}
+
+// What begins like a TLS ClientHello of so many bytes.
+std::string HelloOf(size_t bytes) {
+  const auto two = [](size_t number) {
+    return std::string{static_cast<char>(number >> 8),
+                       static_cast<char>(number)};
+  };
+  return absl::StrCat("\x16\3\1", two(bytes + 4), std::string("\1\0", 2),
+                      two(bytes), std::string(bytes, 'h'));
+}
+
+TEST(ConnectionAcceptorTest, HalfAHelloTakesNoPlaceOfAHandshake) {
+  AcceptorOptions options;
+  options.admission.handshakes = 1;
+  options.admission.longest = absl::Hours(1);
+  Served served(options, /*tls=*/true);
+  const std::string hello = HelloOf(300);
+  std::vector<std::unique_ptr<RawClient>> halves;
+  for (const size_t bytes :
+       {size_t{1}, size_t{5}, size_t{8}, size_t{9}, hello.size() - 1}) {
+    halves.push_back(std::make_unique<RawClient>(served.acceptor().port()));
+    halves.back()->Send(hello.substr(0, bytes));
+  }
+  // The server behind has no TLS, and greets whoever gets through.
+  RawClient whole(served.acceptor().port());
+  whole.Send(hello);
+  EXPECT_TRUE(whole.Hears());
+  EXPECT_TRUE(whole.WaitClosed());
+  // Nor does the rest come too late.
+  halves.back()->Send(hello.substr(hello.size() - 1));
+  EXPECT_TRUE(halves.back()->Hears());
+}
+
+TEST(ConnectionAcceptorTest, WhoDoesNotBeginTlsIsClosedAtOnce) {
+  AcceptorOptions options;
+  options.silence = absl::Hours(1);
+  Served served(options, /*tls=*/true);
+  std::string fragment = HelloOf(300);
+  fragment[7] = 2;  // A message that goes on in another record.
+  std::string other = HelloOf(300);
+  other[5] = 2;  // ServerHello.
+  for (const std::string& text :
+       {std::string(kPreface), std::string("\x80\x2e\1\3\1", 5), fragment,
+        other, HelloOf(20000)}) {
+    RawClient peer(served.acceptor().port());
+    peer.Send(text);
+    EXPECT_TRUE(peer.WaitClosed());
+  }
+  EXPECT_TRUE(served.log().WaitFor("does not begin TLS"));
+}
+
+TEST(ConnectionAcceptorTest, WhoFallsSilentAmidAHandshakeMakesRoom) {
+  AcceptorOptions options;
+  options.admission.handshakes = 1;
+  options.admission.longest = absl::Hours(1);
+  options.stalled = absl::Milliseconds(50);
+  Served served(options);
+  RawClient one(served.acceptor().port());
+  ASSERT_TRUE(one.TakesAPlace());
+  EXPECT_EQ(served.Call("127.0.0.1"), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_TRUE(one.WaitClosed());
+  EXPECT_TRUE(served.log().WaitFor("silent amid a handshake"));
+}
+
 // A header that no table keeps (RFC 7541, 6.2.2).
 std::string Header(const std::string& name, const std::string& value) {
   std::string header(1, '\0');
@@ -309,6 +392,7 @@ TEST(ConnectionAcceptorTest, WhoWaitsAndLeavesIsForgotten) {
   AcceptorOptions options;
   options.admission.handshakes = 1;
   options.admission.longest = absl::Hours(1);
+  options.stalled = absl::Hours(1);
   Served served(options);
   RawClient first(served.acceptor().port());
   ASSERT_TRUE(first.TakesAPlace());
@@ -328,6 +412,7 @@ TEST(ConnectionAcceptorTest, WhoWaitsIsClosedWhenNobodyIsAcceptedAnyMore) {
   AcceptorOptions options;
   options.admission.handshakes = 1;
   options.admission.longest = absl::Hours(1);
+  options.stalled = absl::Hours(1);
   Served served(options);
   RawClient first(served.acceptor().port());
   ASSERT_TRUE(first.TakesAPlace());
@@ -392,6 +477,16 @@ TEST(AllowanceTest, SomeAtOnceAndSoMuchASecond) {
   EXPECT_FALSE(twice.Take(limits, 101, start));
   Allowance rested(limits, start);
   EXPECT_FALSE(rested.Take(limits, 101, start + absl::Hours(1)));
+}
+
+TEST(UnansweredBytesTest, CountsWhatNothingWasSentFor) {
+  UnansweredBytes bytes;
+  EXPECT_EQ(bytes.Take(1000, 0), 0u);  // Nobody can tell.
+  EXPECT_EQ(bytes.Take(1100, 500), 0u);
+  EXPECT_EQ(bytes.Take(1600, 500), 500u);
+  EXPECT_EQ(bytes.Take(2000, 500), 900u);
+  EXPECT_EQ(bytes.Take(2500, 513), 0u);
+  EXPECT_EQ(bytes.Take(2501, 513), 1u);
 }
 
 }  // namespace

@@ -39,9 +39,12 @@ absl::StatusOr<std::unique_ptr<IdentityGate>> IdentityGate::Open(
     const IdentityGateOptions& options, Scheduler* scheduler, Log* log) {
   ASSIGN_OR_RETURN(auto store, LockStore::Open(options.state));
   ASSIGN_OR_RETURN(const std::vector<LockEntry> locks, store->All());
+  ASSIGN_OR_RETURN(const ListAges ages, store->AllListAges());
   std::unique_ptr<IdentityGate> gate(
       new IdentityGate(options, std::move(store), log));
   {
+    absl::MutexLock disk(&gate->store_mutex_);
+    gate->seen_ages_ = gate->kept_ages_ = ages;
     absl::MutexLock lock(&gate->mutex_);
     for (const LockEntry& each : locks) gate->locks_[each.identity()] = each;
   }
@@ -261,6 +264,30 @@ void IdentityGate::Sweep() {
   EndRefused();
 }
 
+absl::Status IdentityGate::CheckNotOlder(const RevocationLists& lists) {
+  absl::MutexLock lock(&store_mutex_);
+  RETURN_IF_ERROR(lists.CheckNotOlder(seen_ages_));
+  seen_ages_ = lists.Newest(std::move(seen_ages_));
+  return absl::OkStatus();
+}
+
+void IdentityGate::KeepListAges() {
+  absl::MutexLock lock(&store_mutex_);
+  for (const auto& [issuer, age] : seen_ages_) {
+    const auto kept = kept_ages_.find(issuer);
+    if (kept != kept_ages_.end() && !IsOlder(kept->second, age)) continue;
+    const absl::Status status = store_->PutListAge(issuer, age);
+    if (!status.ok()) {
+      log_->Error(absl::StrCat(
+          "revocation lists: after a restart older ones would be taken, since "
+          "nobody could write down how new these are: ",
+          status.message()));
+      return;
+    }
+    kept_ages_[issuer] = age;
+  }
+}
+
 void IdentityGate::ReadLists() {
   const auto texts = ReadRevocationTexts(options_.crl);
   const auto ca = ReadRegularFile(options_.ca, kMaxCaBytes);
@@ -282,7 +309,7 @@ void IdentityGate::ReadLists() {
   if (!same && status.ok()) {
     absl::StatusOr<RevocationLists> parsed =
         RevocationLists::Parse(*texts, *ca);
-    status = parsed.status();
+    status = parsed.ok() ? CheckNotOlder(*parsed) : parsed.status();
     if (status.ok()) {
       lists = std::make_shared<const RevocationLists>(*std::move(parsed));
     } else {
@@ -290,6 +317,7 @@ void IdentityGate::ReadLists() {
                             absl::StrCat(options_.crl, ": ", status.message()));
     }
   }
+  KeepListAges();
   std::string not_in_force;
   bool news = false;
   {

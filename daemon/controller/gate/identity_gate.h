@@ -8,8 +8,9 @@
 //   is revoked           refused                   ends within 20 s of the new
 //                                                  list's being there
 //   its list is missing, refused                   goes on, unless the last
-//   has ended or cannot                            good list named it
-//   be trusted
+//   has ended, cannot be                           good list named it
+//   trusted or is older
+//   than one before it
 // An apply that an identity has begun goes on when its streams end: it is the
 // controller's. Lists are revocation_list.h's, and only looked at if the site
 // has given some (--crl): then whatever is wrong with them lets nobody in.
@@ -146,7 +147,13 @@ class IdentityGate {
   size_t EndRefused() ABSL_LOCKS_EXCLUDED(mutex_);
   void Sweep() ABSL_LOCKS_EXCLUDED(mutex_);
   // Reads the lists, if they have changed.
-  void ReadLists() ABSL_LOCKS_EXCLUDED(mutex_);
+  void ReadLists() ABSL_LOCKS_EXCLUDED(store_mutex_, mutex_);
+  // FailedPrecondition for lists that are older than others before them, also
+  // before a restart.
+  absl::Status CheckNotOlder(const RevocationLists& lists)
+      ABSL_LOCKS_EXCLUDED(store_mutex_);
+  // Writes down what was not; again at the next look if the disk takes nothing.
+  void KeepListAges() ABSL_LOCKS_EXCLUDED(store_mutex_);
 
   const IdentityGateOptions options_;
   Log* const log_;
@@ -154,6 +161,8 @@ class IdentityGate {
   // Held while the disk is waited for.
   absl::Mutex store_mutex_;
   const std::unique_ptr<LockStore> store_ ABSL_PT_GUARDED_BY(store_mutex_);
+  ListAges seen_ages_ ABSL_GUARDED_BY(store_mutex_);
+  ListAges kept_ages_ ABSL_GUARDED_BY(store_mutex_);  // On disk.
 
   mutable absl::Mutex mutex_;
   std::map<std::string, LockEntry> locks_ ABSL_GUARDED_BY(mutex_);

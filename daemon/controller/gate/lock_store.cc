@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "config/identity/regular_file.h"
 #include "config/values/status_macros.h"
 
@@ -21,6 +22,12 @@ constexpr char kPrepare[] =
     "CREATE TABLE IF NOT EXISTS identity_lock ("
     "  identity TEXT PRIMARY KEY,"
     "  entry BLOB NOT NULL"
+    ") STRICT;"
+    "CREATE TABLE IF NOT EXISTS list_age ("
+    "  issuer BLOB PRIMARY KEY,"
+    "  number TEXT NOT NULL,"
+    "  begins INTEGER NOT NULL,"
+    "  entries INTEGER NOT NULL"
     ") STRICT;";
 
 // An empty file is a database without tables.
@@ -83,6 +90,26 @@ absl::StatusOr<std::vector<LockEntry>> LockStore::All() const {
   if (whole) return locks;
   return SqliteStatus(SQLITE_CORRUPT, 0, database_->path(),
                       "a lock that cannot be read");
+}
+
+absl::Status LockStore::PutListAge(absl::string_view issuer,
+                                   const ListAge& age) {
+  return database_->Run(
+      "INSERT OR REPLACE INTO list_age (issuer, number, begins, entries) "
+      "VALUES (?1, ?2, ?3, ?4)",
+      {SqliteBlob{issuer}, absl::string_view(age.number),
+       absl::ToUnixSeconds(age.begins), static_cast<int64_t>(age.entries)});
+}
+
+absl::StatusOr<ListAges> LockStore::AllListAges() const {
+  ListAges ages;
+  RETURN_IF_ERROR(database_->Run(
+      "SELECT issuer, number, begins, entries FROM list_age", {},
+      [&ages](const SqliteRow& row) {
+        ages[row.Text(0)] = {row.Text(1), absl::FromUnixSeconds(row.Int(2)),
+                             static_cast<size_t>(row.Int(3))};
+      }));
+  return ages;
 }
 
 }  // namespace clusterd

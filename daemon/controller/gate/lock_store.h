@@ -1,5 +1,6 @@
-// Identities that an admin has locked, on disk:
-//   /var/lib/clusterd-controller/locks.db, table identity_lock
+// Identities that an admin has locked, and how new the revocation lists were
+// that named others, on disk:
+//   /var/lib/clusterd-controller/locks.db, tables identity_lock, list_age
 // Others keep tables of their own in that file, over connections of their own.
 // A file that cannot be read is an error of whoever opens it: nobody could tell
 // who is locked.
@@ -13,6 +14,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "config/identity/revocation_list.h"
 #include "daemon/controller/history/sqlite_database.h"
 #include "proto/controller.pb.h"
 
@@ -32,6 +35,10 @@ class LockStore {
   absl::Status Put(const LockEntry& lock);
   absl::Status Remove(const std::string& identity);
   absl::StatusOr<std::vector<LockEntry>> All() const;
+
+  // The same for the newest list of an issuer; times are kept by the second.
+  absl::Status PutListAge(absl::string_view issuer, const ListAge& age);
+  absl::StatusOr<ListAges> AllListAges() const;
 
  private:
   explicit LockStore(std::unique_ptr<SqliteDatabase> database)

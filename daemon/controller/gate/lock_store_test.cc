@@ -44,6 +44,29 @@ TEST(LockStoreTest, KeepsLocksForWhoOpensItNext) {
   EXPECT_EQ((*all)[1].identity(), "user/carl");
 }
 
+TEST(LockStoreTest, KeepsHowNewListsAreForWhoOpensItNext) {
+  const std::string folder = NewStateFolder();
+  const std::string issuer("\x30\0\xff", 3);
+  const absl::Time begins = absl::FromUnixSeconds(1735689600);
+  {
+    const auto store = LockStore::Open(folder);
+    ASSERT_TRUE(store.ok()) << store.status();
+    EXPECT_THAT(*(*store)->AllListAges(), SizeIs(0));
+    ASSERT_TRUE((*store)->PutListAge(issuer, {"9", begins, 1}).ok());
+    ASSERT_TRUE((*store)->PutListAge(issuer, {"10ff", begins, 7}).ok());
+    ASSERT_TRUE((*store)->PutListAge("other", {"", begins, 0}).ok());
+  }
+  const auto store = LockStore::Open(folder);
+  ASSERT_TRUE(store.ok()) << store.status();
+  const auto ages = (*store)->AllListAges();
+  ASSERT_TRUE(ages.ok()) << ages.status();
+  ASSERT_THAT(*ages, SizeIs(2));
+  EXPECT_EQ(ages->at(issuer).number, "10ff");
+  EXPECT_EQ(ages->at(issuer).begins, begins);
+  EXPECT_EQ(ages->at(issuer).entries, 7u);
+  EXPECT_EQ(ages->at("other").number, "");
+}
+
 TEST(LockStoreTest, SharesItsFileWithAnotherConnection) {
   const std::string folder = NewStateFolder();
   const auto store = LockStore::Open(folder);

@@ -193,8 +193,7 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(
                    "critical,CA:FALSE") &&
       AddExtension(leaf.get(), issuer, NID_key_usage,
                    "critical,digitalSignature") &&
-      AddExtension(leaf.get(), issuer, NID_ext_key_usage,
-                   "serverAuth,clientAuth") &&
+      AddExtension(leaf.get(), issuer, NID_ext_key_usage, "clientAuth") &&
       AddExtension(leaf.get(), issuer, NID_authority_key_identifier, "keyid") &&
       SetUri(leaf.get(), id.ToString()) &&
       X509_sign(leaf.get(), keys_->key.get(), digest) > 0 &&

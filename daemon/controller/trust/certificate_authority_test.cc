@@ -3,12 +3,15 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <memory>
 #include <string>
 
 #include "absl/time/clock.h"
 #include "config/identity/signing_request.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "openssl/pem.h"
+#include "openssl/x509v3.h"
 #include "tests/support/config/ca_dir.h"
 
 namespace clusterd {
@@ -49,6 +52,25 @@ TEST(CertificateAuthorityTest, IssuesForTheKeyAndTheIdAlone) {
   EXPECT_FALSE(
       (*authority)
           ->HasIssued(root->Issue({"spiffe://demo/host/node07"}).certificate));
+}
+
+// Nothing connects to a host.
+TEST(CertificateAuthorityTest, LeafIsNoServers) {
+  const auto root = TestAuthority::Create();
+  const absl::Time now = absl::Now();
+  const auto authority = CertificateAuthority::Open(MakeCaDir(*root), now);
+  ASSERT_TRUE(authority.ok()) << authority.status();
+  const auto leaf =
+      (*authority)
+          ->Issue(kHost, PublicKeyOf(*MakePrivateKey()), now, absl::Hours(48));
+  ASSERT_TRUE(leaf.ok()) << leaf.status();
+  const std::unique_ptr<BIO, int (*)(BIO*)> text(
+      BIO_new_mem_buf(leaf->data(), static_cast<int>(leaf->size())), &BIO_free);
+  const std::unique_ptr<X509, void (*)(X509*)> certificate(
+      PEM_read_bio_X509(text.get(), nullptr, nullptr, nullptr), &X509_free);
+  ASSERT_NE(certificate, nullptr);
+  EXPECT_EQ(X509_get_extended_key_usage(certificate.get()),
+            static_cast<uint32_t>(XKU_SSL_CLIENT));
 }
 
 TEST(CertificateAuthorityTest, TellsTheHashOfTheRoot) {

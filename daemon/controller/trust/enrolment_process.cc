@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "config/identity/grpc_status.h"
+#include "config/identity/plain_messages.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "grpcpp/resource_quota.h"
@@ -83,8 +84,6 @@ void SetArguments(const EnrolmentStart& start, grpc::ServerBuilder* builder) {
   grpc::ResourceQuota memory("enrolment");
   memory.Resize(kWireMemoryBytes);
   builder->SetResourceQuota(memory);
-  // It is unpacked before its length is looked at.
-  builder->AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
                               kHandshakeMs);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
@@ -188,7 +187,7 @@ absl::Status ServeStrangers(Log* log) {
   SetArguments(start, &builder);
   acceptor->Serve(&builder, std::move(credentials));
   builder.RegisterService(&service);
-  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  const std::unique_ptr<grpc::Server> server = StartServer(&builder);
   if (server == nullptr) return absl::InternalError("gRPC starts no server");
   acceptor->Open();
   EnrolmentAnswer answer;

@@ -184,8 +184,19 @@ std::unique_ptr<TestAuthority> TestAuthority::MakeBelow(
 }
 
 std::string TestAuthority::RevocationList(
-    const std::vector<std::string>& revoked_pems,
-    const IssueOptions& options) const {
+    const std::vector<std::string>& revoked_pems, const IssueOptions& options,
+    const ListExtensions& extensions) const {
+  return SignedList(revoked_pems, options, extensions, /*is_indirect=*/false);
+}
+
+std::string TestAuthority::IndirectList(
+    const std::vector<std::string>& revoked_pems) const {
+  return SignedList(revoked_pems, {}, {}, /*is_indirect=*/true);
+}
+
+std::string TestAuthority::SignedList(
+    const std::vector<std::string>& revoked_pems, const IssueOptions& options,
+    const ListExtensions& extensions, bool is_indirect) const {
   const Owned<X509_CRL> list(X509_CRL_new());
   Require(X509_CRL_set_version(list.get(), 1) == 1);
   Require(X509_CRL_set_issuer_name(
@@ -205,7 +216,25 @@ std::string TestAuthority::RevocationList(
     Require(X509_REVOKED_set_serialNumber(
                 entry, X509_get_serialNumber(revoked.get())) == 1);
     Require(X509_REVOKED_set_revocationDate(entry, begins.get()) == 1);
+    if (is_indirect) {
+      const Owned<GENERAL_NAMES> issuer(GENERAL_NAMES_new());
+      GENERAL_NAME* const name = GENERAL_NAME_new();
+      GENERAL_NAME_set0_value(
+          name, GEN_DIRNAME,
+          X509_NAME_dup(X509_get_subject_name(revoked.get())));
+      Require(sk_GENERAL_NAME_push(issuer.get(), name) > 0);
+      Require(X509_REVOKED_add1_ext_i2d(entry, NID_certificate_issuer,
+                                        issuer.get(), 0, 0) == 1);
+    }
     Require(X509_CRL_add0_revoked(list.get(), entry) == 1);
+  }
+  for (const auto& [nid, value] : extensions) {
+    X509V3_CTX context;
+    X509V3_set_ctx_nodb(&context);
+    const Owned<X509_EXTENSION> extension(
+        X509V3_EXT_conf_nid(nullptr, &context, nid, value.c_str()));
+    Require(extension &&
+            X509_CRL_add_ext(list.get(), extension.get(), -1) == 1);
   }
   Require(X509_CRL_sort(list.get()) == 1);
   Require(X509_CRL_sign(list.get(), keys_->key.get(), EVP_sha256()) > 0);

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -37,9 +38,14 @@ class TestAuthority {
   const std::string& certificate_pem() const { return certificate_pem_; }
   std::string KeyPem() const;
 
-  // A list of these certificates, which it has taken back, in PEM.
+  // A list of these certificates, which it has taken back, in PEM; with
+  // extensions by their NIDs in OpenSSL's words: {NID_crl_number, "7"}.
+  using ListExtensions = std::vector<std::pair<int, std::string>>;
   std::string RevocationList(const std::vector<std::string>& revoked_pems,
-                             const IssueOptions& options = {}) const;
+                             const IssueOptions& options = {},
+                             const ListExtensions& extensions = {}) const;
+  // One whose entries say that another CA has issued them.
+  std::string IndirectList(const std::vector<std::string>& revoked_pems) const;
   // A CA that this one has issued, with a key of its own.
   std::unique_ptr<TestAuthority> MakeBelow(
       const char* name, const IssueOptions& options = {}) const;
@@ -51,6 +57,10 @@ class TestAuthority {
 
  private:
   struct Keys;
+  std::string SignedList(const std::vector<std::string>& revoked_pems,
+                         const IssueOptions& options,
+                         const ListExtensions& extensions,
+                         bool is_indirect) const;
   explicit TestAuthority(std::unique_ptr<Keys> keys);
 
   const std::unique_ptr<Keys> keys_;
