@@ -94,6 +94,7 @@ struct ControllerScript {
   RevokeTokenResponse revoked;
   ListCertificatesResponse certificates;
   ApproveHostResponse approved;
+  RefuseHostResponse refused;
   ResetHostResponse reset;
   grpc::Status trust_status;  // Of all of these.
 
