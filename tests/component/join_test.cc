@@ -432,13 +432,12 @@ TEST(JoinTest, OnlyAdminsDecide) {
     CreateTokenResponse made;
     RevokeTokenResponse revoked;
     ApproveHostResponse approved;
-    RefuseHostResponse refused;
     ResetHostResponse reset;
     const grpc::Status answers[] = {
         stub->CreateToken(NewContext().get(), {}, &made),
         stub->RevokeToken(NewContext().get(), {}, &revoked),
         stub->ApproveHost(NewContext().get(), {}, &approved),
-        stub->RefuseHost(NewContext().get(), {}, &refused),
+        stub->RefuseHost(NewContext().get(), {}, &approved),
         stub->ResetHost(NewContext().get(), {}, &reset)};
     for (const grpc::Status& status : answers) {
       EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED)

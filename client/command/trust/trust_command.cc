@@ -211,17 +211,13 @@ class CertificatesCommand final : public Request {
   }
 
   absl::Status Ask(ControllerClient* /*client*/) override {
-    if (action_ == kApprove) {
+    if (action_ == kApprove || action_ == kRefuse) {
       ApproveHostRequest request;
       request.set_name(host_);
       request.set_key(key_);
-      return AskTrust(&Trust::Stub::ApproveHost, request, &approved_);
-    }
-    if (action_ == kRefuse) {
-      RefuseHostRequest request;
-      request.set_name(host_);
-      request.set_key(key_);
-      return AskTrust(&Trust::Stub::RefuseHost, request, &refused_);
+      return AskTrust(action_ == kApprove ? &Trust::Stub::ApproveHost
+                                          : &Trust::Stub::RefuseHost,
+                      request, &approved_);
     }
     if (action_ == kReset) {
       ResetHostRequest request;
@@ -234,10 +230,9 @@ class CertificatesCommand final : public Request {
   }
 
   const google::protobuf::Message& Answer() const override {
-    if (action_ == kApprove) return approved_;
-    if (action_ == kRefuse) return refused_;
+    if (action_ == kList) return list_;
     if (action_ == kReset) return reset_;
-    return list_;
+    return approved_;
   }
   void PrintTable(const Style& style, std::ostream& out) override {
     if (action_ == kList) {
@@ -251,21 +246,17 @@ class CertificatesCommand final : public Request {
       return SafeText(
           absl::StrCat(list_.cluster(), ": ", CertificatesShort(list_)), utf8);
     }
-    if (action_ == kApprove) {
+    if (action_ != kReset) {
       return SafeText(
           absl::StrCat(approved_.entry().host(), ": machine ",
                        approved_.entry().waiting_machine_id(), " with key ",
                        approved_.entry().waiting_key(), " from ",
                        approved_.entry().waiting_peer(),
-                       " may have the name; it has to join once more within "
-                       "an hour"),
+                       action_ == kRefuse
+                           ? " is refused; nothing else has changed"
+                           : " may have the name; it has to join once more "
+                             "within an hour"),
           utf8);
-    }
-    if (action_ == kRefuse) {
-      return SafeText(absl::StrCat(refused_.host(), ": machine ",
-                                   refused_.refused_machine_id(),
-                                   " is refused; nothing else has changed"),
-                      utf8);
     }
     const std::string& waited = reset_.refused_machine_id();
     return SafeText(
@@ -286,7 +277,6 @@ class CertificatesCommand final : public Request {
   Action action_ = kList;
   ListCertificatesResponse list_;
   ApproveHostResponse approved_;
-  RefuseHostResponse refused_;
   ResetHostResponse reset_;
 };
 

@@ -177,7 +177,6 @@ TEST(CertificatesCommandTest, DecidesAboutOneHost) {
   for (const std::vector<std::string>& decision : decisions) {
     ProgramWorld world;
     world.script.approved.mutable_entry()->set_host("node05");
-    world.script.refused.set_host("node05");
     world.script.reset.set_host("node05");
     FakeController controller(world.script);
     world.controller = &controller;

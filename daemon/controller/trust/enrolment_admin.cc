@@ -194,55 +194,35 @@ bool EnrolmentDesk::StillWaits(const HostRecord& record, absl::Time now,
          now - absl::FromUnixMillis(record.waiting().asked_ms()) < at_most;
 }
 
-absl::StatusOr<HostRecord> EnrolmentDesk::WaitingFor(
-    const std::string& host, const std::string& key) const {
+absl::StatusOr<ApproveHostResponse> EnrolmentDesk::Decide(
+    const std::string& name, const std::string& key, bool approves) {
+  const std::string host = HostNamed(*parts_.spec->spec(), name);
+  const absl::Time now = parts_.scheduler->Now();
+  absl::MutexLock lock(&change_mutex_);
   std::optional<HostRecord> record = store_->Host(host);
-  if (!record.has_value() || !StillWaits(*record, parts_.scheduler->Now())) {
+  if (!record.has_value() || !StillWaits(*record, now)) {
     return absl::NotFoundError(
         absl::StrCat("host ", QuotedText(host),
                      ": no machine waits for this name, expected one that "
                      "clusterctl certificates shows"));
   }
-  const HostRecord::Waiting& waits = record->waiting();
-  if (key == WaitingKey(waits)) return *std::move(record);
-  return absl::AbortedError(absl::StrCat(
-      "host ", host, ": no machine with key ", QuotedText(key),
-      " waits for this name, but one with key ", WaitingKey(waits),
-      ", machine id ", waits.machine_id(), ", from ", waits.peer()));
-}
-
-absl::StatusOr<ApproveHostResponse> EnrolmentDesk::Approve(
-    const std::string& name, const std::string& key) {
-  const std::string host = HostNamed(*parts_.spec->spec(), name);
-  const absl::Time now = parts_.scheduler->Now();
-  absl::MutexLock lock(&change_mutex_);
-  ASSIGN_OR_RETURN(HostRecord record, WaitingFor(host, key));
-  HostRecord::Waiting* const waits = record.mutable_waiting();
-  waits->set_approved(true);
+  HostRecord::Waiting* const waits = record->mutable_waiting();
+  if (key != WaitingKey(*waits)) {
+    return absl::AbortedError(absl::StrCat(
+        "host ", host, ": no machine with key ", QuotedText(key),
+        " waits for this name, but one with key ", WaitingKey(*waits),
+        ", machine id ", waits->machine_id(), ", from ", waits->peer()));
+  }
+  waits->set_approved(approves);
   waits->set_asked_ms(absl::ToUnixMillis(now));
-  RETURN_IF_ERROR(store_->Put(record));
-  parts_.log->Notice(absl::StrCat("host ", host, ": the machine with id ",
-                                  waits->machine_id(), " from ", waits->peer(),
-                                  " may have the name"));
   ApproveHostResponse response;
-  *response.mutable_entry() = EntryOf(record, 0, now);
-  return response;
-}
-
-absl::StatusOr<RefuseHostResponse> EnrolmentDesk::Refuse(
-    const std::string& name, const std::string& key) {
-  const std::string host = HostNamed(*parts_.spec->spec(), name);
-  absl::MutexLock lock(&change_mutex_);
-  ASSIGN_OR_RETURN(HostRecord record, WaitingFor(host, key));
-  RefuseHostResponse response;
-  response.set_host(host);
-  response.set_refused_machine_id(record.waiting().machine_id());
-  const std::string peer = record.waiting().peer();
-  record.clear_waiting();
-  RETURN_IF_ERROR(store_->Put(record));
-  parts_.log->Notice(absl::StrCat("host ", host, ": the machine with id ",
-                                  response.refused_machine_id(), " from ", peer,
-                                  " does not get the name"));
+  *response.mutable_entry() = EntryOf(*record, 0, now);
+  const std::string text = absl::StrCat(
+      "host ", host, ": the machine with id ", waits->machine_id(), " from ",
+      waits->peer(), approves ? " may have" : " does not get", " the name");
+  if (!approves) record->clear_waiting();
+  RETURN_IF_ERROR(store_->Put(*record));
+  parts_.log->Notice(text);
   return response;
 }
 

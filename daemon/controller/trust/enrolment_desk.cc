@@ -450,25 +450,34 @@ absl::StatusOr<bool> EnrolmentDesk::Admit(const std::string& host,
 }
 
 void EnrolmentDesk::NoteByHand(const std::string& host) {
-  {
-    absl::MutexLock lock(&by_hand_mutex_);
-    by_hand_.insert(host);
-  }
-  // Where there is no room, the next time that it attaches does.
-  parts_.pool->TryRun([this, host] {
+  absl::MutexLock lock(&by_hand_mutex_);
+  by_hand_.insert(host);
+  // One place for all hosts. Where there is none, the next that attaches tries.
+  keeps_by_hand_ =
+      keeps_by_hand_ || parts_.pool->TryRun([this] { KeepByHand(); });
+}
+
+void EnrolmentDesk::KeepByHand() {
+  absl::Status kept;
+  std::string host;
+  for (;;) {
+    {
+      absl::MutexLock lock(&by_hand_mutex_);
+      if (kept.ok()) by_hand_.erase(host);
+      keeps_by_hand_ = kept.ok() && !by_hand_.empty();
+      if (!keeps_by_hand_) break;
+      host = *by_hand_.begin();
+    }
     absl::MutexLock lock(&change_mutex_);
     HostRecord record = store_->Host(host).value_or(HostRecord());
     record.set_name(host);
     record.set_needs_approval(!record.has_held());
-    const absl::Status kept = store_->Put(record);
-    if (!kept.ok()) {
-      return parts_.log->Error(absl::StrCat(
-          "host ", host, ": that its certificate is made by hand is known ",
-          "until a restart alone: ", kept.message()));
-    }
-    absl::MutexLock done(&by_hand_mutex_);
-    by_hand_.erase(host);
-  });
+    kept = store_->Put(record);
+  }
+  if (kept.ok()) return;
+  parts_.log->Error(absl::StrCat(
+      "host ", host, ": that its certificate is made by hand is known until a ",
+      "restart alone: ", kept.message()));
 }
 
 void EnrolmentDesk::Promote(const std::string& host,

@@ -126,11 +126,15 @@ class EnrolmentDesk {
   // machine waits for the name, Aborted if another one does.
   absl::StatusOr<ApproveHostResponse> Approve(const std::string& name,
                                               const std::string& key)
-      ABSL_LOCKS_EXCLUDED(change_mutex_);
-  // Refuses the machine with this key, and nothing else. Errors as Approve.
-  absl::StatusOr<RefuseHostResponse> Refuse(const std::string& name,
-                                            const std::string& key)
-      ABSL_LOCKS_EXCLUDED(change_mutex_);
+      ABSL_LOCKS_EXCLUDED(change_mutex_) {
+    return Decide(name, key, /*approves=*/true);
+  }
+  // Refuses that machine, and nothing else; the same errors.
+  absl::StatusOr<ApproveHostResponse> Refuse(const std::string& name,
+                                             const std::string& key)
+      ABSL_LOCKS_EXCLUDED(change_mutex_) {
+    return Decide(name, key, /*approves=*/false);
+  }
   // Forgets the key, always, and ends the host's stream. Refuses the machine
   // that waits, too, or has within 2 kWaitsAlone: then the next one needs an
   // approval, since who asked without a break would else be the next one.
@@ -189,13 +193,13 @@ class EnrolmentDesk {
                     const HostRecord::Leaf& leaf) const;
   // That it has attached with a certificate which is not ours; soon on disk.
   void NoteByHand(const std::string& host) ABSL_LOCKS_EXCLUDED(by_hand_mutex_);
+  void KeepByHand() ABSL_LOCKS_EXCLUDED(change_mutex_, by_hand_mutex_);
   void Promote(const std::string& host, const std::string& serial)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
-  // The record of a name that the machine with this key waits for; errors as
-  // Approve.
-  absl::StatusOr<HostRecord> WaitingFor(const std::string& host,
-                                        const std::string& key) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::StatusOr<ApproveHostResponse> Decide(const std::string& name,
+                                             const std::string& key,
+                                             bool approves)
+      ABSL_LOCKS_EXCLUDED(change_mutex_);
   CertificateEntry EntryOf(const HostRecord& record, int64_t attached_ends_ms,
                            absl::Time now) const;
 
@@ -210,6 +214,7 @@ class EnrolmentDesk {
   // Not waited for the disk under it; taken after change_mutex_.
   mutable absl::Mutex by_hand_mutex_;
   std::set<std::string> by_hand_ ABSL_GUARDED_BY(by_hand_mutex_);  // Not kept.
+  bool keeps_by_hand_ ABSL_GUARDED_BY(by_hand_mutex_) = false;
 };
 
 }  // namespace clusterd

@@ -481,7 +481,7 @@ TEST_F(EnrolmentDeskTest, RefuseIsForTheMachineThatWaitsAndNothingElse) {
       absl::IsAborted(desk_->Refuse("node1", "0123456789abcdef").status()));
   const auto refused = desk_->Refuse("node1", both.waiting_key());
   ASSERT_TRUE(refused.ok()) << refused.status();
-  EXPECT_EQ(refused->refused_machine_id(), "machine of node1");
+  EXPECT_EQ(refused->entry().waiting_machine_id(), "machine of node1");
   EXPECT_TRUE(link->end.ok()) << link->end;
   EXPECT_TRUE(desk_->IsCurrent("node1", joined->certificate_pem()).ok());
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);

@@ -145,9 +145,9 @@ grpc::ServerUnaryReactor* TrustService::ApproveHost(
 }
 
 grpc::ServerUnaryReactor* TrustService::RefuseHost(
-    grpc::CallbackServerContext* context, const RefuseHostRequest* request,
-    RefuseHostResponse* response) {
-  return Change<RefuseHostResponse>(
+    grpc::CallbackServerContext* context, const ApproveHostRequest* request,
+    ApproveHostResponse* response) {
+  return Change<ApproveHostResponse>(
       context, "RefuseHost", *request,
       absl::StrCat(request->name(), " ", request->key()), response,
       [this, request](const SpiffeId&) {

@@ -47,8 +47,8 @@ class TrustService final : public Trust::CallbackService {
                                         const ApproveHostRequest* request,
                                         ApproveHostResponse* response) override;
   grpc::ServerUnaryReactor* RefuseHost(grpc::CallbackServerContext* context,
-                                       const RefuseHostRequest* request,
-                                       RefuseHostResponse* response) override;
+                                       const ApproveHostRequest* request,
+                                       ApproveHostResponse* response) override;
   grpc::ServerUnaryReactor* ResetHost(grpc::CallbackServerContext* context,
                                       const ResetHostRequest* request,
                                       ResetHostResponse* response) override;

@@ -330,9 +330,9 @@ class FakeController::TrustService final : public Trust::Service {
     return Decide("approve", request->name() + " " + request->key());
   }
   grpc::Status RefuseHost(grpc::ServerContext*,
-                          const RefuseHostRequest* request,
-                          RefuseHostResponse* response) override {
-    *response = owner_.script_.refused;
+                          const ApproveHostRequest* request,
+                          ApproveHostResponse* response) override {
+    *response = owner_.script_.approved;
     return Decide("refuse", request->name() + " " + request->key());
   }
   grpc::Status ResetHost(grpc::ServerContext*, const ResetHostRequest* request,

@@ -94,7 +94,6 @@ struct ControllerScript {
   RevokeTokenResponse revoked;
   ListCertificatesResponse certificates;
   ApproveHostResponse approved;
-  RefuseHostResponse refused;
   ResetHostResponse reset;
   grpc::Status trust_status;  // Of all of these.
 
