@@ -315,7 +315,7 @@ class FullDisk {
 
 TEST_F(IdentityGateTest, LockHoldsAtOnceWhereTheDiskIsFull) {
   Start();
-  EXPECT_TRUE(controller_.log().WaitFor("0 identities are locked"));
+  EXPECT_TRUE(controller_.log().WaitFor("locked identities: 0"));
   const TlsFiles eve = Files("eve", kAdmin, absl::Hours(1));
   OpenCheck check(&controller_, eve);
   const auto admin = controller_.Client(Role::kAdmin);
@@ -331,7 +331,7 @@ TEST_F(IdentityGateTest, LockHoldsAtOnceWhereTheDiskIsFull) {
   EXPECT_EQ(locked.ended(), 1u);
   EXPECT_THAT(locked.not_on_disk(),
               AllOf(HasSubstr("the lock is in memory alone"),
-                    HasSubstr("locks.sum.new")));
+                    HasSubstr(state_ + "/locks.")));
   EXPECT_EQ(check.End().code(), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(ListAs(eve).code(), absl::StatusCode::kPermissionDenied);
   // There is room again.
@@ -340,7 +340,7 @@ TEST_F(IdentityGateTest, LockHoldsAtOnceWhereTheDiskIsFull) {
       controller_.log().WaitFor("locks that held in memory alone are on disk"));
   controller_.Stop();
   Start();
-  EXPECT_TRUE(controller_.log().WaitFor("1 identities are locked"));
+  EXPECT_TRUE(controller_.log().WaitFor("locked identities: 1"));
   EXPECT_EQ(ListAs(eve).code(), absl::StatusCode::kPermissionDenied);
 }
 

@@ -45,7 +45,7 @@ absl::StatusOr<std::unique_ptr<IdentityGate>> IdentityGate::Open(
     absl::MutexLock lock(&gate->mutex_);
     for (const LockEntry& each : locks) gate->locks_[each.identity()] = each;
   }
-  log->Notice(absl::StrCat(locks.size(), " identities are locked"));
+  log->Notice(absl::StrCat("locked identities: ", locks.size()));
   const absl::Status settled = gate->SaveLocks();
   if (!settled.ok()) log->Warning(settled.message());
   if (!options.crl.empty()) {

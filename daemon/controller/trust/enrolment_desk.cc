@@ -158,7 +158,12 @@ absl::Status EnrolmentDesk::CheckUnspent(const TokenRecord& token,
 // show both.
 bool EnrolmentDesk::IsFree(const HostRecord& record) const {
   if (record.has_held() || record.needs_approval()) return false;
-  if (parts_.hosts->HelloOf(record.name()).has_value()) return false;
+  const HostEntry entry =
+      parts_.hosts->Entry(*parts_.spec->spec(), record.name());
+  // One from before a reset is about to end.
+  if (entry.attached() && entry.attached_since_ms() > record.reset_ms()) {
+    return false;
+  }
   absl::MutexLock lock(&by_hand_mutex_);
   return by_hand_.count(record.name()) == 0;
 }

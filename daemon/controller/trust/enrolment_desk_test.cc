@@ -147,7 +147,9 @@ class EnrolmentDeskTest : public testing::Test {
     attachment.hello.set_machine_id(machine_id);
     const auto link = std::make_shared<SilentLink>();
     attachment.link = link;
-    EXPECT_TRUE(hosts_.Attach(attachment).ok());
+    const auto session = hosts_.Attach(attachment);
+    EXPECT_TRUE(session.ok()) << session.status();
+    if (session.ok()) session_ = *session;
     return link;
   }
 
@@ -168,6 +170,7 @@ class EnrolmentDeskTest : public testing::Test {
   CapturedLog log_;
   WorkerPool pool_{1, 16};
   AttachedHosts hosts_{&scheduler_, &log_};
+  AttachedHosts::SessionId session_ = 0;
   ControllerParts parts_;
   TestAudit audit_;
   std::unique_ptr<IdentityGate> gate_;
@@ -428,7 +431,7 @@ TEST_F(EnrolmentDeskTest, NameThatWasEverSeenWithACertificateByHandIsNotFree) {
   const auto link = Attach("node1", "machine of node1");
   EXPECT_TRUE(absl::IsPermissionDenied(Join(asker, token).status()));
   EXPECT_TRUE(link->end.ok()) << link->end;
-  hosts_.CloseHost("node1", absl::CancelledError("it is down"));
+  hosts_.Detach(session_, "it is down");
   Reopen();
   scheduler_.Advance(2 * kWaitsAlone);
   const std::string later = Token("node1");
@@ -504,7 +507,7 @@ TEST_F(EnrolmentDeskTest, ResetForgetsTheKeyWhoeverWaits) {
   EXPECT_FALSE(desk_->IsCurrent("node1", stolen->certificate_pem()).ok());
   EXPECT_FALSE(desk_->Admit("node1", stolen->certificate_pem()).ok());
   // And the name is not the next one's who asks.
-  hosts_.CloseHost("node1", absl::CancelledError("it is down"));
+  hosts_.Detach(session_, "it is down");
   ASSERT_FALSE(Join(Asker(), token).ok());
   Reopen();
   const Asker host;
