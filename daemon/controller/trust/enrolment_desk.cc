@@ -221,9 +221,9 @@ absl::Status EnrolmentDesk::WaitForApproval(const JoinRequest& request,
   }
   return absl::PermissionDeniedError(absl::StrCat(
       "host ", record->name(),
-      ": is attached under this name, has been by a certificate that was made "
-      "by hand, or is in dispute; if this machine is the one, an admin says so "
-      "within ",
+      ": another machine is attached under this name, has been with a "
+      "certificate made by hand, or has asked for it before a reset; an admin "
+      "approves this machine within ",
       absl::FormatDuration(kWaitsAlone),
       " with clusterctl certificates approve ", record->name(), " ",
       WaitingKey(record->waiting()), ", and then join is run once more"));

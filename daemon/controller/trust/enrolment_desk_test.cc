@@ -267,7 +267,7 @@ TEST_F(EnrolmentDeskTest, SpentTokenTakesNoPlaceThatOthersWaitFor) {
   ASSERT_TRUE(Join(Asker(), token, "node1").ok());
   Attach("node2", "the first machine");
   EXPECT_THAT(Message(Join(Asker(), token, "node2")), HasSubstr("is spent"));
-  EXPECT_EQ(EntryOf("node2").state(), CertificateEntry::BY_HAND);
+  EXPECT_EQ(EntryOf("node2").state(), CertificateEntry::NONE);
 }
 
 TEST_F(EnrolmentDeskTest, EveryCertificateAndRefusalIsAudited) {
