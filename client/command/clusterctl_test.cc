@@ -303,6 +303,8 @@ INSTANTIATE_TEST_SUITE_P(
         JsonCase{"Certificates", {"certificates", "-o", "json"}, 0},
         JsonCase{
             "Approve", {"certificates", "approve", "a", "01ab", "-ojson"}, 0},
+        JsonCase{
+            "Refuse", {"certificates", "refuse", "a", "01ab", "-ojson"}, 0},
         JsonCase{"Reset", {"certificates", "reset", "a", "-ojson"}, 0},
         JsonCase{"Check", {"check", "-o", "json"}, 3},
         JsonCase{"Plan", {"plan", "-o", "json"}, 3},

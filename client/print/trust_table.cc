@@ -67,8 +67,8 @@ std::string TrustRemark(const CertificateEntry& entry, absl::Time now) {
               ? ": approved, it has to join once more"
               : absl::StrCat(
                     " asks for the name: clusterctl certificates approve ",
-                    entry.host(), " ", entry.waiting_key(), ", or reset ",
-                    entry.host(), " refuses it"));
+                    entry.host(), " ", entry.waiting_key(), ", or refuse ",
+                    entry.host(), " ", entry.waiting_key()));
     default:
       return "has not attached yet";
   }
@@ -99,7 +99,7 @@ void PrintTokens(const ListTokensResponse& tokens, const Style& style,
     rows.push_back(
         {{page.Safe(token.id())},
          {token.hosts().empty() ? "all" : page.Safe(token.hosts())},
-         {absl::StrCat(token.used())},
+         {absl::StrCat(token.used(), " of ", token.uses())},
          {now < end ? absl::StrCat("in ", DurationText(end - now)) : "expired",
           now < end ? Paint::kNone : Paint::kDim},
          {page.Safe(token.creator())}});

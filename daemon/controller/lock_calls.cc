@@ -80,19 +80,40 @@ grpc::ServerUnaryReactor* ControllerService::Lock(
     entry.set_reason(request->reason());
     entry.set_by(user->ToString());
     entry.set_since_ms(absl::ToUnixMillis(parts_.scheduler->Now()));
-    ASSIGN_OR_RETURN(const size_t ended, parts_.gate->Lock(entry));
+    size_t ended = 0;
+    const absl::Status saved = parts_.gate->Lock(entry, &ended);
     answer.set_ended(static_cast<uint32_t>(ended));
     answer.set_schema_version(1);
+    if (!saved.ok()) {
+      answer.set_not_on_disk(absl::StrCat(
+          "the lock is in memory alone, and a restart before it can be written "
+          "forgets it: ",
+          saved.message()));
+    }
     parts_.log->Notice(absl::StrCat(entry.by(), " locked ", entry.identity(),
-                                    ": ", QuotedText(entry.reason())));
+                                    ": ", QuotedText(entry.reason()),
+                                    saved.ok() ? "" : "; ",
+                                    answer.not_on_disk()));
     return answer;
   };
   AuditEntry entry = AuditCaller(*context, "Lock");
   entry.set_subject(request->identity());
   return AnswerInSlot<LockResponse>(
       context, "Lock", *user, &slots_.ends, response,
-      [this, entry = std::move(entry), lock] {
-        return RunAudited(parts_.audit, entry, lock);
+      [audit = parts_.audit, entry = std::move(entry), lock] {
+        // The one change that does without its first line: whoever fills the
+        // disk must not keep an identity from being locked.
+        const bool begun = audit->Begin(entry).ok();
+        absl::StatusOr<LockResponse> locked = lock();
+        if (locked.ok() && !begun && locked->not_on_disk().empty()) {
+          locked->set_not_on_disk("the lock is on disk, but no audit line is");
+        }
+        const absl::string_view done =
+            locked.ok() && !locked->not_on_disk().empty()
+                ? absl::string_view(locked->not_on_disk())
+                : "done";
+        audit->End(entry, locked.ok() ? done : locked.status().message());
+        return locked;
       });
 }
 

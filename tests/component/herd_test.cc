@@ -66,6 +66,7 @@ class HerdTest : public testing::Test {
   JoinFlags Line() {
     CreateTokenRequest request;
     request.set_ttl_ms(24 * 3600'000);
+    request.set_uses(kHerd);
     CreateTokenResponse made;
     const grpc::Status status =
         Admin()->CreateToken(NewContext().get(), request, &made);

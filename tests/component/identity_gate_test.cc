@@ -1,5 +1,8 @@
 // How long somebody who was let in stays: over TLS sessions that are resumed,
 // and over streams that are open.
+#include <sys/resource.h>
+
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -297,6 +300,67 @@ TEST_F(IdentityGateTest, LockOutlivesTheController) {
   EXPECT_EQ(locks.locks(0).by(), "spiffe://test/user/tester/role/admin");
 }
 
+// As on a full disk: no file of this process grows.
+class FullDisk {
+ public:
+  FullDisk() {
+    std::signal(SIGXFSZ, SIG_IGN);
+    EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit none = {0, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+  }
+  ~FullDisk() { EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before_), 0); }
+
+ private:
+  rlimit before_ = {};
+};
+
+TEST_F(IdentityGateTest, LockHoldsAtOnceWhereTheDiskIsFull) {
+  Start();
+  EXPECT_TRUE(controller_.log().WaitFor("locked identities: 0"));
+  const TlsFiles eve = Files("eve", kAdmin, absl::Hours(1));
+  OpenCheck check(&controller_, eve);
+  const auto admin = controller_.Client(Role::kAdmin);
+  LockRequest request;
+  request.set_identity("user/eve");
+  LockResponse locked;
+  grpc::Status status;
+  {
+    const FullDisk full;
+    status = admin->Lock(NewContext().get(), request, &locked);
+  }
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(locked.ended(), 1u);
+  EXPECT_THAT(locked.not_on_disk(),
+              AllOf(HasSubstr("the lock is in memory alone"),
+                    HasSubstr(state_ + "/locks.")));
+  EXPECT_EQ(check.End().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(ListAs(eve).code(), absl::StatusCode::kPermissionDenied);
+  // There is room again.
+  Sweep();
+  ASSERT_TRUE(
+      controller_.log().WaitFor("locks that held in memory alone are on disk"));
+  controller_.Stop();
+  Start();
+  EXPECT_TRUE(controller_.log().WaitFor("locked identities: 1"));
+  EXPECT_EQ(ListAs(eve).code(), absl::StatusCode::kPermissionDenied);
+}
+
+TEST_F(IdentityGateTest, ControllerDoesNotStartWithoutTheLocksThatItHad) {
+  Start();
+  ASSERT_TRUE(Lock("user/eve").ok());
+  controller_.Stop();
+  controller_.OpenGate({}, &sweeps_);  // The other one has its files open.
+  std::remove((state_ + "/locks.db").c_str());
+  options_.cluster = "test";
+  options_.crl = "";
+  CapturedLog log;
+  const absl::Status refused =
+      IdentityGate::Open(options_, &sweeps_, &log).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("restore locks.db"));
+}
+
 TEST_F(IdentityGateTest, NobodyLocksThemselvesOrWhatIsNoIdentity) {
   Start();
   for (const std::string self : {"user/tester", "user/tester/role/viewer",
@@ -419,6 +483,7 @@ TEST_F(IdentityGateTest, OlderOrPartialListDoesNotLetTheRevokedInAgain) {
     EXPECT_EQ(ListAs(good).code(), absl::StatusCode::kFailedPrecondition);
   }
   controller_.Stop();
+  controller_.OpenGate({}, &sweeps_);  // The other one has its files open.
   // Nor after a restart, which has nothing to compare with but the disk.
   CapturedLog log;
   certificates_.Write("list.crl", older);

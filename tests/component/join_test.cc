@@ -274,6 +274,26 @@ TEST(JoinTest, StreamOfAKeyThatIsNotOnRecordIsRefused) {
   EXPECT_EQ(world.EntryOf("server1").state(), CertificateEntry::BY_HAND);
 }
 
+// A user of that host joins from its address, and says its machine's id.
+TEST(JoinTest, LocalUserDoesNotTakeTheNameOfAHostWithACertificateByHand) {
+  JoinWorld world;
+  const TlsFiles files = world.certificates.Host("server1");
+  const JoinFlags flags = world.FlagsFor(world.Token(), "server1");
+  {
+    RawHost by_hand(world.controller.address(), files);
+    ASSERT_TRUE(by_hand.Attach());
+    EXPECT_TRUE(absl::IsPermissionDenied(world.Join(flags)));
+  }
+  // Whether it is still attached or down.
+  const absl::Status refused = world.Join(flags);
+  EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("clusterctl certificates approve server1 "));
+  EXPECT_FALSE(IdentityFolder(flags.root + flags.folder).HasJoined());
+  RawHost again(world.controller.address(), files);
+  EXPECT_TRUE(again.Attach());
+}
+
 TEST(JoinTest, HostThatWasOffRenewsLateOnItsOwn) {
   JoinWorld world;
   const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
@@ -406,6 +426,7 @@ TEST(JoinTest, OnlyAdminsDecide) {
         stub->CreateToken(NewContext().get(), {}, &made),
         stub->RevokeToken(NewContext().get(), {}, &revoked),
         stub->ApproveHost(NewContext().get(), {}, &approved),
+        stub->RefuseHost(NewContext().get(), {}, &approved),
         stub->ResetHost(NewContext().get(), {}, &reset)};
     for (const grpc::Status& status : answers) {
       EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED)

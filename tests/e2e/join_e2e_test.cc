@@ -192,7 +192,10 @@ TEST_F(JoinE2eTest, HostThatWasInstalledAnewJoinsAfterAReset) {
   const ProcessResult reset =
       cluster_.RunClusterctl({"certificates", "reset", "server0"});
   ASSERT_EQ(reset.exit_status, 0) << reset.standard_error;
-  ASSERT_EQ(Join(line, "server0").exit_status, 0);
+  const ProcessResult spent = Join(line, "server0");
+  EXPECT_EQ(spent.exit_status, 1);
+  EXPECT_THAT(spent.standard_error, HasSubstr("is spent, 1 of 1"));
+  ASSERT_EQ(Join(Line(), "server0").exit_status, 0);
   StartHost("server0");
 }
 

@@ -52,6 +52,12 @@ class LockCommand final : public Request {
     return absl::OkStatus();
   }
 
+  int Finish() override {
+    if (locked_.not_on_disk().empty()) return Deliver(kExitPass);
+    Tell("warning: ", locked_.lock().identity(), ": ", locked_.not_on_disk());
+    return Deliver(kExitFail);
+  }
+
   const google::protobuf::Message& Answer() const override { return locked_; }
   void PrintTable(const Style& style, std::ostream& out) override {
     out << Short(style.utf8) << "\n";

@@ -36,6 +36,19 @@ TEST(LockCommandTest, SaysWhoIsLockedAndHowManyStreamsEnded) {
       << output.out;
 }
 
+TEST(LockCommandTest, LockThatIsNotOnDiskIsStatus1AndSaysSo) {
+  ProgramWorld world;
+  *world.script.locked.mutable_lock() = LockOf("user/eve", "");
+  world.script.locked.set_not_on_disk("the lock is in memory alone: no space");
+  const ProgramOutput output = RunProgram({"lock", "user/eve"}, world);
+  EXPECT_EQ(output.status, 1);
+  EXPECT_TRUE(absl::StartsWith(output.out, "user/eve: locked since 2025-01"))
+      << output.out;
+  EXPECT_TRUE(absl::StrContains(
+      output.err, "user/eve: the lock is in memory alone: no space\n"))
+      << output.err;
+}
+
 TEST(LockCommandTest, ReasonThatIsTooLongIsWrongUsage) {
   ProgramWorld world;
   const ProgramOutput output =

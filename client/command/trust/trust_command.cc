@@ -10,6 +10,7 @@
 #include "config/values/hostlist.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "proto/trust.grpc.pb.h"
 
@@ -44,8 +45,11 @@ class TokenCreateCommand final : public TrustRequest<CreateTokenResponse> {
 
   void AddOptions(CLI::App& app) override {
     AddOption(app, "--hosts", "LIST", request_hosts_,
-              "Hosts of cluster.yaml that may use it, e.g. node[01-12] "
-              "(default: all)");
+              "Hosts of cluster.yaml that may use it, each once, e.g. "
+              "node[01-12] (default: any, one of them)");
+    AddOption(app, "--uses", "N", uses_text_,
+              "How many hosts may use it in all (default: as many as --hosts "
+              "names, or 1)");
     AddOption(app, "--ttl", "DURATION", life_text_,
               "How long it is good, 1m to 24h (default: 1h)");
     AddOutput(app);
@@ -55,6 +59,7 @@ class TokenCreateCommand final : public TrustRequest<CreateTokenResponse> {
  private:
   void ReadOptions() override {
     life_ = ReadDuration("--ttl", life_text_, kLeastLife, kDefaultLife);
+    uses_ = ReadCount("--uses", uses_text_, 0);
     if (request_hosts_.empty()) return;
     const auto names = ExpandHostlist(request_hosts_);
     if (!names.ok()) AddMistake("--hosts: ", names.status().message());
@@ -64,6 +69,7 @@ class TokenCreateCommand final : public TrustRequest<CreateTokenResponse> {
     CreateTokenRequest request;
     request.set_hosts(request_hosts_);
     request.set_ttl_ms(static_cast<uint64_t>(absl::ToInt64Milliseconds(life_)));
+    request.set_uses(uses_);
     return AskTrust(&Trust::Stub::CreateToken, request);
   }
 
@@ -80,13 +86,13 @@ class TokenCreateCommand final : public TrustRequest<CreateTokenResponse> {
   void PrintTable(const Style& style, std::ostream& out) override {
     const std::string hosts = answer_.entry().hosts();
     out << "token " << SafeText(answer_.entry().id(), style.utf8) << " for "
-        << (hosts.empty() ? "all hosts of cluster.yaml"
-                          : SafeText(hosts, style.utf8))
-        << ", good until "
+        << Count(answer_.entry().uses(), "host") << " of "
+        << (hosts.empty() ? "cluster.yaml" : SafeText(hosts, style.utf8))
+        << ", each once, good until "
         << absl::FormatTime("%Y-%m-%d %H:%M UTC",
                             absl::FromUnixMillis(answer_.entry().expires_ms()),
                             absl::UTCTimeZone())
-        << "; it is shown this once\non every host, as root:\n\n"
+        << "; it is shown this once\non each such host, as root:\n\n"
         << "  " << Short(style.utf8) << "\n";
   }
   std::string Short(bool utf8) const override {
@@ -95,7 +101,9 @@ class TokenCreateCommand final : public TrustRequest<CreateTokenResponse> {
 
   std::string request_hosts_;
   std::string life_text_;
+  std::string uses_text_;
   absl::Duration life_;
+  uint32_t uses_ = 0;
 };
 
 class TokenListCommand final : public TrustRequest<ListTokensResponse> {
@@ -148,28 +156,30 @@ class TokenRevokeCommand final : public TrustRequest<RevokeTokenResponse> {
   std::string id_;
 };
 
-// Three calls: the list, and two decisions about one host.
+// Four calls: the list, and three decisions about one host.
 class CertificatesCommand final : public Request {
  public:
   CertificatesCommand() : Request("certificates") {}
 
   void AddOptions(CLI::App& app) override {
     AddOption(app, "ACTION", "", action_text_,
-              "list (default), approve or reset");
-    AddOption(app, "HOST", "", host_, "Of approve and reset");
+              "list (default), approve, refuse or reset");
+    AddOption(app, "HOST", "", host_, "Of approve, refuse and reset");
     AddOption(app, "KEY", "", key_,
-              "Of approve: which machine, as the list shows it");
+              "Of approve and refuse: which machine, as the list shows it");
+    AddOption(app, "--key", "SPKI", own_key_,
+              "Of reset: only if this is the host's key, as -o json shows it");
     AddOutput(app);
     AddTimeout(app, kShortTimeout);
   }
 
  private:
-  enum Action { kList, kApprove, kReset };
+  enum Action { kList, kApprove, kRefuse, kReset };
 
   void ReadOptions() override {
     if (!action_text_.empty()) {
-      action_ = static_cast<Action>(
-          ReadChoice("ACTION", action_text_, {"list", "approve", "reset"}));
+      action_ = static_cast<Action>(ReadChoice(
+          "ACTION", action_text_, {"list", "approve", "refuse", "reset"}));
     }
     if (action_ == kList && !host_.empty()) {
       AddMistake("HOST: \"", host_, "\" was not expected, of list");
@@ -178,12 +188,16 @@ class CertificatesCommand final : public Request {
       AddMistake("HOST: ", QuotedText(host_),
                  ", expected the name of one host");
     }
-    if ((action_ == kApprove) == key_.empty()) {
+    const bool is_about_one = action_ == kApprove || action_ == kRefuse;
+    if (is_about_one == key_.empty()) {
       AddMistake("KEY: ", QuotedText(key_), ", expected ",
-                 action_ == kApprove
-                     ? "the key of the machine that waits, as clusterctl "
-                       "certificates shows it"
-                     : "none but of approve");
+                 is_about_one ? "the key of the machine that waits, as "
+                                "clusterctl certificates shows it"
+                              : "none but of approve and refuse");
+    }
+    if (action_ != kReset && !own_key_.empty()) {
+      AddMistake("--key: ", QuotedText(own_key_),
+                 " was expected of reset alone");
     }
   }
 
@@ -197,15 +211,18 @@ class CertificatesCommand final : public Request {
   }
 
   absl::Status Ask(ControllerClient* /*client*/) override {
-    if (action_ == kApprove) {
+    if (action_ == kApprove || action_ == kRefuse) {
       ApproveHostRequest request;
       request.set_name(host_);
       request.set_key(key_);
-      return AskTrust(&Trust::Stub::ApproveHost, request, &approved_);
+      return AskTrust(action_ == kApprove ? &Trust::Stub::ApproveHost
+                                          : &Trust::Stub::RefuseHost,
+                      request, &approved_);
     }
     if (action_ == kReset) {
       ResetHostRequest request;
       request.set_name(host_);
+      request.set_key(own_key_);
       return AskTrust(&Trust::Stub::ResetHost, request, &reset_);
     }
     return AskTrust(&Trust::Stub::ListCertificates, ListCertificatesRequest(),
@@ -213,9 +230,9 @@ class CertificatesCommand final : public Request {
   }
 
   const google::protobuf::Message& Answer() const override {
-    if (action_ == kApprove) return approved_;
+    if (action_ == kList) return list_;
     if (action_ == kReset) return reset_;
-    return list_;
+    return approved_;
   }
   void PrintTable(const Style& style, std::ostream& out) override {
     if (action_ == kList) {
@@ -229,31 +246,34 @@ class CertificatesCommand final : public Request {
       return SafeText(
           absl::StrCat(list_.cluster(), ": ", CertificatesShort(list_)), utf8);
     }
-    if (action_ == kApprove) {
+    if (action_ != kReset) {
       return SafeText(
           absl::StrCat(approved_.entry().host(), ": machine ",
                        approved_.entry().waiting_machine_id(), " with key ",
                        approved_.entry().waiting_key(), " from ",
                        approved_.entry().waiting_peer(),
-                       " may have the name; it has to join once more within "
-                       "an hour"),
+                       action_ == kRefuse
+                           ? " is refused; nothing else has changed"
+                           : " may have the name; it has to join once more "
+                             "within an hour"),
           utf8);
     }
+    const std::string& waited = reset_.refused_machine_id();
     return SafeText(
         absl::StrCat(
-            reset_.host(),
-            reset_.refused_machine_id().empty()
-                ? ": its key is forgotten; it has to join with a token to "
-                  "come back"
-                : absl::StrCat(": machine ", reset_.refused_machine_id(),
-                               " that waited is refused; who has the name "
-                               "keeps it, and another reset takes it back")),
+            reset_.host(), ": its key is forgotten",
+            waited.empty()
+                ? "; it has to join with a token to come back"
+                : absl::StrCat(", and machine ", waited,
+                               " that waited is refused; whoever joins with a "
+                               "token now needs certificates approve")),
         utf8);
   }
 
   std::string action_text_;
   std::string host_;
   std::string key_;
+  std::string own_key_;
   Action action_ = kList;
   ListCertificatesResponse list_;
   ApproveHostResponse approved_;

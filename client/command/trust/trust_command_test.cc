@@ -22,6 +22,7 @@ CreateTokenResponse Made(uint32_t port) {
   CreateTokenResponse made;
   made.mutable_entry()->set_id("4f09c2d1");
   made.mutable_entry()->set_hosts("node[01-12]");
+  made.mutable_entry()->set_uses(12);
   made.mutable_entry()->set_expires_ms(kNowMs + 2 * 3600'000);
   made.set_token("cj1.4f09c2d1.secret");
   made.set_ca_hash("sha256:abc");
@@ -39,12 +40,16 @@ TEST(TokenCommandTest, PrintsTheLineForEveryHost) {
   EXPECT_EQ(output.status, 0) << output.err;
   EXPECT_EQ(controller.token_request()->hosts(), "node[01-12]");
   EXPECT_EQ(controller.token_request()->ttl_ms(), 2u * 3600'000);
-  EXPECT_THAT(output.out,
-              AllOf(HasSubstr("token 4f09c2d1 for node[01-12], good until "
-                              "2025-01-01 02:00 UTC"),
-                    HasSubstr("\n  clusterd join --controller head:7443 "
-                              "--ca-hash sha256:abc --token "
-                              "cj1.4f09c2d1.secret\n")));
+  EXPECT_EQ(controller.token_request()->uses(), 0u);
+  EXPECT_EQ(RunProgram({"token", "create", "--uses", "7"}, world).status, 0);
+  EXPECT_EQ(controller.token_request()->uses(), 7u);
+  EXPECT_THAT(
+      output.out,
+      AllOf(HasSubstr("token 4f09c2d1 for 12 hosts of node[01-12], each "
+                      "once, good until 2025-01-01 02:00 UTC"),
+            HasSubstr("\n  clusterd join --controller head:7443 "
+                      "--ca-hash sha256:abc --token "
+                      "cj1.4f09c2d1.secret\n")));
 }
 
 TEST(TokenCommandTest, ShortIsTheLineAloneAndNamesAnUnusualPort) {
@@ -68,8 +73,10 @@ TEST(TokenCommandTest, WrongWordsAreStatus3AndAskNobody) {
   FakeController controller(world.script);
   world.controller = &controller;
   const ProgramOutput output = RunProgram(
-      {"token", "create", "--hosts", "node[", "--ttl", "30s"}, world);
+      {"token", "create", "--hosts", "node[", "--ttl", "30s", "--uses", "0"},
+      world);
   EXPECT_EQ(output.status, 3);
+  EXPECT_THAT(output.err, HasSubstr("--uses: "));
   EXPECT_THAT(output.err, AllOf(HasSubstr("--hosts: "),
                                 HasSubstr("--ttl: \"30s\" is no duration, "
                                           "expected 1m to 24h")));
@@ -96,7 +103,7 @@ TEST(TokenCommandTest, ListShowsUseAndEnd) {
   old->set_expires_ms(kNowMs - 1);
   const std::string out = RunProgram({"token", "list"}, world).out;
   EXPECT_THAT(out, AllOf(HasSubstr("4f09c2d1"), HasSubstr("node[01-12]"),
-                         HasSubstr("  7  "), HasSubstr("in 2 h"),
+                         HasSubstr("  7 of 12  "), HasSubstr("in 2 h"),
                          HasSubstr("user/ann"), HasSubstr("expired")));
   EXPECT_EQ(RunProgram({"token", "list"}).out, "no tokens\n");
 }
@@ -152,7 +159,7 @@ TEST(CertificatesCommandTest, FoldsHostsThatAgreeAndSaysWhatToDo) {
                     HasSubstr("nobody renews it: clusterd join, or"),
                     HasSubstr("enrolled; machine cafe from"),
                     HasSubstr("clusterctl certificates approve node05 01ab, "
-                              "or reset node05 refuses it"),
+                              "or refuse node05 01ab"),
                     HasSubstr("intermediate CA: ends 2025-01-30 00:00 UTC; "
                               "nobody renews it"),
                     HasSubstr("demo: 3 enrolled, 1 by hand, 1 waits"),
@@ -161,32 +168,40 @@ TEST(CertificatesCommandTest, FoldsHostsThatAgreeAndSaysWhatToDo) {
             "demo: 3 enrolled, 1 by hand, 1 waits\n");
 }
 
-TEST(CertificatesCommandTest, ApprovesAndResetsOneHost) {
-  for (const std::string action : {"approve", "reset"}) {
+TEST(CertificatesCommandTest, DecidesAboutOneHost) {
+  const std::vector<std::vector<std::string>> decisions = {
+      {"approve", "node05", "01ab"},
+      {"refuse", "node05", "01ab"},
+      {"reset", "node05"},
+      {"reset", "node05", "--key", "01ab"}};
+  for (const std::vector<std::string>& decision : decisions) {
     ProgramWorld world;
     world.script.approved.mutable_entry()->set_host("node05");
     world.script.reset.set_host("node05");
     FakeController controller(world.script);
     world.controller = &controller;
-    std::vector<std::string> words = {"certificates", action, "node05"};
-    if (action == "approve") words.push_back("01ab");
+    std::vector<std::string> words = {"certificates"};
+    words.insert(words.end(), decision.begin(), decision.end());
     const ProgramOutput output = RunProgram(words, world);
     EXPECT_EQ(output.status, 0) << output.err;
     EXPECT_EQ(controller.decision(),
-              action == "approve" ? "approve node05 01ab" : "reset node05");
+              decision[0] + " node05" +
+                  (decision.size() > 2 ? " " + decision.back() : ""));
     EXPECT_THAT(output.out, HasSubstr("node05: "));
   }
 }
 
-TEST(CertificatesCommandTest, ResetSaysWhomItHasRefused) {
+TEST(CertificatesCommandTest, ResetSaysWhomItHasRefusedAsWell) {
   ProgramWorld world;
   world.script.reset.set_host("node05");
-  EXPECT_THAT(RunProgram({"certificates", "reset", "node05"}, world).out,
-              HasSubstr("its key is forgotten"));
+  EXPECT_EQ(RunProgram({"certificates", "reset", "node05"}, world).out,
+            "node05: its key is forgotten; it has to join with a token to come "
+            "back\n");
   world.script.reset.set_refused_machine_id("cafe");
   EXPECT_THAT(RunProgram({"certificates", "reset", "node05"}, world).out,
-              AllOf(HasSubstr("machine cafe that waited is refused"),
-                    Not(HasSubstr("forgotten"))));
+              AllOf(HasSubstr("its key is forgotten"),
+                    HasSubstr("machine cafe that waited is refused"),
+                    HasSubstr("certificates approve")));
 }
 
 TEST(CertificatesCommandTest, WrongWordsAreStatus3AndDecideNothing) {
@@ -200,8 +215,15 @@ TEST(CertificatesCommandTest, WrongWordsAreStatus3AndDecideNothing) {
             3);
   EXPECT_EQ(RunProgram({"certificates", "reset", "node05", "01"}, world).status,
             3);
-  EXPECT_THAT(RunProgram({"certificates", "approve", "node05"}, world).err,
-              HasSubstr("KEY: "));
+  for (const char* action : {"approve", "refuse"}) {
+    EXPECT_THAT(RunProgram({"certificates", action, "node05"}, world).err,
+                HasSubstr("KEY: "));
+    EXPECT_THAT(
+        RunProgram({"certificates", action, "node05", "01", "--key", "01"},
+                   world)
+            .err,
+        HasSubstr("--key: "));
+  }
   EXPECT_EQ(controller.decision(), "");
 }
 

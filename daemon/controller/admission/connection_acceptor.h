@@ -97,7 +97,7 @@ class ConnectionAcceptor {
   void OnCall(const std::string& peer) ABSL_LOCKS_EXCLUDED(mutex_);
   void OnCallEnd(const std::string& peer) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // How many connections have sent something and wait to be admitted.
+  // How many connections have begun TLS and wait to be admitted.
   size_t waiting() const ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return admission_.waiting();

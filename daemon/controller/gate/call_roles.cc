@@ -47,6 +47,7 @@ constexpr CallRole kCallRoles[] = {
     {"Trust", "RevokeToken", Caller::kUser, Role::kAdmin},
     {"Trust", "ListCertificates", Caller::kUser, Role::kViewer},
     {"Trust", "ApproveHost", Caller::kUser, Role::kAdmin},
+    {"Trust", "RefuseHost", Caller::kUser, Role::kAdmin},
     {"Trust", "ResetHost", Caller::kUser, Role::kAdmin},
     {"Trust", "RenewLate", Caller::kEndedHost},
 

@@ -48,6 +48,9 @@ absl::StatusOr<std::unique_ptr<IdentityGate>> IdentityGate::Open(
     absl::MutexLock lock(&gate->mutex_);
     for (const LockEntry& each : locks) gate->locks_[each.identity()] = each;
   }
+  log->Notice(absl::StrCat("locked identities: ", locks.size()));
+  const absl::Status settled = gate->SaveLocks();
+  if (!settled.ok()) log->Warning(settled.message());
   if (!options.crl.empty()) {
     gate->ReadLists();
     absl::MutexLock lock(&gate->mutex_);
@@ -194,14 +197,35 @@ void IdentityGate::Watch(const grpc::AuthContext& context, IdentityKind kind,
   end(refused);
 }
 
-absl::StatusOr<size_t> IdentityGate::Lock(const LockEntry& lock) {
+absl::Status IdentityGate::Lock(const LockEntry& lock, size_t* ended) {
   {
-    absl::MutexLock disk(&store_mutex_);
-    RETURN_IF_ERROR(store_->Put(lock));
     absl::MutexLock memory(&mutex_);
     locks_[lock.identity()] = lock;
+    unsaved_.insert(lock.identity());
   }
-  return EndRefused();
+  const size_t streams = EndRefused();
+  if (ended != nullptr) *ended = streams;
+  return SaveLocks();
+}
+
+absl::Status IdentityGate::SaveLocks() {
+  absl::MutexLock disk(&store_mutex_);
+  std::vector<LockEntry> unsaved;
+  {
+    absl::MutexLock memory(&mutex_);
+    for (const std::string& identity : unsaved_) {
+      unsaved.push_back(locks_[identity]);
+    }
+    unsaved_.clear();
+  }
+  absl::Status saved = store_->Settle();
+  for (const LockEntry& lock : unsaved) {
+    if (saved.ok()) saved = store_->Put(lock);
+    if (saved.ok()) continue;
+    absl::MutexLock memory(&mutex_);
+    unsaved_.insert(lock.identity());
+  }
+  return saved;
 }
 
 absl::StatusOr<LockEntry> IdentityGate::Unlock(const std::string& identity) {
@@ -219,6 +243,7 @@ absl::StatusOr<LockEntry> IdentityGate::Unlock(const std::string& identity) {
   RETURN_IF_ERROR(store_->Remove(identity));
   absl::MutexLock memory(&mutex_);
   locks_.erase(identity);
+  unsaved_.erase(identity);
   return entry;
 }
 
@@ -254,11 +279,19 @@ size_t IdentityGate::EndRefused() {
 }
 
 void IdentityGate::Sweep() {
-  if (!options_.crl.empty()) {
+  bool unsaved;
+  {
+    absl::MutexLock lock(&mutex_);
+    unsaved = !unsaved_.empty();
+  }
+  if (!options_.crl.empty() || unsaved) {
     // Full: it is being read.
-    reader_.TryRun(callbacks_.Wrap([this] {
-      ReadLists();
+    reader_.TryRun(callbacks_.Wrap([this, unsaved] {
+      if (!options_.crl.empty()) ReadLists();
       EndRefused();
+      if (unsaved && SaveLocks().ok()) {
+        log_->Notice("locks that held in memory alone are on disk");
+      }
     }));
   }
   EndRefused();

@@ -21,6 +21,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,7 +47,7 @@ namespace clusterd {
 
 struct IdentityGateOptions {
   std::string cluster;
-  std::string state;  // The folder of locks.db.
+  std::string state;  // The folder of lock_store.h's files.
   std::string ca;     // File: who may sign lists.
   std::string crl;    // File or folder; empty: the site has no lists.
   // By which certificates begin and end.
@@ -106,10 +107,11 @@ class IdentityGate {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Refuses the identity from now on, and ends its streams: how many. `lock`
-  // has all fields. Wait for the disk; errors are LockStore's, and of Unlock
-  // NotFound.
-  absl::StatusOr<size_t> Lock(const LockEntry& lock)
+  // has all fields. Then waits for the disk: after an error of LockStore the
+  // lock holds until a restart, and every sweep tries to write it again.
+  absl::Status Lock(const LockEntry& lock, size_t* ended = nullptr)
       ABSL_LOCKS_EXCLUDED(store_mutex_, mutex_);
+  // Waits for the disk; NotFound, and LockStore's errors: then it is locked.
   absl::StatusOr<LockEntry> Unlock(const std::string& identity)
       ABSL_LOCKS_EXCLUDED(store_mutex_, mutex_);
   // By identity.
@@ -146,6 +148,8 @@ class IdentityGate {
   // Ends what is not let in any more; how many.
   size_t EndRefused() ABSL_LOCKS_EXCLUDED(mutex_);
   void Sweep() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Writes what holds in memory alone.
+  absl::Status SaveLocks() ABSL_LOCKS_EXCLUDED(store_mutex_, mutex_);
   // Reads the lists, if they have changed.
   void ReadLists() ABSL_LOCKS_EXCLUDED(store_mutex_, mutex_);
   // FailedPrecondition for lists that are older than others before them, also
@@ -166,6 +170,7 @@ class IdentityGate {
 
   mutable absl::Mutex mutex_;
   std::map<std::string, LockEntry> locks_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> unsaved_ ABSL_GUARDED_BY(mutex_);  // Of locks_.
   // With some whose call has ended since they were last counted.
   std::vector<Watched> watched_ ABSL_GUARDED_BY(mutex_);
   size_t count_at_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -5,76 +5,170 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "config/identity/regular_file.h"
+#include "config/values/sha256.h"
 #include "config/values/status_macros.h"
+#include "daemon/audit/audit_log.h"
+#include "daemon/controller/history/sqlite_file.h"
 
 namespace clusterd {
 namespace {
 
-// Another connection of this process may be writing for a moment.
-constexpr char kPrepare[] =
-    "PRAGMA busy_timeout = 5000;"
-    "PRAGMA synchronous = FULL;"
-    "PRAGMA trusted_schema = OFF;"
-    "CREATE TABLE IF NOT EXISTS identity_lock ("
-    "  identity TEXT PRIMARY KEY,"
-    "  entry BLOB NOT NULL"
-    ") STRICT;"
-    "CREATE TABLE IF NOT EXISTS list_age ("
-    "  issuer BLOB PRIMARY KEY,"
-    "  number TEXT NOT NULL,"
-    "  begins INTEGER NOT NULL,"
-    "  entries INTEGER NOT NULL"
-    ") STRICT;";
+constexpr SqliteFormat kFormat = {
+    "record of locks",
+    0x636c6c6b,  // "cllk"
+    1,
+    "",
+    "CREATE TABLE identity_lock (identity TEXT PRIMARY KEY, entry BLOB NOT "
+    "NULL) STRICT;"
+    "CREATE TABLE list_age (issuer BLOB PRIMARY KEY, number TEXT NOT NULL, "
+    "begins INTEGER NOT NULL, entries INTEGER NOT NULL) STRICT;",
+    ""};
 
-// An empty file is a database without tables.
-absl::Status MakeFile(const std::string& path) {
-  const int fd =
-      open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-  if (fd >= 0) {
-    close(fd);
-    return absl::OkStatus();
+constexpr char kAccept[] = "accept";
+constexpr size_t kMaxSumBytes = 4096;
+
+// What locks.sum says of them.
+std::string SumOf(const std::vector<LockEntry>& locks, const ListAges& ages) {
+  std::string all;
+  for (const LockEntry& lock : locks) {
+    const std::string entry = lock.SerializeAsString();
+    absl::StrAppend(&all, entry.size(), ":", entry);
   }
-  if (errno != EEXIST) return FileStatus(path, errno);
-  struct stat found = {};
-  if (lstat(path.c_str(), &found) != 0) return FileStatus(path, errno);
-  if (!S_ISREG(found.st_mode)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": not a regular file, expected our own"));
+  for (const auto& [issuer, age] : ages) {
+    absl::StrAppend(&all, issuer.size(), ":", issuer, age.number.size(), ":",
+                    age.number, absl::ToUnixSeconds(age.begins), ":",
+                    age.entries, ":");
   }
-  if ((found.st_mode & 0077) != 0 &&
-      fchmodat(AT_FDCWD, path.c_str(), 0600, AT_SYMLINK_NOFOLLOW) != 0) {
-    return FileStatus(path, errno);
+  return absl::StrCat(locks.size(), " ", Sha256Hex(all), "\n");
+}
+
+bool IsThere(const std::string& path) {
+  struct stat found;
+  return lstat(path.c_str(), &found) == 0 || errno != ENOENT;
+}
+
+// How many locks a line of locks.sum counts.
+absl::string_view CountOf(absl::string_view sum) {
+  return sum.substr(0, sum.find(' '));
+}
+
+// DataLoss unless locks.sum names what the file has, whose sum is `found`.
+absl::Status CheckSum(const std::string& path, const std::string& known,
+                      const std::string& found) {
+  const std::vector<std::string> lines =
+      absl::StrSplit(known, '\n', absl::SkipWhitespace());
+  if (lines == std::vector<std::string>{kAccept}) return absl::OkStatus();
+  for (const std::string& line : lines) {
+    if (absl::StrCat(line, "\n") == found) return absl::OkStatus();
   }
-  return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat(path, ": has ", CountOf(found), " locks, not those that ",
+                   kLockSumFile, " counts (", CountOf(known),
+                   "), or not the ages of lists: it is gone, damaged or an "
+                   "older one"));
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LockStore>> LockStore::Open(
     const std::string& folder) {
+  auto store = OpenFiles(folder);
+  if (store.ok() || absl::IsUnavailable(store.status()) || !IsThere(folder)) {
+    return store;
+  }
+  return absl::Status(
+      store.status().code(),
+      absl::StrCat(store.status().message(), "; restore ", kLockFile, " and ",
+                   kLockSumFile, " from the same backup; or move a damaged ",
+                   kLockFile, " away, write the word ", kAccept, " into ",
+                   kLockSumFile,
+                   " to go on with the locks that are left, and "
+                   "lock again whom ",
+                   kAuditFileName, " names"));
+}
+
+absl::StatusOr<std::unique_ptr<LockStore>> LockStore::OpenFiles(
+    const std::string& folder) {
   const std::string path = absl::StrCat(folder, "/", kLockFile);
-  RETURN_IF_ERROR(MakeFile(path));
-  ASSIGN_OR_RETURN(auto database, SqliteDatabase::Open(path));
-  RETURN_IF_ERROR(database->Execute(kPrepare));
-  std::unique_ptr<LockStore> store(new LockStore(std::move(database)));
-  RETURN_IF_ERROR(store->All().status());
+  const std::string sum = absl::StrCat(folder, "/", kLockSumFile);
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return FileStatus(path, errno);
+  const auto closes = absl::MakeCleanup([fd] { close(fd); });
+  std::unique_ptr<LockStore> store(new LockStore(sum));
+  const bool has_locks = IsThere(path);
+  // The sum comes first: locks without it have lost it.
+  if (!has_locks && !IsThere(sum) &&
+      !IsThere(absl::StrCat(folder, "/", kAuditFileName))) {
+    RETURN_IF_ERROR(store->WriteSum(SumOf({}, {})));
+  }
+  ASSIGN_OR_RETURN(store->known_, ReadRegularFile(sum, kMaxSumBytes));
+  if (!has_locks) {
+    RETURN_IF_ERROR(CheckSum(path, store->known_, SumOf({}, {})));
+  }
+  ASSIGN_OR_RETURN(store->database_, OpenSqliteFile(path, fd, kFormat));
+  ASSIGN_OR_RETURN(const std::string found, store->Sum());
+  RETURN_IF_ERROR(CheckSum(path, store->known_, found));
   return store;
 }
 
 absl::Status LockStore::Put(const LockEntry& lock) {
-  const std::string entry = lock.SerializeAsString();
-  return database_->Run(
+  return Change(
       "INSERT OR REPLACE INTO identity_lock (identity, entry) VALUES (?1, ?2)",
-      {absl::string_view(lock.identity()), SqliteBlob{entry}});
+      {lock.identity(), SqliteBlob{lock.SerializeAsString()}});
 }
 
 absl::Status LockStore::Remove(const std::string& identity) {
-  return database_->Run("DELETE FROM identity_lock WHERE identity = ?1",
-                        {absl::string_view(identity)});
+  return Change("DELETE FROM identity_lock WHERE identity = ?1", {identity});
+}
+
+// A crash at any point leaves what one line of the sum names.
+absl::Status LockStore::Change(absl::string_view sql,
+                               std::initializer_list<SqliteValue> values) {
+  ASSIGN_OR_RETURN(const std::string before, Sum());
+  RETURN_IF_ERROR(database_->Transact([&]() -> absl::Status {
+    RETURN_IF_ERROR(database_->Run(sql, values));
+    ASSIGN_OR_RETURN(const std::string after, Sum());
+    return WriteSum(absl::StrCat(before, after));
+  }));
+  return Settle();
+}
+
+absl::StatusOr<std::string> LockStore::Sum() const {
+  ASSIGN_OR_RETURN(const std::vector<LockEntry> locks, All());
+  ASSIGN_OR_RETURN(const ListAges ages, AllListAges());
+  return SumOf(locks, ages);
+}
+
+absl::Status LockStore::Settle() {
+  ASSIGN_OR_RETURN(const std::string sum, Sum());
+  return sum == known_ ? absl::OkStatus() : WriteSum(sum);
+}
+
+absl::Status LockStore::WriteSum(const std::string& text) {
+  const std::string beside = absl::StrCat(sum_, ".new");
+  std::remove(beside.c_str());
+  const int fd = open(beside.c_str(),
+                      O_CREAT | O_EXCL | O_WRONLY | O_SYNC | O_CLOEXEC, 0600);
+  if (fd < 0) return FileStatus(beside, errno);
+  const auto closes = absl::MakeCleanup([fd] { close(fd); });
+  if (write(fd, text.data(), text.size()) !=
+          static_cast<ssize_t>(text.size()) ||
+      std::rename(beside.c_str(), sum_.c_str()) != 0) {
+    return FileStatus(beside, errno);
+  }
+  known_ = text;
+  // Makes the new name last.
+  const int folder = open(sum_.substr(0, sum_.rfind('/')).c_str(),
+                          O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const auto also = absl::MakeCleanup([folder] { close(folder); });
+  return fsync(folder) == 0 ? absl::OkStatus() : FileStatus(sum_, errno);
 }
 
 absl::StatusOr<std::vector<LockEntry>> LockStore::All() const {
@@ -94,7 +188,7 @@ absl::StatusOr<std::vector<LockEntry>> LockStore::All() const {
 
 absl::Status LockStore::PutListAge(absl::string_view issuer,
                                    const ListAge& age) {
-  return database_->Run(
+  return Change(
       "INSERT OR REPLACE INTO list_age (issuer, number, begins, entries) "
       "VALUES (?1, ?2, ?3, ?4)",
       {SqliteBlob{issuer}, absl::string_view(age.number),

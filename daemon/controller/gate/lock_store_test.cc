@@ -2,7 +2,11 @@
 
 #include <sys/stat.h>
 
+#include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <functional>
+#include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -11,6 +15,7 @@
 namespace clusterd {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -67,18 +72,6 @@ TEST(LockStoreTest, KeepsHowNewListsAreForWhoOpensItNext) {
   EXPECT_EQ(ages->at("other").number, "");
 }
 
-TEST(LockStoreTest, SharesItsFileWithAnotherConnection) {
-  const std::string folder = NewStateFolder();
-  const auto store = LockStore::Open(folder);
-  ASSERT_TRUE(store.ok()) << store.status();
-  const auto other = SqliteDatabase::Open(folder + "/" + kLockFile);
-  ASSERT_TRUE(other.ok());
-  ASSERT_TRUE((*other)->Execute("CREATE TABLE theirs (a TEXT) STRICT").ok());
-  ASSERT_TRUE((*store)->Put(LockOf("user/bob")).ok());
-  ASSERT_TRUE((*other)->Execute("INSERT INTO theirs VALUES ('x')").ok());
-  EXPECT_THAT(*(*store)->All(), SizeIs(1));
-}
-
 TEST(LockStoreTest, FileIsItsOwnersAlone) {
   const std::string folder = NewStateFolder();
   const std::string path = folder + "/" + kLockFile;
@@ -92,12 +85,158 @@ TEST(LockStoreTest, FileIsItsOwnersAlone) {
   EXPECT_EQ(info.st_mode & 07777, 0600u);
 }
 
-TEST(LockStoreTest, DamagedFileIsAnErrorAndNeverAnEmptyOne) {
+// A folder in which two identities are locked, and what is done to its files.
+class LockFilesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto store = LockStore::Open(folder_);
+    ASSERT_TRUE(store.ok()) << store.status();
+    ASSERT_TRUE((*store)->Put(LockOf("user/bob", "left")).ok());
+    one_ = {Read(kLockFile), Read(kLockSumFile)};
+    ASSERT_TRUE((*store)->Put(LockOf("user/carl", "stolen")).ok());
+    two_ = {Read(kLockFile), Read(kLockSumFile)};
+  }
+
+  std::string Path(const std::string& name) const {
+    return folder_ + "/" + name;
+  }
+  std::string Read(const std::string& name) const {
+    std::ifstream file(Path(name));
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }
+  void Write(const std::string& name, const std::string& text) const {
+    std::ofstream(Path(name)) << text;
+  }
+  // How many are locked; or the error's text, after its code.
+  std::string Opened() const {
+    const auto store = LockStore::Open(folder_);
+    if (!store.ok()) return store.status().ToString();
+    return std::to_string((*store)->All()->size());
+  }
+
+  struct Files {
+    std::string locks;
+    std::string sum;
+  };
+  const std::string folder_ = NewStateFolder();
+  Files one_;
+  Files two_;
+};
+
+TEST_F(LockFilesTest, NoLockIsForgottenSilently) {
+  const auto damaged = [this] {
+    std::string locks = two_.locks;
+    const size_t at = locks.find("stolen");
+    EXPECT_NE(at, std::string::npos);
+    locks[at] = 'S';
+    return locks;
+  };
+  struct Row {
+    const char* what;
+    std::function<void()> attack;
+  };
+  const Row rows[] = {
+      {"taken away", [&] { std::remove(Path(kLockFile).c_str()); }},
+      {"emptied", [&] { Write(kLockFile, ""); }},
+      {"of another program", [&] { Write(kLockFile, std::string(8192, 'x')); }},
+      {"an older one", [&] { Write(kLockFile, one_.locks); }},
+      {"a byte of a lock", [&] { Write(kLockFile, damaged()); }},
+      {"cut off", [&] { Write(kLockFile, two_.locks.substr(0, 5000)); }},
+      {"no sum", [&] { std::remove(Path(kLockSumFile).c_str()); }},
+      {"an empty sum", [&] { Write(kLockSumFile, ""); }},
+      {"an older sum", [&] { Write(kLockSumFile, one_.sum); }},
+      {"both away, where a controller has run",
+       [&] {
+         std::remove(Path(kLockFile).c_str());
+         std::remove(Path(kLockSumFile).c_str());
+         Write("audit.jsonl", "");
+       }},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.what);
+    Write(kLockFile, two_.locks);
+    Write(kLockSumFile, two_.sum);
+    ASSERT_EQ(Opened(), "2");
+    row.attack();
+    for (int start = 0; start < 2; ++start) {
+      EXPECT_THAT(Opened(), AllOf(HasSubstr(folder_ + "/locks."),
+                                  HasSubstr("restore locks.db and locks.sum"),
+                                  HasSubstr("write the word accept")));
+    }
+  }
+}
+
+TEST_F(LockFilesTest, AdminMayGoOnWithWhatIsLeft) {
+  Write(kLockFile, one_.locks);
+  Write(kLockSumFile, "accept\n");
+  {
+    const auto store = LockStore::Open(folder_);
+    ASSERT_TRUE(store.ok()) << store.status();
+    ASSERT_TRUE((*store)->Settle().ok());
+  }
+  EXPECT_EQ(Read(kLockSumFile), one_.sum);
+  EXPECT_EQ(Opened(), "1");
+  std::remove(Path(kLockFile).c_str());
+  Write(kLockSumFile, "accept");
+  EXPECT_EQ(Opened(), "0");
+}
+
+// Where nobody is locked, the sum still knows the lists.
+TEST(LockStoreTest, NoAgeOfAListIsForgottenSilently) {
   const std::string folder = NewStateFolder();
-  std::ofstream(folder + "/" + kLockFile) << std::string(8192, 'x');
-  const auto store = LockStore::Open(folder);
-  EXPECT_EQ(store.status().code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(store.status().message()), HasSubstr(kLockFile));
+  const std::string path = folder + "/" + kLockFile;
+  const auto put = [&folder](const char* number) {
+    const auto store = LockStore::Open(folder);
+    ASSERT_TRUE(store.ok()) << store.status();
+    ASSERT_TRUE(
+        (*store)->PutListAge("ca", {number, absl::UnixEpoch(), 0}).ok());
+  };
+  const auto code = [&folder] {
+    return LockStore::Open(folder).status().code();
+  };
+  put("1");
+  const std::string older = path + ".older";
+  std::filesystem::copy_file(path, older);
+  put("2");
+  EXPECT_EQ(code(), absl::StatusCode::kOk);
+  std::filesystem::rename(older, path);
+  EXPECT_EQ(code(), absl::StatusCode::kDataLoss);
+  ASSERT_EQ(std::remove(path.c_str()), 0);
+  EXPECT_EQ(code(), absl::StatusCode::kDataLoss);
+}
+
+// The sum is written before and after the locks.
+TEST_F(LockFilesTest, CrashWhileALockIsWrittenLeavesEither) {
+  for (const Files& files : {one_, two_}) {
+    Write(kLockSumFile, one_.sum + two_.sum);
+    Write(kLockFile, files.locks);
+    const auto store = LockStore::Open(folder_);
+    ASSERT_TRUE(store.ok()) << store.status();
+    ASSERT_TRUE((*store)->Settle().ok());
+    EXPECT_EQ(Read(kLockSumFile), files.sum);
+  }
+}
+
+TEST_F(LockFilesTest, FirstStartMayEndBetweenTheTwoFiles) {
+  const std::string folder = NewStateFolder();
+  ASSERT_TRUE(LockStore::Open(folder).ok());
+  ASSERT_EQ(std::remove((folder + "/" + kLockFile).c_str()), 0);
+  EXPECT_TRUE(LockStore::Open(folder).ok());
+}
+
+TEST_F(LockFilesTest, WriteThatFailsLeavesWhatWasThere) {
+  const auto store = LockStore::Open(folder_);
+  ASSERT_TRUE(store.ok()) << store.status();
+  // In the way of the next sum.
+  const std::string blocked = Path(std::string(kLockSumFile) + ".new");
+  ASSERT_EQ(mkdir(blocked.c_str(), 0700), 0);
+  Write(std::string(kLockSumFile) + ".new/file", "");
+  EXPECT_FALSE((*store)->Put(LockOf("user/dora")).ok());
+  EXPECT_FALSE((*store)->Remove("user/bob").ok());
+  EXPECT_THAT(*(*store)->All(), SizeIs(2));
+  std::filesystem::remove_all(blocked);
+  EXPECT_TRUE((*store)->Put(LockOf("user/dora")).ok());
+  EXPECT_THAT(*(*store)->All(), SizeIs(3));
 }
 
 TEST(LockStoreTest, LockThatCannotBeReadIsAnError) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,7 @@ absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
   }
   const auto spec = parts_.spec->spec();
   std::string hosts;
+  uint32_t uses = 1;
   if (!request.hosts().empty()) {
     ASSIGN_OR_RETURN(std::vector<std::string> names,
                      ExpandHostlist(request.hosts()));
@@ -52,6 +54,8 @@ absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
       return absl::InvalidArgumentError(absl::StrJoin(unknown, "\n"));
     }
     hosts = FoldHostlist(names);
+    uses = static_cast<uint32_t>(
+        std::set<std::string>(names.begin(), names.end()).size());
   } else if (parts_.spec->learns()) {
     return absl::InvalidArgumentError(
         "--hosts: there is no cluster.yaml yet that names the hosts, expected "
@@ -63,6 +67,7 @@ absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
   TokenEntry* const entry = record.mutable_entry();
   entry->set_id(token.id);
   entry->set_hosts(hosts);
+  entry->set_uses(request.uses() > 0 ? request.uses() : uses);
   entry->set_created_ms(absl::ToUnixMillis(now));
   entry->set_expires_ms(absl::ToUnixMillis(now + life));
   entry->set_creator(creator.ToString());
@@ -84,9 +89,9 @@ absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
     RETURN_IF_ERROR(store_->Put(record));
   }
   parts_.log->Notice(absl::StrCat(
-      "token ", token.id, " for ", hosts.empty() ? "all hosts" : hosts,
-      " made by ", creator.ToString(), ", good until ",
-      MomentText(entry->expires_ms())));
+      "token ", token.id, " for ", entry->uses(), " of ",
+      hosts.empty() ? "all hosts" : hosts, " made by ", creator.ToString(),
+      ", good until ", MomentText(entry->expires_ms())));
   CreateTokenResponse response;
   *response.mutable_entry() = *entry;
   response.set_token(token.ToString());
@@ -95,14 +100,9 @@ absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
 }
 
 ListTokensResponse EnrolmentDesk::ListTokens() const {
-  std::map<std::string, uint32_t> used;
-  for (const auto& host : store_->Hosts()) {
-    if (host->has_held()) ++used[host->token_id()];
-  }
   ListTokensResponse response;
   for (const TokenRecord& token : store_->Tokens()) {
     *response.add_tokens() = token.entry();
-    response.mutable_tokens()->rbegin()->set_used(used[token.entry().id()]);
   }
   std::sort(response.mutable_tokens()->begin(),
             response.mutable_tokens()->end(),
@@ -142,6 +142,7 @@ CertificateEntry EnrolmentDesk::EntryOf(const HostRecord& record,
     entry.set_state(ended ? CertificateEntry::ENDED
                           : CertificateEntry::ENROLLED);
     entry.set_serial(record.held().serial());
+    entry.set_key(KeyText(record.held().spki_sha256()));
     entry.set_ends_ms(record.held().ends_ms());
     entry.set_next_serial(record.next().serial());
     entry.set_next_ends_ms(record.next().ends_ms());
@@ -193,8 +194,8 @@ bool EnrolmentDesk::StillWaits(const HostRecord& record, absl::Time now,
          now - absl::FromUnixMillis(record.waiting().asked_ms()) < at_most;
 }
 
-absl::StatusOr<ApproveHostResponse> EnrolmentDesk::Approve(
-    const std::string& name, const std::string& key) {
+absl::StatusOr<ApproveHostResponse> EnrolmentDesk::Decide(
+    const std::string& name, const std::string& key, bool approves) {
   const std::string host = HostNamed(*parts_.spec->spec(), name);
   const absl::Time now = parts_.scheduler->Now();
   absl::MutexLock lock(&change_mutex_);
@@ -212,52 +213,52 @@ absl::StatusOr<ApproveHostResponse> EnrolmentDesk::Approve(
         " waits for this name, but one with key ", WaitingKey(*waits),
         ", machine id ", waits->machine_id(), ", from ", waits->peer()));
   }
-  waits->set_approved(true);
+  waits->set_approved(approves);
   waits->set_asked_ms(absl::ToUnixMillis(now));
-  RETURN_IF_ERROR(store_->Put(*record));
-  parts_.log->Notice(absl::StrCat("host ", host, ": the machine with id ",
-                                  waits->machine_id(), " from ", waits->peer(),
-                                  " may have the name"));
   ApproveHostResponse response;
   *response.mutable_entry() = EntryOf(*record, 0, now);
+  const std::string text = absl::StrCat(
+      "host ", host, ": the machine with id ", waits->machine_id(), " from ",
+      waits->peer(), approves ? " may have" : " does not get", " the name");
+  if (!approves) record->clear_waiting();
+  RETURN_IF_ERROR(store_->Put(*record));
+  parts_.log->Notice(text);
   return response;
 }
 
-absl::Status EnrolmentDesk::ForgetKey(const std::string& host, absl::Time now) {
-  HostRecord forgotten;
-  forgotten.set_name(host);
-  forgotten.set_reset_ms(absl::ToUnixMillis(now));
-  RETURN_IF_ERROR(store_->Put(forgotten));
-  parts_.hosts->CloseHost(
-      host, absl::PermissionDeniedError(
-                "its certificate was taken back; join again with a token"));
-  parts_.log->Notice(absl::StrCat("host ", host, ": its key is forgotten"));
-  return absl::OkStatus();
-}
-
-absl::StatusOr<ResetHostResponse> EnrolmentDesk::Reset(
-    const std::string& name) {
+absl::StatusOr<ResetHostResponse> EnrolmentDesk::Reset(const std::string& name,
+                                                       const std::string& key) {
   const std::string host = HostNamed(*parts_.spec->spec(), name);
   const absl::Time now = parts_.scheduler->Now();
   ResetHostResponse response;
   response.set_host(host);
   absl::MutexLock lock(&change_mutex_);
-  std::optional<HostRecord> record = store_->Host(host);
-  if (record.has_value() && StillWaits(*record, now, 2 * kWaitsAlone)) {
-    response.set_refused_machine_id(record->waiting().machine_id());
-    parts_.log->Notice(absl::StrCat(
-        "host ", host, ": the machine with id ", record->waiting().machine_id(),
-        " from ", record->waiting().peer(), " does not get the name"));
-    record->clear_waiting();
-    RETURN_IF_ERROR(store_->Put(*record));
-    return response;
-  }
-  if (!record.has_value() || !record->has_held()) {
+  const HostRecord record = store_->Host(host).value_or(HostRecord());
+  const bool waits = StillWaits(record, now, 2 * kWaitsAlone);
+  if (!record.has_held() && !record.needs_approval() && !waits) {
     return absl::NotFoundError(absl::StrCat(
         "host ", QuotedText(host),
         ": no key of it is on record, expected a host that has joined"));
   }
-  RETURN_IF_ERROR(ForgetKey(host, now));
+  if (!key.empty() && KeyText(key) != KeyText(record.held().spki_sha256()) &&
+      KeyText(key) != KeyText(record.next().spki_sha256())) {
+    return absl::AbortedError(absl::StrCat(
+        "host ", host, ": key ", QuotedText(key), " is not on record, but ",
+        record.has_held() ? KeyText(record.held().spki_sha256()) : "none"));
+  }
+  if (waits) response.set_refused_machine_id(record.waiting().machine_id());
+  HostRecord forgotten;
+  forgotten.set_name(host);
+  forgotten.set_reset_ms(absl::ToUnixMillis(now));
+  forgotten.set_needs_approval(waits);
+  *forgotten.mutable_spent_token_ids() = record.spent_token_ids();
+  RETURN_IF_ERROR(store_->Put(forgotten));
+  parts_.hosts->CloseHost(
+      host, absl::PermissionDeniedError(
+                "its certificate was taken back; join again with a token"));
+  parts_.log->Notice(
+      absl::StrCat("host ", host, ": its key is forgotten",
+                   waits ? ", and the machine that waited is refused" : ""));
   return response;
 }
 

@@ -79,6 +79,14 @@ AuditEntry EnrolmentDesk::Audited(absl::string_view what,
   return entry;
 }
 
+absl::Status EnrolmentDesk::CheckNamed(const std::string& name) const {
+  const auto spec = parts_.spec->spec();
+  if (parts_.spec->learns() || NamesHost(*spec, name)) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat(NotInSpec(*spec, name),
+                   "; add it there, or join under its name there (--name)"));
+}
+
 absl::StatusOr<std::string> EnrolmentDesk::NameFor(
     const TokenRecord& token, const std::string& name) const {
   if (!IsHostName(name)) {
@@ -87,13 +95,8 @@ absl::StatusOr<std::string> EnrolmentDesk::NameFor(
                      ": can be no host's name, expected letters, digits, dot, "
                      "dash, underscore (--name)"));
   }
-  const auto spec = parts_.spec->spec();
-  std::string known = HostNamed(*spec, name);
-  if (!parts_.spec->learns() && !NamesHost(*spec, known)) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(NotInSpec(*spec, known),
-                     "; add it there, or join under its name there (--name)"));
-  }
+  std::string known = HostNamed(*parts_.spec->spec(), name);
+  RETURN_IF_ERROR(CheckNamed(known));
   const std::string& hosts = token.entry().hosts();
   if (hosts.empty()) return known;
   ASSIGN_OR_RETURN(const std::vector<std::string> listed,
@@ -132,37 +135,49 @@ Enrolled EnrolmentDesk::AnswerOf(const HostRecord& record,
   return answer;
 }
 
-bool EnrolmentDesk::MayBeAttached(const JoinRequest& request,
-                                  const std::string& peer,
-                                  const HostRecord& record) const {
-  const std::string& name = record.name();
-  const std::optional<Hello> attached = parts_.hosts->HelloOf(name);
-  if (!attached.has_value()) return true;
-  if (request.machine_id().empty() ||
-      attached->machine_id() != request.machine_id()) {
+absl::Status EnrolmentDesk::CheckUnspent(const TokenRecord& token,
+                                         const HostRecord& record) const {
+  const TokenEntry& entry = token.entry();
+  if (entry.used() < entry.uses() &&
+      !absl::c_linear_search(record.spent_token_ids(), entry.id())) {
+    return absl::OkStatus();
+  }
+  return absl::PermissionDeniedError(absl::StrCat(
+      "token ", entry.id(), ": is spent, ", entry.used(), " of ", entry.uses(),
+      " hosts have joined with it, and each may once; an admin makes another "
+      "one with clusterctl token create --hosts ",
+      record.name()));
+}
+
+// An id of a machine and its address are no proof: every user of a machine can
+// show both.
+bool EnrolmentDesk::IsFree(const HostRecord& record) const {
+  if (record.has_held() || record.needs_approval()) return false;
+  const HostEntry entry =
+      parts_.hosts->Entry(*parts_.spec->spec(), record.name());
+  // One from before a reset is about to end.
+  if (entry.attached() && entry.attached_since_ms() > record.reset_ms()) {
     return false;
   }
-  // Anybody can say a machine's id, and without a key on record that would be
-  // all it takes.
-  return record.has_held() ||
-         AddressOf(peer) ==
-             AddressOf(parts_.hosts->Entry(*parts_.spec->spec(), name).peer());
+  absl::MutexLock lock(&by_hand_mutex_);
+  return by_hand_.count(record.name()) == 0;
 }
 
 absl::Status EnrolmentDesk::CheckFree(const JoinRequest& request,
                                       const RequestedKey& key,
                                       const std::string& peer,
+                                      const TokenRecord& token,
                                       HostRecord* record) {
   const HostRecord::Waiting& waits = record->waiting();
-  const absl::Time now = parts_.scheduler->Now();
-  const bool is_waiting = StillWaits(*record, now);
-  if (is_waiting && waits.approved() &&
-      waits.spki_sha256() == key.spki_sha256) {
-    return absl::OkStatus();
-  }
   const std::string& name = record->name();
-  if (MayBeAttached(request, peer, *record)) {
-    if (!record->has_held()) return absl::OkStatus();
+  const bool is_waiting = StillWaits(*record, parts_.scheduler->Now());
+  const bool is_its_own = waits.spki_sha256() == key.spki_sha256;
+  const bool is_approved = is_waiting && is_its_own && waits.approved();
+  const std::optional<Hello> attached = parts_.hosts->HelloOf(name);
+  const bool is_same =
+      !attached.has_value() || (!request.machine_id().empty() &&
+                                attached->machine_id() == request.machine_id());
+  if (record->has_held() && is_same && !is_approved) {
     return absl::AlreadyExistsError(absl::StrCat(
         "host ", name, ": is enrolled with another key since ",
         MomentText(record->enrolled_ms()),
@@ -170,16 +185,27 @@ absl::Status EnrolmentDesk::CheckFree(const JoinRequest& request,
         "certificates reset ",
         name));
   }
-  if (is_waiting && waits.spki_sha256() != key.spki_sha256) {
+  RETURN_IF_ERROR(CheckUnspent(token, *record));
+  if (is_approved || IsFree(*record)) return absl::OkStatus();
+  if (is_waiting && !is_its_own) {
     return absl::PermissionDeniedError(absl::StrCat(
         "host ", name, ": another machine, with id ",
         PrintableText(waits.machine_id(), kMaxMachineId),
         ", waits for this name already; an admin decides about it with "
         "clusterctl certificates approve ",
-        name, " ", WaitingKey(waits), " or refuses it with reset ", name));
+        name, " ", WaitingKey(waits), " or refuse ", name, " ",
+        WaitingKey(waits)));
   }
+  return WaitForApproval(request, key, peer, record);
+}
+
+absl::Status EnrolmentDesk::WaitForApproval(const JoinRequest& request,
+                                            const RequestedKey& key,
+                                            const std::string& peer,
+                                            HostRecord* record) {
+  const absl::Time now = parts_.scheduler->Now();
   // It does not wait longer for asking again.
-  if (!is_waiting) {
+  if (!StillWaits(*record, now)) {
     HostRecord::Waiting* const noted = record->mutable_waiting();
     noted->Clear();
     noted->set_spki_sha256(key.spki_sha256);
@@ -189,34 +215,38 @@ absl::Status EnrolmentDesk::CheckFree(const JoinRequest& request,
     RETURN_IF_ERROR(store_->Put(*record));
   }
   return absl::PermissionDeniedError(absl::StrCat(
-      "host ", name,
-      ": another machine, or one at another address, is attached under this "
-      "name; if this one takes its place, an admin says so within ",
+      "host ", record->name(),
+      ": another machine is attached under this name, has been with a "
+      "certificate made by hand, or has asked for it before a reset; an admin "
+      "approves this machine within ",
       absl::FormatDuration(kWaitsAlone),
-      " with clusterctl certificates approve ", name, " ",
+      " with clusterctl certificates approve ", record->name(), " ",
       WaitingKey(record->waiting()), ", and then join is run once more"));
 }
 
 absl::StatusOr<Enrolled> EnrolmentDesk::TryJoin(const JoinRequest& request,
                                                 const AuditEntry& asked) {
-  ASSIGN_OR_RETURN(const TokenRecord token, LivingToken(request));
+  ASSIGN_OR_RETURN(const TokenRecord shown, LivingToken(request));
   ASSIGN_OR_RETURN(const RequestedKey key,
                    ReadSigningRequest(request.signing_request()));
-  ASSIGN_OR_RETURN(const std::string name, NameFor(token, request.name()));
+  ASSIGN_OR_RETURN(const std::string name, NameFor(shown, request.name()));
   RETURN_IF_ERROR(parts_.gate->CheckNotLocked(IdOf(name)));
   absl::MutexLock lock(&change_mutex_);
+  // Again: another host may have used it, and an admin revoked it.
+  ASSIGN_OR_RETURN(TokenRecord token, LivingToken(request));
   HostRecord record = store_->Host(name).value_or(HostRecord());
   record.set_name(name);
   const absl::Time now = parts_.scheduler->Now();
   const HostRecord::Leaf* const known = LeafOf(record, key.spki_sha256);
   if (known == nullptr) {
-    RETURN_IF_ERROR(CheckFree(request, key, asked.peer(), &record));
+    RETURN_IF_ERROR(CheckFree(request, key, asked.peer(), token, &record));
   } else {
     RETURN_IF_ERROR(
         parts_.gate->CheckNotRevoked(IdOf(name), known->certificate_pem()));
     if (now < absl::FromUnixMillis(known->ends_ms())) {
       return AnswerOf(record, *known);
     }
+    RETURN_IF_ERROR(CheckUnspent(token, record));
   }
   const bool waited = record.waiting().spki_sha256() == key.spki_sha256;
   const bool replaces = waited && record.waiting().approved();
@@ -227,7 +257,10 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryJoin(const JoinRequest& request,
   record.set_machine_id(PrintableText(request.machine_id(), kMaxMachineId));
   record.set_enrolled_ms(absl::ToUnixMillis(now));
   record.set_token_id(token.entry().id());
-  RETURN_IF_ERROR(store_->Put(record));
+  record.clear_needs_approval();
+  token.mutable_entry()->set_used(token.entry().used() + 1);
+  record.add_spent_token_ids(token.entry().id());
+  RETURN_IF_ERROR(store_->Put(record, &token));
   if (replaces) {
     parts_.hosts->CloseHost(
         name, absl::PermissionDeniedError(
@@ -265,6 +298,7 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenewLate(
                    ReadSigningRequest(request.signing_request()));
   ASSIGN_OR_RETURN(const CertificateInfo shown,
                    ParseCertificate(certificate_pem));
+  RETURN_IF_ERROR(CheckNamed(name));
   RETURN_IF_ERROR(parts_.gate->CheckNotLocked(IdOf(name)));
   absl::MutexLock lock(&change_mutex_);
   std::optional<HostRecord> record = store_->Host(name);
@@ -335,6 +369,7 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenew(
   ASSIGN_OR_RETURN(const RequestedKey key, ReadSigningRequest(signing_request));
   ASSIGN_OR_RETURN(const CertificateInfo shown,
                    ParseCertificate(certificate_pem));
+  RETURN_IF_ERROR(CheckNamed(host));
   absl::MutexLock lock(&change_mutex_);
   std::optional<HostRecord> record = store_->Host(host);
   if (!record.has_value() || !record->has_held()) {
@@ -415,7 +450,10 @@ absl::StatusOr<bool> EnrolmentDesk::Admit(const std::string& host,
                                           const std::string& certificate_pem) {
   RETURN_IF_ERROR(IsCurrent(host, certificate_pem));
   const std::optional<HostRecord> record = store_->Host(host);
-  if (!record.has_value() || !record->has_held()) return false;
+  if (!record.has_value() || !record->has_held()) {
+    if (!record.has_value() || !record->needs_approval()) NoteByHand(host);
+    return false;
+  }
   ASSIGN_OR_RETURN(const CertificateInfo shown,
                    ParseCertificate(certificate_pem));
   if (Names(record->next(), shown)) {
@@ -424,6 +462,37 @@ absl::StatusOr<bool> EnrolmentDesk::Admit(const std::string& host,
         [this, host, serial = shown.serial] { Promote(host, serial); });
   }
   return true;
+}
+
+void EnrolmentDesk::NoteByHand(const std::string& host) {
+  absl::MutexLock lock(&by_hand_mutex_);
+  by_hand_.insert(host);
+  // One place for all hosts. Where there is none, the next that attaches tries.
+  keeps_by_hand_ =
+      keeps_by_hand_ || parts_.pool->TryRun([this] { KeepByHand(); });
+}
+
+void EnrolmentDesk::KeepByHand() {
+  absl::Status kept;
+  std::string host;
+  for (;;) {
+    {
+      absl::MutexLock lock(&by_hand_mutex_);
+      if (kept.ok()) by_hand_.erase(host);
+      keeps_by_hand_ = kept.ok() && !by_hand_.empty();
+      if (!keeps_by_hand_) break;
+      host = *by_hand_.begin();
+    }
+    absl::MutexLock lock(&change_mutex_);
+    HostRecord record = store_->Host(host).value_or(HostRecord());
+    record.set_name(host);
+    record.set_needs_approval(!record.has_held());
+    kept = store_->Put(record);
+  }
+  if (kept.ok()) return;
+  parts_.log->Error(absl::StrCat(
+      "host ", host, ": that its certificate is made by hand is known until a ",
+      "restart alone: ", kept.message()));
 }
 
 void EnrolmentDesk::Promote(const std::string& host,

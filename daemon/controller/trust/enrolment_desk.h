@@ -1,22 +1,24 @@
 // Who gets a certificate from this controller, and which certificate of a host
 // counts. Decides by tokens, cluster.yaml and the record of the host's key:
 //   same token, name and key          the same certificate again
-//   another key, name is free         a certificate; the key goes on record
+//   another key, name is free         a certificate; the key goes on record,
+//                                     and the token is spent for this host
 //   another key, one is on record     refused until an admin resets the name
 //   name of another machine that is   recorded for an hour, and refused until
-//   attached now                      an admin approves it
+//   attached now, or that was ever    an admin approves it
+//   with a certificate made by hand
 //   key on record, certificate ended  a new one, for 180 days, counted, over a
 //                                     connection that the key has opened
 //   key on record, certificate        refused
-//   revoked or host locked
-// A machine whose name has no key on record is the one that is attached if it
-// has that one's id and address.
+//   revoked, host locked or not in
+//   cluster.yaml any more
 // A renewal has two phases: the next certificate is kept beside the one that
 // the host holds, and takes its place when the host first attaches with it, so
 // that an answer that is lost strands nobody. No gRPC here.
 #ifndef DAEMON_CONTROLLER_TRUST_ENROLMENT_DESK_H_
 #define DAEMON_CONTROLLER_TRUST_ENROLMENT_DESK_H_
 
+#include <set>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -60,6 +62,8 @@ class EnrolmentDesk {
         store_(store),
         leaf_life_(leaf_life) {}
 
+  // A token is good for one host, or for as many as the list names or the
+  // request says, and for each of them once.
   // InvalidArgument for a list that names hosts which cluster.yaml does not
   // have, a life out of bounds, or no list while the controller learns;
   // ResourceExhausted for more than kMaxTokens. Ports are not filled in.
@@ -76,16 +80,17 @@ class EnrolmentDesk {
   //   InvalidArgument     no token, request or host name at all
   //   Unauthenticated     a token that this controller does not know
   //   FailedPrecondition  it has expired: with both clocks
-  //   PermissionDenied    the name is not of cluster.yaml or of the token, or
-  //                       waits for an admin's approval
+  //   PermissionDenied    the name is not of cluster.yaml or of the token, the
+  //                       token is spent, or an admin has to approve
   //   AlreadyExists       the name is enrolled with another key
   // `peer` is who asks, for the log.
   absl::StatusOr<Enrolled> Join(const JoinRequest& request,
                                 const std::string& peer)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
   // For `host`, which has shown `certificate_pem`. PermissionDenied unless its
-  // key is on record, the request is of that key, and the certificate on record
-  // ended less than kLateRenewal ago or has not, and is not revoked.
+  // key is on record, the request is of that key, the certificate on record
+  // ended less than kLateRenewal ago or has not, and is not revoked, and
+  // cluster.yaml has the host.
   absl::StatusOr<Enrolled> RenewLate(const std::string& host,
                                      const std::string& certificate_pem,
                                      const RenewLateRequest& request,
@@ -97,8 +102,9 @@ class EnrolmentDesk {
   bool IsKeyOnRecord(const std::string& certificate_pem) const;
   // Over the stream that `host` has opened with `certificate_pem`.
   // FailedPrecondition for one that this controller did not issue,
-  // PermissionDenied for one that does not count any more; InvalidArgument for
-  // the key that it has already, ResourceExhausted beyond a few an hour.
+  // PermissionDenied for one that does not count any more, or a host that
+  // cluster.yaml has no more; InvalidArgument for the key that it has already,
+  // ResourceExhausted beyond a few an hour.
   absl::StatusOr<Enrolled> Renew(const std::string& host,
                                  const std::string& certificate_pem,
                                  const std::string& signing_request)
@@ -113,7 +119,8 @@ class EnrolmentDesk {
                          const std::string& certificate_pem) const;
   // The same for a host that attaches now, and whether its certificate is on
   // record: the one that was issued last takes the place of the one before,
-  // soon.
+  // soon. From then on a name that has attached by another one needs an
+  // approval.
   absl::StatusOr<bool> Admit(const std::string& host,
                              const std::string& certificate_pem);
 
@@ -127,12 +134,22 @@ class EnrolmentDesk {
   // machine waits for the name, Aborted if another one does.
   absl::StatusOr<ApproveHostResponse> Approve(const std::string& name,
                                               const std::string& key)
-      ABSL_LOCKS_EXCLUDED(change_mutex_);
-  // Where a machine waits for the name, refuses that one and nothing else; also
-  // for another kWaitsAlone, since an admin may have just seen it. Otherwise
-  // forgets the key and ends the host's stream. NotFound if the name is not on
-  // record.
-  absl::StatusOr<ResetHostResponse> Reset(const std::string& name)
+      ABSL_LOCKS_EXCLUDED(change_mutex_) {
+    return Decide(name, key, /*approves=*/true);
+  }
+  // Refuses that machine, and nothing else; the same errors.
+  absl::StatusOr<ApproveHostResponse> Refuse(const std::string& name,
+                                             const std::string& key)
+      ABSL_LOCKS_EXCLUDED(change_mutex_) {
+    return Decide(name, key, /*approves=*/false);
+  }
+  // Forgets the key, always, and ends the host's stream. Refuses the machine
+  // that waits, too, or has within 2 kWaitsAlone: then the next one needs an
+  // approval, since who asked without a break would else be the next one.
+  // NotFound if nothing is on record of the name; Aborted if `key` is not empty
+  // and is not that on record, whole or as CertificateEntry.key.
+  absl::StatusOr<ResetHostResponse> Reset(const std::string& name,
+                                          const std::string& key = "")
       ABSL_LOCKS_EXCLUDED(change_mutex_);
 
   const CertificateAuthority& authority() const { return *authority_; }
@@ -140,6 +157,8 @@ class EnrolmentDesk {
 
  private:
   absl::StatusOr<TokenRecord> LivingToken(const JoinRequest& request) const;
+  // PermissionDenied for a host that cluster.yaml does not have.
+  absl::Status CheckNamed(const std::string& name) const;
   // The name as cluster.yaml has it, if the token is good for it.
   absl::StatusOr<std::string> NameFor(const TokenRecord& token,
                                       const std::string& name) const;
@@ -163,22 +182,34 @@ class EnrolmentDesk {
   // Whether a machine waits for this name, and has not waited too long.
   static bool StillWaits(const HostRecord& record, absl::Time now,
                          absl::Duration at_most = kWaitsAlone);
-  // Whether nobody is attached under the name, or who asks may be that machine.
-  bool MayBeAttached(const JoinRequest& request, const std::string& peer,
-                     const HostRecord& record) const;
-  // OK, or why a key that is not on record may not have the name; notes who
-  // asks where that is an admin's to decide.
+  absl::Status CheckUnspent(const TokenRecord& token,
+                            const HostRecord& record) const;
+  // Whether a token alone brings the name.
+  bool IsFree(const HostRecord& record) const
+      ABSL_LOCKS_EXCLUDED(by_hand_mutex_);
+  // OK, or why a key that is not on record may not have the name.
   absl::Status CheckFree(const JoinRequest& request, const RequestedKey& key,
-                         const std::string& peer, HostRecord* record)
+                         const std::string& peer, const TokenRecord& token,
+                         HostRecord* record)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  // Notes who asks, for an admin to decide.
+  absl::Status WaitForApproval(const JoinRequest& request,
+                               const RequestedKey& key, const std::string& peer,
+                               HostRecord* record)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   absl::StatusOr<HostRecord::Leaf> Issue(const std::string& name,
                                          const RequestedKey& key) const;
   Enrolled AnswerOf(const HostRecord& record,
                     const HostRecord::Leaf& leaf) const;
+  // That it has attached with a certificate which is not ours; soon on disk.
+  void NoteByHand(const std::string& host) ABSL_LOCKS_EXCLUDED(by_hand_mutex_);
+  void KeepByHand() ABSL_LOCKS_EXCLUDED(change_mutex_, by_hand_mutex_);
   void Promote(const std::string& host, const std::string& serial)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
-  absl::Status ForgetKey(const std::string& host, absl::Time now)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::StatusOr<ApproveHostResponse> Decide(const std::string& name,
+                                             const std::string& key,
+                                             bool approves)
+      ABSL_LOCKS_EXCLUDED(change_mutex_);
   CertificateEntry EntryOf(const HostRecord& record, int64_t attached_ends_ms,
                            absl::Time now) const;
 
@@ -190,6 +221,10 @@ class EnrolmentDesk {
   JoinLimits renewals_{{/*burst=*/6, /*then_every=*/absl::Minutes(10)}};
   // From the read of a record to the write of what became of it.
   absl::Mutex change_mutex_;
+  // Not waited for the disk under it; taken after change_mutex_.
+  mutable absl::Mutex by_hand_mutex_;
+  std::set<std::string> by_hand_ ABSL_GUARDED_BY(by_hand_mutex_);  // Not kept.
+  bool keeps_by_hand_ ABSL_GUARDED_BY(by_hand_mutex_) = false;
 };
 
 }  // namespace clusterd

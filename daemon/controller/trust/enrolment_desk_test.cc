@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/attached_hosts.h"
@@ -112,9 +113,10 @@ class EnrolmentDeskTest : public testing::Test {
   }
 
   std::string Token(const std::string& hosts = "",
-                    absl::Duration life = absl::Hours(1)) {
+                    absl::Duration life = absl::Hours(1), uint32_t uses = 0) {
     CreateTokenRequest request;
     request.set_hosts(hosts);
+    request.set_uses(uses);
     request.set_ttl_ms(absl::ToInt64Milliseconds(life));
     const auto made = desk_->CreateToken(request, kAdmin);
     EXPECT_TRUE(made.ok()) << made.status();
@@ -145,7 +147,9 @@ class EnrolmentDeskTest : public testing::Test {
     attachment.hello.set_machine_id(machine_id);
     const auto link = std::make_shared<SilentLink>();
     attachment.link = link;
-    EXPECT_TRUE(hosts_.Attach(attachment).ok());
+    const auto session = hosts_.Attach(attachment);
+    EXPECT_TRUE(session.ok()) << session.status();
+    if (session.ok()) session_ = *session;
     return link;
   }
 
@@ -166,6 +170,7 @@ class EnrolmentDeskTest : public testing::Test {
   CapturedLog log_;
   WorkerPool pool_{1, 16};
   AttachedHosts hosts_{&scheduler_, &log_};
+  AttachedHosts::SessionId session_ = 0;
   ControllerParts parts_;
   TestAudit audit_;
   std::unique_ptr<IdentityGate> gate_;
@@ -220,7 +225,49 @@ TEST_F(EnrolmentDeskTest, AnotherKeyUnderANameIsRefusedUntilAReset) {
               AllOf(HasSubstr("enrolled with another key since 2024-01-01"),
                     HasSubstr("clusterctl certificates reset node1")));
   ASSERT_TRUE(desk_->Reset("node1").ok());
-  EXPECT_TRUE(Join(other, token).ok());
+  EXPECT_THAT(Message(Join(other, token)), HasSubstr("is spent"));
+  EXPECT_TRUE(Join(other, Token()).ok());
+}
+
+TEST_F(EnrolmentDeskTest, TokenIsForOneHostOnceUnlessItIsAskedForMore) {
+  const std::string token = Token();
+  const Asker host;
+  const auto first = Join(host, token, "node1");
+  ASSERT_TRUE(first.ok()) << first.status();
+  for (int start = 0; start < 2; ++start) {
+    const auto refused = Join(Asker(), token, "node2");
+    EXPECT_TRUE(absl::IsPermissionDenied(refused.status()));
+    EXPECT_THAT(Message(refused),
+                AllOf(HasSubstr("is spent, 1 of 1 hosts have joined with it"),
+                      HasSubstr("clusterctl token create --hosts node2")));
+    // An answer that was lost costs no second use.
+    EXPECT_EQ(Join(host, token, "node1")->certificate_pem(),
+              first->certificate_pem());
+    Reopen();
+  }
+  const std::string two = Token("", absl::Hours(1), 2);
+  EXPECT_TRUE(Join(Asker(), two, "node2").ok());
+  EXPECT_TRUE(Join(Asker(), two, "node3").ok());
+  EXPECT_THAT(Message(Join(Asker(), two, "node0")), HasSubstr("is spent"));
+}
+
+TEST_F(EnrolmentDeskTest, HostUsesATokenOnceAlsoAfterResets) {
+  const std::string token = Token("node[0-3]");
+  ASSERT_TRUE(Join(Asker(), token).ok());
+  for (int resets = 0; resets < 2; ++resets) {
+    ASSERT_TRUE(desk_->Reset("node1").ok());
+    EXPECT_THAT(Message(Join(Asker(), token)), HasSubstr("is spent, 1 of 4"));
+    ASSERT_TRUE(Join(Asker(), Token()).ok());
+  }
+  EXPECT_TRUE(Join(Asker(), token, "node2").ok());
+}
+
+TEST_F(EnrolmentDeskTest, SpentTokenTakesNoPlaceThatOthersWaitFor) {
+  const std::string token = Token();
+  ASSERT_TRUE(Join(Asker(), token, "node1").ok());
+  Attach("node2", "the first machine");
+  EXPECT_THAT(Message(Join(Asker(), token, "node2")), HasSubstr("is spent"));
+  EXPECT_EQ(EntryOf("node2").state(), CertificateEntry::NONE);
 }
 
 TEST_F(EnrolmentDeskTest, EveryCertificateAndRefusalIsAudited) {
@@ -368,10 +415,43 @@ TEST_F(EnrolmentDeskTest, MachineThatIsAttachedKeepsItsNameUntilAnApproval) {
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
 }
 
-TEST_F(EnrolmentDeskTest, MachineThatIsAttachedByHandMayJoinItself) {
-  Attach("node1", "machine of node1");
+// A local user of the host has its address and its machine's id.
+TEST_F(EnrolmentDeskTest, NameThatWasEverSeenWithACertificateByHandIsNotFree) {
+  const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node1"});
+  absl::Notification go_on;
+  // Also before the disk has it.
+  ASSERT_TRUE(pool_.TryRun([&] { go_on.WaitForNotification(); }));
+  EXPECT_FALSE(*desk_->Admit("node1", by_hand.certificate));
+  const std::string token = Token("node1");
+  const Asker asker;
+  EXPECT_TRUE(absl::IsPermissionDenied(Join(asker, token).status()));
+  go_on.Notify();
+  pool_.Drain();
+  // Attached, and then down, over a restart of the controller.
+  const auto link = Attach("node1", "machine of node1");
+  EXPECT_TRUE(absl::IsPermissionDenied(Join(asker, token).status()));
+  EXPECT_TRUE(link->end.ok()) << link->end;
+  hosts_.Detach(session_, "it is down");
+  Reopen();
+  scheduler_.Advance(2 * kWaitsAlone);
+  const std::string later = Token("node1");
+  const auto refused = Join(asker, later);
+  EXPECT_TRUE(absl::IsPermissionDenied(refused.status())) << refused.status();
+  EXPECT_THAT(Message(refused), HasSubstr("certificates approve node1"));
+  EXPECT_TRUE(desk_->IsCurrent("node1", by_hand.certificate).ok());
+  ASSERT_TRUE(desk_->Approve("node1", EntryOf("node1").waiting_key()).ok());
+  EXPECT_FALSE(Join(Asker(), later).ok());
+  EXPECT_TRUE(Join(asker, later).ok());
+}
+
+TEST_F(EnrolmentDeskTest, ResetFreesTheNameOfAHostWithACertificateByHand) {
+  scheduler_.Advance(absl::Now() + absl::Hours(1) - scheduler_.Now());
+  const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node1"});
+  EXPECT_FALSE(*desk_->Admit("node1", by_hand.certificate));
+  pool_.Drain();
+  ASSERT_TRUE(desk_->Reset("node1").ok());
+  EXPECT_FALSE(desk_->Admit("node1", by_hand.certificate).ok());
   EXPECT_TRUE(Join(Asker(), Token()).ok());
-  EXPECT_TRUE(absl::IsNotFound(desk_->Approve("node1", "").status()));
 }
 
 // An id of a machine is no secret.
@@ -388,32 +468,75 @@ TEST_F(EnrolmentDeskTest, AddressOfAnotherMachineNeedsAnApproval) {
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::WAITS_FOR_APPROVAL);
 }
 
-TEST_F(EnrolmentDeskTest, ResetRefusesTheMachineThatWaitsAndNothingElse) {
-  const std::string token = Token();
-  const auto joined = Join(Asker(), token);
+TEST_F(EnrolmentDeskTest, RefuseIsForTheMachineThatWaitsAndNothingElse) {
+  const auto joined = Join(Asker(), Token());
   ASSERT_TRUE(joined.ok()) << joined.status();
   const auto link = Attach("node1", "the first machine");
+  const std::string token = Token();
   const Asker rival;
   ASSERT_FALSE(Join(rival, token).ok());
   const CertificateEntry both = EntryOf("node1");
   EXPECT_EQ(both.state(), CertificateEntry::WAITS_FOR_APPROVAL);
   EXPECT_EQ(both.serial(), SerialOf(*joined));
-  EXPECT_THAT(Message(Join(Asker(), token)), HasSubstr("or refuses it with"));
-  const auto reset = desk_->Reset("node1");
-  ASSERT_TRUE(reset.ok()) << reset.status();
-  EXPECT_EQ(reset->refused_machine_id(), "machine of node1");
+  EXPECT_THAT(Message(Join(Asker(), token)),
+              HasSubstr("or refuse node1 " + both.waiting_key()));
+  EXPECT_TRUE(
+      absl::IsAborted(desk_->Refuse("node1", "0123456789abcdef").status()));
+  const auto refused = desk_->Refuse("node1", both.waiting_key());
+  ASSERT_TRUE(refused.ok()) << refused.status();
+  EXPECT_EQ(refused->entry().waiting_machine_id(), "machine of node1");
   EXPECT_TRUE(link->end.ok()) << link->end;
   EXPECT_TRUE(desk_->IsCurrent("node1", joined->certificate_pem()).ok());
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
-  // Now nobody waits, and the word means the host itself.
-  EXPECT_EQ(desk_->Reset("node1")->refused_machine_id(), "");
+  EXPECT_TRUE(
+      absl::IsNotFound(desk_->Refuse("node1", both.waiting_key()).status()));
+}
+
+// The thief of a key is attached, and somebody with a token asks for the name
+// without a break, each time with another key.
+TEST_F(EnrolmentDeskTest, ResetForgetsTheKeyWhoeverWaits) {
+  const auto stolen = Join(Asker(), Token());
+  ASSERT_TRUE(stolen.ok()) << stolen.status();
+  const auto link = Attach("node1", "the first machine");
+  const std::string token = Token();
+  ASSERT_FALSE(Join(Asker(), token).ok());
+  const auto reset = desk_->Reset("node1");
+  ASSERT_TRUE(reset.ok()) << reset.status();
+  EXPECT_EQ(reset->refused_machine_id(), "machine of node1");
   EXPECT_TRUE(absl::IsPermissionDenied(link->end)) << link->end;
+  EXPECT_FALSE(desk_->IsCurrent("node1", stolen->certificate_pem()).ok());
+  EXPECT_FALSE(desk_->Admit("node1", stolen->certificate_pem()).ok());
+  // And the name is not the next one's who asks.
+  hosts_.Detach(session_, "it is down");
+  ASSERT_FALSE(Join(Asker(), token).ok());
+  Reopen();
+  const Asker host;
+  EXPECT_THAT(Message(Join(Asker(), token)), HasSubstr("waits for this name"));
+  ASSERT_TRUE(desk_->Refuse("node1", EntryOf("node1").waiting_key()).ok());
+  ASSERT_FALSE(Join(host, token).ok());
+  ASSERT_TRUE(desk_->Approve("node1", EntryOf("node1").waiting_key()).ok());
+  EXPECT_TRUE(Join(host, token).ok());
+}
+
+TEST_F(EnrolmentDeskTest, ResetMayNameTheKeyThatItMeans) {
+  const Asker host;
+  ASSERT_TRUE(Join(host, Token()).ok());
+  const std::string key = SpkiOfPrivateKey(host.key);
+  EXPECT_EQ(EntryOf("node1").key(), key.substr(0, 16));
+  for (const std::string& wrong :
+       {std::string("0123456789abcdef"), key.substr(0, 15), key.substr(1)}) {
+    EXPECT_TRUE(absl::IsAborted(desk_->Reset("node1", wrong).status()));
+  }
+  EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
+  ASSERT_TRUE(desk_->Reset("node1", key.substr(0, 16)).ok());
+  ASSERT_TRUE(Join(host, Token()).ok());
+  EXPECT_TRUE(desk_->Reset("node1", key).ok());
 }
 
 TEST_F(EnrolmentDeskTest, MachineWaitsForAnHour) {
-  const std::string token = Token("", absl::Hours(24));
-  ASSERT_TRUE(Join(Asker(), token).ok());
+  ASSERT_TRUE(Join(Asker(), Token()).ok());
   const auto link = Attach("node1", "the first machine");
+  const std::string token = Token("", absl::Hours(24));
   const Asker rival;
   ASSERT_FALSE(Join(rival, token).ok());
   const std::string key = EntryOf("node1").waiting_key();
@@ -423,16 +546,17 @@ TEST_F(EnrolmentDeskTest, MachineWaitsForAnHour) {
   scheduler_.Advance(absl::Minutes(1));
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
   EXPECT_TRUE(absl::IsNotFound(desk_->Approve("node1", key).status()));
-  // An admin may have seen it a moment ago.
-  EXPECT_NE(desk_->Reset("node1")->refused_machine_id(), "");
   // An approval is for an hour, too.
   ASSERT_FALSE(Join(rival, token).ok());
   ASSERT_TRUE(desk_->Approve("node1", key).ok());
   scheduler_.Advance(absl::Hours(1));
   EXPECT_FALSE(Join(rival, token).ok());
-  scheduler_.Advance(absl::Hours(2));
   EXPECT_TRUE(link->end.ok()) << link->end;
-  EXPECT_EQ(desk_->Reset("node1")->refused_machine_id(), "");
+  scheduler_.Advance(absl::Minutes(90));
+  // It may wait again in a moment.
+  EXPECT_NE(desk_->Reset("node1")->refused_machine_id(), "");
+  ASSERT_TRUE(desk_->Reset("node1").ok());
+  EXPECT_TRUE(absl::IsNotFound(desk_->Reset("node1").status()));
 }
 
 TEST_F(EnrolmentDeskTest, RenewalCountsWhenItsCertificateIsSeen) {
@@ -513,7 +637,11 @@ TEST_F(EnrolmentDeskTest, HostThatAsksOverAndOverIsHeldUp) {
 TEST_F(EnrolmentDeskTest, CertificateOfAnotherKeyThanTheRecordsIsRefused) {
   const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node1"});
   EXPECT_FALSE(*desk_->Admit("node1", by_hand.certificate));
-  const auto joined = Join(Asker(), Token());
+  const Asker host;
+  const std::string token = Token();
+  ASSERT_FALSE(Join(host, token).ok());
+  ASSERT_TRUE(desk_->Approve("node1", EntryOf("node1").waiting_key()).ok());
+  const auto joined = Join(host, token);
   ASSERT_TRUE(joined.ok()) << joined.status();
   const absl::Status refused =
       desk_->Admit("node1", by_hand.certificate).status();
@@ -663,6 +791,29 @@ TEST_F(EnrolmentDeskTest, RevokedCertificateIsNotRenewed) {
           .status();
   EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()), HasSubstr("revoked"));
+}
+
+TEST_F(EnrolmentDeskTest, HostThatClusterYamlHasNoMoreIsNotRenewed) {
+  const Asker host;
+  const auto first = Join(host, Token());
+  ASSERT_TRUE(first.ok()) << first.status();
+  const std::string& pem = first->certificate_pem();
+  spec_text_.replace(spec_text_.find("node[0-3]"), 9, "node[4-7]");
+  Reopen();
+  const auto early =
+      desk_->RenewLate("node1", pem, LateOf(host), "peer").status();
+  const auto renewed = desk_->Renew("node1", pem, Asker().Request()).status();
+  scheduler_.Advance(absl::Hours(24 * 90));
+  const auto late =
+      desk_->RenewLate("node1", pem, LateOf(host), "peer").status();
+  for (const absl::Status& refused : {early, renewed, late}) {
+    EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()),
+                HasSubstr("node1\": is not in cluster.yaml"));
+  }
+  spec_text_.replace(spec_text_.find("node[4-7]"), 9, "node[0-3]");
+  Reopen();
+  EXPECT_TRUE(desk_->RenewLate("node1", pem, LateOf(host), "peer").ok());
 }
 
 TEST_F(EnrolmentDeskTest, RefusedRenewalsAreAudited) {

@@ -35,10 +35,15 @@ inline int64_t LastEnd(const HostRecord& record) {
   return std::max(record.held().ends_ms(), record.next().ends_ms());
 }
 
+// As much of a key's SHA-256 as admins compare.
+inline std::string KeyText(const std::string& spki_sha256) {
+  return spki_sha256.substr(0, 16);
+}
+
 // A machine that waits for an approval is known by its key: the machine's id is
 // what it says.
 inline std::string WaitingKey(const HostRecord::Waiting& waiting) {
-  return waiting.spki_sha256().substr(0, 16);
+  return KeyText(waiting.spki_sha256());
 }
 
 }  // namespace clusterd

@@ -157,14 +157,25 @@ grpc::ServerUnaryReactor* TrustService::ApproveHost(
       });
 }
 
+grpc::ServerUnaryReactor* TrustService::RefuseHost(
+    grpc::CallbackServerContext* context, const ApproveHostRequest* request,
+    ApproveHostResponse* response) {
+  return Change<ApproveHostResponse>(
+      context, "RefuseHost", *request,
+      absl::StrCat(request->name(), " ", request->key()), response,
+      [this, request](const SpiffeId&) {
+        return desk_->Refuse(request->name(), request->key());
+      });
+}
+
 grpc::ServerUnaryReactor* TrustService::ResetHost(
     grpc::CallbackServerContext* context, const ResetHostRequest* request,
     ResetHostResponse* response) {
-  return Change<ResetHostResponse>(context, "ResetHost", *request,
-                                   request->name(), response,
-                                   [this, request](const SpiffeId&) {
-                                     return desk_->Reset(request->name());
-                                   });
+  return Change<ResetHostResponse>(
+      context, "ResetHost", *request, request->name(), response,
+      [this, request](const SpiffeId&) {
+        return desk_->Reset(request->name(), request->key());
+      });
 }
 
 grpc::ServerUnaryReactor* TrustService::ListTokens(

@@ -48,6 +48,9 @@ class TrustService final : public Trust::CallbackService {
   grpc::ServerUnaryReactor* ApproveHost(grpc::CallbackServerContext* context,
                                         const ApproveHostRequest* request,
                                         ApproveHostResponse* response) override;
+  grpc::ServerUnaryReactor* RefuseHost(grpc::CallbackServerContext* context,
+                                       const ApproveHostRequest* request,
+                                       ApproveHostResponse* response) override;
   grpc::ServerUnaryReactor* ResetHost(grpc::CallbackServerContext* context,
                                       const ResetHostRequest* request,
                                       ResetHostResponse* response) override;

@@ -23,6 +23,9 @@ constexpr SqliteFormat kFormat = {
     "CREATE TABLE host (name TEXT PRIMARY KEY, record BLOB NOT NULL) STRICT;",
     ""};
 
+constexpr char kPutToken[] =
+    "INSERT OR REPLACE INTO token (id, record) VALUES (?1, ?2)";
+
 template <typename Record>
 absl::Status LoadTable(const SqliteDatabase& database, absl::string_view sql,
                        std::map<std::string, Record>* into) {
@@ -103,20 +106,28 @@ std::vector<std::shared_ptr<const HostRecord>> TrustStore::Hosts() const {
 absl::Status TrustStore::Put(const TokenRecord& token) {
   absl::MutexLock disk(&disk_mutex_);
   RETURN_IF_ERROR(database_->Run(
-      "INSERT OR REPLACE INTO token (id, record) VALUES (?1, ?2)",
-      {token.entry().id(), SqliteBlob{token.SerializeAsString()}}));
+      kPutToken, {token.entry().id(), SqliteBlob{token.SerializeAsString()}}));
   absl::MutexLock lock(&mutex_);
   tokens_[token.entry().id()] = token;
   return absl::OkStatus();
 }
 
-absl::Status TrustStore::Put(const HostRecord& host) {
+absl::Status TrustStore::Put(const HostRecord& host, const TokenRecord* token) {
   absl::MutexLock disk(&disk_mutex_);
-  RETURN_IF_ERROR(database_->Run(
-      "INSERT OR REPLACE INTO host (name, record) VALUES (?1, ?2)",
-      {host.name(), SqliteBlob{host.SerializeAsString()}}));
+  const SqliteDatabase& database = *database_;
+  RETURN_IF_ERROR(database.Transact([&]() -> absl::Status {
+    if (token != nullptr) {
+      RETURN_IF_ERROR(database.Run(
+          kPutToken,
+          {token->entry().id(), SqliteBlob{token->SerializeAsString()}}));
+    }
+    return database.Run(
+        "INSERT OR REPLACE INTO host (name, record) VALUES (?1, ?2)",
+        {host.name(), SqliteBlob{host.SerializeAsString()}});
+  }));
   absl::MutexLock lock(&mutex_);
   hosts_[host.name()] = std::make_shared<const HostRecord>(host);
+  if (token != nullptr) tokens_[token->entry().id()] = *token;
   return absl::OkStatus();
 }
 

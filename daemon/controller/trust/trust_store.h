@@ -46,7 +46,9 @@ class TrustStore {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   absl::Status Put(const TokenRecord& token) ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::Status Put(const HostRecord& host) ABSL_LOCKS_EXCLUDED(mutex_);
+  // With the token that it has used, or neither.
+  absl::Status Put(const HostRecord& host, const TokenRecord* token = nullptr)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // OK also if there is none.
   absl::Status DropToken(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
 

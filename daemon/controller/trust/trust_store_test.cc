@@ -43,6 +43,10 @@ TEST(TrustStoreTest, WhatWasPutIsThereWhenItIsOpenedAgain) {
   EXPECT_EQ((*store)->Host("node01")->held().serial(), "02");
   EXPECT_FALSE((*store)->Host("node02").has_value());
   EXPECT_EQ((*store)->Hosts().size(), 1u);
+  token.mutable_entry()->set_used(1);
+  ASSERT_TRUE((*store)->Put(RecordOf("node02", "03"), &token).ok());
+  EXPECT_EQ((*store)->Host("node02")->held().serial(), "03");
+  EXPECT_EQ((*store)->Token("4f09c2d1")->entry().used(), 1u);
   ASSERT_TRUE((*store)->DropToken("4f09c2d1").ok());
   EXPECT_TRUE((*store)->Tokens().empty());
 }

@@ -50,6 +50,7 @@ struct Desk {
                                            kDefaultLeafLife);
     CreateTokenRequest ask;
     ask.set_ttl_ms(24 * 3600'000);
+    ask.set_uses(1000'000);
     const SpiffeId admin{"test", IdentityKind::kUser, "ann", Role::kAdmin};
     token = desk->CreateToken(ask, admin).value().token();
   }

@@ -134,6 +134,8 @@ grpc::Status Run(const Call& call, grpc::ClientContext* context,
                    trust);
     case Call::kApproveHost:
       return Unary(&T::ApproveHost, context, call.approve_host(), trust);
+    case Call::kRefuseHost:
+      return Unary(&T::RefuseHost, context, call.refuse_host(), trust);
     case Call::kResetHost:
       return Unary(&T::ResetHost, context, call.reset_host(), trust);
     case Call::REQUEST_NOT_SET:

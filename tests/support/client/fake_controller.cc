@@ -329,10 +329,18 @@ class FakeController::TrustService final : public Trust::Service {
     *response = owner_.script_.approved;
     return Decide("approve", request->name() + " " + request->key());
   }
+  grpc::Status RefuseHost(grpc::ServerContext*,
+                          const ApproveHostRequest* request,
+                          ApproveHostResponse* response) override {
+    *response = owner_.script_.approved;
+    return Decide("refuse", request->name() + " " + request->key());
+  }
   grpc::Status ResetHost(grpc::ServerContext*, const ResetHostRequest* request,
                          ResetHostResponse* response) override {
     *response = owner_.script_.reset;
-    return Decide("reset", request->name());
+    return Decide("reset", request->key().empty()
+                               ? request->name()
+                               : request->name() + " " + request->key());
   }
 
  private:
