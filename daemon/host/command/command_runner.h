@@ -21,7 +21,8 @@ struct PrivateFile {
 };
 
 // Who a program runs as, in place of this process's user. It then leads a
-// session of its own without a terminal, begins in "/", can never gain rights
+// session of its own without a terminal, and where there are any a control
+// group, begins in "/", has 128 MiB of memory, can never gain rights
 // (PR_SET_NO_NEW_PRIVS), and its environment is PATH, LC_ALL=C, HOME, USER and
 // LOGNAME alone. For what reads files that the user can make links of.
 struct RunAs {

@@ -151,6 +151,10 @@ TEST_F(BecomeUserTest, ItHasASessionOfItsOwnAndNoTerminal) {
   EXPECT_NE(result.exit_status, 0);
 }
 
+TEST_F(BecomeUserTest, ItsMemoryHasABound) {
+  EXPECT_EQ(Run("ulimit -v").standard_output, "131072\n");
+}
+
 TEST_F(BecomeUserTest, TheDeadlineEndsItAsAnyOther) {
   PosixCommandRunner runner;
   Command command = {{"/bin/sleep", "600"}, absl::Milliseconds(100)};
