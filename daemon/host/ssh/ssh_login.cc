@@ -88,6 +88,9 @@ absl::StatusOr<SshConfig> ReadSshConfig(const HostAccess& host,
       ReadAsUser(host, user, path, kHead,
                  {"-c", absl::StrCat(kMaxConfigBytes), "--", path}));
   SshConfig config = KeepSafeLines(own.standard_output);
+  if (own.standard_output.size() >= kMaxConfigBytes) {
+    config.left_out.insert("lines beyond 64 KiB");
+  }
   if (!own.standard_output.empty()) {
     ASSIGN_OR_RETURN(const CommandResult open,
                      ReadAsUser(host, user, path, kFind,
@@ -101,12 +104,12 @@ absl::StatusOr<SshConfig> ReadSshConfig(const HostAccess& host,
   }
   const FileReader files = host.files();
   const std::string folder = absl::StrCat(kFile, ".d");
-  auto paths = files.List(folder).value_or(std::vector<std::string>());
-  for (std::string& path : paths) path = absl::StrCat(folder, "/", path);
-  paths.push_back(kFile);
-  for (const std::string& path : paths) {
-    if (path != kFile && !absl::EndsWith(path, ".conf")) continue;
-    SshConfig ours = KeepSafeLines(files.ReadTrimmed(path).value_or(""));
+  auto sites = files.List(folder).value_or(std::vector<std::string>());
+  for (std::string& name : sites) name = absl::StrCat(folder, "/", name);
+  sites.push_back(kFile);
+  for (const std::string& site : sites) {
+    if (site != kFile && !absl::EndsWith(site, ".conf")) continue;
+    SshConfig ours = KeepSafeLines(files.ReadTrimmed(site).value_or(""));
     // That folder is what is included; "Match final" only chooses ciphers.
     ours.left_out.erase("Include");
     ours.left_out.erase("Match");
