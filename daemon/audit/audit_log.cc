@@ -62,18 +62,26 @@ absl::Status AuditLog::OpenLocked() {
   return absl::OkStatus();
 }
 
+AuditLog::Room& AuditLog::RoomOfLocked(const AuditEntry& entry) {
+  return entry.what() == kAuditReadLogs || entry.what() == kAuditRecord
+             ? room_for_reads_
+             : room_;
+}
+
 // Before a line; AppendLocked takes it off.
-bool AuditLog::HasRoomLocked() {
+bool AuditLog::HasRoomLocked(const AuditEntry& entry) {
   if (limits_.minute_bytes == 0) return true;
   const absl::Time now = scheduler_->Now();
-  const auto rate = static_cast<double>(limits_.minute_bytes);
+  Room& room = RoomOfLocked(entry);
+  const double rate = static_cast<double>(limits_.minute_bytes) * room.share;
   const double most = rate * absl::FDivDuration(kAuditBurst, absl::Minutes(1));
   const absl::Duration passed =
-      room_at_.has_value() ? now - *room_at_ : kAuditBurst;
-  room_at_ = now;
-  room_ += rate * std::max(0.0, absl::FDivDuration(passed, absl::Minutes(1)));
-  room_ = std::min(room_, most);
-  return room_ > 0;
+      room.at.has_value() ? now - *room.at : kAuditBurst;
+  room.at = now;
+  room.left +=
+      rate * std::max(0.0, absl::FDivDuration(passed, absl::Minutes(1)));
+  room.left = std::min(room.left, most);
+  return room.left > 0;
 }
 
 std::string AuditLog::Now() const { return AuditMoment(scheduler_->Now()); }
@@ -84,8 +92,9 @@ absl::Status AuditLog::AppendLocked(AuditEntry entry) {
   RETURN_IF_ERROR(OpenLocked());
   const bool is_news = entry.what() != kAuditHeads;
   const uint64_t before = file_.written_bytes();
+  double& room = RoomOfLocked(entry).left;
   absl::Status written = file_.Append(std::move(entry));
-  room_ -= static_cast<double>(file_.written_bytes() - before);
+  room -= static_cast<double>(file_.written_bytes() - before);
   absl::MutexLock lock(&head_mutex_);
   head_ = file_.head();
   if (written.ok() && is_news) head_to_tell_ = head_;
@@ -94,7 +103,7 @@ absl::Status AuditLog::AppendLocked(AuditEntry entry) {
 
 absl::Status AuditLog::Append(AuditEntry entry) {
   absl::MutexLock lock(&mutex_);
-  if (entry.result() == kAuditBegins && !HasRoomLocked()) {
+  if (entry.result() == kAuditBegins && !HasRoomLocked(entry)) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "audit: more lines than its file takes, ", limits_.minute_bytes,
         " bytes a minute in the long run, try again later"));
@@ -132,7 +141,7 @@ void AuditLog::Refuse(AuditEntry entry, const absl::Status& why) {
                                  static_cast<int>(why.code()));
   {
     absl::MutexLock lock(&mutex_);
-    const bool has_room = HasRoomLocked();
+    const bool has_room = HasRoomLocked(entry);
     const bool is_many = !has_room || refusals_.size() >= kMaxRefusals;
     if (refusals_.count(key) == 0 && is_many) key = "";
     const auto [found, is_new] = refusals_.try_emplace(key);
@@ -160,7 +169,9 @@ void AuditLog::After(absl::Duration delay, std::function<void()> write) {
 void AuditLog::WriteCount(const std::string& key) {
   {
     absl::MutexLock lock(&mutex_);
-    if (HasRoomLocked()) return WriteCountLocked(key);
+    const auto found = refusals_.find(key);
+    if (found == refusals_.end()) return;
+    if (HasRoomLocked(found->second.first)) return WriteCountLocked(key);
   }
   After(kAuditRefusalWindow, [this, key] { WriteCount(key); });
 }
@@ -232,7 +243,7 @@ std::vector<AuditHead> AuditLog::heads() const {
 void AuditLog::WriteHeads() {
   {
     absl::MutexLock lock(&mutex_);
-    if (HasRoomLocked()) return WriteHeadsLocked();
+    if (HasRoomLocked({})) return WriteHeadsLocked();
   }
   After(kAuditRefusalWindow, [this] { WriteHeads(); });
 }

@@ -14,8 +14,10 @@
 // Full files are never deleted: who may fill them could make the daemon forget.
 // Instead a host, whose controller is not trusted with its disk, bounds how
 // fast they grow (AuditLimits): a year of a controller that does nothing else
-// is 4.1 GiB. Where there is no room, nothing is begun, refusals are only
-// counted, and heads of other files wait; what came of something is written.
+// is 5.1 GiB. What only reads has a quarter more for itself, so that who reads
+// logs all the time keeps nobody from confirming. Where there is no room,
+// nothing is begun, refusals are only counted, and heads of other files wait;
+// what came of something is written.
 #ifndef DAEMON_AUDIT_AUDIT_LOG_H_
 #define DAEMON_AUDIT_AUDIT_LOG_H_
 
@@ -43,6 +45,9 @@
 
 namespace clusterd {
 
+// Entry.what of what a host only reads.
+inline constexpr char kAuditReadLogs[] = "read-logs";
+inline constexpr char kAuditRecord[] = "record";
 inline constexpr char kAuditFileName[] = "audit.jsonl";
 // As long as that refusals and heads of other files wait to be one line.
 inline constexpr absl::Duration kAuditRefusalWindow = absl::Minutes(1);
@@ -108,7 +113,17 @@ class AuditLog {
   absl::Status AppendLocked(AuditEntry entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status OpenLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool HasRoomLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Bytes that may be written, as of then; below 0 by what could not wait.
+  struct Room {
+    double share;
+    double left = 0;
+    std::optional<absl::Time> at = {};
+  };
+  Room& RoomOfLocked(const AuditEntry& entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // For such an entry.
+  bool HasRoomLocked(const AuditEntry& entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteHeadLocked(const AuditHead& head)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(heads_mutex_);
   void LogTrouble(const absl::Status& status, const AuditEntry& entry);
@@ -134,9 +149,8 @@ class AuditLog {
   // Of which all heads were written last.
   uint64_t heads_in_file_ ABSL_GUARDED_BY(mutex_) = 0;
   bool was_read_ ABSL_GUARDED_BY(mutex_) = false;  // With the heads in it.
-  // Bytes that may be written, as of then; below 0 by what could not wait.
-  double room_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::optional<absl::Time> room_at_ ABSL_GUARDED_BY(mutex_);
+  Room room_ ABSL_GUARDED_BY(mutex_) = {1};
+  Room room_for_reads_ ABSL_GUARDED_BY(mutex_) = {0.25};
 
   // Of their own, so that who only tells or asks never waits for the disk.
   mutable absl::Mutex head_mutex_;

@@ -485,6 +485,26 @@ TEST_F(AuditLogTest, TellsNoHeadOfALineThatHasHeadsAlone) {
   EXPECT_EQ(audit.head_to_tell().sequence(), 3u);
 }
 
+TEST_F(AuditLogTest, ReadingLogsAllTheTimeKeepsNobodyFromConfirming) {
+  AuditLog& audit = Open(kLarge, /*minute_bytes=*/1000);
+  AuditEntry reads = Entry("of user ann");
+  reads.set_what(kAuditReadLogs);
+  absl::Status refused;
+  for (int begun = 0; refused.ok() && begun < 10'000; ++begun) {
+    refused = audit.Begin(reads);
+    if (refused.ok()) audit.End(reads, "read");
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  for (int i = 0; i < 10; ++i) audit.Refuse(reads, refused);
+  AuditEntry confirm = Entry("1fc8");
+  confirm.set_what("confirm");
+  EXPECT_TRUE(audit.Begin(confirm).ok());
+  audit.End(confirm, "APPLIED");
+  // And they come again.
+  scheduler_.Advance(absl::Minutes(10));
+  EXPECT_TRUE(audit.Begin(reads).ok());
+}
+
 TEST_F(AuditLogTest, WritesNoMoreThanTheDiskHoldsForAYear) {
   constexpr size_t kMinute = 1000;
   const double burst =

@@ -198,6 +198,7 @@ int main(int argc, char** argv) {
   // It costs up to a quarter of the CPU in a storm and looks for mistakes of
   // ours; the tests have it on.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  clusterd::KeepOutOfCores();
   clusterd::ControllerFlags flags;
   if (const std::optional<int> status =
           clusterd::ParseControllerFlags(argc, argv, &flags)) {

@@ -59,6 +59,16 @@ TEST_F(NetworkNamespaceTest, DoesNotHangOnAPipe) {
             absl::StatusCode::kFailedPrecondition);
 }
 
+// A user may mount a file system there that never answers, on an undo too.
+TEST_F(NetworkNamespaceTest, LooksAtNothingInAFolderThatUsersCanChange) {
+  for (const int mode : {0777, 01777}) {
+    root_.MakeFolder("/run/user/1000", mode);
+    EXPECT_TRUE(absl::IsPermissionDenied(
+        FindPath(root_.paths(), "/run/user/1000/netns/train")));
+  }
+  EXPECT_TRUE(FindPath(HostPaths{}, "/proc/self/ns/net").ok());
+}
+
 TEST_F(NetworkNamespaceTest, SaysOfAPathTheSameWhateverIsThere) {
   root_.Write("/run/netns/train", "text");
   const absl::Status text = FindPath(root_.paths(), "/run/netns/train");
