@@ -326,7 +326,8 @@ TEST(JournalFolderTest, RefusesWhatWouldNotFitAndDropsNothingInEffect) {
   kept.bytes = kMaxSavedBytes + 16000;
   const auto ids = [&] {
     std::vector<std::string> all;
-    for (const JournalState& state : *folder.List()) {
+    const auto states = folder.List();
+    for (const JournalState& state : *states) {
       all.push_back(state.begin.apply_id());
     }
     return all;

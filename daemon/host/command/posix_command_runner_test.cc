@@ -391,7 +391,7 @@ bool ClaimEndlessEnvironment() {
   while (file >> word && word.back() != ')') continue;
   std::vector<uint64_t> fields(3);  // pid, name, state.
   file >> word;
-  for (int64_t field; file >> field;) fields.push_back(field);
+  for (uint64_t field; file >> field;) fields.push_back(field);
   if (zeros == MAP_FAILED || fields.size() < 51) return false;
   const auto at = [&](size_t number) { return fields[number - 1]; };
   prctl_mm_map map = {};
@@ -423,7 +423,8 @@ TEST(PosixCommandRunnerTest, AnOrphanWithAnEndlessEnvironmentStopsNoCommand) {
       if (orphan != 0) _exit(0);
       const char claims = ClaimEndlessEnvironment() ? 'y' : 'n';
       (void)!write(ready[1], &claims, 1);
-      while (true) pause();
+      while (claims == 'y') pause();
+      _exit(0);
     }
     waitpid(middle, nullptr, 0);
     close(ready[1]);
