@@ -1,14 +1,16 @@
 // What must be the same everywhere: netmask of a subnet, TLS switch, MTU,
-// backlogs, reserved ports, versions. What most have is taken as right unless
-// the spec says it.
+// backlogs, reserved ports, versions, roots. What most have is taken as right
+// unless the spec says it.
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
@@ -19,6 +21,8 @@
 
 namespace clusterd {
 namespace {
+
+constexpr size_t kMaxRootsBytes = 400;
 
 // Subnets that overlap, by the widest of them: how many devices have which
 // prefix length. Subnets are nested or apart, so the widest one holds them all,
@@ -215,6 +219,19 @@ void JudgeSeries(const ClusterView& view, RuleReport& report) {
   }
 }
 
+// What is in `some` and not in `others`: hosts say what they want.
+void AddRoots(const HostView& host, const char* finding,
+              const std::set<std::string>& some,
+              const std::set<std::string>& others, const std::string& expected,
+              RuleReport& report) {
+  std::vector<std::string> rest;
+  absl::c_set_difference(some, others, std::back_inserter(rest));
+  if (rest.empty()) return;
+  report.Add(host, finding,
+             PrintableText(absl::StrJoin(rest, ", "), kMaxRootsBytes),
+             expected);
+}
+
 // Device i of all hosts: what most of them have is right.
 void JudgeRails(const ClusterView& view, Reading<uint64_t> DeviceView::*reading,
                 RuleReport& report) {
@@ -395,6 +412,43 @@ void CheckVersionUniform(const ClusterView& view, RuleReport& report) {
   }
   for (const HostView& host : view.hosts()) {
     if (!unknown.contains(&host)) report.Judged(host);
+  }
+}
+
+// What a host has beyond what the controller has fails, less than that warns:
+// a bundle is on its way. Hosts that no controller has told of itself are
+// compared with each other.
+void CheckRootsUniform(const ClusterView& view, RuleReport& report) {
+  using Roots = std::set<std::string>;
+  const auto set_of = [](const RootsFact::Roots& roots) {
+    return Roots(roots.hashes().begin(), roots.hashes().end());
+  };
+  const RootsFact::Roots* told = nullptr;
+  Ballot<Roots> votes;
+  for (const HostView& host : view.hosts()) {
+    if (!report.Knows(host, "roots", host.facts->roots())) continue;
+    VoteInTurn(set_of(host.facts->roots().value()), &votes);
+    if (host.facts->has_controller_roots()) {
+      told = &host.facts->controller_roots();
+    }
+  }
+  if (votes.empty() || (told == nullptr && !HasTwoHosts(view, report))) return;
+  const Roots right = told != nullptr ? set_of(*told) : MostCommon(votes);
+  const std::string expected =
+      told != nullptr
+          ? "those of the controller"
+          : absl::StrCat("those of ", Count(votes[right].live, "host"));
+  for (const HostView& host : view.hosts()) {
+    if (!IsKnown(host.facts->roots())) continue;
+    report.Judged(host);
+    const RootsFact::Roots& roots = host.facts->roots().value();
+    AddRoots(host, "more", set_of(roots), right, expected, report);
+    AddRoots(host, "less", right, set_of(roots), expected, report);
+    // A host that nobody ever sent a bundle may have its roots by hand.
+    if (told != nullptr && roots.bundle() > 0 &&
+        roots.bundle() != told->bundle()) {
+      report.Add(host, "other-bundle", roots.bundle(), told->bundle());
+    }
   }
 }
 

@@ -300,6 +300,14 @@ Lines Describe(const ClockFact::Clock& value) {
                        " ms ahead of the controller's")};
 }
 
+Lines Describe(const RootsFact::Roots& value) {
+  Lines lines(value.hashes().begin(), value.hashes().end());
+  if (value.bundle() > 0) {
+    lines.push_back(absl::StrCat("of bundle ", value.bundle()));
+  }
+  return OrNone(std::move(lines), "none");
+}
+
 Lines Describe(const ZonesFact::Zones& value) {
   Lines lines;
   for (const FirewallZone& zone : value.zones()) {
@@ -360,7 +368,7 @@ Lines DescribeMessage(const Message& value) {
       LinkHistoryFact::History, InterfacesFact::Interfaces,
       AddressesFact::Addresses, EnvironmentFact::Variables, ClockFact::Clock,
       ZonesFact::Zones, OpenFilesFact::Limits, CounterRisesFact::Rises,
-      SshFact::Ssh>(value);
+      SshFact::Ssh, RootsFact::Roots>(value);
 }
 
 Lines DescribeValue(const Message& fact, const FieldDescriptor& field) {

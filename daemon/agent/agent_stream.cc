@@ -187,6 +187,9 @@ void AgentStream::OnWelcome(const Welcome& welcome) {
   parts_.scheduler->Cancel(timer_);
   backoff_.Reset(absl::Milliseconds(welcome.reconnect_spread_ms()));
   attached_ = true;
+  if (options_.on_offered_roots) {
+    options_.on_offered_roots(welcome.roots_bundle());
+  }
   logged_error_.clear();
   SetAttached(true, "");
   parts_.log->Info(absl::StrCat("attached to ", options_.dial.controller,

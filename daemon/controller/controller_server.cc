@@ -15,6 +15,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "config/html/report_html.h"
+#include "config/identity/regular_file.h"
+#include "config/identity/root_bundle.h"
 #include "config/identity/signature.h"
 #include "config/report/report_diff.h"
 #include "config/values/status_macros.h"
@@ -182,7 +184,9 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
               /*past_applies=*/
               [this](const std::string& host, const PastApplies& past) {
                 changes_.OnPastApplies(host, past);
-              }}),
+              },
+              /*controller_roots=*/
+              [this, tls = options.tls] { return RootsNow(tls); }}),
       start_rate_(StartRate(options)),
       parts_(WithOwn(parts, &hosts_, newest_.get())),
       trusted_(std::move(trusted)),
@@ -261,6 +265,7 @@ HostQuestions ControllerServer::Questions() {
       },
       nullptr, nullptr, [this] { return Spread(); }};
   if (desk_ == nullptr) return questions;
+  questions.roots_bundle = trusted_.authority->newest_bundle();
   questions.admit = [this](const std::string& host, const std::string& pem) {
     return desk_->Admit(host, pem);
   };
@@ -271,6 +276,19 @@ HostQuestions ControllerServer::Questions() {
         AnswerCertificate(host, pem, request, reply);
       };
   return questions;
+}
+
+// None where the file cannot be read, which is told elsewhere.
+RootsFact::Roots ControllerServer::RootsNow(const TlsFiles& tls) const {
+  RootsFact::Roots roots;
+  const auto pem = ReadRegularFile(tls.ca, kMaxBundleBytes);
+  for (const std::string& hash : RootHashes(pem.value_or(""))) {
+    roots.add_hashes(hash);
+  }
+  if (trusted_.authority != nullptr) {
+    roots.set_bundle(trusted_.authority->newest_bundle());
+  }
+  return roots;
 }
 
 absl::Duration ControllerServer::Spread() const {
@@ -323,6 +341,10 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
     return absl::InternalError("a controller that lets everybody in");
   }
   ASSIGN_OR_RETURN(Trusted trusted, OpenTrusted(options.trust, parts));
+  if (trusted.authority != nullptr) {
+    RETURN_IF_ERROR(trusted.authority->CheckBundle(
+        options.tls, parts.spec->cluster(), parts.scheduler->Now()));
+  }
   if (parts.audit == nullptr) {
     return absl::FailedPreconditionError("no audit file, expected one");
   }
