@@ -2,12 +2,14 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/audit/audit_chain.h"
 #include "config/identity/connect_failure.h"
 #include "config/values/version.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
+#include "daemon/agent/identity/leaf_renewal.h"
 
 namespace clusterd {
 namespace {
@@ -320,8 +322,16 @@ absl::Status AgentStream::Explained(const absl::Status& why) const {
   if (!absl::IsUnavailable(why) || options_.tls.ca.empty()) return why;
   const std::string reason = UnavailableReason(why.message(), options_.tls);
   const absl::Status files = CheckOneCluster(options_.tls);
-  return absl::UnavailableError(
-      JoinParts("; ", {reason, std::string(files.message())}));
+  // Either side may not know the other's root any more.
+  const bool may_have_missed_roots = absl::StrContains(reason, "certificate") &&
+                                     LeafRenewal::Renews(options_.tls);
+  return absl::UnavailableError(JoinParts(
+      "; ", {reason, std::string(files.message()),
+             may_have_missed_roots
+                 ? "where the cluster's roots were changed while this host was "
+                   "away it joins again: clusterd join with a token of "
+                   "clusterctl token create"
+                 : ""}));
 }
 
 void AgentStream::OnEnd(const absl::Status& end) {

@@ -1,6 +1,7 @@
 #include "daemon/agent/identity/leaf_renewal.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -152,12 +153,16 @@ void LeafRenewal::OnOfferedRoots(uint64_t bundle) {
   offered_bundle_ = bundle;
 }
 
-bool LeafRenewal::WantsRoots(absl::Time now) {
+absl::Duration LeafRenewal::UntilRoots(absl::Time now) {
   const uint64_t held = ReadRoots(parts_.files).value().bundle();
   absl::MutexLock lock(&mutex_);
-  if (offered_bundle_ <= held || now < next_for_roots_) return false;
-  next_for_roots_ = now + kMostWait;
-  return true;
+  if (offered_bundle_ <= held) return absl::InfiniteDuration();
+  if (now < next_for_roots_) return next_for_roots_ - now;
+  // One that was not taken will not be the next time, unless somebody helps.
+  const bool again =
+      std::exchange(tried_bundle_, offered_bundle_) == offered_bundle_;
+  next_for_roots_ = now + (again ? kMostWait : kRetry);
+  return absl::ZeroDuration();
 }
 
 void LeafRenewal::LookAgain(absl::Duration after) {
@@ -188,8 +193,9 @@ void LeafRenewal::Look() {
     absl::MutexLock lock(&mutex_);
     due = RenewalTime(*info, draw_);
   }
-  if (now < due && !WantsRoots(now)) {
-    LookAgain(std::min(due - now, kMostWait));
+  const absl::Duration until_roots = UntilRoots(now);
+  if (now < due && until_roots > absl::ZeroDuration()) {
+    LookAgain(std::min({due - now, until_roots, kMostWait}));
   } else if (now <= info->not_after) {
     AskOverStream();
   } else {

@@ -7,7 +7,7 @@
 // is opened as soon as the host has nothing else to do: while the certificate
 // before is still good. A signed bundle of roots (root_bundle.h) comes with it:
 // a controller that has a newer one than the host says so when the host
-// attaches, and the host then renews at once, for this once an hour.
+// attaches, and the host then renews at once, at most every five minutes.
 // Where the files were put there by hand it does nothing.
 #ifndef DAEMON_AGENT_IDENTITY_LEAF_RENEWAL_H_
 #define DAEMON_AGENT_IDENTITY_LEAF_RENEWAL_H_
@@ -94,8 +94,9 @@ class LeafRenewal {
   void LookAgain(absl::Duration after) ABSL_LOCKS_EXCLUDED(mutex_);
   // On a thread of the pool.
   void Look();
-  // Whether to renew for the bundle that the controller offers.
-  bool WantsRoots(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
+  // When to renew for the bundle that the controller offers. Zero: now, and not
+  // again for a while.
+  absl::Duration UntilRoots(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   void AskOverStream();
   void OnAnswer(const absl::StatusOr<HubMessage>& answer);
   absl::Status TakeUp(const absl::StatusOr<HubMessage>& answer);
@@ -113,6 +114,7 @@ class LeafRenewal {
   double draw_ ABSL_GUARDED_BY(mutex_);
   std::string told_ ABSL_GUARDED_BY(mutex_);
   uint64_t offered_bundle_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t tried_bundle_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Time next_for_roots_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
 };
 
