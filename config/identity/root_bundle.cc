@@ -138,17 +138,17 @@ Roots TakeRootBundles(const Roots& held, absl::string_view bundles,
 }
 
 std::vector<std::string> RootHashes(absl::string_view pem) {
-  // Asked for the same text with every host's facts.
+  // Asked of the same text with every host's facts.
   thread_local std::string last;
   thread_local std::vector<std::string> hashes;
   if (last == pem) return hashes;
+  last = std::string(pem);
   hashes.clear();
   for (const NamedCertificate& root : SplitCertificates(pem)) {
     hashes.push_back(absl::StrCat("sha256:", root.spki_sha256));
   }
   absl::c_sort(hashes);
   hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
-  last = std::string(pem);
   return hashes;
 }
 

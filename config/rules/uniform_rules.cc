@@ -219,19 +219,6 @@ void JudgeSeries(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// What is in `some` and not in `others`: hosts say what they want.
-void AddRoots(const HostView& host, const char* finding,
-              const std::set<std::string>& some,
-              const std::set<std::string>& others, const std::string& expected,
-              RuleReport& report) {
-  std::vector<std::string> rest;
-  absl::c_set_difference(some, others, std::back_inserter(rest));
-  if (rest.empty()) return;
-  report.Add(host, finding,
-             PrintableText(absl::StrJoin(rest, ", "), kMaxRootsBytes),
-             expected);
-}
-
 // Device i of all hosts: what most of them have is right.
 void JudgeRails(const ClusterView& view, Reading<uint64_t> DeviceView::*reading,
                 RuleReport& report) {
@@ -415,16 +402,18 @@ void CheckVersionUniform(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// What a host has beyond what the controller has fails, less than that warns:
-// a bundle is on its way. Hosts that no controller has told of itself are
+// A root that the controller does not have fails; one that is lacking warns: a
+// bundle is on its way. Hosts that no controller has told of itself are
 // compared with each other.
 void CheckRootsUniform(const ClusterView& view, RuleReport& report) {
-  using Roots = std::set<std::string>;
   const auto set_of = [](const RootsFact::Roots& roots) {
-    return Roots(roots.hashes().begin(), roots.hashes().end());
+    return std::set<std::string>(roots.hashes().begin(), roots.hashes().end());
+  };
+  const auto text_of = [](const std::set<std::string>& roots) {
+    return PrintableText(absl::StrJoin(roots, " "), kMaxRootsBytes);
   };
   const RootsFact::Roots* told = nullptr;
-  Ballot<Roots> votes;
+  Ballot<std::set<std::string>> votes;
   for (const HostView& host : view.hosts()) {
     if (!report.Knows(host, "roots", host.facts->roots())) continue;
     VoteInTurn(set_of(host.facts->roots().value()), &votes);
@@ -433,20 +422,18 @@ void CheckRootsUniform(const ClusterView& view, RuleReport& report) {
     }
   }
   if (votes.empty() || (told == nullptr && !HasTwoHosts(view, report))) return;
-  const Roots right = told != nullptr ? set_of(*told) : MostCommon(votes);
-  const std::string expected =
-      told != nullptr
-          ? "those of the controller"
-          : absl::StrCat("those of ", Count(votes[right].live, "host"));
+  const auto right = told != nullptr ? set_of(*told) : MostCommon(votes);
   for (const HostView& host : view.hosts()) {
     if (!IsKnown(host.facts->roots())) continue;
     report.Judged(host);
     const RootsFact::Roots& roots = host.facts->roots().value();
-    AddRoots(host, "more", set_of(roots), right, expected, report);
-    AddRoots(host, "less", right, set_of(roots), expected, report);
-    // A host that nobody ever sent a bundle may have its roots by hand.
-    if (told != nullptr && roots.bundle() > 0 &&
-        roots.bundle() != told->bundle()) {
+    const auto own = set_of(roots);
+    if (own != right) {
+      report.Add(host, absl::c_includes(right, own) ? "less" : "more",
+                 text_of(own), text_of(right),
+                 told != nullptr ? "the controller" : "most hosts");
+    } else if (told != nullptr && roots.bundle() != told->bundle() &&
+               roots.bundle() > 0) {  // 0: by hand.
       report.Add(host, "other-bundle", roots.bundle(), told->bundle());
     }
   }

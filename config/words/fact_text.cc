@@ -301,11 +301,8 @@ Lines Describe(const ClockFact::Clock& value) {
 }
 
 Lines Describe(const RootsFact::Roots& value) {
-  Lines lines(value.hashes().begin(), value.hashes().end());
-  if (value.bundle() > 0) {
-    lines.push_back(absl::StrCat("of bundle ", value.bundle()));
-  }
-  return OrNone(std::move(lines), "none");
+  return {absl::StrCat(absl::StrJoin(value.hashes(), " "), ", of bundle ",
+                       value.bundle())};
 }
 
 Lines Describe(const ZonesFact::Zones& value) {

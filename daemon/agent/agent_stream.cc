@@ -322,16 +322,14 @@ absl::Status AgentStream::Explained(const absl::Status& why) const {
   if (!absl::IsUnavailable(why) || options_.tls.ca.empty()) return why;
   const std::string reason = UnavailableReason(why.message(), options_.tls);
   const absl::Status files = CheckOneCluster(options_.tls);
-  // Either side may not know the other's root any more.
-  const bool may_have_missed_roots = absl::StrContains(reason, "certificate") &&
-                                     LeafRenewal::Renews(options_.tls);
+  // Either side may have a root that the other one does not know.
+  const bool is_told = absl::StrContains(reason, "certificate") &&
+                       LeafRenewal::Renews(options_.tls);
   return absl::UnavailableError(JoinParts(
       "; ", {reason, std::string(files.message()),
-             may_have_missed_roots
-                 ? "where the cluster's roots were changed while this host was "
-                   "away it joins again: clusterd join with a token of "
-                   "clusterctl token create"
-                 : ""}));
+             is_told ? "after a change of the CA's root, clusterd join with a "
+                       "token of clusterctl token create lets it in again"
+                     : ""}));
 }
 
 void AgentStream::OnEnd(const absl::Status& end) {

@@ -185,8 +185,10 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
               [this](const std::string& host, const PastApplies& past) {
                 changes_.OnPastApplies(host, past);
               },
-              /*controller_roots=*/
-              [this, tls = options.tls] { return RootsNow(tls); }}),
+              /*facts=*/
+              [this, ca = options.tls.ca](HostFacts* facts) {
+                AddOwnRoots(ca, facts);
+              }}),
       start_rate_(StartRate(options)),
       parts_(WithOwn(parts, &hosts_, newest_.get())),
       trusted_(std::move(trusted)),
@@ -278,17 +280,16 @@ HostQuestions ControllerServer::Questions() {
   return questions;
 }
 
-// None where the file cannot be read, which is told elsewhere.
-RootsFact::Roots ControllerServer::RootsNow(const TlsFiles& tls) const {
-  RootsFact::Roots roots;
-  const auto pem = ReadRegularFile(tls.ca, kMaxBundleBytes);
-  for (const std::string& hash : RootHashes(pem.value_or(""))) {
-    roots.add_hashes(hash);
-  }
+void ControllerServer::AddOwnRoots(const std::string& ca,
+                                   HostFacts* facts) const {
+  const auto pem = ReadRegularFile(ca, kMaxBundleBytes);
+  // A file that cannot be read is told elsewhere.
+  if (!facts->simulation().empty() || !pem.ok()) return;
+  RootsFact::Roots* const roots = facts->mutable_controller_roots();
+  for (const std::string& hash : RootHashes(*pem)) roots->add_hashes(hash);
   if (trusted_.authority != nullptr) {
-    roots.set_bundle(trusted_.authority->newest_bundle());
+    roots->set_bundle(trusted_.authority->newest_bundle());
   }
-  return roots;
 }
 
 absl::Duration ControllerServer::Spread() const {

@@ -94,9 +94,8 @@ class LeafRenewal {
   void LookAgain(absl::Duration after) ABSL_LOCKS_EXCLUDED(mutex_);
   // On a thread of the pool.
   void Look();
-  // When to renew for the bundle that the controller offers. Zero: now, and not
-  // again for a while.
-  absl::Duration UntilRoots(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether to renew for the bundle that the controller offers.
+  bool WantsRoots(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   void AskOverStream();
   void OnAnswer(const absl::StatusOr<HubMessage>& answer);
   absl::Status TakeUp(const absl::StatusOr<HubMessage>& answer);
@@ -114,7 +113,6 @@ class LeafRenewal {
   double draw_ ABSL_GUARDED_BY(mutex_);
   std::string told_ ABSL_GUARDED_BY(mutex_);
   uint64_t offered_bundle_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t tried_bundle_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Time next_for_roots_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
 };
 

@@ -399,18 +399,16 @@ HostFacts AttachedHosts::FactsOf(const std::string& host, absl::Time asked,
     facts = MissingFacts(host, Missing::UNREADABLE,
                          "clusterd answered another question");
   }
-  const RootsFact::Roots roots =
-      hooks_.controller_roots ? hooks_.controller_roots() : RootsFact::Roots();
-  absl::MutexLock lock(&mutex_);
-  const HostEntry entry = EntryLocked(host);
+  const HostEntry entry = [&] {
+    absl::MutexLock lock(&mutex_);
+    return EntryLocked(host);
+  }();
   facts.set_conflict(entry.conflict());
   facts.set_certificate_notice(CertificateNotice(entry));
   if (facts.simulation().empty()) {
     facts.set_simulation(entry.simulation());
   }
-  if (facts.simulation().empty() && roots.hashes_size() > 0) {
-    *facts.mutable_controller_roots() = roots;
-  }
+  hooks_.facts(&facts);
   return facts;
 }
 

@@ -89,8 +89,8 @@ struct HostHooks {
   // Also the answer to an apply or rollback that nobody waits for any more.
   std::function<void(const std::string& host, PastApplies past)> past_applies =
       [](const auto&, const auto&) {};
-  // Not of hosts: HostFacts.controller_roots as they are now.
-  std::function<RootsFact::Roots()> controller_roots = nullptr;
+  // Facts that were asked for: adds what the controller knows beside.
+  std::function<void(HostFacts* facts)> facts = [](const auto&) {};
 };
 
 // Safe for concurrent use. Calls no link and no callback under its lock.

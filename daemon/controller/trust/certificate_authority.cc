@@ -12,7 +12,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "config/identity/pem_objects.h"
 #include "config/identity/regular_file.h"
 #include "config/values/status_macros.h"
@@ -188,10 +187,9 @@ absl::Status CertificateAuthority::CheckBundle(const TlsFiles& tls,
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(absl::StrCat(
-      "roots.bundle: bundle ", newest_bundle_.number, " is of cluster ",
-      newest_bundle_.cluster, " with ", absl::StrJoin(RootHashes(roots), ", "),
-      ", expected cluster ", cluster, " and the roots of intermediate.crt and ",
-      tls.certificate, ", which hosts would refuse with this bundle"));
+      "roots.bundle: hosts that take bundle ", newest_bundle_.number,
+      " would refuse this controller, expected one of cluster ", cluster,
+      " with the roots of intermediate.crt and ", tls.certificate));
 }
 
 absl::StatusOr<std::string> CertificateAuthority::Issue(
