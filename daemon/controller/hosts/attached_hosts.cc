@@ -370,7 +370,9 @@ AttachedHosts::TaskId AttachedHosts::Observe(const HostTask& task, Done done) {
   return RunTask(task,
                  [this, host = task.host, asked = scheduler_->Now(),
                   done = std::move(done)](absl::StatusOr<TaskResult> result) {
-                   done(FactsOf(host, asked, std::move(result)));
+                   HostFacts facts = FactsOf(host, asked, std::move(result));
+                   hooks_.facts(&facts);
+                   done(std::move(facts));
                  });
 }
 
@@ -399,16 +401,13 @@ HostFacts AttachedHosts::FactsOf(const std::string& host, absl::Time asked,
     facts = MissingFacts(host, Missing::UNREADABLE,
                          "clusterd answered another question");
   }
-  const HostEntry entry = [&] {
-    absl::MutexLock lock(&mutex_);
-    return EntryLocked(host);
-  }();
+  absl::MutexLock lock(&mutex_);
+  const HostEntry entry = EntryLocked(host);
   facts.set_conflict(entry.conflict());
   facts.set_certificate_notice(CertificateNotice(entry));
   if (facts.simulation().empty()) {
     facts.set_simulation(entry.simulation());
   }
-  hooks_.facts(&facts);
   return facts;
 }
 
