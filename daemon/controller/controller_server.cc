@@ -186,8 +186,8 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
                 changes_.OnPastApplies(host, past);
               },
               /*facts=*/
-              [this, ca = options.tls.ca](HostFacts* facts) {
-                AddOwnRoots(ca, facts);
+              [this, ca = options.tls.ca](HostFacts facts) {
+                return WithOwnRoots(ca, std::move(facts));
               }}),
       start_rate_(StartRate(options)),
       parts_(WithOwn(parts, &hosts_, newest_.get())),
@@ -280,16 +280,17 @@ HostQuestions ControllerServer::Questions() {
   return questions;
 }
 
-void ControllerServer::AddOwnRoots(const std::string& ca,
-                                   HostFacts* facts) const {
+HostFacts ControllerServer::WithOwnRoots(const std::string& ca,
+                                         HostFacts facts) const {
   const auto pem = ReadRegularFile(ca, kMaxBundleBytes);
   // A file that cannot be read is told elsewhere.
-  if (!facts->simulation().empty() || !pem.ok()) return;
-  RootsFact::Roots* const roots = facts->mutable_controller_roots();
+  if (!facts.simulation().empty() || !pem.ok()) return facts;
+  RootsFact::Roots* const roots = facts.mutable_controller_roots();
   for (const std::string& hash : RootHashes(*pem)) roots->add_hashes(hash);
   if (trusted_.authority != nullptr) {
     roots->set_bundle(trusted_.authority->newest_bundle());
   }
+  return facts;
 }
 
 absl::Duration ControllerServer::Spread() const {

@@ -143,7 +143,7 @@ class ControllerServer {
   void ReadSpec(absl::Duration settle);
   // In how long all hosts of the spec can attach.
   // HostFacts.controller_roots; not of a simulated host.
-  void AddOwnRoots(const std::string& ca, HostFacts* facts) const;
+  HostFacts WithOwnRoots(const std::string& ca, HostFacts facts) const;
   absl::Duration Spread() const;
 
   const std::shared_ptr<NewestReport> newest_ =

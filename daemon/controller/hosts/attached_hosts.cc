@@ -370,9 +370,7 @@ AttachedHosts::TaskId AttachedHosts::Observe(const HostTask& task, Done done) {
   return RunTask(task,
                  [this, host = task.host, asked = scheduler_->Now(),
                   done = std::move(done)](absl::StatusOr<TaskResult> result) {
-                   HostFacts facts = FactsOf(host, asked, std::move(result));
-                   hooks_.facts(&facts);
-                   done(std::move(facts));
+                   done(hooks_.facts(FactsOf(host, asked, std::move(result))));
                  });
 }
 

@@ -90,7 +90,9 @@ struct HostHooks {
   std::function<void(const std::string& host, PastApplies past)> past_applies =
       [](const auto&, const auto&) {};
   // Facts that were asked for: adds what the controller knows beside.
-  std::function<void(HostFacts* facts)> facts = [](const auto&) {};
+  std::function<HostFacts(HostFacts facts)> facts = [](HostFacts facts) {
+    return facts;
+  };
 };
 
 // Safe for concurrent use. Calls no link and no callback under its lock.
