@@ -15,6 +15,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "config/html/report_html.h"
+#include "config/identity/regular_file.h"
+#include "config/identity/root_bundle.h"
 #include "config/identity/signature.h"
 #include "config/report/report_diff.h"
 #include "config/values/status_macros.h"
@@ -182,6 +184,10 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
               /*past_applies=*/
               [this](const std::string& host, const PastApplies& past) {
                 changes_.OnPastApplies(host, past);
+              },
+              /*facts=*/
+              [this, ca = options.tls.ca](HostFacts facts) {
+                return WithOwnRoots(ca, std::move(facts));
               }}),
       start_rate_(StartRate(options)),
       parts_(WithOwn(parts, &hosts_, newest_.get())),
@@ -261,6 +267,7 @@ HostQuestions ControllerServer::Questions() {
       },
       nullptr, nullptr, [this] { return Spread(); }};
   if (desk_ == nullptr) return questions;
+  questions.roots_bundle = trusted_.authority->newest_bundle();
   questions.admit = [this](const std::string& host, const std::string& pem) {
     return desk_->Admit(host, pem);
   };
@@ -271,6 +278,19 @@ HostQuestions ControllerServer::Questions() {
         AnswerCertificate(host, pem, request, reply);
       };
   return questions;
+}
+
+HostFacts ControllerServer::WithOwnRoots(const std::string& ca,
+                                         HostFacts facts) const {
+  const auto pem = ReadRegularFile(ca, kMaxBundleBytes);
+  // A file that cannot be read is told elsewhere.
+  if (!facts.simulation().empty() || !pem.ok()) return facts;
+  RootsFact::Roots* const roots = facts.mutable_controller_roots();
+  for (const std::string& hash : RootHashes(*pem)) roots->add_hashes(hash);
+  if (trusted_.authority != nullptr) {
+    roots->set_bundle(trusted_.authority->newest_bundle());
+  }
+  return facts;
 }
 
 absl::Duration ControllerServer::Spread() const {
@@ -323,6 +343,10 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
     return absl::InternalError("a controller that lets everybody in");
   }
   ASSIGN_OR_RETURN(Trusted trusted, OpenTrusted(options.trust, parts));
+  if (trusted.authority != nullptr) {
+    RETURN_IF_ERROR(trusted.authority->CheckBundle(
+        options.tls, parts.spec->cluster(), parts.scheduler->Now()));
+  }
   if (parts.audit == nullptr) {
     return absl::FailedPreconditionError("no audit file, expected one");
   }

@@ -309,6 +309,7 @@ class HostStream final
       HubMessage& welcome = queue_.emplace_front();
       welcome.mutable_welcome()->set_cluster(parts_.spec->cluster());
       welcome.mutable_welcome()->set_controller_version(kClusterdVersion);
+      welcome.mutable_welcome()->set_roots_bundle(questions_.roots_bundle);
       if (questions_.spread != nullptr) {
         welcome.mutable_welcome()->set_reconnect_spread_ms(
             static_cast<uint32_t>(

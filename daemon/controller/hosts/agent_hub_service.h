@@ -38,6 +38,8 @@ struct HostQuestions {
       certificate;
   // In how long all hosts can attach anew. Null: at once.
   std::function<absl::Duration()> spread;
+  // Welcome.roots_bundle.
+  uint64_t roots_bundle = 0;
 };
 
 // Of one host, whose prologs may be many where jobs share it. More at once are

@@ -370,7 +370,7 @@ AttachedHosts::TaskId AttachedHosts::Observe(const HostTask& task, Done done) {
   return RunTask(task,
                  [this, host = task.host, asked = scheduler_->Now(),
                   done = std::move(done)](absl::StatusOr<TaskResult> result) {
-                   done(FactsOf(host, asked, std::move(result)));
+                   done(hooks_.facts(FactsOf(host, asked, std::move(result))));
                  });
 }
 

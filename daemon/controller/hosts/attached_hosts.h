@@ -89,6 +89,8 @@ struct HostHooks {
   // Also the answer to an apply or rollback that nobody waits for any more.
   std::function<void(const std::string& host, PastApplies past)> past_applies =
       [](const auto&, const auto&) {};
+  // Facts that were asked for, and what the controller knows beside.
+  std::function<HostFacts(HostFacts)> facts = [](auto facts) { return facts; };
 };
 
 // Safe for concurrent use. Calls no link and no callback under its lock.

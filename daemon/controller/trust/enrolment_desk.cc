@@ -133,6 +133,7 @@ Enrolled EnrolmentDesk::AnswerOf(const HostRecord& record,
   answer.set_certificate_pem(
       absl::StrCat(leaf.certificate_pem(), authority_->intermediate_pem()));
   answer.set_roots_pem(authority_->roots_pem());
+  answer.set_root_bundles(authority_->root_bundles());
   answer.set_ends_ms(leaf.ends_ms());
   return answer;
 }
