@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "config/audit/audit_chain.h"
 #include "config/values/status_macros.h"
@@ -45,7 +46,12 @@ AuditLog::~AuditLog() {
   pool_.Drain();
   absl::MutexLock lock(&mutex_);
   WriteHeadsLocked();
-  while (!refusals_.empty()) WriteCountLocked(refusals_.begin()->first);
+  std::vector<std::string> keys;
+  {
+    absl::MutexLock refusals_lock(&refusals_mutex_);
+    for (const auto& [key, refusals] : refusals_) keys.push_back(key);
+  }
+  for (const std::string& key : keys) WriteCountLocked(key);
 }
 
 absl::Status AuditLog::OpenLocked() {
@@ -73,7 +79,8 @@ bool AuditLog::HasRoomLocked() {
   room_at_ = now;
   room_ += rate * std::max(0.0, absl::FDivDuration(passed, absl::Minutes(1)));
   room_ = std::min(room_, most);
-  return room_ > 0;
+  has_room_ = room_ > 0;
+  return has_room_;
 }
 
 std::string AuditLog::Now() const { return AuditMoment(scheduler_->Now()); }
@@ -92,7 +99,32 @@ absl::Status AuditLog::AppendLocked(AuditEntry entry) {
   return written;
 }
 
+bool AuditLog::TakeTurn(absl::Duration wait) {
+  const auto free = [this]() ABSL_SHARED_LOCKS_REQUIRED(turn_mutex_) {
+    return !writing_;
+  };
+  absl::MutexLock lock(&turn_mutex_);
+  const bool in_vain = hung_ && wait != absl::InfiniteDuration();
+  const bool taken = turn_mutex_.AwaitWithTimeout(
+      absl::Condition(&free), in_vain ? absl::ZeroDuration() : wait);
+  hung_ = !taken;
+  writing_ = true;
+  return taken;
+}
+
+void AuditLog::GiveTurn() {
+  absl::MutexLock lock(&turn_mutex_);
+  writing_ = false;
+  hung_ = false;
+}
+
 absl::Status AuditLog::Append(AuditEntry entry) {
+  if (!TakeTurn(limits_.hung_after)) {
+    return absl::UnavailableError(
+        absl::StrCat("audit: the disk has not taken a line for ",
+                     absl::FormatDuration(limits_.hung_after), " (--state)"));
+  }
+  const absl::Cleanup turn = [this] { GiveTurn(); };
   absl::MutexLock lock(&mutex_);
   if (entry.result() == kAuditBegins && !HasRoomLocked()) {
     return absl::ResourceExhaustedError(absl::StrCat(
@@ -131,23 +163,33 @@ void AuditLog::Refuse(AuditEntry entry, const absl::Status& why) {
   std::string key = absl::StrCat(CallerKey(entry), "|", entry.what(), "|",
                                  static_cast<int>(why.code()));
   {
-    absl::MutexLock lock(&mutex_);
-    const bool has_room = HasRoomLocked();
-    const bool is_many = !has_room || refusals_.size() >= kMaxRefusals;
+    absl::MutexLock lock(&refusals_mutex_);
+    const bool is_many = !has_room_ || refusals_.size() >= kMaxRefusals;
     if (refusals_.count(key) == 0 && is_many) key = "";
     const auto [found, is_new] = refusals_.try_emplace(key);
-    if (!is_new || !has_room) ++found->second.more;
+    ++found->second.more;
     if (!is_new) return;
-    found->second.first = entry;
-    if (has_room) LogTrouble(AppendLocked(entry), entry);
+    found->second.first = std::move(entry);
   }
-  After(kAuditRefusalWindow, [this, key] { WriteCount(key); });
+  gate_.RunSoon(&pool_, scheduler_, [this, key] { WriteRefusal(key); });
 }
 
-void AuditLog::RefuseSoon(const AuditEntry& entry, const absl::Status& why) {
-  if (pool_.TryRun([this, entry, why] { Refuse(entry, why); })) return;
-  log_->Warning(absl::StrCat("audit: not written: ", entry.what(), " by ",
-                             entry.who(), ": ", why.message()));
+void AuditLog::WriteRefusal(const std::string& key) {
+  {
+    TakeTurn(absl::InfiniteDuration());
+    const absl::Cleanup turn = [this] { GiveTurn(); };
+    absl::MutexLock lock(&mutex_);
+    std::optional<AuditEntry> first;
+    if (HasRoomLocked()) {
+      absl::MutexLock refusals_lock(&refusals_mutex_);
+      Refusals& refusals = refusals_[key];
+      first = refusals.first;
+      refusals.told = true;
+      --refusals.more;
+    }
+    if (first.has_value()) LogTrouble(AppendLocked(*first), *first);
+  }
+  After(kAuditRefusalWindow, [this, key] { WriteCount(key); });
 }
 
 void AuditLog::After(absl::Duration delay, std::function<void()> write) {
@@ -159,6 +201,8 @@ void AuditLog::After(absl::Duration delay, std::function<void()> write) {
 
 void AuditLog::WriteCount(const std::string& key) {
   {
+    TakeTurn(absl::InfiniteDuration());
+    const absl::Cleanup turn = [this] { GiveTurn(); };
     absl::MutexLock lock(&mutex_);
     if (HasRoomLocked()) return WriteCountLocked(key);
   }
@@ -166,11 +210,15 @@ void AuditLog::WriteCount(const std::string& key) {
 }
 
 void AuditLog::WriteCountLocked(const std::string& key) {
-  const auto found = refusals_.find(key);
-  if (found == refusals_.end()) return;
-  const Refusals refusals = std::move(found->second);
-  const bool of_many = key.empty();  // It may be the key that goes now.
-  refusals_.erase(found);
+  Refusals refusals;
+  const bool of_many = key.empty();
+  {
+    absl::MutexLock lock(&refusals_mutex_);
+    const auto found = refusals_.find(key);
+    if (found == refusals_.end()) return;
+    refusals = std::move(found->second);
+    refusals_.erase(found);
+  }
   if (refusals.more == 0) return;
   AuditEntry entry = refusals.first;
   if (of_many) {
@@ -181,7 +229,7 @@ void AuditLog::WriteCountLocked(const std::string& key) {
     entry.set_what("calls of many");
     entry.set_result("refused");
   }
-  entry.set_times(refusals.more);
+  if (refusals.told || refusals.more > 1) entry.set_times(refusals.more);
   LogTrouble(AppendLocked(entry), entry);
 }
 
@@ -231,6 +279,8 @@ std::vector<AuditHead> AuditLog::heads() const {
 
 void AuditLog::WriteHeads() {
   {
+    TakeTurn(absl::InfiniteDuration());
+    const absl::Cleanup turn = [this] { GiveTurn(); };
     absl::MutexLock lock(&mutex_);
     if (HasRoomLocked()) return WriteHeadsLocked();
   }

@@ -411,7 +411,7 @@ absl::Status ControllerServer::AdmitToStatus(const std::string& pem,
     entry.set_what("status");
     entry.set_peer(peer);
     if (user.ok()) entry.set_who(user->ToString());
-    parts_.audit->RefuseSoon(entry, status);
+    parts_.audit->Refuse(entry, status);
   }
   return status;
 }

@@ -372,7 +372,7 @@ class HostStream final
                            answer.error().message());
     if (parts_.audit != nullptr &&
         (absl::IsPermissionDenied(why) || absl::IsResourceExhausted(why))) {
-      parts_.audit->RefuseSoon(AuditCaller(*context_, "JobQuestion"), why);
+      parts_.audit->Refuse(AuditCaller(*context_, "JobQuestion"), why);
     }
     HubMessage message;
     *message.mutable_job_answer() = std::move(answer);
@@ -548,7 +548,7 @@ grpc::ServerBidiReactor<AgentMessage, HubMessage>* AgentHubService::Attach(
         const auto open = weak.lock();
         if (open == nullptr) return;
         open->Close(why);
-        if (parts_.audit != nullptr) parts_.audit->RefuseSoon(caller, why);
+        if (parts_.audit != nullptr) parts_.audit->Refuse(caller, why);
       });
   return stream.get();
 }
