@@ -261,8 +261,11 @@ HostQuestions ControllerServer::Questions() {
       },
       nullptr, nullptr, [this] { return Spread(); }};
   if (desk_ == nullptr) return questions;
-  questions.admit = [this](const std::string& host, const std::string& pem) {
-    return desk_->Admit(host, pem);
+  questions.admit =
+      [this](const std::string& host, const std::string& machine_id,
+             const std::string& pem) -> absl::StatusOr<AdmittedHost> {
+    ASSIGN_OR_RETURN(const bool renews, desk_->Admit(host, pem));
+    return AdmittedHost{renews, desk_->BoundTo(host, machine_id)};
   };
   questions.certificate =
       [this](const std::string& host, const std::string& pem,

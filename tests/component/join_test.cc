@@ -285,6 +285,21 @@ TEST(JoinTest, StreamOfAKeyThatIsNotOnRecordIsRefused) {
   EXPECT_EQ(world.EntryOf("server1").state(), CertificateEntry::BY_HAND);
 }
 
+// What was copied from a host that is off, to another machine.
+TEST(JoinTest, CopiedIdentityOfAnotherMachineMayNotAttach) {
+  JoinWorld world;
+  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
+  ASSERT_TRUE(world.Join(flags).ok());
+  RawHost thief(world.controller.address(), FilesOf(flags));
+  ASSERT_TRUE(thief.Send(RawHost::Hello("another machine")));
+  const absl::Status end = thief.End();
+  EXPECT_TRUE(absl::IsPermissionDenied(end)) << end;
+  EXPECT_THAT(std::string(end.message()),
+              HasSubstr("bound to the machine with id machine"));
+  RawHost real(world.controller.address(), FilesOf(flags));
+  EXPECT_TRUE(real.Attach());
+}
+
 TEST(JoinTest, HostThatWasOffRenewsLateOnItsOwn) {
   JoinWorld world;
   const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
