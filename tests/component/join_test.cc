@@ -455,8 +455,9 @@ TEST(JoinTest, HostThatIsResetWhileItAttachesIsClosed) {
   parts.gate = &world.controller.gate();
   HostQuestions questions;
   std::atomic<int> asked{0};
-  questions.admit = [&asked](const auto&, const auto&) -> absl::StatusOr<bool> {
-    if (++asked == 1) return true;
+  questions.admit = [&asked](const auto&, const auto&,
+                             const auto&) -> absl::StatusOr<AdmittedHost> {
+    if (++asked == 1) return AdmittedHost();
     return absl::PermissionDeniedError("was taken back");
   };
   AgentHubService hub(parts, questions);
