@@ -520,7 +520,8 @@ TEST(JoinTest, HostileCallersOfTheEnrolmentPortDisturbNobody) {
     if (refused.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) ++limited;
   }
   EXPECT_GT(limited, 0);
-  // One line for all of them, written before the answer.
+  // One line for all of them.
+  world.controller.SettleAudit();
   std::istringstream audit(
       TestCertificates::Text(world.controller.audit_path()));
   int lines = 0;
