@@ -268,8 +268,11 @@ HostQuestions ControllerServer::Questions() {
       nullptr, nullptr, [this] { return Spread(); }};
   if (desk_ == nullptr) return questions;
   questions.roots_bundle = trusted_.authority->newest_bundle();
-  questions.admit = [this](const std::string& host, const std::string& pem) {
-    return desk_->Admit(host, pem);
+  questions.admit =
+      [this](const std::string& host, const std::string& machine_id,
+             const std::string& pem) -> absl::StatusOr<AdmittedHost> {
+    ASSIGN_OR_RETURN(const bool renews, desk_->Admit(host, pem));
+    return AdmittedHost{renews, desk_->BoundTo(host, machine_id)};
   };
   questions.certificate =
       [this](const std::string& host, const std::string& pem,
@@ -435,7 +438,7 @@ absl::Status ControllerServer::AdmitToStatus(const std::string& pem,
     entry.set_what("status");
     entry.set_peer(peer);
     if (user.ok()) entry.set_who(user->ToString());
-    parts_.audit->RefuseSoon(entry, status);
+    parts_.audit->Refuse(entry, status);
   }
   return status;
 }

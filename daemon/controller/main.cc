@@ -116,7 +116,7 @@ class FailedHandshakesAudited {
           AuditEntry entry;
           entry.set_what("handshake");
           entry.set_peer(peer);
-          audit->RefuseSoon(entry, absl::UnauthenticatedError(line));
+          audit->Refuse(entry, absl::UnauthenticatedError(line));
         });
   }
   ~FailedHandshakesAudited() { TellFailedHandshakes(); }

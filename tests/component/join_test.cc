@@ -484,6 +484,21 @@ TEST(JoinTest, StreamOfAKeyThatIsNotOnRecordIsRefused) {
   EXPECT_EQ(world.EntryOf("server1").state(), CertificateEntry::BY_HAND);
 }
 
+// What was copied from a host that is off, to another machine.
+TEST(JoinTest, CopiedIdentityOfAnotherMachineMayNotAttach) {
+  JoinWorld world;
+  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
+  ASSERT_TRUE(world.Join(flags).ok());
+  RawHost thief(world.controller.address(), FilesOf(flags));
+  ASSERT_TRUE(thief.Send(RawHost::Hello("another machine")));
+  const absl::Status end = thief.End();
+  EXPECT_TRUE(absl::IsPermissionDenied(end)) << end;
+  EXPECT_THAT(std::string(end.message()),
+              HasSubstr("bound to the machine with id machine"));
+  RawHost real(world.controller.address(), FilesOf(flags));
+  EXPECT_TRUE(real.Attach());
+}
+
 TEST(JoinTest, HostThatWasOffRenewsLateOnItsOwn) {
   JoinWorld world;
   const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
@@ -638,8 +653,9 @@ TEST(JoinTest, HostThatIsResetWhileItAttachesIsClosed) {
   parts.gate = &world.controller.gate();
   HostQuestions questions;
   std::atomic<int> asked{0};
-  questions.admit = [&asked](const auto&, const auto&) -> absl::StatusOr<bool> {
-    if (++asked == 1) return true;
+  questions.admit = [&asked](const auto&, const auto&,
+                             const auto&) -> absl::StatusOr<AdmittedHost> {
+    if (++asked == 1) return AdmittedHost();
     return absl::PermissionDeniedError("was taken back");
   };
   AgentHubService hub(parts, questions);
@@ -703,7 +719,8 @@ TEST(JoinTest, HostileCallersOfTheEnrolmentPortDisturbNobody) {
     if (refused.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) ++limited;
   }
   EXPECT_GT(limited, 0);
-  // One line for all of them, written before the answer.
+  // One line for all of them.
+  world.controller.SettleAudit();
   std::istringstream audit(
       TestCertificates::Text(world.controller.audit_path()));
   int lines = 0;

@@ -64,6 +64,9 @@ struct HistoryLimits {
 };
 
 inline constexpr int kKeptUnchanged = 8;
+// Of both limits, of the checks of one actor.
+inline constexpr int64_t kShareOfPerson = 8;
+inline constexpr int64_t kShareOfHost = 32;
 
 struct KeptEntry {
   int64_t position = 0;  // Goes up with every entry that is added.
@@ -71,6 +74,7 @@ struct KeptEntry {
   bool running = false;
   int64_t bytes = 0;          // Of the detail.
   std::string schedule = {};  // Of a check by schedule: its name.
+  std::string actor = {};     // Of another check: who asked for it.
   bool changed = false;       // Of such a one: since the one before it.
 };
 

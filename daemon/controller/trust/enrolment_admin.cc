@@ -224,9 +224,12 @@ absl::StatusOr<ApproveHostResponse> EnrolmentDesk::Approve(
 }
 
 absl::Status EnrolmentDesk::ForgetKey(const std::string& host, absl::Time now) {
+  const HostRecord record = store_->Host(host).value_or(HostRecord());
   HostRecord forgotten;
   forgotten.set_name(host);
-  forgotten.set_reset_ms(absl::ToUnixMillis(now));
+  // A certificate made elsewhere goes on to count, on any machine.
+  forgotten.set_reset_ms(record.has_held() ? absl::ToUnixMillis(now)
+                                           : record.reset_ms());
   RETURN_IF_ERROR(store_->Put(forgotten));
   parts_.hosts->CloseHost(
       host, absl::PermissionDeniedError(
@@ -252,10 +255,12 @@ absl::StatusOr<ResetHostResponse> EnrolmentDesk::Reset(
     RETURN_IF_ERROR(store_->Put(*record));
     return response;
   }
-  if (!record.has_value() || !record->has_held()) {
+  if (!record.has_value() ||
+      (!record->has_held() && record->machine_id().empty())) {
     return absl::NotFoundError(absl::StrCat(
         "host ", QuotedText(host),
-        ": no key of it is on record, expected a host that has joined"));
+        ": no key and no machine of it is on record, expected a host that has "
+        "joined or attached"));
   }
   RETURN_IF_ERROR(ForgetKey(host, now));
   return response;

@@ -417,6 +417,31 @@ absl::StatusOr<bool> EnrolmentDesk::Admit(const std::string& host,
   return true;
 }
 
+std::string EnrolmentDesk::BoundTo(const std::string& host,
+                                   const std::string& machine_id) {
+  const auto record = store_->Host(host);
+  const std::string bound = record.has_value() ? record->machine_id() : "";
+  const std::string machine = PrintableText(machine_id, kMaxMachineId);
+  if (!bound.empty()) return bound == machine ? "" : bound;
+  if (machine.empty()) return "";
+  // Where there is no room, the next time that it attaches does.
+  parts_.pool->TryRun([this, host, machine] { Bind(host, machine); });
+  return "";
+}
+
+void EnrolmentDesk::Bind(const std::string& host,
+                         const std::string& machine_id) {
+  absl::MutexLock lock(&change_mutex_);
+  HostRecord record = store_->Host(host).value_or(HostRecord());
+  if (!record.machine_id().empty()) return;
+  record.set_name(host);
+  record.set_machine_id(machine_id);
+  const absl::Status kept = store_->Put(record);
+  if (kept.ok()) return;
+  parts_.log->Error(absl::StrCat("host ", host, ": is not bound to machine ",
+                                 machine_id, ": ", kept.message()));
+}
+
 void EnrolmentDesk::Promote(const std::string& host,
                             const std::string& serial) {
   absl::MutexLock lock(&change_mutex_);

@@ -110,6 +110,13 @@ class EnrolmentDesk {
   absl::StatusOr<bool> Admit(const std::string& host,
                              const std::string& certificate_pem);
 
+  // The machine that the name is bound to, if that is another one; else empty.
+  // It is the one that joined, or else the first that attaches and says its id,
+  // also with a certificate made elsewhere; Reset frees the name. An id is the
+  // machine's own word, and everybody there can read it: it keeps out who has
+  // copied a certificate alone. Never waits for the disk.
+  std::string BoundTo(const std::string& host, const std::string& machine_id);
+
   // Whether a token lives, or a host of cluster.yaml could renew late.
   bool ShouldListen() const;
 
@@ -123,8 +130,9 @@ class EnrolmentDesk {
       ABSL_LOCKS_EXCLUDED(change_mutex_);
   // Where a machine waits for the name, refuses that one and nothing else; also
   // for another kWaitsAlone, since an admin may have just seen it. Otherwise
-  // forgets the key and ends the host's stream. NotFound if the name is not on
-  // record.
+  // forgets the key and the machine, and ends the host's stream; of a host
+  // whose certificate was made elsewhere the machine alone. NotFound if neither
+  // is on record.
   absl::StatusOr<ResetHostResponse> Reset(const std::string& name)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
 
@@ -166,6 +174,8 @@ class EnrolmentDesk {
                                          const RequestedKey& key) const;
   Enrolled AnswerOf(const HostRecord& record,
                     const HostRecord::Leaf& leaf) const;
+  void Bind(const std::string& host, const std::string& machine_id)
+      ABSL_LOCKS_EXCLUDED(change_mutex_);
   void Promote(const std::string& host, const std::string& serial)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
   absl::Status ForgetKey(const std::string& host, absl::Time now)
