@@ -1,5 +1,6 @@
 // Checks from a client's request to its report, with hosts that answer, lag,
 // die, lie or never come.
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -7,6 +8,7 @@
 
 #include "absl/synchronization/notification.h"
 #include "config/rules/judge.h"
+#include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -215,6 +217,66 @@ TEST(CheckTest, SilentHostCostsItsDeadline) {
   HubMessage cancel;
   ASSERT_TRUE(silent.Receive(&cancel));
   EXPECT_TRUE(cancel.has_cancel());
+}
+
+// Whatever a host makes of its answer.
+TEST(CheckTest, AnswerThatIsMalformedOrHugeCostsThatHostAlone) {
+  struct Row {
+    const char* name;
+    std::function<void(TaskResult* result)> make;
+    const char* reason;
+  };
+  const Row rows[] = {
+      {"nothing", [](TaskResult*) {}, "an answer without an outcome"},
+      {"of another question",
+       [](TaskResult* result) { result->set_pong(true); },
+       "clusterd answered another question"},
+      {"a device twice",
+       [](TaskResult* result) {
+         result->mutable_facts()->add_devices()->set_id(3);
+         result->mutable_facts()->add_devices()->set_id(3);
+       },
+       "device 3 stands twice"},
+      {"too many devices",
+       [](TaskResult* result) {
+         for (uint32_t i = 0; i < 5000; ++i) {
+           result->mutable_facts()->add_devices()->set_id(i);
+         }
+       },
+       "5000 devices, expected at most"},
+      {"an error of no code",
+       [](TaskResult* result) { result->mutable_error()->set_code(-1); },
+       "clusterd answered: "},
+      {"larger than a message may be",
+       [](TaskResult* result) {
+         result->mutable_facts()->mutable_missing()->set_detail(
+             std::string(kMaxHostMessageBytes + 1, 'a'));
+       },
+       "its connection ended: a message of "}};
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 2, &scheduler);
+  controller.Start();
+  GoodHost good(&certificates, &controller, 0);
+  for (const Row& row : rows) {
+    RawHost bad(controller.address(), certificates.Host("server1"));
+    ASSERT_TRUE(bad.Attach()) << row.name;
+    BackgroundCheck check(&controller);
+    AgentMessage answer;
+    answer.mutable_result()->set_task_id(bad.ReceiveTask());
+    row.make(answer.mutable_result());
+    bad.Send(answer);
+    const Report& report = check.Wait();
+    EXPECT_EQ(HostOf(report, "server0").state(), PASS) << row.name;
+    EXPECT_EQ(HostOf(report, "server1").state(), UNKNOWN) << row.name;
+    EXPECT_THAT(HostOf(report, "server1").no_facts_reason(),
+                HasSubstr(row.reason))
+        << row.name;
+    bad.Kill();
+    bad.End().IgnoreError();
+    ASSERT_TRUE(controller.log().WaitFor("host server1: detached"));
+    while (controller.Entry("server1").attached()) continue;
+  }
 }
 
 TEST(CheckTest, HostThatDoesNotKnowTheTaskIsReportedAsSuch) {
