@@ -223,7 +223,7 @@ TEST(AttachTest, SecondMachineUnderOneNameIsRefusedAndReported) {
 // Both ids can be read by everybody on the server.
 TEST(AttachTest, CopyOfACertificateAndIdsPushesNobodyOutWhoLives) {
   TestCertificates certificates;
-  ThreadScheduler scheduler;
+  PatientScheduler scheduler;
   TestController controller(&certificates, 1, &scheduler);
   controller.Start();
   const TlsFiles tls = certificates.Host("server0");
@@ -248,7 +248,7 @@ TEST(AttachTest, CopyOfACertificateAndIdsPushesNobodyOutWhoLives) {
 // Nor may it speak before it is known whether it has the name.
 TEST(AttachTest, StreamThatWaitsForANameSaysNothingElse) {
   TestCertificates certificates;
-  ThreadScheduler scheduler;
+  PatientScheduler scheduler;
   TestController controller(&certificates, 1, &scheduler);
   controller.Start();
   const TlsFiles tls = certificates.Host("server0");
