@@ -293,7 +293,7 @@ TEST_F(ReadSshTest, SshReadsNoConfigurationButTheSafeLines) {
                    "requested strict checking.\r\n"
                    "Host key verification failed.\r\n",
                    255);
-  programs_.Answer(" -G ", "stricthostkeychecking true\n");
+  programs_.Answer("LogLevel=ERROR -G ", "stricthostkeychecking true\n");
   root_.Write("/etc/ssh/ssh_config", "HashKnownHosts yes\nInclude more\n");
   root_.Write("/etc/ssh/ssh_config.d/a.conf", "Port 7\n");
   root_.Write("/etc/ssh/ssh_config.d/a.conf.old", "Port 8\n");
