@@ -224,6 +224,7 @@ class JobTest : public testing::Test {
 constexpr uint32_t kHourMs = 3600'000;
 
 TEST_F(JobTest, SixtyFourHostsThatAskAtOnceCostOneRun) {
+  clock_.SetPatient(true);  // Each is waited for to ask.
   Start(64);
   const JobSpec job = Job("slurm:1.0", 0, 64);
   std::vector<uint64_t> questions;
@@ -258,6 +259,7 @@ TEST_F(JobTest, SixtyFourHostsThatAskAtOnceCostOneRun) {
 }
 
 TEST_F(JobTest, QuestionThatComesWhileTheRunAsksJoinsItAndALaterOneDoesNot) {
+  clock_.SetPatient(true);
   Start(3);
   const JobSpec job = Job("slurm:1.0", 0, 2);
   hosts_[0]->Hold();
@@ -274,6 +276,7 @@ TEST_F(JobTest, QuestionThatComesWhileTheRunAsksJoinsItAndALaterOneDoesNot) {
   EXPECT_EQ(Verdict(hosts_[1]->AskAndWait(job, kHourMs)).run_id(), run);
   EXPECT_EQ(hosts_[1]->observed(), 1);
   EXPECT_NE(Verdict(hosts_[1]->AskAndWait(job)).run_id(), run);
+  clock_.SetPatient(false);  // Of this one the other host never asks.
   const JobSpec again = Job("slurm:1.1", 0, 2);
   EXPECT_NE(Verdict(hosts_[1]->AskAndWait(again, kHourMs)).run_id(), run);
   EXPECT_EQ(hosts_[1]->observed(), 3);
@@ -281,6 +284,7 @@ TEST_F(JobTest, QuestionThatComesWhileTheRunAsksJoinsItAndALaterOneDoesNot) {
 }
 
 TEST_F(JobTest, UserAndHostsShareARunAndItsReport) {
+  clock_.SetPatient(true);
   Start(2);
   const JobSpec job = Job("slurm:7.0", 0, 2);
   hosts_[0]->Hold();
@@ -397,6 +401,7 @@ TEST_F(JobTest, HostLearnsNothingOfAJobThatItTakesNoPartIn) {
 
 // A host that was broken into, over and over.
 TEST_F(JobTest, HostThatNamesOthersAsItsJobMakesNoneOfThemWork) {
+  clock_.Stop();  // All within a minute.
   Start(4);
   for (int i = 0; i < 6; ++i) {
     const JobVerdict verdict =
@@ -411,9 +416,10 @@ TEST_F(JobTest, HostThatNamesOthersAsItsJobMakesNoneOfThemWork) {
     EXPECT_EQ(hosts_[other]->observed(), 0);
   }
   // Of a job that starts on both of them they are told as ever.
+  clock_.SetPatient(true);
   const JobSpec job = Job("slurm:1.0", 1, 3);
   const uint64_t first = hosts_[1]->Ask(job);
-  const JobVerdict whole = Verdict(hosts_[2]->AskAndWait(job, kMinuteMs));
+  const JobVerdict whole = Verdict(hosts_[2]->AskAndWait(job, kHourMs));
   EXPECT_EQ(Verdict(hosts_[1]->Answer(first)).run_id(), whole.run_id());
   EXPECT_EQ(hosts_[1]->observed(), 1);
   EXPECT_EQ(hosts_[2]->observed(), 1);

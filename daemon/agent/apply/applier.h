@@ -21,10 +21,9 @@
 //                       not be written: Recover first; or an apply waits to
 //                       be confirmed, which only its own rollback may end; or
 //                       which boot this is cannot be told, and it is to be
-//                       confirmed; or a device that would
-//                       change is in use by a process (named)
-//                       or that cannot be told, unless forced; or the apply id
-//                       was used before
+//                       confirmed; or a device that would change is in use by a
+//                       process (named) or that cannot be told, unless forced;
+//                       or the apply id was used before
 //   Aborted             facts moved since the plan was made (named), or its
 //                       network namespace is gone. NOTHING_TO_DO instead, also
 //                       with a device in use, where all moved as the plan
@@ -176,8 +175,7 @@ class Applier {
   //                       already is left alone; the journal stays unfinished
   //   Unavailable         another process is at it
   //   PermissionDenied    others than root can write the journals
-  // Must be called before the first Apply, and again when a journal was left
-  // unfinished.
+  // Must be called before the first Apply, and again if one is unfinished.
   absl::StatusOr<std::vector<ApplyResult>> Recover(
       bool force = false, const UndoWatch& watch = UndoWatch(),
       bool also_waiting = false);

@@ -220,16 +220,14 @@ class AttachedHosts {
   // Empty unless a certificate that nobody renews ends soon.
   std::string CertificateNotice(const HostEntry& host) const;
 
-  // Ends the task with DeadlineExceeded when so much time has passed; `none`:
-  // what there was none of.
+  // Ends the task with DeadlineExceeded then; `none`: what there was none of.
   Scheduler::TimerId TimerOf(TaskId task, absl::Duration deadline,
                              const char* none);
   void EndPending(std::unique_ptr<Session> session, absl::string_view reason)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Takes a task out and tells the host to stop; nothing if it has ended.
   std::optional<Pending> TakeTask(TaskId task) ABSL_LOCKS_EXCLUDED(mutex_);
-  // An observation's outcome, with what the controller has to say about the
-  // host.
+  // An observation's outcome, with what the controller says of the host.
   HostFacts FactsOf(const std::string& host, absl::Time asked,
                     absl::StatusOr<TaskResult> result)
       ABSL_LOCKS_EXCLUDED(mutex_);
