@@ -12,6 +12,8 @@ usage: deploy/certificates.sh init       DIR CLUSTER
        deploy/certificates.sh host       DIR CLUSTER HOSTS...    (e.g. 'node[001-100]')
        deploy/certificates.sh user       DIR CLUSTER NAME ROLE   (hook, viewer, operator, admin)
        deploy/certificates.sh ca-dir     DIR CLUSTER OUT
+       deploy/certificates.sh roots      DIR CLUSTER FILE ROOTS...
+       deploy/certificates.sh cross      DIR CLUSTER NEWDIR
 
 init makes DIR/ca.crt and DIR/ca.key; keep ca.key off the hosts. The others make
 DIR/NAME.crt and DIR/NAME.key (user-NAME for users), valid one year. No file is
@@ -23,6 +25,16 @@ ca-dir makes the folder OUT for `clusterd-controller --ca-dir OUT`: root.crt (a
 copy of DIR/ca.crt), intermediate.crt and intermediate.key, valid two years. Give
 it to the controller's user, and keep DIR/ca.key where no network reaches it: with
 `clusterctl token create` and `clusterd join` hosts need no more of this script.
+
+Two steps change the root of hosts that have joined, the old one in OLD, the new
+one, of init, in NEW; README.md has them in full. roots adds a bundle to FILE, which
+is the controller's OUT/roots.bundle: from then on hosts believe the ROOTS, files as
+OLD/ca.crt, and no others. DIR/ca.key signs it, so DIR/ca.crt must be one that they
+believe by then. Give all of FILE to the controller; it cannot make one itself.
+  roots OLD CLUSTER OUT/roots.bundle OLD/ca.crt NEW/ca.crt
+  roots NEW CLUSTER OUT/roots.bundle NEW/ca.crt
+cross makes NEWDIR/cross.crt: the CA of NEWDIR, certified by that of DIR. Behind the
+certificate in controller.crt it lets hosts in that were away when the first came.
 
 Exit status: 0 every pair is there, 1 one could not be made, 3 wrong usage.
 EOT
@@ -180,6 +192,49 @@ make_ca_dir() {
   mv -n "$out/intermediate.crt.new" "$out/intermediate.crt"
 }
 
+# make_bundle DIR CLUSTER FILE ROOTS...: config/identity/root_bundle.h has the form.
+make_bundle() {
+  local dir=$1 cluster=$2 file=$3 last="" root
+  shift 3
+  if [ -e "$file" ]; then
+    last=$(awk '/^clusterd roots of / { text = "" } { text = text $0 "\n" } END { printf "%s", text }' "$file")
+    [[ $last == "clusterd roots of $cluster"$'\n'number* ]] || fail "$file has no bundle of cluster \"$cluster\""
+    [[ $last == *"$(openssl x509 -in "$dir/ca.crt")"* ]] ||
+      fail "$dir/ca.crt is not in the newest bundle of $file: hosts that have it take none that $dir/ca.key signs"
+  fi
+  for root in "$@"; do
+    certificate_says "$root" "URI:${cluster//./\\.}" || fail "$root is no CA of cluster \"$cluster\""
+    [ "$(grep -c 'BEGIN CERTIFICATE' "$root")" -eq 1 ] || fail "$root has more than one certificate"
+  done
+  {
+    echo "clusterd roots of $cluster"
+    echo "number $(($(sed -n 's/^number //p' <<<"$last") + 1))"
+    for root in "$@"; do openssl x509 -in "$root"; done
+  } >"$file.text"
+  {
+    [ ! -e "$file" ] || cat "$file"
+    cat "$file.text"
+    echo "signature $(openssl dgst -sha256 -sign "$dir/ca.key" "$file.text" | base64 -w0)"
+  } >"$file.new"
+  rm "$file.text"
+  mv "$file.new" "$file"
+}
+
+# make_cross DIR NEWDIR CLUSTER: the new CA's name and key, for who believes the old one.
+make_cross() {
+  local dir=$1 new=$2 cluster=$3
+  openssl x509 -x509toreq -in "$new/ca.crt" -signkey "$new/ca.key" 2>/dev/null |
+    openssl x509 -req -days "$days_intermediate" -CA "$dir/ca.crt" -CAkey "$dir/ca.key" \
+      -set_serial "0x$(openssl rand -hex 16)" -sha256 -out "$new/cross.crt.new" -extfile <(
+        echo "basicConstraints=critical,CA:TRUE"
+        echo "keyUsage=critical,keyCertSign,cRLSign"
+        echo "nameConstraints=critical,permitted;URI:$cluster"
+        echo "subjectKeyIdentifier=hash"
+        echo "authorityKeyIdentifier=keyid"
+      ) 2>/dev/null || fail "openssl could not sign $new/ca.crt"
+  mv "$new/cross.crt.new" "$new/cross.crt"
+}
+
 [ $# -ge 3 ] || usage
 verb=$1 dir=$2 cluster=$3
 shift 3
@@ -202,8 +257,9 @@ case $verb in
     fi
     [ ! -e "$dir/ca.crt" ] || fail "$dir/ca.crt exists already, without its key; a new CA would lock every host out"
     [ -e "$dir/ca.key" ] || new_key "$dir/ca.key" || fail "openssl could not make $dir/ca.key"
+    # The number tells the old CA and the new one apart, for OpenSSL, too.
     openssl req -x509 -new -key "$dir/ca.key" -days "$days_ca" -sha256 \
-      -subj "/CN=clusterd CA of $cluster" -out "$dir/ca.crt.new" \
+      -subj "/CN=clusterd CA of $cluster $(openssl rand -hex 4)" -out "$dir/ca.crt.new" \
       -addext "keyUsage=critical,keyCertSign,cRLSign" \
       -addext "nameConstraints=critical,permitted;URI:$cluster" 2>/dev/null ||
       fail "openssl could not make the CA"
@@ -232,6 +288,17 @@ case $verb in
   ca-dir)
     [ $# -eq 1 ] || usage
     make_ca_dir "$dir" "$1" "$cluster"
+    exit 0
+    ;;
+  roots)
+    [ $# -ge 2 ] || usage
+    make_bundle "$dir" "$cluster" "$@"
+    exit 0
+    ;;
+  cross)
+    [ $# -eq 1 ] || usage
+    certificate_says "$1/ca.crt" "URI:${cluster//./\\.}" || fail "$1/ca.crt is no CA of cluster \"$cluster\""
+    make_cross "$dir" "$1" "$cluster"
     exit 0
     ;;
   *) usage ;;

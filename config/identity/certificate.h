@@ -67,6 +67,9 @@ struct TlsPem {
   std::string ca;
   std::string certificate;
   std::string key;
+  // Of a host that has joined: the signed text that `ca` came in
+  // (root_bundle.h); empty: it came in none.
+  std::string roots_bundle = {};
 };
 
 struct CertificateInfo {

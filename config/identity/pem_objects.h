@@ -92,6 +92,10 @@ inline std::vector<Owned<X509>> AllCertificates(absl::string_view pem) {
   return all;
 }
 
+// Whether this key made the signature over the text, with SHA-256.
+bool IsMadeBy(EVP_PKEY* key, absl::string_view signature,
+              absl::string_view text);
+
 // Why the first of the certificates does not lead to the CA at that time;
 // empty: it does. REQUIRES: there is one.
 std::string ChainTrouble(const std::vector<Owned<X509>>& chain,

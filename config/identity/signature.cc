@@ -35,6 +35,19 @@ absl::Status Refused(absl::string_view why) {
 
 }  // namespace
 
+bool IsMadeBy(EVP_PKEY* key, absl::string_view signature,
+              absl::string_view text) {
+  const Owned<EVP_MD_CTX> digest(EVP_MD_CTX_new());
+  const bool good =
+      digest &&
+      EVP_DigestVerifyInit(digest.get(), nullptr, EVP_sha256(), nullptr, key) ==
+          1 &&
+      EVP_DigestVerify(digest.get(), Bytes(signature), signature.size(),
+                       Bytes(text), text.size()) == 1;
+  ERR_clear_error();
+  return good;
+}
+
 absl::StatusOr<TextSigner> TextSigner::Create(absl::string_view key_pem) {
   std::shared_ptr<EVP_PKEY> key = FirstOf(key_pem, PEM_read_bio_PrivateKey);
   if (!key) {
@@ -150,15 +163,8 @@ absl::Status SignatureVerifier::Verify(absl::string_view text,
   if (!trouble.empty()) {
     return Refused(absl::StrCat("the certificate: ", trouble));
   }
-  const std::string framed = Framed(text);
-  const Owned<EVP_MD_CTX> digest(EVP_MD_CTX_new());
   const bool good =
-      digest &&
-      EVP_DigestVerifyInit(digest.get(), nullptr, EVP_sha256(), nullptr,
-                           X509_get0_pubkey(chain[0].get())) == 1 &&
-      EVP_DigestVerify(digest.get(), Bytes(signature), signature.size(),
-                       Bytes(framed), framed.size()) == 1;
-  ERR_clear_error();
+      IsMadeBy(X509_get0_pubkey(chain[0].get()), signature, Framed(text));
   return good ? absl::OkStatus()
               : Refused("not made over this text by the certificate's key");
 }

@@ -126,7 +126,8 @@ void PrintFactsTable(const HostFacts& facts, const Style& style, absl::Time now,
        facts.has_in_container() ? &facts.in_container() : nullptr},
       {"open files", facts.has_open_files() ? &facts.open_files() : nullptr},
       {"ssh", facts.has_ssh() ? &facts.ssh() : nullptr},
-      {"clock", facts.has_clock() ? &facts.clock() : nullptr}};
+      {"clock", facts.has_clock() ? &facts.clock() : nullptr},
+      {"roots", facts.has_roots() ? &facts.roots() : nullptr}};
   for (const auto& [label, fact] : launch) {
     if (fact != nullptr) AddFact(label, *fact, page, other);
   }

@@ -1,14 +1,16 @@
 // What must be the same everywhere: netmask of a subnet, TLS switch, MTU,
-// backlogs, reserved ports, versions. What most have is taken as right unless
-// the spec says it.
+// backlogs, reserved ports, versions, roots. What most have is taken as right
+// unless the spec says it.
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
@@ -19,6 +21,8 @@
 
 namespace clusterd {
 namespace {
+
+constexpr size_t kMaxRootsBytes = 400;
 
 // Subnets that overlap, by the widest of them: how many devices have which
 // prefix length. Subnets are nested or apart, so the widest one holds them all,
@@ -395,6 +399,43 @@ void CheckVersionUniform(const ClusterView& view, RuleReport& report) {
   }
   for (const HostView& host : view.hosts()) {
     if (!unknown.contains(&host)) report.Judged(host);
+  }
+}
+
+// A root that the controller does not have fails; one that is lacking warns: a
+// bundle is on its way. Hosts that no controller has told of itself are
+// compared with each other.
+void CheckRootsUniform(const ClusterView& view, RuleReport& report) {
+  const auto set_of = [](const RootsFact::Roots& roots) {
+    return std::set<std::string>(roots.hashes().begin(), roots.hashes().end());
+  };
+  const auto text_of = [](const std::set<std::string>& roots) {
+    return PrintableText(absl::StrJoin(roots, " "), kMaxRootsBytes);
+  };
+  const RootsFact::Roots* told = nullptr;
+  Ballot<std::set<std::string>> votes;
+  for (const HostView& host : view.hosts()) {
+    if (!report.Knows(host, "roots", host.facts->roots())) continue;
+    VoteInTurn(set_of(host.facts->roots().value()), &votes);
+    if (host.facts->has_controller_roots()) {
+      told = &host.facts->controller_roots();
+    }
+  }
+  if (votes.empty() || (told == nullptr && !HasTwoHosts(view, report))) return;
+  const auto right = told != nullptr ? set_of(*told) : MostCommon(votes);
+  for (const HostView& host : view.hosts()) {
+    if (!IsKnown(host.facts->roots())) continue;
+    report.Judged(host);
+    const RootsFact::Roots& roots = host.facts->roots().value();
+    const auto own = set_of(roots);
+    if (own != right) {
+      report.Add(host, absl::c_includes(right, own) ? "less" : "more",
+                 text_of(own), text_of(right),
+                 told != nullptr ? "the controller" : "most hosts");
+    } else if (told != nullptr && roots.bundle() != told->bundle() &&
+               roots.bundle() > 0) {  // 0: by hand.
+      report.Add(host, "other-bundle", roots.bundle(), told->bundle());
+    }
   }
 }
 

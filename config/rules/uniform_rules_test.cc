@@ -6,6 +6,7 @@
 namespace clusterd {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -360,6 +361,65 @@ TestCluster SilentCluster() {
   cluster.spec.mutable_kernel()->set_somaxconn_auto(true);
   cluster.spec.mutable_kernel()->set_tcp_max_syn_backlog_auto(true);
   return cluster;
+}
+
+TEST(CheckRootsUniformTest, FailsForARootThatTheControllerDoesNotHave) {
+  TestCluster cluster("atlas-training", "", 4);
+  EXPECT_EQ(cluster.Check("roots-uniform").state(), PASS);
+  const std::string good = cluster.facts[2].roots().value().hashes(0);
+  cluster.facts[2].mutable_roots()->mutable_value()->add_hashes("sha256:bad");
+  EXPECT_THAT(Lines(cluster.Check("roots-uniform")),
+              StartsWith("FAIL server2 takes controllers from " + good +
+                         " sha256:bad | no root but " + good +
+                         ", as the controller | "));
+  // Also where all hosts have it: the controller was cleaned, they were not.
+  for (HostFacts& host : cluster.facts) {
+    *host.mutable_roots() = cluster.facts[2].roots();
+  }
+  const RuleResult all = cluster.Check("roots-uniform");
+  EXPECT_EQ(all.state(), FAIL);
+  EXPECT_EQ(all.findings(0).subjects_size(), 4);
+}
+
+TEST(CheckRootsUniformTest, ComparesHostsWhereNoControllerHasToldItsOwn) {
+  TestCluster cluster("atlas-training", "", 4);
+  for (HostFacts& host : cluster.facts) host.clear_controller_roots();
+  EXPECT_EQ(cluster.Check("roots-uniform").state(), PASS);
+  cluster.facts[2].mutable_roots()->mutable_value()->set_hashes(0, "\x1b");
+  EXPECT_THAT(
+      Lines(cluster.Check("roots-uniform")),
+      AllOf(StartsWith("FAIL server2 takes controllers from \\x1b | no root "),
+            HasSubstr(", as most hosts | ")));
+  TestCluster alone("atlas-training", "", 1);
+  alone.facts[0].clear_controller_roots();
+  EXPECT_EQ(alone.Check("roots-uniform").state(), SKIPPED);
+}
+
+TEST(CheckRootsUniformTest, WarnsWhileABundleIsOnItsWay) {
+  TestCluster cluster("atlas-training", "", 2);
+  for (HostFacts& host : cluster.facts) {
+    host.mutable_controller_roots()->add_hashes("sha256:new");
+    host.mutable_controller_roots()->set_bundle(2);
+    *host.mutable_roots()->mutable_value() = host.controller_roots();
+  }
+  EXPECT_EQ(cluster.Check("roots-uniform").state(), PASS);
+  RootsFact::Roots* const late =
+      cluster.facts[1].mutable_roots()->mutable_value();
+  late->set_bundle(1);
+  EXPECT_THAT(Lines(cluster.Check("roots-uniform")),
+              StartsWith("WARN server1 has bundle 1 of roots | bundle 2, as "
+                         "the controller | "));
+  late->mutable_hashes()->RemoveLast();
+  EXPECT_THAT(Lines(cluster.Check("roots-uniform")),
+              AllOf(StartsWith("WARN server1 takes controllers from sha256:a"),
+                    HasSubstr(" alone | ")));
+}
+
+TEST(CheckRootsUniformTest, IsUnknownAboutAHostThatDoesNotTell) {
+  TestCluster cluster("atlas-training", "", 3);
+  cluster.facts[1].clear_roots();
+  EXPECT_EQ(cluster.Check("roots-uniform").state(), UNKNOWN);
+  EXPECT_EQ(cluster.Check("roots-uniform").summary(), "2 of 3 hosts");
 }
 
 TEST(CheckBacklogUniformTest, NamesTheFewerWhereTheSpecNamesNoNumber) {

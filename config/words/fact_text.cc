@@ -300,6 +300,11 @@ Lines Describe(const ClockFact::Clock& value) {
                        " ms ahead of the controller's")};
 }
 
+Lines Describe(const RootsFact::Roots& value) {
+  return {absl::StrCat(absl::StrJoin(value.hashes(), " "), ", of bundle ",
+                       value.bundle())};
+}
+
 Lines Describe(const ZonesFact::Zones& value) {
   Lines lines;
   for (const FirewallZone& zone : value.zones()) {
@@ -360,7 +365,7 @@ Lines DescribeMessage(const Message& value) {
       LinkHistoryFact::History, InterfacesFact::Interfaces,
       AddressesFact::Addresses, EnvironmentFact::Variables, ClockFact::Clock,
       ZonesFact::Zones, OpenFilesFact::Limits, CounterRisesFact::Rises,
-      SshFact::Ssh>(value);
+      SshFact::Ssh, RootsFact::Roots>(value);
 }
 
 Lines DescribeValue(const Message& fact, const FieldDescriptor& field) {

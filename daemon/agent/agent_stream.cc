@@ -2,12 +2,14 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/audit/audit_chain.h"
 #include "config/identity/connect_failure.h"
 #include "config/values/version.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
+#include "daemon/agent/identity/leaf_renewal.h"
 
 namespace clusterd {
 namespace {
@@ -187,6 +189,9 @@ void AgentStream::OnWelcome(const Welcome& welcome) {
   parts_.scheduler->Cancel(timer_);
   backoff_.Reset(absl::Milliseconds(welcome.reconnect_spread_ms()));
   attached_ = true;
+  if (options_.on_offered_roots) {
+    options_.on_offered_roots(welcome.roots_bundle());
+  }
   logged_error_.clear();
   SetAttached(true, "");
   parts_.log->Info(absl::StrCat("attached to ", options_.dial.controller,
@@ -317,8 +322,14 @@ absl::Status AgentStream::Explained(const absl::Status& why) const {
   if (!absl::IsUnavailable(why) || options_.tls.ca.empty()) return why;
   const std::string reason = UnavailableReason(why.message(), options_.tls);
   const absl::Status files = CheckOneCluster(options_.tls);
-  return absl::UnavailableError(
-      JoinParts("; ", {reason, std::string(files.message())}));
+  // Either side may have a root that the other one does not know.
+  const bool is_told = absl::StrContains(reason, "certificate") &&
+                       LeafRenewal::Renews(options_.tls);
+  return absl::UnavailableError(JoinParts(
+      "; ", {reason, std::string(files.message()),
+             is_told ? "after a change of the CA's root, clusterd join with a "
+                       "token of clusterctl token create lets it in again"
+                     : ""}));
 }
 
 void AgentStream::OnEnd(const absl::Status& end) {

@@ -50,6 +50,8 @@ struct AgentStreamOptions {
   // What the next connection shows, asked on the loop's thread before each;
   // empty: always the credentials that the stream was made with.
   std::function<std::shared_ptr<grpc::ChannelCredentials>()> credentials;
+  // Called on the loop's thread with Welcome.roots_bundle, before on_change.
+  std::function<void(uint64_t bundle)> on_offered_roots;
   // Called on the loop's thread whenever the host has attached or detached.
   std::function<void(bool attached)> on_change;
 };

@@ -115,6 +115,8 @@ HostFacts AgentObserver::ObserveFor(const std::string& host,
                              " logins tried"));
   }
   if (!facts.has_missing()) *facts.mutable_allows() = allows;
+  if (!facts.has_missing() && read_roots_)
+    *facts.mutable_roots() = read_roots_();
   if (request.has_ssh() && !may_log_in && !facts.has_missing()) {
     std::set<ChangeKind> wanted = AllowedKinds(allows);
     wanted.insert(CHANGE_SSH_LOGIN);

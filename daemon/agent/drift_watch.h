@@ -101,16 +101,20 @@ class AppliesRecord {
 class AgentObserver final : public HostObserver {
  public:
   using ReadAllows = std::function<HostAllows()>;
+  using ReadRootsFact = std::function<RootsFact()>;
 
   // All pointers must outlive it. `audit` has a line before and after this host
   // logs in to others; null: nobody asks for one.
   AgentObserver(HostObserver* observer, const AppliesRecord* record,
-                ReadAllows read_allows, AuditLog* audit = nullptr)
+                ReadAllows read_allows, AuditLog* audit = nullptr,
+                ReadRootsFact read_roots = nullptr)
       : observer_(observer),
         record_(record),
         read_allows_(std::move(read_allows)),
+        read_roots_(std::move(read_roots)),
         audit_(audit) {}
 
+  // HostFacts.roots are as `read_roots` tells, unset without one.
   // HostFacts.allows is as the file is now, also for another network namespace;
   // unset where nothing is known about that. A question about ssh is only asked
   // where the file says ssh-login; else HostFacts.ssh is NOT_PERMITTED, with
@@ -126,6 +130,7 @@ class AgentObserver final : public HostObserver {
   HostObserver* const observer_;
   const AppliesRecord* const record_;
   const ReadAllows read_allows_;
+  const ReadRootsFact read_roots_;
   AuditLog* const audit_;
 };
 

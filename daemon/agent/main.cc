@@ -52,6 +52,7 @@ int main(int argc, char** argv) {
   // It costs up to a quarter of the CPU in a storm and looks for mistakes of
   // ours; the tests have it on.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  clusterd::KeepOutOfCores();
   if (argc > 1 && absl::string_view(argv[1]) == "join") {
     return clusterd::RunJoin(argc - 1, argv + 1, &clusterd::StateOf);
   }
@@ -88,8 +89,10 @@ int main(int argc, char** argv) {
   parts.access = {files.get(), &runner, reader.get(), &clock, observer.locks()};
   parts.access.namespaces = namespaces.get();
   parts.look = [&reader] { return reader->ReadHost(); };
-  parts.device_users = [&flags] {
-    return clusterd::ReadDeviceUsers({flags.root}, getpid());
+  parts.device_users = [&flags, &clock] {
+    const clusterd::TimeBudget budget(&clock, absl::Seconds(30),
+                                      absl::Seconds(30));
+    return clusterd::ReadDeviceUsers({flags.root}, getpid(), &budget);
   };
   parts.signals = &signals;
   parts.log = &log;

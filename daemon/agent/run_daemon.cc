@@ -227,7 +227,7 @@ void RenewBeforeAll(const AgentFlags& flags, const DaemonParts& parts) {
                  {kMaxAuditBytes, kHostAuditMinuteBytes}, "clusterd",
                  &scheduler, parts.log);
   const absl::Status late =
-      RenewIfEnded(flags.tls, flags.controller, now, &audit);
+      RenewIfEnded(flags.tls, flags.controller, now, &audit, parts.log);
   if (late.ok()) return;
   parts.log->Warning(
       absl::StrCat("this host's certificate has ended and is not renewed yet: ",
@@ -270,7 +270,8 @@ absl::Status RunDaemon(const AgentFlags& flags,
   AppliesRecord record;
   AgentObserver observer(
       parts.observer, &record,
-      [&flags] { return ReadHostAllows(flags.config); }, &audit);
+      [&flags] { return ReadHostAllows(flags.config); }, &audit,
+      [&flags] { return ReadRoots(flags.tls); });
   ApplyTasks applies(self.name, &applier, parts.log, &record, &audit);
   applies.Recover(&scheduler);
   TicketTasks tickets(
@@ -289,6 +290,9 @@ absl::Status RunDaemon(const AgentFlags& flags,
   options.hello = machine;
   options.first_dial_within = absl::Seconds(1);
   options.credentials = [&identity] { return identity.ForDial(); };
+  options.on_offered_roots = [&renewal](uint64_t bundle) {
+    renewal->OnOfferedRoots(bundle);
+  };
   options.on_change = [&watch, &renewal, &metrics](bool attached) {
     if (watch) watch->OnAttached(attached);
     if (metrics) metrics->OnChanged(/*look=*/false);

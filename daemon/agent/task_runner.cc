@@ -87,6 +87,12 @@ absl::StatusOr<ObserveRequest> NormalizeObserveRequest(
 
 void TaskRunner::Run(const Task& task, const Done& done) {
   const uint64_t id = task.task_id();
+  if (task.has_ping()) {
+    TaskResult pong;
+    pong.set_task_id(id);
+    pong.set_pong(true);
+    return done(std::move(pong));
+  }
   const absl::Duration deadline =
       std::min(absl::Milliseconds(task.deadline_ms()), kMaxDeadline);
   absl::StatusOr<JobPtr> job = JobOf(task, deadline);

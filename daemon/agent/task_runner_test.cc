@@ -151,6 +151,28 @@ TEST(TaskRunnerTest, HasALineOfEachTaskThatIsUnknownOrRefused) {
   }
 }
 
+// It says that the stream lives, whatever the host has to do.
+TEST(TaskRunnerTest, AnswersAPingAtOnceAlsoWithoutADeadline) {
+  GatedObserver observer;
+  ManualScheduler scheduler;
+  WorkerPool pool(1, 0);  // Takes no work.
+  TestAudit audit;
+  OtherTasks others;
+  others.audit = audit.log();
+  Task ping;
+  ping.set_task_id(7);
+  ping.mutable_ping();
+  std::vector<TaskResult> answers;
+  std::make_shared<TaskRunner>("server0", &observer, &pool, &scheduler, others)
+      ->Run(ping, [&answers](const TaskResult& answer) {
+        answers.push_back(answer);
+      });
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers[0].task_id(), 7u);
+  EXPECT_TRUE(answers[0].pong());
+  EXPECT_TRUE(audit.Told().empty());
+}
+
 TEST(TaskRunnerTest, AnswersAtDeadlineWhenWorkNeverEnds) {
   absl::Notification release;
   GatedObserver observer;

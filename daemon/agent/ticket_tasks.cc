@@ -114,7 +114,7 @@ void TicketTasks::End(const AuditEntry& entry, absl::string_view result) {
 
 absl::StatusOr<HostLogs> TicketTasks::ReadLogs(const LogsTask& task,
                                                absl::Duration deadline) {
-  AuditEntry entry = AuditedTask("read-logs", task);
+  AuditEntry entry = AuditedTask(kAuditReadLogs, task);
   entry.set_subject(absl::StrCat("of user ", QuotedText(task.query().user()),
                                  ", job ", QuotedText(task.query().job_id())));
   const absl::Status allowed = CheckAllowed(entry);
@@ -136,7 +136,7 @@ absl::StatusOr<HostLogs> TicketTasks::ReadLogs(const LogsTask& task,
 absl::StatusOr<HostRecording> TicketTasks::Record(const std::string& host,
                                                   const RecordTask& task,
                                                   absl::Duration deadline) {
-  const AuditEntry entry = AuditedTask("record", task);
+  const AuditEntry entry = AuditedTask(kAuditRecord, task);
   RETURN_IF_ERROR(CheckAllowed(entry));
   RETURN_IF_ERROR(Begin(entry));
   ObserveRequest request;

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "config/audit/audit_chain.h"
 #include "config/values/status_macros.h"
@@ -21,6 +22,10 @@ constexpr size_t kMaxOthers = 100000;
 std::string CallerKey(const AuditEntry& entry) {
   return entry.who().empty() ? entry.peer().substr(0, entry.peer().rfind(':'))
                              : entry.who();
+}
+
+bool OnlyReads(const AuditEntry& entry) {
+  return entry.what() == kAuditReadLogs || entry.what() == kAuditRecord;
 }
 
 }  // namespace
@@ -45,7 +50,12 @@ AuditLog::~AuditLog() {
   pool_.Drain();
   absl::MutexLock lock(&mutex_);
   WriteHeadsLocked();
-  while (!refusals_.empty()) WriteCountLocked(refusals_.begin()->first);
+  std::vector<std::string> keys;
+  {
+    absl::MutexLock refusals_lock(&refusals_mutex_);
+    for (const auto& [key, refusals] : refusals_) keys.push_back(key);
+  }
+  for (const std::string& key : keys) WriteCountLocked(key);
 }
 
 absl::Status AuditLog::OpenLocked() {
@@ -63,17 +73,20 @@ absl::Status AuditLog::OpenLocked() {
 }
 
 // Before a line; AppendLocked takes it off.
-bool AuditLog::HasRoomLocked() {
+bool AuditLog::HasRoomLocked(const AuditEntry& entry) {
   if (limits_.minute_bytes == 0) return true;
   const absl::Time now = scheduler_->Now();
-  const auto rate = static_cast<double>(limits_.minute_bytes);
+  Room& room = rooms_[OnlyReads(entry)];
+  const double rate = static_cast<double>(limits_.minute_bytes) * room.share;
   const double most = rate * absl::FDivDuration(kAuditBurst, absl::Minutes(1));
   const absl::Duration passed =
-      room_at_.has_value() ? now - *room_at_ : kAuditBurst;
-  room_at_ = now;
-  room_ += rate * std::max(0.0, absl::FDivDuration(passed, absl::Minutes(1)));
-  room_ = std::min(room_, most);
-  return room_ > 0;
+      room.at.has_value() ? now - *room.at : kAuditBurst;
+  room.at = now;
+  room.left +=
+      rate * std::max(0.0, absl::FDivDuration(passed, absl::Minutes(1)));
+  room.left = std::min(room.left, most);
+  has_room_[OnlyReads(entry)] = room.left > 0;
+  return room.left > 0;
 }
 
 std::string AuditLog::Now() const { return AuditMoment(scheduler_->Now()); }
@@ -84,17 +97,43 @@ absl::Status AuditLog::AppendLocked(AuditEntry entry) {
   RETURN_IF_ERROR(OpenLocked());
   const bool is_news = entry.what() != kAuditHeads;
   const uint64_t before = file_.written_bytes();
+  double& room = rooms_[OnlyReads(entry)].left;
   absl::Status written = file_.Append(std::move(entry));
-  room_ -= static_cast<double>(file_.written_bytes() - before);
+  room -= static_cast<double>(file_.written_bytes() - before);
   absl::MutexLock lock(&head_mutex_);
   head_ = file_.head();
   if (written.ok() && is_news) head_to_tell_ = head_;
   return written;
 }
 
+bool AuditLog::TakeTurn(absl::Duration wait) {
+  const auto free = [this]() ABSL_SHARED_LOCKS_REQUIRED(turn_mutex_) {
+    return !writing_;
+  };
+  absl::MutexLock lock(&turn_mutex_);
+  const bool in_vain = hung_ && wait != absl::InfiniteDuration();
+  const bool taken = turn_mutex_.AwaitWithTimeout(
+      absl::Condition(&free), in_vain ? absl::ZeroDuration() : wait);
+  hung_ = !taken;
+  writing_ = true;
+  return taken;
+}
+
+void AuditLog::GiveTurn() {
+  absl::MutexLock lock(&turn_mutex_);
+  writing_ = false;
+  hung_ = false;
+}
+
 absl::Status AuditLog::Append(AuditEntry entry) {
+  if (!TakeTurn(limits_.hung_after)) {
+    return absl::UnavailableError(
+        absl::StrCat("audit: the disk has not taken a line for ",
+                     absl::FormatDuration(limits_.hung_after), " (--state)"));
+  }
+  const absl::Cleanup turn = [this] { GiveTurn(); };
   absl::MutexLock lock(&mutex_);
-  if (entry.result() == kAuditBegins && !HasRoomLocked()) {
+  if (entry.result() == kAuditBegins && !HasRoomLocked(entry)) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "audit: more lines than its file takes, ", limits_.minute_bytes,
         " bytes a minute in the long run, try again later"));
@@ -131,23 +170,43 @@ void AuditLog::Refuse(AuditEntry entry, const absl::Status& why) {
   std::string key = absl::StrCat(CallerKey(entry), "|", entry.what(), "|",
                                  static_cast<int>(why.code()));
   {
-    absl::MutexLock lock(&mutex_);
-    const bool has_room = HasRoomLocked();
-    const bool is_many = !has_room || refusals_.size() >= kMaxRefusals;
+    absl::MutexLock lock(&refusals_mutex_);
+    const bool is_many =
+        !has_room_[OnlyReads(entry)] || refusals_.size() >= kMaxRefusals;
     if (refusals_.count(key) == 0 && is_many) key = "";
     const auto [found, is_new] = refusals_.try_emplace(key);
-    if (!is_new || !has_room) ++found->second.more;
+    ++found->second.more;
     if (!is_new) return;
-    found->second.first = entry;
-    if (has_room) LogTrouble(AppendLocked(entry), entry);
+    found->second.first = std::move(entry);
   }
-  After(kAuditRefusalWindow, [this, key] { WriteCount(key); });
+  gate_.RunSoon(&pool_, scheduler_, [this, key] { WriteRefusal(key); });
 }
 
-void AuditLog::RefuseSoon(const AuditEntry& entry, const absl::Status& why) {
-  if (pool_.TryRun([this, entry, why] { Refuse(entry, why); })) return;
-  log_->Warning(absl::StrCat("audit: not written: ", entry.what(), " by ",
-                             entry.who(), ": ", why.message()));
+std::optional<AuditEntry> AuditLog::FirstOf(const std::string& key) {
+  absl::MutexLock lock(&refusals_mutex_);
+  const auto found = refusals_.find(key);
+  if (found == refusals_.end()) return {};
+  return found->second.first;
+}
+
+void AuditLog::WriteRefusal(const std::string& key) {
+  {
+    TakeTurn(absl::InfiniteDuration());
+    const absl::Cleanup turn = [this] { GiveTurn(); };
+    absl::MutexLock lock(&mutex_);
+    const std::optional<AuditEntry> first = FirstOf(key);
+    if (!first.has_value()) return;
+    if (HasRoomLocked(*first)) {
+      {
+        absl::MutexLock refusals_lock(&refusals_mutex_);
+        Refusals& refusals = refusals_[key];
+        refusals.told = true;
+        --refusals.more;
+      }
+      LogTrouble(AppendLocked(*first), *first);
+    }
+  }
+  After(kAuditRefusalWindow, [this, key] { WriteCount(key); });
 }
 
 void AuditLog::After(absl::Duration delay, std::function<void()> write) {
@@ -159,18 +218,26 @@ void AuditLog::After(absl::Duration delay, std::function<void()> write) {
 
 void AuditLog::WriteCount(const std::string& key) {
   {
+    TakeTurn(absl::InfiniteDuration());
+    const absl::Cleanup turn = [this] { GiveTurn(); };
     absl::MutexLock lock(&mutex_);
-    if (HasRoomLocked()) return WriteCountLocked(key);
+    const std::optional<AuditEntry> first = FirstOf(key);
+    if (!first.has_value()) return;
+    if (HasRoomLocked(*first)) return WriteCountLocked(key);
   }
   After(kAuditRefusalWindow, [this, key] { WriteCount(key); });
 }
 
 void AuditLog::WriteCountLocked(const std::string& key) {
-  const auto found = refusals_.find(key);
-  if (found == refusals_.end()) return;
-  const Refusals refusals = std::move(found->second);
-  const bool of_many = key.empty();  // It may be the key that goes now.
-  refusals_.erase(found);
+  Refusals refusals;
+  const bool of_many = key.empty();
+  {
+    absl::MutexLock lock(&refusals_mutex_);
+    const auto found = refusals_.find(key);
+    if (found == refusals_.end()) return;
+    refusals = std::move(found->second);
+    refusals_.erase(found);
+  }
   if (refusals.more == 0) return;
   AuditEntry entry = refusals.first;
   if (of_many) {
@@ -181,7 +248,7 @@ void AuditLog::WriteCountLocked(const std::string& key) {
     entry.set_what("calls of many");
     entry.set_result("refused");
   }
-  entry.set_times(refusals.more);
+  if (refusals.told || refusals.more > 1) entry.set_times(refusals.more);
   LogTrouble(AppendLocked(entry), entry);
 }
 
@@ -231,8 +298,10 @@ std::vector<AuditHead> AuditLog::heads() const {
 
 void AuditLog::WriteHeads() {
   {
+    TakeTurn(absl::InfiniteDuration());
+    const absl::Cleanup turn = [this] { GiveTurn(); };
     absl::MutexLock lock(&mutex_);
-    if (HasRoomLocked()) return WriteHeadsLocked();
+    if (HasRoomLocked({})) return WriteHeadsLocked();
   }
   After(kAuditRefusalWindow, [this] { WriteHeads(); });
 }

@@ -8,17 +8,22 @@
 //
 // Equal refusals, which are those of one caller, one call and one status code,
 // are one line and, a minute after it, one more with their number; of more than
-// 256 different ones in a minute the rest count as one. So a flood costs some
-// 150 kB a minute at most.
+// 256 different ones in a minute, or while the disk hangs, the rest count as
+// one. So a flood costs some 150 kB a minute at most, and a queue of 257. A
+// refusal never waits for the disk. A change waits for a disk that hangs for
+// `hung_after`, and is refused at once after one that has waited in vain.
 //
 // Full files are never deleted: who may fill them could make the daemon forget.
 // Instead a host, whose controller is not trusted with its disk, bounds how
 // fast they grow (AuditLimits): a year of a controller that does nothing else
-// is 4.1 GiB. Where there is no room, nothing is begun, refusals are only
-// counted, and heads of other files wait; what came of something is written.
+// is 5.1 GiB. What only reads has a quarter more for itself, so that who reads
+// logs all the time keeps nobody from confirming. Where there is no room,
+// nothing is begun, refusals are only counted, and heads of other files wait;
+// what came of something is written.
 #ifndef DAEMON_AUDIT_AUDIT_LOG_H_
 #define DAEMON_AUDIT_AUDIT_LOG_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -43,6 +48,9 @@
 
 namespace clusterd {
 
+// Entry.what of what a host only reads.
+inline constexpr char kAuditReadLogs[] = "read-logs";
+inline constexpr char kAuditRecord[] = "record";
 inline constexpr char kAuditFileName[] = "audit.jsonl";
 // As long as that refusals and heads of other files wait to be one line.
 inline constexpr absl::Duration kAuditRefusalWindow = absl::Minutes(1);
@@ -55,10 +63,11 @@ inline constexpr absl::Duration kAuditBurst = absl::Hours(2);
 struct AuditLimits {
   size_t file_bytes;        // Of one file; then a new one is begun.
   size_t minute_bytes = 0;  // Of lines, in the long run; 0: no bound.
+  // That a line waits for another one to be written.
+  absl::Duration hung_after = absl::Seconds(5);
 };
 
-// Safe for concurrent use. All calls wait for the disk, but for heads of all
-// kinds and RefuseSoon.
+// Safe for concurrent use. Begin and End alone wait for the disk.
 class AuditLog {
  public:
   // `path`: its folder is there. `self`: the own SPIFFE id, for what has no
@@ -76,12 +85,12 @@ class AuditLog {
   // What came of it. Logged if it cannot be written: it has happened.
   void End(AuditEntry entry, absl::string_view result)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same of a call that was never begun.
+  // The same of a call that was never begun. Written soon, by a thread of the
+  // log's own.
   void Refuse(AuditEntry entry, const absl::Status& why)
-      ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same from a thread of its own, for who must not wait for the disk; of
-  // a flood some may be lost, and are logged.
-  void RefuseSoon(const AuditEntry& entry, const absl::Status& why);
+      ABSL_LOCKS_EXCLUDED(refusals_mutex_);
+  // Blocks until all that was refused before is written, or logged.
+  void Settle() { pool_.Drain(); }
 
   // The newest line.
   AuditHead head() const ABSL_LOCKS_EXCLUDED(head_mutex_);
@@ -101,21 +110,38 @@ class AuditLog {
  private:
   struct Refusals {
     AuditEntry first;
-    uint32_t more = 0;
+    bool told = false;  // The first one has its line.
+    uint32_t more = 0;  // That no line counts.
   };
 
   absl::Status Append(AuditEntry entry) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whoever writes has the turn, so that others see that the disk hangs. False:
+  // it has for that long, or somebody has just waited in vain.
+  bool TakeTurn(absl::Duration wait) ABSL_LOCKS_EXCLUDED(turn_mutex_);
+  void GiveTurn() ABSL_LOCKS_EXCLUDED(turn_mutex_);
   absl::Status AppendLocked(AuditEntry entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status OpenLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool HasRoomLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Bytes that may be written, as of then; below 0 by what could not wait.
+  struct Room {
+    double share;
+    double left = 0;
+    std::optional<absl::Time> at = {};
+  };
+  // For such an entry.
+  bool HasRoomLocked(const AuditEntry& entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteHeadLocked(const AuditHead& head)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(heads_mutex_);
   void LogTrouble(const absl::Status& status, const AuditEntry& entry);
   std::string Now() const;
   // Has `write` run on the own thread.
   void After(absl::Duration delay, std::function<void()> write);
-  // What was counted since the line of such a refusal; "": of many.
+  std::optional<AuditEntry> FirstOf(const std::string& key)
+      ABSL_LOCKS_EXCLUDED(refusals_mutex_);
+  // The line of such a refusal; "": the first of many.
+  void WriteRefusal(const std::string& key) ABSL_LOCKS_EXCLUDED(mutex_);
+  // What was counted since that line.
   void WriteCount(const std::string& key) ABSL_LOCKS_EXCLUDED(mutex_);
   void WriteCountLocked(const std::string& key)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -130,15 +156,19 @@ class AuditLog {
 
   absl::Mutex mutex_;
   AuditFile file_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, Refusals> refusals_ ABSL_GUARDED_BY(mutex_);
   // Of which all heads were written last.
   uint64_t heads_in_file_ ABSL_GUARDED_BY(mutex_) = 0;
   bool was_read_ ABSL_GUARDED_BY(mutex_) = false;  // With the heads in it.
-  // Bytes that may be written, as of then; below 0 by what could not wait.
-  double room_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::optional<absl::Time> room_at_ ABSL_GUARDED_BY(mutex_);
+  // Of what may change something, and of what only reads.
+  Room rooms_[2] ABSL_GUARDED_BY(mutex_) = {{1}, {0.25}};
 
   // Of their own, so that who only tells or asks never waits for the disk.
+  absl::Mutex refusals_mutex_;
+  std::map<std::string, Refusals> refusals_ ABSL_GUARDED_BY(refusals_mutex_);
+  std::atomic<bool> has_room_[2] = {{true}, {true}};  // Of each, as last seen.
+  absl::Mutex turn_mutex_;
+  bool writing_ ABSL_GUARDED_BY(turn_mutex_) = false;
+  bool hung_ ABSL_GUARDED_BY(turn_mutex_) = false;
   mutable absl::Mutex head_mutex_;
   AuditHead head_ ABSL_GUARDED_BY(head_mutex_);
   AuditHead head_to_tell_ ABSL_GUARDED_BY(head_mutex_);

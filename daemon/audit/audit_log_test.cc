@@ -9,6 +9,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <sstream>
 #include <thread>
@@ -47,7 +48,8 @@ class AuditLogTest : public testing::Test {
   AuditLog& Open(size_t max_bytes = kLarge, size_t minute_bytes = 0) {
     audit_.reset();
     audit_ = std::make_unique<AuditLog>(
-        path_, AuditLimits{max_bytes, minute_bytes}, kSelf, &scheduler_, &log_);
+        path_, AuditLimits{max_bytes, minute_bytes, /*hung_after=*/kPatience},
+        kSelf, &scheduler_, &log_);
     return *audit_;
   }
   void Close() { audit_.reset(); }
@@ -317,6 +319,7 @@ TEST_F(AuditLogTest, FoldsEqualRefusalsOfAMinuteToALineAndTheirNumber) {
     entry.set_peer(absl::StrCat("ipv4:10.0.0.9:", 1000 + i));
     audit.Refuse(entry, absl::PermissionDeniedError("expected operator"));
   }
+  audit.Settle();
   EXPECT_EQ(Entries().size(), 1u);
   EXPECT_THAT(Entries()[0].result(),
               HasSubstr("refused: PERMISSION_DENIED: expected operator"));
@@ -334,6 +337,7 @@ TEST_F(AuditLogTest, TellsRefusalsOfOthersAndOfOtherKindsApart) {
   audit.Refuse(Entry("a", "spiffe://demo/user/bob"),
                absl::PermissionDeniedError("no"));
   audit.Refuse(Entry("a", ""), absl::UnauthenticatedError("no"));
+  audit.Settle();
   EXPECT_EQ(Entries().size(), 4u);
 }
 
@@ -343,6 +347,7 @@ TEST_F(AuditLogTest, BoundsWhatManyDifferentCallersCanFill) {
     audit.Refuse(Entry("a", absl::StrCat("spiffe://demo/user/u", i)),
                  absl::PermissionDeniedError("no"));
   }
+  audit.Settle();
   Close();
   const auto entries = Entries();
   EXPECT_EQ(entries.size(), 258u);
@@ -485,6 +490,26 @@ TEST_F(AuditLogTest, TellsNoHeadOfALineThatHasHeadsAlone) {
   EXPECT_EQ(audit.head_to_tell().sequence(), 3u);
 }
 
+TEST_F(AuditLogTest, ReadingLogsAllTheTimeKeepsNobodyFromConfirming) {
+  AuditLog& audit = Open(kLarge, /*minute_bytes=*/1000);
+  AuditEntry reads = Entry("of user ann");
+  reads.set_what(kAuditReadLogs);
+  absl::Status refused;
+  for (int begun = 0; refused.ok() && begun < 10'000; ++begun) {
+    refused = audit.Begin(reads);
+    if (refused.ok()) audit.End(reads, "read");
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  for (int i = 0; i < 10; ++i) audit.Refuse(reads, refused);
+  AuditEntry confirm = Entry("1fc8");
+  confirm.set_what("confirm");
+  EXPECT_TRUE(audit.Begin(confirm).ok());
+  audit.End(confirm, "APPLIED");
+  // And they come again.
+  scheduler_.Advance(absl::Minutes(10));
+  EXPECT_TRUE(audit.Begin(reads).ok());
+}
+
 TEST_F(AuditLogTest, WritesNoMoreThanTheDiskHoldsForAYear) {
   constexpr size_t kMinute = 1000;
   const double burst =
@@ -509,6 +534,7 @@ TEST_F(AuditLogTest, WritesNoMoreThanTheDiskHoldsForAYear) {
     audit.Refuse(Entry("a", absl::StrCat("u", i)),
                  absl::PermissionDeniedError("no"));
   }
+  audit.Settle();
   EXPECT_EQ(size(), full);
   audit.End(Entry("0"), "done");
   EXPECT_GT(size(), full);
@@ -520,6 +546,69 @@ TEST_F(AuditLogTest, WritesNoMoreThanTheDiskHoldsForAYear) {
   uint32_t counted = 0;
   for (const AuditEntry& entry : entries) counted += entry.times();
   EXPECT_EQ(counted, 1000u);
+}
+
+// Whoever writes reads the clock first: where that does not return, neither
+// does the disk.
+class HangingClock final : public Scheduler {
+ public:
+  absl::Time Now() override {
+    absl::MutexLock lock(&mutex_);
+    hanging_ = hangs_;
+    mutex_.Await(absl::Condition(this, &HangingClock::GoesOn));
+    return absl::UnixEpoch();
+  }
+  TimerId RunAfter(absl::Duration, std::function<void()>) override { return 1; }
+  void Cancel(TimerId) override {}
+
+  void Hang() {
+    absl::MutexLock lock(&mutex_);
+    hangs_ = true;
+  }
+  void WaitUntilSomebodyHangs() {
+    absl::MutexLock lock(&mutex_);
+    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&hanging_), kPatience));
+  }
+  void GoOn() {
+    absl::MutexLock lock(&mutex_);
+    hangs_ = false;
+  }
+
+ private:
+  bool GoesOn() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return !hangs_; }
+
+  absl::Mutex mutex_;
+  bool hangs_ ABSL_GUARDED_BY(mutex_) = false;
+  bool hanging_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+TEST_F(AuditLogTest, NobodyHangsWithTheDiskAndRefusalsAreCounted) {
+  HangingClock clock;
+  AuditLimits limits{kLarge};
+  limits.hung_after = absl::Milliseconds(1);
+  AuditLog audit(path_, limits, kSelf, &clock, &log_);
+  ASSERT_TRUE(audit.Begin(Entry("run1")).ok());
+  clock.Hang();
+  constexpr int kRefusals = 5000;
+  for (int i = 0; i < kRefusals; ++i) {
+    audit.Refuse(Entry("a", absl::StrCat("spiffe://demo/user/u", i)),
+                 absl::PermissionDeniedError("no"));
+  }
+  clock.WaitUntilSomebodyHangs();
+  EXPECT_EQ(audit.head_to_tell().sequence(), 1u);
+  audit.NoteHead(Head("node07", 3, 'a'));
+  for (int i = 0; i < 100; ++i) {
+    const absl::Status refused = audit.Begin(Entry("run2"));
+    EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(std::string(refused.message()),
+                HasSubstr("the disk has not taken a line"));
+  }
+  clock.GoOn();
+  audit.Settle();
+  EXPECT_TRUE(audit.Begin(Entry("run3")).ok());
+  // All refusals but those of the many have their line.
+  EXPECT_EQ(Entries().size(), 1u + 256u + 1u + 1u);
+  EXPECT_THAT(Verify().breaks, IsEmpty());
 }
 
 }  // namespace

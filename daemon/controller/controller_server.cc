@@ -16,6 +16,8 @@
 #include "absl/strings/str_cat.h"
 #include "config/html/report_html.h"
 #include "config/identity/plain_messages.h"
+#include "config/identity/regular_file.h"
+#include "config/identity/root_bundle.h"
 #include "config/identity/signature.h"
 #include "config/report/report_diff.h"
 #include "config/values/status_macros.h"
@@ -192,6 +194,10 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
               /*past_applies=*/
               [this](const std::string& host, const PastApplies& past) {
                 changes_.OnPastApplies(host, past);
+              },
+              /*facts=*/
+              [this, ca = options.tls.ca](HostFacts facts) {
+                return WithOwnRoots(ca, std::move(facts));
               }}),
       start_rate_(StartRate(options)),
       parts_(WithOwn(parts, &hosts_, newest_.get())),
@@ -270,8 +276,12 @@ HostQuestions ControllerServer::Questions() {
       },
       nullptr, nullptr, [this] { return Spread(); }};
   if (desk_ == nullptr) return questions;
-  questions.admit = [this](const std::string& host, const std::string& pem) {
-    return desk_->Admit(host, pem);
+  questions.roots_bundle = trusted_.authority->newest_bundle();
+  questions.admit =
+      [this](const std::string& host, const std::string& machine_id,
+             const std::string& pem) -> absl::StatusOr<AdmittedHost> {
+    ASSIGN_OR_RETURN(const bool renews, desk_->Admit(host, pem));
+    return AdmittedHost{renews, desk_->BoundTo(host, machine_id)};
   };
   questions.certificate =
       [this](const std::string& host, const std::string& pem,
@@ -280,6 +290,19 @@ HostQuestions ControllerServer::Questions() {
         AnswerCertificate(host, pem, request, reply);
       };
   return questions;
+}
+
+HostFacts ControllerServer::WithOwnRoots(const std::string& ca,
+                                         HostFacts facts) const {
+  const auto pem = ReadRegularFile(ca, kMaxBundleBytes);
+  // A file that cannot be read is told elsewhere.
+  if (!facts.simulation().empty() || !pem.ok()) return facts;
+  RootsFact::Roots* const roots = facts.mutable_controller_roots();
+  for (const std::string& hash : RootHashes(*pem)) roots->add_hashes(hash);
+  if (trusted_.authority != nullptr) {
+    roots->set_bundle(trusted_.authority->newest_bundle());
+  }
+  return facts;
 }
 
 absl::Duration ControllerServer::Spread() const {
@@ -332,6 +355,10 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
     return absl::InternalError("a controller that lets everybody in");
   }
   ASSIGN_OR_RETURN(Trusted trusted, OpenTrusted(options.trust, parts));
+  if (trusted.authority != nullptr) {
+    RETURN_IF_ERROR(trusted.authority->CheckBundle(
+        options.tls, parts.spec->cluster(), parts.scheduler->Now()));
+  }
   if (parts.audit == nullptr) {
     return absl::FailedPreconditionError("no audit file, expected one");
   }
@@ -420,7 +447,7 @@ absl::Status ControllerServer::AdmitToStatus(const std::string& pem,
     entry.set_what("status");
     entry.set_peer(peer);
     if (user.ok()) entry.set_who(user->ToString());
-    parts_.audit->RefuseSoon(entry, status);
+    parts_.audit->Refuse(entry, status);
   }
   return status;
 }

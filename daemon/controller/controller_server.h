@@ -144,6 +144,8 @@ class ControllerServer {
   // No check begins before `settle` has passed.
   void ReadSpec(absl::Duration settle);
   // In how long all hosts of the spec can attach.
+  // HostFacts.controller_roots; not of a simulated host.
+  HostFacts WithOwnRoots(const std::string& ca, HostFacts facts) const;
   absl::Duration Spread() const;
 
   const std::shared_ptr<NewestReport> newest_ =

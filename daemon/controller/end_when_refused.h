@@ -44,7 +44,7 @@ void EndWhenRefused(const ControllerParts& parts,
     const auto open = weak.lock();
     if (open == nullptr) return;
     EndForGood(open, why, scheduler);
-    audit->RefuseSoon(caller, why);
+    audit->Refuse(caller, why);
   };
   parts.gate->Watch(*context.auth_context(), IdentityKind::kUser, stream, end);
 }

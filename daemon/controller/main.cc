@@ -118,7 +118,7 @@ class FailedHandshakesAudited {
           AuditEntry entry;
           entry.set_what("handshake");
           entry.set_peer(peer);
-          audit->RefuseSoon(entry, absl::UnauthenticatedError(line));
+          audit->Refuse(entry, absl::UnauthenticatedError(line));
         });
   }
   ~FailedHandshakesAudited() { TellFailedHandshakes(); }
@@ -200,6 +200,7 @@ int main(int argc, char** argv) {
   // It costs up to a quarter of the CPU in a storm and looks for mistakes of
   // ours; the tests have it on.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  clusterd::KeepOutOfCores();
   clusterd::DescriptorLog log(STDERR_FILENO, !isatty(STDERR_FILENO));
   if (argc == 2 && absl::string_view(argv[1]) == clusterd::kEnrolmentProcess) {
     clusterd::SendGrpcLogTo(&log);

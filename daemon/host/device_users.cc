@@ -1,6 +1,8 @@
 #include "daemon/host/device_users.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <map>
@@ -86,7 +88,10 @@ class UserSearch {
   absl::Status SearchProcess(uint32_t pid) {
     const std::string process = absl::StrCat("/proc/", pid);
     const std::string folder = process + "/fd";
-    const absl::StatusOr<std::vector<std::string>> fds = files_.List(folder);
+    // Of more than it looks at the first: else a process with enough of them
+    // would keep it from being told who uses devices, and an undo from them.
+    const absl::StatusOr<std::vector<std::string>> fds =
+        files_.List(folder, FileReader::Beyond::kLeftOut);
     if (!fds.ok()) {
       const bool has_ended = absl::IsNotFound(fds.status()) ||
                              absl::IsNotFound(files_.CheckExists(process));
@@ -112,11 +117,13 @@ class UserSearch {
   }
 
   std::optional<uint32_t> DeviceOf(const std::string& fd) const {
-    // The name first: only what may be a node is followed, since a file on a
-    // server that is away would hold up whoever asks about it.
-    struct stat open;
+    // The name first: only what may be a node is looked at. And that by what
+    // the kernel knows of it: a user may call a file so that lies on a server
+    // which is away, or in a file system of the user's own.
+    struct statx open;
     if (!absl::StrContains(files_.ReadLink(fd).value_or(""), "/davinci") ||
-        stat(fd.c_str(), &open) != 0) {
+        statx(AT_FDCWD, fd.c_str(), AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
+              STATX_TYPE | STATX_INO, &open) != 0) {
       return {};
     }
     for (const Node& node : nodes_) {
@@ -125,12 +132,15 @@ class UserSearch {
     return {};
   }
 
-  bool IsSame(const struct stat& node, const struct stat& open) const {
-    if (node.st_dev == open.st_dev && node.st_ino == open.st_ino) return true;
+  bool IsSame(const struct stat& node, const struct statx& open) const {
+    if (node.st_dev == makedev(open.stx_dev_major, open.stx_dev_minor) &&
+        node.st_ino == open.stx_ino) {
+      return true;
+    }
     // A container has nodes of its own for the same device. Those of simulated
     // servers all stand for /dev/null.
-    return !is_simulated_ && S_ISCHR(node.st_mode) && S_ISCHR(open.st_mode) &&
-           node.st_rdev == open.st_rdev;
+    return !is_simulated_ && S_ISCHR(node.st_mode) && S_ISCHR(open.stx_mode) &&
+           node.st_rdev == makedev(open.stx_rdev_major, open.stx_rdev_minor);
   }
 
   const FileReader files_{"/"};

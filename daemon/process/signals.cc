@@ -1,6 +1,7 @@
 #include "daemon/process/signals.h"
 
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -43,6 +44,11 @@ std::optional<DaemonSignal> BlockedSignals::WaitFor(absl::Duration limit) {
   const int signal = sigtimedwait(&waited_, nullptr, &time);
   if (signal < 0) return std::nullopt;
   return signal == SIGHUP ? DaemonSignal::kReload : DaemonSignal::kStop;
+}
+
+void KeepOutOfCores() {
+  // A limit alone does not hold where cores go to a program (core(5)).
+  prctl(PR_SET_DUMPABLE, 0);
 }
 
 absl::Status NotifySystemd(const std::string& socket_name,

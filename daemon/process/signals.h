@@ -42,6 +42,10 @@ class BlockedSignals {
   struct sigaction pipe_before_;
 };
 
+// From now on no crash writes this process's memory, with its keys, to a disk,
+// and no other process of its user may look into it. What it starts is free to.
+void KeepOutOfCores();
+
 // Tells systemd how a service of Type=notify is doing, as sd_notify(3)
 // documents: one datagram such as "READY=1" to the socket in $NOTIFY_SOCKET.
 // `socket` is the variable's value: a path, "@" before an abstract name, or

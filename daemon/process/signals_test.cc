@@ -1,8 +1,10 @@
 #include "daemon/process/signals.h"
 
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -85,6 +87,20 @@ class Listener {
  private:
   int fd_;
 };
+
+// Where cores go to a program no limit holds.
+TEST(KeepOutOfCoresTest, NoCoreIsWrittenAndWhatItStartsMayHaveOne) {
+  const pid_t daemon = fork();
+  if (daemon == 0) {
+    KeepOutOfCores();
+    if (prctl(PR_GET_DUMPABLE) != 0) _exit(1);
+    execl("/bin/sh", "sh", "-c", "[ -r /proc/self/environ ]", nullptr);
+    _exit(2);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(daemon, &status, 0), daemon);
+  EXPECT_EQ(status, 0);
+}
 
 TEST(NotifySystemdTest, SendsStateToPath) {
   // Bazel's own temporary folder has too long a name for a socket.

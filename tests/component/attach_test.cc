@@ -1,4 +1,5 @@
 // Hosts attach to a controller over real connections with mutual TLS.
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -184,6 +185,7 @@ TEST(AttachTest, SecondControllerCannotShareThePort) {
               HasSubstr(controller.address()));
 }
 
+// The first stream does not answer any more, as after a power cut.
 TEST(AttachTest, MachineThatReconnectsReplacesItsOldStream) {
   TestCertificates certificates;
   ThreadScheduler scheduler;
@@ -216,6 +218,47 @@ TEST(AttachTest, SecondMachineUnderOneNameIsRefusedAndReported) {
   EXPECT_THAT(controller.Entry("server0").conflict(),
               HasSubstr("another machine"));
   EXPECT_TRUE(controller.Entry("server0").attached());
+}
+
+// Both ids can be read by everybody on the server.
+TEST(AttachTest, CopyOfACertificateAndIdsPushesNobodyOutWhoLives) {
+  TestCertificates certificates;
+  PatientScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  const TlsFiles tls = certificates.Host("server0");
+  MemoryObserver observer{HostFacts()};
+  TestHost real(HostAt(controller, "server0", tls), &observer);
+  ASSERT_TRUE(real.WaitAttached());
+  for (const int64_t booted_at_s :
+       {int64_t{0}, absl::ToUnixSeconds(absl::Now()), int64_t{1} << 62}) {
+    RawHost thief(controller.address(), tls);
+    AgentMessage hello =
+        RawHost::Hello("machine", booted_at_s == 0 ? "boot" : "later");
+    hello.mutable_hello()->set_booted_at_s(booted_at_s);
+    ASSERT_TRUE(thief.Send(hello));
+    EXPECT_EQ(thief.End().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_NE(controller.Entry("server0").conflict(), "");
+  }
+  EXPECT_TRUE(real.Status().attached());
+  EXPECT_THAT(controller.log().Lines(),
+              testing::Not(HasSubstr("host server0: detached")));
+}
+
+// Nor may it speak before it is known whether it has the name.
+TEST(AttachTest, StreamThatWaitsForANameSaysNothingElse) {
+  TestCertificates certificates;
+  PatientScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  const TlsFiles tls = certificates.Host("server0");
+  RawHost first(controller.address(), tls);
+  ASSERT_TRUE(first.Attach());
+  RawHost second(controller.address(), tls);
+  ASSERT_TRUE(second.Send(RawHost::Hello()));
+  ASSERT_NE(first.ReceiveTask(), 0u) << "it is asked";
+  second.Send(RawHost::Hello());
+  EXPECT_EQ(second.End().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(AttachTest, RefusedMachineIsNeverWelcomed) {

@@ -136,6 +136,7 @@ TEST_F(AuditTest, HasALineForWhoIsRefusedByRoleOrKind) {
   RawHost stranger(controller_.address(), Files("operator"), "test");
   EXPECT_FALSE(stranger.Attach());
   EXPECT_FALSE(stranger.End().ok());
+  controller_.SettleAudit();
   const auto entries = Entries();
   ASSERT_EQ(entries.size(), 3u);
   EXPECT_EQ(entries[0].who(), "spiffe://test/user/viewer/role/viewer");

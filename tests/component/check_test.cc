@@ -1,6 +1,7 @@
 // Checks from a client's request to its report, with hosts that answer, lag,
 // die, lie or never come.
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -9,6 +10,7 @@
 #include "absl/synchronization/notification.h"
 #include "config/rules/judge.h"
 #include "config/spec/spec_loader.h"
+#include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/write_time.h"
 #include "gmock/gmock.h"
@@ -18,6 +20,7 @@
 #include "tests/component/test_host.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
@@ -222,6 +225,67 @@ TEST(CheckTest, SilentHostCostsItsDeadline) {
   HubMessage cancel;
   ASSERT_TRUE(silent.Receive(&cancel));
   EXPECT_TRUE(cancel.has_cancel());
+}
+
+// Whatever a host makes of its answer.
+TEST(CheckTest, AnswerThatIsMalformedOrHugeCostsThatHostAlone) {
+  struct Row {
+    const char* name;
+    std::function<void(TaskResult* result)> make;
+    const char* reason;
+  };
+  const Row rows[] = {
+      {"nothing", [](TaskResult*) {}, "an answer without an outcome"},
+      {"of another question",
+       [](TaskResult* result) { result->set_pong(true); },
+       "clusterd answered another question"},
+      {"a device twice",
+       [](TaskResult* result) {
+         result->mutable_facts()->add_devices()->set_id(3);
+         result->mutable_facts()->add_devices()->set_id(3);
+       },
+       "device 3 stands twice"},
+      {"too many devices",
+       [](TaskResult* result) {
+         for (uint32_t i = 0; i < 5000; ++i) {
+           result->mutable_facts()->add_devices()->set_id(i);
+         }
+       },
+       "5000 devices, expected at most"},
+      {"an error of no code",
+       [](TaskResult* result) { result->mutable_error()->set_code(-1); },
+       "clusterd answered: "},
+      {"larger than a message may be",
+       [](TaskResult* result) {
+         result->mutable_facts()->mutable_missing()->set_detail(
+             std::string(kMaxHostMessageBytes + 1, 'a'));
+       },
+       "its connection ended: a message of "}};
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 2, &scheduler);
+  controller.Start();
+  GoodHost good(&certificates, &controller, 0);
+  for (const Row& row : rows) {
+    RawHost bad(controller.address(), certificates.Host("server1"));
+    ASSERT_TRUE(bad.Attach()) << row.name;
+    BackgroundCheck check(&controller);
+    AgentMessage answer;
+    answer.mutable_result()->set_task_id(bad.ReceiveTask());
+    row.make(answer.mutable_result());
+    bad.Send(answer);
+    const Report& report = check.Wait();
+    EXPECT_EQ(HostOf(report, "server0").state(), PASS) << row.name;
+    EXPECT_EQ(HostOf(report, "server1").state(), UNKNOWN) << row.name;
+    EXPECT_THAT(HostOf(report, "server1").no_facts_reason(),
+                HasSubstr(row.reason))
+        << row.name;
+    bad.Kill();
+    bad.End().IgnoreError();
+    ASSERT_TRUE(controller.log().WaitFor("host server1: detached"));
+    ASSERT_TRUE(WaitUntil(
+        [&controller] { return !controller.Entry("server1").attached(); }));
+  }
 }
 
 TEST(CheckTest, HostThatDoesNotKnowTheTaskIsReportedAsSuch) {

@@ -224,6 +224,7 @@ class JobTest : public testing::Test {
 constexpr uint32_t kHourMs = 3600'000;
 
 TEST_F(JobTest, SixtyFourHostsThatAskAtOnceCostOneRun) {
+  clock_.SetPatient(true);  // Each is waited for to ask.
   Start(64);
   const JobSpec job = Job("slurm:1.0", 0, 64);
   std::vector<uint64_t> questions;
@@ -258,6 +259,7 @@ TEST_F(JobTest, SixtyFourHostsThatAskAtOnceCostOneRun) {
 }
 
 TEST_F(JobTest, QuestionThatComesWhileTheRunAsksJoinsItAndALaterOneDoesNot) {
+  clock_.SetPatient(true);
   Start(3);
   const JobSpec job = Job("slurm:1.0", 0, 2);
   hosts_[0]->Hold();
@@ -274,6 +276,7 @@ TEST_F(JobTest, QuestionThatComesWhileTheRunAsksJoinsItAndALaterOneDoesNot) {
   EXPECT_EQ(Verdict(hosts_[1]->AskAndWait(job, kHourMs)).run_id(), run);
   EXPECT_EQ(hosts_[1]->observed(), 1);
   EXPECT_NE(Verdict(hosts_[1]->AskAndWait(job)).run_id(), run);
+  clock_.SetPatient(false);  // Of this one the other host never asks.
   const JobSpec again = Job("slurm:1.1", 0, 2);
   EXPECT_NE(Verdict(hosts_[1]->AskAndWait(again, kHourMs)).run_id(), run);
   EXPECT_EQ(hosts_[1]->observed(), 3);
@@ -281,11 +284,15 @@ TEST_F(JobTest, QuestionThatComesWhileTheRunAsksJoinsItAndALaterOneDoesNot) {
 }
 
 TEST_F(JobTest, UserAndHostsShareARunAndItsReport) {
+  clock_.SetPatient(true);
   Start(2);
   const JobSpec job = Job("slurm:7.0", 0, 2);
   hosts_[0]->Hold();
   const uint64_t question = hosts_[0]->Ask(job);
+  // Both know the job, so that also a user who comes late may join.
+  hosts_[1]->Ask(job);
   hosts_[0]->WaitObserved(1);
+  hosts_[1]->WaitObserved(1);
   Report report;
   absl::Status status;
   // Comes while the run asks, or just after it.
@@ -390,6 +397,32 @@ TEST_F(JobTest, HostLearnsNothingOfAJobThatItTakesNoPartIn) {
       TestCertificates::Text(controller_->audit_path()),
       AllOf(HasSubstr("spiffe://test/host/server2"), HasSubstr("JobQuestion"),
             HasSubstr("refused: PERMISSION_DENIED: host \\\"server2\\\"")));
+}
+
+// A host that was broken into, over and over.
+TEST_F(JobTest, HostThatNamesOthersAsItsJobMakesNoneOfThemWork) {
+  clock_.Stop();  // All within a minute.
+  Start(4);
+  for (int i = 0; i < 6; ++i) {
+    const JobVerdict verdict =
+        Verdict(hosts_[0]->AskAndWait(Job(absl::StrCat("fake:", i), 0, 4)));
+    for (const JobVerdict::Host& host : verdict.hosts()) {
+      if (host.host() != hosts_[0]->name()) EXPECT_EQ(host.state(), UNKNOWN);
+    }
+  }
+  EXPECT_EQ(hosts_[0]->AskAndWait(Job("fake:6", 0, 4)).error().code(),
+            static_cast<int>(absl::StatusCode::kResourceExhausted));
+  for (const size_t other : {1, 2, 3}) {
+    EXPECT_EQ(hosts_[other]->observed(), 0);
+  }
+  // Of a job that starts on both of them they are told as ever.
+  clock_.SetPatient(true);
+  const JobSpec job = Job("slurm:1.0", 1, 3);
+  const uint64_t first = hosts_[1]->Ask(job);
+  const JobVerdict whole = Verdict(hosts_[2]->AskAndWait(job, kHourMs));
+  EXPECT_EQ(Verdict(hosts_[1]->Answer(first)).run_id(), whole.run_id());
+  EXPECT_EQ(hosts_[1]->observed(), 1);
+  EXPECT_EQ(hosts_[2]->observed(), 1);
 }
 
 TEST_F(JobTest, QuestionsThatMakeNoSenseAreAnsweredAndAtLastCutOff) {

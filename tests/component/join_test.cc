@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -11,6 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "config/identity/grpc_status.h"
+#include "config/identity/root_bundle.h"
+#include "daemon/agent/drift_watch.h"
 #include "daemon/agent/identity/enrolment_call.h"
 #include "daemon/agent/identity/held_identity.h"
 #include "daemon/agent/identity/join_command.h"
@@ -34,8 +37,10 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 
 ControllerServerOptions JoinOptions(const TestCertificates& certificates,
                                     const HeldPort& enrol_port) {
@@ -55,9 +60,9 @@ std::string NewRoot() {
 // A controller with a CA, and an admin of it.
 struct JoinWorld {
   explicit JoinWorld(bool trusted = true, int servers = 2)
-      : controller(&certificates, servers, &clock,
-                   trusted ? JoinOptions(certificates, enrol_port)
-                           : ControllerServerOptions()) {
+      : options(trusted ? JoinOptions(certificates, enrol_port)
+                        : ControllerServerOptions()),
+        controller(&certificates, servers, &clock, options) {
     controller.Start();
   }
 
@@ -115,9 +120,23 @@ struct JoinWorld {
     return {};
   }
 
+  // As whoever writes to the controller's folder, and restarts it.
+  void ChangeCaDir(const std::map<std::string, std::string>& files,
+                   const TlsFiles& shown) {
+    controller.Stop();
+    for (const auto& [name, text] : files) {
+      WriteTestFile(options.trust.ca_dir + "/" + name, text, 0600);
+    }
+    controller.StartAs(shown);
+  }
+  void ChangeCaDir(const std::map<std::string, std::string>& files) {
+    ChangeCaDir(files, certificates.Controller());
+  }
+
   TestCertificates certificates;
   MovedClock clock;
   const HeldPort enrol_port;
+  const ControllerServerOptions options;
   TestController controller;
   std::ostringstream out;
 };
@@ -137,6 +156,9 @@ class JoinedHost {
   JoinedHost(const std::string& controller, const std::string& name,
              const TlsFiles& files)
       : self_{"test", IdentityKind::kHost, name, Role::kViewer},
+        with_roots_(
+            &observer_, &record_, [] { return HostAllows(); }, nullptr,
+            [files] { return ReadRoots(files); }),
         held_(files, self_, *ReadPairOf(self_, files), &log_) {
     AgentStreamOptions options;
     options.dial.controller = controller;
@@ -148,13 +170,17 @@ class JoinedHost {
     options.backoff.min = absl::Milliseconds(1);
     options.backoff.initial = absl::Milliseconds(10);
     options.credentials = [this] { return held_.ForDial(); };
+    options.on_offered_roots = [this](uint64_t bundle) {
+      renewal_->OnOfferedRoots(bundle);
+    };
     options.on_change = [this](bool attached) {
+      if (attached) renewal_->Start();
       absl::MutexLock lock(&mutex_);
       if (attached) ++attached_;
     };
     stream_ = std::make_shared<AgentStream>(
         std::move(options), nullptr,
-        AgentStreamParts{&observer_, &loop_, &threads_, &pool_, &log_,
+        AgentStreamParts{&with_roots_, &loop_, &threads_, &pool_, &log_,
                          [] { return 0.5; }});
     LeafRenewal::Parts parts;
     parts.held = &held_;
@@ -169,6 +195,7 @@ class JoinedHost {
     parts.scheduler = &clock_;
     parts.pool = &pool_;
     parts.log = &log_;
+    parts.audit = &audit_;
     renewal_ = std::make_unique<LeafRenewal>(std::move(parts));
     stream_->Start();
   }
@@ -190,17 +217,22 @@ class JoinedHost {
     renewal_->Start();
   }
   CapturedLog& log() { return log_; }
+  std::string AuditText() const { return TestCertificates::Text(audit_path_); }
 
  private:
   const SpiffeId self_;
   CapturedLog log_;
-  HeldIdentity held_;
   MemoryObserver observer_{HostFacts()};
+  AppliesRecord record_;
+  AgentObserver with_roots_;
+  HeldIdentity held_;
+  const std::string audit_path_ = NewRoot() + "/audit.jsonl";
   absl::Mutex mutex_;
   int attached_ ABSL_GUARDED_BY(mutex_) = 0;
   EventLoop loop_;
   ThreadScheduler threads_;
   MovedClock clock_;
+  AuditLog audit_{audit_path_, AuditLimits{1 << 20}, "host", &threads_, &log_};
   WorkerPool pool_{2, 16};
   std::shared_ptr<AgentStream> stream_;
   std::unique_ptr<LeafRenewal> renewal_;
@@ -233,6 +265,184 @@ TEST(JoinTest, HostJoinsAttachesAndRenewsOverItsStream) {
   EXPECT_EQ(world.EntryOf("server0").serial(), second);
   EXPECT_EQ(world.EntryOf("server0").next_serial(), "");
   EXPECT_TRUE(ReadTlsFiles(files).ok());
+}
+
+std::string HashOf(const TestAuthority& root) {
+  return RootHashes(root.certificate_pem()).front();
+}
+
+std::vector<std::string> HashesIn(const TlsFiles& files) {
+  return RootHashes(TestCertificates::Text(files.ca));
+}
+
+// Whoever has the controller once appends a root that is good for 100 years.
+TEST(JoinTest, RootThatATakenControllerPlantsIsTakenByNoHost) {
+  JoinWorld world;
+  const TestAuthority& root = world.certificates.authority();
+  const auto thief = TestAuthority::Create(
+      "thief", {-absl::Hours(1), absl::Hours(24 * 36500)});
+  const std::string planted = root.certificate_pem() + thief->certificate_pem();
+  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
+  ASSERT_TRUE(world.Join(flags).ok());
+  const TlsFiles files = FilesOf(flags);
+  const std::string first = SerialOf(files);
+  JoinedHost host(world.controller.address(), "server0", files);
+  ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
+
+  world.ChangeCaDir({{"root.crt", planted}});
+  ASSERT_TRUE(host.WaitAttached(2)) << host.log().Lines();
+  host.RenewAfterDays(20);
+  ASSERT_TRUE(host.log().WaitFor(
+      "roots not taken: no root of this host has signed a bundle with " +
+      HashOf(*thief)))
+      << host.log().Lines();
+  ASSERT_TRUE(host.WaitAttached(3)) << host.log().Lines();
+  EXPECT_NE(SerialOf(files), first);
+  EXPECT_THAT(HashesIn(files), ElementsAre(HashOf(root)));
+  EXPECT_THAT(host.AuditText(), HasSubstr(HashOf(*thief)));
+
+  // With a bundle of his own; then as one who joins, and who was off.
+  world.ChangeCaDir(
+      {{"roots.bundle", thief->RootBundle("test", "9", planted)}});
+  ASSERT_TRUE(host.log().WaitFor("bundle 9 is signed by no root"))
+      << host.log().Lines();
+  EXPECT_THAT(HashesIn(files), ElementsAre(HashOf(root)));
+  const JoinFlags fresh = world.FlagsFor(world.Token(), "server1");
+  ASSERT_TRUE(world.Join(fresh).ok());
+  EXPECT_THAT(world.out.str(), HasSubstr("bundle 9 is signed by no root"));
+  EXPECT_THAT(HashesIn(FilesOf(fresh)), ElementsAre(HashOf(root)));
+  world.clock.Set(absl::Hours(24) * 90);
+  CapturedLog log;
+  const absl::Status late = RenewIfEnded(FilesOf(fresh), fresh.controller,
+                                         world.clock.Now(), nullptr, &log);
+  ASSERT_TRUE(late.ok()) << late;
+  EXPECT_THAT(log.Lines(), HasSubstr("bundle 9 is signed by no root"));
+  EXPECT_THAT(HashesIn(FilesOf(fresh)), ElementsAre(HashOf(root)));
+  // So nobody whom the planted root names is their controller.
+  const TlsPem stranger = thief->Issue({"spiffe://test/controller"});
+  for (const TlsFiles& each : {files, FilesOf(fresh)}) {
+    EXPECT_FALSE(CheckChain(stranger.certificate,
+                            TestCertificates::Text(each.ca), absl::Now())
+                     .ok());
+  }
+}
+
+// What deploy/certificates.sh and README.md do in files.
+struct Rotation {
+  explicit Rotation(JoinWorld* joined) : world(joined) {
+    const std::string folder =
+        MakeCaDir(*next, {-absl::Hours(1), absl::Hours(24 * 300)});
+    for (const char* name :
+         {"root.crt", "intermediate.crt", "intermediate.key"}) {
+      new_ca[name] = TestCertificates::Text(folder + "/" + name);
+    }
+    new_ca["roots.bundle"] = bundle_1 + bundle_2;
+  }
+  // The controller of the old or the new root; both are trusted.
+  TlsFiles ControllerBy(const TestAuthority& root) {
+    const TlsPem pem = root.Issue({"spiffe://test/controller"});
+    const std::string& folder = world->certificates.folder();
+    WriteTestFile(folder + "/rotation.ca", both, 0644);
+    WriteTestFile(folder + "/rotation.crt", pem.certificate, 0644);
+    WriteTestFile(folder + "/rotation.key", pem.key, 0600);
+    return {folder + "/rotation.ca", folder + "/rotation.crt",
+            folder + "/rotation.key"};
+  }
+  const TestAuthority& old() { return world->certificates.authority(); }
+
+  JoinWorld* const world;
+  const std::unique_ptr<TestAuthority> next = TestAuthority::Create("next");
+  const std::string both = old().certificate_pem() + next->certificate_pem();
+  const std::string bundle_1 = old().RootBundle("test", "1", both);
+  const std::string bundle_2 =
+      next->RootBundle("test", "2", next->certificate_pem());
+  std::map<std::string, std::string> new_ca;
+};
+
+TEST(JoinTest, RootsGoFromOldToNewAndNeverBack) {
+  JoinWorld world;
+  Rotation rotation(&world);
+  const std::string old_hash = HashOf(rotation.old());
+  const std::string new_hash = HashOf(*rotation.next);
+  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
+  ASSERT_TRUE(world.Join(flags).ok());
+  const TlsFiles files = FilesOf(flags);
+  JoinedHost host(world.controller.address(), "server0", files);
+  ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
+
+  // It renews for it, long before half of its certificate's life.
+  world.ChangeCaDir({{"roots.bundle", rotation.bundle_1}},
+                    rotation.ControllerBy(rotation.old()));
+  ASSERT_TRUE(host.log().WaitFor("root added " + new_hash))
+      << host.log().Lines();
+  EXPECT_THAT(HashesIn(files), UnorderedElementsAre(old_hash, new_hash));
+  EXPECT_EQ(ReadRoots(files).value().bundle(), 1u);
+  EXPECT_THAT(host.AuditText(), HasSubstr("root added " + new_hash));
+  ASSERT_TRUE(host.WaitAttached(3)) << host.log().Lines();
+
+  // Not twice within five minutes.
+  host.RenewAfterDays(1);
+  world.ChangeCaDir(rotation.new_ca, rotation.ControllerBy(*rotation.next));
+  ASSERT_TRUE(host.log().WaitFor("root removed " + old_hash))
+      << host.log().Lines();
+  EXPECT_THAT(HashesIn(files), ElementsAre(new_hash));
+  EXPECT_EQ(ReadRoots(files).value().bundle(), 2u);
+  ASSERT_TRUE(host.WaitAttached(5)) << host.log().Lines();
+
+  // A controller that goes back, or was put back, takes nobody along.
+  const std::string serial = SerialOf(files);
+  world.ChangeCaDir({{"roots.bundle", rotation.bundle_1}},
+                    rotation.ControllerBy(*rotation.next));
+  ASSERT_TRUE(host.WaitAttached(6)) << host.log().Lines();
+  host.RenewAfterDays(20);
+  ASSERT_TRUE(host.log().WaitFor("bundle 1 is not above 2"))
+      << host.log().Lines();
+  EXPECT_THAT(HashesIn(files), ElementsAre(new_hash));
+  EXPECT_NE(SerialOf(files), serial);
+}
+
+// Its certificate has ended meanwhile, too.
+TEST(JoinTest, HostThatWasOffTakesAllBundlesAtItsLateRenewal) {
+  JoinWorld world;
+  Rotation rotation(&world);
+  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
+  ASSERT_TRUE(world.Join(flags).ok());
+  const TlsFiles files = FilesOf(flags);
+  // The old certificate still: deploy/certificates.sh cross does the same.
+  std::map<std::string, std::string> middle = rotation.new_ca;
+  middle["roots.bundle"] = rotation.bundle_1;
+  world.ChangeCaDir(middle, rotation.ControllerBy(rotation.old()));
+  world.clock.Set(absl::Hours(24) * 90);
+  CapturedLog log;
+  const absl::Status late =
+      RenewIfEnded(files, flags.controller, world.clock.Now(), nullptr, &log);
+  ASSERT_TRUE(late.ok()) << late;
+  EXPECT_THAT(log.Lines(), HasSubstr("root added " + HashOf(*rotation.next)));
+  EXPECT_THAT(HashesIn(files), UnorderedElementsAre(HashOf(rotation.old()),
+                                                    HashOf(*rotation.next)));
+}
+
+TEST(JoinTest, RuleComparesTheRootsOfHostsWithTheControllers) {
+  JoinWorld world;
+  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
+  ASSERT_TRUE(world.Join(flags).ok());
+  const TlsFiles files = FilesOf(flags);
+  JoinedHost host(world.controller.address(), "server0", files);
+  ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
+  CheckRequest request;
+  request.mutable_selection()->add_only("roots-uniform");
+  Report report;
+  ASSERT_TRUE(world.controller.Check(request, &report).ok());
+  EXPECT_EQ(RuleOf(report, "roots-uniform").state(), PASS);
+  const auto thief = TestAuthority::Create("thief");
+  WriteTestFile(files.ca,
+                world.certificates.authority().certificate_pem() +
+                    thief->certificate_pem(),
+                0644);
+  ASSERT_TRUE(world.controller.Check(request, &report).ok());
+  const RuleResult result = RuleOf(report, "roots-uniform");
+  ASSERT_EQ(result.state(), FAIL);
+  EXPECT_THAT(result.findings(0).observed(), HasSubstr(HashOf(*thief)));
 }
 
 TEST(JoinTest, JoinThatIsRunAgainChangesNothing) {
@@ -292,6 +502,21 @@ TEST(JoinTest, LocalUserDoesNotTakeTheNameOfAHostWithACertificateByHand) {
   EXPECT_FALSE(IdentityFolder(flags.root + flags.folder).HasJoined());
   RawHost again(world.controller.address(), files);
   EXPECT_TRUE(again.Attach());
+}
+
+// What was copied from a host that is off, to another machine.
+TEST(JoinTest, CopiedIdentityOfAnotherMachineMayNotAttach) {
+  JoinWorld world;
+  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
+  ASSERT_TRUE(world.Join(flags).ok());
+  RawHost thief(world.controller.address(), FilesOf(flags));
+  ASSERT_TRUE(thief.Send(RawHost::Hello("another machine")));
+  const absl::Status end = thief.End();
+  EXPECT_TRUE(absl::IsPermissionDenied(end)) << end;
+  EXPECT_THAT(std::string(end.message()),
+              HasSubstr("bound to the machine with id machine"));
+  RawHost real(world.controller.address(), FilesOf(flags));
+  EXPECT_TRUE(real.Attach());
 }
 
 TEST(JoinTest, HostThatWasOffRenewsLateOnItsOwn) {
@@ -450,8 +675,9 @@ TEST(JoinTest, HostThatIsResetWhileItAttachesIsClosed) {
   parts.gate = &world.controller.gate();
   HostQuestions questions;
   std::atomic<int> asked{0};
-  questions.admit = [&asked](const auto&, const auto&) -> absl::StatusOr<bool> {
-    if (++asked == 1) return true;
+  questions.admit = [&asked](const auto&, const auto&,
+                             const auto&) -> absl::StatusOr<AdmittedHost> {
+    if (++asked == 1) return AdmittedHost();
     return absl::PermissionDeniedError("was taken back");
   };
   AgentHubService hub(parts, questions);
@@ -515,7 +741,8 @@ TEST(JoinTest, HostileCallersOfTheEnrolmentPortDisturbNobody) {
     if (refused.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) ++limited;
   }
   EXPECT_GT(limited, 0);
-  // One line for all of them, written before the answer.
+  // One line for all of them.
+  world.controller.SettleAudit();
   std::istringstream audit(
       TestCertificates::Text(world.controller.audit_path()));
   int lines = 0;

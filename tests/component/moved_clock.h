@@ -3,6 +3,7 @@
 #ifndef TESTS_COMPONENT_MOVED_CLOCK_H_
 #define TESTS_COMPONENT_MOVED_CLOCK_H_
 
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "daemon/process/scheduler.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 
@@ -24,7 +26,8 @@ class MovedClock final : public Scheduler {
   }
   // By the real clock, also while this one stands.
   TimerId RunAfter(absl::Duration delay, std::function<void()> run) override {
-    return threads_.RunAfter(delay, std::move(run));
+    const bool waits = is_patient_ && delay >= absl::Seconds(1);
+    return threads_.RunAfter(waits ? delay + kPatience : delay, std::move(run));
   }
   void Cancel(TimerId timer) override { threads_.Cancel(timer); }
 
@@ -41,11 +44,14 @@ class MovedClock final : public Scheduler {
     absl::MutexLock lock(&mutex_);
     stopped_at_ = absl::Now();
   }
+  // As PatientScheduler, for timers that begin from now on, or no more.
+  void SetPatient(bool is_patient) { is_patient_ = is_patient; }
 
  private:
   absl::Mutex mutex_;
   absl::Duration moved_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Time> stopped_at_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<bool> is_patient_{false};
   ThreadScheduler threads_;  // Last: its thread may ask for the time.
 };
 

@@ -69,6 +69,8 @@ class TestController {
   WorkerPool& pool() { return pool_; }
   // Of the controller that runs, or ran last.
   const std::string& audit_path() const { return audit_path_; }
+  // What was refused by now stands in the file then.
+  void SettleAudit() { audit_->Settle(); }
 
   // A new connection of the user "tester".
   std::unique_ptr<Controller::Stub> Client(Role role = Role::kViewer);

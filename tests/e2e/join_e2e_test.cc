@@ -149,6 +149,114 @@ TEST_F(JoinE2eTest, PortOfHostsThatJoinEndsWithTheController) {
   EXPECT_TRUE(WaitUntil([&] { return IsGone(process); }));
 }
 
+// As README.md has it: the old root, both, the new one alone.
+class RotationE2eTest : public JoinE2eTest {
+ protected:
+  RotationE2eTest() {
+    std::filesystem::copy(tls_, old_);
+    Script({"init", new_, "demo"});
+    for (const std::string& host : kHosts) {
+      const ProcessResult joined = Join(Line(), host);
+      EXPECT_EQ(joined.exit_status, 0) << joined.standard_error;
+      StartHost(host);
+    }
+  }
+  void Script(std::vector<std::string> words) {
+    words.insert(words.begin(),
+                 {"/bin/bash", Runfile("deploy/certificates.sh")});
+    const ProcessResult done = RunProgram(words);
+    ASSERT_EQ(done.exit_status, 0) << done.standard_error;
+  }
+  // Into one file, with the mode of the first.
+  void Put(const std::vector<std::string>& from, const std::string& to) {
+    const auto over = std::filesystem::copy_options::overwrite_existing;
+    std::filesystem::copy_file(from[0], to, over);
+    for (size_t i = 1; i < from.size(); ++i) {
+      std::ofstream(to, std::ios::app) << std::ifstream(from[i]).rdbuf();
+    }
+  }
+  void Restart() {
+    cluster_.StartController(
+        {"--ca-dir", ca_, "--enrol-listen", "127.0.0.1:0"});
+  }
+  void ExpectSays(size_t host, const std::string& text) {
+    const absl::Status said = daemons_[host]->WaitForError(text);
+    EXPECT_TRUE(said.ok()) << said;
+  }
+  void BothCount() {
+    Script({"roots", old_, "demo", ca_ + "/roots.bundle", old_ + "/ca.crt",
+            new_ + "/ca.crt"});
+    Put({old_ + "/ca.crt", new_ + "/ca.crt"}, tls_ + "/ca.crt");
+    Restart();
+  }
+  void GoOver() {
+    Script({"controller", new_, "demo"});
+    Script({"cross", old_, "demo", new_});
+    Script({"ca-dir", new_, "demo", new_ca_});
+    Script({"roots", new_, "demo", ca_ + "/roots.bundle", new_ + "/ca.crt"});
+    Put({new_ + "/controller.crt", new_ + "/cross.crt"},
+        tls_ + "/controller.crt");
+    Put({new_ + "/controller.key"}, tls_ + "/controller.key");
+    for (const char* file :
+         {"/root.crt", "/intermediate.crt", "/intermediate.key"}) {
+      Put({new_ca_ + file}, ca_ + file);
+    }
+    Restart();
+  }
+  void OldOneIsGone() {
+    Script({"user", new_, "demo", "admin", "admin"});
+    for (const char* file : {"/user-admin.crt", "/user-admin.key"}) {
+      Put({new_ + file}, tls_ + file);
+    }
+    Put({new_ + "/ca.crt"}, tls_ + "/ca.crt");
+    Restart();
+  }
+
+  const std::string tls_ = cluster_.Certificates();
+  const std::string ca_ = cluster_.folder() + "/ca";
+  const std::string old_ = cluster_.folder() + "/tls-old";
+  const std::string new_ = cluster_.folder() + "/tls-new";
+  const std::string new_ca_ = cluster_.folder() + "/ca-new";
+};
+
+TEST_F(RotationE2eTest, HostsGoOverAlsoOneThatWasAwayWhenBothCounted) {
+  daemons_.pop_back();
+  BothCount();
+  ExpectSays(0, "root added sha256:");
+  // Not twice within five minutes of one start.
+  daemons_.clear();
+  StartHost("server0");
+  GoOver();
+  ExpectSays(0, "root removed sha256:");
+  StartHost("server1");
+  ExpectSays(1, "root added sha256:");
+  ExpectSays(1, "root removed sha256:");
+  OldOneIsGone();
+  for (const std::string& host : kHosts) {
+    const absl::Status attached =
+        cluster_.controller().WaitForError("host " + host + ": attached from");
+    EXPECT_TRUE(attached.ok()) << attached;
+  }
+  const CheckOutcome outcome = cluster_.Check();
+  EXPECT_EQ(outcome.process.exit_status, 0) << outcome.process.standard_output;
+  EXPECT_EQ(StateOf(outcome.report, "roots-uniform"), PASS);
+}
+
+TEST_F(RotationE2eTest, HostThatWasAwayForAllOfItIsToldToJoinAgain) {
+  daemons_.pop_back();
+  BothCount();
+  GoOver();
+  OldOneIsGone();
+  daemons_.push_back(std::make_unique<Process>(std::vector<std::string>{
+      Runfile("daemon/agent/clusterd"), "--root", cluster_.Root("server1"),
+      "--socket", cluster_.Socket("server1")}));
+  ExpectSays(1, "after a change of the CA's root, clusterd join");
+  daemons_.pop_back();
+  const ProcessResult joined = Join(Line(), "server1");
+  EXPECT_EQ(joined.exit_status, 0) << joined.standard_error;
+  StartHost("server1");
+}
+
 TEST_F(JoinE2eTest, RefusalsSayWhatToDo) {
   const std::vector<std::string> line = Line({"--hosts", "server0"});
   const ProcessResult name = Join(line, "server1");

@@ -34,6 +34,20 @@ void CheckLogin(const std::string& text) {
   if (NotExported({"PATH"}, text).empty()) RequireIn(text, "PATH=");
 }
 
+// Nothing of it can run a program, and reading it again changes nothing.
+void CheckSafeLines(const std::string& text) {
+  const SshConfig config = KeepSafeLines(text);
+  for (const char* word : {"exec", "Command", "Include", "Provider"}) {
+    for (size_t at = 0; (at = config.text.find(word, at)) != std::string::npos;
+         ++at) {
+      // Not where a line begins, so that it is only a value.
+      Require(at != 0 && config.text[at - 1] != '\n');
+    }
+  }
+  Require(KeepSafeLines(config.text).text == config.text);
+  Require(KeepSafeLines(config.text).left_out.empty());
+}
+
 }  // namespace
 }  // namespace clusterd
 
@@ -41,5 +55,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   clusterd::CheckConfig(text);
   clusterd::CheckLogin(text);
+  clusterd::CheckSafeLines(text);
   return 0;
 }

@@ -334,6 +334,10 @@ std::vector<Fault> Faults() {
        [](TestCluster& c) {
          c.facts[0].mutable_versions()->mutable_driver()->set_value("1");
        }},
+      {"roots-uniform", a1,
+       [](TestCluster& c) {
+         c.facts[0].mutable_roots()->mutable_value()->add_hashes("sha256:0");
+       }},
       {"cluster-size", a1,
        [](TestCluster& c) {
          for (int i = 0; i < 512; ++i) c.spec.add_servers();
@@ -480,6 +484,7 @@ std::vector<Reader> Readers() {
       {"in_container", {"container-mounts"}},
       {"open_files", {"open-files"}},
       {"clock", {"clock-skew"}},
+      {"roots", {"roots-uniform"}},
       {"identity.npu_series", {"version-uniform"}},
       {"versions.driver", {"version-uniform"}},
       {"versions.firmware", {"version-uniform", "driver-compat"}},

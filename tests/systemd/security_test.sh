@@ -40,7 +40,10 @@ has() {
     exit 1
   }
 }
+has clusterd OOMPolicy=continue
+has clusterd Delegate=yes
 for unit in clusterd clusterd-controller; do
+  has "$unit" LimitCORE=0
   has "$unit" RestartPreventExitStatus=3
   has "$unit" Restart=on-failure
   for bound in 'MemoryMax=[0-9]+G' 'TasksMax=[0-9]+' 'WatchdogSec=[0-9]+min'; do

@@ -101,6 +101,17 @@ push "$TEST_TMPDIR/simulation.conf" /etc/systemd/system/clusterd.service.d/simul
 in_machine /usr/bin/systemctl daemon-reload
 in_machine /usr/bin/systemctl start clusterd-controller clusterd
 expect "clusterd" active "$(in_machine /usr/bin/systemctl is-active clusterd)"
+# A user's program has a control group below the unit's, which clusterd may make,
+# and no memory of ours goes to a disk.
+pid=$(in_machine /usr/bin/systemctl show -p MainPID --value clusterd)
+own=$(in_machine /bin/sed -n 's/^0:://p' "/proc/$pid/cgroup")
+in_machine /usr/bin/nsenter -t "$pid" -m /bin/sh -c '
+  for root in /sys/fs/cgroup/unified /sys/fs/cgroup; do
+    [ ! -e "$root$1/cgroup.controllers" ] || exec mkdir "$root$1/program-test"
+  done
+  exit 1' sh "$own" || fail "clusterd may make no control group below $own"
+in_machine /bin/grep -qE '^Max core file size +0 +0 ' "/proc/$pid/limits" || fail "clusterd leaves cores"
+expect "what the end of memory does" continue "$(in_machine /usr/bin/systemctl show -p OOMPolicy --value clusterd)"
 expect "controller" active "$(in_machine /usr/bin/systemctl is-active clusterd-controller)"
 
 clusterctl_as() {

@@ -266,7 +266,7 @@ absl::Status Applier::CheckForced(absl::StatusCode code, const std::string& why,
 }
 
 absl::Status Applier::CheckIdle(const HostPlan& plan, bool force,
-                                Forced* forced) {
+                                Forced* forced, bool undoes) {
   std::set<uint32_t> touched;
   for (const PlanStep& step : plan.steps()) {
     if (IsOfDevice(step)) touched.insert(step.target().device());
@@ -274,6 +274,7 @@ absl::Status Applier::CheckIdle(const HostPlan& plan, bool force,
   }
   if (touched.empty()) return absl::OkStatus();
   const auto users = device_users_();
+  force = force || (undoes && absl::IsDeadlineExceeded(users.status()));
   std::vector<std::string> reasons;
   if (!users.ok()) {
     reasons.push_back(
@@ -386,6 +387,8 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
     paths.command_deadline = std::min<absl::Duration>(
         absl::Milliseconds(plan.command_ms()), absl::Minutes(2));
   }
+  RETURN_IF_ERROR(InFront(
+      options_.host, folder_.MakeRoom(plan.ByteSizeLong(), options_.kept)));
   ASSIGN_OR_RETURN(auto journal, Begin(request, result, sequence));
   Run run = {access_,          inside, paths, std::move(journal),
              request.progress, result};
@@ -515,7 +518,8 @@ absl::StatusOr<ApplyResult> Applier::UndoCutOff(const std::string& apply_id,
   // who uses the devices, its undo would wait for ever.
   const absl::Status idle =
       TouchesDevices(state)
-          ? CheckIdle(plan, force || state.forced, undo.mutable_forced())
+          ? CheckIdle(plan, force || state.forced, undo.mutable_forced(),
+                      /*undoes=*/true)
           : absl::OkStatus();
   if (!idle.ok()) {
     const absl::Status waits =

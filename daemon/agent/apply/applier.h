@@ -16,14 +16,14 @@
 //   PermissionDenied    this host does not allow a step (veto.h)
 //                       or it would wait to be confirmed for over a day
 //   Unavailable         another apply or rollback runs on this host
+//   ResourceExhausted   its journal might not fit (journal.h, MakeRoom)
 //   FailedPrecondition  a crash's undo is not finished yet, or its end could
 //                       not be written: Recover first; or an apply waits to
 //                       be confirmed, which only its own rollback may end; or
 //                       which boot this is cannot be told, and it is to be
-//                       confirmed; or a device that would
-//                       change is in use by a process (named)
-//                       or that cannot be told, unless forced; or the apply id
-//                       was used before
+//                       confirmed; or a device that would change is in use by a
+//                       process (named) or that cannot be told, unless forced;
+//                       or the apply id was used before
 //   Aborted             facts moved since the plan was made (named), or its
 //                       network namespace is gone. NOTHING_TO_DO instead, also
 //                       with a device in use, where all moved as the plan
@@ -169,13 +169,13 @@ class Applier {
   //   Unimplemented       the same, of one that this version may not undo
   //   FailedPrecondition  unless `force`, or what was cut off was forced, a
   //                       device that has to be put back is in use by a
-  //                       process (named) or that cannot be told:
+  //                       process (named) or that cannot be told, but for want
+  //                       of time (DeadlineExceeded of the device users):
   //                       everything else is as before, and what is so
   //                       already is left alone; the journal stays unfinished
   //   Unavailable         another process is at it
   //   PermissionDenied    others than root can write the journals
-  // Must be called before the first Apply, and again when a journal was left
-  // unfinished.
+  // Must be called before the first Apply, and again if one is unfinished.
   absl::StatusOr<std::vector<ApplyResult>> Recover(
       bool force = false, const UndoWatch& watch = UndoWatch(),
       bool also_waiting = false);
@@ -208,7 +208,10 @@ class Applier {
   absl::Status CheckForced(absl::StatusCode code, const std::string& why,
                            absl::string_view advice, bool force,
                            Forced* forced);
-  absl::Status CheckIdle(const HostPlan& plan, bool force, Forced* forced);
+  // `undoes`: an undo that nobody is there to force, which waits for whoever
+  // uses a device, and not for a search that users have made too long.
+  absl::Status CheckIdle(const HostPlan& plan, bool force, Forced* forced,
+                         bool undoes = false);
   // Aborted if it is neither as the plan saw it nor `already_so`.
   absl::StatusOr<PlanNamespace> EnterUnmoved(const HostPlan& plan,
                                              bool* already_so);

@@ -122,6 +122,26 @@ TEST_F(ApplierWaitTest, WaitsTooWhenItCannotBeToldWhoUsesThem) {
               HasSubstr("whether a process uses its devices cannot be told"));
 }
 
+// Users decide how many processes and open files there are to look through.
+TEST_F(ApplierWaitTest, DoesNotWaitForASearchThatTakesTooLong) {
+  users_ = absl::DeadlineExceededError("processes that use NPUs: not found");
+  const auto recovered = applier_->Recover();
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  EXPECT_THAT((*recovered)[0].forced(0), HasSubstr("not found"));
+  EXPECT_EQ(scenario_->State(), untouched_->State());
+}
+
+// A user who may open hccn.conf can hold its lock for ever.
+TEST_F(ApplierWaitTest, WaitsForNobodyWhoHoldsTheLockOfHccnConf) {
+  users_ = std::vector<DeviceUser>();
+  machine().files().SetLockedElsewhere("/etc/hccn.conf", true);
+  const auto recovered = applier_->Recover();
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  EXPECT_EQ((*recovered)[0].outcome(), ApplyResult::UNDONE)
+      << (*recovered)[0].ShortDebugString();
+  EXPECT_EQ(scenario_->State(), untouched_->State());
+}
+
 TEST_F(ApplierWaitTest, RunsNoFirewallAnewAtEveryTry) {
   ASSERT_FALSE(applier_->Recover().ok());
   const size_t commands = machine().commands().size();

@@ -307,6 +307,32 @@ void JournalFolder::DropOld(const KeptJournals& kept) {
   }
 }
 
+absl::Status JournalFolder::MakeRoom(uint64_t plan_bytes,
+                                     const KeptJournals& kept) {
+  ASSIGN_OR_RETURN(const auto states, List());
+  uint64_t used = plan_bytes + kMaxSavedBytes;
+  std::vector<std::pair<std::string, uint64_t>> spare;
+  for (const JournalState& state : states) {
+    const std::string path = PathOf(state.begin.apply_id());
+    const auto attributes = files_->Stat(path);
+    if (!attributes.ok()) continue;
+    used += attributes->size;
+    if (state.unfinished() || state.waits() || state.in_effect()) continue;
+    spare.emplace_back(path, attributes->size);
+  }
+  for (const auto& [path, size] : spare) {
+    if (used <= kept.bytes) break;
+    RETURN_IF_ERROR(files_->Remove(path));
+    used -= size;
+  }
+  if (used <= kept.bytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      path_, ": the journals of applies in effect leave no room for one more (",
+      used >> 20, " MiB, expected at most ", kept.bytes >> 20,
+      "); roll back what is not needed, or move the oldest files away, whose "
+      "applies cannot be rolled back then"));
+}
+
 std::vector<std::string> JournalsToDrop(const std::vector<JournalState>& states,
                                         const KeptJournals& kept) {
   size_t in_effect = 0;

@@ -27,6 +27,9 @@
 namespace clusterd {
 
 inline constexpr size_t kMaxJournalBytes = 256 << 20;
+// What one may take besides its plan: the files that it saves, and what came of
+// its steps.
+inline constexpr uint64_t kMaxSavedBytes = 32 << 20;
 
 struct JournalText {
   std::vector<JournalEntry> entries;
@@ -116,6 +119,7 @@ absl::Status CheckApplyId(absl::string_view id);
 struct KeptJournals {
   size_t in_effect = 512;
   size_t taken_back = 64;
+  uint64_t bytes = 256 << 20;  // Of all of them, see MakeRoom.
 };
 
 // The folder of the journals of one host: who may change the machine, which
@@ -157,6 +161,12 @@ class JournalFolder {
   absl::StatusOr<std::vector<JournalState>> List();
 
   void DropOld(const KeptJournals& kept);
+
+  // Room for the journal of a plan of so many bytes, within `kept`: who gives a
+  // host its plans must not fill its disk. For that journals go that were taken
+  // back wholly, the oldest first. ResourceExhausted, saying what to do, where
+  // those that are in effect leave none; they stay.
+  absl::Status MakeRoom(uint64_t plan_bytes, const KeptJournals& kept);
 
  private:
   absl::Status CheckOwner();

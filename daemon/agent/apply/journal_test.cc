@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/support/host/effect_log.h"
 #include "tests/support/host/fake_file_system.h"
 
@@ -295,6 +297,48 @@ TEST(JournalsToDropTest, NeverDropsWhatWaitsToBeConfirmed) {
   EXPECT_THAT(JournalsToDrop({waits}, {0, 0}), ::testing::IsEmpty());
   waits.confirmed = true;
   EXPECT_THAT(JournalsToDrop({waits}, {0, 0}), ::testing::ElementsAre("w1"));
+}
+
+// Of so many bytes, with an end or without one.
+void PutJournal(FakeFileSystem* files, const std::string& id, size_t bytes,
+                ApplyResult::Outcome outcome) {
+  auto journal = Journal::Create(
+      files, absl::StrCat("/var/lib/clusterd/apply/", id, ".journal"));
+  JournalEntry begin = BeginEntry(id);
+  begin.mutable_begin()->set_plan_digest(std::string(bytes, 'x'));
+  begin.mutable_begin()->set_sequence(files->Snapshot({}).size());
+  ASSERT_TRUE((*journal)->Append(begin).ok());
+  if (outcome == ApplyResult::OUTCOME_UNSPECIFIED) return;
+  ASSERT_TRUE((*journal)->Append(EndEntry(outcome)).ok());
+}
+
+TEST(JournalFolderTest, RefusesWhatWouldNotFitAndDropsNothingInEffect) {
+  const std::string path = "/var/lib/clusterd/apply";
+  FakeFileSystem files;
+  files.PutFolder(path);
+  PutJournal(&files, "old", 3000, ApplyResult::UNDONE);
+  PutJournal(&files, "kept", 3000, ApplyResult::APPLIED);
+  PutJournal(&files, "left", 3000, ApplyResult::UNDONE_WITH_RESIDUES);
+  PutJournal(&files, "cut", 3000, ApplyResult::OUTCOME_UNSPECIFIED);
+  PutJournal(&files, "new", 3000, ApplyResult::ROLLED_BACK);
+  JournalFolder folder(&files, path);
+  KeptJournals kept;
+  kept.bytes = kMaxSavedBytes + 16000;
+  const auto ids = [&] {
+    std::vector<std::string> all;
+    const auto states = folder.List();
+    for (const JournalState& state : *states) {
+      all.push_back(state.begin.apply_id());
+    }
+    return all;
+  };
+  EXPECT_TRUE(folder.MakeRoom(500, kept).ok());
+  EXPECT_EQ(ids().size(), 5u);
+  EXPECT_TRUE(folder.MakeRoom(3000, kept).ok());
+  EXPECT_THAT(ids(), ::testing::ElementsAre("kept", "left", "cut", "new"));
+  const absl::Status full = folder.MakeRoom(9000, kept);
+  EXPECT_TRUE(absl::IsResourceExhausted(full)) << full;
+  EXPECT_THAT(ids(), ::testing::ElementsAre("kept", "left", "cut"));
 }
 
 TEST(JournalFolderTest, LeavesOutWhatVanishesWhileItReads) {

@@ -226,14 +226,17 @@ Resources WithWholeFirewalls(const Resources& saved) {
   return whole;
 }
 
-// Leaves a file that the tool can work on, if it will have to.
+// Leaves a file that nobody else can lock, and that the tool can work on, if it
+// will have to.
 void MendConf(const MutationToken& token, Machine* machine,
               const Resources& saved) {
   const bool runs_tool = absl::c_any_of(
       saved, [](const SavedResource& each) { return each.has_device(); });
   for (const SavedResource& resource : saved) {
-    if (!resource.has_file_in_place() || !runs_tool) continue;
+    if (!resource.has_file_in_place()) continue;
     // What goes wrong here goes wrong again at the end, and is reported there.
+    machine->conf.Guard(token).IgnoreError();
+    if (!runs_tool) continue;
     (void)machine->conf.Edit(token, [&](absl::string_view now) {
       return absl::StatusOr<std::string>(RepairHccnConf(
           WithToolsOwnLines(resource.file_in_place().content(), now)));
@@ -295,6 +298,10 @@ std::vector<std::string> Differences(Machine* machine,
                             SaveFile(machine->files, saved.file().path()));
   } else if (saved.has_file_in_place()) {
     absl::StatusOr<SavedFile> now = machine->conf.Save();
+    // It has its mode again, and with it perhaps somebody who holds its lock.
+    if (absl::IsDeadlineExceeded(now.status())) {
+      now = SaveFile(machine->files, machine->conf.path());
+    }
     if (now.ok()) now = InDigest(*std::move(now));
     found = FileDifferences(InDigest(saved.file_in_place()), now);
   } else if (saved.has_sysctl()) {

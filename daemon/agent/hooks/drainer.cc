@@ -53,6 +53,8 @@ absl::StatusOr<std::string> Drainer::Scontrol(
   if (!settings.slurm_conf.empty()) {
     // scontrol knows its configuration by this variable alone (scontrol(1),
     // "ENVIRONMENT VARIABLES"); the daemon has none of its own to pass on.
+    // It names plugins that scontrol loads as root.
+    RETURN_IF_ERROR(CheckFile("/", settings.slurm_conf));
     ASSIGN_OR_RETURN(std::string env, FindProgram("/", {"/usr/bin/env"}));
     command.argv = {std::move(env),
                     absl::StrCat("SLURM_CONF=", settings.slurm_conf)};

@@ -158,14 +158,31 @@ TEST_F(DrainerTest, ChangesNoNodeWhileTheAuditFileCannotBeWritten) {
 }
 
 TEST_F(DrainerTest, NamesSlurmsConfigurationWhereItIsElsewhere) {
-  settings_.slurm_conf = "/opt/slurm/slurm.conf";
+  root_.Write("/opt/slurm.conf", "");
+  settings_.slurm_conf = root_.path() + "/opt/slurm.conf";
   Drain(kReason);
   EXPECT_THAT(
       slurm_.commands(),
-      AllOf(SizeIs(3),
-            Each(StartsWith(absl::StrCat("/usr/bin/env SLURM_CONF=/opt/slurm/"
-                                         "slurm.conf ",
-                                         settings_.scontrol, " ")))));
+      AllOf(SizeIs(3), Each(StartsWith(absl::StrCat(
+                           "/usr/bin/env SLURM_CONF=", settings_.slurm_conf,
+                           " ", settings_.scontrol, " ")))));
+}
+
+// It names libraries that scontrol loads, as root.
+TEST_F(DrainerTest, ReadsNoSlurmConfigurationThatOthersCanChange) {
+  root_.Write("/opt/slurm.conf", "", 0666);
+  settings_.slurm_conf = root_.path() + "/opt/slurm.conf";
+  Drain(kReason);
+  root_.SetMode("/opt/slurm.conf", 0644);
+  root_.SetMode("/opt", 0777);
+  Drain(kReason);
+  root_.SetMode("/opt", 01777);
+  Drain(kReason);
+  EXPECT_THAT(slurm_.commands(), IsEmpty());
+  EXPECT_THAT(log_.Lines(), HasSubstr("/opt/slurm.conf: not trusted"));
+  root_.SetMode("/opt", 0755);
+  Drain(kReason);
+  EXPECT_EQ(slurm_.state(), "IDLE+DRAIN");
 }
 
 TEST_F(DrainerTest, RunsNoProgramThatOthersCanWrite) {

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <memory>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/identity/connect_failure.h"
@@ -190,11 +189,14 @@ absl::StatusOr<Enrolled> AskToRenewLate(const std::string& controller,
 
 absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,
                                    const std::string& cluster,
-                                   const std::string& roots_pem,
+                                   const Roots& roots,
                                    const std::string& key_pem, absl::Time now) {
-  const auto wrong = [](absl::string_view what) {
-    return absl::PermissionDeniedError(
+  const auto wrong = [&roots](absl::string_view what) {
+    std::vector<std::string> why = roots.news;
+    why.insert(
+        why.begin(),
         absl::StrCat("the certificate that the controller sent: ", what));
+    return absl::PermissionDeniedError(absl::StrJoin(why, "; "));
   };
   const absl::Status belongs =
       CheckKeyBelongs(answer.certificate_pem(), key_pem);
@@ -216,21 +218,9 @@ absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,
         "; set the clock"));
   }
   const absl::Status issued =
-      CheckChain(answer.certificate_pem(), roots_pem, now);
+      CheckChain(answer.certificate_pem(), roots.pem, now);
   if (!issued.ok()) return wrong(issued.message());
-  TlsPem pair{roots_pem, answer.certificate_pem(), key_pem};
-  const std::vector<NamedCertificate> sent =
-      SplitCertificates(answer.roots_pem());
-  const auto is_sent = [&sent](const NamedCertificate& ours) {
-    return absl::c_any_of(sent, [&ours](const NamedCertificate& root) {
-      return root.pem == ours.pem;
-    });
-  };
-  // A root that follows the present one came over a connection by that one.
-  if (absl::c_all_of(SplitCertificates(roots_pem), is_sent)) {
-    pair.ca = answer.roots_pem();
-  }
-  return pair;
+  return TlsPem{roots.pem, answer.certificate_pem(), key_pem, roots.bundle};
 }
 
 }  // namespace clusterd

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "config/identity/certificate.h"
+#include "config/identity/root_bundle.h"
 #include "proto/trust.pb.h"
 
 namespace clusterd {
@@ -61,12 +62,12 @@ absl::StatusOr<Enrolled> AskToRenewLate(const std::string& controller,
                                         const TlsPem& pair);
 
 // The answer as a pair with `key_pem`, checked: the certificate is of this key,
-// of spiffe://`cluster`/host/`name`, issued by `roots_pem`, and valid at `now`;
-// else InvalidArgument or PermissionDenied. Roots that the controller sent
-// along are taken if those of `roots_pem` are among them.
+// of spiffe://`cluster`/host/`name`, issued by `roots`, and valid at `now`;
+// else InvalidArgument or PermissionDenied, with the roots' news. `roots` are
+// those that TakeRootBundles makes of the answer.
 absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,
                                    const std::string& cluster,
-                                   const std::string& roots_pem,
+                                   const Roots& roots,
                                    const std::string& key_pem, absl::Time now);
 
 }  // namespace clusterd

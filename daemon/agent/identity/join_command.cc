@@ -10,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
@@ -90,6 +91,7 @@ bool IsInPlace(const IdentityFolder& folder, const TlsPem& pair) {
   return folder.HasJoined() && !folder.ReadPendingKey().ok() && now.ok() &&
          now->ca == pair.ca && now->certificate == pair.certificate &&
          now->key == pair.key &&
+         folder.ReadRootsBundle().value_or("unread") == pair.roots_bundle &&
          access(folder.PathOf("agent.yaml").c_str(), F_OK) == 0;
 }
 
@@ -119,10 +121,12 @@ absl::StatusOr<bool> PutAudited(
                      "; clusterd writes it while it runs: stop it first"));
   }
   absl::StatusOr<bool> done = put();
-  audit->End(entry, done.ok()
-                        ? absl::StrCat("done, certificate ",
-                                       CertificateSerial(pair.certificate))
-                        : std::string(done.status().message()));
+  audit->End(entry,
+             done.ok()
+                 ? absl::StrCat("done, certificate ",
+                                CertificateSerial(pair.certificate), ", roots ",
+                                absl::StrJoin(RootHashes(pair.ca), " "))
+                 : std::string(done.status().message()));
   return done;
 }
 
@@ -213,9 +217,11 @@ absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts) {
   request.set_host_time_ms(absl::ToUnixMillis(parts.now()));
   ASSIGN_OR_RETURN(const Enrolled answer,
                    AskToJoin(address, roots, request, parts.patience));
-  ASSIGN_OR_RETURN(
-      const TlsPem pair,
-      CheckedPair(answer, roots.cluster, roots.roots_pem, key, parts.now()));
+  const Roots after =
+      TakeRootBundles({roots.roots_pem, ""}, answer.root_bundles(),
+                      answer.roots_pem(), roots.cluster, parts.now());
+  ASSIGN_OR_RETURN(const TlsPem pair,
+                   CheckedPair(answer, roots.cluster, after, key, parts.now()));
   absl::StatusOr<bool> is_new = false;
   if (!IsInPlace(folder, pair)) {
     const auto put = [&] {
@@ -230,7 +236,10 @@ absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts) {
              << absl::FormatTime(absl::RFC3339_sec,
                                  absl::FromUnixMillis(answer.ends_ms()),
                                  absl::UTCTimeZone())
-             << " and renews itself\n"
+             << " and renews itself\nroots: "
+             << absl::StrJoin(RootHashes(pair.ca), " ") << "\n"
+             << absl::StrJoin(after.news, "\n")
+             << (after.news.empty() ? "" : "\n")
              << (*is_new ? "wrote " : "left as it is: ")
              << folder.PathOf("agent.yaml")
              << "\nnext: systemctl enable --now clusterd, or restart it where "

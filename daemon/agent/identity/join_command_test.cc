@@ -87,7 +87,10 @@ class CheckedPairTest : public testing::Test {
   }
   absl::StatusOr<TlsPem> Check(const Enrolled& answer, const std::string& key,
                                absl::Time now = absl::Now()) {
-    return CheckedPair(answer, "demo", root_->certificate_pem(), key, now);
+    const Roots roots =
+        TakeRootBundles({root_->certificate_pem(), ""}, answer.root_bundles(),
+                        answer.roots_pem(), "demo", now);
+    return CheckedPair(answer, "demo", roots, key, now);
   }
   // Checks that it is refused with this.
   void ExpectRefused(const absl::StatusOr<TlsPem>& pair,
@@ -107,13 +110,26 @@ TEST_F(CheckedPairTest, TakesAPairOfThisHostAndItsRoots) {
   EXPECT_EQ(pair->ca, root_->certificate_pem());
 }
 
-TEST_F(CheckedPairTest, TakesARootThatFollowsOnlyBesideThePresentOne) {
-  const auto next = TestAuthority::Create();
+TEST_F(CheckedPairTest, TakesNoRootThatNobodySigned) {
+  const auto next = TestAuthority::Create("next");
   Enrolled answer = AnswerOf(good_);
   answer.set_roots_pem(root_->certificate_pem() + next->certificate_pem());
-  EXPECT_EQ(Check(answer, good_.key)->ca, answer.roots_pem());
-  answer.set_roots_pem(next->certificate_pem());
   EXPECT_EQ(Check(answer, good_.key)->ca, root_->certificate_pem());
+  answer.set_root_bundles(root_->RootBundle("demo", "1", answer.roots_pem()));
+  const auto pair = Check(answer, good_.key);
+  EXPECT_EQ(pair->ca, answer.roots_pem());
+  EXPECT_EQ(pair->roots_bundle, answer.root_bundles());
+}
+
+// Else the host would refuse its own files at the next start.
+TEST_F(CheckedPairTest, RefusesAPairThatItsNewRootsDidNotIssue) {
+  const auto next = TestAuthority::Create("next");
+  Enrolled answer = AnswerOf(good_);
+  answer.set_root_bundles(
+      root_->RootBundle("demo", "1", next->certificate_pem()));
+  const auto pair = Check(answer, good_.key);
+  ExpectRefused(pair, "the certificate: ");
+  ExpectRefused(pair, "root removed sha256:");
 }
 
 TEST_F(CheckedPairTest, RefusesWhatIsNotThisHosts) {

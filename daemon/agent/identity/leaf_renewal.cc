@@ -1,11 +1,15 @@
 #include "daemon/agent/identity/leaf_renewal.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "config/identity/regular_file.h"
+#include "config/identity/root_bundle.h"
 #include "config/identity/signing_request.h"
 #include "config/values/status_macros.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/agent/identity/enrolment_call.h"
 
@@ -21,41 +25,60 @@ constexpr absl::Duration kReattachWait = absl::Minutes(1);
 constexpr size_t kMaxPemBytes = 1 << 20;
 constexpr size_t kMaxRefusalBytes = 500;
 
+// Of whom, and where, a pair is renewed.
+struct Renewing {
+  SpiffeId self;
+  IdentityFolder folder;
+  absl::Time now;
+  // Who hears of it; either may be null.
+  AuditLog* audit;
+  Log* log;
+};
+
 std::string FolderOf(const std::string& path) {
   return path.substr(0, path.rfind('/'));
 }
 
-// Between its two lines of the host's audit file.
-absl::Status InstallAudited(AuditLog* audit, const IdentityFolder& folder,
-                            const SpiffeId& self, const TlsPem& pair) {
-  if (audit == nullptr) return folder.Install(pair);
-  AuditEntry entry;
-  entry.set_who(self.ToString());
-  entry.set_what("renew-certificate");
-  entry.set_subject(self.name);
-  RETURN_IF_ERROR(audit->Begin(entry));
-  absl::Status done = folder.Install(pair);
-  audit->End(entry, done.ok()
-                        ? absl::StrCat("done, certificate ",
-                                       CertificateSerial(pair.certificate))
-                        : std::string(done.message()));
-  return done;
-}
-
-// With the key that the host has.
-absl::Status RenewLate(const IdentityFolder& folder, const TlsPem& pair,
-                       const SpiffeId& self, const std::string& controller,
-                       absl::Time now, AuditLog* audit) {
-  ASSIGN_OR_RETURN(const Enrolled answer,
-                   AskToRenewLate(controller, self.cluster, pair));
+// Puts what the answer brings in place, between two lines of the host's audit
+// file. `before`: the pair that the host has, and whose roots it believes.
+absl::Status TakeAnswer(const Enrolled& answer, const TlsPem& before,
+                        const std::string& key, const Renewing& host) {
+  const SpiffeId& self = host.self;
   if (answer.name() != self.name) {
     return absl::PermissionDeniedError(
         absl::StrCat("the controller names this host ",
                      QuotedText(answer.name()), ", expected ", self.name));
   }
-  ASSIGN_OR_RETURN(const TlsPem renewed,
-                   CheckedPair(answer, self.cluster, pair.ca, pair.key, now));
-  return InstallAudited(audit, folder, self, renewed);
+  ASSIGN_OR_RETURN(std::string bundle, host.folder.ReadRootsBundle());
+  const Roots roots =
+      TakeRootBundles({before.ca, std::move(bundle)}, answer.root_bundles(),
+                      answer.roots_pem(), self.cluster, host.now);
+  ASSIGN_OR_RETURN(const TlsPem pair,
+                   CheckedPair(answer, self.cluster, roots, key, host.now));
+  AuditEntry entry;
+  entry.set_who(self.ToString());
+  entry.set_what("renew-certificate");
+  entry.set_subject(
+      JoinParts("; ", {self.name, absl::StrJoin(roots.news, "; ")}));
+  if (host.audit != nullptr) RETURN_IF_ERROR(host.audit->Begin(entry));
+  absl::Status done = host.folder.Install(pair);
+  if (host.audit != nullptr) {
+    host.audit->End(
+        entry, done.ok() ? absl::StrCat("done, certificate ",
+                                        CertificateSerial(pair.certificate))
+                         : std::string(done.message()));
+  }
+  if (host.log == nullptr || !done.ok()) return done;
+  for (const std::string& line : roots.news) host.log->Warning(line);
+  return done;
+}
+
+// With the key that the host has.
+absl::Status RenewLate(const TlsPem& pair, const std::string& controller,
+                       const Renewing& host) {
+  ASSIGN_OR_RETURN(const Enrolled answer,
+                   AskToRenewLate(controller, host.self.cluster, pair));
+  return TakeAnswer(answer, pair, pair.key, host);
 }
 
 }  // namespace
@@ -74,9 +97,8 @@ bool HasEnded(const TlsFiles& files, absl::Time now) {
 }
 
 absl::Status RenewIfEnded(const TlsFiles& files, const std::string& controller,
-                          absl::Time now, AuditLog* audit) {
+                          absl::Time now, AuditLog* audit, Log* log) {
   if (!HasEnded(files, now)) return absl::OkStatus();
-  const IdentityFolder folder(FolderOf(files.certificate));
   TlsPem pair;
   ASSIGN_OR_RETURN(pair.ca, ReadRegularFile(files.ca, kMaxPemBytes));
   ASSIGN_OR_RETURN(pair.certificate,
@@ -84,7 +106,26 @@ absl::Status RenewIfEnded(const TlsFiles& files, const std::string& controller,
   ASSIGN_OR_RETURN(pair.key, ReadRegularFile(files.key, kMaxPemBytes));
   ASSIGN_OR_RETURN(const CertificateInfo info,
                    ParseCertificate(pair.certificate));
-  return RenewLate(folder, pair, info.id, controller, now, audit);
+  return RenewLate(
+      pair, controller,
+      {info.id, IdentityFolder(FolderOf(files.certificate)), now, audit, log});
+}
+
+RootsFact ReadRoots(const TlsFiles& files) {
+  RootsFact fact;
+  const auto pem = ReadRegularFile(files.ca, kMaxPemBytes);
+  const IdentityFolder folder(FolderOf(files.certificate));
+  const auto all = ReadRootBundles(folder.ReadRootsBundle().value_or("unread"));
+  if (!pem.ok() || !all.ok()) {
+    fact.mutable_missing()->set_reason(Missing::UNREADABLE);
+    fact.mutable_missing()->set_detail(files.ca + ", or its roots.bundle");
+    return fact;
+  }
+  for (const std::string& hash : RootHashes(*pem)) {
+    fact.mutable_value()->add_hashes(hash);
+  }
+  fact.mutable_value()->set_bundle(all->empty() ? 0 : all->back().number);
+  return fact;
 }
 
 bool LeafRenewal::Renews(const TlsFiles& files) {
@@ -97,6 +138,19 @@ LeafRenewal::LeafRenewal(Parts parts)
       draw_(parts_.random()) {}
 
 void LeafRenewal::Start() { LookAgain(absl::ZeroDuration()); }
+
+void LeafRenewal::OnOfferedRoots(uint64_t bundle) {
+  absl::MutexLock lock(&mutex_);
+  offered_bundle_ = bundle;
+}
+
+bool LeafRenewal::WantsRoots(absl::Time now) {
+  const uint64_t held = ReadRoots(parts_.files).value().bundle();
+  absl::MutexLock lock(&mutex_);
+  if (offered_bundle_ <= held || now < next_for_roots_) return false;
+  next_for_roots_ = now + kRetry;
+  return true;
+}
 
 void LeafRenewal::LookAgain(absl::Duration after) {
   absl::MutexLock lock(&mutex_);
@@ -126,14 +180,14 @@ void LeafRenewal::Look() {
     absl::MutexLock lock(&mutex_);
     due = RenewalTime(*info, draw_);
   }
-  if (now < due) {
+  if (now < due && !WantsRoots(now)) {
     LookAgain(std::min(due - now, kMostWait));
   } else if (now <= info->not_after) {
     AskOverStream();
   } else {
-    const absl::Status late =
-        RenewLate(folder_, parts_.held->pair(), parts_.held->self(),
-                  parts_.controller, now, parts_.audit);
+    const absl::Status late = RenewLate(
+        parts_.held->pair(), parts_.controller,
+        {parts_.held->self(), folder_, now, parts_.audit, parts_.log});
     Tell(late);
     if (late.ok()) parts_.held->Look();
     LookAgain(kRetry);
@@ -180,21 +234,14 @@ absl::Status LeafRenewal::TakeUp(const absl::StatusOr<HubMessage>& answer) {
         absl::StrCat("the controller renews it not: ",
                      PrintableText(told.refused(), kMaxRefusalBytes)));
   }
-  const SpiffeId& self = parts_.held->self();
-  if (told.enrolled().name() != self.name) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        "the controller names this host ", QuotedText(told.enrolled().name()),
-        ", expected ", self.name));
-  }
   std::string key;
   {
     absl::MutexLock lock(&mutex_);
     key = next_key_;
   }
-  ASSIGN_OR_RETURN(const TlsPem pair, CheckedPair(told.enrolled(), self.cluster,
-                                                  parts_.held->pair().ca, key,
-                                                  parts_.scheduler->Now()));
-  return InstallAudited(parts_.audit, folder_, self, pair);
+  return TakeAnswer(told.enrolled(), parts_.held->pair(), key,
+                    {parts_.held->self(), folder_, parts_.scheduler->Now(),
+                     parts_.audit, parts_.log});
 }
 
 void LeafRenewal::OnAnswer(const absl::StatusOr<HubMessage>& answer) {

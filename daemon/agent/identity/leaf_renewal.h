@@ -5,11 +5,15 @@
 // connection by the pair that has ended (Trust.RenewLate). What comes is
 // checked, then swapped in whole (identity_folder.h), and shown by the next
 // connection, which is opened as soon as the host has nothing else to do: while
-// the certificate before is still good. Where the files were put there by hand
-// it does nothing.
+// the certificate before is still good. A signed bundle of roots
+// (root_bundle.h) comes with it: a controller that has a newer one than the
+// host says so when the host attaches, and the host then renews at once, at
+// most every five minutes. Where the files were put there by hand it does
+// nothing.
 #ifndef DAEMON_AGENT_IDENTITY_LEAF_RENEWAL_H_
 #define DAEMON_AGENT_IDENTITY_LEAF_RENEWAL_H_
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -28,6 +32,7 @@
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
 #include "proto/agent_hub.pb.h"
+#include "proto/facts.pb.h"
 
 namespace clusterd {
 
@@ -43,7 +48,12 @@ bool HasEnded(const TlsFiles& files, absl::Time now);
 // AskToRenewLate and CheckedPair, and those of `audit`, unless that is null;
 // `name` and cluster are those of the old certificate.
 absl::Status RenewIfEnded(const TlsFiles& files, const std::string& controller,
-                          absl::Time now, AuditLog* audit = nullptr);
+                          absl::Time now, AuditLog* audit = nullptr,
+                          Log* log = nullptr);
+
+// Those of the CA file, and the number of their bundle where the host has
+// joined; missing if one cannot be read.
+RootsFact ReadRoots(const TlsFiles& files);
 
 class LeafRenewal {
  public:
@@ -61,7 +71,8 @@ class LeafRenewal {
     Scheduler* scheduler = nullptr;
     WorkerPool* pool = nullptr;
     Log* log = nullptr;
-    // Has a line before and after each new pair; null: nobody keeps one.
+    // Has a line before and after each new pair, with what becomes of roots;
+    // null: nobody keeps one.
     AuditLog* audit = nullptr;
   };
 
@@ -74,6 +85,8 @@ class LeafRenewal {
   // Looks now, and from now on; again whenever the host has attached, so that
   // what was due while the controller was away does not wait for a next try.
   void Start();
+  // Welcome.roots_bundle. Before Start, which looks.
+  void OnOfferedRoots(uint64_t bundle) ABSL_LOCKS_EXCLUDED(mutex_);
   // Nothing of it runs any more.
   void Stop() { gate_.Close(); }
 
@@ -82,6 +95,8 @@ class LeafRenewal {
   void LookAgain(absl::Duration after) ABSL_LOCKS_EXCLUDED(mutex_);
   // On a thread of the pool.
   void Look();
+  // Whether to renew for the bundle that the controller offers.
+  bool WantsRoots(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   void AskOverStream();
   void OnAnswer(const absl::StatusOr<HubMessage>& answer);
   absl::Status TakeUp(const absl::StatusOr<HubMessage>& answer);
@@ -98,6 +113,8 @@ class LeafRenewal {
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
   double draw_ ABSL_GUARDED_BY(mutex_);
   std::string told_ ABSL_GUARDED_BY(mutex_);
+  uint64_t offered_bundle_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Time next_for_roots_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
 };
 
 }  // namespace clusterd

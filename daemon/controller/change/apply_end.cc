@@ -1,5 +1,6 @@
 #include "daemon/controller/change/apply_end.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -139,11 +140,16 @@ void NoteCancellation(size_t wave, const Waves& waves, ApplyReport* report) {
                        : ": it is finished, and no further wave begins"));
 }
 
-void NoteGoesBack(const ApplyResult& result, absl::Time now,
+void NoteGoesBack(absl::Time asked, absl::Time now, ApplyResult* result,
                   ApplyReport* report) {
-  if (result.goes_back_in_ms() == 0 || !report->has_confirmation()) return;
+  if (result->goes_back_in_ms() == 0 || !report->has_confirmation()) return;
   Confirmation* const confirm = report->mutable_confirmation();
-  const int64_t at = absl::ToUnixMillis(now) + result.goes_back_in_ms();
+  const int64_t most = std::max(1u, confirm->within_ms());
+  const int64_t least = std::clamp<int64_t>(
+      absl::ToInt64Milliseconds(asked - now - kGoesBackGrace) + most, 1, most);
+  result->set_goes_back_in_ms(static_cast<uint32_t>(
+      std::clamp<int64_t>(result->goes_back_in_ms(), least, most)));
+  const int64_t at = absl::ToUnixMillis(now) + result->goes_back_in_ms();
   if (confirm->deadline_ms() == 0 || at < confirm->deadline_ms()) {
     confirm->set_deadline_ms(at);
   }

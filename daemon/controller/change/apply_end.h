@@ -14,6 +14,10 @@
 
 namespace clusterd {
 
+// How much later than agreed a host may still say that it went back, or that it
+// began.
+inline constexpr absl::Duration kGoesBackGrace = absl::Seconds(15);
+
 // Whether a result that comes late says how the run ended on its host. An apply
 // that is still applied says nothing about its rollback.
 bool SettlesHost(bool rollback, const ApplyResult& result);
@@ -49,9 +53,12 @@ int ExplainNotStarted(ApplyReport* report);
 void NoteCancellation(size_t wave, const Waves& waves, ApplyReport* report);
 
 // Of an apply that goes back by itself: takes in when one host does, which has
-// just told; and, once the run is over, whether anything is left to confirm and
-// by whom. What did not end well nobody confirms but a person.
-void NoteGoesBack(const ApplyResult& result, absl::Time now,
+// just told and was asked at that time; and, once the run is over, whether
+// anything is left to confirm and by whom. What did not end well nobody
+// confirms but a person. The host's word counts as far as it fits what was
+// agreed: it began after it was asked, and has had its answer on the way for
+// kGoesBackGrace at most. The result is corrected so.
+void NoteGoesBack(absl::Time asked, absl::Time now, ApplyResult* result,
                   ApplyReport* report);
 void CloseConfirmation(absl::Time now, ApplyReport* report);
 

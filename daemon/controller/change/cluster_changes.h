@@ -5,7 +5,8 @@
 // Refusals are those of change_order.h, and
 //   Unavailable  another apply or rollback runs (named), or an apply waits to
 //                be confirmed, and this is not its rollback; or one that is
-//                confirmed is not told yet to a host of this one
+//                confirmed is not told yet to a host of this one, or one goes
+//                back there
 //   others       the history or the audit file cannot be written
 // None has asked a host.
 #ifndef DAEMON_CONTROLLER_CHANGE_CLUSTER_CHANGES_H_
@@ -212,7 +213,7 @@ class ClusterChanges {
   // Held by the one thread that corrects what is kept, while it does.
   absl::Mutex correcting_;
   mutable absl::Mutex mutex_;
-  // At most one that is not CONFIRMED.
+  // At most one that is PENDING.
   std::vector<std::shared_ptr<PendingChange>> pending_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, uint64_t> ended_ ABSL_GUARDED_BY(mutex_);
   std::optional<Current> current_ ABSL_GUARDED_BY(mutex_);

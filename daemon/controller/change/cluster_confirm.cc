@@ -132,7 +132,15 @@ absl::Status ClusterChanges::CheckPending(const ApplyOrder& order) const {
                  ? absl::StrCat(", and only ", kMaxUntold, " may be so")
                  : "; try again once it is told, or plan without that host";
     } else if (now.state() != Confirmation::PENDING) {
-      why = " goes back since ";
+      const auto open = absl::c_find_if(
+          order.hosts, [&pending](const ApplyOrder::Host& host) {
+            return pending->IsOpenOn(host.name);
+          });
+      if (open == order.hosts.end()) continue;
+      why = absl::StrCat(" goes back on ", open->name, " since ");
+      hint =
+          ", and only one may be there at a time; try again, or plan "
+          "without that host";
     }
     return absl::UnavailableError(
         absl::StrCat("apply ", pending->apply_id(), " of ",

@@ -200,13 +200,13 @@ TEST_F(ClusterConfirmTest, KilledInTheRunItWaitsForAPersonWithWhoeverHasIt) {
 TEST_F(ClusterConfirmTest, KnowsTheDeadlineOfAHostThatCameBackDuringTheRun) {
   ApplyAndLoseOne();
   Attach("server1");
-  TellWaits(1, 200000);
+  TellWaits(1, 290000);
   const ApplyReport report = Kept(id_);
   EXPECT_EQ(report.outcome(), ApplyReport::SUCCEEDED);
-  EXPECT_EQ(report.hosts(1).goes_back_in_ms(), 200000u);
+  EXPECT_EQ(report.hosts(1).goes_back_in_ms(), 290000u);
   EXPECT_EQ(report.confirmation().state(), Confirmation::PENDING);
   EXPECT_EQ(report.confirmation().deadline_ms(),
-            absl::ToUnixMillis(scheduler_.Now()) + 200000);
+            absl::ToUnixMillis(scheduler_.Now()) + 290000);
   AnswerFacts(0);
   AnswerFacts(1);
   Confirm();
@@ -309,6 +309,85 @@ TEST_F(ClusterConfirmTest, AsksNoHostThatIsBackWithAnOlderClusterdByItsWave) {
   EXPECT_EQ(KeptOutcome(id_, 1), ApplyResult::REFUSED);
   EXPECT_THAT(Kept(id_).hosts(1).error(),
               HasSubstr("does not know the task confirm"));
+}
+
+// Hosts that lie about when they go back, or whether they have.
+TEST_F(ClusterConfirmTest, WordOfOneHostPutsOffNoDeadlineOfOthers) {
+  ApplyAndLoseOne();
+  Pass(absl::Seconds(30));
+  Attach("server1");
+  TellWaits(1, 0xffffffff);
+  TellWaits(1, 0xffffffff);
+  EXPECT_THAT(log_.Lines(), HasSubstr("host server1 says that it goes back"));
+  Pass(absl::Milliseconds(kWithinMs));
+  Pass(kGoesBackGrace);
+  EXPECT_THAT(changes_->Pending(), IsEmpty());
+  EXPECT_TRUE(Apply(MakePlan(1)).ok());
+}
+
+TEST_F(ClusterConfirmTest, WordOfOneHostBringsNoDeadlineOfOthersForward) {
+  ApplyAndLoseOne();
+  Pass(absl::Seconds(30));
+  const int64_t before = Shown().deadline_ms();
+  Attach("server1");
+  TellWaits(1, 1);
+  EXPECT_EQ(Shown().deadline_ms(), before);
+  Pass(absl::Seconds(5));
+  EXPECT_EQ(Shown().state(), Confirmation::PENDING);
+  // Nor in its answer, as long as the run lasts.
+  const auto rollback = RollBack(id_);
+  ASSERT_TRUE(rollback.ok()) << rollback.status();
+  Answer("server0", ApplyResult::ROLLED_BACK);
+  Answer("server1", ApplyResult::ROLLED_BACK);
+  id_.clear();
+  ChangeRequest request = By("alice");
+  request.confirm_within = absl::Milliseconds(kWithinMs);
+  const auto run = Apply(MakePlan(2), request);
+  ASSERT_TRUE(run.ok()) << run.status();
+  id_ = (*run)->run_id();
+  AnswerApplied(0, 1);
+  AnswerApplied(1, 0xffffffff);
+  const ApplyReport kept = Kept(id_);
+  EXPECT_EQ(kept.outcome(), ApplyReport::SUCCEEDED);
+  EXPECT_EQ(kept.confirmation().deadline_ms(),
+            absl::ToUnixMillis(scheduler_.Now() - kGoesBackGrace) + kWithinMs);
+  EXPECT_EQ(kept.hosts(1).goes_back_in_ms(), kWithinMs);
+}
+
+TEST_F(ClusterConfirmTest, HostThatSaysItHasGoneBackIsLeftOutAlone) {
+  ApplyOn(3);
+  TellWentBack(2);
+  EXPECT_EQ(Shown().state(), Confirmation::PENDING);
+  Pass(kPendingLook);
+  AnswerFacts(0);
+  AnswerFacts(1);
+  Pass(kPendingLook);
+  for (const int host : {0, 1}) {
+    if (NewestTask(host).has_observe()) AnswerFacts(host);
+  }
+  Confirm();
+  EXPECT_TRUE(IsToldToKeep(0));
+  EXPECT_TRUE(IsToldToKeep(1));
+  EXPECT_FALSE(IsToldToKeep(2));
+  AnswerApplied(0, 0);
+  AnswerApplied(1, 0);
+  const ApplyReport kept = Kept(id_);
+  EXPECT_EQ(kept.confirmation().state(), Confirmation::CONFIRMED);
+  EXPECT_THAT(kept.confirmation().untold(), ElementsAre("server2"));
+  EXPECT_EQ(kept.hosts(0).outcome(), ApplyResult::APPLIED);
+  EXPECT_EQ(kept.hosts(2).outcome(), ApplyResult::ROLLED_BACK);
+}
+
+TEST_F(ClusterConfirmTest, WhatGoesBackHoldsUpOnlyTheHostsWhereItMayStill) {
+  ApplyOn(2);
+  Pass(absl::Milliseconds(kWithinMs));
+  ASSERT_EQ(Shown().state(), Confirmation::GOES_BACK);
+  TellWentBack(0);
+  const absl::Status refused = Apply(MakePlan(2), By("carol")).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr(" goes back on server1 since "));
+  EXPECT_TRUE(Apply(MakePlan(1), By("carol")).ok());
 }
 
 }  // namespace

@@ -61,8 +61,6 @@ PendingChange::PendingChange(ApplyReport report,
   }
 }
 
-void PendingChange::Start() { LookSoon(); }
-
 void PendingChange::LookSoon() {
   gate_.RunSoon(
       parts_.pool, parts_.scheduler,
@@ -137,7 +135,12 @@ void PendingChange::StepLocked() {
     }
     confirmation_.set_state(Confirmation::CONFIRMED);
   }
-  if (confirmation_.state() == Confirmation::PENDING && late &&
+  const bool all_gone =
+      absl::c_any_of(hosts_,
+                     [](const auto& host) { return host.second.gone; }) &&
+      absl::c_none_of(hosts_,
+                      [](const auto& host) { return IsOpen(host.second); });
+  if (confirmation_.state() == Confirmation::PENDING && (late || all_gone) &&
       extends_by_ == absl::ZeroDuration()) {
     confirmation_.set_state(Confirmation::GOES_BACK);
   }
@@ -184,12 +187,10 @@ std::vector<std::string> PendingChange::TakeUntoldLocked() {
 }
 
 std::vector<std::string> PendingChange::AwayLocked() const {
-  std::vector<std::string> away = UntoldLocked();
-  away.erase(std::remove_if(away.begin(), away.end(),
-                            [this](const std::string& host) {
-                              return parts_.hosts->IsAttached(host);
-                            }),
-             away.end());
+  std::vector<std::string> away;
+  for (const std::string& host : UntoldLocked()) {
+    if (!parts_.hosts->IsAttached(host)) away.push_back(host);
+  }
   return away;
 }
 
@@ -221,9 +222,10 @@ Confirmation PendingChange::NowLocked() const {
   return now;
 }
 
-Confirmation PendingChange::confirmation() const {
+bool PendingChange::IsOpenOn(const std::string& host) const {
   absl::MutexLock lock(&mutex_);
-  return NowLocked();
+  const auto found = hosts_.find(host);
+  return found != hosts_.end() && IsOpen(found->second);
 }
 
 void PendingChange::CheckSoonLocked() {
@@ -500,6 +502,18 @@ bool PendingChange::BeginWaitLocked(HostState* state) {
   return true;
 }
 
+void PendingChange::TakeDeadlineLocked(const std::string& host, absl::Time at) {
+  const absl::Time first = absl::FromUnixMillis(
+      head_.started_at_ms() + int64_t{confirmation_.within_ms()});
+  if (at < first - kGoesBackGrace || at > last_deadline_ + kGoesBackGrace) {
+    parts_.log->Warning(absl::StrCat(
+        ChangeText(head_), ": host ", host, " says that it goes back at ",
+        absl::FormatTime(at), ", which was not agreed"));
+  } else if (at < absl::FromUnixMillis(confirmation_.deadline_ms())) {
+    confirmation_.set_deadline_ms(absl::ToUnixMillis(at));
+  }
+}
+
 void PendingChange::OnPastApplies(const std::string& host,
                                   const PastApplies& past) {
   bool news = false;
@@ -509,6 +523,7 @@ void PendingChange::OnPastApplies(const std::string& host,
     if (over_ || found == hosts_.end()) return;
     HostState& state = found->second;
     const bool was_unknown = state.unknown;
+    const bool had_waited = state.waits;
     // Not begun there.
     if (past.knows_all() && past.at_work() != head_.apply_id() &&
         !absl::c_linear_search(past.journals(), head_.apply_id())) {
@@ -526,19 +541,14 @@ void PendingChange::OnPastApplies(const std::string& host,
       }
       news |= state.waits;
       state.gone |= result.not_confirmed();
-      if (result.not_confirmed() && state.waits &&
-          confirmation_.state() == Confirmation::PENDING) {
-        confirmation_.set_state(Confirmation::GOES_BACK);
-      }
       state.waits = false;
     }
     if (past.waits_for_confirmation() == head_.apply_id() && !state.told) {
       news |= BeginWaitLocked(&state);
-      const absl::Time at =
-          parts_.scheduler->Now() + absl::Milliseconds(past.goes_back_in_ms());
-      last_deadline_ = std::max(last_deadline_, at);
-      if (at < absl::FromUnixMillis(confirmation_.deadline_ms())) {
-        confirmation_.set_deadline_ms(absl::ToUnixMillis(at));
+      if (!had_waited) {
+        TakeDeadlineLocked(host,
+                           parts_.scheduler->Now() +
+                               absl::Milliseconds(past.goes_back_in_ms()));
       }
       state.unknown = false;
     }

@@ -3,12 +3,17 @@
 //   PENDING     all its hosts have their stream, and a check of the rules that
 //               it touched passes on all of them; and a person has said that
 //               it stays, unless nobody needs to     -> CONFIRMED
-//               the first deadline has passed, a host has gone back, or it is
-//               rolled back          -> GOES_BACK
+//               the first deadline has passed, all hosts have gone back, or it
+//               is rolled back       -> GOES_BACK
 //   CONFIRMED   every host is told, again and again while it is away; also one
 //               that was lost in the run, once it says that it has it; over
 //               when all are, or when the deadline of the last has passed
 //   GOES_BACK   over when all hosts have said so, or the same
+// What a host says counts for that host alone: one that has gone back is left
+// out, and the others may still be confirmed. When one goes back, by its word,
+// is bounded by what was agreed: not before the deadline so long after the run
+// began, nor after the one so long after its end, both with their extensions;
+// and it is heard once, when a host that was lost comes back.
 // Losing a stream takes nothing back: the controller may be the one that is
 // away. A check that fails is made again, less and less often; at once when a
 // person says yes or gives it more time, and shortly before the deadline. That
@@ -28,6 +33,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "daemon/controller/change/apply_end.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/fact_run.h"
@@ -45,8 +51,6 @@ inline constexpr absl::Duration kPendingLook = absl::Seconds(5);
 // is as long before the deadline, so that hosts can be told what it says.
 inline constexpr absl::Duration kFirstCheckWait = absl::Seconds(15);
 inline constexpr absl::Duration kLongestCheckWait = absl::Minutes(10);
-// How long after the last deadline hosts may still say that they went back.
-inline constexpr absl::Duration kGoesBackGrace = absl::Seconds(15);
 
 // Safe for concurrent use; calls nothing under its lock but the scheduler and
 // AttachedHosts::IsAttached.
@@ -67,7 +71,7 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   PendingChange(ApplyReport report, std::shared_ptr<const ClusterPlan> plan,
                 const ControllerParts& parts, Callbacks callbacks);
 
-  void Start();
+  void Start() { LookSoon(); }
 
   // A person says that it stays. `answered` once every host that can be told
   // now has answered, with what is still waited for; once, from any thread.
@@ -95,7 +99,12 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   const std::string& apply_id() const { return head_.apply_id(); }
   const ApplyReport& head() const { return head_; }
   // As it is now, with waits_for.
-  Confirmation confirmation() const ABSL_LOCKS_EXCLUDED(mutex_);
+  Confirmation confirmation() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return NowLocked();
+  }
+  // Whether the host may have it, and not for good.
+  bool IsOpenOn(const std::string& host) const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct HostState {
@@ -108,10 +117,18 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
     absl::Time not_before = absl::InfinitePast();  // To be told again.
   };
 
+  // It may have it, and not for good.
+  static bool IsOpen(const HostState& host) {
+    return host.waits || host.unknown;
+  }
+
   // All that is to be done now. On the pool.
   void Look() ABSL_LOCKS_EXCLUDED(looking_, mutex_);
   void LookSoon();
   void SetTimer() ABSL_LOCKS_EXCLUDED(mutex_);
+  // It says that it goes back at that time, as it has not said before.
+  void TakeDeadlineLocked(const std::string& host, absl::Time at)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // It has it. False: that is no news.
   bool BeginWaitLocked(HostState* state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StepLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/values/sha256.h"
@@ -100,12 +101,17 @@ absl::Status MakeStateFolder(const std::string& path) {
                          : absl::PermissionDeniedError(message);
 }
 
-// The sooner an entry may go, the less: checks by schedule, then those that
-// somebody asked for, then plans, then what changed hosts.
-enum Worth { kScheduled, kCheck, kPlan, kChange };
+// Of what a hook on it asked for.
+bool IsHost(absl::string_view actor) {
+  return absl::StrContains(actor, "/host/");
+}
+
+// The sooner an entry may go, the less: checks by schedule and for hosts, then
+// those that somebody asked for, then plans, then what changed hosts.
+enum Worth { kByItself, kCheck, kPlan, kChange };
 
 Worth WorthOf(const KeptEntry& entry) {
-  if (!entry.schedule.empty()) return kScheduled;
+  if (!entry.schedule.empty() || IsHost(entry.actor)) return kByItself;
   if (entry.kind == HISTORY_CHECK) return kCheck;
   return entry.kind == HISTORY_PLAN ? kPlan : kChange;
 }
@@ -148,8 +154,11 @@ struct Usage {
   }
 };
 
-void NoteSchedule(const HistoryEntry& entry, KeptEntry* kept) {
+void NoteAsker(const HistoryEntry& entry, KeptEntry* kept) {
   kept->schedule = entry.schedule();
+  if (kept->kind == HISTORY_CHECK && kept->schedule.empty()) {
+    kept->actor = entry.actor();
+  }
   kept->changed = !entry.changes().empty();
 }
 
@@ -171,9 +180,16 @@ std::vector<int64_t> ChooseForRemoval(const std::vector<KeptEntry>& kept,
                                       const HistoryLimits& limits) {
   Usage all;
   Usage of[kChange + 1];
+  absl::flat_hash_map<std::string, Usage> of_actor;
   const auto count = [&](const KeptEntry& entry, int sign) {
     all.Count(entry, sign);
     of[WorthOf(entry)].Count(entry, sign);
+    of_actor[entry.actor].Count(entry, sign);
+  };
+  const auto is_too_much = [&](const KeptEntry& entry) {
+    return !entry.actor.empty() &&
+           of_actor[entry.actor].Exceeds(
+               limits, IsHost(entry.actor) ? kShareOfHost : kShareOfPerson);
   };
   count(coming, 1);
   const absl::flat_hash_set<int64_t> thinned = FindThinned(kept, coming);
@@ -193,8 +209,8 @@ std::vector<int64_t> ChooseForRemoval(const std::vector<KeptEntry>& kept,
     int most = of[kChange].Exceeds(limits, 2)  ? kChange
                : of[kPlan].Exceeds(limits, 4)  ? kPlan
                : of[kCheck].Exceeds(limits, 8) ? kCheck
-                                               : kScheduled;
-    auto next = left.end();
+                                               : kByItself;
+    auto next = absl::c_find_if(left, is_too_much);
     for (; next == left.end(); ++most) {
       next = absl::c_find_if(left, [most](const KeptEntry& entry) {
         return WorthOf(entry) <= most;
@@ -301,13 +317,13 @@ absl::Status HistoryStore::MakeRoomLocked(const HistoryEntry& entry,
         // One that is damaged goes by its kind.
         if (kept.back().kind == HISTORY_CHECK &&
             old.ParseFromString(row.Text(4))) {
-          NoteSchedule(old, &kept.back());
+          NoteAsker(old, &kept.back());
         }
       }));
   KeptEntry coming;
   coming.kind = entry.kind();
   coming.bytes = bytes;
-  NoteSchedule(entry, &coming);
+  NoteAsker(entry, &coming);
   for (const int64_t drop : ChooseForRemoval(kept, coming, limits_)) {
     RETURN_IF_ERROR(
         database_->Run("DELETE FROM entry WHERE position = ?1", {drop}));

@@ -49,8 +49,11 @@ inline constexpr char kRunningOutcome[] = "running";
 // plans as long as applies and rollbacks hold at most half of both bounds, and
 // of these checks as long as plans hold at most a quarter, so that checks
 // before every job wash away neither who changed what nor a plan that waits for
-// its apply. Of checks those by schedule go first, as long as what people asked
-// for holds at most an eighth of both. Never one that is running.
+// its apply. Of checks those by schedule and those that hosts asked for go
+// first, as long as what people asked for holds at most an eighth of both.
+// Before all of these the oldest checks of an actor who holds more than its
+// share: an eighth of both of a person, a thirty-second of a host. So whoever
+// asks without end drops what it asked for itself. Never one that is running.
 //
 // Before that, whatever the bounds, checks by schedule since whose forerunner
 // nothing has changed go, but for the newest kKeptUnchanged of each schedule
@@ -64,6 +67,9 @@ struct HistoryLimits {
 };
 
 inline constexpr int kKeptUnchanged = 8;
+// Of both limits, of the checks of one actor.
+inline constexpr int64_t kShareOfPerson = 8;
+inline constexpr int64_t kShareOfHost = 32;
 
 struct KeptEntry {
   int64_t position = 0;  // Goes up with every entry that is added.
@@ -71,6 +77,7 @@ struct KeptEntry {
   bool running = false;
   int64_t bytes = 0;          // Of the detail.
   std::string schedule = {};  // Of a check by schedule: its name.
+  std::string actor = {};     // Of another check: who asked for it.
   bool changed = false;       // Of such a one: since the one before it.
 };
 

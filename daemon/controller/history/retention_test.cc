@@ -1,3 +1,8 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
 #include "daemon/controller/history/history_store.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -135,6 +140,59 @@ TEST(ChooseForRemovalTest, ScheduledChecksGoBeforeThoseThatPeopleAskedFor) {
   kept[1] = Entry(2, HISTORY_CHECK);
   EXPECT_THAT(ChooseForRemoval(kept, Scheduled(9, true), Limits(8, 100)),
               ElementsAre(1));
+}
+
+KeptEntry CheckOf(int64_t position, const std::string& actor) {
+  KeptEntry entry = Entry(position, HISTORY_CHECK);
+  entry.actor = actor;
+  return entry;
+}
+
+// One host that asks without end, over a history of everybody.
+TEST(ChooseForRemovalTest, ChecksOfOneHostPushOutNobodyElses) {
+  const HistoryLimits limits = Limits(320, 1 << 20);
+  std::vector<KeptEntry> kept;
+  int64_t position = 0;
+  for (int i = 0; i < 10; ++i) {
+    kept.push_back(CheckOf(++position, "spiffe://demo/user/ann"));
+    kept.push_back(CheckOf(++position, "spiffe://demo/host/node1"));
+    kept.push_back(Scheduled(++position, true));
+  }
+  const size_t others = kept.size();
+  for (int i = 0; i < 3000; ++i) {
+    const KeptEntry coming = CheckOf(++position, "spiffe://demo/host/node9");
+    for (const int64_t gone : ChooseForRemoval(kept, coming, limits)) {
+      kept.erase(std::find_if(
+          kept.begin(), kept.end(),
+          [gone](const KeptEntry& entry) { return entry.position == gone; }));
+    }
+    kept.push_back(coming);
+  }
+  ASSERT_EQ(kept.size(), 320u);
+  for (size_t i = 0; i < others; ++i) {
+    EXPECT_EQ(kept[i].position, static_cast<int64_t>(i + 1));
+  }
+}
+
+// Also of so many hosts that none holds more than its share.
+TEST(ChooseForRemovalTest, ChecksOfAllHostsPushOutNoPersons) {
+  const HistoryLimits limits = Limits(320, 1 << 20);
+  std::vector<KeptEntry> kept = {CheckOf(1, "spiffe://demo/user/ann")};
+  for (int64_t i = 2; i <= 320; ++i) {
+    kept.push_back(CheckOf(i, absl::StrCat("spiffe://demo/host/node", i % 64)));
+  }
+  EXPECT_THAT(
+      ChooseForRemoval(kept, CheckOf(321, "spiffe://demo/host/node1"), limits),
+      ElementsAre(2));
+}
+
+TEST(ChooseForRemovalTest, PersonWhoAsksWithoutEndDropsOnlyItsOwn) {
+  std::vector<KeptEntry> kept = {CheckOf(1, "ann"), CheckOf(2, "bob"),
+                                 CheckOf(3, "bob"), CheckOf(4, "bob"),
+                                 Entry(5, HISTORY_PLAN)};
+  kept.resize(16, Entry(6, HISTORY_APPLY));
+  EXPECT_THAT(ChooseForRemoval(kept, CheckOf(20, "bob"), Limits(16, 1000)),
+              ElementsAre(2));
 }
 
 TEST(ChooseForRemovalTest, OfQuietScheduledChecksAFewOfEachAreKept) {

@@ -226,6 +226,9 @@ class HostStream final
                        kMaxHostMessageBytes));
     }
     if (!session.has_value()) {
+      if (std::exchange(greeted_, true)) {
+        return absl::InvalidArgumentError("a message before the welcome");
+      }
       if (read_.kind_case() != AgentMessage::kHello) {
         return absl::InvalidArgumentError("the first message was no hello");
       }
@@ -273,42 +276,62 @@ class HostStream final
     return absl::OkStatus();
   }
 
-  absl::Status Refused(const absl::Status& why) {
-    if (parts_.audit != nullptr) {
-      parts_.audit->Refuse(AuditCaller(*context_, "Attach"), why);
-    }
-    return why;
-  }
-
   absl::Status OnHello(const Hello& hello) ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       absl::MutexLock lock(&mutex_);
       parts_.scheduler->Cancel(timer_);
     }
     RETURN_IF_ERROR(CheckHello(hello));
-    absl::StatusOr<bool> renews = false;
+    const AuditEntry caller = AuditCaller(*context_, "Attach");
+    absl::StatusOr<AdmittedHost> admitted = AdmittedHost();
     if (questions_.admit != nullptr) {
-      renews = questions_.admit(host_, certificate_pem_);
+      admitted = questions_.admit(host_, hello.machine_id(), certificate_pem_);
     }
-    if (!renews.ok()) {
+    if (!admitted.ok()) {
       parts_.log->Warning(absl::StrCat("refused to attach ", context_->peer(),
-                                       ": ", renews.status().message()));
-      return Refused(renews.status());
+                                       ": ", admitted.status().message()));
+      if (parts_.audit) parts_.audit->Refuse(caller, admitted.status());
+      return admitted.status();
     }
-    const absl::StatusOr<AttachedHosts::SessionId> session =
-        parts_.hosts->Attach(Attachment{host_, context_->peer(), hello,
-                                        shared_from_this(), certificate_end_ms_,
-                                        *renews});
-    if (!session.ok()) return Refused(session.status());
+    Attachment attachment{host_,
+                          context_->peer(),
+                          hello,
+                          shared_from_this(),
+                          certificate_end_ms_,
+                          admitted->renews,
+                          admitted->bound_to};
+    // The call may be over by then, and its context gone; the link is held.
+    const auto decided = [weak = weak_from_this(), audit = parts_.audit, caller,
+                          machine_id = hello.machine_id()](
+                             const absl::StatusOr<uint64_t>& session) {
+      const std::shared_ptr<HostStream> stream = weak.lock();
+      const absl::Status attached =
+          session.ok() ? stream->OnAttached(*session, machine_id)
+                       : session.status();
+      if (attached.ok()) return;
+      if (audit != nullptr) audit->Refuse(caller, attached);
+      stream->Close(attached);
+    };
+    attachment.decided = decided;
+    const auto session = parts_.hosts->Attach(std::move(attachment));
+    if (!session.ok() || *session != 0) decided(session);
+    return absl::OkStatus();
+  }
+
+  // It has the name, from any thread.
+  absl::Status OnAttached(AttachedHosts::SessionId session,
+                          const std::string& machine_id)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
     bool ended;
     {
       absl::MutexLock lock(&mutex_);
-      session_ = *session;
+      session_ = session;
       ended = end_.has_value();
       // Ahead of tasks: the stream could be asked as soon as it had attached.
       HubMessage& welcome = queue_.emplace_front();
       welcome.mutable_welcome()->set_cluster(parts_.spec->cluster());
       welcome.mutable_welcome()->set_controller_version(kClusterdVersion);
+      welcome.mutable_welcome()->set_roots_bundle(questions_.roots_bundle);
       if (questions_.spread != nullptr) {
         welcome.mutable_welcome()->set_reconnect_spread_ms(
             static_cast<uint32_t>(
@@ -321,9 +344,8 @@ class HostStream final
     }
     if (questions_.admit != nullptr) {
       // Who took its certificate back since then found no stream to close.
-      const absl::Status still =
-          questions_.admit(host_, certificate_pem_).status();
-      if (!still.ok()) return Refused(still);
+      RETURN_IF_ERROR(
+          questions_.admit(host_, machine_id, certificate_pem_).status());
     }
     Advance();
     return absl::OkStatus();
@@ -372,7 +394,7 @@ class HostStream final
                            answer.error().message());
     if (parts_.audit != nullptr &&
         (absl::IsPermissionDenied(why) || absl::IsResourceExhausted(why))) {
-      parts_.audit->RefuseSoon(AuditCaller(*context_, "JobQuestion"), why);
+      parts_.audit->Refuse(AuditCaller(*context_, "JobQuestion"), why);
     }
     HubMessage message;
     *message.mutable_job_answer() = std::move(answer);
@@ -502,6 +524,7 @@ class HostStream final
 
   // Only touched between OnReadDone and StartRead.
   AgentMessage read_;
+  bool greeted_ = false;
   UnaskedRate unasked_;
   HubMessage write_;  // Only touched by who set writing_.
 
@@ -548,7 +571,7 @@ grpc::ServerBidiReactor<AgentMessage, HubMessage>* AgentHubService::Attach(
         const auto open = weak.lock();
         if (open == nullptr) return;
         open->Close(why);
-        if (parts_.audit != nullptr) parts_.audit->RefuseSoon(caller, why);
+        if (parts_.audit != nullptr) parts_.audit->Refuse(caller, why);
       });
   return stream.get();
 }

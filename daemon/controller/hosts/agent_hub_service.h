@@ -14,6 +14,11 @@
 
 namespace clusterd {
 
+struct AdmittedHost {
+  bool renews = false;
+  std::string bound_to;  // Empty: to none, or to the machine that asks.
+};
+
 // What hosts ask. Called on the streams' threads; must not block. The host is
 // the certificate's, and nothing that it sent has been looked at.
 struct HostQuestions {
@@ -25,10 +30,11 @@ struct HostQuestions {
                             const DrainQuestion& question)>
       drain;
   // Why it may not attach with this certificate, PEM; else whether this
-  // controller renews it. Asked before and right after. Null: with any, and it
-  // does not.
-  std::function<absl::StatusOr<bool>(const std::string& host,
-                                     const std::string& certificate_pem)>
+  // controller renews it, and the other machine that the name is bound to.
+  // Asked before and right after. Null: with any, and it does not.
+  std::function<absl::StatusOr<AdmittedHost>(
+      const std::string& host, const std::string& machine_id,
+      const std::string& certificate_pem)>
       admit;
   // For the certificate that comes after this one. `reply` as above.
   std::function<void(const std::string& host,
@@ -38,6 +44,8 @@ struct HostQuestions {
       certificate;
   // In how long all hosts can attach anew. Null: at once.
   std::function<absl::Duration()> spread;
+  // Welcome.roots_bundle.
+  uint64_t roots_bundle = 0;
 };
 
 // Of one host, whose prologs may be many where jobs share it. More at once are

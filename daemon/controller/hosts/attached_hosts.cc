@@ -5,13 +5,11 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "config/identity/tls_credentials.h"
 #include "config/spec/host_names.h"
 #include "config/values/status_macros.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/fact_run.h"
-#include "daemon/controller/hosts/hello_machine.h"
 
 namespace clusterd {
 namespace {
@@ -21,17 +19,6 @@ namespace {
 constexpr size_t kMaxRemembered = 100000;
 // For hosts that are told to leave to hang up.
 constexpr absl::Duration kLeaveTime = absl::Milliseconds(500);
-
-// "ipv4:10.0.0.1:5000" as people write it.
-absl::string_view PeerAddress(absl::string_view peer) {
-  if (!absl::ConsumePrefix(&peer, "ipv4:")) absl::ConsumePrefix(&peer, "ipv6:");
-  return peer;
-}
-
-// Enough of an id to tell two machines apart on one line.
-absl::string_view ShortId(const std::string& id) {
-  return id.empty() ? "none" : absl::string_view(id).substr(0, 16);
-}
 
 Missing::Reason ReasonOf(absl::StatusCode code) {
   static const auto* const reasons =
@@ -80,77 +67,6 @@ absl::StatusOr<TaskResult> Checked(TaskResult result,
 }
 
 }  // namespace
-
-absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::Attach(
-    Attachment attachment) {
-  const std::string host = attachment.host;
-  const std::string peer = attachment.peer;
-  std::unique_ptr<Session> replaced;
-  absl::StatusOr<SessionId> id = absl::InternalError("");
-  {
-    absl::MutexLock lock(&mutex_);
-    id = AdmitLocked(std::move(attachment), &replaced);
-  }
-  if (!id.ok()) {
-    log_->Warning(absl::StrCat("host ", host, ": refused from ", peer, ": ",
-                               id.status().message()));
-    return id;
-  }
-  if (replaced != nullptr) {
-    const std::shared_ptr<HostLink> old = replaced->attachment.link;
-    EndPending(std::move(replaced), "the host attached again");
-    old->Close(absl::AbortedError("this machine has attached again"));
-  }
-  log_->Info(absl::StrCat("host ", host, ": attached from ", peer));
-  return id;
-}
-
-absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
-    Attachment attachment, std::unique_ptr<Session>* replaced) {
-  const absl::Time now = scheduler_->Now();
-  const auto known = hosts_.find(attachment.host);
-  if (known != hosts_.end() && known->second.session != nullptr) {
-    Host& holder = known->second;
-    // Neither can be told to be the right one; the one that is attached stays,
-    // so that a copied certificate cannot push the real host out.
-    const Hello& held = holder.session->attachment.hello;
-    const bool restarted = IsLaterStart(held, attachment.hello);
-    if (!restarted && !SameMachine(held, attachment.hello)) {
-      holder.rival = Rival{attachment.hello, attachment.peer, now};
-      return absl::FailedPreconditionError(
-          absl::StrCat("two machines present themselves as ", attachment.host,
-                       ": ", ConflictTextLocked(holder)));
-    }
-    *replaced = RemoveLocked(holder.session->id,
-                             restarted ? "the machine has restarted"
-                                       : "the same machine attached again");
-  }
-  if (sessions_.size() >= limits_.max_attached) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(sessions_.size(),
-                     " hosts are attached, and this controller takes no more"));
-  }
-  Host& host = hosts_[attachment.host];
-  // The machine that tried before may be the one that is here now.
-  if (host.rival && SameMachine(host.rival->hello, attachment.hello)) {
-    host.rival.reset();
-  }
-  host.entry.set_host(attachment.host);
-  host.entry.set_attached(true);
-  host.entry.set_attached_since_ms(absl::ToUnixMillis(now));
-  host.entry.set_last_seen_ms(absl::ToUnixMillis(now));
-  host.entry.set_clusterd_version(attachment.hello.clusterd_version());
-  host.entry.set_peer(attachment.peer);
-  host.entry.set_simulation(attachment.hello.simulation());
-  host.entry.set_certificate_ends_ms(attachment.certificate_ends_ms);
-  host.entry.set_certificate_renews(attachment.certificate_renews);
-  host.entry.clear_detached_reason();
-  host.session = std::make_unique<Session>();
-  host.session->id = ++last_id_;
-  host.session->attachment = std::move(attachment);
-  sessions_[host.session->id] = host.session.get();
-  return host.session->id;
-}
 
 void AttachedHosts::Detach(SessionId session, absl::string_view reason) {
   std::unique_ptr<Session> removed;
@@ -312,7 +228,7 @@ absl::StatusOr<std::shared_ptr<HostLink>> AttachedHosts::AdmitTaskLocked(
     return DoesNotKnow(hello, absl::StrCat("task ", name));
   }
   const bool changes = task.task.has_apply() || task.task.has_rollback() ||
-                       task.task.has_confirm();
+                       task.task.has_confirm() || task.task.has_ping();
   if (session->pending.size() >= limits_.max_pending && !changes) {
     return absl::ResourceExhaustedError(
         absl::StrCat(limits_.max_pending, " tasks wait for it already"));
@@ -370,7 +286,7 @@ AttachedHosts::TaskId AttachedHosts::Observe(const HostTask& task, Done done) {
   return RunTask(task,
                  [this, host = task.host, asked = scheduler_->Now(),
                   done = std::move(done)](absl::StatusOr<TaskResult> result) {
-                   done(FactsOf(host, asked, std::move(result)));
+                   done(hooks_.facts(FactsOf(host, asked, std::move(result))));
                  });
 }
 
@@ -462,25 +378,6 @@ absl::Status AttachedHosts::Forget(const std::string& host) {
   }
   hosts_.erase(known);
   return absl::OkStatus();
-}
-
-std::string AttachedHosts::ConflictTextLocked(const Host& host) const {
-  if (!host.session || !host.rival ||
-      scheduler_->Now() - host.rival->last_try > limits_.conflict_memory) {
-    return "";
-  }
-  const Hello& first = host.session->attachment.hello;
-  const Hello& second = host.rival->hello;
-  const bool other_machine = first.machine_id() != second.machine_id();
-  const auto id_of = [other_machine](const Hello& hello) {
-    return other_machine
-               ? absl::StrCat("machine id ", ShortId(hello.machine_id()))
-               : absl::StrCat("boot id ", ShortId(hello.boot_id()));
-  };
-  return absl::StrCat(PeerAddress(host.session->attachment.peer), " (",
-                      id_of(first), ") is attached, ",
-                      PeerAddress(host.rival->peer), " (", id_of(second),
-                      ") was refused");
 }
 
 std::string AttachedHosts::CertificateNotice(const HostEntry& host) const {

@@ -1,14 +1,7 @@
 // Which hosts hold a stream now, and the tasks that wait for their answers.
 // Knows no gRPC: a stream is a HostLink. Names come from certificates; a host
 // that the spec does not name may attach and is listed as such.
-//
-// Two streams under one name:
-//   same machine id and boot id    the new one replaces the old one, whose end
-//                                  we had not noticed yet
-//   same machine id, later boot     the same: it has restarted
-//   anything else                  two machines hold one certificate: the new
-//                                  one is refused, and the host has a conflict
-//                                  until that machine stops trying
+// Of two streams under one name hello_machine.h says which has it.
 #ifndef DAEMON_CONTROLLER_HOSTS_ATTACHED_HOSTS_H_
 #define DAEMON_CONTROLLER_HOSTS_ATTACHED_HOSTS_H_
 
@@ -55,6 +48,7 @@ struct HostLimits {
   // Answers to nothing that a host may send in a row. A few are usual: of tasks
   // that had been cancelled or were late.
   int max_unsolicited = 128;
+  absl::Duration ask = absl::Seconds(5);  // For a stream to say that it lives.
   // How long a second machine's last try counts as a conflict.
   absl::Duration conflict_memory = absl::Minutes(3);
 };
@@ -66,6 +60,10 @@ struct Attachment {
   std::shared_ptr<HostLink> link;
   int64_t certificate_ends_ms = 0;  // Unix time; 0: not known.
   bool certificate_renews = false;  // With this controller.
+  // The machine, another one, that the name is bound to; empty: none.
+  std::string bound_to = {};
+  // Called once if Attach returns 0, soon; must not block.
+  std::function<void(absl::StatusOr<uint64_t> session)> decided = nullptr;
 };
 
 // What to ask of one host.
@@ -89,6 +87,8 @@ struct HostHooks {
   // Also the answer to an apply or rollback that nobody waits for any more.
   std::function<void(const std::string& host, PastApplies past)> past_applies =
       [](const auto&, const auto&) {};
+  // Facts that were asked for, and what the controller knows beside.
+  std::function<HostFacts(HostFacts)> facts = [](auto facts) { return facts; };
 };
 
 // Safe for concurrent use. Calls no link and no callback under its lock.
@@ -119,8 +119,11 @@ class AttachedHosts {
   // REQUIRES: all streams have ended.
   ~AttachedHosts() = default;
 
-  // FailedPrecondition when another machine holds the name;
-  // ResourceExhausted when the controller has all the hosts it takes.
+  // 0: the stream that holds the name is asked first, `decided` is told.
+  //   FailedPrecondition  another machine holds the name
+  //   PermissionDenied    another machine is bound to it
+  //   Unavailable         the one that holds it is being asked already
+  //   ResourceExhausted   the controller has all the hosts it takes
   absl::StatusOr<SessionId> Attach(Attachment attachment);
   // The stream has ended; its pending tasks end with it. Unknown ids are
   // ignored: the session may have been replaced.
@@ -141,19 +144,15 @@ class AttachedHosts {
   // No call of the task's `done` begins any more; the host is told to stop,
   // which it heeds when it observes and never when it applies.
   void Cancel(TaskId task);
-
   // The task has told a step: the next, or its answer, is waited for so long
   // from now on. Nothing for a task that has ended.
   void Extend(TaskId task, absl::Duration deadline);
-
   bool IsAttached(const std::string& host);
   // What the machine that is attached under this name has said of itself.
   std::optional<Hello> HelloOf(const std::string& host);
-
   // Drops what is remembered of a host. FailedPrecondition if it is attached,
   // NotFound if there is nothing.
   absl::Status Forget(const std::string& host);
-
   // Every host of the spec in its order, then those that it does not name: the
   // attached ones and, until they are forgotten, those that were.
   std::vector<HostEntry> Entries(const ClusterSpec& spec);
@@ -161,7 +160,6 @@ class AttachedHosts {
   void CountHosts(const ClusterSpec& spec, ClusterNow* now);
   // One host, known or not.
   HostEntry Entry(const ClusterSpec& spec, const std::string& host);
-
   // Ends the host's stream, if it has one.
   void CloseHost(const std::string& host, const absl::Status& why);
   // Ends every stream: tells the hosts to leave, and closes the streams of
@@ -189,16 +187,22 @@ class AttachedHosts {
   // A host that has attached at least once.
   struct Host {
     std::unique_ptr<Session> session;  // Null: not attached now.
+    bool asked = false;                // Whether its stream lives.
     std::optional<Rival> rival;
     // As it is listed, without conflict and in_spec. Its last word on its drift
     // stays when it detaches.
     HostEntry entry;
   };
 
-  // `replaced` is set to the same machine's older session.
-  absl::StatusOr<SessionId> AdmitLocked(Attachment attachment,
-                                        std::unique_ptr<Session>* replaced)
+  // These three are in host_claims.cc. 0: `held` is to be asked.
+  absl::StatusOr<SessionId> AdmitLocked(const Attachment& attachment,
+                                        SessionId* held)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The second machine of `host` is remembered.
+  absl::Status RefuseLocked(const Attachment& second, Host* host)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OnAsked(const Attachment& claim, SessionId held, bool lives)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Null for a session that has ended; else the host has been seen now.
   Session* HearLocked(SessionId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes the task on and returns where it goes, or says why not.
@@ -216,16 +220,14 @@ class AttachedHosts {
   // Empty unless a certificate that nobody renews ends soon.
   std::string CertificateNotice(const HostEntry& host) const;
 
-  // Ends the task with DeadlineExceeded when so much time has passed; `none`:
-  // what there was none of.
+  // Ends the task with DeadlineExceeded then; `none`: what there was none of.
   Scheduler::TimerId TimerOf(TaskId task, absl::Duration deadline,
                              const char* none);
   void EndPending(std::unique_ptr<Session> session, absl::string_view reason)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Takes a task out and tells the host to stop; nothing if it has ended.
   std::optional<Pending> TakeTask(TaskId task) ABSL_LOCKS_EXCLUDED(mutex_);
-  // An observation's outcome, with what the controller has to say about the
-  // host.
+  // An observation's outcome, with what the controller says of the host.
   HostFacts FactsOf(const std::string& host, absl::Time asked,
                     absl::StatusOr<TaskResult> result)
       ABSL_LOCKS_EXCLUDED(mutex_);

@@ -181,6 +181,7 @@ absl::Status CleanFacts(const std::string& host, HostFacts* facts) {
   facts->clear_conflict();
   facts->clear_certificate_notice();
   facts->clear_clock();
+  facts->clear_controller_roots();
   if (const int logins = facts->ssh().value().logins_size();
       logins > kMaxSshLogins) {
     Missing* const missing = facts->mutable_ssh()->mutable_missing();

@@ -99,11 +99,13 @@ TEST(CleanFactsTest, NeverLetsHostSpeakForAnotherOrForTheController) {
   facts.set_conflict("server1 is two machines");
   facts.set_certificate_notice("never");
   facts.mutable_clock()->mutable_value();
+  facts.mutable_controller_roots()->add_hashes("sha256:0");
   ASSERT_TRUE(CleanFacts("server0", &facts).ok());
   EXPECT_EQ(facts.host(), "server0");
   EXPECT_EQ(facts.conflict(), "");
   EXPECT_EQ(facts.certificate_notice(), "");
   EXPECT_FALSE(facts.has_clock());
+  EXPECT_FALSE(facts.has_controller_roots());
 }
 
 TEST(CleanFactsTest, EscapesControlBytesEverywhere) {

@@ -74,6 +74,16 @@ State StateAfter(const Finding& finding, const Subject& subject,
              : finding.state();
 }
 
+// What all hosts of the order are asked.
+HostTask ForAnyHost(const FactOrder& order) {
+  HostTask observation =
+      ObservationOf(*order.spec, "", order.network_namespace, order.job.get());
+  if (observation.task.observe().has_ssh()) {
+    observation.task.mutable_observe()->mutable_ssh()->set_actor(order.actor);
+  }
+  return observation;
+}
+
 // Says of each host what is found there and its steps leave, by its cause.
 void AddUnmended(const Report& report, ClusterPlan* plan) {
   std::map<std::string, Goals> goals;
@@ -223,9 +233,13 @@ FactRun::FactRun(std::shared_ptr<const FactOrder> order,
                  const ControllerParts& parts, Callbacks callbacks)
     : order_(std::move(order)),
       parts_(parts),
+      observation_(ForAnyHost(*order_)),
       callbacks_(std::move(callbacks)),
       facts_(order_->hosts.size()) {
-  for (size_t i = 0; i < order_->hosts.size(); ++i) pending_[i] = 0;
+  for (size_t i = 0; i < order_->hosts.size(); ++i) {
+    pending_[i] = 0;
+    unasked_.insert(i);
+  }
 }
 
 absl::Duration FactRun::run_deadline() const {
@@ -252,26 +266,60 @@ void FactRun::AskAll() {
           }
         });
   }
-  HostTask observation = ObservationOf(
-      *order_->spec, "", order_->network_namespace, order_->job.get());
-  if (observation.task.observe().has_ssh()) {
-    observation.task.mutable_observe()->mutable_ssh()->set_actor(order_->actor);
+  if (!order_->held.empty()) {
+    parts_.scheduler->RunAfter(order_->hold_for, [weak = weak_from_this()] {
+      if (const auto run = weak.lock()) run->GiveUpHeld();
+    });
   }
   for (size_t i = 0; i < order_->hosts.size(); ++i) {
-    observation.host = order_->hosts[i];
-    const AttachedHosts::TaskId task = parts_.hosts->Observe(
-        observation, [run = shared_from_this(), i](HostFacts facts) {
-          run->OnFacts(i, std::move(facts));
-        });
-    bool too_late;
-    {
-      absl::MutexLock lock(&mutex_);
-      const auto found = pending_.find(i);
-      if (found != pending_.end()) found->second = task;
-      too_late = closed_;
+    if (!order_->held.contains(order_->hosts[i])) Ask(i);
+  }
+}
+
+void FactRun::Ask(size_t index) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (closed_ || unasked_.erase(index) == 0) return;
+  }
+  HostTask observation = observation_;
+  observation.host = order_->hosts[index];
+  const AttachedHosts::TaskId task = parts_.hosts->Observe(
+      observation, [run = shared_from_this(), index](HostFacts facts) {
+        run->OnFacts(index, std::move(facts));
+      });
+  bool too_late;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = pending_.find(index);
+    if (found != pending_.end()) found->second = task;
+    too_late = closed_;
+  }
+  // Cancelled, or out of time, while we were asking.
+  if (too_late) parts_.hosts->Cancel(task);
+}
+
+void FactRun::AskHeld(const std::string& host) {
+  const auto found = absl::c_find(order_->hosts, host);
+  if (found == order_->hosts.end()) return;
+  Ask(static_cast<size_t>(found - order_->hosts.begin()));
+}
+
+void FactRun::AskAllHeld() {
+  for (const std::string& host : order_->held) AskHeld(host);
+}
+
+void FactRun::GiveUpHeld() {
+  std::set<size_t> given_up;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const size_t index : unasked_) {
+      if (order_->held.contains(order_->hosts[index])) given_up.insert(index);
     }
-    // Cancelled, or out of time, while we were asking.
-    if (too_late) parts_.hosts->Cancel(task);
+    for (const size_t index : given_up) unasked_.erase(index);
+  }
+  for (const size_t index : given_up) {
+    OnFacts(index, MissingFacts(order_->hosts[index], Missing::NOT_QUERIED,
+                                order_->why_held));
   }
 }
 

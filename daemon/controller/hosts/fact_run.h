@@ -9,10 +9,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
@@ -59,6 +61,10 @@ struct FactOrder {
   // The job that is checked; the spec and the hosts are narrowed to it. Null:
   // none is.
   std::shared_ptr<const JobSpec> job = nullptr;
+  // Hosts that are asked only if AskHeld names them, in so long from the begin.
+  absl::flat_hash_set<std::string> held = {};
+  absl::Duration hold_for = absl::ZeroDuration();
+  std::string why_held = {};  // They are not asked.
 };
 
 // How far a host's clock, at the begin and the end of its observation, is ahead
@@ -93,6 +99,10 @@ class FactRun : public std::enable_shared_from_this<FactRun> {
 
   // Begins, on a thread of the pool. ResourceExhausted if the pool is full.
   absl::Status Start();
+  // Asks one that is held, or all of them. Nothing for others, also those whose
+  // time is over.
+  void AskHeld(const std::string& host) ABSL_LOCKS_EXCLUDED(mutex_);
+  void AskAllHeld() ABSL_LOCKS_EXCLUDED(mutex_);
   // Nobody waits any more: tells the hosts, drops the callbacks.
   void Cancel() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -105,6 +115,8 @@ class FactRun : public std::enable_shared_from_this<FactRun> {
 
  private:
   void AskAll() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Ask(size_t index) ABSL_LOCKS_EXCLUDED(mutex_);
+  void GiveUpHeld() ABSL_LOCKS_EXCLUDED(mutex_);
   void OnFacts(size_t index, HostFacts facts) ABSL_LOCKS_EXCLUDED(mutex_);
   void OnDeadline() ABSL_LOCKS_EXCLUDED(mutex_);
   // Judging, planning and keeping are not for the threads of gRPC.
@@ -114,6 +126,7 @@ class FactRun : public std::enable_shared_from_this<FactRun> {
 
   const std::shared_ptr<const FactOrder> order_;
   const ControllerParts parts_;
+  const HostTask observation_;  // For any host.
   const CallbackGate gate_;  // Is never closed: whoever has left is not called.
 
   mutable absl::Mutex mutex_;
@@ -121,6 +134,7 @@ class FactRun : public std::enable_shared_from_this<FactRun> {
   std::vector<HostFacts> facts_ ABSL_GUARDED_BY(mutex_);  // As order_->hosts.
   // The tasks that wait for an answer, by the index of the host.
   std::map<size_t, AttachedHosts::TaskId> pending_ ABSL_GUARDED_BY(mutex_);
+  std::set<size_t> unasked_ ABSL_GUARDED_BY(mutex_);  // By the index, too.
   uint32_t failed_ ABSL_GUARDED_BY(mutex_) = 0;
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
   // All facts are in, or no more will be waited for.

@@ -90,15 +90,6 @@ absl::StatusOr<JobDesk::Result> For(
       absl::StrCat("host \"", host, "\" takes no part in this job"));
 }
 
-absl::StatusOr<SignedVerdict> SignedFor(const std::string& host,
-                                        const JudgedJob& judged) {
-  RETURN_IF_ERROR(judged.signer.status());
-  const auto own = judged.verdict.own.find(host);
-  return (*judged.signer)(
-      absl::StrCat(judged.verdict.common,
-                   own == judged.verdict.own.end() ? "" : own->second));
-}
-
 }  // namespace
 
 absl::Status NarrowOrder(const JobSpec& job, FactOrder* order) {
@@ -126,6 +117,7 @@ void JobDesk::Ask(CallId call, JobAsk ask, const Caller& caller) {
   Result kept;
   absl::StatusOr<RunPtr> run = nullptr;
   bool is_new = false;
+  std::shared_ptr<FactRun> held;
   if (!IsKnown(key, ask)) {
     const absl::Status read = ReadJob(&ask);
     if (!read.ok()) return caller.on_end(read);
@@ -135,10 +127,14 @@ void JobDesk::Ask(CallId call, JobAsk ask, const Caller& caller) {
     kept = FindKeptLocked(key, ask);
     if (kept == nullptr) run = JoinLocked(key, &ask, &is_new);
     if (kept == nullptr && run.ok()) {
+      held = NoteAskerLocked(run->get(), host);
       (*run)->calls[call] = {caller, host, actor};
       calls_[call] = {*run, host.empty() ? actor : ""};
       if (host.empty()) ++calls_of_user_[actor];
     }
+  }
+  if (held != nullptr) {
+    host.empty() ? held->AskAllHeld() : held->AskHeld(host);
   }
   if (kept != nullptr) {
     caller.on_end(For(host, kept));
@@ -162,7 +158,8 @@ JobDesk::RunPtr JobDesk::FindRunLocked(const std::string& key,
   const bool joins_begun = !ask.host.empty() || !ask.job.id().empty();
   for (const RunPtr& run : runs_) {
     if (run->key == key && run->base == base &&
-        (run->stage < Run::kAsking || joins_begun)) {
+        (run->stage < Run::kAsking ||
+         (joins_begun && MayAskLocked(*run, ask.host)))) {
       return run;
     }
   }
@@ -202,8 +199,12 @@ absl::StatusOr<JobDesk::RunPtr> JobDesk::JoinLocked(const std::string& key,
     return absl::ResourceExhaustedError(
         "as many checks of jobs wait for their turn as may, try again later");
   }
+  if (!ask->host.empty() && ask->job.servers_size() > 1) {
+    RETURN_IF_ERROR(CountBegunLocked(ask->host));
+  }
   const auto run = std::make_shared<Run>();
   run->key = key;
+  run->known_by = KnownByLocked(key);
   run->ask = std::move(*ask);
   run->base = parts_.spec->spec();
   run->came_at = parts_.scheduler->Now();
@@ -274,7 +275,10 @@ JobDesk::Result JobDesk::FindKeptLocked(const std::string& key,
   // Negative when the clock was set back.
   const absl::Duration age = now - found->second.result->began;
   const bool young = age >= absl::ZeroDuration() && age <= ask.max_age;
-  return young ? found->second.result : nullptr;
+  const auto& unasked = found->second.result->unasked;
+  const bool answers =
+      unasked.empty() || (!ask.host.empty() && !unasked.contains(ask.host));
+  return young && answers ? found->second.result : nullptr;
 }
 
 void JobDesk::KeepLocked(const Run& run, const Result& result) {
@@ -287,7 +291,7 @@ void JobDesk::KeepLocked(const Run& run, const Result& result) {
   for (const auto& [host, own] : result->verdict.own) {
     bytes += host.size() + own.size();
   }
-  kept_[run.key] = {run.base, result, bytes};
+  kept_[run.key] = {run.base, result, bytes, run.known_by};
   kept_order_.push_back(run.key);
   kept_bytes_ += bytes;
   while (kept_.size() > limits_.kept || kept_bytes_ > limits_.kept_bytes) {
@@ -370,6 +374,7 @@ JobDesk::RunPtr JobDesk::TakeNextLocked() {
     }
     if (run->stage != Run::kWaiting || !free) continue;
     run->stage = Run::kAsking;
+    run->held_until = now + limits_.known_wait;
     return run;
   }
   return nullptr;
@@ -378,6 +383,7 @@ JobDesk::RunPtr JobDesk::TakeNextLocked() {
 void JobDesk::Begin(const RunPtr& run) {
   const std::shared_ptr<FactOrder>& order = run->prepared.order;
   order->started_at = parts_.scheduler->Now();
+  HoldUnknowing(run.get());
   // The facts drop both when they are handed over or cancelled.
   FactRun::Callbacks callbacks;
   callbacks.on_progress = [this, run] { NoteProgress(*run); };
@@ -386,14 +392,19 @@ void JobDesk::Begin(const RunPtr& run) {
   };
   const auto facts =
       std::make_shared<FactRun>(order, parts_, std::move(callbacks));
+  std::vector<std::string> came;
   {
     absl::MutexLock lock(&mutex_);
     // Everybody has left, or the desk stops.
     if (run->stage != Run::kAsking) return facts->Cancel();
     run->facts = facts;
+    for (const std::string& host : order->held) {
+      if (run->for_user || run->known_by.contains(host)) came.push_back(host);
+    }
   }
   running_->Note({order, run->ask.selection, facts});
   const absl::Status started = facts->Start();
+  for (const std::string& host : came) facts->AskHeld(host);
   if (started.ok()) return NoteProgress(*run);
   facts->Cancel();
   End(run, started);
@@ -416,6 +427,14 @@ JobDesk::Result JobDesk::Judge(const Run& run,
   const auto judged = std::make_shared<JudgedJob>();
   judged->hosts = run.prepared.hosts;
   judged->began = run.prepared.order->started_at;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const std::string& host : judged->hosts) {
+      if (!run.for_user && !run.known_by.contains(host)) {
+        judged->unasked.insert(host);
+      }
+    }
+  }
   HistoryRecord record =
       RecordOfCheck(MakeCheckReport(*run.prepared.order, run.ask.selection,
                                     facts, parts_.scheduler->Now()),
@@ -530,32 +549,6 @@ CheckProgress JobDesk::ProgressOf(CallId call) const {
     progress.set_place(run.stage == Run::kOver ? 0 : place);
   }
   return facts == nullptr ? progress : facts->progress();
-}
-
-void JobDesk::AskAs(const std::string& host, JobQuestion question,
-                    std::function<void(JobAnswer answer)> reply) {
-  JobAsk ask;
-  ask.job_bytes = std::move(*question.mutable_job());
-  ask.max_age = absl::Milliseconds(question.max_age_ms());
-  ask.actor = absl::StrCat("spiffe://", parts_.spec->cluster(), "/host/", host);
-  ask.host = host;
-  Caller caller;
-  caller.on_end = [host, id = question.question_id(), reply = std::move(reply)](
-                      const absl::StatusOr<Result>& result) {
-    absl::StatusOr<SignedVerdict> verdict =
-        result.ok() ? SignedFor(host, **result) : result.status();
-    JobAnswer answer;
-    answer.set_question_id(id);
-    if (verdict.ok()) {
-      *answer.mutable_verdict() = *std::move(verdict);
-    } else {
-      const absl::Status& why = verdict.status();
-      answer.mutable_error()->set_code(why.raw_code());
-      answer.mutable_error()->set_message(std::string(why.message()));
-    }
-    reply(std::move(answer));
-  };
-  Ask(NewCall(), std::move(ask), caller);
 }
 
 void JobDesk::Stop() {

@@ -9,6 +9,8 @@
 //   is over, and is young enough  | gets what it concluded
 //   is over                       | begins another one
 //
+// Whose tools run for a question: job_ask.h.
+//
 // A job is the same if all of its JobSpec is, its id too: a job that is started
 // again has another one. What was concluded by another cluster.yaml is dropped.
 // Runs over different jobs go side by side, in the order in which they came,
@@ -27,73 +29,20 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "config/report/job_verdict.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/hosts/running_checks.h"
+#include "daemon/controller/jobs/job_ask.h"
 #include "proto/agent_hub.pb.h"
 #include "proto/controller.pb.h"
-#include "proto/job.pb.h"
 
 namespace clusterd {
-
-struct JobDeskLimits {
-  size_t at_once = 32;        // Runs.
-  size_t of_host = 8;         // Runs that ask one host.
-  size_t waiting = 1'024;     // Runs that have not begun.
-  size_t callers = 20'000;    // Over all runs.
-  size_t begun_by_one = 256;  // Runs that one asker's questions may be behind.
-  // Of a host's that ask other hosts, too, as many at a time.
-  size_t shared_by_host = 4;
-  // Of a user's, a scheduler's for one, as many at a time, and on each host.
-  size_t at_once_of_user = 16;
-  size_t of_host_by_user = 4;
-  // A user's calls that have not ended.
-  size_t callers_of_user = 4'096;
-  // What the questions of runs that have not ended cost, of all and of one.
-  size_t bytes = size_t{512} << 20;
-  size_t bytes_of_one = size_t{64} << 20;
-  // Hooks have given up long before.
-  absl::Duration longest_wait = absl::Minutes(1);
-  size_t kept = 512;
-  size_t kept_bytes = size_t{64} << 20;
-  absl::Duration kept_for = absl::Minutes(30);
-};
-
-// What somebody wants to know.
-struct JobAsk {
-  JobSpec job;
-  std::string job_bytes;  // In place of the job, which is read if need be.
-  RuleSelection selection;
-  NetworkNamespace network_namespace;
-  absl::Duration max_age;  // 0: nothing that is concluded already.
-  std::string actor;       // The SPIFFE id of the user or host.
-  std::string host;        // That asks; empty: a user does.
-};
-
-// Signs the bytes of a JobVerdict.
-using VerdictSigner =
-    std::function<absl::StatusOr<SignedVerdict>(std::string verdict)>;
-
-// What came of a run.
-struct JudgedJob {
-  CheckEvent event;  // The report.
-  // For its hosts, if all rules were judged; and who signs it, by the key of
-  // that moment, or why nobody does.
-  VerdictBytes verdict;
-  absl::StatusOr<VerdictSigner> signer = absl::UnknownError("");
-  absl::flat_hash_set<std::string> hosts;
-  absl::Time began;  // All facts are from then on.
-};
-
-// Narrows the order's spec and hosts to the job, and fills in its hosts.
-// InvalidArgument with every mistake, one per line.
-absl::Status NarrowOrder(const JobSpec& job, FactOrder* order);
 
 // Safe for concurrent use; calls nothing under its lock.
 class JobDesk {
@@ -108,7 +57,8 @@ class JobDesk {
     //   InvalidArgument, NotFound  the question, as NarrowToJob and
     //                              ValidateSelection
     //   PermissionDenied           a host that takes no part in the job
-    //   ResourceExhausted          as many ask or wait as may
+    //   ResourceExhausted          as many ask or wait as may, or a host has
+    //                              begun as many checks of others as it may
     //   DeadlineExceeded           it had no turn in time
     //   Unavailable                the controller stops
     std::function<void(absl::StatusOr<Result> result)> on_end;
@@ -152,6 +102,7 @@ class JobDesk {
   // All members are guarded by the mutex of the desk, which the analysis cannot
   // be told; but the first ones are constant, and so is `prepared` once the run
   // waits for its turn.
+  using KnownBy = absl::flat_hash_map<std::string, absl::Time>;
   struct Run {
     std::string key;
     JobAsk ask;
@@ -161,6 +112,10 @@ class JobDesk {
     Prepared prepared;
     enum { kPreparing, kWaiting, kAsking, kOver } stage = kPreparing;
     std::shared_ptr<FactRun> facts;  // Null: has not begun.
+    bool for_user = false;           // All hosts are asked.
+    KnownBy known_by;                // Hosts that asked themselves, and when.
+    // Then those that have not are given up.
+    absl::Time held_until = absl::InfiniteFuture();
     struct Call {
       Caller caller;
       std::string host;
@@ -177,6 +132,7 @@ class JobDesk {
     std::weak_ptr<const ClusterSpec> base;
     Result result;
     size_t bytes;
+    KnownBy known_by;
   };
   // What is to be told once the lock is released.
   using Calls = std::map<CallId, Run::Call>;
@@ -184,6 +140,19 @@ class JobDesk {
   // Whether an answer is kept or under way, so that the job need not be read.
   bool IsKnown(const std::string& key, const JobAsk& ask)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // These are in host_knowledge.cc. Notes who asks; the run's facts are then to
+  // be asked of that host too, or, for a user, of all.
+  std::shared_ptr<FactRun> NoteAskerLocked(Run* run, const std::string& host)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether the run asks that host or still can; "": all of them.
+  bool MayAskLocked(const Run& run, const std::string& host) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Who has asked about the same job of late, for a new run.
+  KnownBy KnownByLocked(const std::string& key) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CountBegunLocked(const std::string& host)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void HoldUnknowing(Run* run) ABSL_LOCKS_EXCLUDED(mutex_);
   // The run that the question joins; null: none.
   RunPtr FindRunLocked(const std::string& key, const JobAsk& ask) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -206,7 +175,8 @@ class JobDesk {
   void Begin(const RunPtr& run) ABSL_LOCKS_EXCLUDED(mutex_);
   void Conclude(const RunPtr& run, const std::vector<HostFacts>& facts)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  Result Judge(const Run& run, const std::vector<HostFacts>& facts) const;
+  Result Judge(const Run& run, const std::vector<HostFacts>& facts) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Takes the run off and tells its callers.
   void End(const RunPtr& run, const absl::StatusOr<Result>& result)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -227,6 +197,8 @@ class JobDesk {
   // Users' until they leave, hosts' until they are answered.
   std::map<CallId, OpenCall> calls_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, size_t> calls_of_user_ ABSL_GUARDED_BY(mutex_);
+  // By host: when it began runs that ask others.
+  std::map<std::string, std::vector<absl::Time>> begun_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Kept> kept_ ABSL_GUARDED_BY(mutex_);
   std::list<std::string> kept_order_ ABSL_GUARDED_BY(mutex_);  // Oldest first.
   size_t kept_bytes_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "config/spec/spec_loader.h"
 #include "daemon/controller/history/history_store.h"
 #include "daemon/controller/hosts/attached_hosts.h"
@@ -21,13 +22,28 @@
 namespace clusterd {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
+// Answers nothing by itself.
 class SilentLink final : public HostLink {
  public:
-  void Send(HubMessage) override {}
+  void Send(HubMessage message) override {
+    absl::MutexLock lock(&mutex_);
+    if (message.has_task()) tasks_.push_back(message.task().task_id());
+  }
   void Close(const absl::Status&) override {}
+
+  std::vector<uint64_t> tasks() {
+    absl::MutexLock lock(&mutex_);
+    return tasks_;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::vector<uint64_t> tasks_ ABSL_GUARDED_BY(mutex_);
 };
 
 // No host is attached: every run is over as soon as its turn comes.
@@ -79,6 +95,56 @@ class JobDeskTest : public testing::Test {
   }
   int CodeOf(size_t answer) { return answers_.at(answer).error().code(); }
 
+  // server0, server1, …
+  void AttachHosts(int count) {
+    for (int i = 0; i < count; ++i) {
+      Attachment host;
+      host.host = absl::StrCat("server", i);
+      host.hello.set_machine_id(host.host);
+      links_.push_back(std::make_shared<SilentLink>());
+      host.link = links_.back();
+      sessions_.push_back(*hosts_.Attach(host));
+    }
+  }
+  static JobSpec JobOf(const std::string& id, int count) {
+    JobSpec job;
+    job.set_id(id);
+    for (int i = 0; i < count; ++i) {
+      job.add_servers()->set_host(absl::StrCat("server", i));
+    }
+    return job;
+  }
+  // How often each host was asked for facts.
+  std::vector<size_t> Asked() {
+    pool_.Drain();
+    std::vector<size_t> asked;
+    for (const auto& link : links_) asked.push_back(link->tasks().size());
+    return asked;
+  }
+  void AnswerFacts(size_t host) {
+    TaskResult result;
+    result.set_task_id(links_[host]->tasks().back());
+    result.mutable_facts();
+    EXPECT_TRUE(hosts_.OnResult(sessions_[host], result).ok());
+    pool_.Drain();
+  }
+  // "HOST: REASON" of each host of which the newest check of it has no facts.
+  std::vector<std::string> Unasked(const std::string& job) {
+    std::vector<std::string> reasons;
+    for (const HistoryEntry& entry : history_->List({})->entries()) {
+      const auto record = history_->Get(entry.id());
+      if (record->report().job_id() != job) continue;
+      for (const HostStatus& host : record->report().hosts()) {
+        if (host.no_facts_reason().empty()) continue;
+        EXPECT_EQ(host.state(), UNKNOWN);
+        reasons.push_back(
+            absl::StrCat(host.host(), ": ", host.no_facts_reason()));
+      }
+      break;
+    }
+    return reasons;
+  }
+
   ManualScheduler scheduler_;
   CapturedLog log_;
   WorkerPool pool_{1, 64};
@@ -88,6 +154,8 @@ class JobDeskTest : public testing::Test {
   std::unique_ptr<SpecHolder> spec_;
   int signed_ = 0;
   std::vector<JobAnswer> answers_;
+  std::vector<std::shared_ptr<SilentLink>> links_;
+  std::vector<AttachedHosts::SessionId> sessions_;
   std::unique_ptr<JobDesk> desk_;
 };
 
@@ -286,6 +354,116 @@ TEST_F(JobDeskTest, TellsEveryMistakeAndTakesNoNamesThatForgeLogs) {
   EXPECT_THAT(answers_[0].error().message(), HasSubstr("job id: \"a\\nb\""));
   EXPECT_THAT(answers_[1].error().message(), HasSubstr("nobody"));
   EXPECT_THAT(answers_[1].error().message(), HasSubstr("toaster"));
+}
+
+// A host that was broken into names all others as its job.
+TEST_F(JobDeskTest, HostsQuestionMakesOnlyHostsWorkThatAskedThemselves) {
+  Start();
+  AttachHosts(4);
+  const JobSpec job = JobOf("a", 4);
+  Ask(job, "server0");
+  EXPECT_THAT(Asked(), ElementsAre(1, 0, 0, 0));
+  Ask(job, "server1");
+  EXPECT_THAT(Asked(), ElementsAre(1, 1, 0, 0));
+  // Another job, or another question, is no word for this one.
+  Ask(JobOf("b", 3), "server2");
+  EXPECT_THAT(Asked(), ElementsAre(1, 1, 1, 0));
+  AnswerFacts(0);
+  AnswerFacts(1);
+  AnswerFacts(2);
+  EXPECT_THAT(answers_, SizeIs(0));
+  scheduler_.Advance(JobDeskLimits().known_wait);
+  EXPECT_THAT(Asked(), ElementsAre(1, 1, 1, 0));
+  ASSERT_THAT(answers_, SizeIs(3));
+  for (const JobAnswer& answer : answers_) EXPECT_TRUE(answer.has_verdict());
+  const auto why = HasSubstr("has not asked about this job itself within 2");
+  EXPECT_THAT(Unasked("a"), ElementsAre(AllOf(HasSubstr("server2: "), why),
+                                        AllOf(HasSubstr("server3: "), why)));
+}
+
+// As where a scheduler calls the hook on the first host before the others.
+TEST_F(JobDeskTest, HostThatAsksLateHasARunWithAllThatAskedBefore) {
+  Start();
+  AttachHosts(3);
+  const JobSpec job = JobOf("a", 3);
+  Ask(job, "server0");
+  Ask(job, "server1");
+  AnswerFacts(0);
+  AnswerFacts(1);
+  scheduler_.Advance(JobDeskLimits().known_wait);
+  pool_.Drain();
+  ASSERT_THAT(answers_, SizeIs(2));
+  // Who was asked may have what is kept, who was not may not.
+  Ask(job, "server1", 60'000);
+  ASSERT_THAT(answers_, SizeIs(3));
+  Ask(job, "server2", 60'000);
+  EXPECT_THAT(Asked(), ElementsAre(2, 2, 1));
+  for (const size_t host : {0, 1, 2}) AnswerFacts(host);
+  ASSERT_THAT(answers_, SizeIs(4));
+  EXPECT_THAT(Unasked("a"), SizeIs(0));
+  // Not for ever: then it needs another start of the job.
+  scheduler_.Advance(JobDeskLimits().known_for + absl::Seconds(1));
+  Ask(job, "server0");
+  EXPECT_THAT(Asked(), ElementsAre(3, 2, 1));
+}
+
+TEST_F(JobDeskTest, UserWhoJoinsHasAllHostsAskedAndNoPartOfAVerdict) {
+  Start();
+  AttachHosts(3);
+  const JobSpec job = JobOf("a", 3);
+  JobAsk ask;
+  ask.job = job;
+  ask.actor = "slurm";
+  ask.max_age = absl::Minutes(1);
+  Ask(job, "server0");
+  EXPECT_THAT(Asked(), ElementsAre(1, 0, 0));
+  const JobDesk::CallId first = desk_->NewCall();
+  desk_->Ask(first, ask, {[] {}, [](const auto&) {}});
+  EXPECT_THAT(Asked(), ElementsAre(1, 1, 1));
+  for (const size_t host : {0, 1, 2}) AnswerFacts(host);
+  ASSERT_THAT(answers_, SizeIs(1));
+  desk_->Leave(first);
+  // What is whole answers every host of the job.
+  Ask(job, "server2", 60'000);
+  ASSERT_THAT(answers_, SizeIs(2));
+
+  Ask(JobOf("b", 3), "server0");
+  AnswerFacts(0);
+  scheduler_.Advance(JobDeskLimits().known_wait);
+  pool_.Drain();
+  ASSERT_THAT(answers_, SizeIs(3));
+  ask.job.set_id("b");
+  const JobDesk::CallId second = desk_->NewCall();
+  desk_->Ask(second, ask, {[] {}, [](const auto&) {}});
+  EXPECT_THAT(Asked(), ElementsAre(3, 2, 2));
+  desk_->Leave(second);
+}
+
+TEST_F(JobDeskTest, HostBeginsSoManyChecksOfOthersAndAllOfItself) {
+  Start();
+  const auto refused = [this](int job, const std::string& host = "server0") {
+    answers_.clear();
+    Ask(JobOf(absl::StrCat("job", job), 2), host);
+    pool_.Drain();
+    EXPECT_THAT(answers_, SizeIs(1));
+    return CodeOf(0) == static_cast<int>(absl::StatusCode::kResourceExhausted);
+  };
+  int job = 0;
+  for (int i = 0; i < 6; ++i) EXPECT_FALSE(refused(++job)) << i;
+  EXPECT_TRUE(refused(++job));
+  EXPECT_THAT(answers_[0].error().message(),
+              HasSubstr("6 a minute and 60 an hour"));
+  EXPECT_FALSE(refused(job, "server1")) << "of another host";
+  answers_.clear();
+  for (int i = 0; i < 20; ++i) Ask(Job(absl::StrCat("own", i)));
+  pool_.Drain();
+  for (size_t i = 0; i < answers_.size(); ++i) EXPECT_EQ(CodeOf(i), 0);
+  int begun = 6;
+  for (int minute = 0; minute < 20; ++minute) {
+    scheduler_.Advance(absl::Minutes(1));
+    while (!refused(++job) && begun < 100) ++begun;
+  }
+  EXPECT_EQ(begun, 60);
 }
 
 }  // namespace

@@ -131,6 +131,12 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
   ASSIGN_OR_RETURN(std::string roots, ReadRegularFile(root_path, kMaxPemBytes));
   ASSIGN_OR_RETURN(std::string own, ReadRegularFile(path, kMaxPemBytes));
   ASSIGN_OR_RETURN(const std::string key_pem, ReadKey(key_path));
+  const std::string bundles_path = absl::StrCat(folder, "/roots.bundle");
+  auto bundles_text = ReadRegularFile(bundles_path, kMaxBundleBytes);
+  if (absl::IsNotFound(bundles_text.status())) bundles_text = "";
+  RETURN_IF_ERROR(bundles_text.status());
+  auto bundles = ReadRootBundles(*bundles_text);
+  if (!bundles.ok()) return InFile(bundles_path, bundles.status());
   const absl::Status has_root = CheckHasCertificate(roots);
   if (!has_root.ok()) return InFile(root_path, has_root);
   const absl::Status pair = CheckKeyBelongs(own, key_pem);
@@ -152,6 +158,10 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
   }
   std::unique_ptr<CertificateAuthority> authority(
       new CertificateAuthority(std::move(keys)));
+  authority->root_bundles_ = *std::move(bundles_text);
+  if (!bundles->empty()) {
+    authority->newest_bundle_ = std::move(bundles->back());
+  }
   authority->not_after_ =
       TimeOf(X509_get0_notAfter(authority->keys_->certificate.get()));
   // Not what else the file may hold.
@@ -163,6 +173,23 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
     }
   }
   return authority;
+}
+
+absl::Status CertificateAuthority::CheckBundle(const TlsFiles& tls,
+                                               const std::string& cluster,
+                                               absl::Time now) const {
+  if (newest_bundle_.number == 0) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const TlsPem own, ReadTlsFiles(tls));
+  const std::string& roots = newest_bundle_.roots_pem;
+  if (newest_bundle_.cluster == cluster &&
+      CheckChain(own.certificate, roots, now).ok() &&
+      CheckChain(intermediate_pem_, roots, now).ok()) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "roots.bundle: hosts that take bundle ", newest_bundle_.number,
+      " would refuse this controller, expected one of cluster ", cluster,
+      " with the roots of intermediate.crt and ", tls.certificate));
 }
 
 absl::StatusOr<std::string> CertificateAuthority::Issue(

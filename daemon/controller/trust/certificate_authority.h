@@ -1,12 +1,16 @@
 // The intermediate CA that a controller issues its hosts' certificates with. It
 // is a folder that deploy/certificates.sh ca-dir makes:
-//   root.crt          what every host and user trusts; its key is elsewhere
+//   root.crt          what hosts that join trust; its key is elsewhere
 //   intermediate.crt  signed by the root, for this cluster's names, pathlen:0
 //   intermediate.key  of the controller's user alone, mode 0600 or 0400
+//   roots.bundle      where the roots were changed: signed bundles, for hosts
+//   that
+//                     have joined (root_bundle.h)
 // Nobody else reads the key, and it is never sent.
 #ifndef DAEMON_CONTROLLER_TRUST_CERTIFICATE_AUTHORITY_H_
 #define DAEMON_CONTROLLER_TRUST_CERTIFICATE_AUTHORITY_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,6 +19,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "config/identity/certificate.h"
+#include "config/identity/root_bundle.h"
+#include "config/identity/tls_credentials.h"
 
 namespace clusterd {
 
@@ -27,7 +33,8 @@ class CertificateAuthority {
   // Reads the folder. An error names the file: NotFound if it is not there;
   // PermissionDenied if it cannot be read, if the key is not this user's (or
   // root's), or if anybody else has access to it; InvalidArgument if it is no
-  // PEM, if key and certificate are no pair, or if the certificate is no CA;
+  // PEM or bundle, if key and certificate are no pair, or if the certificate is
+  // no CA;
   // FailedPrecondition if the root did not issue it, or if it is not valid at
   // `now`.
   static absl::StatusOr<std::unique_ptr<CertificateAuthority>> Open(
@@ -45,9 +52,17 @@ class CertificateAuthority {
   // Whether this intermediate signed the first certificate of the text.
   bool HasIssued(absl::string_view certificate_pem) const;
 
+  // FailedPrecondition if hosts that take the newest bundle would refuse the
+  // controller of `tls` or what it issues, or the bundle is not of `cluster`.
+  absl::Status CheckBundle(const TlsFiles& tls, const std::string& cluster,
+                           absl::Time now) const;
+
   const std::string& intermediate_pem() const { return intermediate_pem_; }
   // All roots of the file.
   const std::string& roots_pem() const { return roots_pem_; }
+  // Of all bundles, which nobody has verified; empty: there is none.
+  const std::string& root_bundles() const { return root_bundles_; }
+  uint64_t newest_bundle() const { return newest_bundle_.number; }
   // "sha256:" and the digest of the public key of the root that issued the
   // intermediate: what a host is told to expect.
   const std::string& ca_hash() const { return ca_hash_; }
@@ -60,6 +75,8 @@ class CertificateAuthority {
   const std::unique_ptr<Keys> keys_;
   std::string intermediate_pem_;
   std::string roots_pem_;
+  std::string root_bundles_;
+  RootBundle newest_bundle_;
   std::string ca_hash_;
   absl::Time not_after_;
 };

@@ -74,6 +74,53 @@ TEST(CertificateAuthorityTest, LeafIsNoServers) {
             static_cast<uint32_t>(XKU_SSL_CLIENT));
 }
 
+TEST(CertificateAuthorityTest, BundleThatIsNoneIsAnError) {
+  const auto root = TestAuthority::Create();
+  const std::string folder = MakeCaDir(*root);
+  EXPECT_EQ((*CertificateAuthority::Open(folder, absl::Now()))->newest_bundle(),
+            0u);
+  WriteTestFile(folder + "/roots.bundle", "clusterd roots of demo\n", 0644);
+  const absl::Status wrong =
+      CertificateAuthority::Open(folder, absl::Now()).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(wrong)) << wrong;
+  EXPECT_THAT(std::string(wrong.message()),
+              StartsWith(folder + "/roots.bundle: "));
+}
+
+// A controller that started so would lock itself out of all its hosts.
+TEST(CertificateAuthorityTest, BundleMustNameTheRootsThatAreInUse) {
+  const auto root = TestAuthority::Create("old");
+  const auto next = TestAuthority::Create("next");
+  const std::string folder = MakeCaDir(*root);
+  const auto files_of = [&folder](const TestAuthority& issuer) {
+    const TlsPem pem = issuer.Issue({"spiffe://demo/controller"});
+    WriteTestFile(folder + "/ca.crt", pem.ca, 0644);
+    WriteTestFile(folder + "/controller.crt", pem.certificate, 0644);
+    WriteTestFile(folder + "/controller.key", pem.key, 0600);
+    return TlsFiles{folder + "/ca.crt", folder + "/controller.crt",
+                    folder + "/controller.key"};
+  };
+  const auto check = [&](const std::string& roots, const TestAuthority& own) {
+    WriteTestFile(folder + "/roots.bundle",
+                  root->RootBundle("demo", "1", roots), 0644);
+    const auto authority = CertificateAuthority::Open(folder, absl::Now());
+    EXPECT_TRUE(authority.ok()) << authority.status();
+    EXPECT_EQ((*authority)->newest_bundle(), 1u);
+    return (*authority)->CheckBundle(files_of(own), "demo", absl::Now());
+  };
+  const std::string both = root->certificate_pem() + next->certificate_pem();
+  EXPECT_TRUE(check(both, *root).ok());
+  EXPECT_TRUE(check(both, *next).ok());
+  // The controller's own, then its intermediate.
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(check(root->certificate_pem(), *next)));
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(check(next->certificate_pem(), *next)));
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      (*CertificateAuthority::Open(folder, absl::Now()))
+          ->CheckBundle(files_of(*root), "other", absl::Now())));
+}
+
 TEST(CertificateAuthorityTest, TellsTheHashOfTheRoot) {
   const auto root = TestAuthority::Create();
   const auto authority =

@@ -235,10 +235,12 @@ absl::StatusOr<ResetHostResponse> EnrolmentDesk::Reset(const std::string& name,
   absl::MutexLock lock(&change_mutex_);
   const HostRecord record = store_->Host(host).value_or(HostRecord());
   const bool waits = StillWaits(record, now, 2 * kWaitsAlone);
-  if (!record.has_held() && !record.needs_approval() && !waits) {
+  if (!record.has_held() && !record.needs_approval() &&
+      record.machine_id().empty() && !waits) {
     return absl::NotFoundError(absl::StrCat(
         "host ", QuotedText(host),
-        ": no key of it is on record, expected a host that has joined"));
+        ": no key and no machine of it is on record, expected a host that has "
+        "joined or attached"));
   }
   if (!key.empty() && KeyText(key) != KeyText(record.held().spki_sha256()) &&
       KeyText(key) != KeyText(record.next().spki_sha256())) {

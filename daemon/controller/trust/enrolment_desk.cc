@@ -131,6 +131,7 @@ Enrolled EnrolmentDesk::AnswerOf(const HostRecord& record,
   answer.set_certificate_pem(
       absl::StrCat(leaf.certificate_pem(), authority_->intermediate_pem()));
   answer.set_roots_pem(authority_->roots_pem());
+  answer.set_root_bundles(authority_->root_bundles());
   answer.set_ends_ms(leaf.ends_ms());
   return answer;
 }
@@ -243,7 +244,9 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryJoin(const JoinRequest& request,
   } else {
     RETURN_IF_ERROR(
         parts_.gate->CheckNotRevoked(IdOf(name), known->certificate_pem()));
-    if (now < absl::FromUnixMillis(known->ends_ms())) {
+    // After a change of the root one from before helps nobody.
+    if (now < absl::FromUnixMillis(known->ends_ms()) &&
+        authority_->HasIssued(known->certificate_pem())) {
       return AnswerOf(record, *known);
     }
     RETURN_IF_ERROR(CheckUnspent(token, record));
@@ -493,6 +496,31 @@ void EnrolmentDesk::KeepByHand() {
   parts_.log->Error(absl::StrCat(
       "host ", host, ": that its certificate is made by hand is known until a ",
       "restart alone: ", kept.message()));
+}
+
+std::string EnrolmentDesk::BoundTo(const std::string& host,
+                                   const std::string& machine_id) {
+  const auto record = store_->Host(host);
+  const std::string bound = record.has_value() ? record->machine_id() : "";
+  const std::string machine = PrintableText(machine_id, kMaxMachineId);
+  if (!bound.empty()) return bound == machine ? "" : bound;
+  if (machine.empty()) return "";
+  // Where there is no room, the next time that it attaches does.
+  parts_.pool->TryRun([this, host, machine] { Bind(host, machine); });
+  return "";
+}
+
+void EnrolmentDesk::Bind(const std::string& host,
+                         const std::string& machine_id) {
+  absl::MutexLock lock(&change_mutex_);
+  HostRecord record = store_->Host(host).value_or(HostRecord());
+  if (!record.machine_id().empty()) return;
+  record.set_name(host);
+  record.set_machine_id(machine_id);
+  const absl::Status kept = store_->Put(record);
+  if (kept.ok()) return;
+  parts_.log->Error(absl::StrCat("host ", host, ": is not bound to machine ",
+                                 machine_id, ": ", kept.message()));
 }
 
 void EnrolmentDesk::Promote(const std::string& host,

@@ -124,6 +124,13 @@ class EnrolmentDesk {
   absl::StatusOr<bool> Admit(const std::string& host,
                              const std::string& certificate_pem);
 
+  // The machine that the name is bound to, if that is another one; else empty.
+  // It is the one that joined, or else the first that attaches and says its id,
+  // also with a certificate made elsewhere; Reset frees the name. An id is the
+  // machine's own word, and everybody there can read it: it keeps out who has
+  // copied a certificate alone. Never waits for the disk.
+  std::string BoundTo(const std::string& host, const std::string& machine_id);
+
   // Whether a token lives.
   bool ShouldListen() const;
 
@@ -143,11 +150,13 @@ class EnrolmentDesk {
       ABSL_LOCKS_EXCLUDED(change_mutex_) {
     return Decide(name, key, /*approves=*/false);
   }
-  // Forgets the key, always, and ends the host's stream. Refuses the machine
-  // that waits, too, or has within 2 kWaitsAlone: then the next one needs an
-  // approval, since who asked without a break would else be the next one.
-  // NotFound if nothing is on record of the name; Aborted if `key` is not empty
-  // and is not that on record, whole or as CertificateEntry.key.
+  // Forgets the key, always, and the machine that the name is bound to, and
+  // ends the host's stream: no certificate from before counts, also none that
+  // was made elsewhere. Refuses the machine that waits, too, or has within 2
+  // kWaitsAlone: then the next one needs an approval, since who asked without a
+  // break would else be the next one. NotFound if nothing is on record of the
+  // name; Aborted if `key` is not empty and is not that on record, whole or as
+  // CertificateEntry.key.
   absl::StatusOr<ResetHostResponse> Reset(const std::string& name,
                                           const std::string& key = "")
       ABSL_LOCKS_EXCLUDED(change_mutex_);
@@ -204,6 +213,8 @@ class EnrolmentDesk {
   // That it has attached with a certificate which is not ours; soon on disk.
   void NoteByHand(const std::string& host) ABSL_LOCKS_EXCLUDED(by_hand_mutex_);
   void KeepByHand() ABSL_LOCKS_EXCLUDED(change_mutex_, by_hand_mutex_);
+  void Bind(const std::string& host, const std::string& machine_id)
+      ABSL_LOCKS_EXCLUDED(change_mutex_);
   void Promote(const std::string& host, const std::string& serial)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
   absl::StatusOr<ApproveHostResponse> Decide(const std::string& name,

@@ -862,5 +862,32 @@ TEST_F(EnrolmentDeskTest, TokenLivesBetweenAMinuteAndADay) {
   }
 }
 
+TEST_F(EnrolmentDeskTest, NameIsBoundToTheMachineThatJoinedUntilAReset) {
+  ASSERT_TRUE(Join(Asker(), Token()).ok());
+  EXPECT_EQ(desk_->BoundTo("node1", "machine of node1"), "");
+  EXPECT_EQ(desk_->BoundTo("node1", "another"), "machine of node1");
+  EXPECT_EQ(desk_->BoundTo("node1", ""), "machine of node1");
+  Reopen();
+  EXPECT_EQ(desk_->BoundTo("node1", "another"), "machine of node1");
+  ASSERT_TRUE(desk_->Reset("node1").ok());
+  EXPECT_EQ(desk_->BoundTo("node1", "another"), "");
+}
+
+TEST_F(EnrolmentDeskTest, CertificateMadeElsewhereIsBoundWhereItAttachesFirst) {
+  const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node1"});
+  EXPECT_EQ(desk_->BoundTo("node1", ""), "") << "says nothing";
+  EXPECT_EQ(desk_->BoundTo("node1", "first"), "");
+  pool_.Drain();
+  EXPECT_EQ(desk_->BoundTo("node1", "second"), "first");
+  const auto link = Attach("node1", "first");
+  ASSERT_TRUE(desk_->Reset("node1").ok());
+  EXPECT_FALSE(link->end.ok()) << "the next one may come now";
+  EXPECT_EQ(desk_->BoundTo("node1", "second"), "");
+  pool_.Drain();
+  EXPECT_EQ(desk_->BoundTo("node1", "first"), "second");
+  // One that is made after the reset counts.
+  EXPECT_TRUE(desk_->Admit("node1", by_hand.certificate).ok());
+}
+
 }  // namespace
 }  // namespace clusterd

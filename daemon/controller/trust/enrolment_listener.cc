@@ -147,6 +147,8 @@ class EnrolmentListener::Keeper {
     const auto socket = std::make_shared<Socket>(ends[0]);
     setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &kSendPatience,
                sizeof(kSendPatience));
+    const int room = kMaxAnswerBytes;
+    setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
     pid_t pid;
     {
       const Socket theirs(ends[1]);

@@ -28,7 +28,8 @@ inline constexpr int kEnrolmentSocket = 3;
 inline constexpr size_t kEnrolmentMemoryBytes = size_t{256} << 20;
 // Of a packet to the controller, and of one to the process.
 inline constexpr size_t kMaxQuestionBytes = 68 << 10;
-inline constexpr size_t kMaxAnswerBytes = 200 << 10;
+// With all bundles of roots (root_bundle.h).
+inline constexpr size_t kMaxAnswerBytes = 400 << 10;
 // Joins that were handed on and have no answer yet.
 inline constexpr size_t kMaxJoinsUnderWay = 256;
 

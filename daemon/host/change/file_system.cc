@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -93,6 +94,15 @@ class PosixFile final : public OpenFile {
     if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return true;
     if (errno == EWOULDBLOCK || errno == EINTR) return false;
     return Error();
+  }
+
+  bool IsOpenElsewhere() override {
+    // Whoever opens it now waits for the lease, of which a signal tells us that
+    // nobody minds.
+    fcntl(descriptor_, F_SETSIG, SIGURG);
+    if (fcntl(descriptor_, F_SETLEASE, F_WRLCK) != 0) return true;
+    fcntl(descriptor_, F_SETLEASE, F_UNLCK);
+    return false;
   }
 
  private:

@@ -46,6 +46,9 @@ class OpenFile {
 
   // flock(LOCK_EX | LOCK_NB). False: somebody else holds it.
   virtual absl::StatusOr<bool> TryLock() = 0;
+  // Whether it is open anywhere else, so that somebody may take the lock who
+  // could not open it now; also where the file system cannot tell.
+  virtual bool IsOpenElsewhere() { return false; }
 };
 
 enum class OpenMode {

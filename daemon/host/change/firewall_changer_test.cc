@@ -228,6 +228,23 @@ TEST(FirewallChangerTest, RestoresUfwWithItsFilesByteForByte) {
   EXPECT_TRUE(test.outside.Ran("ufw reload"));
 }
 
+// Whoever may read it can hold it for ever, and ufw waits.
+TEST(FirewallChangerTest, LeavesTheLockOfUfwToRootWhenItRestores) {
+  Changer test;
+  const auto saved = test.changer.Save(UFW, /*adds_rules=*/false);
+  ASSERT_TRUE(saved.ok());
+  test.files.Put("/run/ufw.lock", "", 0644);
+  const uint64_t held = test.files.Stat("/run/ufw.lock")->inode;
+  EXPECT_TRUE(test.changer.Restore(test.issuer.token(), *saved).ok());
+  const auto lock = test.files.Stat("/run/ufw.lock");
+  ASSERT_TRUE(lock.ok());
+  EXPECT_NE(lock->inode, held);
+  EXPECT_EQ(lock->mode, 0600u);
+  // One that root alone can open is left alone.
+  EXPECT_TRUE(test.changer.Restore(test.issuer.token(), *saved).ok());
+  EXPECT_EQ(test.files.Stat("/run/ufw.lock")->inode, lock->inode);
+}
+
 TEST(FirewallChangerTest, RemovesOnlyTheRulesThatItAdded) {
   Changer test;
   SavedFirewall saved;

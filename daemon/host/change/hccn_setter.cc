@@ -18,6 +18,9 @@ namespace {
 
 constexpr int kBusyRetries = 5;
 constexpr absl::Duration kBusyPause = absl::Milliseconds(500);
+// Of a command's time, for a device: an observation that has it goes on for up
+// to a host's time, longer than a command's, and somebody may slow the tool.
+constexpr int kPatience = 12;
 
 // A live route, in the words of hccn.conf.
 struct Route {
@@ -85,7 +88,7 @@ absl::StatusOr<CommandResult> HccnSetter::Run(
   command.deadline = deadline_;
   command.needs_driver = true;
   const absl::StatusOr<DeviceLocks::Lock> lock =
-      locks_->Take(device, deadline_, /*changes=*/true);
+      locks_->Take(device, deadline_ * kPatience, /*changes=*/true);
   if (!lock.ok()) {
     *said = absl::StrCat("nothing was run: ", lock.status().message());
     return lock.status();

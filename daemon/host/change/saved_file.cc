@@ -1,5 +1,7 @@
 #include "daemon/host/change/saved_file.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -148,6 +150,30 @@ absl::Status InPlaceFile::Edit(
   ASSIGN_OR_RETURN(const std::string after, edit(before));
   if (after == before) return absl::OkStatus();
   return Overwrite(file.get(), after);
+}
+
+absl::Status InPlaceFile::Guard(const MutationToken&) {
+  const absl::Duration give_up = clock_->Monotonic() + lock_wait_;
+  {
+    ASSIGN_OR_RETURN(const auto file,
+                     files_->Open(path_, OpenMode::kReadWrite));
+    ASSIGN_OR_RETURN(const FileAttributes is, file->Attributes());
+    if (is.type != FileType::kRegular) return NotAFile(path_, "edit");
+    if (is.uid != 0 && is.uid != geteuid()) {
+      RETURN_IF_ERROR(file->SetOwner(geteuid(), is.gid));
+    }
+    // The bits of the owner alone.
+    if ((is.mode & 0077) != 0) RETURN_IF_ERROR(file->SetMode(is.mode & 0700));
+    while (file->IsOpenElsewhere()) {
+      if (clock_->Monotonic() < give_up) {
+        clock_->SleepFor(kPoll);
+        continue;
+      }
+      ASSIGN_OR_RETURN(const SavedFile same, SaveFile(files_, path_));
+      return Put(files_, same);
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status InPlaceFile::Restore(const MutationToken& token,

@@ -80,6 +80,12 @@ class InPlaceFile {
       const std::function<absl::StatusOr<std::string>(absl::string_view)>&
           edit);
 
+  // Before an undo: nobody but root holds the lock of the file, or can take it,
+  // until Restore gives the file its owner and mode back. Whoever may open the
+  // file could hold the lock for ever, and the tool waits for it without an
+  // end; one who has it open longer than `lock_wait` keeps the old inode.
+  absl::Status Guard(const MutationToken& token);
+
   // Makes it what it was, owner and mode too. A file that has vanished is
   // created again. Does nothing that is done already.
   absl::Status Restore(const MutationToken& token, const SavedFile& saved);

@@ -1,6 +1,9 @@
 #include "daemon/host/change/saved_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <functional>
 #include <string>
@@ -10,6 +13,7 @@
 #include "tests/support/host/effect_log.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_file_system.h"
+#include "tests/support/host/scratch_root.h"
 
 namespace clusterd {
 namespace {
@@ -229,6 +233,44 @@ TEST(InPlaceFileTest, KeepsTheOldTextWhenTheDiskIsFull) {
   EXPECT_TRUE(absl::IsResourceExhausted(conf.Write("old\nand more\n")));
   // What did fit is the same text.
   EXPECT_EQ(*conf.files.Content(kConf), "old\n");
+}
+
+TEST(InPlaceFileTest, LeavesTheLockToNobodyElseDuringAnUndo) {
+  Conf conf;
+  conf.files.Put(kConf, "old\n", 0644, 0, 12);
+  const SavedFile saved = *conf.file.Save();
+  ASSERT_TRUE(conf.Write("new\n").ok());
+  conf.files.SetLockedElsewhere(kConf, true);
+  ASSERT_TRUE(absl::IsDeadlineExceeded(conf.Write("newer\n")));
+  ASSERT_TRUE(conf.file.Guard(conf.issuer.token()).ok());
+  EXPECT_EQ(conf.files.Snapshot({}).at(kConf), "0600 0:12 new\n");
+  EXPECT_TRUE(conf.Write("newer\n").ok());
+  ASSERT_TRUE(conf.file.Restore(conf.issuer.token(), saved).ok());
+  EXPECT_EQ(conf.files.Snapshot({}).at(kConf), "0644 0:12 old\n");
+}
+
+// With a real lock, that of whoever has the file open to read it.
+TEST(InPlaceFileTest, KeepsTheInodeUnlessSomebodyHasItOpen) {
+  ScratchRoot root;
+  root.Write(kConf, "text\n");
+  const auto files = MakePosixFileSystem(root.path());
+  FakeClock clock;
+  MutationTokenIssuer issuer;
+  InPlaceFile file(files.get(), &clock, kConf, absl::Seconds(1));
+  const uint64_t inode = files->Stat(kConf)->inode;
+  if ((*files->Open(kConf, OpenMode::kReadWrite))->IsOpenElsewhere()) {
+    GTEST_SKIP() << "no leases on this file system";
+  }
+  ASSERT_TRUE(file.Guard(issuer.token()).ok());
+  EXPECT_EQ(files->Stat(kConf)->inode, inode);
+  EXPECT_EQ(files->Stat(kConf)->mode, 0600u);
+  const int held = open((root.path() + kConf).c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(flock(held, LOCK_SH), 0);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(file.Read().status()));
+  ASSERT_TRUE(file.Guard(issuer.token()).ok());
+  EXPECT_NE(files->Stat(kConf)->inode, inode);
+  EXPECT_EQ(file.Read().value_or(""), "text\n");
+  close(held);
 }
 
 TEST(InPlaceFileTest, RestoreTouchesOnlyWhatDiffers) {

@@ -21,7 +21,8 @@ struct PrivateFile {
 };
 
 // Who a program runs as, in place of this process's user. It then leads a
-// session of its own without a terminal, begins in "/", can never gain rights
+// session of its own without a terminal, and where there are any a control
+// group, begins in "/", has 128 MiB of memory, can never gain rights
 // (PR_SET_NO_NEW_PRIVS), and its environment is PATH, LC_ALL=C, HOME, USER and
 // LOGNAME alone. For what reads files that the user can make links of.
 struct RunAs {
@@ -47,6 +48,8 @@ struct Command {
   size_t max_stream_bytes = kMaxStreamBytes;
   // Unset: this process's own user.
   std::optional<RunAs> as = {};
+  // What the program reads at its standard input; empty: /dev/null.
+  std::string input = {};
   // A tool of the vendor's: it is told where the driver's libraries are, which
   // no other program is. Not with `as`.
   bool needs_driver = false;
@@ -75,14 +78,14 @@ class CommandRunner {
  public:
   virtual ~CommandRunner() = default;
 
-  // Runs to the end or the deadline. stdin is /dev/null, the environment is
+  // Runs to the end or the deadline. The environment is
   // PATH, LC_ALL=C and, with `needs_driver`, LD_LIBRARY_PATH, and nothing that
   // this process was given. A non-zero exit,
   // a signal and a timeout are results. NotFound: no such program;
   // PermissionDenied: not executable, or others than root can change a folder
   // of the driver's libraries; Unavailable: no process or memory to be
-  // had; FailedPrecondition: `instead` or `as` cannot be had, and nothing was
-  // run.
+  // had, or 8 programs of that user cannot be killed; FailedPrecondition:
+  // `instead` or `as` cannot be had, and nothing was run.
   virtual absl::StatusOr<CommandResult> Run(const Command& command) = 0;
 };
 

@@ -1,8 +1,10 @@
 #include "daemon/host/command/orphans.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +22,6 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
@@ -30,11 +31,12 @@ namespace {
 constexpr int kLookAgainMs = 5;
 
 std::atomic<bool> adopts{false};
-std::atomic<uint64_t> last_command{0};
 
 struct StartedChildren {
   absl::Mutex mutex;
   std::set<pid_t> pids ABSL_GUARDED_BY(mutex);
+  // Some orphan outlived a whole wait, and none of them has been seen to end.
+  bool cannot_end ABSL_GUARDED_BY(mutex) = false;
 };
 
 StartedChildren& Started() {
@@ -54,36 +56,44 @@ std::vector<pid_t> ListChildren() {
   return children;
 }
 
-// Whether the process has no variables at all, as the kernel says. A program
-// that is being started has none that can be read until it has its own; then
-// this is false.
-bool HasNoVariables(pid_t pid) {
-  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"), std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  // Behind the name, which may hold anything, come the words from the third on
-  // of proc(5): begin and end of the variables are the 50th and the 51st.
-  const size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return true;  // It has ended.
-  const std::vector<std::string> words =
-      absl::StrSplit(text.substr(name_end + 1), ' ', absl::SkipWhitespace());
-  constexpr size_t kBegin = 50 - 3;
-  return words.size() <= kBegin + 1 ||
-         (words[kBegin] == words[kBegin + 1] && words[kBegin] != "0");
-}
-
-enum class Search { kFound, kNotFound, kTooEarly };
-
-Search FindWord(pid_t pid, const std::string& word) {
-  std::ifstream file(absl::StrCat("/proc/", pid, "/environ"), std::ios::binary);
-  if (!file.is_open()) return Search::kNotFound;
-  bool is_empty = true;
-  for (std::string variable; std::getline(file, variable, '\0');) {
-    if (variable == word) return Search::kFound;
-    is_empty = false;
+// Whether to look again: there are orphans, or one has ended, whose own
+// children became ours with its end and are not in the list. `children` may be
+// old by now: under the lock, where nobody else starts or reaps a child,
+// waitpid tells whether a pid is still that of a child, and then no other
+// process can get it.
+bool KillOrphans(const std::vector<pid_t>& children, StartedChildren* started)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(started->mutex) {
+  bool found = false;
+  for (const pid_t pid : children) {
+    if (started->pids.count(pid) > 0) continue;
+    const pid_t ended = waitpid(pid, nullptr, WNOHANG);
+    if (ended < 0) continue;
+    if (ended == 0) kill(pid, SIGKILL);
+    found = true;
   }
-  return is_empty && !HasNoVariables(pid) ? Search::kTooEarly
-                                          : Search::kNotFound;
+  return found;
 }
+
+// This process's own group of version 2, "" if there is none: of a line "0::"
+// in /proc/self/cgroup, below where a hybrid or a unified hierarchy lies.
+std::string OwnGroup() {
+  std::ifstream file("/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    if (!absl::StartsWith(line, "0::/")) continue;
+    for (const char* root : {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"}) {
+      const std::string path = absl::StrCat(root, line.substr(3));
+      // Version 1 has no such file.
+      const std::string mark = absl::StrCat(path, "/cgroup.controllers");
+      if (access(mark.c_str(), F_OK) == 0) return path;
+    }
+  }
+  return "";
+}
+
+struct LeftGroups {
+  absl::Mutex mutex;
+  std::set<std::string> paths ABSL_GUARDED_BY(mutex);
+};
 
 }  // namespace
 
@@ -100,12 +110,6 @@ absl::Status AdoptOrphans() {
   return absl::OkStatus();
 }
 
-std::string NewCommandWord() {
-  return adopts
-             ? absl::StrCat("CLUSTERD_COMMAND=", getpid(), ".", ++last_command)
-             : "";
-}
-
 // Under one lock: a child that is not noted yet would pass for an orphan.
 pid_t StartChild(const std::function<pid_t()>& fork) {
   StartedChildren& started = Started();
@@ -115,36 +119,69 @@ pid_t StartChild(const std::function<pid_t()>& fork) {
   return pid;
 }
 
-void ForgetChild(pid_t pid) {
+// Under the lock, too: once it is reaped its pid may be that of a new child.
+pid_t ReapChild(pid_t pid, int* status) {
   StartedChildren& started = Started();
   absl::MutexLock lock(&started.mutex);
-  started.pids.erase(pid);
+  const pid_t reaped = waitpid(pid, status, WNOHANG);
+  if (reaped != 0) started.pids.erase(pid);
+  return reaped;
 }
 
-void EndOrphans(const std::string& word, absl::Duration limit) {
-  if (!adopts || word.empty()) return;
+void EndOrphans(absl::Duration limit) {
+  if (!adopts) return;
   StartedChildren& started = Started();
   const auto until =
       std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(limit);
   while (true) {
-    bool look_again = false;
+    const std::vector<pid_t> children = ListChildren();
     {
       absl::MutexLock lock(&started.mutex);
-      for (const pid_t pid : ListChildren()) {
-        if (started.pids.count(pid) > 0) continue;
-        const pid_t ended = waitpid(pid, nullptr, WNOHANG);
-        // Its own children became ours with its end, and are not in the list.
-        if (ended > 0) look_again = true;
-        if (ended != 0) continue;
-        // A child that has not been waited for keeps its pid.
-        const Search search = FindWord(pid, word);
-        if (search == Search::kFound) kill(pid, SIGKILL);
-        if (search != Search::kNotFound) look_again = true;
+      if (!KillOrphans(children, &started)) {
+        started.cannot_end = false;
+        return;
       }
+      if (std::chrono::steady_clock::now() > until) started.cannot_end = true;
+      if (started.cannot_end) return;
     }
-    if (!look_again || std::chrono::steady_clock::now() > until) return;
     poll(nullptr, 0, kLookAgainMs);
   }
+}
+
+ProgramGroup::ProgramGroup(bool makes) {
+  static std::atomic<uint64_t> last{0};
+  const std::string own = makes ? OwnGroup() : "";
+  if (own.empty()) return;
+  path_ = absl::StrCat(own, "/program-", getpid(), "-", ++last);
+  if (mkdir(path_.c_str(), 0755) != 0) path_.clear();
+  members_ =
+      open(absl::StrCat(path_, "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC);
+}
+
+void ProgramGroup::Kill() const {
+  const int fd =
+      open(absl::StrCat(path_, "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  (void)!write(fd, "1", 1);
+  close(fd);
+}
+
+ProgramGroup::~ProgramGroup() {
+  if (members_ >= 0) close(members_);
+  if (path_.empty()) return;
+  Kill();
+  // With those of before in which something could not be killed yet.
+  static auto* const left = new LeftGroups;
+  absl::MutexLock lock(&left->mutex);
+  left->paths.insert(path_);
+  for (auto path = left->paths.begin(); path != left->paths.end();) {
+    path = rmdir(path->c_str()) == 0 ? left->paths.erase(path) : next(path);
+  }
+}
+
+// Where it may not the program runs as before, and its orphans are killed.
+void ProgramGroup::Enter() const {
+  if (members_ >= 0) (void)!write(members_, "0", 1);
 }
 
 }  // namespace clusterd

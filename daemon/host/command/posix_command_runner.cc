@@ -34,6 +34,8 @@ using SteadyClock = std::chrono::steady_clock;
 // Where the kernel cannot tell of a child's end through a descriptor (before
 // Linux 5.3), it is asked this often.
 constexpr absl::Duration kPollStep = absl::Milliseconds(10);
+// Of one user, before nothing more runs as that user.
+constexpr int kMaxLeftOfUser = 8;
 // What a grandchild may still push into a pipe after the child has ended.
 constexpr size_t kMaxDrainBytes = 2 * kMaxStreamBytes;
 
@@ -171,9 +173,16 @@ struct Launch {
   pid_t parent;
   char* const* argv;
   char* const* environment;
-  const PrivateView* view;   // Null: the program sees what we see.
-  const UserIdentity* user;  // Null: our own.
+  const PrivateView* view;    // Null: the program sees what we see.
+  const UserIdentity* user;   // Null: our own.
+  const ProgramGroup* group;  // Of a user's program.
 };
+
+// Where memory ends, the program goes and not this daemon.
+void OfferToKiller() {
+  const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd >= 0) (void)!write(fd, "1000", 4);
+}
 
 // False with errno.
 bool TakeDescriptors(const Launch& launch, int failure) {
@@ -193,7 +202,12 @@ bool TakeDescriptors(const Launch& launch, int failure) {
 
 // In the child of a process with threads: nothing here takes a lock.
 [[noreturn]] void BecomeProgram(const Launch& launch) {
-  if (launch.user == nullptr) setpgid(0, 0);
+  if (launch.user == nullptr) {
+    setpgid(0, 0);
+  } else {
+    launch.group->Enter();
+    OfferToKiller();
+  }
   // What would take a change back is gone with the daemon: its tool must not
   // go on changing the machine behind the back of the next start.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -260,9 +274,14 @@ std::optional<StartFailure> ReadFailure(int fd, SteadyClock::time_point end) {
   }
 }
 
+// One that has become a user may have been stopped by that user since.
 void ReapFailed(pid_t pid) {
-  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  kill(pid, SIGKILL);
+  siginfo_t info = {};
+  while (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) != 0 &&
+         errno == EINTR) {
   }
+  ReapChild(pid, nullptr);
 }
 
 // A started child until it has ended or been given up.
@@ -304,11 +323,7 @@ class Child {
   // REQUIRES: HasEnded(). False if it is lost.
   bool Reap(CommandResult* result) {
     int status = 0;
-    pid_t reaped;
-    do {
-      reaped = waitpid(pid_, &status, 0);
-    } while (reaped < 0 && errno == EINTR);
-    if (reaped != pid_) return false;
+    if (ReapChild(pid_, &status) != pid_) return false;
     if (WIFEXITED(status)) result->exit_status = WEXITSTATUS(status);
     if (WIFSIGNALED(status)) result->signal = WTERMSIG(status);
     return true;
@@ -348,15 +363,29 @@ absl::Status CheckWords(const Command& command) {
   return absl::OkStatus();
 }
 
+// What a program reads; as a file, which it may open anew by its descriptor.
+FileDescriptor OpenInput(const std::string& text) {
+  if (text.empty()) {
+    return FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  }
+  FileDescriptor file(
+      static_cast<int>(syscall(SYS_memfd_create, "input", 1U /* CLOEXEC */)));
+  if (!file.open() || pwrite(file.get(), text.data(), text.size(), 0) !=
+                          static_cast<ssize_t>(text.size())) {
+    return FileDescriptor();
+  }
+  return file;
+}
+
 // The pid, with the read ends in `out` and `err`.
 absl::StatusOr<pid_t> Start(const Command& command,
                             const std::vector<std::string>& environment,
+                            const ProgramGroup& group,
                             SteadyClock::time_point end, Stream& out,
                             Stream& err) {
   const std::string& program = command.argv[0];
-  const FileDescriptor null = AboveStandardStreams(
-      FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)));
-  if (!null.open()) return ResourceStatus(program, "/dev/null");
+  const FileDescriptor input = AboveStandardStreams(OpenInput(command.input));
+  if (!input.open()) return ResourceStatus(program, "standard input");
   Pipe out_pipe;
   Pipe err_pipe;
   Pipe failure;
@@ -372,7 +401,7 @@ absl::StatusOr<pid_t> Start(const Command& command,
   if (command.as.has_value()) user = MakeUserIdentity(*command.as);
   const std::vector<char*> argv = Pointers(command.argv);
   const std::vector<char*> variables = Pointers(environment);
-  const Launch launch = {null.get(),
+  const Launch launch = {input.get(),
                          out_pipe.write_end.get(),
                          err_pipe.write_end.get(),
                          failure.write_end.get(),
@@ -380,7 +409,8 @@ absl::StatusOr<pid_t> Start(const Command& command,
                          argv.data(),
                          variables.data(),
                          view.has_value() ? &*view : nullptr,
-                         user.has_value() ? &*user : nullptr};
+                         user.has_value() ? &*user : nullptr,
+                         &group};
   // In the child nothing of StartChild comes after this: it never returns.
   const pid_t pid = StartChild([&launch] {
     const pid_t forked = ForkQuietly();
@@ -391,7 +421,6 @@ absl::StatusOr<pid_t> Start(const Command& command,
   failure.write_end.Close();
   if (const auto why = ReadFailure(failure.read_end.get(), end)) {
     ReapFailed(pid);
-    ForgetChild(pid);
     return StartStatus(program, *why);
   }
   out.fd = std::move(out_pipe.read_end);
@@ -439,14 +468,15 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   const size_t most = command.max_stream_bytes;
   Stream out = {{}, &result.standard_output, &result.output_cut, most};
   Stream err = {{}, &result.standard_error, &result.output_cut, most};
-  ASSIGN_OR_RETURN(std::vector<std::string> environment,
+  ASSIGN_OR_RETURN(const std::vector<std::string> environment,
                    EnvironmentOf(command));
-  const std::string word = NewCommandWord();
-  if (!word.empty()) environment.push_back(word);
+  RETURN_IF_ERROR(CheckLeftBehind(command));
+  const ProgramGroup group(/*makes=*/command.as.has_value());
   const SteadyClock::time_point end =
       begin + absl::ToChronoNanoseconds(
                   std::min<absl::Duration>(command.deadline, absl::Hours(24)));
-  const absl::StatusOr<pid_t> pid = Start(command, environment, end, out, err);
+  const absl::StatusOr<pid_t> pid =
+      Start(command, environment, group, end, out, err);
   if (!pid.ok()) return pid.status();
   Child child(*pid);
   result.pid = *pid;
@@ -463,12 +493,12 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   if (!ended) {
     result.left_running = true;
     absl::MutexLock lock(&mutex_);
-    left_behind_.push_back(*pid);
+    left_behind_.emplace_back(*pid, command.as.value_or(RunAs()).name);
     return result;
   }
   const bool reaped = child.Reap(&result);
-  ForgetChild(*pid);
-  EndOrphans(word, kill_grace_);
+  group.Kill();
+  EndOrphans(kill_grace_);
   if (!reaped) {
     return absl::UnavailableError(absl::StrCat(
         command.argv[0], ": its exit status was taken by somebody else"));
@@ -478,14 +508,25 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
 
 void PosixCommandRunner::ReapLeftBehind() {
   absl::MutexLock lock(&mutex_);
-  left_behind_.erase(std::remove_if(left_behind_.begin(), left_behind_.end(),
-                                    [](int pid) {
-                                      if (waitpid(pid, nullptr, WNOHANG) == 0)
-                                        return false;
-                                      ForgetChild(pid);
-                                      return true;
-                                    }),
-                     left_behind_.end());
+  left_behind_.erase(
+      std::remove_if(
+          left_behind_.begin(), left_behind_.end(),
+          [](const auto& each) { return ReapChild(each.first, nullptr) != 0; }),
+      left_behind_.end());
+}
+
+// A file system of the user's own keeps its readers alive for as long as it
+// does not answer, and each has a place among the tasks of the service.
+absl::Status PosixCommandRunner::CheckLeftBehind(const Command& command) {
+  if (!command.as.has_value()) return absl::OkStatus();
+  absl::MutexLock lock(&mutex_);
+  const auto left = std::count_if(
+      left_behind_.begin(), left_behind_.end(),
+      [&](const auto& each) { return each.second == command.as->name; });
+  if (left < kMaxLeftOfUser) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat(command.argv[0], ": ", left, " programs that ran as ",
+                   command.as->name, " cannot be killed, and no more is run"));
 }
 
 }  // namespace clusterd

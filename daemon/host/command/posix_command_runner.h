@@ -4,14 +4,16 @@
 // deadline, with nothing inherited but /dev/null and two pipes. Waiting ends
 // with the child: a grandchild that keeps a pipe open holds up nothing, and is
 // killed with the group; one that has left the group is ended, too, where
-// AdoptOrphans has been called. When this process dies the kernel kills the
-// child too, so that it changes nothing after the next start has taken back an
-// apply; what the child has started itself is then left to the service's
+// AdoptOrphans has been called, and one of a program that ran as a user where
+// it has a control group (orphans.h). When this process dies the kernel kills
+// the child too, so that it changes nothing after the next start has taken back
+// an apply; what the child has started itself is then left to the service's
 // cgroup.
 #ifndef DAEMON_HOST_COMMAND_POSIX_COMMAND_RUNNER_H_
 #define DAEMON_HOST_COMMAND_POSIX_COMMAND_RUNNER_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -42,6 +44,8 @@ class PosixCommandRunner final : public CommandRunner {
  private:
   // Takes the exit of children that were left behind and have ended since.
   void ReapLeftBehind() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status CheckLeftBehind(const Command& command)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   absl::StatusOr<std::vector<std::string>> EnvironmentOf(
       const Command& command) const;
@@ -49,7 +53,8 @@ class PosixCommandRunner final : public CommandRunner {
   const std::vector<std::string> driver_libraries_;
   const absl::Duration kill_grace_;
   absl::Mutex mutex_;
-  std::vector<int> left_behind_ ABSL_GUARDED_BY(mutex_);
+  // Pids, each with the user's name if it ran as one.
+  std::vector<std::pair<int, std::string>> left_behind_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace clusterd

@@ -1,11 +1,15 @@
 #include "daemon/host/command/posix_command_runner.h"
 
 #include <fcntl.h>
+#include <linux/prctl.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -317,11 +321,12 @@ TEST(PosixCommandRunnerTest, KillsGrandchildrenAtTheDeadline) {
 
 // The beginning of a script: starts a process that never ends in a group of its
 // own, prints its pid, and goes on when it has left the script's group.
-std::string StartInAnotherGroup(const ScratchRoot& root) {
+std::string StartInAnotherGroup(const ScratchRoot& root,
+                                const std::string& how = "setsid") {
   const std::string left = root.path() + "/left";
   const std::string never = root.path() + "/never";
   return absl::StrCat("rm -f ", left, "; [ -e ", never, " ] || mkfifo ", never,
-                      "; setsid sh -c ': >", left, "; read x <>", never,
+                      "; ", how, " /bin/sh -c ': >", left, "; read x <>", never,
                       "' & echo $!; until [ -e ", left,
                       " ]; do sleep 0.01; done; ");
 }
@@ -367,6 +372,84 @@ TEST(PosixCommandRunnerTest, EndsAGrandchildInAnotherGroup) {
   // One whose own parent has gone, too.
   RunAsDaemon(
       "setsid sh -c 'sleep 1000 >/dev/null 2>&1 & echo $!' | cat; exit 5", 5);
+}
+
+TEST(PosixCommandRunnerTest, EndsAGrandchildWhateverEnvironmentItHas) {
+  ScratchRoot root;
+  RunAsDaemon(
+      absl::StrCat(StartInAnotherGroup(root, "setsid env -i"), "exit 4"), 4);
+}
+
+// Says of this process that its environment is 8 TB long, which needs no
+// privilege (prctl(2), PR_SET_MM_MAP). False: not with this kernel.
+bool ClaimEndlessEnvironment() {
+  constexpr size_t kBytes = size_t{8} << 40;
+  void* const zeros = mmap(nullptr, kBytes, PROT_READ,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  std::ifstream file("/proc/self/stat");
+  std::string word;
+  while (file >> word && word.back() != ')') continue;
+  std::vector<uint64_t> fields(3);  // pid, name, state.
+  file >> word;
+  for (uint64_t field; file >> field;) fields.push_back(field);
+  if (zeros == MAP_FAILED || fields.size() < 51) return false;
+  const auto at = [&](size_t number) { return fields[number - 1]; };
+  prctl_mm_map map = {};
+  map.start_code = at(26);
+  map.end_code = at(27);
+  map.start_data = at(45);
+  map.end_data = at(46);
+  map.start_brk = at(47);
+  map.brk = reinterpret_cast<uint64_t>(sbrk(0));
+  map.start_stack = at(28);
+  map.arg_start = at(48);
+  map.arg_end = at(49);
+  map.env_start = reinterpret_cast<uint64_t>(zeros);
+  map.env_end = map.env_start + kBytes;
+  map.exe_fd = static_cast<uint32_t>(-1);
+  return prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0) == 0;
+}
+
+// As a user's program may leave one: it would be read for hours.
+TEST(PosixCommandRunnerTest, AnOrphanWithAnEndlessEnvironmentStopsNoCommand) {
+  int ready[2];
+  ASSERT_EQ(pipe2(ready, O_CLOEXEC), 0);
+  const pid_t daemon = fork();
+  if (daemon == 0) {
+    if (!AdoptOrphans().ok()) _exit(2);
+    const pid_t middle = fork();
+    if (middle == 0) {
+      const pid_t orphan = fork();
+      if (orphan != 0) _exit(0);
+      const char claims = ClaimEndlessEnvironment() ? 'y' : 'n';
+      (void)!write(ready[1], &claims, 1);
+      while (claims == 'y') pause();
+      _exit(0);
+    }
+    waitpid(middle, nullptr, 0);
+    close(ready[1]);
+    char claims = 'n';
+    if (read(ready[0], &claims, 1) != 1) _exit(3);
+    if (claims != 'y') _exit(77);
+    const auto result = RunShell("exit 4");
+    if (!result.ok() || result->exit_status != 4) _exit(4);
+    // The pipe ends with the last process that has it open.
+    _exit(read(ready[0], &claims, 1) == 0 ? 0 : 5);
+  }
+  close(ready[1]);
+  close(ready[0]);
+  int status = -1;
+  ASSERT_EQ(waitpid(daemon, &status, 0), daemon);
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "no PR_SET_MM_MAP here";
+  EXPECT_EQ(status, 0);
+}
+
+TEST(PosixCommandRunnerTest, GivesAnInputThatCanBeReadTwice) {
+  Command command = {{"/bin/sh", "-c", "cat /proc/self/fd/0; cat"}, kAmple};
+  command.input = "text\n";
+  const auto result = PosixCommandRunner().Run(command);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->standard_output, "text\ntext\n");
 }
 
 TEST(PosixCommandRunnerTest, EndsAGrandchildInAnotherGroupAtTheDeadline) {

@@ -27,10 +27,12 @@ absl::Status ErrnoStatus(absl::string_view path, int error) {
   return absl::PermissionDeniedError(message);
 }
 
-absl::Status CheckOwner(const std::string& path, const struct stat& info) {
+absl::Status CheckOwner(const std::string& path, const struct stat& info,
+                        bool sticky_guards) {
   const bool own = info.st_uid == 0 || info.st_uid == geteuid();
   const bool own_group = info.st_gid == 0 || info.st_gid == getegid();
-  const bool guarded = S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0;
+  const bool guarded =
+      sticky_guards && S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0;
   const bool by_others = !guarded && !S_ISLNK(info.st_mode) &&
                          ((info.st_mode & S_IWOTH) != 0 ||
                           ((info.st_mode & S_IWGRP) != 0 && !own_group));
@@ -45,8 +47,9 @@ absl::Status CheckOwner(const std::string& path, const struct stat& info) {
 // that every folder is seen that decides where the path leads.
 class Walk {
  public:
-  Walk(absl::string_view root, absl::string_view path)
-      : root_(root), ahead_(path) {
+  Walk(absl::string_view root, absl::string_view path,
+       bool sticky_guards = true)
+      : root_(root), ahead_(path), sticky_guards_(sticky_guards) {
     while (absl::ConsumeSuffix(&root_, "/")) {
     }
   }
@@ -77,7 +80,7 @@ class Walk {
     absl::StrAppend(&here_, "/", name);
     const std::string full = absl::StrCat(root_, here_);
     if (lstat(full.c_str(), &last_) != 0) return ErrnoStatus(here_, errno);
-    RETURN_IF_ERROR(CheckOwner(here_, last_));
+    RETURN_IF_ERROR(CheckOwner(here_, last_, sticky_guards_));
     return S_ISLNK(last_.st_mode) ? FollowLink(full) : absl::OkStatus();
   }
 
@@ -103,6 +106,7 @@ class Walk {
   absl::string_view root_;  // "" for "/".
   std::string here_;        // "" for the root.
   std::string ahead_;
+  const bool sticky_guards_;
   struct stat last_ = {};
   int links_ = 0;
 };
@@ -133,6 +137,13 @@ absl::Status CheckFolder(absl::string_view path) {
   if (walk.here().empty() || S_ISDIR(walk.mode())) return absl::OkStatus();
   return absl::PermissionDeniedError(
       absl::StrCat(walk.here(), ": not a folder"));
+}
+
+absl::Status CheckFile(absl::string_view root, absl::string_view path) {
+  Walk walk(root, path, /*sticky_guards=*/false);
+  RETURN_IF_ERROR(walk.Run());
+  if (!walk.here().empty() && !S_ISDIR(walk.mode())) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat(path, ": is a folder"));
 }
 
 absl::StatusOr<CommandResult> RunWithin(const TimeBudget& budget,

@@ -31,6 +31,11 @@ absl::StatusOr<std::string> FindProgram(
 // none. PermissionDenied, naming the part: as FindProgram, or no folder.
 absl::Status CheckFolder(absl::string_view path);
 
+// The same of something that is no folder, below `root`, and with the sticky
+// bit no folder will do: it keeps others from replacing what is there, but not
+// from mounting a file system that never answers on a folder of theirs.
+absl::Status CheckFile(absl::string_view root, absl::string_view path);
+
 // What `argv` answers within `budget`, whatever its status. DeadlineExceeded:
 // no answer in time; FailedPrecondition: more than `max_bytes` of output; the
 // codes of `runner`. Errors begin with `name`, as people know the command.

@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "absl/strings/numbers.h"
@@ -116,6 +117,11 @@ const char* BecomeUser(const UserIdentity& user, pid_t parent) {
   // For who is not root this is only allowed to himself.
   if (setresuid(user.uid, user.uid, user.uid) != 0) return "not the user";
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return "no bound on rights";
+  // A file of the user's may have no end, such as a known_hosts that is a
+  // device.
+  const rlimit memory = {kMaxUserMemory, kMaxUserMemory};
+  // The unit refuses setrlimit(2).
+  if (prlimit(0, RLIMIT_AS, &memory, nullptr) != 0) return "no bound on memory";
   if (chdir("/") != 0) return "not the folder /";
   // The kernel forgets it with the user (prctl(2)).
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return "no end with its parent";

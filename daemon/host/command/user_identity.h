@@ -41,6 +41,9 @@ absl::StatusOr<RunAs> FindUser(const std::string& root, CommandRunner* runner,
 
 std::vector<std::string> UserEnvironment(const RunAs& as);
 
+// Address space of a program that runs as a user.
+inline constexpr size_t kMaxUserMemory = 128 << 20;
+
 // What the child needs, made before there is a child.
 struct UserIdentity {
   uid_t uid;

@@ -1,11 +1,14 @@
 #include "daemon/host/command/user_identity.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "daemon/host/command/posix_command_runner.h"
 #include "gmock/gmock.h"
@@ -149,6 +152,10 @@ TEST_F(BecomeUserTest, ItHasASessionOfItsOwnAndNoTerminal) {
   EXPECT_NE(result.exit_status, 0);
 }
 
+TEST_F(BecomeUserTest, ItsMemoryHasABound) {
+  EXPECT_EQ(Run("ulimit -v").standard_output, "131072\n");
+}
+
 TEST_F(BecomeUserTest, TheDeadlineEndsItAsAnyOther) {
   PosixCommandRunner runner("", /*kill_grace=*/kPatience);
   Command command = {{"/bin/sleep", "1000"}, absl::Milliseconds(100)};
@@ -157,6 +164,32 @@ TEST_F(BecomeUserTest, TheDeadlineEndsItAsAnyOther) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_TRUE(result->timed_out);
   EXPECT_FALSE(result->left_running);
+}
+
+// Outside its process group and session, without a word of ours, and where
+// nobody takes orphans over.
+TEST_F(BecomeUserTest, WhatItLeavesBehindEndsWithItsControlGroup) {
+  ScratchRoot root("/tmp");  // Where the user may go.
+  root.SetMode("", 0755);
+  const std::string pipe = root.path() + "/held";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0666), 0);
+  root.SetMode("/held", 0666);
+  const int held = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(held, 0);
+  ASSERT_EQ(fcntl(held, F_SETFL, 0), 0);
+  const std::string groups =
+      Run(absl::StrCat("exec 9>", pipe,
+                       "; cat /proc/self/cgroup; "
+                       "setsid -f env -i sleep 1000 >/dev/null 2>&1"))
+          .standard_output;
+  if (groups.find("/program-") == std::string::npos) {
+    close(held);
+    GTEST_SKIP() << "no control groups to be had";
+  }
+  // The end comes when nobody has the pipe open any more.
+  char byte;
+  EXPECT_EQ(read(held, &byte, 1), 0);
+  close(held);
 }
 
 // 4294967295 is what setresuid(2) takes for "as it was".

@@ -173,7 +173,7 @@ absl::Status FileReader::ReadLines(
 }
 
 absl::StatusOr<std::vector<std::string>> FileReader::List(
-    absl::string_view path) const {
+    absl::string_view path, Beyond beyond) const {
   RETURN_IF_ERROR(CheckInsideRoot(path));
   std::vector<std::string> names;
   std::error_code error;
@@ -181,6 +181,7 @@ absl::StatusOr<std::vector<std::string>> FileReader::List(
   for (; !error && entry != std::filesystem::directory_iterator();
        entry.increment(error)) {
     if (names.size() == kMaxNames) {
+      if (beyond == Beyond::kLeftOut) break;
       return absl::ResourceExhaustedError(
           absl::StrCat(path, ": over ", kMaxNames, " names"));
     }

@@ -65,8 +65,11 @@ class FileReader {
 
   // Names in a directory, sorted, without "." and "..". NotFound,
   // PermissionDenied, FailedPrecondition (not a directory), ResourceExhausted
-  // (over 100,000 names).
-  absl::StatusOr<std::vector<std::string>> List(absl::string_view path) const;
+  // (over 100,000 names), or those beyond are left out: of what a user can make
+  // long, so that nobody waits for it.
+  enum class Beyond { kRefused, kLeftOut };
+  absl::StatusOr<std::vector<std::string>> List(
+      absl::string_view path, Beyond beyond = Beyond::kRefused) const;
 
   // What a symbolic link says, wherever that leads. NotFound, PermissionDenied,
   // FailedPrecondition (no link).

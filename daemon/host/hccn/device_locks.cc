@@ -52,17 +52,21 @@ absl::StatusOr<DeviceLocks::Lock> DeviceLocks::Take(uint32_t device,
         awaited_.count(device) > 0 ? ": about to be changed"
                                    : ": in use by another observation"));
   }
-  const auto left = left_behind_.find(device);
-  if (left != left_behind_.end()) {
-    if (StartTimeOf(left->second.pid) == left->second.start_time) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "device ", device, ": process ", left->second.pid,
-          " of an earlier query cannot be killed and still works on it"));
-    }
-    left_behind_.erase(left);
-  }
   in_use_.insert(device);
-  return Lock(this, Release{device});
+  Lock taken(this, Release{device});
+  const auto left = left_behind_.find(device);
+  if (left == left_behind_.end()) return taken;
+  const Process process = left->second;
+  // Nobody waits for /proc. It is ours: no other changes its entry.
+  lock.unlock();
+  if (StartTimeOf(process.pid) == process.start_time) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "device ", device, ": process ", process.pid,
+        " of an earlier query cannot be killed and still works on it"));
+  }
+  lock.lock();
+  left_behind_.erase(device);
+  return taken;
 }
 
 void DeviceLocks::LeaveBehind(uint32_t device, int pid) {

@@ -30,6 +30,7 @@ constexpr size_t kMaxFileBytes = 1 << 20;
 constexpr char kAuthorityFile[] = "ca.crt";
 constexpr char kCertificateFile[] = "host.crt";
 constexpr char kKeyFile[] = "host.key";
+constexpr char kBundleFile[] = "roots.bundle";
 
 absl::Status SystemStatus(const std::string& path, int error) {
   if (error == ENOSPC || error == EDQUOT) {
@@ -194,6 +195,10 @@ absl::Status IdentityFolder::Install(const TlsPem& pair) const {
                            pair.certificate, 0644));
   RETURN_IF_ERROR(
       WriteNew(absl::StrCat(beside, "/", kAuthorityFile), pair.ca, 0644));
+  if (!pair.roots_bundle.empty()) {
+    RETURN_IF_ERROR(WriteNew(absl::StrCat(beside, "/", kBundleFile),
+                             pair.roots_bundle, 0644));
+  }
   RETURN_IF_ERROR(SyncFolder(beside));
   RETURN_IF_ERROR(Rename(beside, whole));
   RETURN_IF_ERROR(SyncFolder(folder));
@@ -231,6 +236,12 @@ absl::Status IdentityFolder::Replace(const std::string& path,
   RETURN_IF_ERROR(WriteNew(beside, text, mode));
   RETURN_IF_ERROR(Rename(beside, path));
   return SyncFolder(std::filesystem::path(path).parent_path().string());
+}
+
+absl::StatusOr<std::string> IdentityFolder::ReadRootsBundle() const {
+  absl::StatusOr<std::string> text =
+      ReadRegularFile(PathOf(CurrentPath(kBundleFile)), kMaxFileBytes);
+  return absl::IsNotFound(text.status()) ? "" : text;
 }
 
 absl::StatusOr<std::string> IdentityFolder::ReadPendingKey() const {

@@ -3,8 +3,10 @@
 //   /etc/clusterd/host.key -> identity/current/host.key   as host.crt, ca.crt
 //   /etc/clusterd/identity/current -> 000002
 //   /etc/clusterd/identity/000001/{ca.crt,host.crt,host.key}  the one before
-//   /etc/clusterd/identity/000002/{ca.crt,host.crt,host.key}
+//   /etc/clusterd/identity/000002/{ca.crt,host.crt,host.key,roots.bundle}
 //   /etc/clusterd/identity/pending.key   of a join that has not ended
+// roots.bundle is there where ca.crt came in one (root_bundle.h), so that roots
+// and their number change with the pair, at once.
 // A new pair is written beside the others and synced, and then the link is
 // replaced by one rename: whatever happens in between, a crash or a full disk,
 // who opens the three files finds one whole pair, the old or the new one. Only
@@ -39,6 +41,9 @@ class IdentityFolder {
   // Makes this the pair that counts, and takes off all but the one before.
   // REQUIRES: it was checked; here it is only written.
   absl::Status Install(const TlsPem& pair) const;
+
+  // Of the pair that counts; empty: none.
+  absl::StatusOr<std::string> ReadRootsBundle() const;
 
   // NotFound if there is none.
   absl::StatusOr<std::string> ReadPendingKey() const;

@@ -61,6 +61,18 @@ TEST(IdentityFolderTest, InstallsWhereThereWasNothing) {
   EXPECT_EQ(ModeOf(folder.PathOf("identity")) & 0055, 0055u);
 }
 
+TEST(IdentityFolderTest, BundleOfTheRootsComesAndGoesWithThePair) {
+  const IdentityFolder folder(NewFolder());
+  ASSERT_TRUE(folder.Install(PairOf("1")).ok());
+  EXPECT_EQ(folder.ReadRootsBundle().value_or("unread"), "");
+  TlsPem pair = PairOf("2");
+  pair.roots_bundle = "bundle 2";
+  ASSERT_TRUE(folder.Install(pair).ok());
+  EXPECT_EQ(folder.ReadRootsBundle().value_or("unread"), "bundle 2");
+  ASSERT_TRUE(folder.Install(PairOf("3")).ok());
+  EXPECT_EQ(folder.ReadRootsBundle().value_or("unread"), "");
+}
+
 TEST(IdentityFolderTest, KeepsTheOneBeforeAndNoMore) {
   const IdentityFolder folder(NewFolder());
   for (const char* mark : {"1", "2", "3"}) {

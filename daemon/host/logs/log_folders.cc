@@ -1,5 +1,6 @@
 #include "daemon/host/logs/log_folders.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -24,6 +25,8 @@ namespace {
 constexpr size_t kMaxUsers = 64;
 constexpr size_t kMaxFolders = 64;
 constexpr size_t kMaxPathBytes = 1024;
+constexpr size_t kMaxEnviron = 256 << 10;
+constexpr absl::Duration kEnvironTime = absl::Seconds(1);
 
 // sbatch(1), qsub(1B) and bsub(1) set them for every process of a job; the
 // second is Slurm's older name.
@@ -90,7 +93,6 @@ class FolderSearch {
       }
       const std::optional<Process> process = ReadProcess(pid);
       if (!process.has_value() || !IsOfJob(*process)) continue;
-      if (asked_.has_value() && process->uid != asked_->uid) continue;
       found = true;
       AddProcess(*process);
     }
@@ -120,22 +122,42 @@ class FolderSearch {
     return pids;
   }
 
-  // Nothing of one that has ended, or whose environment is too long.
+  // What the memory of a user's process answers, and when, is in the hands of
+  // that user: it is read by a program that can be ended.
+  absl::StatusOr<std::string> ReadEnviron(const Process& process) const {
+    const std::string path = absl::StrCat("/proc/", process.pid, "/environ");
+    if (process.uid == 0) {
+      ASSIGN_OR_RETURN(FileText file, files_.Read(path));
+      return std::move(file.text);
+    }
+    ASSIGN_OR_RETURN(
+        std::string head,
+        FindProgram(host_.paths.root, {"/usr/bin/head", "/bin/head"}));
+    ASSIGN_OR_RETURN(
+        CommandResult result,
+        host_.runner->Run({{std::move(head), "-c", absl::StrCat(kMaxEnviron),
+                            files_.Resolve(path)},
+                           std::min(kEnvironTime, host_.budget->Left())}));
+    if (result.exit_status == 0) return std::move(result.standard_output);
+    return absl::NotFoundError(path);
+  }
+
+  // Nothing of one that has ended, or that is not of the user asked for.
   std::optional<Process> ReadProcess(uint32_t pid) const {
     static const LazyRE2 kUid = {R"((?s).*\nUid:\t(\d+)\t.*)"};
     static constexpr absl::string_view kKept[] = {"ASCEND_PROCESS_LOG_PATH",
                                                   "ASCEND_WORK_PATH", "HOME"};
-    const std::string folder = absl::StrCat("/proc/", pid);
-    const auto environment = files_.Read(folder + "/environ");
-    if (!environment.ok()) return std::nullopt;
     Process process;
     process.pid = pid;
-    if (!HasForm(files_.ReadTrimmed(folder + "/status").value_or(""), *kUid,
-                 &process.uid)) {
+    if (!HasForm(files_.ReadTrimmed(absl::StrCat("/proc/", pid, "/status"))
+                     .value_or(""),
+                 *kUid, &process.uid) ||
+        (asked_.has_value() && process.uid != asked_->uid)) {
       return std::nullopt;
     }
-    for (const absl::string_view entry :
-         absl::StrSplit(environment->text, '\0')) {
+    const auto environment = ReadEnviron(process);
+    if (!environment.ok()) return std::nullopt;
+    for (const absl::string_view entry : absl::StrSplit(*environment, '\0')) {
       const std::pair<absl::string_view, absl::string_view> parts =
           absl::StrSplit(entry, absl::MaxSplits('=', 1));
       if (absl::c_linear_search(kKept, parts.first) ||

@@ -24,6 +24,7 @@ class FindLogFoldersTest : public testing::Test {
   FindLogFoldersTest() {
     root_.WriteProgram("/usr/bin/getent", "");
     root_.WriteProgram("/usr/bin/id", "");
+    root_.WriteProgram("/usr/bin/head", "");
     root_.MakeFolder("/proc");
     root_.MakeFolder("/home");
     AddUser("ann", 1000, "/home/ann");
@@ -43,9 +44,16 @@ class FindLogFoldersTest : public testing::Test {
   void AddProcess(int pid, int uid, std::string variables) {
     for (char& c : variables) c = c == ' ' ? '\0' : c;
     root_.Write(absl::StrCat("/proc/", pid, "/environ"), variables);
+    if (uid != 0) runner_.Answers(Head(pid), variables);
     root_.Write(absl::StrCat("/proc/", pid, "/status"),
                 absl::StrCat("Name:\tpython3\nPid:\t", pid, "\nUid:\t", uid,
                              "\t0\t0\t0\n"));
+  }
+
+  // What reads the environment of a user's process.
+  std::string Head(int pid) const {
+    return absl::StrCat("head -c 262144 ", root_.path(), "/proc/", pid,
+                        "/environ");
   }
 
   absl::StatusOr<LogFolders> Find(const std::string& user,
@@ -60,6 +68,7 @@ class FindLogFoldersTest : public testing::Test {
   ScratchRoot root_;
   FakeClock clock_;
   FakeCommandRunner runner_{&clock_};
+  const absl::Duration began_ = clock_.Monotonic();
 };
 
 TEST_F(FindLogFoldersTest, TakesTheFirstPlaceThatAJobsEnvironmentNames) {
@@ -80,6 +89,20 @@ TEST_F(FindLogFoldersTest, TakesTheFirstPlaceThatAJobsEnvironmentNames) {
   EXPECT_EQ(found->folders[2].path, "/h/ascend/log");
   EXPECT_EQ(found->folders[2].user.uid, 1001u);
   EXPECT_EQ(found->folders[3].path, "/data/bob/ascend/log");
+}
+
+// A user decides what a process answers and when: its environment may be 8 TB
+// long, or its memory may lie in a file system of the user's own.
+TEST_F(FindLogFoldersTest, AProcessThatDoesNotAnswerHidesNoOther) {
+  AddProcess(11, 1001, "SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=/l");
+  AddProcess(12, 1000, "SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=/other");
+  runner_.Forget(Head(11));
+  runner_.Hangs(Head(11));
+  const auto found = Find("", "7");
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_THAT(found->folders, SizeIs(1));
+  EXPECT_EQ(found->folders[0].path, "/other");
+  EXPECT_LE(clock_.Monotonic() - began_, absl::Seconds(1));
 }
 
 TEST_F(FindLogFoldersTest, KeepsToTheUserAskedFor) {

@@ -19,10 +19,12 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
+#include "daemon/host/command/program_path.h"
 #include "daemon/host/files/file_reader.h"
 
 namespace clusterd {
@@ -104,7 +106,8 @@ constexpr const char* kAlwaysThere[] = {"/proc/self/ns/net", "/proc/1/ns/net"};
 std::vector<std::string> ListNamespaceFiles(const FileReader& files,
                                             std::string* unlisted) {
   const auto list = [&](absl::string_view folder) {
-    const auto names = files.List(folder);
+    // Of a process with more threads than that the first ones.
+    const auto names = files.List(folder, FileReader::Beyond::kLeftOut);
     if (!names.ok() && !absl::IsNotFound(names.status()) && unlisted->empty()) {
       *unlisted = std::string(names.status().message());
     }
@@ -200,9 +203,19 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespace(
     }
     case NetworkNamespace::kPid:
       return of_process(target.pid());
-    case NetworkNamespace::kPath:
-      return WithOneText(
-          name, OpenNetworkNamespace::Open(files.Resolve(target.path()), name));
+    case NetworkNamespace::kPath: {
+      // An undo asks for it, too, and must not wait for a file system that a
+      // user has mounted, such as below /run/user. A process's own is the
+      // kernel's, whoever the process belongs to.
+      absl::Status safe;
+      if (!absl::StartsWith(target.path(), "/proc/")) {
+        safe = CheckFile(host.paths.root, target.path());
+      }
+      return WithOneText(name, safe.ok()
+                                   ? OpenNetworkNamespace::Open(
+                                         files.Resolve(target.path()), name)
+                                   : safe);
+    }
     case NetworkNamespace::TARGET_NOT_SET:
       break;
   }

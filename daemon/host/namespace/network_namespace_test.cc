@@ -1,6 +1,7 @@
 #include "daemon/host/namespace/network_namespace.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <set>
 #include <string>
@@ -57,6 +58,17 @@ TEST_F(NetworkNamespaceTest, DoesNotHangOnAPipe) {
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_EQ(FindPath(root_.paths(), "/run/pipe").code(),
             absl::StatusCode::kFailedPrecondition);
+}
+
+// A user may mount a file system there that never answers, on an undo too.
+TEST_F(NetworkNamespaceTest, LooksAtNothingInAFolderThatUsersCanChange) {
+  for (const int mode : {0777, 01777}) {
+    root_.MakeFolder("/run/user/1000", mode);
+    EXPECT_TRUE(absl::IsPermissionDenied(
+        FindPath(root_.paths(), "/run/user/1000/netns/train")));
+  }
+  const std::string own = absl::StrCat("/proc/", getpid(), "/ns/net");
+  EXPECT_TRUE(FindPath(HostPaths{}, own).ok());
 }
 
 TEST_F(NetworkNamespaceTest, SaysOfAPathTheSameWhateverIsThere) {

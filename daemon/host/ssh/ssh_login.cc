@@ -5,12 +5,13 @@
 #include <future>
 #include <utility>
 
-#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/ssh/ssh_output.h"
+#include "daemon/host/command/program_path.h"
 
 namespace clusterd {
 namespace {
@@ -19,12 +20,17 @@ namespace {
 constexpr size_t kMaxAnswerBytes = 256 << 10;
 constexpr int kSshFailed = 255;  // ssh(1), EXIT STATUS.
 
-// ssh_config(5). The user's own file holds beside these. Nothing is asked of
-// anybody, nothing written (UpdateHostKeys), forwarded, run on this side
-// (PermitLocalCommand) or left behind (ControlMaster, ControlPath); ERROR
+constexpr size_t kMaxConfigBytes = 64 << 10;
+constexpr absl::string_view kHead[] = {"/usr/bin/head", "/bin/head"};
+constexpr absl::string_view kFind[] = {"/usr/bin/find", "/bin/find"};
+
+// ssh_config(5). Nothing is asked of anybody, written (UpdateHostKeys),
+// forwarded, run on this side or left behind (ControlMaster, ControlPath),
+// whatever a configuration says, which is read from standard input; ERROR
 // leaves banners out.
 constexpr const char* kOptions[] = {"-n", "-T",
                                     "-a", "-x",
+                                    "-F", "/proc/self/fd/0",
                                     "-o", "BatchMode=yes",
                                     "-o", "UpdateHostKeys=no",
                                     "-o", "ClearAllForwardings=yes",
@@ -32,6 +38,13 @@ constexpr const char* kOptions[] = {"-n", "-T",
                                     "-o", "ControlMaster=no",
                                     "-o", "ControlPath=none",
                                     "-o", "LogLevel=ERROR"};
+// Before a configuration, for an ssh to which these mean more than to us. An
+// older one knows not all of them.
+constexpr char kNoPrograms[] =
+    "IgnoreUnknown ForkAfterAuthentication,KnownHostsCommand,RemoteCommand,"
+    "SessionType\nProxyCommand none\nProxyJump none\nKnownHostsCommand none\n"
+    "RemoteCommand none\nForkAfterAuthentication no\nSessionType default\n"
+    "PKCS11Provider none\nIdentityAgent none\n";
 
 void Append(std::initializer_list<std::string> words,
             std::vector<std::string>* all) {
@@ -46,24 +59,88 @@ std::string LastWords(const CommandResult& result) {
                             : absl::StrCat("status ", result.exit_status);
 }
 
+// As the user and in a process that can be ended: a pipe, or a file system of
+// the user's, may never answer.
+absl::StatusOr<CommandResult> ReadAsUser(
+    const HostAccess& host, const RunAs& user, const std::string& path,
+    absl::Span<const absl::string_view> program,
+    const std::vector<std::string>& words) {
+  ASSIGN_OR_RETURN(std::string found, FindProgram(host.paths.root, program));
+  Command command = {{std::move(found)}, host.budget->ForCommand()};
+  command.argv.insert(command.argv.end(), words.begin(), words.end());
+  command.max_stream_bytes = kMaxConfigBytes;
+  command.as = user;
+  ASSIGN_OR_RETURN(CommandResult result, host.runner->Run(command));
+  if (!result.timed_out) return result;
+  return absl::DeadlineExceededError(
+      absl::StrCat(PrintableText(path), ": no answer in ",
+                   host.budget->CutBy(result.elapsed)));
+}
+
 }  // namespace
 
-SshLogins::SshLogins(const HostAccess& host, std::string ssh, RunAs user)
-    : host_(host), ssh_(std::move(ssh)), user_(std::move(user)) {}
+absl::StatusOr<SshConfig> ReadSshConfig(const HostAccess& host,
+                                        const RunAs& user) {
+  constexpr char kFile[] = "/etc/ssh/ssh_config";
+  const std::string path = absl::StrCat(user.home, "/.ssh/config");
+  ASSIGN_OR_RETURN(
+      const CommandResult own,
+      ReadAsUser(host, user, path, kHead,
+                 {"-c", absl::StrCat(kMaxConfigBytes), "--", path}));
+  SshConfig config = KeepSafeLines(own.standard_output);
+  if (own.standard_output.size() >= kMaxConfigBytes) {
+    config.left_out.insert("lines beyond 64 KiB");
+  }
+  if (!own.standard_output.empty()) {
+    ASSIGN_OR_RETURN(const CommandResult open,
+                     ReadAsUser(host, user, path, kFind,
+                                {"-L", path, "-maxdepth", "0", "(", "-perm",
+                                 "/022", "-o", "!", "-uid", "0", "!", "-uid",
+                                 absl::StrCat(user.uid), ")"}));
+    if (!open.standard_output.empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("Bad owner or permissions on ", PrintableText(path)));
+    }
+  }
+  const FileReader files = host.files();
+  const std::string folder = absl::StrCat(kFile, ".d");
+  auto sites = files.List(folder).value_or(std::vector<std::string>());
+  for (std::string& name : sites) name = absl::StrCat(folder, "/", name);
+  sites.push_back(kFile);
+  for (const std::string& site : sites) {
+    if (site != kFile && !absl::EndsWith(site, ".conf")) continue;
+    SshConfig ours = KeepSafeLines(files.ReadTrimmed(site).value_or(""));
+    // That folder is what is included; "Match final" only chooses ciphers.
+    ours.left_out.erase("Include");
+    ours.left_out.erase("Match");
+    config.Add(ours);
+  }
+  return config;
+}
+
+SshLogins::SshLogins(const HostAccess& host, std::string ssh, RunAs user,
+                     SshConfig config)
+    : host_(host),
+      ssh_(std::move(ssh)),
+      user_(std::move(user)),
+      config_(std::move(config)) {}
 
 absl::StatusOr<CommandResult> SshLogins::Run(
-    std::vector<std::string> words) const {
-  Command command = {std::move(words), host_.budget->ForCommand()};
+    const std::vector<std::string>& words) const {
+  Command command = {{ssh_}, host_.budget->ForCommand()};
+  command.argv.insert(command.argv.end(), std::begin(kOptions),
+                      std::end(kOptions));
+  command.argv.insert(command.argv.end(), words.begin(), words.end());
   command.max_stream_bytes = kMaxAnswerBytes;
   command.as = user_;
+  command.input = absl::StrCat(kNoPrograms, config_.text);
   return host_.runner->Run(command);
 }
 
 // The first of two values for an option is the one that holds.
 absl::StatusOr<CommandResult> SshLogins::LogIn(
     const LoginTarget& target, HostKey key, const std::string& command) const {
-  std::vector<std::string> words = {ssh_};
-  words.insert(words.end(), std::begin(kOptions), std::end(kOptions));
+  std::vector<std::string> words;
   // So that ssh says itself what keeps it waiting.
   const int64_t wait_s = std::max<int64_t>(
       1, absl::ToInt64Seconds(host_.budget->ForCommand() * 0.6));
@@ -79,7 +156,7 @@ absl::StatusOr<CommandResult> SshLogins::LogIn(
   Append({"-p", absl::StrCat(target.port), "-l", user_.name, "--",
           target.address.ToString(), command},
          &words);
-  return Run(std::move(words));
+  return Run(words);
 }
 
 absl::StatusOr<CommandResult> SshLogins::LogInAsConfigured(
@@ -94,8 +171,8 @@ absl::StatusOr<CommandResult> SshLogins::LogInAsConfigured(
   }
   *stale_entry = failure.stale_entry;
   ASSIGN_OR_RETURN(const CommandResult options,
-                   Run({ssh_, "-G", "-p", absl::StrCat(target.port), "-l",
-                        user_.name, "--", target.address.ToString()}));
+                   Run({"-G", "-p", absl::StrCat(target.port), "-l", user_.name,
+                        "--", target.address.ToString()}));
   const HostKeyPolicy policy = ParseHostKeyPolicy(options.standard_output);
   if (is_stale ? !policy.takes_changed : !policy.takes_unknown) return result;
   return LogIn(target, HostKey::kAny, command);
@@ -121,6 +198,11 @@ absl::StatusOr<SshLogins::Attempt> SshLogins::TryOnce(
   login.set_works(result.exit_status == 0 && result.signal == 0);
   if (login.works()) return attempt;
   login.set_error(LastWords(result));
+  if (!config_.left_out.empty()) {
+    absl::StrAppend(login.mutable_error(), " (clusterd does not follow ",
+                    absl::StrJoin(config_.left_out, ", "),
+                    " of the ssh configuration)");
+  }
   attempt.was_dropped = result.exit_status == kSshFailed &&
                         ParseLoginFailure(result.standard_error).was_dropped;
   return attempt;

@@ -1,7 +1,14 @@
 // Logs in to servers with keys alone, as the user who would launch a job there,
-// and runs nothing but `true` or `env`. Reads the user's own configuration,
-// keys and known_hosts by running `ssh` as the user; writes none of them,
-// leaves no connection open, and forwards nothing.
+// and runs nothing but `true` or `env`. `ssh` runs as the user, with the user's
+// own keys and known_hosts; it writes none of them, leaves no connection open,
+// and forwards nothing.
+//
+// It never reads the user's configuration itself: a `Match exec` there runs a
+// program and no option forbids that, and what it starts would be a child of a
+// root daemon. Instead the file is read as the user, and the lines that are
+// safe (KeepSafeLines) are what ssh gets for a configuration, on standard
+// input. What may make a login fail here that works for the user is named in
+// its error.
 #ifndef DAEMON_HOST_SSH_SSH_LOGIN_H_
 #define DAEMON_HOST_SSH_SSH_LOGIN_H_
 
@@ -16,6 +23,7 @@
 #include "config/values/ipv4.h"
 #include "daemon/host/command/user_identity.h"
 #include "daemon/host/files/file_reader.h"
+#include "daemon/host/ssh/ssh_output.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
@@ -31,12 +39,20 @@ struct LoginTarget {
   uint32_t port = 22;
 };
 
+// What `ssh` would read for that user, made safe: ~/.ssh/config, at most 64 KiB
+// of it, then the machine's own files below /etc/ssh. FailedPrecondition, in
+// the words of ssh: others can write the user's file. DeadlineExceeded: it does
+// not answer. NotFound, PermissionDenied: FindProgram of what reads it.
+absl::StatusOr<SshConfig> ReadSshConfig(const HostAccess& host,
+                                        const RunAs& user);
+
 // Safe for concurrent use.
 class SshLogins {
  public:
   // `ssh`: where FindProgram found it. What `host` points to must outlive this
   // object.
-  SshLogins(const HostAccess& host, std::string ssh, RunAs user);
+  SshLogins(const HostAccess& host, std::string ssh, RunAs user,
+            SshConfig config);
 
   // One entry for every target that was tried, in their order: those for which
   // the host's time did not suffice are left out. A server that turned the
@@ -60,7 +76,8 @@ class SshLogins {
   };
   enum class HostKey { kAsKnown, kAny };
 
-  absl::StatusOr<CommandResult> Run(std::vector<std::string> words) const;
+  absl::StatusOr<CommandResult> Run(
+      const std::vector<std::string>& words) const;
   absl::StatusOr<CommandResult> LogIn(const LoginTarget& target, HostKey key,
                                       const std::string& command) const;
   // As the user's configuration would; `stale_entry` as in SshLogin.
@@ -74,6 +91,7 @@ class SshLogins {
   const HostAccess host_;
   const std::string ssh_;
   const RunAs user_;
+  const SshConfig config_;
 };
 
 }  // namespace clusterd

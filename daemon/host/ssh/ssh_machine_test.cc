@@ -294,13 +294,55 @@ TEST_F(SshMachineTest, NothingIsReadThroughALinkThatTheUserMade) {
   EXPECT_THAT(ssh.ShortDebugString(), Not(HasSubstr("19000")));
 }
 
-// A user's ssh may run what it likes, as the user.
-TEST_F(SshMachineTest, WhatTheUsersConfigurationRunsIsNotRoot) {
+// What it started would be a child of a root daemon.
+TEST_F(SshMachineTest, NothingIsRunThatTheUsersConfigurationNames) {
+  OBSERVE(ssh, R"sh(
+cat >/home/ann/.ssh/config <<'EOT'
+ProxyCommand sh -c "touch /home/ann/ran; exec nc %h %p"
+ProxyJump ann@10.99.0.1
+KnownHostsCommand /bin/sh -c "touch /home/ann/ran"
+PermitLocalCommand yes
+LocalCommand touch /home/ann/ran
+ForkAfterAuthentication yes
+SessionType none
+RemoteCommand touch /home/ann/ran
+PKCS11Provider /home/ann/x.so
+IdentityAgent /home/ann/pipe
+Include more
+Match exec "touch /home/ann/ran"
+  UserKnownHostsFile /dev/null
+Match host 10.99.0.* exec "touch /home/ann/ran"
+  User nobody
+EOT
+echo 'ProxyCommand touch /home/ann/ran' >/home/ann/.ssh/more
+mkfifo /home/ann/pipe
+)sh",
+          AskBoth(), "[ ! -e /home/ann/ran ]");
+  EXPECT_THAT(Failures(ssh), IsEmpty());
+  EXPECT_EQ(ssh.logins_size(), 4);
+}
+
+// A login that fails because of that says so.
+TEST_F(SshMachineTest, WhatOfTheConfigurationIsNotFollowedIsNamed) {
   OBSERVE(ssh,
-          "echo 'ProxyCommand sh -c \"id -u >/home/ann/who; exit 1\"' "
-          ">/home/ann/.ssh/config",
-          AskBoth(), "[ \"$(cat /home/ann/who)\" = 4321 ]");
-  EXPECT_EQ(Failures(ssh).size(), 4u);
+          "rm /etc/ssh/there_container; "
+          "echo 'ProxyJump ann@10.99.0.1' >/home/ann/.ssh/config");
+  EXPECT_THAT(
+      Failures(ssh),
+      ElementsAre("node02:12345 ssh: connect to host 10.99.0.2 port 12345: "
+                  "Connection refused (clusterd does not follow ProxyJump of "
+                  "the ssh configuration)"));
+}
+
+TEST_F(SshMachineTest, TheUsersKeyAndTheMachinesConfigurationCount) {
+  OBSERVE(ssh, R"sh(
+mv /home/ann/.ssh/id_ed25519 /home/ann/.ssh/cluster
+printf 'Host 10.99.*\n  IdentityFile ~/.ssh/cluster\n' >/home/ann/.ssh/config
+rm /home/ann/.ssh/known_hosts
+mkdir -p /etc/ssh/ssh_config.d
+echo 'StrictHostKeyChecking no' >/etc/ssh/ssh_config.d/site.conf
+)sh");
+  EXPECT_THAT(Failures(ssh), IsEmpty());
 }
 
 }  // namespace

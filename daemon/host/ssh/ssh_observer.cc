@@ -269,7 +269,8 @@ absl::StatusOr<SshFact::Ssh> Answer::Make() {
                    FindProgram(host_.paths.root, kSsh));
   RETURN_IF_ERROR(CheckHome(host_, user));
   RETURN_IF_ERROR(AddServers(&ssh));
-  const SshLogins logins(host_, program, user);
+  ASSIGN_OR_RETURN(SshConfig config, ReadSshConfig(host_, user));
+  const SshLogins logins(host_, program, user, std::move(config));
   ASSIGN_OR_RETURN(std::vector<SshLogin> tried, logins.Try(Targets()));
   for (SshLogin& each : tried) *ssh.add_logins() = std::move(each);
   const absl::Status exported = ReadExported(logins, &ssh);

@@ -198,12 +198,14 @@ class Programs final : public CommandRunner {
   std::vector<std::pair<std::string, CommandResult>> answers_;
 };
 
+constexpr char kReadConfig[] = "head -c 65536 -- /home/ann/.ssh/config";
+
 class ReadSshTest : public ::testing::Test {
  protected:
   ReadSshTest() {
     for (const char* const program :
          {"/usr/bin/getent", "/usr/bin/id", "/usr/bin/ssh", "/usr/bin/test",
-          "/usr/sbin/sshd"}) {
+          "/usr/bin/head", "/usr/bin/find", "/usr/sbin/sshd"}) {
       root_.WriteProgram(program, "#!/bin/sh\n");
     }
     for (const char* const table : {"tcp", "tcp6", "udp", "udp6"}) {
@@ -214,6 +216,8 @@ class ReadSshTest : public ::testing::Test {
                      "ann:x:1000:1000::/home/ann:/bin/bash\n");
     programs_.Answer("id -G ann", "1000\n");
     programs_.Answer("test -x /home/ann", "");
+    programs_.Answer(kReadConfig, "", "No such file or directory\n", 1);
+    programs_.Answer("find -L /home/ann/.ssh/config", "");
     programs_.Answer("sshd -T",
                      "port 22\nlistenaddress 0.0.0.0:22\n"
                      "hostkey /etc/ssh/ssh_host_ed25519_key\n"
@@ -258,6 +262,8 @@ TEST_F(ReadSshTest, EveryProgramThatMeetsTheUsersFilesIsTheUser) {
   Read();
   for (const Command& each : programs_.ran) {
     const bool is_users = absl::EndsWith(each.argv[0], "/ssh") ||
+                          absl::EndsWith(each.argv[0], "/head") ||
+                          absl::EndsWith(each.argv[0], "/find") ||
                           absl::EndsWith(each.argv[0], "/test");
     EXPECT_EQ(each.as.has_value(), is_users) << each.argv[0];
     if (is_users) {
@@ -276,6 +282,52 @@ TEST_F(ReadSshTest, SshAsksNobodyWritesNothingAndLeavesNothingBehind) {
     EXPECT_THAT(line, HasSubstr(absl::StrCat(" -o ", option, " ")));
   }
   EXPECT_THAT(line, HasSubstr(" -p 12345 -l ann -- 10.0.0.2 env"));
+}
+
+// Not even for `ssh -G`: whoever reads the user's file runs what a Match says.
+TEST_F(ReadSshTest, SshReadsNoConfigurationButTheSafeLines) {
+  programs_.Answer(kReadConfig,
+                   "IdentityFile ~/.ssh/cluster\nProxyCommand touch /tmp/x\n");
+  programs_.Answer(" true$", "",
+                   "No ED25519 host key is known for 10.0.0.2 and you have "
+                   "requested strict checking.\r\n"
+                   "Host key verification failed.\r\n",
+                   255);
+  programs_.Answer("LogLevel=ERROR -G ", "stricthostkeychecking true\n");
+  root_.Write("/etc/ssh/ssh_config", "HashKnownHosts yes\nInclude more\n");
+  root_.Write("/etc/ssh/ssh_config.d/a.conf", "Port 7\n");
+  root_.Write("/etc/ssh/ssh_config.d/a.conf.old", "Port 8\n");
+  const SshFact fact = Read();
+  int runs = 0;
+  for (const Command& each : programs_.ran) {
+    if (!absl::EndsWith(each.argv[0], "/ssh")) continue;
+    ++runs;
+    EXPECT_THAT(each.argv, Contains("/proc/self/fd/0"));
+    EXPECT_THAT(each.input, HasSubstr("ProxyCommand none\n"));
+    EXPECT_THAT(each.input, testing::EndsWith("IdentityFile ~/.ssh/cluster\n"
+                                              "Host *\nPort 7\n"
+                                              "Host *\nHashKnownHosts yes\n"));
+  }
+  EXPECT_GT(runs, 6);
+  EXPECT_THAT(fact.value().logins(0).error(),
+              testing::EndsWith("failed. (clusterd does not follow "
+                                "ProxyCommand of the ssh configuration)"));
+}
+
+TEST_F(ReadSshTest, AConfigurationThatDoesNotAnswerIsNotWaitedFor) {
+  programs_.Hang(kReadConfig);
+  const SshFact fact = Read();
+  EXPECT_EQ(fact.missing().reason(), Missing::TIMED_OUT);
+  EXPECT_THAT(fact.missing().detail(), HasSubstr("/home/ann/.ssh/config"));
+  EXPECT_THAT(Lines(), Not(Contains(HasSubstr("/usr/bin/ssh "))));
+}
+
+TEST_F(ReadSshTest, AConfigurationThatOthersCanWriteIsRefusedAsBySsh) {
+  programs_.Answer(kReadConfig, "Port 22\n");
+  programs_.Answer("find -L /home/ann/.ssh/config", "/home/ann/.ssh/config\n");
+  EXPECT_EQ(Read().missing().detail(),
+            "Bad owner or permissions on /home/ann/.ssh/config");
+  EXPECT_THAT(Lines(), Not(Contains(HasSubstr("/usr/bin/ssh "))));
 }
 
 TEST_F(ReadSshTest, AServerThatTurnedItAwayIsAskedOnceMore) {

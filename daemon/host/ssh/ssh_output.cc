@@ -94,6 +94,46 @@ HostKeyPolicy ParseHostKeyPolicy(absl::string_view text) {
   return policy;
 }
 
+SshConfig KeepSafeLines(absl::string_view text) {
+  // OpenSSH 9.2. A keyword in quotes, and bytes that a terminal would not show,
+  // are nothing that a person wrote, and are left out like all else.
+  static const LazyRE2 kKept = {
+      "(?i)(?:AddressFamily|BindAddress|BindInterface|CASignatureAlgorithms|"
+      "CertificateFile|CheckHostIP|Ciphers|Compression|ConnectionAttempts|"
+      "GlobalKnownHostsFile|GSSAPIAuthentication|HashKnownHosts|Host|"
+      "HostKeyAlgorithms|HostKeyAlias|HostName|IdentitiesOnly|IdentityFile|"
+      "IPQoS|KexAlgorithms|MACs|NoHostAuthenticationForLocalhost|Port|"
+      "PreferredAuthentications|PubkeyAcceptedAlgorithms|"
+      "PubkeyAcceptedKeyTypes|PubkeyAuthentication|RequiredRSASize|"
+      "RevokedHostKeys|ServerAliveCountMax|ServerAliveInterval|SetEnv|"
+      "StrictHostKeyChecking|TCPKeepAlive|User|UserKnownHostsFile|"
+      "VerifyHostKeyDNS|Match(?:[\\t ]+all|[\\t ]+(?:original)?host[\\t ]+"
+      "[\\w.,*?!:-]+|[\\t ]+(?:local)?user[\\t ]+[\\w.,*?!-]+)+[\\t ]*$)"
+      "(?:[\\t =][\\t -~]*)?",
+      RE2::Latin1};
+  static const LazyRE2 kDecides = {
+      "(?i)[\"]?(IdentityAgent|Include|KnownHostsCommand|Match|PKCS11Provider|"
+      "ProxyCommand|ProxyJump|SecurityKeyProvider)\\b[^\\n]*",
+      RE2::Latin1};
+  SshConfig config;
+  ForEachLine(text, [&config](absl::string_view line) {
+    std::string decides;
+    if (HasForm(line, *kKept)) {
+      absl::StrAppend(&config.text, line, "\n");
+    } else if (HasForm(line, *kDecides, &decides)) {
+      // What follows a Match that is not known applies to no host.
+      if (absl::EqualsIgnoreCase(decides, "Match")) config.text += "Host !*\n";
+      config.left_out.insert(std::move(decides));
+    }
+  });
+  return config;
+}
+
+void SshConfig::Add(const SshConfig& other) {
+  absl::StrAppend(&text, "Host *\n", other.text);
+  left_out.insert(other.left_out.begin(), other.left_out.end());
+}
+
 std::vector<std::string> NotExported(const std::vector<std::string>& names,
                                      absl::string_view environment) {
   std::set<absl::string_view> set;

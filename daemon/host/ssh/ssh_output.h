@@ -54,6 +54,22 @@ struct HostKeyPolicy {
 };
 HostKeyPolicy ParseHostKeyPolicy(absl::string_view text);
 
+// A user's configuration (ssh_config(5)) without what would run a program,
+// load a library, or lead elsewhere: a line stays if its keyword is one of
+// those that say where and how to log in, and with which keys.
+struct SshConfig {
+  std::string text;
+  // Keywords of other lines by which a login of the user's own may go another
+  // way: "Include", "ProxyJump". A Match that asks for more than host and user,
+  // such as exec, counts as one; it and what follows it apply to no host.
+  std::set<std::string> left_out;
+
+  // Behind the end of `other`; the first value of an option is the one that
+  // holds.
+  void Add(const SshConfig& other);
+};
+SshConfig KeepSafeLines(absl::string_view text);
+
 // Those of `names` that no line of `env`, "NAME=value", sets.
 std::vector<std::string> NotExported(const std::vector<std::string>& names,
                                      absl::string_view environment);

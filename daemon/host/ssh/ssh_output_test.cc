@@ -4,6 +4,7 @@
 #include <iterator>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -19,6 +20,59 @@ std::string Recorded(const std::string& name) {
   std::ifstream file("tests/testdata/host/ssh/" + name);
   EXPECT_TRUE(file.good()) << name;
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(KeepSafeLinesTest, KeepsWhatSaysWhereAndHowToLogIn) {
+  constexpr char kText[] =
+      "Host 10.0.0.* !10.0.0.9\n"
+      "IdentityFile ~/.ssh/cluster\n"
+      "Port=2222\n"
+      "StrictHostKeyChecking accept-new\n"
+      "userknownhostsfile /dev/null\n"
+      "Match originalhost 10.0.0.1,10.0.0.2 user ann\n"
+      "Match all\n";
+  const SshConfig config = KeepSafeLines(kText);
+  EXPECT_EQ(config.text, kText);
+  EXPECT_THAT(config.left_out, IsEmpty());
+}
+
+// Each runs a program, loads a library, or may lead to a file that does.
+TEST(KeepSafeLinesTest, KeepsNothingThatRunsAProgram) {
+  for (const char* const line :
+       {"ProxyCommand touch /tmp/x", "proxycommand=touch /tmp/x",
+        "  PROXYCOMMAND\ttouch /tmp/x", "\"ProxyCommand\" touch /tmp/x",
+        "ProxyJump bastion", "KnownHostsCommand /tmp/x", "Include ~/more",
+        "Include fifo", "PKCS11Provider /tmp/x.so",
+        "SecurityKeyProvider /tmp/x.so", "IdentityAgent /tmp/socket"}) {
+    const SshConfig config = KeepSafeLines(line);
+    EXPECT_EQ(config.text, "") << line;
+    EXPECT_EQ(config.left_out.size(), 1u) << line;
+  }
+  for (const char* const line :
+       {"LocalCommand touch /tmp/x", "PermitLocalCommand yes",
+        "RemoteCommand touch /tmp/x", "ForkAfterAuthentication yes",
+        "ControlMaster auto", "ControlPath /tmp/x", "ControlPersist yes",
+        "XAuthLocation /tmp/x", "SmartcardDevice /tmp/x.so", "Hostx y",
+        "IdentityFile\x01 x", "# ProxyCommand x", "SendEnv *",
+        "SessionType none"}) {
+    const SshConfig config = KeepSafeLines(line);
+    EXPECT_EQ(config.text, "") << line;
+    EXPECT_THAT(config.left_out, IsEmpty()) << line;
+  }
+}
+
+// An option cannot switch off a Match that runs a program.
+TEST(KeepSafeLinesTest, WhatFollowsAnUnknownMatchAppliesToNoHost) {
+  for (const char* const line :
+       {"Match exec \"touch /tmp/x\"", "Match host a exec touch",
+        "match EXEC x", "Match host=a exec=x", "\"Match\" exec x",
+        "Match !exec x", "Match final all", "Match host \"a\" exec x",
+        "Match all exec x", "Match host a,exec x"}) {
+    const SshConfig config =
+        KeepSafeLines(absl::StrCat(line, "\nUserKnownHostsFile /dev/null\n"));
+    EXPECT_EQ(config.text, "Host !*\nUserKnownHostsFile /dev/null\n") << line;
+    EXPECT_EQ(config.left_out.size(), 1u) << line;
+  }
 }
 
 TEST(ParseSshdConfigTest, ReadsPortsAddressesAndHostKeys) {

@@ -136,8 +136,12 @@ struct Believer {
     const auto proved = verdicts.Prove(answer->job_answer().verdict(),
                                        absl::Hours(24 * 365 * 1000));
     Require(!proved.ok() && !proved.status().message().empty());
-    const auto pair = CheckedPair(answer->certificate_answer().enrolled(),
-                                  "test", ca, key, absl::Now());
+    const Enrolled& enrolled = answer->certificate_answer().enrolled();
+    const Roots roots =
+        TakeRootBundles({ca, ""}, enrolled.root_bundles(), enrolled.roots_pem(),
+                        "test", absl::Now());
+    Require(roots.pem == ca && roots.bundle.empty());
+    const auto pair = CheckedPair(enrolled, "test", roots, key, absl::Now());
     Require(!pair.ok() && !pair.status().message().empty());
   }
 

@@ -64,6 +64,10 @@ struct Host {
       certificates.authority().Issue({"spiffe://test/host/server0"});
   const std::string hash =
       absl::StrCat("sha256:", SplitCertificates(own.ca).front().spki_sha256);
+  const std::string bundle = certificates.authority().RootBundle(
+      "test", "1",
+      SplitCertificates(own.ca).front().pem +
+          TestAuthority::Create("next")->certificate_pem());
   const CallPatience patience = {1, [](absl::Duration) {}, [] { return 0.5; }};
   Answerer answerer{certificates.Controller()};
 };
@@ -74,6 +78,9 @@ JoinAnswersInput Filled(JoinAnswersInput answers, const Host& host) {
   }
   Enrolled& enrolled = *answers.mutable_enrolled();
   if (enrolled.roots_pem() == "ROOTS") enrolled.set_roots_pem(host.own.ca);
+  if (enrolled.root_bundles() == "BUNDLE") {
+    enrolled.set_root_bundles(host.bundle);
+  }
   if (enrolled.certificate_pem() == "CERTIFICATE") {
     enrolled.set_certificate_pem(host.own.certificate);
   }
@@ -91,8 +98,13 @@ void Join(const Host& host) {
   const auto enrolled =
       AskToJoin(address, *roots, JoinRequest(), host.patience);
   if (!enrolled.ok()) return Require(!enrolled.status().message().empty());
-  const auto pair = CheckedPair(*enrolled, roots->cluster, roots->roots_pem,
-                                host.own.key, absl::Now());
+  const Roots after =
+      TakeRootBundles({roots->roots_pem, ""}, enrolled->root_bundles(),
+                      enrolled->roots_pem(), roots->cluster, absl::Now());
+  // Nobody who made the input has the root's key.
+  Require(after.pem == roots->roots_pem || after.bundle == host.bundle);
+  const auto pair =
+      CheckedPair(*enrolled, roots->cluster, after, host.own.key, absl::Now());
   if (!pair.ok()) return Require(!pair.status().message().empty());
   Require(enrolled->name() == "server0" && pair->key == host.own.key);
 }

@@ -321,6 +321,9 @@ HostFacts MakeHealthyHost(const ClusterSpec& spec, const ServerSpec& server) {
   facts.mutable_drop_rules()->mutable_value();
   FillNetwork(server, &facts);
   facts.mutable_drift()->mutable_value();
+  facts.mutable_roots()->mutable_value()->add_hashes(
+      absl::StrCat("sha256:", std::string(64, 'a')));
+  *facts.mutable_controller_roots() = facts.roots().value();
   return facts;
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "config/identity/root_bundle.h"
 #include "config/values/change_kind.h"
 #include "daemon/agent/apply/veto.h"
 #include "google/protobuf/message.h"
@@ -59,6 +60,13 @@ void Overlay(const google::protobuf::Message& from,
 
 }  // namespace
 
+void FillRoots(absl::string_view ca_pem, HostFacts* facts) {
+  facts->mutable_roots()->Clear();
+  for (const std::string& hash : RootHashes(ca_pem)) {
+    facts->mutable_roots()->mutable_value()->add_hashes(hash);
+  }
+}
+
 ChangingHost::ChangingHost(const ClusterSpec& spec, int server, AuditLog* audit,
                            Log* log)
     : base_(BaseOf(spec, spec.servers(server))),
@@ -82,6 +90,11 @@ ChangingHost::ChangingHost(const ClusterSpec& spec, int server, AuditLog* audit,
   }
   record_.Listen([this] { Look(); });
   applies_.Recover();
+}
+
+void ChangingHost::SetRoots(absl::string_view ca_pem) {
+  absl::MutexLock lock(&mutex_);
+  FillRoots(ca_pem, &roots_);
 }
 
 MachineAccess ChangingHost::Access() {
@@ -116,6 +129,7 @@ HostFacts ChangingHost::Observe(const std::string& host,
                                 const ObserveRequest& request) {
   absl::MutexLock lock(&mutex_);
   HostFacts facts = seen_;
+  if (roots_.has_roots()) *facts.mutable_roots() = roots_.roots();
   facts.set_observed_at_ms(absl::ToUnixMillis(absl::Now()));
   if (request.has_ssh() && !facts.has_ssh()) {
     *facts.mutable_ssh() = MakeHealthySsh(host, request.ssh());

@@ -24,12 +24,18 @@
 
 namespace clusterd {
 
+// The roots of a host that takes controllers of this CA.
+void FillRoots(absl::string_view ca_pem, HostFacts* facts);
+
 // Safe for concurrent use.
 class ChangingHost final : private HostObserver {
  public:
   // The server of that number in the spec. `audit` has its changes, as of any
   // number of other hosts. Both pointers must outlive it.
   ChangingHost(const ClusterSpec& spec, int server, AuditLog* audit, Log* log);
+
+  // Whose certificates the host has and takes; before it is observed.
+  void SetRoots(absl::string_view ca_pem);
 
   const std::string& name() const { return base_.host(); }
   // What is seen is the server as it was before a change that is under way.
@@ -50,6 +56,7 @@ class ChangingHost final : private HostObserver {
   DeviceLocks locks_;
   absl::Mutex mutex_;
   HostFacts seen_ ABSL_GUARDED_BY(mutex_);
+  HostFacts roots_ ABSL_GUARDED_BY(mutex_);  // Nothing else of them.
   AppliesRecord record_;
   AgentObserver with_drift_;
   Applier applier_;

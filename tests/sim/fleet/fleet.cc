@@ -25,10 +25,12 @@ void RaiseDescriptorLimit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-FleetObserver::FleetObserver(const std::vector<HostFacts>& facts) {
+FleetObserver::FleetObserver(const std::vector<HostFacts>& facts,
+                             absl::string_view ca_pem) {
   for (const HostFacts& host : facts) {
     HostFacts& kept = facts_[host.host()];
     kept = host;
+    FillRoots(ca_pem, &kept);
     kept.set_simulation(kSimulation);
   }
 }
@@ -74,7 +76,9 @@ Fleet::Fleet(const std::string& controller, const std::string& cluster,
              const std::vector<HostFacts>& facts,
              const TestAuthority& authority, Log* log,
              const Credentials& credentials)
-    : observer_(facts), loops_(kLoops), pool_(kWorkers, facts.size() * 4) {
+    : observer_(facts, authority.certificate_pem()),
+      loops_(kLoops),
+      pool_(kWorkers, facts.size() * 4) {
   std::vector<Member> members;
   members.reserve(facts.size());
   for (const HostFacts& host : facts) {
@@ -86,10 +90,11 @@ Fleet::Fleet(const std::string& controller, const std::string& cluster,
 Fleet::Fleet(const std::string& controller, const std::string& cluster,
              const ChangingHosts& hosts, const TestAuthority& authority,
              Log* log)
-    : observer_({}), loops_(kLoops), pool_(kWorkers, hosts.size() * 4) {
+    : observer_({}, ""), loops_(kLoops), pool_(kWorkers, hosts.size() * 4) {
   std::vector<Member> members;
   members.reserve(hosts.size());
   for (const auto& host : hosts) {
+    host->SetRoots(authority.certificate_pem());
     members.push_back({host->name(), host->observer(), host->applies()});
     applies_.push_back(host->applies());
   }

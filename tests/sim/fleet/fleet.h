@@ -35,7 +35,8 @@ void RaiseDescriptorLimit();
 // Facts of many hosts by name. Safe for concurrent use once filled.
 class FleetObserver final : public HostObserver {
  public:
-  explicit FleetObserver(const std::vector<HostFacts>& facts);
+  // The hosts' roots are those of `ca_pem`.
+  FleetObserver(const std::vector<HostFacts>& facts, absl::string_view ca_pem);
 
   // A host that is not among the facts has a reason instead.
   HostFacts Observe(const std::string& host,

@@ -31,7 +31,7 @@ TEST(FleetTest, EveryHostAttachesAndACheckOfAllPasses) {
 }
 
 TEST(FleetObserverTest, HasReasonForHostsItDoesNotKnow) {
-  FleetObserver observer({});
+  FleetObserver observer({}, "");
   EXPECT_EQ(observer.Observe("nobody", {}).missing().reason(), Missing::ABSENT);
 }
 

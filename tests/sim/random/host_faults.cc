@@ -248,6 +248,8 @@ std::vector<FaultKind> HostFaults() {
        OnHost("conflict: 'another machine with machine id 4711'")},
       {"certificate-ends", "", false, "host-identity", WARN, "", false, nullptr,
        OnHost("certificate_notice: '2026-01-01 00:00 UTC'")},
+      {"planted-root", "", false, "roots-uniform", FAIL, "", false, nullptr,
+       OnHost("roots { value { hashes: 'sha256:0' } }")},
       {"silent", "", false, "host-identity", UNKNOWN, "", true, nullptr,
        Silence, false, true},
       {"driver", "driver=VERSION", false, "version-uniform", WARN,
@@ -529,6 +531,8 @@ std::vector<FaultKind> LaunchFaults() {
          limit->set_soft(4);
          limit->set_hard(4);
        }},
+      NoHostFact("no-roots", "roots { missing { reason: UNREADABLE } }",
+                 "roots-uniform"),
       NoHostFact("no-open-files",
                  "open_files { missing { reason: UNREADABLE } }", "open-files"),
       NoHostFact("no-own-name", "own_name { missing { reason: TIMED_OUT } }",

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "config/identity/signature.h"
@@ -137,15 +138,12 @@ TestAuthority::TestAuthority(std::unique_ptr<Keys> keys)
 
 TestAuthority::~TestAuthority() = default;
 
-std::unique_ptr<TestAuthority> TestAuthority::Create() {
+std::unique_ptr<TestAuthority> TestAuthority::Create(
+    const char* name, const IssueOptions& options) {
   auto keys = std::make_unique<Keys>();
   keys->key.reset(EVP_EC_gen("P-256"));
   Require(keys->key != nullptr);
-  IssueOptions options;
-  options.valid_from = -absl::Hours(24 * 365);
-  options.valid_until = absl::Hours(24 * 365);
-  keys->certificate =
-      Draft(keys->key.get(), nullptr, "clusterd test authority", options);
+  keys->certificate = Draft(keys->key.get(), nullptr, name, options);
   AddAuthorityExtensions(keys->certificate.get());
   Require(X509_sign(keys->certificate.get(), keys->key.get(), EVP_sha256()) >
           0);
@@ -241,6 +239,25 @@ std::string TestAuthority::SignedList(
   const Owned<BIO> bio(BIO_new(BIO_s_mem()));
   Require(PEM_write_bio_X509_CRL(bio.get(), list.get()) == 1);
   return Contents(bio.get());
+}
+
+std::string TestAuthority::RootBundle(const std::string& cluster,
+                                      const std::string& number,
+                                      const std::string& roots_pem) const {
+  const std::string text = absl::StrCat("clusterd roots of ", cluster,
+                                        "\nnumber ", number, "\n", roots_pem);
+  EVP_MD_CTX* const digest = EVP_MD_CTX_new();
+  std::string signature(256, '\0');
+  size_t size = signature.size();
+  Require(EVP_DigestSignInit(digest, nullptr, EVP_sha256(), nullptr,
+                             keys_->key.get()) == 1 &&
+          EVP_DigestSign(digest,
+                         reinterpret_cast<unsigned char*>(&signature[0]), &size,
+                         reinterpret_cast<const unsigned char*>(text.data()),
+                         text.size()) == 1);
+  EVP_MD_CTX_free(digest);
+  return absl::StrCat(text, "signature ",
+                      absl::Base64Escape(signature.substr(0, size)), "\n");
 }
 
 std::string TestAuthority::KeyPem() const { return ToPem(keys_->key.get()); }

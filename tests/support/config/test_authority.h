@@ -24,8 +24,12 @@ struct IssueOptions {
 // Safe for concurrent use.
 class TestAuthority {
  public:
-  // A new authority with a key of its own.
-  static std::unique_ptr<TestAuthority> Create();
+  // A new authority with a key of its own. Two that one host knows need two
+  // names: OpenSSL looks for an issuer by its name.
+  static std::unique_ptr<TestAuthority> Create(
+      const char* name = "clusterd test authority",
+      const IssueOptions& options = {-absl::Hours(24 * 365),
+                                     absl::Hours(24 * 365)});
   // One whose certificate and key are known. InvalidArgument if they are no PEM
   // or no pair.
   static absl::StatusOr<std::unique_ptr<TestAuthority>> FromPem(
@@ -49,6 +53,11 @@ class TestAuthority {
   // A CA that this one has issued, with a key of its own.
   std::unique_ptr<TestAuthority> MakeBelow(
       const char* name, const IssueOptions& options = {}) const;
+
+  // A bundle of roots that this one has signed, as deploy/certificates.sh roots
+  // makes it. `number` and `cluster` may be what no bundle should have.
+  std::string RootBundle(const std::string& cluster, const std::string& number,
+                         const std::string& roots_pem) const;
 
   // A certificate with these URI names and a new key, and the authority's own
   // certificate as ca.

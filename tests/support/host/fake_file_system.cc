@@ -91,6 +91,7 @@ class FakeOpenFile final : public OpenFile {
     inode_->locked = holds_lock_ = true;
     return true;
   }
+  bool IsOpenElsewhere() override { return inode_->locked && !holds_lock_; }
 
  private:
   absl::Status Fault() const {

@@ -32,7 +32,9 @@ class TestAudit {
 
   AuditLog* log() { return &audit_; }
 
+  // Also what was refused right before.
   std::vector<AuditEntry> entries() const {
+    audit_.Settle();
     std::vector<AuditEntry> entries;
     std::ifstream file(path_);
     for (std::string line; std::getline(file, line);) {
@@ -61,7 +63,7 @@ class TestAudit {
   const std::string path_;
   ManualScheduler scheduler_;
   CapturedLog log_;
-  AuditLog audit_;
+  mutable AuditLog audit_;
 };
 
 }  // namespace clusterd

@@ -1,0 +1,155 @@
+#include "config/identity/root_bundle.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "config/identity/certificate.h"
+#include "config/identity/pem_objects.h"
+#include "config/values/status_macros.h"
+#include "config/values/text_form.h"
+
+namespace clusterd {
+namespace {
+
+constexpr absl::string_view kHead = "clusterd roots of ";
+// Whoever sends thousands fills no log.
+constexpr size_t kMaxNews = 32;
+constexpr char kJoinAgain[] =
+    "; join again: clusterd join with a token of clusterctl token create";
+
+// No intermediate passes for one, a controller's least of all.
+bool IsRoot(const Owned<X509>& certificate) {
+  return X509_check_ca(certificate.get()) == 1 &&
+         X509_self_signed(certificate.get(), /*verify_signature=*/1) == 1;
+}
+
+bool IsSignedByRoot(const RootBundle& bundle, absl::string_view roots_pem,
+                    absl::Time now) {
+  const absl::string_view text = bundle.text;
+  time_t time = absl::ToTimeT(now);
+  return absl::c_any_of(AllCertificates(roots_pem), [&](const auto& root) {
+    return IsRoot(root) &&
+           X509_cmp_time(X509_get0_notAfter(root.get()), &time) > 0 &&
+           IsMadeBy(X509_get0_pubkey(root.get()), bundle.signature,
+                    text.substr(0, text.rfind("signature ")));
+  });
+}
+
+absl::StatusOr<RootBundle> ParseBundle(absl::string_view text) {
+  static const LazyRE2 kForm = {
+      "clusterd roots of ([a-z0-9._-]{1,255})\nnumber ([1-9][0-9]{0,17})\n"
+      "((?s:.*))signature ([A-Za-z0-9+/=]{1,4096})\n",
+      RE2::Latin1};
+  RootBundle bundle;
+  absl::string_view signature;
+  const bool is_read =
+      HasForm(text, *kForm, &bundle.cluster, &bundle.number, &bundle.roots_pem,
+              &signature) &&
+      absl::Base64Unescape(signature, &bundle.signature) &&
+      CheckHasCertificate(bundle.roots_pem).ok() &&
+      absl::c_all_of(AllCertificates(bundle.roots_pem), IsRoot);
+  ERR_clear_error();
+  bundle.text = std::string(text);
+  if (is_read) return bundle;
+  return absl::InvalidArgumentError(
+      "not a bundle of roots as deploy/certificates.sh roots makes it");
+}
+
+// Why the host stays without this bundle; empty: it has it now.
+std::string TakeBundle(const RootBundle& bundle, absl::string_view cluster,
+                       absl::Time now, uint64_t* number, Roots* held) {
+  if (bundle.text == held->bundle) return "";
+  const std::string name = absl::StrCat("bundle ", bundle.number, " is ");
+  if (bundle.cluster != cluster) {
+    return absl::StrCat(name, "of cluster ", bundle.cluster);
+  }
+  if (bundle.number <= *number) {
+    return absl::StrCat(name, "not above ", *number, ", which this host has");
+  }
+  if (!IsSignedByRoot(bundle, held->pem, now)) {
+    return absl::StrCat(name, "signed by no root that this host has",
+                        kJoinAgain);
+  }
+  *number = bundle.number;
+  held->pem = bundle.roots_pem;
+  held->bundle = bundle.text;
+  return "";
+}
+
+// A line for each that is in `some` and not in `others`.
+void AddNews(absl::string_view word, const std::vector<std::string>& some,
+             const std::vector<std::string>& others,
+             std::vector<std::string>* news) {
+  for (const std::string& hash : some) {
+    if (absl::c_binary_search(others, hash)) continue;
+    if (news->size() == kMaxNews) return;
+    news->push_back(absl::StrCat(word, hash));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<RootBundle>> ReadRootBundles(
+    absl::string_view text) {
+  std::vector<RootBundle> bundles;
+  if (text.size() > kMaxBundleBytes) {
+    return absl::InvalidArgumentError("bundles of roots above 256 KiB");
+  }
+  while (!text.empty()) {
+    const size_t next = std::min(text.find(kHead, 1), text.size());
+    ASSIGN_OR_RETURN(bundles.emplace_back(), ParseBundle(text.substr(0, next)));
+    text.remove_prefix(next);
+  }
+  return bundles;
+}
+
+Roots TakeRootBundles(const Roots& held, absl::string_view bundles,
+                      absl::string_view unsigned_pem, absl::string_view cluster,
+                      absl::Time now) {
+  Roots roots{held.pem, held.bundle};
+  std::string refused;
+  const auto own = ReadRootBundles(held.bundle);
+  const auto sent = ReadRootBundles(bundles);
+  if (!own.ok()) {
+    // Else an old one would count as new.
+    refused = absl::StrCat("this host's roots.bundle is damaged", kJoinAgain);
+  } else if (!sent.ok()) {
+    refused = std::string(sent.status().message());
+  } else {
+    uint64_t number = own->empty() ? 0 : own->back().number;
+    for (const RootBundle& bundle : *sent) {
+      refused = TakeBundle(bundle, cluster, now, &number, &roots);
+    }
+  }
+  const std::vector<std::string> before = RootHashes(held.pem);
+  const std::vector<std::string> after = RootHashes(roots.pem);
+  AddNews("root added ", after, before, &roots.news);
+  AddNews("root removed ", before, after, &roots.news);
+  if (!refused.empty()) {
+    roots.news.push_back(absl::StrCat("roots not taken: ", refused));
+  }
+  AddNews("roots not taken: no root of this host has signed a bundle with ",
+          RootHashes(unsigned_pem.substr(0, kMaxBundleBytes)), after,
+          &roots.news);
+  return roots;
+}
+
+std::vector<std::string> RootHashes(absl::string_view pem) {
+  // Asked of the same text with every host's facts.
+  thread_local std::string last;
+  thread_local std::vector<std::string> hashes;
+  if (last == pem) return hashes;
+  last = std::string(pem);
+  hashes.clear();
+  for (const NamedCertificate& root : SplitCertificates(pem)) {
+    hashes.push_back(absl::StrCat("sha256:", root.spki_sha256));
+  }
+  absl::c_sort(hashes);
+  hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
+  return hashes;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,182 @@
+// Who has a name: the part of AttachedHosts that lets streams in.
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "daemon/controller/hosts/attached_hosts.h"
+#include "daemon/controller/hosts/hello_machine.h"
+
+namespace clusterd {
+namespace {
+
+// "ipv4:10.0.0.1:5000" as people write it.
+absl::string_view PeerAddress(absl::string_view peer) {
+  if (!absl::ConsumePrefix(&peer, "ipv4:")) absl::ConsumePrefix(&peer, "ipv6:");
+  return peer;
+}
+
+// Enough of an id to tell two machines apart on one line.
+absl::string_view ShortId(const std::string& id) {
+  return id.empty() ? "none" : absl::string_view(id).substr(0, 16);
+}
+
+// Whether a stream that was asked has answered, whatever it said.
+bool HasAnswered(const absl::Status& status) {
+  return !absl::IsDeadlineExceeded(status) && !absl::IsUnavailable(status) &&
+         !absl::IsFailedPrecondition(status);
+}
+
+}  // namespace
+
+absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::Attach(
+    Attachment attachment) {
+  SessionId held = 0;
+  absl::StatusOr<SessionId> id = absl::InternalError("");
+  {
+    absl::MutexLock lock(&mutex_);
+    id = AdmitLocked(attachment, &held);
+  }
+  const std::string& host = attachment.host;
+  if (!id.ok()) {
+    log_->Warning(absl::StrCat("host ", host, ": refused from ",
+                               attachment.peer, ": ", id.status().message()));
+    return id;
+  }
+  if (*id != 0) {
+    log_->Info(
+        absl::StrCat("host ", host, ": attached from ", attachment.peer));
+    return id;
+  }
+  HostTask ask;
+  ask.host = host;
+  ask.task.mutable_ping();
+  ask.deadline = limits_.ask;
+  RunTask(std::move(ask), [this, claim = std::move(attachment),
+                           held](const absl::StatusOr<TaskResult>& answer) {
+    OnAsked(claim, held, HasAnswered(answer.status()));
+  });
+  return 0;
+}
+
+void AttachedHosts::OnAsked(const Attachment& claim, SessionId held,
+                            bool lives) {
+  std::unique_ptr<Session> dead;
+  absl::StatusOr<SessionId> id = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    Host& host = hosts_[claim.host];
+    host.asked = false;
+    // It may have ended since; whoever came then is asked in turn.
+    if (host.session != nullptr && host.session->id == held) {
+      if (lives) {
+        id = RefuseLocked(claim, &host);
+      } else {
+        dead = RemoveLocked(
+            held, SameMachine(host.session->attachment.hello, claim.hello)
+                      ? "the same machine attached again"
+                      : "the machine has restarted");
+      }
+    }
+  }
+  if (dead != nullptr) {
+    const std::shared_ptr<HostLink> old = dead->attachment.link;
+    EndPending(std::move(dead), "the host attached again");
+    old->Close(absl::AbortedError("this machine has attached again"));
+  }
+  if (id.ok()) {
+    id = Attach(claim);
+    if (id.ok() && *id == 0) return;
+  } else {
+    log_->Warning(absl::StrCat("host ", claim.host, ": refused from ",
+                               claim.peer, ": ", id.status().message()));
+  }
+  if (claim.decided != nullptr) claim.decided(id);
+}
+
+absl::Status AttachedHosts::RefuseLocked(const Attachment& second, Host* host) {
+  host->rival = Rival{second.hello, second.peer, scheduler_->Now()};
+  return absl::FailedPreconditionError(
+      absl::StrCat("two machines present themselves as ", second.host, ": ",
+                   ConflictTextLocked(*host)));
+}
+
+absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
+    const Attachment& attachment, SessionId* held) {
+  const absl::Time now = scheduler_->Now();
+  const auto known = hosts_.find(attachment.host);
+  Host* const holder = known != hosts_.end() && known->second.session != nullptr
+                           ? &known->second
+                           : nullptr;
+  if (!attachment.bound_to.empty()) {
+    if (holder != nullptr) RefuseLocked(attachment, holder).IgnoreError();
+    return absl::PermissionDeniedError(absl::StrCat(
+        "host ", attachment.host, ": its name is bound to the machine with id ",
+        attachment.bound_to, ", and this one has ",
+        ShortId(attachment.hello.machine_id()),
+        "; if it was replaced or installed anew, an admin runs clusterctl "
+        "certificates reset ",
+        attachment.host));
+  }
+  if (holder != nullptr) {
+    const Hello& first = holder->session->attachment.hello;
+    if (!SameMachine(first, attachment.hello) &&
+        !IsLaterStart(first, attachment.hello, now)) {
+      return RefuseLocked(attachment, holder);
+    }
+    if (std::exchange(holder->asked, true)) {
+      return absl::UnavailableError(
+          absl::StrCat("host ", attachment.host,
+                       ": another stream waits for its name, try again"));
+    }
+    *held = holder->session->id;
+    return 0;
+  }
+  if (sessions_.size() >= limits_.max_attached) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(sessions_.size(),
+                     " hosts are attached, and this controller takes no more"));
+  }
+  Host& host = hosts_[attachment.host];
+  // The machine that tried before may be the one that is here now.
+  if (host.rival && SameMachine(host.rival->hello, attachment.hello)) {
+    host.rival.reset();
+  }
+  host.entry.set_host(attachment.host);
+  host.entry.set_attached(true);
+  host.entry.set_attached_since_ms(absl::ToUnixMillis(now));
+  host.entry.set_last_seen_ms(absl::ToUnixMillis(now));
+  host.entry.set_clusterd_version(attachment.hello.clusterd_version());
+  host.entry.set_peer(attachment.peer);
+  host.entry.set_simulation(attachment.hello.simulation());
+  host.entry.set_certificate_ends_ms(attachment.certificate_ends_ms);
+  host.entry.set_certificate_renews(attachment.certificate_renews);
+  host.entry.clear_detached_reason();
+  host.session = std::make_unique<Session>();
+  host.session->id = ++last_id_;
+  host.session->attachment = attachment;
+  sessions_[host.session->id] = host.session.get();
+  return host.session->id;
+}
+
+std::string AttachedHosts::ConflictTextLocked(const Host& host) const {
+  if (!host.session || !host.rival ||
+      scheduler_->Now() - host.rival->last_try > limits_.conflict_memory) {
+    return "";
+  }
+  const Hello& first = host.session->attachment.hello;
+  const Hello& second = host.rival->hello;
+  const bool other_machine = first.machine_id() != second.machine_id();
+  const auto id_of = [other_machine](const Hello& hello) {
+    return other_machine
+               ? absl::StrCat("machine id ", ShortId(hello.machine_id()))
+               : absl::StrCat("boot id ", ShortId(hello.boot_id()));
+  };
+  return absl::StrCat(PeerAddress(host.session->attachment.peer), " (",
+                      id_of(first), ") is attached, ",
+                      PeerAddress(host.rival->peer), " (", id_of(second),
+                      ") was refused");
+}
+
+}  // namespace clusterd
