@@ -9,11 +9,11 @@
 #include "daemon/host/machine_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/component/impatient_runner.h"
 #include "tests/sim/private_root.h"
 #include "tests/sim/simulated_host.h"
 #include "tests/sim/test_folder.h"
 #include "tests/support/host/fake_clock.h"
+#include "tests/support/host/impatient_runner.h"
 
 namespace clusterd {
 namespace {

@@ -12,10 +12,10 @@
 #include "daemon/process/worker_pool.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/component/tcp_proxy.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
+#include "tests/support/http/tcp_proxy.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/wait/patience.h"
 

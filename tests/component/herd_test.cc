@@ -26,12 +26,12 @@
 #include "grpcpp/create_channel.h"
 #include "gtest/gtest.h"
 #include "proto/trust.grpc.pb.h"
-#include "tests/component/moved_clock.h"
 #include "tests/component/raw_call.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_daemon.h"
 #include "tests/support/apply/apply_scenarios.h"
+#include "tests/support/process/moved_clock.h"
 
 namespace clusterd {
 namespace {

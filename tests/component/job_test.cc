@@ -18,11 +18,11 @@
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/component/moved_clock.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/process/moved_clock.h"
 #include "tests/support/wait/patience.h"
 
 namespace clusterd {

@@ -25,11 +25,11 @@
 #include "grpcpp/server_builder.h"
 #include "gtest/gtest.h"
 #include "proto/trust.grpc.pb.h"
-#include "tests/component/held_port.h"
-#include "tests/component/moved_clock.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
+#include "tests/support/process/held_port.h"
+#include "tests/support/process/moved_clock.h"
 #include "tests/support/wait/patience.h"
 
 namespace clusterd {

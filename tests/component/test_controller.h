@@ -18,10 +18,10 @@
 #include "daemon/process/worker_pool.h"
 #include "proto/controller.grpc.pb.h"
 #include "proto/spec.pb.h"
-#include "tests/component/held_port.h"
 #include "tests/component/test_certificates.h"
 #include "tests/support/config/ca_dir.h"
 #include "tests/support/process/captured_log.h"
+#include "tests/support/process/held_port.h"
 #include "tests/support/process/manual_scheduler.h"
 
 namespace clusterd {

@@ -1,4 +1,4 @@
-#include "tests/component/tcp_proxy.h"
+#include "tests/support/http/tcp_proxy.h"
 
 #include <netinet/in.h>
 #include <poll.h>

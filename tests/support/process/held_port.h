@@ -1,7 +1,7 @@
 // A TCP port that stays a test's own while nobody listens on it: between two
 // starts of a server, the kernel would give it to any program of the machine.
-#ifndef TESTS_COMPONENT_HELD_PORT_H_
-#define TESTS_COMPONENT_HELD_PORT_H_
+#ifndef TESTS_SUPPORT_PROCESS_HELD_PORT_H_
+#define TESTS_SUPPORT_PROCESS_HELD_PORT_H_
 
 #include <string>
 
@@ -28,4 +28,4 @@ class HeldPort {
 
 }  // namespace clusterd
 
-#endif  // TESTS_COMPONENT_HELD_PORT_H_
+#endif  // TESTS_SUPPORT_PROCESS_HELD_PORT_H_

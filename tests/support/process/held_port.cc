@@ -1,4 +1,4 @@
-#include "tests/component/held_port.h"
+#include "tests/support/process/held_port.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>

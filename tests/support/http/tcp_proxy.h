@@ -1,7 +1,7 @@
 // A wire between two programs that a test can cut without either noticing: what
 // a switch that dies, or a host that loses power, looks like to the other end.
-#ifndef TESTS_COMPONENT_TCP_PROXY_H_
-#define TESTS_COMPONENT_TCP_PROXY_H_
+#ifndef TESTS_SUPPORT_HTTP_TCP_PROXY_H_
+#define TESTS_SUPPORT_HTTP_TCP_PROXY_H_
 
 #include <string>
 #include <thread>
@@ -56,4 +56,4 @@ class TcpProxy {
 
 }  // namespace clusterd
 
-#endif  // TESTS_COMPONENT_TCP_PROXY_H_
+#endif  // TESTS_SUPPORT_HTTP_TCP_PROXY_H_

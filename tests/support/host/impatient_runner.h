@@ -1,7 +1,7 @@
 // Ends soon what hangs, and gives every other command the time that it is
 // given: one short deadline for all would end those of a slow machine, too.
-#ifndef TESTS_COMPONENT_IMPATIENT_RUNNER_H_
-#define TESTS_COMPONENT_IMPATIENT_RUNNER_H_
+#ifndef TESTS_SUPPORT_HOST_IMPATIENT_RUNNER_H_
+#define TESTS_SUPPORT_HOST_IMPATIENT_RUNNER_H_
 
 #include <algorithm>
 #include <string>
@@ -43,4 +43,4 @@ class ImpatientRunner final : public CommandRunner {
 
 }  // namespace clusterd
 
-#endif  // TESTS_COMPONENT_IMPATIENT_RUNNER_H_
+#endif  // TESTS_SUPPORT_HOST_IMPATIENT_RUNNER_H_

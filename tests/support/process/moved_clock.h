@@ -1,7 +1,7 @@
 // The real clock and timers, of which a test sets and stops the clock: limits
 // by the second must not depend on how fast a machine is.
-#ifndef TESTS_COMPONENT_MOVED_CLOCK_H_
-#define TESTS_COMPONENT_MOVED_CLOCK_H_
+#ifndef TESTS_SUPPORT_PROCESS_MOVED_CLOCK_H_
+#define TESTS_SUPPORT_PROCESS_MOVED_CLOCK_H_
 
 #include <atomic>
 #include <functional>
@@ -57,4 +57,4 @@ class MovedClock final : public Scheduler {
 
 }  // namespace clusterd
 
-#endif  // TESTS_COMPONENT_MOVED_CLOCK_H_
+#endif  // TESTS_SUPPORT_PROCESS_MOVED_CLOCK_H_
