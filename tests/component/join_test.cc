@@ -423,6 +423,11 @@ TEST(JoinTest, HostThatWasOffTakesAllBundlesAtItsLateRenewal) {
   std::map<std::string, std::string> middle = rotation.new_ca;
   middle["roots.bundle"] = rotation.bundle_1;
   world.ChangeCaDir(middle, rotation.ControllerBy(rotation.old()));
+  // The port is another one, which no product's is.
+  ASSERT_TRUE(IdentityFolder(flags.root + flags.folder)
+                  .WriteEnrolmentAddress(
+                      absl::StrCat("127.0.0.1:", world.Token().enrol_port()))
+                  .ok());
   world.scheduler.SetDays(90);
   CapturedLog log;
   const absl::Status late =
@@ -431,6 +436,26 @@ TEST(JoinTest, HostThatWasOffTakesAllBundlesAtItsLateRenewal) {
   EXPECT_THAT(log.Lines(), HasSubstr("root added " + HashOf(*rotation.next)));
   EXPECT_THAT(HashesIn(files), UnorderedElementsAre(HashOf(rotation.old()),
                                                     HashOf(*rotation.next)));
+}
+
+// With its key, for which a certificate of the old root is on record.
+TEST(JoinTest, HostThatMissedTheChangeJoinsAgain) {
+  JoinWorld world;
+  Rotation rotation(&world);
+  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
+  ASSERT_TRUE(world.Join(flags).ok());
+  const TlsFiles files = FilesOf(flags);
+  const std::string key = TestCertificates::Text(files.key);
+  world.ChangeCaDir(rotation.new_ca, rotation.ControllerBy(*rotation.next));
+  JoinFlags again = world.FlagsFor(world.Token(), "server0");
+  again.root = flags.root;
+  const absl::Status joined = world.Join(again);
+  ASSERT_TRUE(joined.ok()) << joined;
+  EXPECT_THAT(HashesIn(files), ElementsAre(HashOf(*rotation.next)));
+  EXPECT_EQ(ReadRoots(files).value().bundle(), 2u);
+  EXPECT_EQ(TestCertificates::Text(files.key), key);
+  JoinedHost host(world.controller.address(), "server0", files);
+  EXPECT_TRUE(host.WaitAttached(1)) << host.log().Lines();
 }
 
 TEST(JoinTest, RuleComparesTheRootsOfHostsWithTheControllers) {
