@@ -296,7 +296,8 @@ HostFacts ControllerServer::WithOwnRoots(const std::string& ca,
                                          HostFacts facts) const {
   const auto pem = ReadRegularFile(ca, kMaxBundleBytes);
   // A file that cannot be read is told elsewhere.
-  if (!facts.simulation().empty() || !pem.ok()) return facts;
+  const bool has_own = !facts.has_missing() && facts.simulation().empty();
+  if (!has_own || !pem.ok()) return facts;
   RootsFact::Roots* const roots = facts.mutable_controller_roots();
   for (const std::string& hash : RootHashes(*pem)) roots->add_hashes(hash);
   if (trusted_.authority != nullptr) {

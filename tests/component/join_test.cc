@@ -422,6 +422,26 @@ TEST(JoinTest, HostThatWasOffTakesAllBundlesAtItsLateRenewal) {
                                                     HashOf(*rotation.next)));
 }
 
+// With its key, for which a certificate of the old root is on record.
+TEST(JoinTest, HostThatMissedTheChangeJoinsAgain) {
+  JoinWorld world;
+  Rotation rotation(&world);
+  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
+  ASSERT_TRUE(world.Join(flags).ok());
+  const TlsFiles files = FilesOf(flags);
+  const std::string key = TestCertificates::Text(files.key);
+  world.ChangeCaDir(rotation.new_ca, rotation.ControllerBy(*rotation.next));
+  JoinFlags again = world.FlagsFor(world.Token(), "server0");
+  again.root = flags.root;
+  const absl::Status joined = world.Join(again);
+  ASSERT_TRUE(joined.ok()) << joined;
+  EXPECT_THAT(HashesIn(files), ElementsAre(HashOf(*rotation.next)));
+  EXPECT_EQ(ReadRoots(files).value().bundle(), 2u);
+  EXPECT_EQ(TestCertificates::Text(files.key), key);
+  JoinedHost host(world.controller.address(), "server0", files);
+  EXPECT_TRUE(host.WaitAttached(1)) << host.log().Lines();
+}
+
 TEST(JoinTest, RuleComparesTheRootsOfHostsWithTheControllers) {
   JoinWorld world;
   const JoinFlags flags = world.FlagsFor(world.Token(), "server0");

@@ -380,15 +380,8 @@ TEST_F(KilledHostTest, LeavesTheDeviceOfAJobAloneUntilItEnds) {
   }));
   EXPECT_EQ(FinishChange(apply.get()).Host("server0").outcome(),
             ApplyResult::UNDONE);
-  // It is tried again and again for as long as the job runs.
-  std::vector<std::string> audited = AuditedUndo(cluster_, id);
-  ASSERT_GE(audited.size(), 4u);
-  for (size_t i = 0; i + 2 < audited.size(); ++i) {
-    EXPECT_THAT(audited[i],
-                StartsWith(i % 2 == 0 ? "begins" : "the undo of apply"));
-  }
-  audited.erase(audited.begin(), audited.end() - 2);
-  EXPECT_THAT(audited,
+  // Device 3 was all that had changed, so nothing was begun while it waited.
+  EXPECT_THAT(AuditedUndo(cluster_, id),
               ElementsAre("begins", StartsWith("UNDONE: clusterd ended")));
 }
 

@@ -244,7 +244,7 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryJoin(const JoinRequest& request,
   } else {
     RETURN_IF_ERROR(
         parts_.gate->CheckNotRevoked(IdOf(name), known->certificate_pem()));
-    // After a change of the root one from before helps nobody.
+    // One of an intermediate before leads to a root that may be gone.
     if (now < absl::FromUnixMillis(known->ends_ms()) &&
         authority_->HasIssued(known->certificate_pem())) {
       return AnswerOf(record, *known);
@@ -317,7 +317,9 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenewLate(
   RETURN_IF_ERROR(
       parts_.gate->CheckNotRevoked(IdOf(name), known->certificate_pem()));
   const absl::Time end = absl::FromUnixMillis(known->ends_ms());
-  if (now < end) return AnswerOf(*record, *known);
+  if (now < end && authority_->HasIssued(known->certificate_pem())) {
+    return AnswerOf(*record, *known);
+  }
   if (now - end > kLateRenewal) {
     return absl::PermissionDeniedError(
         absl::StrCat("host ", name, ": its certificate ended at ",
@@ -393,7 +395,8 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenew(
     return absl::InvalidArgumentError(
         "signing request: of the key that the host has, expected a new one");
   }
-  if (record->next().spki_sha256() == key.spki_sha256) {
+  if (record->next().spki_sha256() == key.spki_sha256 &&
+      authority_->HasIssued(record->next().certificate_pem())) {
     return AnswerOf(*record, record->next());
   }
   RETURN_IF_ERROR(

@@ -1,6 +1,7 @@
 // Who gets a certificate from this controller, and which certificate of a host
 // counts. Decides by tokens, cluster.yaml and the record of the host's key:
-//   same token, name and key          the same certificate again
+//   same token, name and key          the same certificate again, or a new one
+//                                     where another intermediate issued it
 //   another key, name is free         a certificate; the key goes on record,
 //                                     and the token is spent for this host
 //   another key, one is on record     refused until an admin resets the name

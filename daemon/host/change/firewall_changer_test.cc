@@ -231,6 +231,7 @@ TEST(FirewallChangerTest, RestoresUfwWithItsFilesByteForByte) {
 // Whoever may read it can hold it for ever, and ufw waits.
 TEST(FirewallChangerTest, LeavesTheLockOfUfwToRootWhenItRestores) {
   Changer test;
+  test.files.Put("/etc/ufw/ufw.conf", "ENABLED=yes\n");
   const auto saved = test.changer.Save(UFW, /*adds_rules=*/false);
   ASSERT_TRUE(saved.ok());
   test.files.Put("/run/ufw.lock", "", 0644);

@@ -139,8 +139,9 @@ absl::Status CheckFolder(absl::string_view path) {
       absl::StrCat(walk.here(), ": not a folder"));
 }
 
-absl::Status CheckFile(absl::string_view root, absl::string_view path) {
-  Walk walk(root, path, /*sticky_guards=*/false);
+absl::Status CheckFile(absl::string_view root, absl::string_view path,
+                       bool sticky_guards) {
+  Walk walk(root, path, sticky_guards);
   RETURN_IF_ERROR(walk.Run());
   if (!walk.here().empty() && !S_ISDIR(walk.mode())) return absl::OkStatus();
   return absl::PermissionDeniedError(absl::StrCat(path, ": is a folder"));

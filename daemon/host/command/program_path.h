@@ -31,10 +31,12 @@ absl::StatusOr<std::string> FindProgram(
 // none. PermissionDenied, naming the part: as FindProgram, or no folder.
 absl::Status CheckFolder(absl::string_view path);
 
-// The same of something that is no folder, below `root`, and with the sticky
-// bit no folder will do: it keeps others from replacing what is there, but not
-// from mounting a file system that never answers on a folder of theirs.
-absl::Status CheckFile(absl::string_view root, absl::string_view path);
+// The same of something that is no folder, below `root`. Without
+// `sticky_guards` no folder with the sticky bit will do: it keeps others from
+// replacing what is there, but not from mounting a file system that never
+// answers on a folder of theirs.
+absl::Status CheckFile(absl::string_view root, absl::string_view path,
+                       bool sticky_guards = true);
 
 // What `argv` answers within `budget`, whatever its status. DeadlineExceeded:
 // no answer in time; FailedPrecondition: more than `max_bytes` of output; the

@@ -209,7 +209,8 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespace(
       // kernel's, whoever the process belongs to.
       absl::Status safe;
       if (!absl::StartsWith(target.path(), "/proc/")) {
-        safe = CheckFile(host.paths.root, target.path());
+        safe = CheckFile(host.paths.root, target.path(),
+                         /*sticky_guards=*/false);
       }
       return WithOneText(name, safe.ok()
                                    ? OpenNetworkNamespace::Open(

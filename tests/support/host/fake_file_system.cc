@@ -245,7 +245,9 @@ absl::StatusOr<FileAttributes> FakeFileSystem::Stat(const std::string& path) {
     return absl::NotFoundError(
         absl::StrCat(path, ": No such file or directory"));
   }
-  return inode->attributes;
+  FileAttributes attributes = inode->attributes;
+  attributes.size = inode->content.size();
+  return attributes;
 }
 
 absl::StatusOr<std::vector<std::string>> FakeFileSystem::List(
