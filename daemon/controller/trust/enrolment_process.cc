@@ -40,9 +40,6 @@ constexpr rlim_t kMaxFiles = 1024;
 // gRPC has some threads for each core, whose stacks count as memory.
 constexpr size_t kStackBytes = 512 << 10;
 constexpr int kNice = 10;
-// A sanitizer's own memory is terabytes.
-constexpr bool kBoundsMemory =
-    !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer);
 
 absl::Status System(const char* what) {
   return absl::UnavailableError(absl::StrCat(what, ": ", strerror(errno)));

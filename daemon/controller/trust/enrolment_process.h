@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/config.h"
 #include "absl/status/status.h"
 #include "daemon/controller/admission/connection_acceptor.h"
 #include "daemon/process/log.h"
@@ -26,6 +27,13 @@ inline constexpr int kEnrolmentSocket = 3;
 // What it may have at most, as RLIMIT_DATA. Beyond, it ends, and is started
 // again.
 inline constexpr size_t kEnrolmentMemoryBytes = size_t{256} << 20;
+// The sanitizers reserve terabytes for themselves, so there it is not bounded.
+// TSan builds tell the compiler to hide themselves (.bazelrc).
+#if defined(ABSL_HAVE_ADDRESS_SANITIZER) || defined(_GLIBCXX_TSAN)
+inline constexpr bool kBoundsMemory = false;
+#else
+inline constexpr bool kBoundsMemory = true;
+#endif
 // Of a packet to the controller, and of one to the process.
 inline constexpr size_t kMaxQuestionBytes = 68 << 10;
 // With all bundles of roots (root_bundle.h).
