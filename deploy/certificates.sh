@@ -44,6 +44,10 @@ EOT
 days_ca=3650
 days_intermediate=730
 days_leaf=365
+# X.509 has room for 64 characters in a CN, which only people read: of a long name,
+# as much of the cluster's as goes beside "clusterd hosts of " and a number.
+max_cn=64
+max_cn_cluster=37
 
 fail() {
   echo "deploy/certificates.sh: $*" >&2
@@ -148,7 +152,7 @@ sign() {
   local usage=clientAuth
   # Nobody connects to hosts and users.
   [ "$id" != "spiffe://$cluster/controller" ] || usage=serverAuth,$usage
-  if openssl req -new -key "$dir/$file.key" -subj "/CN=$file" 2>/dev/null |
+  if openssl req -new -key "$dir/$file.key" -subj "/CN=${file:0:$max_cn}" 2>/dev/null |
     openssl x509 -req -days "$days_leaf" -CA "$dir/ca.crt" -CAkey "$dir/ca.key" \
       -set_serial "0x$(openssl rand -hex 16)" -sha256 -out "$dir/$file.crt.new" -extfile <(
         echo "basicConstraints=critical,CA:FALSE"
@@ -164,7 +168,7 @@ sign() {
 
 # make_ca_dir DIR OUT CLUSTER: key first, so that a run that was cut off goes on.
 make_ca_dir() {
-  local dir=$1 out=$2 cluster=$3
+  local dir=$1 out=$2 cluster=$3 number
   (umask 077 && mkdir -p "$out") || fail "$out cannot be made"
   if [ -e "$out/intermediate.crt" ]; then
     [ -e "$out/intermediate.key" ] ||
@@ -177,8 +181,9 @@ make_ca_dir() {
   [ -e "$out/intermediate.key" ] || new_key "$out/intermediate.key" ||
     fail "openssl could not make $out/intermediate.key"
   # The number tells the intermediates of several controllers apart.
+  number=$(openssl rand -hex 4) || fail "openssl could not make a number"
   openssl req -new -key "$out/intermediate.key" \
-    -subj "/CN=clusterd hosts of $cluster $(openssl rand -hex 4)" 2>/dev/null |
+    -subj "/CN=clusterd hosts of ${cluster:0:$max_cn_cluster} $number" 2>/dev/null |
     openssl x509 -req -days "$days_intermediate" -CA "$dir/ca.crt" -CAkey "$dir/ca.key" \
       -set_serial "0x$(openssl rand -hex 16)" -sha256 -out "$out/intermediate.crt.new" -extfile <(
         echo "basicConstraints=critical,CA:TRUE,pathlen:0"
@@ -193,31 +198,33 @@ make_ca_dir() {
 }
 
 # make_bundle DIR CLUSTER FILE ROOTS...: config/identity/root_bundle.h has the form.
+# FILE stays as it is unless the new bundle is one that hosts can take.
 make_bundle() {
-  local dir=$1 cluster=$2 file=$3 last="" root
+  local dir=$1 cluster=$2 file=$3 last="" own root pem text signature
   shift 3
+  own=$(openssl x509 -in "$dir/ca.crt") || fail "openssl could not read $dir/ca.crt"
   if [ -e "$file" ]; then
-    last=$(awk '/^clusterd roots of / { text = "" } { text = text $0 "\n" } END { printf "%s", text }' "$file")
+    last=$(awk '/^clusterd roots of / { text = "" } { text = text $0 "\n" } END { printf "%s", text }' "$file") ||
+      fail "$file cannot be read"
     [[ $last == "clusterd roots of $cluster"$'\n'number* ]] || fail "$file has no bundle of cluster \"$cluster\""
-    [[ $last == *"$(openssl x509 -in "$dir/ca.crt")"* ]] ||
+    [[ $last == *"$own"* ]] ||
       fail "$dir/ca.crt is not in the newest bundle of $file: hosts that have it take none that $dir/ca.key signs"
   fi
+  text="clusterd roots of $cluster"$'\n'"number $(($(sed -n 's/^number //p' <<<"$last") + 1))"$'\n'
   for root in "$@"; do
     certificate_says "$root" "URI:${cluster//./\\.}" || fail "$root is no CA of cluster \"$cluster\""
     [ "$(grep -c 'BEGIN CERTIFICATE' "$root")" -eq 1 ] || fail "$root has more than one certificate"
+    pem=$(openssl x509 -in "$root") || fail "openssl could not read $root"
+    text+=$pem$'\n'
   done
-  {
-    echo "clusterd roots of $cluster"
-    echo "number $(($(sed -n 's/^number //p' <<<"$last") + 1))"
-    for root in "$@"; do openssl x509 -in "$root"; done
-  } >"$file.text"
-  {
-    [ ! -e "$file" ] || cat "$file"
-    cat "$file.text"
-    echo "signature $(openssl dgst -sha256 -sign "$dir/ca.key" "$file.text" | base64 -w0)"
-  } >"$file.new"
-  rm "$file.text"
-  mv "$file.new" "$file"
+  signature=$(printf '%s' "$text" | openssl dgst -sha256 -sign "$dir/ca.key" | base64 -w0) ||
+    fail "openssl could not sign with $dir/ca.key; $file is as it was"
+  printf '%s' "$text" | openssl dgst -sha256 -verify <(openssl x509 -in "$dir/ca.crt" -noout -pubkey) \
+    -signature <(base64 -d <<<"$signature") >/dev/null 2>&1 ||
+    fail "$dir/ca.key has not signed what $dir/ca.crt verifies: are they a pair? $file is as it was"
+  { [ ! -e "$file" ] || cat "$file"; } >"$file.new" || fail "$file.new cannot be written"
+  printf '%ssignature %s\n' "$text" "$signature" >>"$file.new" || fail "$file.new cannot be written"
+  mv "$file.new" "$file" || fail "$file cannot be written"
 }
 
 # make_cross DIR NEWDIR CLUSTER: the new CA's name and key, for who believes the old one.
@@ -258,8 +265,9 @@ case $verb in
     [ ! -e "$dir/ca.crt" ] || fail "$dir/ca.crt exists already, without its key; a new CA would lock every host out"
     [ -e "$dir/ca.key" ] || new_key "$dir/ca.key" || fail "openssl could not make $dir/ca.key"
     # The number tells the old CA and the new one apart, for OpenSSL, too.
+    number=$(openssl rand -hex 4) || fail "openssl could not make a number"
     openssl req -x509 -new -key "$dir/ca.key" -days "$days_ca" -sha256 \
-      -subj "/CN=clusterd CA of $cluster $(openssl rand -hex 4)" -out "$dir/ca.crt.new" \
+      -subj "/CN=clusterd CA of ${cluster:0:$max_cn_cluster} $number" -out "$dir/ca.crt.new" \
       -addext "keyUsage=critical,keyCertSign,cRLSign" \
       -addext "nameConstraints=critical,permitted;URI:$cluster" 2>/dev/null ||
       fail "openssl could not make the CA"

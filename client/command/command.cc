@@ -26,9 +26,11 @@ size_t Command::ReadChoice(absl::string_view option, absl::string_view value,
 
 uint32_t Command::ReadCount(absl::string_view option, absl::string_view text,
                             uint32_t absent) {
-  uint32_t count = absent;
-  const bool is_number = text.empty() || absl::SimpleAtoi(text, &count);
-  if (is_number && count >= 1 && count <= 100'000) return count;
+  if (text.empty()) return absent;
+  uint32_t count = 0;
+  if (absl::SimpleAtoi(text, &count) && count >= 1 && count <= 100'000) {
+    return count;
+  }
   AddMistake(option, ": \"", text, "\", expected 1 to 100000");
   return absent;
 }

@@ -16,6 +16,7 @@
 #include "config/identity/regular_file.h"
 #include "config/values/status_macros.h"
 #include "openssl/bn.h"
+#include "openssl/x509v3.h"
 
 namespace clusterd {
 namespace {
@@ -30,6 +31,7 @@ struct FreeList {
   void operator()(X509_CRL* list) const { X509_CRL_free(list); }
   void operator()(BIGNUM* number) const { BN_free(number); }
   void operator()(ASN1_INTEGER* number) const { ASN1_INTEGER_free(number); }
+  void operator()(AUTHORITY_KEYID* key) const { AUTHORITY_KEYID_free(key); }
 };
 using OwnedList = std::unique_ptr<X509_CRL, FreeList>;
 
@@ -141,6 +143,20 @@ absl::StatusOr<ListAge> AgeOf(const X509_CRL* list) {
   return age;
 }
 
+// A CA that has a new key under its old name numbers its lists anew.
+std::string AgeKeyOf(const X509_CRL* list) {
+  std::string key = NameDer(X509_CRL_get_issuer(list));
+  const std::unique_ptr<AUTHORITY_KEYID, FreeList> authority(
+      static_cast<AUTHORITY_KEYID*>(X509_CRL_get_ext_d2i(
+          list, NID_authority_key_identifier, nullptr, nullptr)));
+  if (authority != nullptr && authority->keyid != nullptr) {
+    key.append(
+        reinterpret_cast<const char*>(ASN1_STRING_get0_data(authority->keyid)),
+        static_cast<size_t>(ASN1_STRING_length(authority->keyid)));
+  }
+  return key;
+}
+
 // InvalidArgument if it is not all that its CA has taken back, and no more.
 absl::Status CheckWhole(const X509_CRL* list, STACK_OF(X509_REVOKED) * all) {
   bool whole = X509_CRL_get_ext_by_critical(list, 1, -1) < 0;
@@ -219,6 +235,7 @@ absl::StatusOr<RevocationLists> RevocationLists::Parse(
         return absl::InvalidArgumentError(
             absl::StrCat(name, ": ", status.message()));
       }
+      list.age_key = AgeKeyOf(each.get());
       list.age = *age;
       list.ends = *ends;
       if (SignerOf(each.get(), signers) == nullptr) {
@@ -307,7 +324,7 @@ bool IsOlder(const ListAge& list, const ListAge& than) {
 
 absl::Status RevocationLists::CheckNotOlder(const ListAges& seen) const {
   for (const auto& [issuer, list] : lists_) {
-    const auto before = seen.find(issuer);
+    const auto before = seen.find(list.age_key);
     if (before == seen.end() || !IsOlder(list.age, before->second)) continue;
     return absl::FailedPreconditionError(absl::StrCat(
         "the list of ", list.issuer_text, ": is ", AgeText(list.age),
@@ -319,7 +336,7 @@ absl::Status RevocationLists::CheckNotOlder(const ListAges& seen) const {
 
 ListAges RevocationLists::Newest(ListAges seen) const {
   for (const auto& [issuer, list] : lists_) {
-    const auto [known, is_new] = seen.emplace(issuer, list.age);
+    const auto [known, is_new] = seen.emplace(list.age_key, list.age);
     if (is_new || !IsOlder(known->second, list.age)) continue;
     // A list without a number takes no number away.
     std::string number = std::move(known->second.number);

@@ -49,7 +49,7 @@ struct ListAge {
   size_t entries = 0;  // Tells lists of one second apart: they only grow.
 };
 bool IsOlder(const ListAge& list, const ListAge& than);
-// By their issuers' names in DER.
+// By their issuers' names in DER and, where they say it, the ids of their keys.
 using ListAges = std::map<std::string, ListAge>;
 
 // A value; safe for concurrent reading.
@@ -81,6 +81,7 @@ class RevocationLists {
  private:
   struct List {
     std::string issuer_text;
+    std::string age_key;  // In ListAges.
     ListAge age;
     absl::Time ends;
     absl::flat_hash_set<std::string> serials;

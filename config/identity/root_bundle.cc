@@ -41,7 +41,7 @@ bool IsSignedByRoot(const RootBundle& bundle, absl::string_view roots_pem,
 absl::StatusOr<RootBundle> ParseBundle(absl::string_view text) {
   static const LazyRE2 kForm = {
       "clusterd roots of ([a-z0-9._-]{1,255})\nnumber ([1-9][0-9]{0,17})\n"
-      "((?s:.*))signature ([A-Za-z0-9+/=]{1,4096})\n",
+      "((?s:.*))signature ([A-Za-z0-9+/=]+)\n",
       RE2::Latin1};
   RootBundle bundle;
   absl::string_view signature;

@@ -55,6 +55,8 @@ constexpr AllowanceLimits kBytesOfConnection = {2.5 * kMaxMessageBytes,
 constexpr absl::Duration kHostsSettle = absl::Seconds(30);
 // Judging the largest cluster takes seconds, and so does a slow disk.
 constexpr absl::Duration kLongestWork = absl::Minutes(10);
+// As often as gRPC reads the files of its credentials, about.
+constexpr absl::Duration kRootsInterval = absl::Seconds(10);
 // For checks under way, which end with what they have, to be judged and sent.
 constexpr std::chrono::seconds kShutdownGrace(10);
 
@@ -186,19 +188,18 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
                                    const ControllerParts& parts,
                                    Trusted trusted)
     // No host attaches before all members are there.
-    : hosts_(parts.scheduler, parts.log, {},
-             {/*drift=*/[this](const std::string& host,
-                               const DriftReport& report) {
-                enforcer_.OnDrift(host, report);
-              },
-              /*past_applies=*/
-              [this](const std::string& host, const PastApplies& past) {
-                changes_.OnPastApplies(host, past);
-              },
-              /*facts=*/
-              [this, ca = options.tls.ca](HostFacts facts) {
-                return WithOwnRoots(ca, std::move(facts));
-              }}),
+    : hosts_(
+          parts.scheduler, parts.log, {},
+          {/*drift=*/[this](const std::string& host,
+                            const DriftReport& report) {
+             enforcer_.OnDrift(host, report);
+           },
+           /*past_applies=*/
+           [this](const std::string& host, const PastApplies& past) {
+             changes_.OnPastApplies(host, past);
+           },
+           /*facts=*/
+           [this](HostFacts facts) { return WithOwnRoots(std::move(facts)); }}),
       start_rate_(StartRate(options)),
       parts_(WithOwn(parts, &hosts_, newest_.get())),
       trusted_(std::move(trusted)),
@@ -292,14 +293,46 @@ HostQuestions ControllerServer::Questions() {
   return questions;
 }
 
-HostFacts ControllerServer::WithOwnRoots(const std::string& ca,
-                                         HostFacts facts) const {
+void ControllerServer::BeginOwnRoots(const std::string& ca) {
+  ReadOwnRoots(ca);
+  const auto read_soon = [this, ca] {
+    {
+      absl::MutexLock lock(&roots_mutex_);
+      if (reads_roots_) return;  // The disk hangs.
+      reads_roots_ = true;
+    }
+    if (parts_.pool->TryRun(
+            callbacks_.Wrap([this, ca] { ReadOwnRoots(ca); }))) {
+      return;
+    }
+    absl::MutexLock lock(&roots_mutex_);
+    reads_roots_ = false;
+  };
+  RunEvery(parts_.scheduler, kRootsInterval, callbacks_.Wrap(read_soon));
+}
+
+void ControllerServer::ReadOwnRoots(const std::string& ca) {
   const auto pem = ReadRegularFile(ca, kMaxBundleBytes);
-  // A file that cannot be read is told elsewhere.
-  const bool has_own = !facts.has_missing() && facts.simulation().empty();
-  if (!has_own || !pem.ok()) return facts;
-  RootsFact::Roots* const roots = facts.mutable_controller_roots();
-  for (const std::string& hash : RootHashes(*pem)) roots->add_hashes(hash);
+  std::optional<RootsFact::Roots> roots;
+  if (pem.ok()) {
+    roots.emplace();
+    for (const std::string& hash : RootHashes(*pem)) roots->add_hashes(hash);
+  }
+  absl::MutexLock lock(&roots_mutex_);
+  roots_ = std::move(roots);
+  reads_roots_ = false;
+}
+
+HostFacts ControllerServer::WithOwnRoots(HostFacts facts) const {
+  if (facts.has_missing() || !facts.simulation().empty()) return facts;
+  RootsFact::Roots* roots;
+  {
+    absl::MutexLock lock(&roots_mutex_);
+    // A file that cannot be read is told elsewhere.
+    if (!roots_.has_value()) return facts;
+    roots = facts.mutable_controller_roots();
+    *roots = *roots_;
+  }
   if (trusted_.authority != nullptr) {
     roots->set_bundle(trusted_.authority->newest_bundle());
   }
@@ -366,6 +399,7 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   std::unique_ptr<ControllerServer> server(
       new ControllerServer(options, parts, std::move(trusted)));
   server->changes_.Recover();
+  server->BeginOwnRoots(options.tls.ca);
   ASSIGN_OR_RETURN(server->acceptor_,
                    ConnectionAcceptor::Listen(AcceptAs(options), parts.log));
   grpc::ServerBuilder builder;
@@ -473,6 +507,7 @@ std::vector<WatchdogPart> ControllerServer::PartsToWatch() {
 }
 
 ControllerServer::~ControllerServer() {
+  callbacks_.Close();
   status_.reset();
   enforcer_.Stop();
   schedule_.Stop();

@@ -7,11 +7,14 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/identity/tls_credentials.h"
 #include "daemon/controller/admission/connection_acceptor.h"
@@ -35,9 +38,11 @@
 #include "daemon/controller/trust/trust_service.h"
 #include "daemon/controller/trust/trust_store.h"
 #include "daemon/controller/watch/cluster_watch.h"
+#include "daemon/process/callback_gate.h"
 #include "daemon/process/watchdog.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
+#include "proto/facts.pb.h"
 
 namespace clusterd {
 
@@ -143,13 +148,23 @@ class ControllerServer {
   WatchSources WhatIsWatched();
   // No check begins before `settle` has passed.
   void ReadSpec(absl::Duration settle);
+  // Reads the CA file: now, and then again and again on the pool.
+  void BeginOwnRoots(const std::string& ca);
+  void ReadOwnRoots(const std::string& ca) ABSL_LOCKS_EXCLUDED(roots_mutex_);
+  // HostFacts.controller_roots; not of a simulated host. Never waits for the
+  // disk: it is on the threads of streams.
+  HostFacts WithOwnRoots(HostFacts facts) const
+      ABSL_LOCKS_EXCLUDED(roots_mutex_);
   // In how long all hosts of the spec can attach.
-  // HostFacts.controller_roots; not of a simulated host.
-  HostFacts WithOwnRoots(const std::string& ca, HostFacts facts) const;
   absl::Duration Spread() const;
 
   const std::shared_ptr<NewestReport> newest_ =
       std::make_shared<NewestReport>();
+  const CallbackGate callbacks_;
+  mutable absl::Mutex roots_mutex_;
+  // Nothing while the CA file cannot be read.
+  std::optional<RootsFact::Roots> roots_ ABSL_GUARDED_BY(roots_mutex_);
+  bool reads_roots_ ABSL_GUARDED_BY(roots_mutex_) = false;
   AttachedHosts hosts_;
   const double start_rate_;  // Of handshakes, a second.
   const ControllerParts parts_;

@@ -62,8 +62,9 @@ grpc::ServerUnaryReactor* ControllerService::Lock(
     LockResponse* response) {
   const absl::StatusOr<SpiffeId> user = Admit(*context, "Lock", *request);
   if (!user.ok()) return Refuse(context, user.status());
-  const auto lock = [this, request, user]() -> absl::StatusOr<LockResponse> {
+  const auto hold = [this, request, user]() -> absl::StatusOr<LockResponse> {
     LockResponse answer;
+    answer.set_schema_version(1);
     LockEntry& entry = *answer.mutable_lock();
     ASSIGN_OR_RETURN(*entry.mutable_identity(),
                      IdentityNamed(request->identity()));
@@ -80,31 +81,34 @@ grpc::ServerUnaryReactor* ControllerService::Lock(
     entry.set_reason(request->reason());
     entry.set_by(user->ToString());
     entry.set_since_ms(absl::ToUnixMillis(parts_.scheduler->Now()));
-    size_t ended = 0;
-    const absl::Status saved = parts_.gate->Lock(entry, &ended);
-    answer.set_ended(static_cast<uint32_t>(ended));
-    answer.set_schema_version(1);
+    answer.set_ended(static_cast<uint32_t>(parts_.gate->Hold(entry)));
+    return answer;
+  };
+  const auto save = [this](LockResponse* answer) {
+    const absl::Status saved = parts_.gate->SaveLocks();
     if (!saved.ok()) {
-      answer.set_not_on_disk(absl::StrCat(
+      answer->set_not_on_disk(absl::StrCat(
           "the lock is in memory alone, and a restart before it can be written "
           "forgets it: ",
           saved.message()));
     }
+    const LockEntry& entry = answer->lock();
     parts_.log->Notice(absl::StrCat(entry.by(), " locked ", entry.identity(),
                                     ": ", QuotedText(entry.reason()),
                                     saved.ok() ? "" : "; ",
-                                    answer.not_on_disk()));
-    return answer;
+                                    answer->not_on_disk()));
   };
   AuditEntry entry = AuditCaller(*context, "Lock");
   entry.set_subject(request->identity());
   return AnswerInSlot<LockResponse>(
       context, "Lock", *user, &slots_.ends, response,
-      [audit = parts_.audit, entry = std::move(entry), lock] {
-        // The one change that does without its first line: whoever fills the
-        // disk must not keep an identity from being locked.
+      [audit = parts_.audit, entry = std::move(entry), hold, save] {
+        // The one change that does not wait for its first line, nor needs it:
+        // whoever fills the disk, or has it hang, must not keep an identity
+        // from being locked.
+        absl::StatusOr<LockResponse> locked = hold();
         const bool begun = audit->Begin(entry).ok();
-        absl::StatusOr<LockResponse> locked = lock();
+        if (locked.ok()) save(&*locked);
         if (locked.ok() && !begun && locked->not_on_disk().empty()) {
           locked->set_not_on_disk("the lock is on disk, but no audit line is");
         }

@@ -38,6 +38,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 BlockedSignals process_signals;
 
@@ -160,12 +161,13 @@ class HerdTest : public testing::Test {
     EXPECT_TRUE(pair.ok()) << pair.status();
     const std::string line =
         "spiffe://test/host/server0 renew-certificate server0: ";
-    EXPECT_THAT(
-        Audited(joined),
-        ElementsAre("clusterd join join server0: begins",
-                    "clusterd join join server0: done, certificate " + before,
-                    line + "begins",
-                    line + "done, certificate " + SerialOf(joined)));
+    EXPECT_THAT(Audited(joined),
+                ElementsAre("clusterd join join server0: begins",
+                            StartsWith("clusterd join join server0: done, "
+                                       "certificate " +
+                                       before + ", roots sha256:"),
+                            line + "begins",
+                            line + "done, certificate " + SerialOf(joined)));
   }
 
   TestCertificates certificates_;

@@ -318,6 +318,8 @@ class FullDisk {
 TEST_F(IdentityGateTest, LockHoldsAtOnceWhereTheDiskIsFull) {
   Start();
   EXPECT_TRUE(controller_.log().WaitFor("locked identities: 0"));
+  RawHost host(controller_.address(), certificates_.Host("server0"));
+  ASSERT_TRUE(host.Attach());
   const TlsFiles eve = Files("eve", kAdmin, absl::Hours(1));
   OpenCheck check(&controller_, eve);
   const auto admin = controller_.Client(Role::kAdmin);

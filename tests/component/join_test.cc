@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/root_bundle.h"
@@ -67,7 +68,8 @@ struct JoinWorld {
   }
 
   std::unique_ptr<Trust::Stub> TrustAs(const std::string& uri) {
-    const TlsFiles files = certificates.Issue("trust", {uri});
+    TlsFiles files = certificates.Issue("trust", {uri});
+    if (!changed_ca.empty()) files.ca = changed_ca;
     const auto credentials = MakeChannelCredentials(files, "test");
     EXPECT_TRUE(credentials.ok()) << credentials.status();
     grpc::ChannelArguments arguments;
@@ -127,6 +129,7 @@ struct JoinWorld {
     for (const auto& [name, text] : files) {
       WriteTestFile(options.trust.ca_dir + "/" + name, text, 0600);
     }
+    changed_ca = shown.ca;
     controller.StartAs(shown);
   }
   void ChangeCaDir(const std::map<std::string, std::string>& files) {
@@ -138,6 +141,7 @@ struct JoinWorld {
   const HeldPort enrol_port;
   const ControllerServerOptions options;
   TestController controller;
+  std::string changed_ca;  // By ChangeCaDir.
   std::ostringstream out;
 };
 
@@ -188,6 +192,9 @@ class JoinedHost {
     parts.controller = controller;
     parts.ask = [this](AgentMessage question, absl::Duration wait,
                        LeafRenewal::Answered answered) {
+      // The controller's clock has not moved: by a later one, what it issues
+      // now would be due at once.
+      clock_.Set(absl::ZeroDuration());
       stream_->Ask(std::move(question), wait, std::move(answered));
     };
     parts.reattach = [this] { stream_->ReattachIfIdle(); };
@@ -211,7 +218,7 @@ class JoinedHost {
     };
     return mutex_.AwaitWithTimeout(absl::Condition(&reached), kPatience);
   }
-  // The host's clock; its renewal begins to look.
+  // The host's clock, until it asks; its renewal begins to look.
   void RenewAfterDays(int days) {
     clock_.Set(absl::Hours(24) * days);
     renewal_->Start();
@@ -325,6 +332,34 @@ TEST(JoinTest, RootThatATakenControllerPlantsIsTakenByNoHost) {
                             TestCertificates::Text(each.ca), absl::Now())
                      .ok());
   }
+}
+
+TEST(JoinTest, BundleThatAHostCannotTakeIsAskedForOnce) {
+  JoinWorld world;
+  const TestAuthority& root = world.certificates.authority();
+  const auto other = TestAuthority::Create("other");
+  const std::string both = root.certificate_pem() + other->certificate_pem();
+  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
+  ASSERT_TRUE(world.Join(flags).ok());
+  const TlsFiles files = FilesOf(flags);
+  JoinedHost host(world.controller.address(), "server0", files);
+  ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
+  world.ChangeCaDir({{"roots.bundle", other->RootBundle("test", "9", both)}});
+  ASSERT_TRUE(host.log().WaitFor("bundle 9 is signed by no root"))
+      << host.log().Lines();
+  ASSERT_TRUE(host.WaitAttached(3)) << host.log().Lines();
+  // A renewal for it now would keep the next bundle waiting for five minutes.
+  host.RenewAfterDays(1);
+  world.ChangeCaDir({{"roots.bundle", root.RootBundle("test", "10", both)}});
+  ASSERT_TRUE(host.log().WaitFor("root added " + HashOf(*other)))
+      << host.log().Lines();
+  ASSERT_TRUE(host.WaitAttached(5)) << host.log().Lines();
+  const std::string lines = host.log().Lines();
+  EXPECT_EQ(static_cast<std::vector<std::string>>(
+                absl::StrSplit(lines, "certificate is renewed"))
+                .size(),
+            3u)
+      << lines;
 }
 
 // What deploy/certificates.sh and README.md do in files.

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -12,6 +13,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "config/identity/root_bundle.h"
 #include "config/values/hostlist.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -153,6 +156,52 @@ TEST_F(CertificatesTest, NamePairsOfAnotherIdentityAndMakeTheOthers) {
   const ProcessResult cluster = Make("host", {"node03"}, "prod");
   EXPECT_EQ(cluster.exit_status, 1);
   EXPECT_THAT(cluster.standard_error, HasSubstr("no CA of cluster \"prod\""));
+}
+
+TEST_F(CertificatesTest, LongNamesHaveRoomBesideTheNumber) {
+  const std::string cluster(150, 'c');
+  const std::string host(100, 'h');
+  const ProcessResult made = Make("init", {}, cluster);
+  ASSERT_EQ(made.exit_status, 0) << made.standard_error;
+  const ProcessResult pair = Make("host", {host}, cluster);
+  EXPECT_EQ(pair.exit_status, 0) << pair.standard_error;
+  EXPECT_THAT(Pairs(), ElementsAre(host));
+  const ProcessResult below = Make("ca-dir", {folder_ + "/ca"}, cluster);
+  EXPECT_EQ(below.exit_status, 0) << below.standard_error;
+}
+
+TEST_F(CertificatesTest, BundleThatCannotBeSignedLeavesTheFileAsItWas) {
+  ASSERT_EQ(Make("init").exit_status, 0);
+  const std::string file = folder_ + "/roots.bundle";
+  const std::vector<std::string> words = {file, folder_ + "/ca.crt"};
+  for (uint64_t number = 1; number <= 2; ++number) {
+    const ProcessResult made = Make("roots", words);
+    ASSERT_EQ(made.exit_status, 0) << made.standard_error;
+    const auto bundles = ReadRootBundles(Read("roots.bundle"));
+    ASSERT_TRUE(bundles.ok()) << bundles.status();
+    ASSERT_EQ(bundles->size(), number);
+    EXPECT_EQ(bundles->back().number, number);
+    EXPECT_EQ(bundles->back().cluster, "demo");
+  }
+  // As hosts judge them.
+  const Roots taken = TakeRootBundles(
+      {Read("ca.crt"), ""}, Read("roots.bundle"), "", "demo", absl::Now());
+  EXPECT_THAT(taken.news, IsEmpty());
+  EXPECT_EQ(taken.bundle, ReadRootBundles(Read("roots.bundle"))->back().text);
+
+  const std::string before = Read("roots.bundle");
+  const ProcessResult other =
+      RunProgram({"/usr/bin/openssl", "genpkey", "-algorithm", "EC", "-pkeyopt",
+                  "ec_paramgen_curve:P-256", "-out", folder_ + "/other.key"});
+  ASSERT_EQ(other.exit_status, 0) << other.standard_error;
+  for (const std::string& key : {std::string("no key\n"), Read("other.key")}) {
+    std::ofstream(folder_ + "/ca.key") << key;
+    const ProcessResult refused = Make("roots", words);
+    EXPECT_EQ(refused.exit_status, 1);
+    EXPECT_THAT(refused.standard_error, HasSubstr("is as it was"));
+    EXPECT_EQ(Read("roots.bundle"), before);
+    EXPECT_FALSE(fs::exists(file + ".new"));
+  }
 }
 
 // What an administrator lays below /etc/clusterd of a host, and nothing said.

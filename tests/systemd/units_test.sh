@@ -105,6 +105,7 @@ expect "clusterd" active "$(in_machine /usr/bin/systemctl is-active clusterd)"
 # and no memory of ours goes to a disk.
 pid=$(in_machine /usr/bin/systemctl show -p MainPID --value clusterd)
 own=$(in_machine /bin/sed -n 's/^0:://p' "/proc/$pid/cgroup")
+# shellcheck disable=SC2016  # the inner shell expands it
 in_machine /usr/bin/nsenter -t "$pid" -m /bin/sh -c '
   for root in /sys/fs/cgroup/unified /sys/fs/cgroup; do
     [ ! -e "$root$1/cgroup.controllers" ] || exec mkdir "$root$1/program-test"

@@ -166,9 +166,8 @@ class CertificatesCommand final : public Request {
               "list (default), approve, refuse or reset");
     AddOption(app, "HOST", "", host_, "Of approve, refuse and reset");
     AddOption(app, "KEY", "", key_,
-              "Of approve and refuse: which machine, as the list shows it");
-    AddOption(app, "--key", "SPKI", own_key_,
-              "Of reset: only if this is the host's key, as -o json shows it");
+              "Of approve and refuse: which machine, as the list shows it; of "
+              "reset: only if this is the host's key, as -o json shows it");
     AddOutput(app);
     AddTimeout(app, kShortTimeout);
   }
@@ -189,15 +188,10 @@ class CertificatesCommand final : public Request {
                  ", expected the name of one host");
     }
     const bool is_about_one = action_ == kApprove || action_ == kRefuse;
-    if (is_about_one == key_.empty()) {
-      AddMistake("KEY: ", QuotedText(key_), ", expected ",
-                 is_about_one ? "the key of the machine that waits, as "
-                                "clusterctl certificates shows it"
-                              : "none but of approve and refuse");
-    }
-    if (action_ != kReset && !own_key_.empty()) {
-      AddMistake("--key: ", QuotedText(own_key_),
-                 " was expected of reset alone");
+    if (is_about_one && key_.empty()) {
+      AddMistake(
+          "KEY: \"\", expected the key of the machine that waits, as "
+          "clusterctl certificates shows it");
     }
   }
 
@@ -222,7 +216,7 @@ class CertificatesCommand final : public Request {
     if (action_ == kReset) {
       ResetHostRequest request;
       request.set_name(host_);
-      request.set_key(own_key_);
+      request.set_key(key_);
       return AskTrust(&Trust::Stub::ResetHost, request, &reset_);
     }
     return AskTrust(&Trust::Stub::ListCertificates, ListCertificatesRequest(),
@@ -273,7 +267,6 @@ class CertificatesCommand final : public Request {
   std::string action_text_;
   std::string host_;
   std::string key_;
-  std::string own_key_;
   Action action_ = kList;
   ListCertificatesResponse list_;
   ApproveHostResponse approved_;

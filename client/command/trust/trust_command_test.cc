@@ -173,7 +173,7 @@ TEST(CertificatesCommandTest, DecidesAboutOneHost) {
       {"approve", "node05", "01ab"},
       {"refuse", "node05", "01ab"},
       {"reset", "node05"},
-      {"reset", "node05", "--key", "01ab"}};
+      {"reset", "node05", "01ab"}};
   for (const std::vector<std::string>& decision : decisions) {
     ProgramWorld world;
     world.script.approved.mutable_entry()->set_host("node05");
@@ -213,16 +213,9 @@ TEST(CertificatesCommandTest, WrongWordsAreStatus3AndDecideNothing) {
   EXPECT_EQ(RunProgram({"certificates", "list", "node05"}, world).status, 3);
   EXPECT_EQ(RunProgram({"certificates", "reset", "node[1-2]"}, world).status,
             3);
-  EXPECT_EQ(RunProgram({"certificates", "reset", "node05", "01"}, world).status,
-            3);
   for (const char* action : {"approve", "refuse"}) {
     EXPECT_THAT(RunProgram({"certificates", action, "node05"}, world).err,
                 HasSubstr("KEY: "));
-    EXPECT_THAT(
-        RunProgram({"certificates", action, "node05", "01", "--key", "01"},
-                   world)
-            .err,
-        HasSubstr("--key: "));
   }
   EXPECT_EQ(controller.decision(), "");
 }

@@ -147,7 +147,10 @@ void LeafRenewal::OnOfferedRoots(uint64_t bundle) {
 bool LeafRenewal::WantsRoots(absl::Time now) {
   const uint64_t held = ReadRoots(parts_.files).value().bundle();
   absl::MutexLock lock(&mutex_);
-  if (offered_bundle_ <= held || now < next_for_roots_) return false;
+  if (offered_bundle_ <= std::max(held, answered_bundle_) ||
+      now < next_for_roots_) {
+    return false;
+  }
   next_for_roots_ = now + kRetry;
   return true;
 }
@@ -185,11 +188,20 @@ void LeafRenewal::Look() {
   } else if (now <= info->not_after) {
     AskOverStream();
   } else {
+    uint64_t asked_bundle = 0;
+    {
+      absl::MutexLock lock(&mutex_);
+      asked_bundle = offered_bundle_;
+    }
     const absl::Status late = RenewLate(
         parts_.held->pair(), parts_.controller,
         {parts_.held->self(), folder_, now, parts_.audit, parts_.log});
     Tell(late);
-    if (late.ok()) parts_.held->Look();
+    if (late.ok()) {
+      parts_.held->Look();
+      absl::MutexLock lock(&mutex_);
+      answered_bundle_ = std::max(answered_bundle_, asked_bundle);
+    }
     LookAgain(kRetry);
   }
 }
@@ -208,6 +220,7 @@ void LeafRenewal::AskOverStream() {
     auto request = MakeSigningRequest(next_key_);
     if (made.ok()) made = request.status();
     asking_ = made.ok();
+    asked_bundle_ = offered_bundle_;
     if (request.ok()) {
       message.mutable_certificate_request()->set_signing_request(
           *std::move(request));
@@ -252,6 +265,7 @@ void LeafRenewal::OnAnswer(const absl::StatusOr<HubMessage>& answer) {
     if (taken.ok()) {
       next_key_.clear();
       draw_ = parts_.random();
+      answered_bundle_ = std::max(answered_bundle_, asked_bundle_);
     }
   }
   Tell(taken);

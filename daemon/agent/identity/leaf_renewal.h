@@ -8,7 +8,8 @@
 // the certificate before is still good. A signed bundle of roots
 // (root_bundle.h) comes with it: a controller that has a newer one than the
 // host says so when the host attaches, and the host then renews at once, at
-// most every five minutes. Where the files were put there by hand it does
+// most every five minutes until it has an answer, whether it can take the
+// bundle or not. Where the files were put there by hand it does
 // nothing.
 #ifndef DAEMON_AGENT_IDENTITY_LEAF_RENEWAL_H_
 #define DAEMON_AGENT_IDENTITY_LEAF_RENEWAL_H_
@@ -114,6 +115,11 @@ class LeafRenewal {
   double draw_ ABSL_GUARDED_BY(mutex_);
   std::string told_ ABSL_GUARDED_BY(mutex_);
   uint64_t offered_bundle_ ABSL_GUARDED_BY(mutex_) = 0;
+  // What was offered when the host last asked over the stream, and the highest
+  // that it has had an answer to. Its bundle the host has, or cannot take: that
+  // is no reason to ask again.
+  uint64_t asked_bundle_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t answered_bundle_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Time next_for_roots_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
 };
 

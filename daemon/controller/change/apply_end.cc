@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/words/subject_text.h"
 #include "daemon/controller/history/history_entry.h"
+#include "daemon/controller/hosts/fact_run.h"
 
 namespace clusterd {
 namespace {
@@ -180,6 +181,21 @@ void CloseConfirmation(absl::Time now, ApplyReport* report) {
       confirm->automatic() ? "the check of what it touched passes before"
                            : absl::StrCat("clusterctl confirm ",
                                           report->run_id(), " keeps them")));
+}
+
+std::string ChangeText(const ApplyReport& head) {
+  return absl::StrCat("apply ", head.run_id(), " of ", ActorName(head.actor()));
+}
+
+std::string EndOfConfirmation(const Confirmation& over) {
+  return absl::StrCat(
+      over.state() == Confirmation::CONFIRMED
+          ? absl::StrCat("confirmed by ", ActorName(over.confirmed_by()))
+          : "not confirmed in time, its hosts go back",
+      over.untold().empty()
+          ? ""
+          : absl::StrCat("; never told: ", NamesText({over.untold().begin(),
+                                                      over.untold().end()})));
 }
 
 void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,

@@ -62,6 +62,10 @@ void NoteGoesBack(absl::Time asked, absl::Time now, ApplyResult* result,
                   ApplyReport* report);
 void CloseConfirmation(absl::Time now, ApplyReport* report);
 
+// "apply 4f09c2d1 of alice", and what came of its confirmation, for the log.
+std::string ChangeText(const ApplyReport& head);
+std::string EndOfConfirmation(const Confirmation& over);
+
 // Gives the report its outcome, and notes what is as it was and what is not.
 // `wave`: the last one that began, from 0.
 void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,

@@ -21,10 +21,6 @@ namespace {
 // Writing a line and syncing it.
 constexpr absl::Duration kTellDeadline = absl::Seconds(10);
 
-std::string ChangeText(const ApplyReport& head) {
-  return absl::StrCat("apply ", head.run_id(), " of ", ActorName(head.actor()));
-}
-
 // What the hosts have; what is waited for is only looked up.
 std::string KeptBytes(Confirmation confirmation) {
   confirmation.clear_waits_for();
@@ -103,20 +99,13 @@ void PendingChange::Look() {
   }
   if (check != nullptr && !check->Start().ok()) {
     absl::MutexLock lock(&mutex_);
-    check_ = nullptr;
+    if (check_ == check) check_ = nullptr;
   }
   Tell(to_tell, absl::ZeroDuration());
   for (const Answered& answer : answered) answer(now);
   if (!over) return SetTimer();
-  parts_.log->Notice(absl::StrCat(
-      ChangeText(head_), ": ",
-      now.state() == Confirmation::CONFIRMED
-          ? absl::StrCat("confirmed by ", ActorName(now.confirmed_by()))
-          : "not confirmed in time, its hosts go back",
-      now.untold().empty()
-          ? ""
-          : absl::StrCat("; never told: ", NamesText({now.untold().begin(),
-                                                      now.untold().end()}))));
+  parts_.log->Notice(
+      absl::StrCat(ChangeText(head_), ": ", EndOfConfirmation(now)));
   callbacks_.on_end(now);
 }
 
@@ -256,8 +245,15 @@ std::shared_ptr<FactRun> PendingChange::TakeCheckLocked() {
       [self = shared_from_this(), order](const std::vector<HostFacts>& facts) {
         self->OnFacts(order, facts);
       });
+  check_id_ = order->run_id;
   check_ = std::make_shared<FactRun>(order, parts_, std::move(callbacks));
   return check_;
+}
+
+std::shared_ptr<FactRun> PendingChange::TakeBackCheckLocked() {
+  if (check_ != nullptr) next_check_ = absl::InfinitePast();
+  check_id_.clear();
+  return std::exchange(check_, nullptr);
 }
 
 void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
@@ -271,6 +267,7 @@ void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
   bool keep;
   {
     absl::MutexLock lock(&mutex_);
+    if (check_id_ != order->run_id) return;  // Another one is made instead.
     check_ = nullptr;
     // One that came meanwhile was not asked: all are, at once.
     const bool of_all = order->hosts == UntoldLocked();
@@ -480,8 +477,7 @@ Confirmation PendingChange::GiveUp() {
   {
     absl::MutexLock lock(&mutex_);
     over_ = true;
-    // Also of one that is confirmed: the next controller tells nobody to keep
-    // it.
+    // Also of a confirmed one: the next controller tells nobody to keep it.
     confirmation_.set_state(Confirmation::GOES_BACK);
     answered.swap(waiting_);
     now = NowLocked();
@@ -492,7 +488,8 @@ Confirmation PendingChange::GiveUp() {
 }
 
 bool PendingChange::BeginWaitLocked(HostState* state) {
-  if (state->told || state->waits) return false;
+  // One that has gone back does not come again: it could stop every check.
+  if (state->told || state->waits || state->gone) return false;
   state->waits = true;
   if (confirmation_.state() == Confirmation::PENDING) {
     // What passed was not asked of it.
@@ -517,6 +514,7 @@ void PendingChange::TakeDeadlineLocked(const std::string& host, absl::Time at) {
 void PendingChange::OnPastApplies(const std::string& host,
                                   const PastApplies& past) {
   bool news = false;
+  std::shared_ptr<FactRun> without_it;
   {
     absl::MutexLock lock(&mutex_);
     const auto found = hosts_.find(host);
@@ -553,7 +551,10 @@ void PendingChange::OnPastApplies(const std::string& host,
       state.unknown = false;
     }
     news |= was_unknown && !state.unknown;
+    // The others do not wait for what it would answer.
+    if (had_waited && !state.waits) without_it = TakeBackCheckLocked();
   }
+  if (without_it != nullptr) without_it->Cancel();
   if (news) LookSoon();
 }
 

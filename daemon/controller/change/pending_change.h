@@ -148,6 +148,9 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   void CheckSoonLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<FactRun> TakeCheckLocked()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The check under way, which does not count any more: another one is due.
+  std::shared_ptr<FactRun> TakeBackCheckLocked()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnFacts(const std::shared_ptr<const FactOrder>& order,
                const std::vector<HostFacts>& facts) ABSL_LOCKS_EXCLUDED(mutex_);
   // REQUIRES: they are marked as asked.
@@ -174,6 +177,7 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   AuditEntry caller_ ABSL_GUARDED_BY(mutex_);  // Who has the hosts told.
   absl::Duration extends_by_ ABSL_GUARDED_BY(mutex_);  // Zero: nobody does.
   std::shared_ptr<FactRun> check_ ABSL_GUARDED_BY(mutex_);
+  std::string check_id_ ABSL_GUARDED_BY(mutex_);  // Of its order.
   std::string check_failed_ ABSL_GUARDED_BY(mutex_);
   absl::Duration check_wait_ ABSL_GUARDED_BY(mutex_);
   absl::Time next_check_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();

@@ -44,7 +44,9 @@ absl::StatusOr<std::unique_ptr<IdentityGate>> IdentityGate::Open(
       new IdentityGate(options, std::move(store), log));
   {
     absl::MutexLock disk(&gate->store_mutex_);
-    gate->seen_ages_ = gate->kept_ages_ = ages;
+    gate->kept_ages_ = ages;
+    absl::MutexLock seen(&gate->ages_mutex_);
+    gate->seen_ages_ = ages;
     absl::MutexLock lock(&gate->mutex_);
     for (const LockEntry& each : locks) gate->locks_[each.identity()] = each;
   }
@@ -197,15 +199,13 @@ void IdentityGate::Watch(const grpc::AuthContext& context, IdentityKind kind,
   end(refused);
 }
 
-absl::Status IdentityGate::Lock(const LockEntry& lock, size_t* ended) {
+size_t IdentityGate::Hold(const LockEntry& lock) {
   {
     absl::MutexLock memory(&mutex_);
     locks_[lock.identity()] = lock;
     unsaved_.insert(lock.identity());
   }
-  const size_t streams = EndRefused();
-  if (ended != nullptr) *ended = streams;
-  return SaveLocks();
+  return EndRefused();
 }
 
 absl::Status IdentityGate::SaveLocks() {
@@ -298,15 +298,20 @@ void IdentityGate::Sweep() {
 }
 
 absl::Status IdentityGate::CheckNotOlder(const RevocationLists& lists) {
-  absl::MutexLock lock(&store_mutex_);
+  absl::MutexLock lock(&ages_mutex_);
   RETURN_IF_ERROR(lists.CheckNotOlder(seen_ages_));
   seen_ages_ = lists.Newest(std::move(seen_ages_));
   return absl::OkStatus();
 }
 
 void IdentityGate::KeepListAges() {
-  absl::MutexLock lock(&store_mutex_);
-  for (const auto& [issuer, age] : seen_ages_) {
+  ListAges seen;
+  {
+    absl::MutexLock lock(&ages_mutex_);
+    seen = seen_ages_;
+  }
+  absl::MutexLock disk(&store_mutex_);
+  for (const auto& [issuer, age] : seen) {
     const auto kept = kept_ages_.find(issuer);
     if (kept != kept_ages_.end() && !IsOlder(kept->second, age)) continue;
     const absl::Status status = store_->PutListAge(issuer, age);

@@ -107,10 +107,17 @@ class IdentityGate {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Refuses the identity from now on, and ends its streams: how many. `lock`
-  // has all fields. Then waits for the disk: after an error of LockStore the
-  // lock holds until a restart, and every sweep tries to write it again.
-  absl::Status Lock(const LockEntry& lock, size_t* ended = nullptr)
-      ABSL_LOCKS_EXCLUDED(store_mutex_, mutex_);
+  // has all fields. It holds until a restart, or SaveLocks.
+  size_t Hold(const LockEntry& lock) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Writes what holds in memory alone; waits for the disk. After an error of
+  // LockStore every sweep tries again.
+  absl::Status SaveLocks() ABSL_LOCKS_EXCLUDED(store_mutex_, mutex_);
+  // Both.
+  absl::Status Lock(const LockEntry& lock)
+      ABSL_LOCKS_EXCLUDED(store_mutex_, mutex_) {
+    Hold(lock);
+    return SaveLocks();
+  }
   // Waits for the disk; NotFound, and LockStore's errors: then it is locked.
   absl::StatusOr<LockEntry> Unlock(const std::string& identity)
       ABSL_LOCKS_EXCLUDED(store_mutex_, mutex_);
@@ -148,16 +155,14 @@ class IdentityGate {
   // Ends what is not let in any more; how many.
   size_t EndRefused() ABSL_LOCKS_EXCLUDED(mutex_);
   void Sweep() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Writes what holds in memory alone.
-  absl::Status SaveLocks() ABSL_LOCKS_EXCLUDED(store_mutex_, mutex_);
   // Reads the lists, if they have changed.
-  void ReadLists() ABSL_LOCKS_EXCLUDED(store_mutex_, mutex_);
+  void ReadLists() ABSL_LOCKS_EXCLUDED(store_mutex_, ages_mutex_, mutex_);
   // FailedPrecondition for lists that are older than others before them, also
   // before a restart.
   absl::Status CheckNotOlder(const RevocationLists& lists)
-      ABSL_LOCKS_EXCLUDED(store_mutex_);
+      ABSL_LOCKS_EXCLUDED(ages_mutex_);
   // Writes down what was not; again at the next look if the disk takes nothing.
-  void KeepListAges() ABSL_LOCKS_EXCLUDED(store_mutex_);
+  void KeepListAges() ABSL_LOCKS_EXCLUDED(store_mutex_, ages_mutex_);
 
   const IdentityGateOptions options_;
   Log* const log_;
@@ -165,8 +170,12 @@ class IdentityGate {
   // Held while the disk is waited for.
   absl::Mutex store_mutex_;
   const std::unique_ptr<LockStore> store_ ABSL_PT_GUARDED_BY(store_mutex_);
-  ListAges seen_ages_ ABSL_GUARDED_BY(store_mutex_);
   ListAges kept_ages_ ABSL_GUARDED_BY(store_mutex_);  // On disk.
+
+  // Not waited for the disk under it: a list is looked at also while that
+  // hangs.
+  absl::Mutex ages_mutex_;
+  ListAges seen_ages_ ABSL_GUARDED_BY(ages_mutex_);
 
   mutable absl::Mutex mutex_;
   std::map<std::string, LockEntry> locks_ ABSL_GUARDED_BY(mutex_);

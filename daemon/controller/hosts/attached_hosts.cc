@@ -111,6 +111,7 @@ AttachedHosts::Session* AttachedHosts::HearLocked(SessionId id) {
   if (found == sessions_.end()) return nullptr;
   hosts_[found->second->attachment.host].entry.set_last_seen_ms(
       absl::ToUnixMillis(scheduler_->Now()));
+  ++found->second->heard;
   return found->second;
 }
 

@@ -45,8 +45,7 @@ struct HostLimits {
   // Tasks one host may owe us at once. What changes it has a place of its own:
   // there is one such run in the cluster.
   size_t max_pending = 64;
-  // Answers to nothing that a host may send in a row. A few are usual: of tasks
-  // that had been cancelled or were late.
+  // Answers in a row to no open task. A few come late, or after a cancel.
   int max_unsolicited = 128;
   absl::Duration ask = absl::Seconds(5);  // For a stream to say that it lives.
   // How long a second machine's last try counts as a conflict.
@@ -162,8 +161,7 @@ class AttachedHosts {
   HostEntry Entry(const ClusterSpec& spec, const std::string& host);
   // Ends the host's stream, if it has one.
   void CloseHost(const std::string& host, const absl::Status& why);
-  // Ends every stream: tells the hosts to leave, and closes the streams of
-  // those that have not hung up after a moment.
+  // Tells all hosts to leave; after a moment closes the streams that are left.
   void CloseAll(const absl::Status& why, absl::Duration come_back_within);
 
  private:
@@ -177,6 +175,7 @@ class AttachedHosts {
     Attachment attachment;
     std::map<TaskId, Pending> pending;
     int unsolicited = 0;
+    uint64_t heard = 0;  // Messages.
   };
   // A second machine that was refused.
   struct Rival {
@@ -201,8 +200,9 @@ class AttachedHosts {
   // The second machine of `host` is remembered.
   absl::Status RefuseLocked(const Attachment& second, Host* host)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void OnAsked(const Attachment& claim, SessionId held, bool lives)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  // `heard`: of `held`, when it was asked.
+  void OnAsked(const Attachment& claim, SessionId held, uint64_t heard,
+               bool answered) ABSL_LOCKS_EXCLUDED(mutex_);
   // Null for a session that has ended; else the host has been seen now.
   Session* HearLocked(SessionId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes the task on and returns where it goes, or says why not.

@@ -283,6 +283,25 @@ TEST(AttachedHostsTest, ReplacesStreamOfTheSameMachineThatAnswersNoMore) {
   EXPECT_EQ(hosts.Entry(SpecOf({"a"}), "a").conflict(), "");
 }
 
+// Its pong is behind much else that it has to say.
+TEST(AttachedHostsTest, StreamThatSaysAnythingAtAllLives) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto link = std::make_shared<FakeLink>();
+  const auto session = hosts.Attach(Machine("a", "m", "1", link));
+  Decision decision;
+  ASSERT_EQ(*decision.Attach(
+                &hosts, Machine("a", "m", "1", std::make_shared<FakeLink>())),
+            0u);
+  ASSERT_TRUE(hosts.OnDrift(*session, DriftReport()).ok());
+  scheduler.Advance(HostLimits().ask);
+  ASSERT_TRUE(decision.later().has_value());
+  EXPECT_EQ(decision.later()->status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_FALSE(link->closed.has_value());
+}
+
 // A copied certificate, with the ids of the machine, which all there can read.
 TEST(AttachedHostsTest, StreamThatLivesIsNotReplacedBySomebodyWithItsIds) {
   ManualScheduler scheduler;

@@ -26,6 +26,10 @@ namespace clusterd {
 inline constexpr absl::Duration kMostAhead = absl::Minutes(5);
 inline constexpr absl::Duration kMostBehind = absl::Hours(10 * 365 * 24);
 
+// Ends what says to join again, for a host whose certificate is not ours.
+inline constexpr char kOrByHand[] =
+    ", or attach with a new certificate made by hand after the reset";
+
 // The same start, too.
 bool SameMachine(const Hello& a, const Hello& b);
 

@@ -33,10 +33,12 @@ bool HasAnswered(const absl::Status& status) {
 absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::Attach(
     Attachment attachment) {
   SessionId held = 0;
+  uint64_t heard = 0;
   absl::StatusOr<SessionId> id = absl::InternalError("");
   {
     absl::MutexLock lock(&mutex_);
     id = AdmitLocked(attachment, &held);
+    if (held != 0) heard = sessions_[held]->heard;
   }
   const std::string& host = attachment.host;
   if (!id.ok()) {
@@ -53,15 +55,15 @@ absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::Attach(
   ask.host = host;
   ask.task.mutable_ping();
   ask.deadline = limits_.ask;
-  RunTask(std::move(ask), [this, claim = std::move(attachment),
-                           held](const absl::StatusOr<TaskResult>& answer) {
-    OnAsked(claim, held, HasAnswered(answer.status()));
+  RunTask(std::move(ask), [this, claim = std::move(attachment), held,
+                           heard](const absl::StatusOr<TaskResult>& answer) {
+    OnAsked(claim, held, heard, HasAnswered(answer.status()));
   });
   return 0;
 }
 
 void AttachedHosts::OnAsked(const Attachment& claim, SessionId held,
-                            bool lives) {
+                            uint64_t heard, bool answered) {
   std::unique_ptr<Session> dead;
   absl::StatusOr<SessionId> id = 0;
   {
@@ -70,7 +72,8 @@ void AttachedHosts::OnAsked(const Attachment& claim, SessionId held,
     host.asked = false;
     // It may have ended since; whoever came then is asked in turn.
     if (host.session != nullptr && host.session->id == held) {
-      if (lives) {
+      // Whatever else it has said meanwhile counts as well.
+      if (answered || host.session->heard != heard) {
         id = RefuseLocked(claim, &host);
       } else {
         dead = RemoveLocked(
@@ -117,7 +120,8 @@ absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
         ShortId(attachment.hello.machine_id()),
         "; if it was replaced or installed anew, an admin runs clusterctl "
         "certificates reset ",
-        attachment.host));
+        attachment.host, ", and it joins again",
+        attachment.certificate_renews ? "" : kOrByHand));
   }
   if (holder != nullptr) {
     const Hello& first = holder->session->attachment.hello;

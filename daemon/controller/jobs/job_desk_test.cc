@@ -131,7 +131,8 @@ class JobDeskTest : public testing::Test {
   // "HOST: REASON" of each host of which the newest check of it has no facts.
   std::vector<std::string> Unasked(const std::string& job) {
     std::vector<std::string> reasons;
-    for (const HistoryEntry& entry : history_->List({})->entries()) {
+    const auto list = history_->List({});
+    for (const HistoryEntry& entry : list->entries()) {
       const auto record = history_->Get(entry.id());
       if (record->report().job_id() != job) continue;
       for (const HostStatus& host : record->report().hosts()) {
@@ -428,6 +429,7 @@ TEST_F(JobDeskTest, UserWhoJoinsHasAllHostsAskedAndNoPartOfAVerdict) {
   ASSERT_THAT(answers_, SizeIs(2));
 
   Ask(JobOf("b", 3), "server0");
+  EXPECT_THAT(Asked(), ElementsAre(2, 1, 1));
   AnswerFacts(0);
   scheduler_.Advance(JobDeskLimits().known_wait);
   pool_.Drain();

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/spec/host_names.h"
@@ -110,6 +111,13 @@ ListTokensResponse EnrolmentDesk::ListTokens() const {
               return a.created_ms() < b.created_ms();
             });
   return response;
+}
+
+bool EnrolmentDesk::ShouldListen() const {
+  const absl::Time now = parts_.scheduler->Now();
+  return absl::c_any_of(store_->Tokens(), [now](const TokenRecord& token) {
+    return now < absl::FromUnixMillis(token.entry().expires_ms());
+  });
 }
 
 absl::StatusOr<RevokeTokenResponse> EnrolmentDesk::RevokeToken(
@@ -255,6 +263,7 @@ absl::StatusOr<ResetHostResponse> EnrolmentDesk::Reset(const std::string& name,
   forgotten.set_needs_approval(waits);
   *forgotten.mutable_spent_token_ids() = record.spent_token_ids();
   RETURN_IF_ERROR(store_->Put(forgotten));
+  ForgetUnkeptMachine(host);
   parts_.hosts->CloseHost(
       host, absl::PermissionDeniedError(
                 "its certificate was taken back; join again with a token"));

@@ -1,5 +1,6 @@
 #include "daemon/controller/trust/enrolment_desk.h"
 
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/attached_hosts.h"
+#include "daemon/controller/hosts/hello_machine.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/controller/trust/enrolment_words.h"
 #include "daemon/controller/trust/join_token.h"
@@ -21,6 +23,8 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxMachineId = 64;
+// So many writes, and then others have a turn on the pool.
+constexpr int kKeptAtOnce = 50;
 
 bool Names(const HostRecord::Leaf& leaf, const CertificateInfo& certificate) {
   return !leaf.serial().empty() && leaf.serial() == certificate.serial &&
@@ -160,8 +164,9 @@ bool EnrolmentDesk::IsFree(const HostRecord& record) const {
   if (entry.attached() && entry.attached_since_ms() > record.reset_ms()) {
     return false;
   }
-  absl::MutexLock lock(&by_hand_mutex_);
-  return by_hand_.count(record.name()) == 0;
+  absl::MutexLock lock(&unkept_mutex_);
+  const auto unkept = unkept_.find(record.name());
+  return unkept == unkept_.end() || !unkept->second.by_hand;
 }
 
 absl::Status EnrolmentDesk::CheckFree(const JoinRequest& request,
@@ -432,13 +437,13 @@ absl::Status EnrolmentDesk::IsCurrent(
     const bool is_from_before =
         record.has_value() && record->reset_ms() > 0 &&
         absl::ToUnixMillis(shown.not_before) < record->reset_ms();
-    if (!is_from_before && !authority_->HasIssued(certificate_pem)) {
-      return absl::OkStatus();
-    }
-    return absl::PermissionDeniedError(
-        absl::StrCat("host ", host,
-                     ": its certificate was taken back (clusterctl "
-                     "certificates reset); join again with a token"));
+    const bool is_ours = authority_->HasIssued(certificate_pem);
+    if (!is_from_before && !is_ours) return absl::OkStatus();
+    return absl::PermissionDeniedError(absl::StrCat(
+        "host ", host,
+        ": its certificate was taken back (clusterctl certificates reset); "
+        "join again with a token",
+        is_ours ? "" : kOrByHand));
   }
   if (Names(record->held(), shown) || Names(record->next(), shown)) {
     return absl::OkStatus();
@@ -457,7 +462,9 @@ absl::StatusOr<bool> EnrolmentDesk::Admit(const std::string& host,
   RETURN_IF_ERROR(IsCurrent(host, certificate_pem));
   const std::optional<HostRecord> record = store_->Host(host);
   if (!record.has_value() || !record->has_held()) {
-    if (!record.has_value() || !record->needs_approval()) NoteByHand(host);
+    if (!record.has_value() || !record->needs_approval()) {
+      NoteUnkept(host, {/*by_hand=*/true});
+    }
     return false;
   }
   ASSIGN_OR_RETURN(const CertificateInfo shown,
@@ -470,35 +477,73 @@ absl::StatusOr<bool> EnrolmentDesk::Admit(const std::string& host,
   return true;
 }
 
-void EnrolmentDesk::NoteByHand(const std::string& host) {
-  absl::MutexLock lock(&by_hand_mutex_);
-  by_hand_.insert(host);
+void EnrolmentDesk::NoteUnkept(const std::string& host, const Unkept& note) {
+  absl::MutexLock lock(&unkept_mutex_);
+  Unkept& noted = unkept_[host];
+  noted.by_hand |= note.by_hand;
+  if (noted.machine_id.empty()) noted.machine_id = note.machine_id;
   // One place for all hosts. Where there is none, the next that attaches tries.
-  keeps_by_hand_ =
-      keeps_by_hand_ || parts_.pool->TryRun([this] { KeepByHand(); });
+  keeps_unkept_ =
+      keeps_unkept_ || parts_.pool->TryRun([this] { KeepUnkept(); });
 }
 
-void EnrolmentDesk::KeepByHand() {
-  absl::Status kept;
+absl::Status EnrolmentDesk::Keep(const std::string& host, const Unkept& note) {
+  HostRecord record = store_->Host(host).value_or(HostRecord());
+  const bool needs_approval =
+      note.by_hand ? !record.has_held() : record.needs_approval();
+  const bool binds = record.machine_id().empty() && !note.machine_id.empty();
+  if (!binds && needs_approval == record.needs_approval()) {
+    return absl::OkStatus();
+  }
+  record.set_name(host);
+  record.set_needs_approval(needs_approval);
+  if (binds) record.set_machine_id(note.machine_id);
+  return store_->Put(record);
+}
+
+void EnrolmentDesk::KeepUnkept() {
   std::string host;
-  for (;;) {
+  absl::Status kept;
+  for (int i = 0; i < kKeptAtOnce && kept.ok(); ++i) {
+    // No reset between this and the write.
+    absl::MutexLock change(&change_mutex_);
+    Unkept note;
     {
-      absl::MutexLock lock(&by_hand_mutex_);
-      if (kept.ok()) by_hand_.erase(host);
-      keeps_by_hand_ = kept.ok() && !by_hand_.empty();
-      if (!keeps_by_hand_) break;
-      host = *by_hand_.begin();
+      absl::MutexLock lock(&unkept_mutex_);
+      if (unkept_.empty()) break;
+      host = unkept_.begin()->first;
+      note = unkept_.begin()->second;
     }
-    absl::MutexLock lock(&change_mutex_);
-    HostRecord record = store_->Host(host).value_or(HostRecord());
-    record.set_name(host);
-    record.set_needs_approval(!record.has_held());
-    kept = store_->Put(record);
+    kept = Keep(host, note);
+    absl::MutexLock lock(&unkept_mutex_);
+    // Else there is more to keep since.
+    if (kept.ok() && unkept_[host] == note) unkept_.erase(host);
+  }
+  {
+    absl::MutexLock lock(&unkept_mutex_);
+    keeps_unkept_ = kept.ok() && !unkept_.empty() &&
+                    parts_.pool->TryRun([this] { KeepUnkept(); });
   }
   if (kept.ok()) return;
   parts_.log->Error(absl::StrCat(
       "host ", host, ": that its certificate is made by hand is known until a ",
-      "restart alone: ", kept.message()));
+      "restart alone, and which machine its name is bound to is told by the ",
+      "next that attaches: ", kept.message()));
+  DropUnkeptMachines();
+}
+
+void EnrolmentDesk::DropUnkeptMachines() {
+  absl::MutexLock lock(&unkept_mutex_);
+  for (auto each = unkept_.begin(); each != unkept_.end();) {
+    each->second.machine_id.clear();
+    each = each->second.by_hand ? std::next(each) : unkept_.erase(each);
+  }
+}
+
+void EnrolmentDesk::ForgetUnkeptMachine(const std::string& host) {
+  absl::MutexLock lock(&unkept_mutex_);
+  const auto unkept = unkept_.find(host);
+  if (unkept != unkept_.end()) unkept->second.machine_id.clear();
 }
 
 std::string EnrolmentDesk::BoundTo(const std::string& host,
@@ -508,22 +553,8 @@ std::string EnrolmentDesk::BoundTo(const std::string& host,
   const std::string machine = PrintableText(machine_id, kMaxMachineId);
   if (!bound.empty()) return bound == machine ? "" : bound;
   if (machine.empty()) return "";
-  // Where there is no room, the next time that it attaches does.
-  parts_.pool->TryRun([this, host, machine] { Bind(host, machine); });
+  NoteUnkept(host, {/*by_hand=*/false, machine});
   return "";
-}
-
-void EnrolmentDesk::Bind(const std::string& host,
-                         const std::string& machine_id) {
-  absl::MutexLock lock(&change_mutex_);
-  HostRecord record = store_->Host(host).value_or(HostRecord());
-  if (!record.machine_id().empty()) return;
-  record.set_name(host);
-  record.set_machine_id(machine_id);
-  const absl::Status kept = store_->Put(record);
-  if (kept.ok()) return;
-  parts_.log->Error(absl::StrCat("host ", host, ": is not bound to machine ",
-                                 machine_id, ": ", kept.message()));
 }
 
 void EnrolmentDesk::Promote(const std::string& host,
@@ -542,13 +573,6 @@ void EnrolmentDesk::Promote(const std::string& host,
         absl::StrCat("host ", host,
                      ": both of its certificates stay good: ", kept.message()));
   }
-}
-
-bool EnrolmentDesk::ShouldListen() const {
-  const absl::Time now = parts_.scheduler->Now();
-  return absl::c_any_of(store_->Tokens(), [now](const TokenRecord& token) {
-    return now < absl::FromUnixMillis(token.entry().expires_ms());
-  });
 }
 
 }  // namespace clusterd

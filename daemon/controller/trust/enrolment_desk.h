@@ -19,7 +19,7 @@
 #ifndef DAEMON_CONTROLLER_TRUST_ENROLMENT_DESK_H_
 #define DAEMON_CONTROLLER_TRUST_ENROLMENT_DESK_H_
 
-#include <set>
+#include <map>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -41,17 +41,12 @@ namespace clusterd {
 
 inline constexpr absl::Duration kDefaultLeafLife = absl::Hours(30 * 24);
 inline constexpr absl::Duration kLateRenewal = absl::Hours(180 * 24);
-// Of a token.
-inline constexpr absl::Duration kLeastTokenLife = absl::Minutes(1);
-inline constexpr absl::Duration kDefaultTokenLife = absl::Hours(1);
-inline constexpr absl::Duration kMostTokenLife = absl::Hours(24);
-inline constexpr size_t kMaxTokens = 1000;
 // How long a machine waits for an approval and keeps others from asking, and
 // how long it has then to come.
 inline constexpr absl::Duration kWaitsAlone = absl::Hours(1);
 
-// Safe for concurrent use. All but Admit, ShouldListen and the lists may wait
-// for the disk, and give the store's errors besides their own.
+// Safe for concurrent use. What excludes change_mutex_ may wait for the disk,
+// and gives the store's errors besides its own; nothing else does.
 class EnrolmentDesk {
  public:
   // Of the parts: spec, scheduler, pool, log and hosts. All must outlive it.
@@ -98,8 +93,7 @@ class EnrolmentDesk {
                                      const std::string& peer)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
   // Whether a certificate is of a host of this cluster and its key is on
-  // record, so that it may call RenewLate after its end. Never waits for the
-  // disk.
+  // record, so that it may call RenewLate after its end.
   bool IsKeyOnRecord(const std::string& certificate_pem) const;
   // Over the stream that `host` has opened with `certificate_pem`.
   // FailedPrecondition for one that this controller did not issue,
@@ -114,8 +108,7 @@ class EnrolmentDesk {
   // Whether a host may attach, or stay attached, with this certificate, which
   // TLS has verified. OK for one on record, and for one made elsewhere, after
   // the last reset, of a host that has no key on record; PermissionDenied, for
-  // the host to read, otherwise. Never waits for the disk. REQUIRES: it names
-  // `host`.
+  // the host to read, otherwise. REQUIRES: it names `host`.
   absl::Status IsCurrent(const std::string& host,
                          const std::string& certificate_pem) const;
   // The same for a host that attaches now, and whether its certificate is on
@@ -129,14 +122,13 @@ class EnrolmentDesk {
   // It is the one that joined, or else the first that attaches and says its id,
   // also with a certificate made elsewhere; Reset frees the name. An id is the
   // machine's own word, and everybody there can read it: it keeps out who has
-  // copied a certificate alone. Never waits for the disk.
+  // copied a certificate alone.
   std::string BoundTo(const std::string& host, const std::string& machine_id);
 
   // Whether a token lives.
   bool ShouldListen() const;
 
-  // Every host of cluster.yaml, on record, or attached. Without the
-  // controller's own.
+  // Every host of cluster.yaml, on record or attached, but not the controller.
   ListCertificatesResponse ListCertificates() const;
   // The machine with this key, as CertificateEntry.waiting_key. NotFound if no
   // machine waits for the name, Aborted if another one does.
@@ -151,13 +143,12 @@ class EnrolmentDesk {
       ABSL_LOCKS_EXCLUDED(change_mutex_) {
     return Decide(name, key, /*approves=*/false);
   }
-  // Forgets the key, always, and the machine that the name is bound to, and
-  // ends the host's stream: no certificate from before counts, also none that
-  // was made elsewhere. Refuses the machine that waits, too, or has within 2
-  // kWaitsAlone: then the next one needs an approval, since who asked without a
-  // break would else be the next one. NotFound if nothing is on record of the
-  // name; Aborted if `key` is not empty and is not that on record, whole or as
-  // CertificateEntry.key.
+  // Forgets the key and the machine that the name is bound to, and ends the
+  // host's stream: no certificate from before counts, wherever it was made.
+  // Refuses the machine that waits, too, or has within 2 kWaitsAlone: then the
+  // next one needs an approval, since who asked without a break would else be
+  // that one. NotFound if nothing is on record of the name; Aborted if `key` is
+  // neither empty nor that on record, whole or as CertificateEntry.key.
   absl::StatusOr<ResetHostResponse> Reset(const std::string& name,
                                           const std::string& key = "")
       ABSL_LOCKS_EXCLUDED(change_mutex_);
@@ -196,7 +187,7 @@ class EnrolmentDesk {
                             const HostRecord& record) const;
   // Whether a token alone brings the name.
   bool IsFree(const HostRecord& record) const
-      ABSL_LOCKS_EXCLUDED(by_hand_mutex_);
+      ABSL_LOCKS_EXCLUDED(unkept_mutex_);
   // OK, or why a key that is not on record may not have the name.
   absl::Status CheckFree(const JoinRequest& request, const RequestedKey& key,
                          const std::string& peer, const TokenRecord& token,
@@ -211,11 +202,25 @@ class EnrolmentDesk {
                                          const RequestedKey& key) const;
   Enrolled AnswerOf(const HostRecord& record,
                     const HostRecord::Leaf& leaf) const;
-  // That it has attached with a certificate which is not ours; soon on disk.
-  void NoteByHand(const std::string& host) ABSL_LOCKS_EXCLUDED(by_hand_mutex_);
-  void KeepByHand() ABSL_LOCKS_EXCLUDED(change_mutex_, by_hand_mutex_);
-  void Bind(const std::string& host, const std::string& machine_id)
-      ABSL_LOCKS_EXCLUDED(change_mutex_);
+  // What is known of a host that has attached, and is soon on disk.
+  struct Unkept {
+    bool by_hand = false;         // With a certificate which is not ours.
+    std::string machine_id = {};  // To bind its name to; empty: none.
+
+    bool operator==(const Unkept& other) const {
+      return by_hand == other.by_hand && machine_id == other.machine_id;
+    }
+  };
+  void NoteUnkept(const std::string& host, const Unkept& note)
+      ABSL_LOCKS_EXCLUDED(unkept_mutex_);
+  // Some of them, and has the rest kept later.
+  void KeepUnkept() ABSL_LOCKS_EXCLUDED(change_mutex_, unkept_mutex_);
+  absl::Status Keep(const std::string& host, const Unkept& note)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  // None can be written.
+  void DropUnkeptMachines() ABSL_LOCKS_EXCLUDED(unkept_mutex_);
+  void ForgetUnkeptMachine(const std::string& host)
+      ABSL_LOCKS_EXCLUDED(unkept_mutex_);
   void Promote(const std::string& host, const std::string& serial)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
   absl::StatusOr<ApproveHostResponse> Decide(const std::string& name,
@@ -234,9 +239,10 @@ class EnrolmentDesk {
   // From the read of a record to the write of what became of it.
   absl::Mutex change_mutex_;
   // Not waited for the disk under it; taken after change_mutex_.
-  mutable absl::Mutex by_hand_mutex_;
-  std::set<std::string> by_hand_ ABSL_GUARDED_BY(by_hand_mutex_);  // Not kept.
-  bool keeps_by_hand_ ABSL_GUARDED_BY(by_hand_mutex_) = false;
+  mutable absl::Mutex unkept_mutex_;
+  std::map<std::string, Unkept> unkept_ ABSL_GUARDED_BY(unkept_mutex_);
+  // KeepUnkept is on the pool.
+  bool keeps_unkept_ ABSL_GUARDED_BY(unkept_mutex_) = false;
 };
 
 }  // namespace clusterd

@@ -245,7 +245,7 @@ TEST_F(EnrolmentListenerTest, ProcessIsBoundByTheKernel) {
     EXPECT_EQ(limit(RLIMIT_DATA), kEnrolmentMemoryBytes);
   }
   EXPECT_EQ(limit(RLIMIT_CORE), 0u);
-  EXPECT_EQ(limit(RLIMIT_NOFILE), 1024u);
+  EXPECT_EQ(limit(RLIMIT_NOFILE), 2048u);
   EXPECT_EQ(getpriority(PRIO_PROCESS, static_cast<id_t>(process)),
             std::min(19, getpriority(PRIO_PROCESS, 0) + 10));
   // Nothing of the controller's but the socket, the port and standard streams.

@@ -36,7 +36,8 @@ constexpr int kMaxAgeGraceMs = 10'000;
 // Of one connection at once, and in its life. A host that joins has two.
 constexpr int kMaxCallsAtOnce = 2;
 constexpr int kMaxCalls = 8;
-constexpr rlim_t kMaxFiles = 1024;
+// More than all connections that may be open, wait or say nothing.
+constexpr rlim_t kMaxFiles = 2048;
 // gRPC has some threads for each core, whose stacks count as memory.
 constexpr size_t kStackBytes = 512 << 10;
 constexpr int kNice = 10;

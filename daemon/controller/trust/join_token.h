@@ -4,12 +4,19 @@
 #ifndef DAEMON_CONTROLLER_TRUST_JOIN_TOKEN_H_
 #define DAEMON_CONTROLLER_TRUST_JOIN_TOKEN_H_
 
+#include <cstddef>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 namespace clusterd {
+
+inline constexpr absl::Duration kLeastTokenLife = absl::Minutes(1);
+inline constexpr absl::Duration kMostTokenLife = absl::Hours(24);
+// So many are kept at once.
+inline constexpr size_t kMaxTokens = 1000;
 
 struct JoinToken {
   std::string id;      // 8 hex digits.

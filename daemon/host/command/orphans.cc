@@ -66,6 +66,9 @@ bool KillOrphans(const std::vector<pid_t>& children, StartedChildren* started)
   bool found = false;
   for (const pid_t pid : children) {
     if (started->pids.count(pid) > 0) continue;
+    // What a program that still runs has put into the background is in the
+    // group of that program, and ends with it.
+    if (started->pids.count(getpgid(pid)) > 0) continue;
     const pid_t ended = waitpid(pid, nullptr, WNOHANG);
     if (ended < 0) continue;
     if (ended == 0) kill(pid, SIGKILL);
@@ -153,12 +156,16 @@ ProgramGroup::ProgramGroup(bool makes) {
   const std::string own = makes ? OwnGroup() : "";
   if (own.empty()) return;
   path_ = absl::StrCat(own, "/program-", getpid(), "-", ++last);
-  if (mkdir(path_.c_str(), 0755) != 0) path_.clear();
+  if (mkdir(path_.c_str(), 0755) != 0) {
+    path_.clear();
+    return;
+  }
   members_ =
       open(absl::StrCat(path_, "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC);
 }
 
 void ProgramGroup::Kill() const {
+  if (path_.empty()) return;
   const int fd =
       open(absl::StrCat(path_, "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return;
@@ -168,8 +175,8 @@ void ProgramGroup::Kill() const {
 
 ProgramGroup::~ProgramGroup() {
   if (members_ >= 0) close(members_);
-  if (path_.empty()) return;
   Kill();
+  if (path_.empty()) return;
   // With those of before in which something could not be killed yet.
   static auto* const left = new LeftGroups;
   absl::MutexLock lock(&left->mutex);

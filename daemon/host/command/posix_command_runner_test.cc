@@ -485,6 +485,38 @@ TEST(PosixCommandRunnerTest, TakesNoExitStatusFromAnotherCommand) {
   EXPECT_EQ(status, 0);
 }
 
+// What a program has put into the background is still of use to it.
+TEST(PosixCommandRunnerTest, EndsNoGrandchildOfACommandThatStillRuns) {
+  const ScratchRoot root;
+  const std::string begun = root.path() + "/begun";
+  const std::string go_on = root.path() + "/go_on";
+  const std::string done = root.path() + "/done";
+  const std::string waits = "while ! [ -e ";
+  const std::string sleeps = " ]; do sleep 0.01; done; ";
+  const std::string script =
+      absl::StrCat("( ( : >", begun, "; ", waits, go_on, sleeps, ": >", done,
+                   " ) & ); ", waits, done, sleeps, "exit 7");
+  const pid_t daemon = fork();
+  if (daemon == 0) {
+    if (!AdoptOrphans().ok()) _exit(2);
+    PosixCommandRunner runner;
+    std::atomic<int> status{-1};
+    std::thread command([&] {
+      const auto result = runner.Run({{"/bin/sh", "-c", script}, kAmple});
+      if (result.ok() && !result->timed_out) status = result->exit_status;
+    });
+    const bool has_begun =
+        WaitUntil([&] { return access(begun.c_str(), F_OK) == 0; });
+    const bool other = runner.Run({{"/bin/true"}, kAmple}).ok();
+    std::ofstream(go_on) << "";
+    command.join();
+    _exit(has_begun && other && status == 7 ? 0 : 3);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(daemon, &status, 0), daemon);
+  EXPECT_EQ(status, 0);
+}
+
 TEST(PosixCommandRunnerTest, LeavesNoChildBehindWhenItDies) {
   int said[2];
   ASSERT_EQ(pipe(said), 0);

@@ -18,14 +18,25 @@ namespace {
 using Call = UserInput::Call;
 constexpr int kMaxCalls = 8;
 
+// A connection that begins more calls in a second is cut off.
+constexpr int kCallsOfConnection = 500;
+
 struct Cluster {
   Cluster() {
     controller.Start();
-    const auto channel = grpc::CreateChannel(
+    Connect();
+  }
+
+  void Connect() {
+    // Channels with equal arguments would share the connection.
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    const auto channel = grpc::CreateCustomChannel(
         controller.address(),
         *MakeChannelCredentials(
             certificates.Issue("admin", {"spiffe://test/user/ada/role/admin"}),
-            "test"));
+            "test"),
+        arguments);
     admin = Controller::NewStub(channel);
     trust = Trust::NewStub(channel);
   }
@@ -149,7 +160,9 @@ grpc::Status Run(const Call& call, grpc::ClientContext* context,
 
 CLUSTERD_FUZZ_MESSAGE(UserInput) {
   static auto* const cluster = new clusterd::Cluster();
+  static int calls = 0;
   for (int i = 0; i < input.calls_size() && i < clusterd::kMaxCalls; ++i) {
+    if (++calls % clusterd::kCallsOfConnection == 0) cluster->Connect();
     grpc::ClientContext context;
     context.set_deadline(clusterd::PatientDeadline());
     const grpc::Status status =

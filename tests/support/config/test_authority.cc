@@ -5,6 +5,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "config/identity/signature.h"
 #include "openssl/bio.h"
@@ -20,7 +21,8 @@ namespace {
 struct Free {
   void operator()(BIO* bio) const { BIO_free(bio); }
   void operator()(X509_CRL* list) const { X509_CRL_free(list); }
-  void operator()(ASN1_TIME* time) const { ASN1_TIME_free(time); }
+  // A time and a number, too: for OpenSSL they are of one type.
+  void operator()(ASN1_STRING* text) const { ASN1_STRING_free(text); }
   void operator()(X509* certificate) const { X509_free(certificate); }
   void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
   void operator()(X509_EXTENSION* extension) const {
@@ -68,6 +70,25 @@ void AddExtension(X509* certificate, int nid, const char* value) {
   const Owned<X509_EXTENSION> extension(
       X509V3_EXT_conf_nid(nullptr, &context, nid, value));
   Require(extension && X509_add_ext(certificate, extension.get(), -1) == 1);
+}
+
+void AddListExtension(X509_CRL* list, int nid, absl::string_view value) {
+  if (nid == NID_crl_number || nid == NID_delta_crl) {
+    // OpenSSL makes these of no text.
+    const bool is_critical = absl::ConsumePrefix(&value, "critical,");
+    const Owned<ASN1_INTEGER> number(
+        s2i_ASN1_INTEGER(nullptr, std::string(value).c_str()));
+    Require(number &&
+            X509_CRL_add1_ext_i2d(list, nid, number.get(), is_critical ? 1 : 0,
+                                  X509V3_ADD_APPEND) == 1);
+    return;
+  }
+  X509V3_CTX context;
+  X509V3_set_ctx_nodb(&context);
+  X509V3_set_ctx(&context, nullptr, nullptr, nullptr, list, 0);
+  const Owned<X509_EXTENSION> extension(
+      X509V3_EXT_conf_nid(nullptr, &context, nid, std::string(value).c_str()));
+  Require(extension && X509_CRL_add_ext(list, extension.get(), -1) == 1);
 }
 
 // Set through the structure and not through text, so that a name may hold
@@ -227,12 +248,7 @@ std::string TestAuthority::SignedList(
     Require(X509_CRL_add0_revoked(list.get(), entry) == 1);
   }
   for (const auto& [nid, value] : extensions) {
-    X509V3_CTX context;
-    X509V3_set_ctx_nodb(&context);
-    const Owned<X509_EXTENSION> extension(
-        X509V3_EXT_conf_nid(nullptr, &context, nid, value.c_str()));
-    Require(extension &&
-            X509_CRL_add_ext(list.get(), extension.get(), -1) == 1);
+    AddListExtension(list.get(), nid, value);
   }
   Require(X509_CRL_sort(list.get()) == 1);
   Require(X509_CRL_sign(list.get(), keys_->key.get(), EVP_sha256()) > 0);

@@ -32,6 +32,13 @@ class TestAudit {
 
   AuditLog* log() { return &audit_; }
 
+  // Equal refusals from here on are lines of their own.
+  void PassRefusalWindow() {
+    audit_.Settle();
+    scheduler_.Advance(kAuditRefusalWindow);
+    audit_.Settle();
+  }
+
   // Also what was refused right before.
   std::vector<AuditEntry> entries() const {
     audit_.Settle();
