@@ -183,7 +183,8 @@ int Run(const std::string& folder, absl::Duration time) {
   children.push_back(Start([&] { HoldMounts(folder, ready[1]); }));
   children.push_back(Start([&] { FillPageCache(folder, ready[1]); }));
   children.push_back(Start(StartPrograms));
-  for (int i = 0; i < kProcesses; ++i) children.push_back(Start([] { pause(); }));
+  for (int i = 0; i < kProcesses; ++i)
+    children.push_back(Start([] { pause(); }));
   for (unsigned i = 0; i < std::thread::hardware_concurrency(); ++i) {
     children.push_back(Start(Spin));
   }
