@@ -42,7 +42,6 @@ clean_up() {
   rm -rf "$work"
 }
 trap clean_up EXIT
-trap 'exit 130' INT TERM
 
 read -r -a targets <<<"${CLUSTERD_TESTS:-//...}"
 flags=(--config=joined --noshow_progress --keep_going --build_tests_only)
@@ -93,6 +92,22 @@ mapfile -t small < <(bazel query --noshow_progress \
 often=()
 for target in "${small[@]}"; do often+=("--runs_per_test=^$target\$@$repetitions"); done
 
+# What failed how often, and what it said first.
+summarize() {
+  echo
+  if [ ! -s "$failures" ]; then
+    echo "no test failed in $done_rounds runs"
+    return
+  fi
+  status=1
+  sort "$failures" | uniq -c | sort -rn | while read -r count target name; do
+    echo "failed $count times: $target $name"
+    sed 's/^/    /' "$work/first.$(tr -c 'A-Za-z0-9\n' _ <<<"$target.$name")" 2>/dev/null
+  done
+}
+done_rounds=0
+trap 'end_load; summarize; exit 130' INT TERM
+
 status=0
 for ((round = 1; round <= rounds; ++round)); do
   start_load
@@ -102,6 +117,7 @@ for ((round = 1; round <= rounds; ++round)); do
     --build_event_text_file="$events" "$@" -- "${targets[@]}" >"$work/log" 2>&1
   ended=$?
   end_load
+  done_rounds=$round
   before=$(wc -l <"$failures")
   record "$round" "$events"
   now=$(wc -l <"$failures")
@@ -113,14 +129,5 @@ for ((round = 1; round <= rounds; ++round)); do
   fi
 done
 
-echo
-if [ -s "$failures" ]; then
-  status=1
-  sort "$failures" | uniq -c | sort -rn | while read -r count target name; do
-    echo "failed $count times: $target $name"
-    sed 's/^/    /' "$work/first.$(tr -c 'A-Za-z0-9\n' _ <<<"$target.$name")" 2>/dev/null
-  done
-else
-  echo "no test failed in $rounds runs"
-fi
+summarize
 exit $status
