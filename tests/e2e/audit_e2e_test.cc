@@ -1,8 +1,5 @@
 // Audit files of the real programs: an apply leaves lines on both sides, each
 // side keeps the other's newest, and clusterctl finds what is altered or cut.
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -17,6 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/change_cluster.h"
+#include "tests/e2e/process.h"
 
 namespace clusterd {
 namespace {
@@ -107,26 +105,16 @@ TEST(AuditE2eTest, AnApplyIsAuditedOnBothSidesAndTamperingIsFound) {
   EXPECT_THAT(short_one.standard_output, HasSubstr("1 lines are cut off"));
 }
 
-// As whoever looks what listens there.
-void SayNoTls(int port) {
-  const int connection = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in to = {};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(static_cast<uint16_t>(port));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ASSERT_EQ(connect(connection, reinterpret_cast<sockaddr*>(&to), sizeof(to)),
-            0);
-  const std::string text = "GET / HTTP/1.0\r\n\r\n";
-  EXPECT_GT(send(connection, text.data(), text.size(), MSG_NOSIGNAL), 0);
-  char byte;
-  while (recv(connection, &byte, 1, 0) > 0) continue;
-  close(connection);
+// Shakes hands without a certificate, as a stranger who knows TLS.
+void ShakeHandsAsAStranger(int port) {
+  RunProgram({"/usr/bin/openssl", "s_client", "-alpn", "h2", "-connect",
+              absl::StrCat("127.0.0.1:", port)});
 }
 
 TEST(AuditE2eTest, WhoFailsTheHandshakeHasALine) {
   ChangeCluster cluster(1);
   cluster.StartController();
-  SayNoTls(cluster.port());
+  ShakeHandsAsAStranger(cluster.port());
   EXPECT_TRUE(WaitUntil([&] {
     for (const std::string& told :
          Told(cluster.folder() + "/state/audit.jsonl")) {
