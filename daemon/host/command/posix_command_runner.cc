@@ -310,6 +310,11 @@ class Child {
       poll(fds, count, PollMilliseconds(wait));
       ReadAvailable(out, kMaxStreamBytes);
       ReadAvailable(err, kMaxStreamBytes);
+      // The end of a program that its user traces is the tracer's until that
+      // has looked (wait(2)), and the descriptor tells of it without a pause.
+      if (pidfd_.open() && fds[count - 1].revents != 0 && !HasEnded()) {
+        pidfd_.Close();
+      }
     }
   }
 
@@ -340,7 +345,7 @@ class Child {
   }
 
   const pid_t pid_;
-  const FileDescriptor pidfd_;  // Closed before Linux 5.3.
+  FileDescriptor pidfd_;  // Closed before Linux 5.3.
   // Somebody else took the exit status: the pid may be a stranger's now.
   bool is_lost_ = false;
 };
@@ -493,7 +498,8 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   if (!ended) {
     result.left_running = true;
     absl::MutexLock lock(&mutex_);
-    left_behind_.emplace_back(*pid, command.as.value_or(RunAs()).name);
+    left_behind_.emplace_back(
+        *pid, command.as ? std::make_optional(command.as->uid) : std::nullopt);
     return result;
   }
   const bool reaped = child.Reap(&result);
@@ -516,13 +522,14 @@ void PosixCommandRunner::ReapLeftBehind() {
 }
 
 // A file system of the user's own keeps its readers alive for as long as it
-// does not answer, and each has a place among the tasks of the service.
+// does not answer, a tracer whom it traces for as long as it does not look, and
+// each has a place among the tasks of the service.
 absl::Status PosixCommandRunner::CheckLeftBehind(const Command& command) {
   if (!command.as.has_value()) return absl::OkStatus();
   absl::MutexLock lock(&mutex_);
   const auto left = std::count_if(
       left_behind_.begin(), left_behind_.end(),
-      [&](const auto& each) { return each.second == command.as->name; });
+      [&](const auto& each) { return each.second == command.as->uid; });
   if (left < kMaxLeftOfUser) return absl::OkStatus();
   return absl::UnavailableError(
       absl::StrCat(command.argv[0], ": ", left, " programs that ran as ",

@@ -12,6 +12,8 @@
 #ifndef DAEMON_HOST_COMMAND_POSIX_COMMAND_RUNNER_H_
 #define DAEMON_HOST_COMMAND_POSIX_COMMAND_RUNNER_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,8 +55,9 @@ class PosixCommandRunner final : public CommandRunner {
   const std::vector<std::string> driver_libraries_;
   const absl::Duration kill_grace_;
   absl::Mutex mutex_;
-  // Pids, each with the user's name if it ran as one.
-  std::vector<std::pair<int, std::string>> left_behind_ ABSL_GUARDED_BY(mutex_);
+  // Pids, each with the number of the user that it ran as, if any.
+  std::vector<std::pair<int, std::optional<uint32_t>>> left_behind_
+      ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace clusterd

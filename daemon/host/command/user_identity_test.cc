@@ -1,13 +1,20 @@
 #include "daemon/host/command/user_identity.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "daemon/host/command/posix_command_runner.h"
@@ -218,6 +225,127 @@ TEST_F(BecomeUserTest, WhoIsNotRootBecomesNobodyElse) {
   int status = 0;
   ASSERT_EQ(waitpid(pid, &status, 0), pid);
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+// Programs that run as a user whom a tracer helps. The end of a traced program
+// is its tracer's until that has looked (wait(2)), so that for whoever started
+// it no signal ends it: as it is with a reader of a file system of the user's
+// that never answers, which takes more to set up.
+class TracedProgramTest : public ::testing::Test {
+ protected:
+  TracedProgramTest() {
+    for (const std::string& pipe : {told_, goes_on_}) {
+      EXPECT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    }
+  }
+
+  // A program that says who it is, and ends when it is traced.
+  Command Traced(absl::Duration deadline) const {
+    Command command = {
+        {"/bin/sh", "-c",
+         absl::StrCat("echo $$ >", told_, "; read x <", goes_on_, "; exit 3")},
+        deadline};
+    command.as = RunAs{"ann", geteuid(), getegid(), {getegid()}, "/"};
+    return command;
+  }
+  // To be called by who runs the programs: all that were traced may end.
+  void LetGo() const { std::ofstream(told_) << "0\n"; }
+  static bool IsTraced(int pid) {
+    std::ifstream status(absl::StrCat("/proc/", pid, "/status"));
+    for (std::string line; std::getline(status, line);) {
+      if (absl::StartsWith(line, "TracerPid:")) return line.back() != '0';
+    }
+    return false;
+  }
+
+  // Runs `daemon` in a process of its own and traces what tells of itself. What
+  // `daemon` returns; 77: nobody may trace here.
+  int Run(const std::function<int()>& daemon) const {
+    const int told = open(told_.c_str(), O_RDWR | O_CLOEXEC);
+    const int goes_on = open(goes_on_.c_str(), O_RDWR | O_CLOEXEC);
+    const pid_t pid = fork();
+    if (pid == 0) {
+      const int status = daemon();
+      LetGo();
+      _exit(status);
+    }
+    std::FILE* const lines = fdopen(told, "r");
+    std::vector<pid_t> traced;
+    bool may = true;
+    int program = 0;
+    while (may && std::fscanf(lines, "%d", &program) == 1 && program > 0) {
+      if (ptrace(PTRACE_SEIZE, program, 0, 0) == 0) {
+        traced.push_back(program);
+        EXPECT_EQ(write(goes_on, "\n", 1), 1);
+      } else {
+        may = errno != EPERM;
+      }
+    }
+    if (!may) kill(pid, SIGKILL);
+    for (const pid_t each : traced) waitpid(each, nullptr, __WALL);
+    int status = -1;
+    EXPECT_EQ(waitpid(pid, &status, 0), pid);
+    std::fclose(lines);
+    close(goes_on);
+    return may && WIFEXITED(status) ? WEXITSTATUS(status) : may ? -1 : 77;
+  }
+
+  const ScratchRoot root_;
+  const std::string told_ = root_.path() + "/told";
+  const std::string goes_on_ = root_.path() + "/goes_on";
+};
+
+// A deadline that a loaded machine reaches before the program is traced, is
+// tried again with a longer one.
+TEST_F(TracedProgramTest, NothingMoreRunsAsAUserOfWhoseProgramsEightDoNotEnd) {
+  constexpr int kMost = 8;
+  const int status = Run([&]() -> int {
+    PosixCommandRunner runner("", /*kill_grace=*/absl::Milliseconds(1));
+    absl::Duration deadline = absl::Milliseconds(100);
+    int left = 0;
+    const bool refused = WaitUntil([&] {
+      const auto result = runner.Run(Traced(deadline));
+      if (!result.ok()) {
+        return absl::IsUnavailable(result.status()) && left >= kMost;
+      }
+      const bool is_traced = result->left_running && IsTraced(result->pid);
+      left += is_traced ? 1 : 0;
+      if (!is_traced) deadline *= 2;
+      return left > kMost;
+    });
+    if (!refused || left != kMost) return 1;
+    Command others = {{"/bin/true"}, kPatience};
+    if (!runner.Run(others).ok()) return 2;
+    others.as = RunAs{"bob", 65534, 65534, {65534}, "/"};
+    if (absl::IsUnavailable(runner.Run(others).status())) return 3;
+    LetGo();
+    others.as = Traced(deadline).as;
+    return WaitUntil([&] { return runner.Run(others).ok(); }) ? 0 : 4;
+  });
+  if (status == 77) GTEST_SKIP() << "nobody may trace here";
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(TracedProgramTest, AnEndThatATracerHidesKeepsNoCoreBusy) {
+  const int status = Run([&]() -> int {
+    absl::Duration deadline = absl::Milliseconds(100);
+    while (deadline < kPatience) {
+      timespec before, after;
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+      const auto result = PosixCommandRunner().Run(Traced(deadline));
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+      if (!result.ok()) return 1;
+      deadline *= 2;
+      if (!result->left_running || !IsTraced(result->pid)) continue;
+      LetGo();
+      const absl::Duration busy = absl::DurationFromTimespec(after) -
+                                  absl::DurationFromTimespec(before);
+      return busy < result->elapsed / 10 ? 0 : 2;
+    }
+    return 3;
+  });
+  if (status == 77) GTEST_SKIP() << "nobody may trace here";
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace
