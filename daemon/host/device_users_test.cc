@@ -1,9 +1,11 @@
 #include "daemon/host/device_users.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -103,6 +105,25 @@ TEST_F(DeviceUsersTest, CountsAProcessOnceForEachDevice) {
   const OpenNode again(Path("/dev/davinci3"));
   const OpenNode other(Path("/dev/davinci0"));
   EXPECT_EQ(Users(), absl::StrCat("0:", getpid(), " 3:", getpid()));
+}
+
+// As many as a program may have open, of which 100,000 are looked at.
+TEST_F(DeviceUsersTest, FindsANodeOfAProcessWithMoreFilesThanItLooksAt) {
+  constexpr rlim_t kFiles = 101'000;
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit wanted = {kFiles, std::max(kFiles, before.rlim_max)};
+  if (setrlimit(RLIMIT_NOFILE, &wanted) != 0) {
+    GTEST_SKIP() << "no process may have so many files open here";
+  }
+  const OpenNode node(Path("/dev/davinci3"));
+  const int last = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, kFiles - 1);
+  for (int fd = 1000; fd < last; ++fd) dup3(STDIN_FILENO, fd, O_CLOEXEC);
+  const std::string users = Users();
+  close_range(1000, last, 0);
+  EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(last, static_cast<int>(kFiles) - 1);
+  EXPECT_EQ(users, absl::StrCat("3:", getpid()));
 }
 
 TEST_F(DeviceUsersTest, FindsANodeThatWasOpenedThroughAnotherName) {

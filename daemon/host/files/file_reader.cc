@@ -24,7 +24,8 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxLineBytes = 64 << 10;
-constexpr size_t kMaxNames = 100000;
+// Of /proc: PID_MAX_LIMIT of the kernel, proc(5), and what else is there.
+constexpr size_t kMaxProcesses = (4 << 20) + 1000;
 // Between two tries for a lock, or two looks.
 constexpr absl::Duration kPoll = absl::Milliseconds(10);
 constexpr int kMaxLooks = 5;
@@ -82,8 +83,8 @@ absl::StatusOr<std::string> ReadAll(int fd, absl::string_view path,
 
 }  // namespace
 
-FileReader::FileReader(std::string root)
-    : root_(WithoutFinalSlash(std::move(root))) {}
+FileReader::FileReader(std::string root, size_t max_names)
+    : root_(WithoutFinalSlash(std::move(root))), max_names_(max_names) {}
 
 std::string FileReader::Resolve(absl::string_view path) const {
   return absl::StrCat(root_, path);
@@ -175,15 +176,16 @@ absl::Status FileReader::ReadLines(
 absl::StatusOr<std::vector<std::string>> FileReader::List(
     absl::string_view path, Beyond beyond) const {
   RETURN_IF_ERROR(CheckInsideRoot(path));
+  const size_t most = path == "/proc" ? kMaxProcesses : max_names_;
   std::vector<std::string> names;
   std::error_code error;
   std::filesystem::directory_iterator entry(Resolve(path), error);
   for (; !error && entry != std::filesystem::directory_iterator();
        entry.increment(error)) {
-    if (names.size() == kMaxNames) {
+    if (names.size() == most) {
       if (beyond == Beyond::kLeftOut) break;
       return absl::ResourceExhaustedError(
-          absl::StrCat(path, ": over ", kMaxNames, " names"));
+          absl::StrCat(path, ": over ", most, " names"));
     }
     names.push_back(entry->path().filename());
   }

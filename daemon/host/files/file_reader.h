@@ -30,9 +30,10 @@ struct FileText {
 class FileReader {
  public:
   static constexpr size_t kMaxFileBytes = 1 << 20;
+  static constexpr size_t kMaxNames = 100'000;
 
-  // `root`: an absolute path.
-  explicit FileReader(std::string root);
+  // `root`: an absolute path. `max_names`: of a folder.
+  explicit FileReader(std::string root, size_t max_names = kMaxNames);
 
   // Where `path` lies for this process: root and path.
   std::string Resolve(absl::string_view path) const;
@@ -65,8 +66,9 @@ class FileReader {
 
   // Names in a directory, sorted, without "." and "..". NotFound,
   // PermissionDenied, FailedPrecondition (not a directory), ResourceExhausted
-  // (over 100,000 names), or those beyond are left out: of what a user can make
-  // long, so that nobody waits for it.
+  // (over `max_names`), or those beyond are left out: of what a user can make
+  // long, so that nobody waits for it. /proc is listed whole: an undo must not
+  // take a namespace for gone because a user has many processes.
   enum class Beyond { kRefused, kLeftOut };
   absl::StatusOr<std::vector<std::string>> List(
       absl::string_view path, Beyond beyond = Beyond::kRefused) const;
@@ -91,6 +93,7 @@ class FileReader {
 
   // Without a slash at the end; "" for "/".
   const std::string root_;
+  const size_t max_names_;
 };
 
 struct HostPaths {

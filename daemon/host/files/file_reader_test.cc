@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/scratch_root.h"
@@ -244,6 +245,19 @@ TEST(FileReaderTest, ListsSortedNames) {
   EXPECT_EQ(files.List("/none").status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(files.List("/d/a").status().code(),
             absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(FileReaderTest, BoundsAFolderButNotTheListOfProcesses) {
+  ScratchRoot root;
+  for (const char* name : {"1", "2", "3"}) {
+    root.Write(absl::StrCat("/many/", name), "");
+    root.Write(absl::StrCat("/proc/", name), "");
+  }
+  const FileReader files(root.path(), /*max_names=*/2);
+  EXPECT_EQ(files.List("/many").status().code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(files.List("/many", FileReader::Beyond::kLeftOut)->size(), 2u);
+  EXPECT_EQ(files.List("/proc")->size(), 3u);
 }
 
 TEST(FileReaderTest, ReadsWhereALinkPoints) {

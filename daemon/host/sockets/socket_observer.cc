@@ -92,7 +92,7 @@ using Ownerless = absl::flat_hash_map<uint64_t, std::vector<BoundSocket*>>;
 void TakeSocketsOf(uint32_t pid, const FileReader& files, Ownerless* wanted) {
   static const LazyRE2 kSocketLink = {R"(socket:\[(\d+)\])"};
   const std::string process = absl::StrCat("/proc/", pid);
-  const auto fds = files.List(process + "/fd");
+  const auto fds = files.List(process + "/fd", FileReader::Beyond::kLeftOut);
   if (!fds.ok()) return;
   for (const std::string& fd : *fds) {
     const auto link = files.ReadLink(absl::StrCat(process, "/fd/", fd));
