@@ -36,6 +36,7 @@ constexpr absl::string_view kJobVariables[] = {"SLURM_JOB_ID", "SLURM_JOBID",
 struct Process {
   uint32_t pid = 0;
   uint32_t uid = 0;
+  uint32_t gid = 0;
   std::map<std::string, std::string> variables;  // Those that matter here.
 };
 
@@ -123,7 +124,8 @@ class FolderSearch {
   }
 
   // What the memory of a user's process answers, and when, is in the hands of
-  // that user: it is read by a program that can be ended.
+  // that user: it is read by a program that runs as the user and can be ended,
+  // or that is counted among those of the user that cannot.
   absl::StatusOr<std::string> ReadEnviron(const Process& process) const {
     const std::string path = absl::StrCat("/proc/", process.pid, "/environ");
     if (process.uid == 0) {
@@ -133,25 +135,29 @@ class FolderSearch {
     ASSIGN_OR_RETURN(
         std::string head,
         FindProgram(host_.paths.root, {"/usr/bin/head", "/bin/head"}));
-    ASSIGN_OR_RETURN(
-        CommandResult result,
-        host_.runner->Run({{std::move(head), "-c", absl::StrCat(kMaxEnviron),
-                            files_.Resolve(path)},
-                           std::min(kEnvironTime, host_.budget->Left())}));
+    Command command = {{std::move(head), "-c", absl::StrCat(kMaxEnviron),
+                        files_.Resolve(path)},
+                       std::min(kEnvironTime, host_.budget->Left())};
+    command.as = RunAs{absl::StrCat(process.uid),
+                       process.uid,
+                       process.gid,
+                       {process.gid},
+                       "/"};
+    ASSIGN_OR_RETURN(CommandResult result, host_.runner->Run(command));
     if (result.exit_status == 0) return std::move(result.standard_output);
     return absl::NotFoundError(path);
   }
 
   // Nothing of one that has ended, or that is not of the user asked for.
   std::optional<Process> ReadProcess(uint32_t pid) const {
-    static const LazyRE2 kUid = {R"((?s).*\nUid:\t(\d+)\t.*)"};
+    static const LazyRE2 kIds = {R"((?s).*\nUid:\t(\d+)\t.*\nGid:\t(\d+)\t.*)"};
     static constexpr absl::string_view kKept[] = {"ASCEND_PROCESS_LOG_PATH",
                                                   "ASCEND_WORK_PATH", "HOME"};
     Process process;
     process.pid = pid;
     if (!HasForm(files_.ReadTrimmed(absl::StrCat("/proc/", pid, "/status"))
                      .value_or(""),
-                 *kUid, &process.uid) ||
+                 *kIds, &process.uid, &process.gid) ||
         (asked_.has_value() && process.uid != asked_->uid)) {
       return std::nullopt;
     }

@@ -1,13 +1,16 @@
 #include "daemon/host/logs/log_folders.h"
 
 #include <string>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "daemon/host/command/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
+#include "tests/support/host/logged_command_runner.h"
 #include "tests/support/host/scratch_root.h"
 
 namespace clusterd {
@@ -47,7 +50,7 @@ class FindLogFoldersTest : public testing::Test {
     if (uid != 0) runner_.Answers(Head(pid), variables);
     root_.Write(absl::StrCat("/proc/", pid, "/status"),
                 absl::StrCat("Name:\tpython3\nPid:\t", pid, "\nUid:\t", uid,
-                             "\t0\t0\t0\n"));
+                             "\t0\t0\t0\nGid:\t", uid + 5, "\t0\t0\t0\n"));
   }
 
   // What reads the environment of a user's process.
@@ -62,12 +65,13 @@ class FindLogFoldersTest : public testing::Test {
     query.set_user(user);
     query.set_job_id(job);
     const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
-    return FindLogFolders({root_.paths(), &runner_, &budget}, query);
+    return FindLogFolders({root_.paths(), &ran_, &budget}, query);
   }
 
   ScratchRoot root_;
   FakeClock clock_;
   FakeCommandRunner runner_{&clock_};
+  LoggedCommandRunner ran_{&runner_};
   const absl::Duration began_ = clock_.Monotonic();
 };
 
@@ -103,6 +107,20 @@ TEST_F(FindLogFoldersTest, AProcessThatDoesNotAnswerHidesNoOther) {
   ASSERT_THAT(found->folders, SizeIs(1));
   EXPECT_EQ(found->folders[0].path, "/other");
   EXPECT_LE(clock_.Monotonic() - began_, absl::Seconds(1));
+}
+
+// So that it counts among what that user keeps from being killed.
+TEST_F(FindLogFoldersTest, WhatReadsTheMemoryOfAUsersProcessIsTheUser) {
+  AddProcess(11, 1001, "SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=/l");
+  AddProcess(12, 0, "SLURM_JOB_ID=7");
+  ASSERT_TRUE(Find("", "7").ok());
+  std::vector<std::string> read_as;
+  for (const LoggedCommand& each : ran_.commands()) {
+    if (!absl::EndsWith(each.command.argv[0], "/head")) continue;
+    const RunAs as = each.command.as.value_or(RunAs());
+    read_as.push_back(absl::StrCat(as.uid, ":", as.gid));
+  }
+  EXPECT_THAT(read_as, ElementsAre("1001:1006"));
 }
 
 TEST_F(FindLogFoldersTest, KeepsToTheUserAskedFor) {
