@@ -14,6 +14,7 @@
 #include "absl/strings/strip.h"
 #include "config/identity/pem_objects.h"
 #include "config/identity/regular_file.h"
+#include "config/values/sha256.h"
 #include "config/values/status_macros.h"
 #include "openssl/bn.h"
 #include "openssl/x509v3.h"
@@ -31,7 +32,6 @@ struct FreeList {
   void operator()(X509_CRL* list) const { X509_CRL_free(list); }
   void operator()(BIGNUM* number) const { BN_free(number); }
   void operator()(ASN1_INTEGER* number) const { ASN1_INTEGER_free(number); }
-  void operator()(AUTHORITY_KEYID* key) const { AUTHORITY_KEYID_free(key); }
 };
 using OwnedList = std::unique_ptr<X509_CRL, FreeList>;
 
@@ -143,18 +143,23 @@ absl::StatusOr<ListAge> AgeOf(const X509_CRL* list) {
   return age;
 }
 
-// A CA that has a new key under its old name numbers its lists anew.
-std::string AgeKeyOf(const X509_CRL* list) {
-  std::string key = NameDer(X509_CRL_get_issuer(list));
-  const std::unique_ptr<AUTHORITY_KEYID, FreeList> authority(
-      static_cast<AUTHORITY_KEYID*>(X509_CRL_get_ext_d2i(
-          list, NID_authority_key_identifier, nullptr, nullptr)));
-  if (authority != nullptr && authority->keyid != nullptr) {
-    key.append(
-        reinterpret_cast<const char*>(ASN1_STRING_get0_data(authority->keyid)),
-        static_cast<size_t>(ASN1_STRING_length(authority->keyid)));
-  }
-  return key;
+// Empty for null.
+std::string BytesOf(const ASN1_OCTET_STRING* text) {
+  if (text == nullptr) return "";
+  return std::string(reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
+                     static_cast<size_t>(ASN1_STRING_length(text)));
+}
+
+CertificateKey KeyOf(X509* certificate) {
+  const X509_NAME* const issuer = X509_get_issuer_name(certificate);
+  return {NameDer(issuer), BytesOf(X509_get0_authority_key_id(certificate)),
+          IssuerText(issuer), SerialText(X509_get0_serialNumber(certificate))};
+}
+
+// In ListAges. What a list says of its CA's key, it may say or leave out.
+std::string AgeKeyOf(X509* ca) {
+  return absl::StrCat(NameDer(X509_get_subject_name(ca)),
+                      Sha256(PublicKeyDer(X509_get0_pubkey(ca))));
 }
 
 // InvalidArgument if it is not all that its CA has taken back, and no more.
@@ -206,9 +211,7 @@ absl::StatusOr<CertificateKey> ReadCertificateKey(absl::string_view pem) {
     return absl::InvalidArgumentError(
         "no certificate, expected PEM text with \"BEGIN CERTIFICATE\"");
   }
-  const X509_NAME* const issuer = X509_get_issuer_name(certificate.get());
-  return CertificateKey{NameDer(issuer), IssuerText(issuer),
-                        SerialText(X509_get0_serialNumber(certificate.get()))};
+  return KeyOf(certificate.get());
 }
 
 absl::StatusOr<RevocationLists> RevocationLists::Parse(
@@ -235,10 +238,10 @@ absl::StatusOr<RevocationLists> RevocationLists::Parse(
         return absl::InvalidArgumentError(
             absl::StrCat(name, ": ", status.message()));
       }
-      list.age_key = AgeKeyOf(each.get());
       list.age = *age;
       list.ends = *ends;
-      if (SignerOf(each.get(), signers) == nullptr) {
+      X509* const signer = SignerOf(each.get(), signers);
+      if (signer == nullptr) {
         ERR_clear_error();
         return absl::PermissionDeniedError(absl::StrCat(
             name,
@@ -250,7 +253,9 @@ absl::StatusOr<RevocationLists> RevocationLists::Parse(
             X509_REVOKED_get0_serialNumber(sk_X509_REVOKED_value(entries, i))));
       }
       list.age.entries = list.serials.size();
-      List& kept = result.lists_[NameDer(issuer)];
+      list.issuer = NameDer(issuer);
+      list.issuer_key_id = BytesOf(X509_get0_subject_key_id(signer));
+      List& kept = result.lists_[AgeKeyOf(signer)];
       if (kept.issuer_text.empty() || IsOlder(kept.age, list.age)) {
         kept = std::move(list);
       }
@@ -262,13 +267,13 @@ absl::StatusOr<RevocationLists> RevocationLists::Parse(
         "no list, expected PEM text with \"BEGIN X509 CRL\"");
   }
   for (const Owned<X509>& signer : signers) {
-    const auto own =
-        result.lists_.find(NameDer(X509_get_subject_name(signer.get())));
-    const auto above =
-        result.lists_.find(NameDer(X509_get_issuer_name(signer.get())));
-    if (own == result.lists_.end() || above == result.lists_.end()) continue;
-    own->second.issuer_is_revoked |= above->second.serials.contains(
-        SerialText(X509_get0_serialNumber(signer.get())));
+    const auto own = result.lists_.find(AgeKeyOf(signer.get()));
+    if (own == result.lists_.end()) continue;
+    const CertificateKey key = KeyOf(signer.get());
+    for (const auto& [above, list] : result.lists_) {
+      own->second.issuer_is_revoked |=
+          Covers(list, key) && list.serials.contains(key.serial);
+    }
   }
   return result;
 }
@@ -287,18 +292,21 @@ std::string RevocationLists::Trouble(const List& list, absl::Time now) {
 
 absl::Status RevocationLists::Check(const CertificateKey& key,
                                     absl::Time now) const {
-  const auto found = lists_.find(key.issuer);
-  if (found == lists_.end()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "no list of ", key.issuer_text, ", which issued the certificate"));
+  std::string trouble = absl::StrCat("no list of ", key.issuer_text,
+                                     " by the key that issued the certificate");
+  bool is_covered = false;
+  for (const auto& [ca, list] : lists_) {
+    if (!Covers(list, key)) continue;
+    if (list.issuer_is_revoked || list.serials.contains(key.serial)) {
+      return absl::PermissionDeniedError(
+          absl::StrCat(list.issuer_is_revoked ? "the CA " : "the certificate ",
+                       list.issuer_is_revoked ? list.issuer_text : key.serial,
+                       " is revoked"));
+    }
+    std::string own = Trouble(list, now);
+    if (!is_covered || !own.empty()) trouble = std::move(own);
+    is_covered = true;
   }
-  const List& list = found->second;
-  if (list.issuer_is_revoked || list.serials.contains(key.serial)) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        list.issuer_is_revoked ? "the CA " : "the certificate ",
-        list.issuer_is_revoked ? list.issuer_text : key.serial, " is revoked"));
-  }
-  const std::string trouble = Trouble(list, now);
   return trouble.empty() ? absl::OkStatus()
                          : absl::FailedPreconditionError(trouble);
 }
@@ -323,8 +331,8 @@ bool IsOlder(const ListAge& list, const ListAge& than) {
 }
 
 absl::Status RevocationLists::CheckNotOlder(const ListAges& seen) const {
-  for (const auto& [issuer, list] : lists_) {
-    const auto before = seen.find(list.age_key);
+  for (const auto& [ca, list] : lists_) {
+    const auto before = seen.find(ca);
     if (before == seen.end() || !IsOlder(list.age, before->second)) continue;
     return absl::FailedPreconditionError(absl::StrCat(
         "the list of ", list.issuer_text, ": is ", AgeText(list.age),
@@ -335,8 +343,8 @@ absl::Status RevocationLists::CheckNotOlder(const ListAges& seen) const {
 }
 
 ListAges RevocationLists::Newest(ListAges seen) const {
-  for (const auto& [issuer, list] : lists_) {
-    const auto [known, is_new] = seen.emplace(list.age_key, list.age);
+  for (const auto& [ca, list] : lists_) {
+    const auto [known, is_new] = seen.emplace(ca, list.age);
     if (is_new || !IsOlder(known->second, list.age)) continue;
     // A list without a number takes no number away.
     std::string number = std::move(known->second.number);

@@ -4,7 +4,8 @@
 // A list counts if it is signed by a CA that we trust, or by one below it whose
 // certificate stands beside the list. Of several lists of one CA the newest
 // counts: the highest cRLNumber, which rises with every list (5.2.3); of those
-// that have none or the same the latest lastUpdate. Lists that cover only a
+// that have none or the same the latest lastUpdate. A CA is a name and a key:
+// two keys under one name have a list each. Lists that cover only a
 // part (delta lists, any issuingDistributionPoint, critical or not) or speak
 // for other CAs (indirect ones) are refused, since the rest would pass unseen.
 //
@@ -34,9 +35,10 @@ namespace clusterd {
 
 // What a list names a certificate by.
 struct CertificateKey {
-  std::string issuer;       // DER of its name.
-  std::string issuer_text;  // "CN=clusterd CA of demo"
-  std::string serial;       // Hex digits.
+  std::string issuer;         // DER of its name.
+  std::string issuer_key_id;  // authorityKeyIdentifier; empty: none.
+  std::string issuer_text;    // "CN=clusterd CA of demo"
+  std::string serial;         // Hex digits.
 };
 
 // Of the first certificate in the text; InvalidArgument if there is none.
@@ -49,7 +51,7 @@ struct ListAge {
   size_t entries = 0;  // Tells lists of one second apart: they only grow.
 };
 bool IsOlder(const ListAge& list, const ListAge& than);
-// By their issuers' names in DER and, where they say it, the ids of their keys.
+// By the name of the CA in DER and the SHA-256 of its public key.
 using ListAges = std::map<std::string, ListAge>;
 
 // A value; safe for concurrent reading.
@@ -80,17 +82,24 @@ class RevocationLists {
 
  private:
   struct List {
+    std::string issuer;
+    std::string issuer_key_id;  // subjectKeyIdentifier; empty: none.
     std::string issuer_text;
-    std::string age_key;  // In ListAges.
     ListAge age;
     absl::Time ends;
     absl::flat_hash_set<std::string> serials;
     bool issuer_is_revoked = false;
   };
 
+  // Whether a CA of that name and, where both ends say it, key signed the list.
+  static bool Covers(const List& list, const CertificateKey& key) {
+    return list.issuer == key.issuer &&
+           (list.issuer_key_id.empty() || key.issuer_key_id.empty() ||
+            list.issuer_key_id == key.issuer_key_id);
+  }
   static std::string Trouble(const List& list, absl::Time now);
 
-  std::map<std::string, List> lists_;  // By the issuer's DER.
+  std::map<std::string, List> lists_;  // As ListAges.
 };
 
 // The texts of a file, or of every regular file of a folder whose name ends in

@@ -151,6 +151,46 @@ TEST_F(RevocationListsTest, NoListIsTakenThatIsOlderThanWhatWasSeen) {
       list(early, "0x1").CheckNotOlder({{"another", {"ff", now_, 9}}}).ok());
 }
 
+// As after a CA got a new key: the list of one key must not stand in for that
+// of the other, whatever their numbers are.
+TEST_F(RevocationListsTest, TwoKeysUnderOneNameHaveAListEach) {
+  const auto other = TestAuthority::Create();
+  const std::string both = ca_->certificate_pem() + other->certificate_pem();
+  const auto list = [](const TestAuthority& ca, const std::string& number,
+                       const std::vector<std::string>& revoked = {}) {
+    return ca.RevocationList(revoked, {}, {{NID_crl_number, number}});
+  };
+  const std::string others = list(*other, "9");
+  const std::string own = list(*ca_, "2", {bad_.certificate});
+  for (const std::string& text : {own + others, others + own}) {
+    const auto lists = RevocationLists::Parse({text}, both);
+    ASSERT_TRUE(lists.ok()) << lists.status();
+    EXPECT_EQ(lists->lists(), 2u);
+    EXPECT_TRUE(lists->Check(Key(good_), now_).ok());
+    EXPECT_EQ(lists->Check(Key(bad_), now_).code(),
+              absl::StatusCode::kPermissionDenied);
+    const auto older = RevocationLists::Parse({list(*ca_, "1") + others}, both);
+    EXPECT_FALSE(older->CheckNotOlder(lists->Newest({})).ok());
+    EXPECT_TRUE(lists->CheckNotOlder(older->Newest({})).ok());
+  }
+  const IssueOptions names_key = {-absl::Hours(1), absl::Hours(1), true};
+  const TlsPem by_ca = ca_->Issue({"spiffe://demo/host/a"}, names_key);
+  const TlsPem by_other = other->Issue({"spiffe://demo/host/a"}, names_key);
+  const auto alone = RevocationLists::Parse({others}, both);
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  EXPECT_TRUE(alone->Check(Key(by_other), now_).ok());
+  EXPECT_EQ(alone->Check(Key(by_ca), now_).code(),
+            absl::StatusCode::kFailedPrecondition);
+  // Where a certificate does not say its key, no list may have ended.
+  const std::string ended = other->RevocationList(
+      {}, {-absl::Hours(2), -absl::Hours(1)}, {{NID_crl_number, "9"}});
+  const auto half = RevocationLists::Parse({own + ended}, both);
+  ASSERT_TRUE(half.ok()) << half.status();
+  EXPECT_TRUE(half->Check(Key(by_ca), now_).ok());
+  EXPECT_EQ(half->Check(Key(good_), now_).code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
 TEST_F(RevocationListsTest, OneThatIsNotInForceLetsNobodyOfItsCaThrough) {
   for (const IssueOptions& times :
        {IssueOptions{-absl::Hours(2), -absl::Hours(1)},
@@ -175,7 +215,7 @@ TEST_F(RevocationListsTest, CaWithoutAListLetsNobodyThrough) {
       now_);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(status.message(),
-            "no list of CN=below, which issued the certificate");
+            "no list of CN=below by the key that issued the certificate");
 }
 
 TEST_F(RevocationListsTest, CaBelowOursSignsItsOwn) {

@@ -149,35 +149,43 @@ int VerifyButForTheEnd(int is_good, X509_STORE_CTX* chain) {
   return 1;
 }
 
-// What gRPC has no word for. It hands out no SSL; but OpenSSL 3.0 tells of each
-// that is made, once it has all that it takes over from its context:
-// - OpenSSL keeps the buffers of a connection that says nothing, which is what
-//   hosts' connections do, unless it is told not to. It is 8 kB a host
-//   (tests/bench/README.md).
-// - A server of gRPC 1.51 that requires certificates sets no callback.
-void SetUpConnections() {
-  static const int told = SSL_get_ex_new_index(
+// OpenSSL calls it instead of its own verification of a chain. Only a gRPC
+// server of ours requires certificates and has no callback of its own.
+int VerifyChain(X509_STORE_CTX* chain, void*) {
+  const SSL* const ssl = static_cast<const SSL*>(
+      X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  if ((SSL_get_verify_mode(ssl) & SSL_VERIFY_FAIL_IF_NO_PEER_CERT) != 0 &&
+      SSL_get_verify_callback(ssl) == nullptr) {
+    X509_STORE_CTX_set_verify_cb(chain, &VerifyButForTheEnd);
+  }
+  return X509_verify_cert(chain) == 1 ? 1 : 0;
+}
+
+// gRPC has no option for either, and hands out no SSL_CTX; but OpenSSL calls
+// back for each new one, before gRPC sets it up, and gRPC leaves both alone:
+// - the verification of ended certificates;
+// - that OpenSSL frees the buffers of a silent connection, which is what hosts'
+//   connections are. It is 8 kB a host (tests/bench/README.md).
+// OpenSSL 3.2 calls back for a new SSL too early for this.
+void SetUpContexts() {
+  static const int index = SSL_CTX_get_ex_new_index(
       0, nullptr,
       [](void* made, void*, CRYPTO_EX_DATA*, int, long, void*) {
-        SSL* const ssl = static_cast<SSL*>(made);
-        SSL_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
-        const int mode = SSL_get_verify_mode(ssl);
-        if ((mode & SSL_VERIFY_FAIL_IF_NO_PEER_CERT) != 0 &&
-            SSL_get_verify_callback(ssl) == nullptr) {
-          SSL_set_verify(ssl, mode, &VerifyButForTheEnd);
-        }
+        SSL_CTX* const context = static_cast<SSL_CTX*>(made);
+        SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+        SSL_CTX_set_cert_verify_callback(context, &VerifyChain, nullptr);
       },
       nullptr, nullptr);
-  // Without a place for one more connections cost what they did, and no ended
-  // certificate gets through.
-  (void)told;
+  // Without memory for the index, connections cost what they did, and no ended
+  // certificate is tolerated.
+  (void)index;
 }
 
 // What servers of both kinds have: what they show, and where gRPC reads it.
 absl::StatusOr<tls::TlsServerCredentialsOptions> ServerOptions(
     const TlsFiles& files, unsigned refresh_seconds, bool wants_clients,
     CertificatesRefused refused) {
-  SetUpConnections();
+  SetUpContexts();
   ASSIGN_OR_RETURN(TlsPem pem, ReadTlsFiles(files));
   ASSIGN_OR_RETURN(CertificateInfo info, ParseCertificate(pem.certificate));
   auto shown = std::make_shared<ServerPair::Shown>();

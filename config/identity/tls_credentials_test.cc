@@ -14,6 +14,7 @@
 #include "gmock/gmock.h"
 #include "grpc/grpc_security_constants.h"
 #include "gtest/gtest.h"
+#include "openssl/ssl.h"
 #include "tests/support/config/test_authority.h"
 
 namespace clusterd {
@@ -136,6 +137,17 @@ TEST(MakeChannelCredentialsTest, NeedsFilesAndClusterName) {
   EXPECT_FALSE(MakeChannelCredentials(files, "").ok());
   EXPECT_FALSE(MakeChannelCredentials(TlsFiles{}, "demo").ok());
   EXPECT_FALSE(MakeServerCredentials(TlsFiles{}).ok());
+}
+
+// OpenSSL versions differ in when they call back for a new SSL.
+TEST(MakeServerCredentialsTest, SetsUpEachContextBeforeGrpcHasIt) {
+  const auto authority = TestAuthority::Create();
+  ASSERT_TRUE(MakeServerCredentials(
+                  WriteFiles(authority->Issue({"spiffe://demo/controller"})))
+                  .ok());
+  const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(
+      SSL_CTX_new(TLS_server_method()), &SSL_CTX_free);
+  EXPECT_NE(SSL_CTX_get_mode(context.get()) & SSL_MODE_RELEASE_BUFFERS, 0);
 }
 
 // What TLS found out about a peer; tests over real connections are in

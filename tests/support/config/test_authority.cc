@@ -63,10 +63,12 @@ Owned<X509> FromPemText(const std::string& pem) {
   return Owned<X509>(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
 }
 
-void AddExtension(X509* certificate, int nid, const char* value) {
+void AddExtension(X509* certificate, int nid, const char* value,
+                  X509* issuer = nullptr) {
   X509V3_CTX context;
   X509V3_set_ctx_nodb(&context);
-  X509V3_set_ctx(&context, certificate, certificate, nullptr, nullptr, 0);
+  X509V3_set_ctx(&context, issuer != nullptr ? issuer : certificate,
+                 certificate, nullptr, nullptr, 0);
   const Owned<X509_EXTENSION> extension(
       X509V3_EXT_conf_nid(nullptr, &context, nid, value));
   Require(extension && X509_add_ext(certificate, extension.get(), -1) == 1);
@@ -289,6 +291,10 @@ TlsPem TestAuthority::Issue(const std::vector<std::string>& uri_names,
   AddExtension(certificate.get(), NID_key_usage, "critical,digitalSignature");
   AddExtension(certificate.get(), NID_ext_key_usage, "serverAuth,clientAuth");
   AddUriNames(certificate.get(), uri_names);
+  if (options.names_key) {
+    AddExtension(certificate.get(), NID_authority_key_identifier,
+                 "keyid:always", keys_->certificate.get());
+  }
   Require(X509_sign(certificate.get(), keys_->key.get(), EVP_sha256()) > 0);
   return TlsPem{certificate_pem_, ToPem(certificate.get()), ToPem(key.get())};
 }

@@ -19,6 +19,8 @@ namespace clusterd {
 struct IssueOptions {
   absl::Duration valid_from = -absl::Hours(1);
   absl::Duration valid_until = absl::Hours(24 * 60);
+  // The certificate says which key signed it (authorityKeyIdentifier).
+  bool names_key = false;
 };
 
 // Safe for concurrent use.
