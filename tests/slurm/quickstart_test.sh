@@ -4,6 +4,7 @@
 set -uo pipefail
 . tests/slurm/slurm.sh
 slurm_own_network "$0" "$@"
+. tests/slurm/quickstart_repo.sh
 
 fail() {
   echo "FAILED: $*"
@@ -16,19 +17,7 @@ if [ -n "$why" ]; then
 fi
 
 repo=$TEST_TMPDIR/repo
-bin=$repo/.cache/quickstart/bin
-mkdir -p "$bin" "$repo"/{proto,config,daemon,client,tests/sim,deploy/bazel}
-touch "$repo"/{WORKSPACE,BUILD.bazel,.bazelrc}
-cp -rL tests/slurm "$repo/tests/"
-cp -rL deploy/certificates.sh deploy/quickstart.sh deploy/quickstart_slurm.sh deploy/simulation.sh deploy/slurm "$repo/deploy/"
-# What tests/run.sh has installed.
-printf '#!/bin/sh\n' >"$repo/deploy/install-deps.sh"
-chmod +x "$repo/deploy/install-deps.sh"
-for program in daemon/agent/clusterd daemon/controller/clusterd-controller client/clusterctl \
-  tests/sim/hccn_tool tests/sim/simhost; do
-  ln -s "$PWD/$program" "$bin/"
-done
-touch "$bin/.built"
+quickstart_repo "$repo"
 
 # A path that a socket's name has room for.
 TMPDIR=$(mktemp -d /tmp/clusterd-slurm.XXXXXX)
