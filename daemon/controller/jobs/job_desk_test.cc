@@ -103,8 +103,12 @@ class JobDeskTest : public testing::Test {
     return asked;
   }
   void AnswerFacts(size_t host) {
+    // The pool asks the hosts.
+    pool_.Drain();
+    const std::vector<Task> tasks = links_[host]->tasks();
+    ASSERT_FALSE(tasks.empty()) << "server" << host << " was not asked";
     TaskResult result;
-    result.set_task_id(links_[host]->tasks().back().task_id());
+    result.set_task_id(tasks.back().task_id());
     result.mutable_facts();
     EXPECT_TRUE(hosts_.OnResult(sessions_[host], result).ok());
     pool_.Drain();
