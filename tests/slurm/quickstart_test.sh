@@ -25,6 +25,8 @@ export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 chmod 0755 "$TMPDIR"
 
+# More than the 3 s of a task prolog, which a loaded machine may take.
+export slurm_hook_wait=30s
 status=0
 said=$("$repo/deploy/quickstart.sh" --slurm 2>&1 </dev/null) || status=$?
 echo "$said"
