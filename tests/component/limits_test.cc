@@ -1,15 +1,10 @@
 // One user at full effort, and what others notice of it: an operator's rollback
 // goes through while a viewer holds everything that it can get.
-#include <atomic>
-#include <functional>
 #include <memory>
 #include <string>
-#include <thread>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "config/identity/grpc_status.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -17,70 +12,14 @@
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
+#include "tests/component/viewer/busy_viewer.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/history_testing.h"
-#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
 
 using ::testing::HasSubstr;
-
-// Streams that are opened and never read, over as many connections as it takes.
-template <typename Request, typename Event>
-class UnreadStreams {
- public:
-  using Call = std::unique_ptr<grpc::ClientReader<Event>> (Controller::Stub::*)(
-      grpc::ClientContext*, const Request&);
-
-  UnreadStreams(TestController* controller, TlsFiles tls, Call call)
-      : controller_(controller), tls_(std::move(tls)), call_(call) {}
-  ~UnreadStreams() { Drop(); }
-
-  void Open(const Request& request) {
-    if (contexts_.size() == 16 * clients_.size()) {
-      clients_.push_back(controller_->ClientAs(tls_));
-    }
-    contexts_.push_back(NewStreamContext());
-    streams_.push_back(
-        ((*clients_.back()).*call_)(contexts_.back().get(), request));
-  }
-  void Drop() {
-    for (const auto& context : contexts_) context->TryCancel();
-    for (const auto& stream : streams_) stream->Finish();
-    streams_.clear();
-    contexts_.clear();
-    clients_.clear();
-  }
-  // Opens one that stays: it is told one event, and never read again. Else why
-  // it is refused.
-  absl::Status Hold(const Request& request) {
-    Open(request);
-    Event event;
-    if (streams_.back()->Read(&event)) return absl::OkStatus();
-    const absl::Status refused = ToAbslStatus(streams_.back()->Finish());
-    streams_.pop_back();
-    contexts_.pop_back();
-    return refused;
-  }
-  // As many as there can be: what was dropped may leave a moment later.
-  void HoldAll(size_t count, const std::function<Request(int)>& request) {
-    EXPECT_TRUE(WaitUntil([&] {
-      while (streams_.size() < count &&
-             Hold(request(static_cast<int>(streams_.size()))).ok()) {
-      }
-      return streams_.size() == count;
-    }));
-  }
-
- private:
-  TestController* const controller_;
-  const TlsFiles tls_;
-  const Call call_;
-  std::vector<std::unique_ptr<Controller::Stub>> clients_;
-  std::vector<std::unique_ptr<grpc::ClientContext>> contexts_;
-  std::vector<std::unique_ptr<grpc::ClientReader<Event>>> streams_;
-};
 
 class LimitsTest : public testing::Test {
  protected:
@@ -112,12 +51,6 @@ class LimitsTest : public testing::Test {
     Request request;
     for (const std::string& host : hosts) request.add_hosts(host);
     return request;
-  }
-  // One that equals none with another number, and that is never answered.
-  template <typename Request>
-  static Request Silent(int number) {
-    return Of<Request>(
-        std::vector<std::string>(static_cast<size_t>(number) + 1, "server2"));
   }
 
   ApplyReport LastOf(grpc::ClientReader<ApplyEvent>* stream) {
@@ -173,29 +106,6 @@ class LimitsTest : public testing::Test {
   std::unique_ptr<RawHost> silent_;
 };
 
-// Threads that call over and over until they are stopped.
-class Callers {
- public:
-  ~Callers() {
-    stop_ = true;
-    for (std::thread& thread : threads_) thread.join();
-  }
-  void Start(std::function<void()> call) {
-    threads_.emplace_back([this, call = std::move(call)] {
-      while (!stop_) {
-        call();
-        ++calls_;
-      }
-    });
-  }
-  int calls() const { return calls_; }
-
- private:
-  std::atomic<bool> stop_{false};
-  std::atomic<int> calls_{0};
-  std::vector<std::thread> threads_;
-};
-
 TEST_F(LimitsTest, ViewerAtFullEffortHoldsUpNoRollback) {
   const auto operators = controller_.ClientAs(User("operator"));
   const std::string quiet_id = Applied(operators.get());
@@ -207,50 +117,17 @@ TEST_F(LimitsTest, ViewerAtFullEffortHoldsUpNoRollback) {
   ASSERT_TRUE(controller_.history().Add(TestCheck(TestId(2), 32 << 20)).ok());
 
   const TlsFiles viewer = User("viewer");
-  UnreadStreams<CheckRequest, CheckEvent> dropped(&controller_, viewer,
-                                                  &Controller::Stub::Check);
-  for (int i = 0; i < 18; ++i) dropped.Open(Silent<CheckRequest>(100 + i));
-  dropped.Drop();
-  UnreadStreams<CheckRequest, CheckEvent> checks(&controller_, viewer,
-                                                 &Controller::Stub::Check);
-  UnreadStreams<LearnRequest, LearnEvent> learns(&controller_, viewer,
-                                                 &Controller::Stub::Learn);
-  // Its half of the runs at once, and its quarter of those that wait.
-  checks.HoldAll(4 + 16, &Silent<CheckRequest>);
-  learns.HoldAll(2 + 16, &Silent<LearnRequest>);
-  const absl::Status full = checks.Hold(Silent<CheckRequest>(2000));
+  BusyViewer busy({[&] { return controller_.ClientAs(viewer); }, "server2",
+                   TestId(1), TestId(2)});
+  ASSERT_TRUE(busy.HoldAll());
+  const absl::Status full = busy.HoldAnotherCheck();
   EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted) << full;
   EXPECT_THAT(std::string(full.message()),
               HasSubstr("a quarter of them for spiffe://test/user/viewer)"));
-  const auto unread = controller_.ClientAs(viewer);
-  std::vector<std::unique_ptr<UnreadRecord>> stalled;
-  for (int i = 0; i < 4; ++i) {
-    stalled.push_back(std::make_unique<UnreadRecord>(unread.get(), TestId(2)));
-  }
-  // Their windows are shut: they leave no place.
-  EXPECT_EQ(Read(unread.get(), TestId(1)).error_code(),
+  // The windows of the unread answers are shut: they leave no place.
+  EXPECT_EQ(Read(controller_.ClientAs(viewer).get(), TestId(1)).error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
-  // One, for what is read at full effort.
-  stalled.pop_back();
-  const auto viewers = controller_.ClientAs(viewer);
-  const auto others = controller_.ClientAs(viewer);
-  Callers callers;
-  for (Controller::Stub* client : {viewers.get(), others.get()}) {
-    callers.Start([client] {
-      ListHostsResponse hosts;
-      client->ListHosts(NewContext().get(), {}, &hosts);
-      ListHistoryRequest all;
-      all.set_limit(1000);
-      ListHistoryResponse history;
-      client->ListHistory(NewContext().get(), all, &history);
-    });
-    callers.Start([client] {
-      Read(client, TestId(1));
-      GetSpecResponse spec;
-      client->GetSpec(NewContext().get(), {}, &spec);
-    });
-  }
-  ASSERT_TRUE(WaitUntil([&callers] { return callers.calls() >= 20; }));
+  ASSERT_TRUE(busy.BeginCalls());
 
   EXPECT_EQ(RollBack(operators.get(), id).outcome(), ApplyReport::SUCCEEDED);
   // Nor an operator's check, which has a turn of its own.
@@ -263,7 +140,7 @@ TEST_F(LimitsTest, ViewerAtFullEffortHoldsUpNoRollback) {
   EXPECT_TRUE(judged);
   EXPECT_TRUE(check->Finish().ok());
   // The viewer has given up nothing meanwhile: neither waited for it.
-  EXPECT_EQ(checks.Hold(Silent<CheckRequest>(2001)).code(),
+  EXPECT_EQ(busy.HoldAnotherCheck().code(),
             absl::StatusCode::kResourceExhausted);
 }
 

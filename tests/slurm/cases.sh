@@ -57,6 +57,28 @@ completes() {
   fail "job $1 is $(job_field "$1" JobState), $(job_field "$1" Reason)"
   return 1
 }
+# fewer ARRAY: less of its jobs than $left are to run or run; $left says how many.
+left=0
+fewer() {
+  local jobs
+  jobs=$(squeue -h -r -j "$1" -o %i) || return 1
+  jobs=$(sed '/^$/d' <<<"$jobs" | wc -l)
+  [ "$jobs" -lt "$left" ] && left=$jobs
+}
+
+# all_ran ARRAY COUNT: each of its jobs has left its mark, once.
+all_ran() {
+  local array=$1 count=$2
+  left=$((count + 1))
+  while [ "$left" -gt 0 ]; do
+    await "the end of one more of $count jobs, $left are left" fewer "$array" || return 1
+  done
+  expect "jobs that ran" "$count" "$(sort -u "$slurm_dir/jobs/marks" | wc -l)"
+  expect "starts" "$count" "$(wc -l <"$slurm_dir/jobs/marks")"
+  for node in "${nodes[@]}"; do
+    ! drained "$node" || fail "$node is drained: $(slurm_reason "$node")"
+  done
+}
 ran_on() { job_field "$1" NodeList; }
 
 # --- Nodes ------------------------------------------------------------------

@@ -5,29 +5,6 @@
 . tests/slurm/cases.sh
 slurm_cpus=64
 
-# fewer ARRAY: less of its jobs than $left are to run or run; $left says how many.
-left=0
-fewer() {
-  local jobs
-  jobs=$(squeue -h -r -j "$1" -o %i) || return 1
-  jobs=$(sed '/^$/d' <<<"$jobs" | wc -l)
-  [ "$jobs" -lt "$left" ] && left=$jobs
-}
-
-# all_ran ARRAY COUNT: each of its jobs has left its mark, once.
-all_ran() {
-  local array=$1 count=$2
-  left=$((count + 1))
-  while [ "$left" -gt 0 ]; do
-    await "the end of one more of $count jobs, $left are left" fewer "$array" || return 1
-  done
-  expect "jobs that ran" "$count" "$(sort -u "$slurm_dir/jobs/marks" | wc -l)"
-  expect "starts" "$count" "$(wc -l <"$slurm_dir/jobs/marks")"
-  for node in "${nodes[@]}"; do
-    ! drained "$node" || fail "$node is drained: $(slurm_reason "$node")"
-  done
-}
-
 prologs() { grep -c '^slurm-prolog ' "$slurm_dir/hooks.log"; }
 
 sixty_four_prologs_at_once_on_one_node_are_answered() {

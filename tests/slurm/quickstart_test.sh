@@ -4,6 +4,7 @@
 set -uo pipefail
 . tests/slurm/slurm.sh
 slurm_own_network "$0" "$@"
+. tests/slurm/quickstart_repo.sh
 
 fail() {
   echo "FAILED: $*"
@@ -16,19 +17,7 @@ if [ -n "$why" ]; then
 fi
 
 repo=$TEST_TMPDIR/repo
-bin=$repo/.cache/quickstart/bin
-mkdir -p "$bin" "$repo"/{proto,config,daemon,client,tests/sim,deploy/bazel}
-touch "$repo"/{WORKSPACE,BUILD.bazel,.bazelrc}
-cp -rL tests/slurm "$repo/tests/"
-cp -rL deploy/certificates.sh deploy/quickstart.sh deploy/quickstart_slurm.sh deploy/simulation.sh deploy/slurm "$repo/deploy/"
-# What tests/run.sh has installed.
-printf '#!/bin/sh\n' >"$repo/deploy/install-deps.sh"
-chmod +x "$repo/deploy/install-deps.sh"
-for program in daemon/agent/clusterd daemon/controller/clusterd-controller client/clusterctl \
-  tests/sim/hccn_tool tests/sim/simhost; do
-  ln -s "$PWD/$program" "$bin/"
-done
-touch "$bin/.built"
+quickstart_repo "$repo"
 
 # A path that a socket's name has room for.
 TMPDIR=$(mktemp -d /tmp/clusterd-slurm.XXXXXX)
@@ -36,6 +25,8 @@ export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 chmod 0755 "$TMPDIR"
 
+# More than the 3 s of a task prolog, which a loaded machine may take.
+export slurm_hook_wait=30s
 status=0
 said=$("$repo/deploy/quickstart.sh" --slurm 2>&1 </dev/null) || status=$?
 echo "$said"

@@ -21,7 +21,7 @@
 
 slurm_pids=()
 slurm_cpus=16
-slurm_hook_wait=
+slurm_hook_wait=${slurm_hook_wait:-}
 # How long anything may take that has to come: it only ends what hangs.
 slurm_patience=120
 # Slurm's commands of this shell; unset them from whatever job it may run in.

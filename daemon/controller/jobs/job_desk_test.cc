@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "config/spec/spec_loader.h"
 #include "daemon/controller/history/history_store.h"
 #include "daemon/controller/hosts/attached_hosts.h"
@@ -15,6 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/controller/task_link.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/process/manual_scheduler.h"
@@ -26,25 +26,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-// Answers nothing by itself.
-class SilentLink final : public HostLink {
- public:
-  void Send(HubMessage message) override {
-    absl::MutexLock lock(&mutex_);
-    if (message.has_task()) tasks_.push_back(message.task().task_id());
-  }
-  void Close(const absl::Status&) override {}
-
-  std::vector<uint64_t> tasks() {
-    absl::MutexLock lock(&mutex_);
-    return tasks_;
-  }
-
- private:
-  absl::Mutex mutex_;
-  std::vector<uint64_t> tasks_ ABSL_GUARDED_BY(mutex_);
-};
 
 // No host is attached: every run is over as soon as its turn comes.
 class JobDeskTest : public testing::Test {
@@ -101,7 +82,7 @@ class JobDeskTest : public testing::Test {
       Attachment host;
       host.host = absl::StrCat("server", i);
       host.hello.set_machine_id(host.host);
-      links_.push_back(std::make_shared<SilentLink>());
+      links_.push_back(std::make_shared<TaskLink>());
       host.link = links_.back();
       sessions_.push_back(*hosts_.Attach(host));
     }
@@ -122,8 +103,12 @@ class JobDeskTest : public testing::Test {
     return asked;
   }
   void AnswerFacts(size_t host) {
+    // The pool asks the hosts.
+    pool_.Drain();
+    const std::vector<Task> tasks = links_[host]->tasks();
+    ASSERT_FALSE(tasks.empty()) << "server" << host << " was not asked";
     TaskResult result;
-    result.set_task_id(links_[host]->tasks().back());
+    result.set_task_id(tasks.back().task_id());
     result.mutable_facts();
     EXPECT_TRUE(hosts_.OnResult(sessions_[host], result).ok());
     pool_.Drain();
@@ -155,7 +140,7 @@ class JobDeskTest : public testing::Test {
   std::unique_ptr<SpecHolder> spec_;
   int signed_ = 0;
   std::vector<JobAnswer> answers_;
-  std::vector<std::shared_ptr<SilentLink>> links_;
+  std::vector<std::shared_ptr<TaskLink>> links_;
   std::vector<AttachedHosts::SessionId> sessions_;
   std::unique_ptr<JobDesk> desk_;
 };
@@ -265,7 +250,7 @@ TEST_F(JobDeskTest, QuestionsOfOneHostDoNotFillThePlacesOfOthers) {
     Attachment silent;
     silent.host = host;
     silent.hello.set_machine_id(host);
-    silent.link = std::make_shared<SilentLink>();
+    silent.link = std::make_shared<TaskLink>();
     ASSERT_TRUE(hosts_.Attach(silent).ok());
   }
   for (const char* id : {"a", "b", "c"}) {
@@ -289,7 +274,7 @@ TEST_F(JobDeskTest, QuestionsOfOneUserDoNotFillThePlacesOfOthers) {
   Start(limits);
   Attachment silent;
   silent.host = "server0";
-  silent.link = std::make_shared<SilentLink>();
+  silent.link = std::make_shared<TaskLink>();
   ASSERT_TRUE(hosts_.Attach(silent).ok());
   std::vector<JobDesk::CallId> calls;
   absl::Status refused;

@@ -20,6 +20,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/controller/task_link.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/process/manual_scheduler.h"
@@ -34,25 +35,6 @@ using ::testing::SizeIs;
 
 constexpr char kLinks[] =
     "schedule:\n  - {name: links, every: 10m, only: [link, listen-backlog]}\n";
-
-// Keeps what its host is asked.
-class KeepingLink final : public HostLink {
- public:
-  void Send(HubMessage message) override {
-    absl::MutexLock lock(&mutex_);
-    if (message.has_task()) tasks_.push_back(message.task());
-  }
-  void Close(const absl::Status&) override {}
-
-  std::vector<Task> Take() {
-    absl::MutexLock lock(&mutex_);
-    return std::exchange(tasks_, {});
-  }
-
- private:
-  absl::Mutex mutex_;
-  std::vector<Task> tasks_ ABSL_GUARDED_BY(mutex_);
-};
 
 // One attached host, and time that passes when a test says so.
 class CheckScheduleTest : public testing::Test {
@@ -151,7 +133,7 @@ class CheckScheduleTest : public testing::Test {
   RunningChecks running_;
   std::unique_ptr<HistoryStore> history_ = OpenStore(NewStateFolder());
   std::unique_ptr<SpecHolder> spec_;
-  const std::shared_ptr<KeepingLink> link_ = std::make_shared<KeepingLink>();
+  const std::shared_ptr<TaskLink> link_ = std::make_shared<TaskLink>();
   uint64_t session_ = 0;
   HostFacts facts_;
   std::vector<std::string> news_;

@@ -13,6 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/ca_dir.h"
+#include "tests/support/controller/task_link.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/process/manual_scheduler.h"
@@ -26,13 +27,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 const SpiffeId kAdmin{"demo", IdentityKind::kUser, "ann", Role::kAdmin};
-
-class SilentLink final : public HostLink {
- public:
-  void Send(HubMessage) override {}
-  void Close(const absl::Status& why) override { end = why; }
-  absl::Status end;
-};
 
 // A host's own side: its key, and what it asks with it.
 struct Asker {
@@ -140,14 +134,14 @@ class EnrolmentDeskTest : public testing::Test {
     return desk_->Join(RequestOf(asker, token, name), "ipv4:10.0.0.5:4");
   }
 
-  std::shared_ptr<SilentLink> Attach(const std::string& name,
-                                     const std::string& machine_id,
-                                     const char* peer = "ipv4:10.0.0.5:9") {
+  std::shared_ptr<TaskLink> Attach(const std::string& name,
+                                   const std::string& machine_id,
+                                   const char* peer = "ipv4:10.0.0.5:9") {
     Attachment attachment;
     attachment.host = name;
     attachment.peer = peer;
     attachment.hello.set_machine_id(machine_id);
-    const auto link = std::make_shared<SilentLink>();
+    const auto link = std::make_shared<TaskLink>();
     attachment.link = link;
     const auto session = hosts_.Attach(attachment);
     EXPECT_TRUE(session.ok()) << session.status();
@@ -413,7 +407,7 @@ TEST_F(EnrolmentDeskTest, MachineThatIsAttachedKeepsItsNameUntilAnApproval) {
   EXPECT_FALSE(Join(Asker(), token).ok());
   const auto joined = Join(host, token);
   ASSERT_TRUE(joined.ok()) << joined.status();
-  EXPECT_TRUE(absl::IsPermissionDenied(link->end)) << link->end;
+  EXPECT_TRUE(absl::IsPermissionDenied(link->end())) << link->end();
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
 }
 
@@ -432,7 +426,7 @@ TEST_F(EnrolmentDeskTest, NameThatWasEverSeenWithACertificateByHandIsNotFree) {
   // Attached, and then down, over a restart of the controller.
   const auto link = Attach("node1", "machine of node1");
   EXPECT_TRUE(absl::IsPermissionDenied(Join(asker, token).status()));
-  EXPECT_TRUE(link->end.ok()) << link->end;
+  EXPECT_TRUE(link->end().ok()) << link->end();
   hosts_.Detach(session_, "it is down");
   Reopen();
   scheduler_.Advance(2 * kWaitsAlone);
@@ -461,7 +455,7 @@ TEST_F(EnrolmentDeskTest, MachineIdFromAnotherAddressNeedsAnApproval) {
   const auto link = Attach("node1", "machine of node1", "ipv4:10.0.0.7:9");
   EXPECT_TRUE(absl::IsPermissionDenied(Join(Asker(), Token()).status()));
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::WAITS_FOR_APPROVAL);
-  EXPECT_TRUE(link->end.ok()) << link->end;
+  EXPECT_TRUE(link->end().ok()) << link->end();
 }
 
 TEST_F(EnrolmentDeskTest, AddressOfAnotherMachineNeedsAnApproval) {
@@ -487,7 +481,7 @@ TEST_F(EnrolmentDeskTest, RefuseIsForTheMachineThatWaitsAndNothingElse) {
   const auto refused = desk_->Refuse("node1", both.waiting_key());
   ASSERT_TRUE(refused.ok()) << refused.status();
   EXPECT_EQ(refused->entry().waiting_machine_id(), "machine of node1");
-  EXPECT_TRUE(link->end.ok()) << link->end;
+  EXPECT_TRUE(link->end().ok()) << link->end();
   EXPECT_TRUE(desk_->IsCurrent("node1", joined->certificate_pem()).ok());
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
   EXPECT_TRUE(
@@ -505,7 +499,7 @@ TEST_F(EnrolmentDeskTest, ResetForgetsTheKeyWhoeverWaits) {
   const auto reset = desk_->Reset("node1");
   ASSERT_TRUE(reset.ok()) << reset.status();
   EXPECT_EQ(reset->refused_machine_id(), "machine of node1");
-  EXPECT_TRUE(absl::IsPermissionDenied(link->end)) << link->end;
+  EXPECT_TRUE(absl::IsPermissionDenied(link->end())) << link->end();
   EXPECT_FALSE(desk_->IsCurrent("node1", stolen->certificate_pem()).ok());
   EXPECT_FALSE(desk_->Admit("node1", stolen->certificate_pem()).ok());
   // And the name is not the next one's who asks.
@@ -553,7 +547,7 @@ TEST_F(EnrolmentDeskTest, MachineWaitsForAnHour) {
   ASSERT_TRUE(desk_->Approve("node1", key).ok());
   scheduler_.Advance(absl::Hours(1));
   EXPECT_FALSE(Join(rival, token).ok());
-  EXPECT_TRUE(link->end.ok()) << link->end;
+  EXPECT_TRUE(link->end().ok()) << link->end();
   scheduler_.Advance(absl::Minutes(90));
   // It may wait again in a moment.
   EXPECT_NE(desk_->Reset("node1")->refused_machine_id(), "");
@@ -658,7 +652,7 @@ TEST_F(EnrolmentDeskTest, ResetTakesBackWhatTheHostHas) {
   ASSERT_TRUE(joined.ok()) << joined.status();
   const auto link = Attach("node1", "machine of node1");
   ASSERT_TRUE(desk_->Reset("node1").ok());
-  EXPECT_TRUE(absl::IsPermissionDenied(link->end)) << link->end;
+  EXPECT_TRUE(absl::IsPermissionDenied(link->end())) << link->end();
   EXPECT_TRUE(absl::IsPermissionDenied(
       desk_->Admit("node1", joined->certificate_pem()).status()));
   EXPECT_TRUE(absl::IsNotFound(desk_->Reset("node1").status()));
@@ -884,7 +878,7 @@ TEST_F(EnrolmentDeskTest, CertificateMadeElsewhereIsBoundWhereItAttachesFirst) {
   EXPECT_EQ(desk_->BoundTo("node1", "second"), "first");
   const auto link = Attach("node1", "first");
   ASSERT_TRUE(desk_->Reset("node1").ok());
-  EXPECT_FALSE(link->end.ok()) << "the next one may come now";
+  EXPECT_FALSE(link->end().ok()) << "the next one may come now";
   EXPECT_EQ(desk_->BoundTo("node1", "second"), "");
   pool_.Drain();
   EXPECT_EQ(desk_->BoundTo("node1", "first"), "second");

@@ -3,86 +3,52 @@
 // a client, how long until all are back after the controller was killed, and
 // how much memory it has used at most. Real programs, simulated hosts, both
 // ends on this machine.
-//   fleet_bench CONTROLLER FLEET [--servers N] [--checks N] [--product P]
-//               [--fleets N] [--soak MINUTES]
-// With --fleets the servers are of so many processes, which all dial at once:
-// --fleets 4 --servers 6000. With --soak a check begins every second for so
-// long; what the controller holds then is printed every few minutes, with its
-// ratio to what it held at first. Each figure is printed with its ratio to its
-// budget; the exit status is 1 if one is over, or if a check did not pass.
-#include <signal.h>
-#include <sys/resource.h>
+//   fleet_bench CONTROLLER FLEET [--servers N] [--storms N] [--checks N]
+//               [--product P] [--fleets N] [--soak MINUTES] [--rollbacks N]
+// A storm of all hosts is compared with one host that attaches alone; --storms
+// says how often all come, and come back. With --fleets the servers are of so
+// many processes, which all dial at once: --fleets 4 --servers 6000. With
+// --soak a check begins every second for so long; what the controller holds
+// then is printed every few minutes, with its ratio to what it held at first.
+// With
+// --rollbacks nothing else is measured than rollbacks (rollbacks.h). Each
+// figure is printed with its ratio to its budget; the exit status is 1 if one
+// is over, or if a check did not pass.
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
-#include "config/identity/tls_credentials.h"
-#include "config/spec/spec_loader.h"
-#include "grpcpp/create_channel.h"
 #include "proto/controller.grpc.pb.h"
-#include "re2/re2.h"
-#include "tests/e2e/process.h"
+#include "tests/bench/fleet/cluster.h"
+#include "tests/bench/fleet/rollbacks.h"
 #include "tests/sim/facts/healthy_facts.h"
-#include "tests/support/config/test_authority.h"
+#include "tests/sim/fleet/fleet.h"
 
 namespace clusterd {
 namespace {
 
 struct Flags {
-  std::string controller;
-  std::string fleet;
+  ClusterPrograms programs;
   std::string product = "atlas-a2";
   int servers = 1152;
+  int storms = 3;
   int checks = 5;
   int fleets = 1;
   int soak_minutes = 0;
+  int rollbacks = 0;
 };
-
-// A folder that is gone afterwards.
-class Folder {
- public:
-  Folder() {
-    if (mkdtemp(name_.data()) == nullptr) std::abort();
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(name_, ignored);
-  }
-  std::string Write(const std::string& file, const std::string& text) const {
-    const std::string path = absl::StrCat(name_, "/", file);
-    std::ofstream(path) << text;
-    std::filesystem::permissions(path, std::filesystem::perms::owner_read |
-                                           std::filesystem::perms::owner_write);
-    return path;
-  }
-
-  const std::string& path() const { return name_; }
-
- private:
-  std::string name_ = "/tmp/clusterd_bench_XXXXXX";
-};
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  std::string text;
-  std::getline(file, text, '\0');
-  return text;
-}
 
 // Of all its threads, so far.
 double CpuSeconds(pid_t pid) {
@@ -136,16 +102,6 @@ absl::Duration TimeCheck(Controller::Stub* client, int servers) {
                status.error_message().c_str(),
                State_Name(report.verdict()).c_str(), report.hosts_size());
   return absl::InfiniteDuration();
-}
-
-bool Print(const char* what, double value, const char* unit, double budget) {
-  if (budget == 0) {
-    std::printf("%-34s %10.1f %s\n", what, value, unit);
-    return true;
-  }
-  std::printf("%-34s %10.1f %-3s  %.2f of the budget, %.0f %s\n", what, value,
-              unit, value / budget, budget, unit);
-  return value <= budget;
 }
 
 // What a controller must not hold more and more of.
@@ -204,178 +160,119 @@ bool Soak(const Flags& flags, Controller::Stub* client, pid_t controller,
   return slowest < absl::InfiniteDuration();
 }
 
-// Processes that have the servers of a spec among them.
-class Fleets {
- public:
-  // All dial at once.
-  Fleets(const Flags& flags, const ClusterSpec& spec, const Folder& folder,
-         const std::vector<std::string>& arguments) {
-    for (int fleet = 0; fleet < flags.fleets; ++fleet) {
-      ClusterSpec own = spec;
-      own.clear_servers();
-      for (int i = fleet; i < spec.servers_size(); i += flags.fleets) {
-        *own.add_servers() = spec.servers(i);
-      }
-      sizes_.push_back(own.servers_size());
-      const std::string file =
-          folder.Write(absl::StrCat("fleet", fleet, ".yaml"), SpecToYaml(own));
-      std::vector<std::string> command = {flags.fleet, "--spec", file};
-      command.insert(command.end(), arguments.begin(), arguments.end());
-      fleets_.push_back(std::make_unique<Process>(command));
-    }
-  }
-
-  // Of the one that took longest; certificates are made before anybody dials.
-  absl::StatusOr<int> WaitAttachedMs() {
-    int longest = 0;
-    for (size_t i = 0; i < fleets_.size(); ++i) {
-      std::string told;
-      const absl::Status status = fleets_[i]->WaitForErrorLine(
-          absl::StrCat("attached ", sizes_[i], " hosts"), &told,
-          absl::Minutes(5));
-      if (!status.ok()) return status;
-      int attach_ms = 0;
-      if (!RE2::PartialMatch(told, "attach (\\d+) ms", &attach_ms)) {
-        return absl::InternalError(told);
-      }
-      longest = std::max(longest, attach_ms);
-    }
-    return longest;
-  }
-  absl::Status WaitAttachedAgain() {
-    for (const auto& fleet : fleets_) {
-      const absl::Status status =
-          fleet->WaitForError("attached again", absl::Minutes(5));
-      if (!status.ok()) return status;
-    }
-    return absl::OkStatus();
-  }
-  // Ends them. What they told, if they did not lose each host just once.
-  std::string EndLostOnce() {
-    std::string other;
-    for (const auto& fleet : fleets_) fleet->Signal(SIGTERM);
-    for (size_t i = 0; i < fleets_.size(); ++i) {
-      const std::string told = fleets_[i]->Wait().standard_error;
-      if (!absl::StrContains(told, absl::StrCat("lost ", sizes_[i], " in all")))
-        other += told;
-    }
-    return other;
-  }
-
- private:
-  std::vector<int> sizes_;
-  std::vector<std::unique_ptr<Process>> fleets_;
+struct Figures {
+  double idle_megabytes = 0;
+  double attached_megabytes = 0;
+  double most_megabytes = 0;
+  double attach_cpu_ms = 0;  // Of the controller, a host.
+  std::vector<double> alone_ms;
+  std::vector<double> attach_s;
+  std::vector<double> back_s;
+  std::vector<double> check_ms;
+  std::string lost;
+  bool soaked = true;
 };
 
-int Run(const Flags& flags) {
-  rlimit limit = {};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-
-  const Folder folder;
-  const auto authority = TestAuthority::Create();
-  const TlsPem self = authority->Issue({"spiffe://test/controller"});
-  const std::string ca = folder.Write("ca.crt", authority->certificate_pem());
-  const std::string ca_key = folder.Write("ca.key", authority->KeyPem());
-  const ClusterSpec all = MakeSpec(flags.product, "", flags.servers);
-  const std::string spec = folder.Write("cluster.yaml", SpecToYaml(all));
-  const std::string log = folder.path() + "/log";
-  const std::string port_file = folder.path() + "/port";
-
-  // Its log goes to a file: nobody reads a pipe while the hosts attach.
-  std::vector<std::string> command = {"/bin/bash",
-                                      "-c",
-                                      "exec \"$@\" 2>>\"$0\"",
-                                      log,
-                                      flags.controller,
-                                      "--cluster",
-                                      "test",
-                                      "--spec",
-                                      spec,
-                                      "--port-file",
-                                      port_file,
-                                      "--state",
-                                      folder.path() + "/state",
-                                      "--ca",
-                                      ca,
-                                      "--cert",
-                                      folder.Write("own.crt", self.certificate),
-                                      "--key",
-                                      folder.Write("own.key", self.key),
-                                      "--listen",
-                                      "127.0.0.1:0"};
-  auto controller = std::make_unique<Process>(command);
-  for (int i = 0; i < 200 && ReadFile(port_file).empty(); ++i) {
-    absl::SleepFor(absl::Milliseconds(100));
+// One host of its own process, several times.
+absl::Status AttachAlone(const BenchCluster& cluster, Figures* figures) {
+  constexpr int kTimes = 5;
+  for (int i = 0; i < kTimes; ++i) {
+    const auto attach = Fleets(cluster, 1).WaitAttached();
+    if (!attach.ok()) return attach.status();
+    figures->alone_ms.push_back(absl::ToDoubleMilliseconds(*attach));
   }
-  const double idle_megabytes = PeakMegabytes(controller->pid());
-  std::string port = ReadFile(port_file);
-  port.erase(port.find_last_not_of('\n') + 1);
-  const std::string address = absl::StrCat("127.0.0.1:", port);
+  return absl::OkStatus();
+}
 
-  Fleets fleets(flags, all, folder,
-                {"--controller", address, "--cluster", "test", "--ca", ca,
-                 "--ca-key", ca_key});
-  const absl::StatusOr<int> attach_ms = fleets.WaitAttachedMs();
-  if (!attach_ms.ok()) {
-    std::fprintf(stderr, "%s\n", attach_ms.status().ToString().c_str());
-    return 2;
-  }
-  const double attach_cpu = CpuSeconds(controller->pid());
-  const double attached_megabytes = PeakMegabytes(controller->pid());
-
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(-1);
-  const auto client = Controller::NewStub(grpc::CreateCustomChannel(
-      address,
-      MakeChannelCredentialsFromPem(
-          authority->Issue({"spiffe://test/user/bench"}), "test"),
-      arguments));
-  std::vector<double> check_ms;
+// While all are attached for the first time.
+void MeasureChecks(const Flags& flags, const BenchCluster& cluster,
+                   Figures* figures) {
+  figures->attached_megabytes = PeakMegabytes(cluster.pid());
+  const auto client = cluster.Client("spiffe://test/user/bench");
   for (int i = 0; i < flags.checks; ++i) {
-    check_ms.push_back(
+    figures->check_ms.push_back(
         absl::ToDoubleMilliseconds(TimeCheck(client.get(), flags.servers)));
   }
-  std::sort(check_ms.begin(), check_ms.end());
-  const bool soaked = flags.soak_minutes == 0 ||
-                      Soak(flags, client.get(), controller->pid(), log);
+  std::sort(figures->check_ms.begin(), figures->check_ms.end());
+  figures->soaked = flags.soak_minutes == 0 ||
+                    Soak(flags, client.get(), cluster.pid(), cluster.log());
+  figures->most_megabytes = PeakMegabytes(cluster.pid());
+}
 
-  const double most_megabytes = PeakMegabytes(controller->pid());
-  command.back() = address;
-  controller->Signal(SIGKILL);
-  controller->Wait();
+// All hosts come, and come back after the controller was killed.
+absl::Status Storm(const Flags& flags, BenchCluster* cluster,
+                   Figures* figures) {
+  const double cpu_before = CpuSeconds(cluster->pid());
+  Fleets fleets(*cluster, flags.servers, flags.fleets);
+  const auto attach = fleets.WaitAttached();
+  if (!attach.ok()) return attach.status();
+  figures->attach_s.push_back(absl::ToDoubleSeconds(*attach));
+  if (figures->attach_s.size() == 1) {
+    figures->attach_cpu_ms =
+        (CpuSeconds(cluster->pid()) - cpu_before) * 1000 / flags.servers;
+    MeasureChecks(flags, *cluster, figures);
+  }
   const absl::Time killed = absl::Now();
-  controller = std::make_unique<Process>(command);
+  cluster->KillAndStart();
   const absl::Status status = fleets.WaitAttachedAgain();
+  if (!status.ok()) return status;
+  figures->back_s.push_back(absl::ToDoubleSeconds(absl::Now() - killed));
+  figures->lost += fleets.EndLostOnce();
+  return absl::OkStatus();
+}
+
+bool PrintAll(const Flags& flags, const Figures& figures) {
+  // Budgets are those of 1,152 hosts; 30 MB are for a controller without any.
+  const double scale = flags.servers / 1152.0;
+  const bool is_large = flags.servers >= 10000;
+  // Fewer are back before their pauses between two dials are over.
+  const double storm = flags.servers < 1000 ? 0 : flags.servers / 10000.0;
+  const double attach = Median(figures.attach_s);
+  std::printf("%d hosts of %s over mutual TLS, both ends on this machine\n",
+              flags.servers, flags.product.c_str());
+  bool good = Print("attach, median", attach, "s", 60 * storm);
+  Print("one host alone, median", Median(figures.alone_ms), "ms", 0);
+  good &=
+      PrintRatio("attach, time per host over one alone",
+                 attach * 1000 / flags.servers / Median(figures.alone_ms), 1);
+  Print("controller's CPU for it, a host", figures.attach_cpu_ms, "ms", 0);
+  good &= Print("back after kill -9, median", Median(figures.back_s), "s",
+                75 * storm);
+  std::printf("lost but by the kill: %s\n",
+              figures.lost.empty() ? "none" : figures.lost.c_str());
+  good &= figures.lost.empty() && figures.soaked;
+  good &= Print("check, fastest", figures.check_ms.front(), "ms", 1000 * scale);
+  good &= Print("check, median", Median(figures.check_ms), "ms", 1000 * scale);
+  good &= Print("check, slowest", figures.check_ms.back(), "ms", 1000 * scale);
+  Print("controller, before any host", figures.idle_megabytes, "MB", 0);
+  Print("controller, before any check", figures.attached_megabytes, "MB", 0);
+  good &= Print("controller, most memory", figures.most_megabytes, "MB",
+                is_large ? 1500 : 30 + 170 * scale);
+  return good;
+}
+
+int Run(const Flags& flags) {
+  RaiseDescriptorLimit();
+  if (flags.rollbacks > 0) {
+    return MeasureRollbacks(flags.programs, flags.product, flags.servers,
+                            flags.rollbacks);
+  }
+  BenchCluster cluster(flags.programs,
+                       MakeSpec(flags.product, "", flags.servers));
+  Figures figures;
+  absl::Status status = cluster.Start();
+  if (status.ok()) {
+    figures.idle_megabytes = PeakMegabytes(cluster.pid());
+    status = AttachAlone(cluster, &figures);
+  }
+  for (int i = 0; i < flags.storms && status.ok(); ++i) {
+    status = Storm(flags, &cluster, &figures);
+  }
   if (!status.ok()) {
     std::fprintf(stderr, "%s\n", status.ToString().c_str());
     return 2;
   }
-  const absl::Duration back = absl::Now() - killed;
-  const std::string lost = fleets.EndLostOnce();
-
-  const double scale = flags.servers / 1152.0;
-  const bool is_large = flags.servers >= 10000;
-  std::printf("%d hosts of %s over mutual TLS, both ends on this machine\n",
-              flags.servers, flags.product.c_str());
-  bool good = Print("attach", *attach_ms / 1000.0, "s", is_large ? 60 : 0);
-  Print("controller's CPU for it, a host", attach_cpu * 1000 / flags.servers,
-        "ms", 0);
-  good &= Print("back after kill -9", absl::ToDoubleSeconds(back), "s",
-                is_large ? 75 : 0);
-  std::printf("lost but by the kill: %s\n",
-              lost.empty() ? "none" : lost.c_str());
-  good &= lost.empty() && soaked;
-  good &= Print("check, fastest", check_ms.front(), "ms", 1000 * scale);
-  good &=
-      Print("check, median", check_ms[check_ms.size() / 2], "ms", 1000 * scale);
-  good &= Print("check, slowest", check_ms.back(), "ms", 1000 * scale);
-  Print("controller, before any host", idle_megabytes, "MB", 0);
-  Print("controller, before any check", attached_megabytes, "MB", 0);
-  good &= Print("controller, most memory", most_megabytes, "MB",
-                is_large ? 1500 : 200 * scale);
-  return good ? 0 : 1;
+  return PrintAll(flags, figures) ? 0 : 1;
 }
 
 }  // namespace
@@ -385,17 +282,27 @@ int main(int argc, char** argv) {
   clusterd::Flags flags;
   CLI::App app("Measures a controller with a whole cluster attached.",
                "fleet_bench");
-  app.add_option("controller", flags.controller, "Path of clusterd-controller")
+  app.add_option("controller", flags.programs.controller,
+                 "Path of clusterd-controller")
       ->required();
-  app.add_option("fleet", flags.fleet, "Path of fleet")->required();
-  app.add_option("--servers", flags.servers)->capture_default_str();
-  app.add_option("--checks", flags.checks)->capture_default_str();
+  app.add_option("fleet", flags.programs.fleet, "Path of fleet")->required();
+  app.add_option("--servers", flags.servers)
+      ->check(CLI::Range(2, 100000))
+      ->capture_default_str();
+  app.add_option("--storms", flags.storms, "How often all hosts come")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  app.add_option("--checks", flags.checks)
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   app.add_option("--product", flags.product)->capture_default_str();
   app.add_option("--fleets", flags.fleets, "Processes that have the servers")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   app.add_option("--soak", flags.soak_minutes,
                  "Minutes of a check every second");
+  app.add_option("--rollbacks", flags.rollbacks,
+                 "Measure so many rollbacks alone and beside a viewer");
   CLI11_PARSE(app, argc, argv);
   return clusterd::Run(flags);
 }

@@ -1,7 +1,9 @@
 // Measures a herd: every server of a cluster runs its prolog for the same job
 // at once. Each hook asks its own host's daemon over a unix socket of its own,
 // as clusterctl does; each daemon asks over the stream that it has; a real
-// controller checks the job. Simulated facts, all ends on this machine.
+// controller checks the job. Then herds of many jobs: 64 prologs on one server
+// at once, and an array of 200 jobs on four. Each herd is compared with one
+// prolog that runs alone. Simulated facts, all ends on this machine.
 //   herd_bench CONTROLLER [--servers N] [--jobs N] [--product P]
 // Each figure is printed with its ratio to its budget; the exit status is 1 if
 // one is over, if a hook did not let the job start on the controller's word, if
@@ -11,10 +13,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -49,7 +51,11 @@ namespace clusterd {
 namespace {
 
 constexpr absl::Duration kBudget = absl::Seconds(2);
+constexpr double kMostOfOneByOne = 0.5;
 constexpr uint32_t kHookWaitMs = 60000;  // To see how late an answer is.
+constexpr int kPrologs = 64;             // On one server.
+constexpr int kArray = 200;              // Jobs.
+constexpr int kArrayServers = 4;
 
 struct Flags {
   std::string controller;
@@ -106,7 +112,8 @@ class Host {
   Host(const std::string& name, const std::string& ca, std::string socket,
        const std::shared_ptr<AgentStream>& stream, FleetObserver* observer,
        Log* log)
-      : socket_(std::move(socket)),
+      : name_(name),
+        socket_(std::move(socket)),
         line_(stream),
         verdicts_({"/state/verdicts", "test", [ca] { return ca; }}, &files_,
                   &clock_),
@@ -130,9 +137,11 @@ class Host {
     if (server.ok()) server_ = *std::move(server);
     return server.status();
   }
+  const std::string& name() const { return name_; }
   const std::string& socket() const { return socket_; }
 
  private:
+  const std::string name_;
   const std::string socket_;
   SystemClock clock_;
   FakeClock stopped_;
@@ -147,6 +156,8 @@ class Host {
 
 // One prolog's call.
 struct Hook {
+  const Host* host;
+  HookRequest request;
   grpc::ClientContext context;
   HookAnswer answer;
   grpc::Status status;
@@ -175,35 +186,40 @@ int ConnectionsTo(int port) {
   return rows;
 }
 
-JobSpec JobOf(const ClusterSpec& spec, int number) {
+// The prologs of one job on servers `first` to `last`, as they would be called
+// there; they are added to `hooks`.
+void AddHooks(const std::vector<std::unique_ptr<Host>>& hosts, int first,
+              int last, std::deque<Hook>* hooks) {
+  static int jobs = 0;
   JobSpec job;
-  job.set_id(absl::StrCat("slurm:", number, ".0"));
-  for (const ServerSpec& server : spec.servers()) {
-    job.add_servers()->set_host(server.host());
+  job.set_id(absl::StrCat("slurm:", ++jobs, ".0"));
+  for (int i = first; i <= last; ++i) {
+    job.add_servers()->set_host(hosts[i]->name());
   }
-  return job;
+  for (int i = first; i <= last; ++i) {
+    Hook& hook = hooks->emplace_back();
+    hook.host = hosts[i].get();
+    hook.request.set_kind(HOOK_SLURM_PROLOG);
+    *hook.request.mutable_job() = job.SerializeAsString();
+    hook.request.set_wait_ms(kHookWaitMs);
+  }
 }
 
-Herd Run(const JobSpec& job, const std::vector<std::unique_ptr<Host>>& hosts,
-         Fleet* fleet) {
-  HookRequest request;
-  request.set_kind(HOOK_SLURM_PROLOG);
-  *request.mutable_job() = job.SerializeAsString();
-  request.set_wait_ms(kHookWaitMs);
-  std::vector<Hook> hooks(hosts.size());
+Herd Run(std::deque<Hook> hooks, Fleet* fleet) {
   std::vector<std::unique_ptr<LocalAgent::Stub>> stubs;
-  absl::BlockingCounter missing(static_cast<int>(hosts.size()));
+  absl::BlockingCounter missing(static_cast<int>(hooks.size()));
   const absl::Time first_call = absl::Now();
   fleet->observer().Forget();
-  for (size_t i = 0; i < hosts.size(); ++i) {
-    Hook& hook = hooks[i];
+  for (Hook& hook : hooks) {
     // A hook is a process of its own: so is its connection.
-    stubs.push_back(LocalAgent::NewStub(
-        grpc::CreateChannel(absl::StrCat("unix:", hosts[i]->socket()),
-                            grpc::experimental::LocalCredentials(UDS))));
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    stubs.push_back(LocalAgent::NewStub(grpc::CreateCustomChannel(
+        absl::StrCat("unix:", hook.host->socket()),
+        grpc::experimental::LocalCredentials(UDS), arguments)));
     hook.context.set_deadline(absl::ToChronoTime(
         first_call + absl::Milliseconds(kHookWaitMs) + absl::Seconds(5)));
-    stubs.back()->async()->RunHook(&hook.context, &request, &hook.answer,
+    stubs.back()->async()->RunHook(&hook.context, &hook.request, &hook.answer,
                                    [&hook, &missing](grpc::Status status) {
                                      hook.status = std::move(status);
                                      hook.answered = absl::Now();
@@ -273,9 +289,9 @@ std::string Start(const Flags& flags, Bench* bench) {
   bench->controller.reset(new Process(
       {flags.controller, "--cluster", "test", "--spec",
        folder.Write("cluster.yaml", SpecToYaml(bench->spec)), "--listen",
-       "127.0.0.1:0", "--port-file", port_file, "--state",
-       folder.path() + "/state", "--ca", folder.Write("ca.crt", ca), "--cert",
-       folder.Write("own.crt", self.certificate), "--key",
+       "127.0.0.1:0", "--status-listen", "off", "--port-file", port_file,
+       "--state", folder.path() + "/state", "--ca", folder.Write("ca.crt", ca),
+       "--cert", folder.Write("own.crt", self.certificate), "--key",
        folder.Write("own.key", self.key)}));
   absl::Status status = bench->controller->WaitForError("listening on");
   if (!status.ok()) return status.ToString();
@@ -297,50 +313,100 @@ std::string Start(const Flags& flags, Bench* bench) {
   return "";
 }
 
-int Measure(const Flags& flags, Bench* bench) {
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// What the herds of one kind took, and how many of their hooks were refused.
+struct Herds {
+  std::vector<double> fact_ms;
+  std::vector<double> call_ms;
+  int refused = 0;
+  int facts = 0;
+};
+
+void Add(std::deque<Hook> hooks, Bench* bench, Herds* herds) {
+  const Herd herd = Run(std::move(hooks), bench->fleet.get());
+  herds->fact_ms.push_back(absl::ToDoubleMilliseconds(herd.from_first_fact));
+  herds->call_ms.push_back(absl::ToDoubleMilliseconds(herd.from_first_call));
+  herds->refused += herd.refused;
+  herds->facts += bench->fleet->observer().asked();
+  if (herd.refused > 0) {
+    std::fprintf(stderr, "%d hooks did not let their job start: %.300s\n",
+                 herd.refused, herd.why.c_str());
+  }
+}
+
+// One job of all servers.
+bool MeasureJob(const Flags& flags, Bench* bench, Herds* all) {
   const auto client = Controller::NewStub(grpc::CreateChannel(
       absl::StrCat("127.0.0.1:", bench->port),
       MakeChannelCredentialsFromPem(
           bench->authority->Issue({"spiffe://test/user/bench"}), "test")));
   const int checks_before = CountHistory(client.get());
   const int connections_before = ConnectionsTo(bench->port);
-  std::vector<double> fact_ms;
-  std::vector<double> call_ms;
-  int refused = 0;
-  int facts = 0;
   for (int i = 0; i < flags.jobs; ++i) {
-    const Herd herd =
-        Run(JobOf(bench->spec, i + 1), bench->hosts, bench->fleet.get());
-    fact_ms.push_back(absl::ToDoubleMilliseconds(herd.from_first_fact));
-    call_ms.push_back(absl::ToDoubleMilliseconds(herd.from_first_call));
-    refused += herd.refused;
-    facts += bench->fleet->observer().asked();
-    if (herd.refused > 0) {
-      std::fprintf(stderr, "job %d: %d hooks were not told to go on: %.300s\n",
-                   i + 1, herd.refused, herd.why.c_str());
-    }
+    std::deque<Hook> hooks;
+    AddHooks(bench->hosts, 0, flags.servers - 1, &hooks);
+    Add(std::move(hooks), bench, all);
   }
   const int connections = ConnectionsTo(bench->port) - connections_before;
   const int checks = CountHistory(client.get()) - checks_before;
-  std::sort(fact_ms.begin(), fact_ms.end());
-  std::sort(call_ms.begin(), call_ms.end());
+  std::sort(all->fact_ms.begin(), all->fact_ms.end());
 
   const double budget_ms =
       absl::ToDoubleMilliseconds(kBudget) * flags.servers / 1152;
   std::printf("%d hooks of a job at once, %d jobs, %s, all on this machine\n",
               flags.servers, flags.jobs, flags.product.c_str());
-  bool good = Print("first fact to last answer, fastest", fact_ms.front(), "ms",
-                    budget_ms);
-  good &= Print("first fact to last answer, median",
-                fact_ms[fact_ms.size() / 2], "ms", budget_ms);
-  good &= Print("first fact to last answer, slowest", fact_ms.back(), "ms",
+  bool good = Print("first fact to last answer, fastest", all->fact_ms.front(),
+                    "ms", budget_ms);
+  good &= Print("first fact to last answer, median", Median(all->fact_ms), "ms",
                 budget_ms);
-  Print("first call to last answer, median", call_ms[call_ms.size() / 2], "ms",
-        0);
+  good &= Print("first fact to last answer, slowest", all->fact_ms.back(), "ms",
+                budget_ms);
+  Print("first call to last answer, median", Median(all->call_ms), "ms", 0);
   good &= PrintCount("checks", checks, flags.jobs);
-  good &= PrintCount("facts asked for", facts, flags.jobs * flags.servers);
+  good &= PrintCount("facts asked for", all->facts, flags.jobs * flags.servers);
   good &= PrintCount("connections to the controller", connections, 0);
-  good &= PrintCount("hooks not told to go on", refused, 0);
+  return good & PrintCount("hooks not told to go on", all->refused, 0);
+}
+
+// Prints what `count` answers took, median of herds, and their ratio to as many
+// prologs one after the other.
+bool PrintAnswers(const char* what, const Herds& herds, int count,
+                  double one_ms) {
+  const double ms = Median(herds.call_ms);
+  const double ratio = ms / (count * one_ms);
+  std::printf("%-38s %10.1f ms   %.2f of one after the other, limit %.2f\n",
+              what, ms, ratio, kMostOfOneByOne);
+  return ratio <= kMostOfOneByOne && herds.refused == 0;
+}
+
+int Measure(const Flags& flags, Bench* bench) {
+  Herds all;
+  bool good = MeasureJob(flags, bench, &all);
+  Herds one;
+  Herds prologs;
+  Herds array;
+  for (int i = 0; i < flags.jobs; ++i) {
+    std::deque<Hook> hooks;
+    AddHooks(bench->hosts, 0, 0, &hooks);
+    Add(std::move(hooks), bench, &one);
+    hooks.clear();
+    for (int at = 0; at < kPrologs; ++at) AddHooks(bench->hosts, 0, 0, &hooks);
+    Add(std::move(hooks), bench, &prologs);
+    hooks.clear();
+    for (int at = 0; at < kArray; ++at) {
+      AddHooks(bench->hosts, at % kArrayServers, at % kArrayServers, &hooks);
+    }
+    Add(std::move(hooks), bench, &array);
+  }
+  const double one_ms = Median(one.call_ms);
+  Print("one prolog alone, median", one_ms, "ms", 0);
+  good &= PrintAnswers("one job of all servers", all, flags.servers, one_ms);
+  good &= PrintAnswers("64 prologs on one server", prologs, kPrologs, one_ms);
+  good &= PrintAnswers("array of 200 jobs on 4 servers", array, kArray, one_ms);
   return good ? 0 : 1;
 }
 
@@ -369,7 +435,7 @@ int main(int argc, char** argv) {
   app.add_option("controller", flags.controller, "Path of clusterd-controller")
       ->required();
   app.add_option("--servers", flags.servers)
-      ->check(CLI::Range(1, 1152))
+      ->check(CLI::Range(4, 1152))
       ->capture_default_str();
   app.add_option("--jobs", flags.jobs, "One after the other")
       ->check(CLI::Range(1, 100))

@@ -4,7 +4,7 @@
 # painted, by the browser's own clock, over the 2 s that it may take. The median
 # of five; the start of the browser is not in it.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
+# `bazel run` starts it where its files are.
 . tests/browser/browser.sh
 
 why=$(obstacle)

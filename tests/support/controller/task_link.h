@@ -1,10 +1,13 @@
-// The end of a host's stream that keeps the tasks which the host was given.
+// The end of a host's stream for a host that answers nothing: keeps the tasks
+// which the host was given, and why its stream was ended.
 #ifndef TESTS_SUPPORT_CONTROLLER_TASK_LINK_H_
 #define TESTS_SUPPORT_CONTROLLER_TASK_LINK_H_
 
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 
@@ -16,16 +19,30 @@ class TaskLink final : public HostLink {
     absl::MutexLock lock(&mutex_);
     if (message.has_task()) tasks_.push_back(message.task());
   }
-  void Close(const absl::Status&) override {}
+  void Close(const absl::Status& why) override {
+    absl::MutexLock lock(&mutex_);
+    end_ = why;
+  }
 
   std::vector<Task> tasks() {
     absl::MutexLock lock(&mutex_);
     return tasks_;
   }
+  // The tasks since it was called last.
+  std::vector<Task> Take() {
+    absl::MutexLock lock(&mutex_);
+    return std::exchange(tasks_, {});
+  }
+  // OK until the controller ends the stream.
+  absl::Status end() {
+    absl::MutexLock lock(&mutex_);
+    return end_;
+  }
 
  private:
   absl::Mutex mutex_;
   std::vector<Task> tasks_ ABSL_GUARDED_BY(mutex_);
+  absl::Status end_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace clusterd

@@ -1,0 +1,56 @@
+// One user at full effort: a viewer who holds as much as the controller gives
+// one user and never reads it, and calls again and again. Tests and benchmarks
+// look at what others notice of it.
+#ifndef TESTS_COMPONENT_VIEWER_BUSY_VIEWER_H_
+#define TESTS_COMPONENT_VIEWER_BUSY_VIEWER_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "proto/controller.grpc.pb.h"
+
+namespace clusterd {
+
+// Not safe for concurrent use.
+class BusyViewer {
+ public:
+  struct Options {
+    // Makes a new connection of the viewer.
+    std::function<std::unique_ptr<Controller::Stub>()> connect;
+    // Attached, of the spec, and answers no task.
+    std::string silent_host;
+    // Ids of the history. The viewer reads one again and again. The other is
+    // larger than any window of a connection, and its answers stay unread.
+    std::string read_entry;
+    std::string unread_entry;
+  };
+
+  explicit BusyViewer(Options options);
+  // Stops the calls and drops what is held.
+  ~BusyViewer();
+  BusyViewer(const BusyViewer&) = delete;
+  BusyViewer& operator=(const BusyViewer&) = delete;
+
+  // Drops many checks that wait. Then holds half of the runs at once, a quarter
+  // of those that wait, and four answers with the unread entry. False if the
+  // controller does not give it that much within kPatience.
+  bool HoldAll();
+  // Asks for one more check; ok: the viewer holds that one, too.
+  absl::Status HoldAnotherCheck();
+  // Gives one unread answer back and calls on four threads from now on. False
+  // if twenty calls have not ended within kPatience.
+  bool BeginCalls();
+
+ private:
+  struct Held;
+
+  const Options options_;
+  int another_ = 2000;  // Larger than the number of any check of HoldAll.
+  std::unique_ptr<Held> held_;
+};
+
+}  // namespace clusterd
+
+#endif  // TESTS_COMPONENT_VIEWER_BUSY_VIEWER_H_
