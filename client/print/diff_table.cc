@@ -1,7 +1,6 @@
 #include "client/print/diff_table.h"
 
 #include <limits>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"

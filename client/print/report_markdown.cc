@@ -1,9 +1,7 @@
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

@@ -8,7 +8,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -16,9 +15,7 @@
 #include "config/report/message_json.h"
 #include "config/report/report_table.h"
 #include "config/values/status_macros.h"
-#include "config/values/text_form.h"
 #include "config/values/version.h"
-#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/terminal.h"
 

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "config/html/page_sections.h"
 #include "config/values/hostlist.h"
-#include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
 

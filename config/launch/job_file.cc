@@ -15,7 +15,6 @@
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
-#include "config/values/text_form.h"
 
 namespace clusterd {
 namespace {

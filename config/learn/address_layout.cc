@@ -1,7 +1,6 @@
 #include "config/learn/address_layout.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <utility>

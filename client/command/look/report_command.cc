@@ -5,7 +5,6 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "client/command/look/kept_checks.h"
 #include "client/command/request.h"
 #include "client/files/user_files.h"

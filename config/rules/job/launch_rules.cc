@@ -2,8 +2,6 @@
 // takes, the host's own name, HCCL's variables, a container, clocks.
 #include <algorithm>
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <vector>
 
 #include "absl/algorithm/container.h"

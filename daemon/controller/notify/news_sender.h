@@ -18,6 +18,9 @@
 #ifndef DAEMON_CONTROLLER_NOTIFY_NEWS_SENDER_H_
 #define DAEMON_CONTROLLER_NOTIFY_NEWS_SENDER_H_
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -29,10 +32,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "daemon/controller/notify/stop_signal.h"
 #include "daemon/controller/notify/verdict_news.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/log.h"
@@ -41,6 +42,29 @@
 #include "proto/spec.pb.h"
 
 namespace clusterd {
+
+// Wakes threads that wait in poll() or in an event loop when a controller stops.
+// Safe for concurrent use.
+class StopSignal {
+ public:
+  StopSignal() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  ~StopSignal() {
+    if (fd_ >= 0) close(fd_);
+  }
+  StopSignal(const StopSignal&) = delete;
+  StopSignal& operator=(const StopSignal&) = delete;
+
+  // From now on fd() can be read; nobody reads it.
+  void Set() const {
+    const uint64_t one = 1;
+    (void)!write(fd_, &one, sizeof(one));
+  }
+  // -1 where there was no descriptor to be had: nobody is woken then.
+  int fd() const { return fd_; }
+
+ private:
+  const int fd_;
+};
 
 // Safe for concurrent use; calls nothing under its lock.
 class NewsSender {

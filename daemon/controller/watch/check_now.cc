@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "config/report/finding_overview.h"
