@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/host/npu_smi/chip_observer.h"
+#include "daemon/host/npu_smi/chip_answers.h"
 #include "daemon/host/npu_smi/device_ids.h"
 #include "tests/fuzz/require.h"
 #include "tests/readers/npu_smi_table.h"

@@ -1,10 +1,11 @@
+#include "daemon/host/npu_smi/chip_answers.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
 #include "absl/strings/str_replace.h"
-#include "daemon/host/npu_smi/chip_observer.h"
 
 namespace clusterd {
 namespace {

@@ -1,0 +1,189 @@
+#include "daemon/host/npu_smi/chip_answers.h"
+
+#include <map>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "config/values/number_list.h"
+#include "config/values/status_macros.h"
+#include "config/values/text_form.h"
+#include "config/words/quoted_text.h"
+#include "daemon/host/npu_smi/npu_smi_output.h"
+
+namespace clusterd {
+namespace {
+
+constexpr size_t kMaxInformationBytes = 500;
+// The tool keeps 128 codes at most, and a chip has 8 ports.
+constexpr size_t kMaxCodes = 128;
+constexpr size_t kMaxPorts = 64;
+
+constexpr std::pair<absl::string_view, ChipHealth::Health> kHealths[] = {
+    {"OK", ChipHealth::OK},
+    {"Warning", ChipHealth::WARNING},
+    {"Alarm", ChipHealth::ALARM},
+    {"Critical", ChipHealth::CRITICAL},
+    {"UNKNOWN", ChipHealth::NOT_STARTED},
+};
+
+absl::Status Bad(absl::string_view what, absl::string_view text) {
+  return absl::InvalidArgumentError(absl::StrCat(what, " ", QuotedText(text)));
+}
+
+// The values of an answer. Views into it.
+class Answer {
+ public:
+  static absl::StatusOr<Answer> Read(absl::string_view output) {
+    static const LazyRE2 kForm = {
+        "[[:space:]]*([^:]*?)[[:space:]]*:[[:space:]]*(.*)", RE2::Latin1};
+    Answer answer;
+    answer.text_ = output;
+    for (const absl::string_view line : NpuSmiDataLines(output)) {
+      absl::string_view key;
+      absl::string_view value;
+      if (!HasForm(line, *kForm, &key, &value)) {
+        return Bad("no colon in", line);
+      }
+      answer.values_.emplace(key, value);
+    }
+    return answer;
+  }
+
+  bool Has(absl::string_view key) const { return values_.count(key) > 0; }
+
+  // Of a key that must stand once.
+  absl::StatusOr<absl::string_view> Value(absl::string_view key) const {
+    const auto [first, last] = values_.equal_range(key);
+    if (first == last) return Bad(absl::StrCat("no \"", key, "\" in"), text_);
+    if (std::next(first) == last) return first->second;
+    return Bad(absl::StrCat("\"", key, "\" more than once in"), text_);
+  }
+
+  // Of a key that may be missing, or be the tool's NA: "".
+  absl::StatusOr<absl::string_view> ValueOrNone(absl::string_view key) const {
+    if (!Has(key)) return absl::string_view();
+    ASSIGN_OR_RETURN(const absl::string_view value, Value(key));
+    return value == "NA" ? absl::string_view() : value;
+  }
+
+  template <typename Integer = uint64_t>
+  absl::StatusOr<Integer> Number(absl::string_view key) const {
+    ASSIGN_OR_RETURN(const absl::string_view value, Value(key));
+    Integer number = 0;
+    if (ParseDigits(value, &number)) return number;
+    return Bad(absl::StrCat("no number for \"", key, "\":"), value);
+  }
+
+ private:
+  absl::string_view text_;
+  std::multimap<absl::string_view, absl::string_view> values_;
+};
+
+absl::StatusOr<uint64_t> PagesToCome(const Answer& answer,
+                                     absl::string_view key) {
+  if (!answer.Has(key)) return 0;
+  ASSIGN_OR_RETURN(const uint64_t pages, answer.Number(key));
+  return pages > (uint64_t{1} << 31) ? 0 : pages;
+}
+
+}  // namespace
+
+absl::StatusOr<ChipHealth> ParseNpuSmiHealth(absl::string_view output) {
+  ASSIGN_OR_RETURN(const Answer answer, Answer::Read(output));
+  const bool of_card = !answer.Has("Health Status") && answer.Has("Health");
+  ASSIGN_OR_RETURN(const absl::string_view word,
+                   answer.Value(of_card ? "Health" : "Health Status"));
+  const auto* const known = absl::c_find_if(
+      kHealths, [&](const auto& health) { return health.first == word; });
+  if (known == std::end(kHealths)) return Bad("an unknown health", word);
+  ChipHealth health;
+  health.set_health(known->second);
+  ASSIGN_OR_RETURN(const absl::string_view codes,
+                   answer.ValueOrNone("Error Code"));
+  for (const absl::string_view code :
+       absl::StrSplit(codes, absl::ByAnyChar(" ,\t"), absl::SkipEmpty())) {
+    if (code.size() > 8 || !absl::c_all_of(code, absl::ascii_isxdigit) ||
+        health.error_codes_size() == kMaxCodes) {
+      return Bad("no error code:", code);
+    }
+    health.add_error_codes(absl::AsciiStrToUpper(code));
+  }
+  ASSIGN_OR_RETURN(const absl::string_view information,
+                   answer.ValueOrNone("Error Information"));
+  health.set_information(PrintableText(information, kMaxInformationBytes));
+  return health;
+}
+
+absl::StatusOr<MemoryErrors> ParseNpuSmiEcc(absl::string_view output) {
+  ASSIGN_OR_RETURN(const Answer answer, Answer::Read(output));
+  MemoryErrors errors;
+  ASSIGN_OR_RETURN(const uint64_t double_bit,
+                   answer.Number("HBM Double Bit Error Count"));
+  errors.set_double_bit(double_bit);
+  for (const absl::string_view kind : {"Single", "Double"}) {
+    ASSIGN_OR_RETURN(
+        const uint64_t isolated,
+        answer.Number(absl::StrCat("HBM ", kind, " Bit Isolated Pages Count")));
+    ASSIGN_OR_RETURN(
+        const uint64_t next,
+        PagesToCome(answer, absl::StrCat("HBM ", kind,
+                                         " Bit Next-Isolated Pages Count")));
+    errors.set_isolated_pages(errors.isolated_pages() + isolated);
+    errors.set_next_isolated_pages(errors.next_isolated_pages() + next);
+  }
+  return errors;
+}
+
+absl::StatusOr<std::string> ParseNpuSmiCompatibility(absl::string_view output) {
+  constexpr absl::string_view kKey = "Compatibility";
+  ASSIGN_OR_RETURN(const Answer answer, Answer::Read(output));
+  if (!answer.Has(kKey)) {
+    return absl::UnimplementedError(absl::StrCat("no line ", kKey));
+  }
+  ASSIGN_OR_RETURN(const absl::string_view word, answer.Value(kKey));
+  for (const absl::string_view known :
+       {"OK", "NOK", "UNKNOWN", "NOT SUPPORT"}) {
+    if (word == known) return std::string(word);
+  }
+  return Bad("an unknown compatibility", word);
+}
+
+absl::StatusOr<HccsLinks> ParseNpuSmiHccs(absl::string_view output) {
+  ASSIGN_OR_RETURN(const Answer answer, Answer::Read(output));
+  const std::string name = answer.Has("xlink health status") ? "xlink" : "hccs";
+  ASSIGN_OR_RETURN(const absl::string_view word,
+                   answer.Value(name + " health status"));
+  if (word != "OK" && word != "NOK") return Bad("an unknown status", word);
+  HccsLinks links;
+  links.set_ok(word == "OK");
+  ASSIGN_OR_RETURN(const absl::string_view lanes,
+                   answer.ValueOrNone(name + " lane mode"));
+  for (const absl::string_view lane :
+       absl::StrSplit(lanes, absl::ByAnyChar("[] \t"), absl::SkipEmpty())) {
+    uint32_t number = 0;
+    if (!ParseDigits(lane, &number) || links.lanes_size() == kMaxPorts) {
+      return Bad("no lane mode:", lanes);
+    }
+    links.add_lanes(number);
+  }
+  return links;
+}
+
+absl::StatusOr<SuperPodPlace> ParseNpuSmiSuperPod(absl::string_view output) {
+  ASSIGN_OR_RETURN(const Answer answer, Answer::Read(output));
+  SuperPodPlace place;
+  for (const auto& [key, set] :
+       {std::make_pair("SDID", &SuperPodPlace::set_sdid),
+        std::make_pair("Super Pod Size", &SuperPodPlace::set_size),
+        std::make_pair("Super Pod ID", &SuperPodPlace::set_super_pod_id),
+        std::make_pair("Server Index", &SuperPodPlace::set_server_index)}) {
+    ASSIGN_OR_RETURN(const uint32_t number, answer.Number<uint32_t>(key));
+    (place.*set)(number);
+  }
+  return place;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,52 @@
+// Reads what npu-smi answers about one chip: lines of a key padded to its
+// column, " : ", and a value. `npu-smi info -t health -i N -c C`; the key is
+// "Health" for a card:
+//   	Health Status                  : OK
+//   	Error Code                     : NA
+//   	Error Information              : NA
+// `-t ecc`, `-t board` (of a card: without -c) and `-t hccs`, among others:
+//   	HBM Double Bit Error Count               : 0
+//   	Compatibility                  : OK
+//   	hccs health status             : OK
+//   	hccs lane mode                 : [4                    4         ]
+// Texts of the published source (hicann/driver ef377e95, dev_prod/user/npucli)
+// and of captures and manuals that daemon/docs/vendor-tool.md names. Runs
+// nothing. All return InvalidArgument, quoting the line, for a line without a
+// colon, and for a wanted key that is missing, repeated or has a value that is
+// not known; other keys are passed over.
+#ifndef DAEMON_HOST_NPU_SMI_CHIP_ANSWERS_H_
+#define DAEMON_HOST_NPU_SMI_CHIP_ANSWERS_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+absl::StatusOr<ChipHealth> ParseNpuSmiHealth(absl::string_view output);
+
+// Single and double bit pages are summed. The tool subtracts two unsigned
+// numbers for the pages to come: a negative result, which it prints as one over
+// 2^31, counts as none.
+absl::StatusOr<MemoryErrors> ParseNpuSmiEcc(absl::string_view output);
+
+// "OK", "NOK", "UNKNOWN" or "NOT SUPPORT". Unimplemented: the tool prints no
+// such line for this board.
+absl::StatusOr<std::string> ParseNpuSmiCompatibility(absl::string_view output);
+
+// In some builds the keys begin with "xlink" instead of "hccs"; captures of
+// some releases have no lane mode.
+absl::StatusOr<HccsLinks> ParseNpuSmiHccs(absl::string_view output);
+
+// `-t spod-info` of Atlas A3; an Ascend 950 prints no SDID:
+//   	SDID                           : 16777216
+//   	Super Pod Size                 : 384
+//   	Super Pod ID                   : 0
+//   	Server Index                   : 4
+absl::StatusOr<SuperPodPlace> ParseNpuSmiSuperPod(absl::string_view output);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_NPU_SMI_CHIP_ANSWERS_H_
