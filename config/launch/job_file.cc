@@ -15,6 +15,7 @@
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 
 namespace clusterd {
 namespace {

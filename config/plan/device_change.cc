@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/hccn_conf_text.h"
+#include "config/plan/setting_rows.h"
 #include "config/spec/product_profile.h"
 #include "config/words/fact_text.h"
 

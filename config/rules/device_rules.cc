@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"
 #include "config/values/number_list.h"

@@ -1,6 +1,7 @@
 #include "config/spec/lossless_spec.h"
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"

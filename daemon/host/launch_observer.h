@@ -5,6 +5,7 @@
 #ifndef DAEMON_HOST_LAUNCH_OBSERVER_H_
 #define DAEMON_HOST_LAUNCH_OBSERVER_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"

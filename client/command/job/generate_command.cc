@@ -2,10 +2,12 @@
 // of the job has just found to be right: its rank table, and the variables and
 // command line of each server.
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -27,6 +29,8 @@
 #include "config/values/nearest_word.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
+#include "config/words/number_text.h"
+#include "config/words/quoted_text.h"
 
 namespace clusterd {
 namespace {

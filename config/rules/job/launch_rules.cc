@@ -2,6 +2,8 @@
 // takes, the host's own name, HCCL's variables, a container, clocks.
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <vector>
 
 #include "absl/algorithm/container.h"
