@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/command/request.h"
-#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -20,15 +19,15 @@ std::string LockLine(const LockEntry& lock, absl::TimeZone zone) {
       " by ", lock.by(), lock.reason().empty() ? "" : ": ", lock.reason());
 }
 
-class LockCommand final : public Request {
+class LockCommand final : public OneCall<LockRequest, LockResponse> {
  public:
-  LockCommand() : Request("lock") {}
+  LockCommand() : OneCall("lock", &Controller::Stub::Lock) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "IDENTITY", "", request_identity_,
+    AddOption(app, "IDENTITY", "", *asked_.mutable_identity(),
               "HOST, user/NAME or host/NAME")
         ->required();
-    AddOption(app, "--reason", "TEXT", reason_,
+    AddOption(app, "--reason", "TEXT", *asked_.mutable_reason(),
               "For whoever is refused, and for clusterctl locks");
     AddOutput(app);
     AddTimeout(app, kShortTimeout);
@@ -36,51 +35,34 @@ class LockCommand final : public Request {
 
  private:
   void ReadOptions() override {
-    if (request_identity_.empty()) AddMistake("IDENTITY: is empty");
-    if (reason_.size() > kMaxReason) {
-      AddMistake("--reason: ", reason_.size(), " bytes, expected at most ",
-                 kMaxReason);
+    if (asked_.identity().empty()) AddMistake("IDENTITY: is empty");
+    if (asked_.reason().size() > kMaxReason) {
+      AddMistake("--reason: ", asked_.reason().size(),
+                 " bytes, expected at most ", kMaxReason);
     }
   }
 
-  absl::Status Ask(ControllerClient* client) override {
-    LockRequest request;
-    request.set_identity(request_identity_);
-    request.set_reason(reason_);
-    ASSIGN_OR_RETURN(locked_,
-                     client->Ask(&Controller::Stub::Lock, request, timeout_));
-    return absl::OkStatus();
-  }
-
   int Finish() override {
-    if (locked_.not_on_disk().empty()) return Deliver(kExitPass);
-    Tell("warning: ", locked_.lock().identity(), ": ", locked_.not_on_disk());
+    if (answer_.not_on_disk().empty()) return Deliver(kExitPass);
+    Tell("warning: ", answer_.lock().identity(), ": ", answer_.not_on_disk());
     return Deliver(kExitFail);
   }
 
-  const google::protobuf::Message& Answer() const override { return locked_; }
-  void PrintTable(const Style& style, std::ostream& out) override {
-    out << Short(style.utf8) << "\n";
-  }
   std::string Short(bool utf8) const override {
     return SafeText(
-        absl::StrCat(LockLine(locked_.lock(), session().zone), " (",
-                     locked_.ended(),
-                     locked_.ended() == 1 ? " stream" : " streams", " ended)"),
+        absl::StrCat(LockLine(answer_.lock(), session().zone), " (",
+                     answer_.ended(),
+                     answer_.ended() == 1 ? " stream" : " streams", " ended)"),
         utf8);
   }
-
-  std::string request_identity_;
-  std::string reason_;
-  LockResponse locked_;
 };
 
-class UnlockCommand final : public Request {
+class UnlockCommand final : public OneCall<UnlockRequest, UnlockResponse> {
  public:
-  UnlockCommand() : Request("unlock") {}
+  UnlockCommand() : OneCall("unlock", &Controller::Stub::Unlock) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "IDENTITY", "", identity_,
+    AddOption(app, "IDENTITY", "", *asked_.mutable_identity(),
               "HOST, user/NAME or host/NAME, as clusterctl locks names it")
         ->required();
     AddOutput(app);
@@ -89,34 +71,19 @@ class UnlockCommand final : public Request {
 
  private:
   void ReadOptions() override {
-    if (identity_.empty()) AddMistake("IDENTITY: is empty");
+    if (asked_.identity().empty()) AddMistake("IDENTITY: is empty");
   }
 
-  absl::Status Ask(ControllerClient* client) override {
-    UnlockRequest request;
-    request.set_identity(identity_);
-    ASSIGN_OR_RETURN(unlocked_,
-                     client->Ask(&Controller::Stub::Unlock, request, timeout_));
-    return absl::OkStatus();
-  }
-
-  const google::protobuf::Message& Answer() const override { return unlocked_; }
-  void PrintTable(const Style& style, std::ostream& out) override {
-    out << Short(style.utf8) << "\n";
-  }
   std::string Short(bool utf8) const override {
     return SafeText(
-        absl::StrCat("unlocked ", LockLine(unlocked_.lock(), session().zone)),
+        absl::StrCat("unlocked ", LockLine(answer_.lock(), session().zone)),
         utf8);
   }
-
-  std::string identity_;
-  UnlockResponse unlocked_;
 };
 
-class LocksCommand final : public Request {
+class LocksCommand final : public OneCall<ListLocksRequest, ListLocksResponse> {
  public:
-  LocksCommand() : Request("locks") {}
+  LocksCommand() : OneCall("locks", &Controller::Stub::ListLocks) {}
 
   void AddOptions(CLI::App& app) override {
     AddOutput(app);
@@ -124,28 +91,19 @@ class LocksCommand final : public Request {
   }
 
  private:
-  absl::Status Ask(ControllerClient* client) override {
-    ASSIGN_OR_RETURN(locks_,
-                     client->Ask(&Controller::Stub::ListLocks, {}, timeout_));
-    return absl::OkStatus();
-  }
-
-  const google::protobuf::Message& Answer() const override { return locks_; }
   void PrintTable(const Style& style, std::ostream& out) override {
-    for (const LockEntry& lock : locks_.locks()) {
+    for (const LockEntry& lock : answer_.locks()) {
       out << SafeText(LockLine(lock, session().zone), style.utf8) << "\n";
     }
-    if (locks_.locks().empty()) out << "nobody is locked\n";
+    if (answer_.locks().empty()) out << "nobody is locked\n";
   }
   std::string Short(bool utf8) const override {
     std::string names;
-    for (const LockEntry& lock : locks_.locks()) {
+    for (const LockEntry& lock : answer_.locks()) {
       absl::StrAppend(&names, names.empty() ? ": " : ", ", lock.identity());
     }
-    return SafeText(absl::StrCat(locks_.locks_size(), " locked", names), utf8);
+    return SafeText(absl::StrCat(answer_.locks_size(), " locked", names), utf8);
   }
-
-  ListLocksResponse locks_;
 };
 
 }  // namespace
