@@ -428,7 +428,6 @@ class Maker {
 // net.ipv4.ip_local_port_range as Linux has it (ip-sysctl).
 constexpr uint32_t kFirstEphemeral = 32768;
 constexpr uint32_t kLastEphemeral = 60999;
-constexpr uint32_t kSshPort = 22;
 
 std::string PortsText(const PortSet::Range& range) {
   return absl::StrCat(range.first, "-", range.second);

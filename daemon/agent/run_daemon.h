@@ -17,7 +17,7 @@
 #include "daemon/agent/agent_flags.h"
 #include "daemon/agent/agent_stream.h"
 #include "daemon/agent/apply/applier.h"
-#include "daemon/agent/hooks/controller_line.h"
+#include "daemon/agent/hooks/hook_desk.h"
 #include "daemon/host/host_observer.h"
 #include "daemon/process/log.h"
 #include "daemon/process/signals.h"

@@ -93,34 +93,27 @@ absl::Status RemoveStale(const std::string& path) {
 
 absl::StatusOr<std::unique_ptr<LocalListener>> LocalListener::Listen(
     const std::string& path) {
-  const int listening =
-      socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (listening < 0) return CannotListen(path);
-  const int stop = eventfd(0, EFD_CLOEXEC);
-  std::unique_ptr<LocalListener> listener(new LocalListener(listening, stop));
-  if (stop < 0 || !Bind(listening, path) ||
-      listen(listening, kWaitingConnections) != 0) {
+  OwnedFd listening(
+      socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  OwnedFd stop(eventfd(0, EFD_CLOEXEC));
+  if (listening.get() < 0 || stop.get() < 0 || !Bind(listening.get(), path) ||
+      listen(listening.get(), kWaitingConnections) != 0) {
     return CannotListen(path);
   }
-  return listener;
+  return std::unique_ptr<LocalListener>(
+      new LocalListener(std::move(listening), std::move(stop)));
 }
 
 void LocalListener::Stop() {
-  const uint64_t one = 1;
-  if (stop_ >= 0) (void)!write(stop_, &one, sizeof(one));
+  eventfd_write(stop_.get(), 1);
   if (thread_.joinable()) thread_.join();
-}
-
-LocalListener::~LocalListener() {
-  Stop();
-  close(listening_);
-  if (stop_ >= 0) close(stop_);
 }
 
 void LocalListener::Start(std::function<void(int connection)> take) {
   thread_ = std::thread([this, take = std::move(take)] {
     while (true) {
-      pollfd ready[] = {{listening_, POLLIN, 0}, {stop_, POLLIN, 0}};
+      pollfd ready[] = {{listening_.get(), POLLIN, 0},
+                        {stop_.get(), POLLIN, 0}};
       if (poll(ready, 2, -1) < 0) continue;
       if (ready[1].revents != 0) return;
       Accept(take);
@@ -130,9 +123,9 @@ void LocalListener::Start(std::function<void(int connection)> take) {
 
 void LocalListener::Accept(const std::function<void(int connection)>& take) {
   const int fd =
-      accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (fd < 0) {
-    pollfd stop = {stop_, POLLIN, 0};
+    pollfd stop = {stop_.get(), POLLIN, 0};
     if (errno == EMFILE || errno == ENFILE) {
       poll(&stop, 1, kOutOfDescriptorsMs);
     }
@@ -168,18 +161,16 @@ absl::StatusOr<std::unique_ptr<LocalServer>> LocalServer::Start(
   RETURN_IF_ERROR(CheckPath(path));
   RETURN_IF_ERROR(CheckFolder(path.substr(0, path.rfind('/'))));
   const std::string lock_path = absl::StrCat(path, ".lock");
-  const int fd =
-      open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return FileStatus(lock_path, errno);
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    const int error = errno;
-    close(fd);
-    if (error != EWOULDBLOCK) return FileStatus(lock_path, error);
+  OwnedFd lock(
+      open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (lock.get() < 0) return FileStatus(lock_path, errno);
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return FileStatus(lock_path, errno);
     return absl::FailedPreconditionError(
         absl::StrCat(lock_path, ": another clusterd holds it"));
   }
   std::unique_ptr<LocalServer> server(
-      new LocalServer(path, fd, std::move(answers)));
+      new LocalServer(path, std::move(lock), std::move(answers)));
   RETURN_IF_ERROR(RemoveStale(path));
   RETURN_IF_ERROR(server->Listen());
   return server;
@@ -222,7 +213,6 @@ LocalServer::~LocalServer() {
     server_->Wait();
   }
   RemoveStale(path_).IgnoreError();
-  close(lock_fd_);
 }
 
 grpc::Status LocalServer::GetStatus(grpc::ServerContext* context,

@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "config/values/owned_fd.h"
 #include "grpcpp/server.h"
 #include "proto/agent_hub.grpc.pb.h"
 
@@ -33,7 +34,7 @@ class LocalListener {
   static absl::StatusOr<std::unique_ptr<LocalListener>> Listen(
       const std::string& path);
   // The socket's file stays.
-  ~LocalListener();
+  ~LocalListener() { Stop(); }
 
   // Gives each connection to `take`, which owns it then, on a thread of its
   // own. Once.
@@ -49,12 +50,13 @@ class LocalListener {
   std::string Who(absl::string_view peer) const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  LocalListener(int listening, int stop) : listening_(listening), stop_(stop) {}
+  LocalListener(OwnedFd listening, OwnedFd stop)
+      : listening_(std::move(listening)), stop_(std::move(stop)) {}
   void Accept(const std::function<void(int connection)>& take)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  const int listening_;
-  const int stop_;  // An eventfd: written to, it ends the thread.
+  const OwnedFd listening_;
+  const OwnedFd stop_;  // An eventfd: written to, it ends the thread.
   mutable absl::Mutex mutex_;
   // By descriptor, which is used again only after its connection was closed.
   std::map<int, ucred> callers_ ABSL_GUARDED_BY(mutex_);
@@ -104,15 +106,15 @@ class LocalServer final : public LocalAgent::Service {
                        HookAnswer* response) override;
 
  private:
-  LocalServer(std::string path, int lock_fd, Answers answers)
+  LocalServer(std::string path, OwnedFd lock, Answers answers)
       : path_(std::move(path)),
-        lock_fd_(lock_fd),
+        lock_(std::move(lock)),
         answers_(std::move(answers)) {}
   absl::Status Listen();
   void Told(const char* call, const grpc::ServerContext& context) const;
 
   const std::string path_;
-  const int lock_fd_;
+  const OwnedFd lock_;
   const Answers answers_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<LocalListener> listener_;

@@ -19,7 +19,6 @@
 #define DAEMON_CONTROLLER_NOTIFY_NEWS_SENDER_H_
 
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -34,6 +33,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "config/values/owned_fd.h"
 #include "daemon/controller/notify/verdict_news.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/log.h"
@@ -43,27 +43,17 @@
 
 namespace clusterd {
 
-// Wakes threads that wait in poll() or in an event loop when a controller stops.
-// Safe for concurrent use.
+// Wakes threads that wait in poll() or in an event loop when a controller
+// stops. Safe for concurrent use.
 class StopSignal {
  public:
-  StopSignal() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-  ~StopSignal() {
-    if (fd_ >= 0) close(fd_);
-  }
-  StopSignal(const StopSignal&) = delete;
-  StopSignal& operator=(const StopSignal&) = delete;
-
   // From now on fd() can be read; nobody reads it.
-  void Set() const {
-    const uint64_t one = 1;
-    (void)!write(fd_, &one, sizeof(one));
-  }
-  // -1 where there was no descriptor to be had: nobody is woken then.
-  int fd() const { return fd_; }
+  void Set() const { eventfd_write(fd(), 1); }
+  // -1 where the system has no descriptor left: nobody is woken then.
+  int fd() const { return fd_.get(); }
 
  private:
-  const int fd_;
+  const OwnedFd fd_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 };
 
 // Safe for concurrent use; calls nothing under its lock.
