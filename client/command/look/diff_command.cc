@@ -17,7 +17,7 @@
 #include "client/command/request.h"
 #include "client/connection/rpc_client.h"
 #include "client/files/user_files.h"
-#include "client/print/diff_table.h"
+#include "client/print/history_table.h"
 #include "config/html/report_html.h"
 #include "config/report/report_diff.h"
 #include "config/report/report_table.h"

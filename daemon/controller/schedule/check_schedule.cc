@@ -15,7 +15,7 @@
 #include "daemon/controller/history/history_store.h"
 #include "daemon/controller/history/newest_report.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/controller/watch/check_now.h"
+#include "daemon/controller/watch/cluster_watch.h"
 
 namespace clusterd {
 namespace {
