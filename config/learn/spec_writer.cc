@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "config/learn/address_layout.h"
-#include "config/learn/host_groups.h"
 #include "config/rules/judge.h"
 #include "config/spec/lossless_spec.h"
 #include "config/spec/spec_loader.h"

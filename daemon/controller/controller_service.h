@@ -18,7 +18,6 @@
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/hosts/pool_answer.h"
-#include "daemon/controller/hosts/running_checks.h"
 #include "daemon/controller/jobs/job_desk.h"
 #include "daemon/controller/logs_run.h"
 #include "daemon/controller/send_room.h"

@@ -1,6 +1,6 @@
 // The cluster as it is now, for all watchers (Controller.Watch): read once a
-// second while there is a watcher, and sent when it has changed. Nothing is kept
-// for each watcher: a slow reader gets the newest.
+// second while there is a watcher, and sent when it has changed. Nothing is
+// kept for each watcher: a slow reader gets the newest.
 #ifndef DAEMON_CONTROLLER_WATCH_CLUSTER_WATCH_H_
 #define DAEMON_CONTROLLER_WATCH_CLUSTER_WATCH_H_
 
@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "daemon/controller/hosts/running_checks.h"
+#include "daemon/controller/hosts/fact_run.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
