@@ -68,9 +68,11 @@ ApplyWatcher WatchFor(const std::shared_ptr<ApplyStream>& stream) {
 }  // namespace
 
 template <typename Request>
-absl::Status ControllerService::Prepare(
-    const grpc::CallbackServerContext& context, const Request& request,
-    const char* call, const RuleSelection* selection, FactOrder* order) const {
+absl::Status ControllerService::Prepare(const Context& context,
+                                        const Request& request,
+                                        const char* call,
+                                        const RuleSelection* selection,
+                                        FactOrder* order) const {
   ASSIGN_OR_RETURN(const SpiffeId user, Admit(context, call, request));
   order->run_id = NewRunId();
   order->actor = user.ToString();
@@ -84,10 +86,11 @@ absl::Status ControllerService::Prepare(
                               : ValidateSelection(*selection);
 }
 
-absl::Status ControllerService::Prepare(
-    const grpc::CallbackServerContext& context, const LearnRequest& request,
-    const char* call, const RuleSelection* /*selection*/,
-    FactOrder* order) const {
+absl::Status ControllerService::Prepare(const Context& context,
+                                        const LearnRequest& request,
+                                        const char* call,
+                                        const RuleSelection* /*selection*/,
+                                        FactOrder* order) const {
   ASSIGN_OR_RETURN(const SpiffeId user, Admit(context, call, request));
   order->run_id = NewRunId();
   order->actor = user.ToString();
@@ -110,9 +113,11 @@ absl::Status ControllerService::Prepare(
       "lists them");
 }
 
-absl::Status ControllerService::Prepare(
-    const grpc::CallbackServerContext& context, const LaunchRequest& request,
-    const char* call, const RuleSelection* selection, FactOrder* order) const {
+absl::Status ControllerService::Prepare(const Context& context,
+                                        const LaunchRequest& request,
+                                        const char* call,
+                                        const RuleSelection* selection,
+                                        FactOrder* order) const {
   ASSIGN_OR_RETURN(const SpiffeId user, Admit(context, call, request));
   order->run_id = NewRunId();
   order->actor = user.ToString();
@@ -123,8 +128,8 @@ absl::Status ControllerService::Prepare(
 
 template <typename Event, typename Request>
 grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
-    grpc::CallbackServerContext* context, const Request& request,
-    const char* call, const RuleSelection* selection, SharedRuns<Event>* runs,
+    Context* context, const Request& request, const char* call,
+    const RuleSelection* selection, SharedRuns<Event>* runs,
     Conclusion<Event> conclude) {
   const auto stream = EventStream<Event>::Create(context, parts_.scheduler);
   const auto order = std::make_shared<FactOrder>();
@@ -182,7 +187,7 @@ absl::Status ControllerService::Keep(const HistoryRecord& record) const {
 // Reports and plans are moved into their record and out again: those of 10,000
 // hosts are large.
 grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
-    grpc::CallbackServerContext* context, const CheckRequest* request) {
+    Context* context, const CheckRequest* request) {
   if (request->has_job()) return CheckJob(context, *request);
   return AskHosts<CheckEvent>(
       context, *request, "Check", &request->selection(), &checks_,
@@ -202,7 +207,7 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
 }
 
 grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
-    grpc::CallbackServerContext* context, const CheckRequest& request) {
+    Context* context, const CheckRequest& request) {
   const auto stream =
       EventStream<CheckEvent>::Create(context, parts_.scheduler);
   const absl::StatusOr<SpiffeId> user = Admit(*context, "Check", request);
@@ -258,7 +263,7 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
 }
 
 grpc::ServerWriteReactor<LaunchEvent>* ControllerService::PrepareLaunch(
-    grpc::CallbackServerContext* context, const LaunchRequest* request) {
+    Context* context, const LaunchRequest* request) {
   return AskHosts<LaunchEvent>(
       context, *request, "PrepareLaunch", &request->selection(), &launches_,
       [this, selection = request->selection()](
@@ -277,7 +282,7 @@ grpc::ServerWriteReactor<LaunchEvent>* ControllerService::PrepareLaunch(
 }
 
 grpc::ServerWriteReactor<LearnEvent>* ControllerService::Learn(
-    grpc::CallbackServerContext* context, const LearnRequest* request) {
+    Context* context, const LearnRequest* request) {
   return AskHosts<LearnEvent>(
       context, *request, "Learn", nullptr, &learns_,
       [this](const FactOrder& order, const std::vector<HostFacts>& facts) {
@@ -295,7 +300,7 @@ grpc::ServerWriteReactor<LearnEvent>* ControllerService::Learn(
 }
 
 grpc::ServerWriteReactor<PlanEvent>* ControllerService::Plan(
-    grpc::CallbackServerContext* context, const PlanRequest* request) {
+    Context* context, const PlanRequest* request) {
   return AskHosts<PlanEvent>(
       context, *request, "Plan", nullptr, &plans_,
       [this](const FactOrder& order, const std::vector<HostFacts>& facts) {
@@ -316,8 +321,7 @@ grpc::ServerWriteReactor<PlanEvent>* ControllerService::Plan(
 
 template <typename Request>
 grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
-    grpc::CallbackServerContext* context, const char* call,
-    const Request& request,
+    Context* context, const char* call, const Request& request,
     std::function<absl::Status(ChangeRequest* change)> complete) {
   const auto stream = ApplyStream::Create(context, parts_.scheduler);
   const absl::StatusOr<SpiffeId> user = Admit(*context, call, request);
@@ -356,7 +360,7 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
 }
 
 grpc::ServerWriteReactor<ApplyEvent>* ControllerService::ApplyPlan(
-    grpc::CallbackServerContext* context, const ApplyPlanRequest* request) {
+    Context* context, const ApplyPlanRequest* request) {
   return RunChange(
       context, "ApplyPlan", *request,
       [this, asked = *request](ChangeRequest* change) -> absl::Status {
@@ -372,7 +376,7 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::ApplyPlan(
 }
 
 grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RollBack(
-    grpc::CallbackServerContext* context, const RollBackRequest* request) {
+    Context* context, const RollBackRequest* request) {
   return RunChange(context, "RollBack", *request,
                    [id = request->apply_id()](ChangeRequest* change) {
                      change->rollback_of = id;
@@ -416,7 +420,7 @@ grpc::ServerWriteReactor<ClusterNow>* ControllerService::Watch(
 }
 
 absl::StatusOr<LogsOrder> ControllerService::PrepareLogs(
-    const grpc::CallbackServerContext& context, const SpiffeId& user,
+    const Context& context, const SpiffeId& user,
     const LogsRequest& request) const {
   const std::shared_ptr<const ClusterSpec> spec = parts_.spec->spec();
   LogsOrder order;
@@ -436,7 +440,7 @@ absl::StatusOr<LogsOrder> ControllerService::PrepareLogs(
 }
 
 grpc::ServerWriteReactor<LogsEvent>* ControllerService::ReadLogs(
-    grpc::CallbackServerContext* context, const LogsRequest* request) {
+    Context* context, const LogsRequest* request) {
   const auto stream = LogsRun::Stream::Create(context, parts_.scheduler);
   const absl::StatusOr<SpiffeId> user = Admit(*context, "ReadLogs", *request);
   absl::StatusOr<LogsOrder> order =

@@ -26,7 +26,7 @@
 namespace clusterd {
 
 absl::StatusOr<SpiffeId> ControllerService::Admit(
-    const grpc::CallbackServerContext& context, absl::string_view call,
+    const Context& context, absl::string_view call,
     const google::protobuf::Message& request) const {
   absl::StatusOr<SpiffeId> user =
       parts_.gate->Admit(*context.auth_context(), IdentityKind::kUser);
@@ -49,17 +49,17 @@ absl::StatusOr<SpiffeId> ControllerService::Admit(
   return user;
 }
 
-absl::Status ControllerService::Refused(
-    const grpc::CallbackServerContext& context, absl::string_view call,
-    const absl::Status& why) const {
+absl::Status ControllerService::Refused(const Context& context,
+                                        absl::string_view call,
+                                        const absl::Status& why) const {
   parts_.audit->Refuse(AuditCaller(context, call), why);
   return why;
 }
 
 template <typename Response, typename Request>
-grpc::ServerUnaryReactor* ControllerService::AnswerInSlot(
-    grpc::CallbackServerContext* context, const char* call,
-    const Request& request, Slots* slots, Response* response,
+ControllerService::Unary* ControllerService::AnswerInSlot(
+    Context* context, const char* call, const Request& request, Slots* slots,
+    Response* response,
     std::function<absl::StatusOr<Response>(const SpiffeId& user)> read) {
   const absl::StatusOr<SpiffeId> user = Admit(*context, call, request);
   if (!user.ok()) return FinishWith(context, user.status());
@@ -84,8 +84,8 @@ grpc::ServerUnaryReactor* ControllerService::AnswerInSlot(
   return reactor;
 }
 
-grpc::ServerUnaryReactor* ControllerService::ListHosts(
-    grpc::CallbackServerContext* context, const ListHostsRequest* request,
+ControllerService::Unary* ControllerService::ListHosts(
+    Context* context, const ListHostsRequest* request,
     ListHostsResponse* response) {
   return AnswerInSlot<ListHostsResponse>(
       context, "ListHosts", *request, &slots_.lists, response,
@@ -100,8 +100,8 @@ grpc::ServerUnaryReactor* ControllerService::ListHosts(
       });
 }
 
-grpc::ServerUnaryReactor* ControllerService::ForgetHost(
-    grpc::CallbackServerContext* context, const ForgetHostRequest* request,
+ControllerService::Unary* ControllerService::ForgetHost(
+    Context* context, const ForgetHostRequest* request,
     ForgetHostResponse* response) {
   return AnswerInSlot<ForgetHostResponse>(
       context, "ForgetHost", *request, &slots_.ends, response,
@@ -129,8 +129,8 @@ absl::StatusOr<ForgetHostResponse> ControllerService::ForgetHostNow(
   return response;
 }
 
-grpc::ServerUnaryReactor* ControllerService::DescribeHost(
-    grpc::CallbackServerContext* context, const DescribeHostRequest* request,
+ControllerService::Unary* ControllerService::DescribeHost(
+    Context* context, const DescribeHostRequest* request,
     DescribeHostResponse* response) {
   const absl::StatusOr<SpiffeId> user =
       Admit(*context, "DescribeHost", *request);
@@ -158,8 +158,8 @@ grpc::ServerUnaryReactor* ControllerService::DescribeHost(
   return reactor;
 }
 
-grpc::ServerUnaryReactor* ControllerService::GetSpec(
-    grpc::CallbackServerContext* context, const GetSpecRequest* request,
+ControllerService::Unary* ControllerService::GetSpec(
+    Context* context, const GetSpecRequest* request,
     GetSpecResponse* response) {
   return AnswerInSlot<GetSpecResponse>(
       context, "GetSpec", *request, &slots_.lists, response,
@@ -170,8 +170,8 @@ grpc::ServerUnaryReactor* ControllerService::GetSpec(
       });
 }
 
-grpc::ServerUnaryReactor* ControllerService::ListHistory(
-    grpc::CallbackServerContext* context, const ListHistoryRequest* request,
+ControllerService::Unary* ControllerService::ListHistory(
+    Context* context, const ListHistoryRequest* request,
     ListHistoryResponse* response) {
   return AnswerInSlot<ListHistoryResponse>(
       context, "ListHistory", *request, &slots_.lists, response,
@@ -180,8 +180,8 @@ grpc::ServerUnaryReactor* ControllerService::ListHistory(
       });
 }
 
-grpc::ServerUnaryReactor* ControllerService::GetHistory(
-    grpc::CallbackServerContext* context, const GetHistoryRequest* request,
+ControllerService::Unary* ControllerService::GetHistory(
+    Context* context, const GetHistoryRequest* request,
     HistoryRecord* response) {
   return AnswerInSlot<HistoryRecord>(context, "GetHistory", *request,
                                      &slots_.records, response,
@@ -190,9 +190,8 @@ grpc::ServerUnaryReactor* ControllerService::GetHistory(
                                      });
 }
 
-grpc::ServerUnaryReactor* ControllerService::CheckSoFar(
-    grpc::CallbackServerContext* context, const CheckSoFarRequest* request,
-    Report* response) {
+ControllerService::Unary* ControllerService::CheckSoFar(
+    Context* context, const CheckSoFarRequest* request, Report* response) {
   return AnswerInSlot<Report>(context, "CheckSoFar", *request, &slots_.so_far,
                               response, [this, request](const SpiffeId&) {
                                 return ReportSoFar(request->run_id());
@@ -220,9 +219,11 @@ absl::StatusOr<Report> ControllerService::ReportSoFar(
 }
 
 template <typename Request, typename Response>
-grpc::ServerUnaryReactor* ControllerService::EndRun(
-    grpc::CallbackServerContext* context, const char* call,
-    const Request& request, Response* response, EndOfRun<Response> end) {
+ControllerService::Unary* ControllerService::EndRun(Context* context,
+                                                    const char* call,
+                                                    const Request& request,
+                                                    Response* response,
+                                                    EndOfRun<Response> end) {
   return AnswerInSlot<Response>(
       context, call, request, &slots_.ends, response,
       [this, call, entry = AuditCaller(*context, call, request.id()),
@@ -242,21 +243,20 @@ grpc::ServerUnaryReactor* ControllerService::EndRun(
       });
 }
 
-grpc::ServerUnaryReactor* ControllerService::Cancel(
-    grpc::CallbackServerContext* context, const CancelRequest* request,
-    CancelResponse* response) {
+ControllerService::Unary* ControllerService::Cancel(
+    Context* context, const CancelRequest* request, CancelResponse* response) {
   return EndRun(context, "Cancel", *request, response, &ClusterChanges::Cancel);
 }
 
-grpc::ServerUnaryReactor* ControllerService::AbortApply(
-    grpc::CallbackServerContext* context, const AbortApplyRequest* request,
+ControllerService::Unary* ControllerService::AbortApply(
+    Context* context, const AbortApplyRequest* request,
     AbortApplyResponse* response) {
   return EndRun(context, "AbortApply", *request, response,
                 &ClusterChanges::Abort);
 }
 
-grpc::ServerUnaryReactor* ControllerService::AnswerConfirm(
-    grpc::CallbackServerContext* context, const char* call,
+ControllerService::Unary* ControllerService::AnswerConfirm(
+    Context* context, const char* call,
     const google::protobuf::Message& request, const std::string& id,
     std::optional<absl::Duration> by, ConfirmResponse* response) {
   const absl::StatusOr<SpiffeId> user = Admit(*context, call, request);
@@ -297,16 +297,15 @@ grpc::ServerUnaryReactor* ControllerService::AnswerConfirm(
   return reactor;
 }
 
-grpc::ServerUnaryReactor* ControllerService::Confirm(
-    grpc::CallbackServerContext* context, const ConfirmRequest* request,
+ControllerService::Unary* ControllerService::Confirm(
+    Context* context, const ConfirmRequest* request,
     ConfirmResponse* response) {
   return AnswerConfirm(context, "Confirm", *request, request->id(),
                        std::nullopt, response);
 }
 
-grpc::ServerUnaryReactor* ControllerService::Extend(
-    grpc::CallbackServerContext* context, const ExtendRequest* request,
-    ConfirmResponse* response) {
+ControllerService::Unary* ControllerService::Extend(
+    Context* context, const ExtendRequest* request, ConfirmResponse* response) {
   return AnswerConfirm(context, "Extend", *request, request->id(),
                        absl::Milliseconds(request->by_ms()), response);
 }
@@ -339,9 +338,9 @@ absl::StatusOr<std::string> ControllerService::IdentityNamed(
   return LockName(id);
 }
 
-grpc::ServerUnaryReactor* ControllerService::Lock(
-    grpc::CallbackServerContext* context, const LockRequest* request,
-    LockResponse* response) {
+ControllerService::Unary* ControllerService::Lock(Context* context,
+                                                  const LockRequest* request,
+                                                  LockResponse* response) {
   const auto hold =
       [this, request](const SpiffeId& user) -> absl::StatusOr<LockResponse> {
     LockResponse answer;
@@ -402,9 +401,8 @@ grpc::ServerUnaryReactor* ControllerService::Lock(
       });
 }
 
-grpc::ServerUnaryReactor* ControllerService::Unlock(
-    grpc::CallbackServerContext* context, const UnlockRequest* request,
-    UnlockResponse* response) {
+ControllerService::Unary* ControllerService::Unlock(
+    Context* context, const UnlockRequest* request, UnlockResponse* response) {
   const auto unlock =
       [this, request](const SpiffeId& user) -> absl::StatusOr<UnlockResponse> {
     UnlockResponse answer;
@@ -423,8 +421,8 @@ grpc::ServerUnaryReactor* ControllerService::Unlock(
       });
 }
 
-grpc::ServerUnaryReactor* ControllerService::ListLocks(
-    grpc::CallbackServerContext* context, const ListLocksRequest* request,
+ControllerService::Unary* ControllerService::ListLocks(
+    Context* context, const ListLocksRequest* request,
     ListLocksResponse* response) {
   return AnswerInSlot<ListLocksResponse>(
       context, "ListLocks", *request, &slots_.lists, response,
@@ -438,8 +436,8 @@ grpc::ServerUnaryReactor* ControllerService::ListLocks(
       });
 }
 
-grpc::ServerUnaryReactor* ControllerService::GetAuditHeads(
-    grpc::CallbackServerContext* context, const GetAuditHeadsRequest* request,
+ControllerService::Unary* ControllerService::GetAuditHeads(
+    Context* context, const GetAuditHeadsRequest* request,
     GetAuditHeadsResponse* response) {
   const absl::Status admitted =
       Admit(*context, "GetAuditHeads", *request).status();

@@ -83,41 +83,31 @@ struct HostValue {
   ValueText (*read)(const HostFacts& facts, std::string* kept);
 };
 
+// Reads a text of a group of facts.
+template <auto kGroup, auto kFact>
+ValueText ReadText(const HostFacts& facts, std::string* /*kept*/) {
+  return TextOf(((facts.*kGroup)().*kFact)());
+}
+
+ValueText ReadDeviceCount(const HostFacts& facts, std::string* kept) {
+  if (facts.device_ids().has_missing()) return kUnknownValue;
+  if (!facts.device_ids().has_value()) return std::nullopt;
+  return *kept = absl::StrCat(facts.device_ids().value().ids_size());
+}
+
 constexpr HostValue kHostValues[] = {
     {"product", true,
-     [](const HostFacts& facts, std::string*) {
-       return TextOf(facts.identity().npu_series());
-     }},
-    {"driver", true,
-     [](const HostFacts& facts, std::string*) {
-       return TextOf(facts.versions().driver());
-     }},
-    {"firmware", true,
-     [](const HostFacts& facts, std::string*) {
-       return TextOf(facts.versions().firmware());
-     }},
-    {"CANN", true,
-     [](const HostFacts& facts, std::string*) {
-       return TextOf(facts.versions().cann());
-     }},
+     ReadText<&HostFacts::identity, &IdentityFacts::npu_series>},
+    {"driver", true, ReadText<&HostFacts::versions, &VersionFacts::driver>},
+    {"firmware", true, ReadText<&HostFacts::versions, &VersionFacts::firmware>},
+    {"CANN", true, ReadText<&HostFacts::versions, &VersionFacts::cann>},
     {"operating system", true,
-     [](const HostFacts& facts, std::string*) {
-       return TextOf(facts.identity().os_release());
-     }},
+     ReadText<&HostFacts::identity, &IdentityFacts::os_release>},
     {"kernel", true,
-     [](const HostFacts& facts, std::string*) {
-       return TextOf(facts.identity().kernel_release());
-     }},
+     ReadText<&HostFacts::identity, &IdentityFacts::kernel_release>},
     {"architecture", false,
-     [](const HostFacts& facts, std::string*) {
-       return TextOf(facts.identity().architecture());
-     }},
-    {"devices", false,
-     [](const HostFacts& facts, std::string* kept) -> ValueText {
-       if (facts.device_ids().has_missing()) return kUnknownValue;
-       if (!facts.device_ids().has_value()) return std::nullopt;
-       return *kept = absl::StrCat(facts.device_ids().value().ids_size());
-     }},
+     ReadText<&HostFacts::identity, &IdentityFacts::architecture>},
+    {"devices", false, ReadDeviceCount},
 };
 
 // The hosts of each value of one fact.
