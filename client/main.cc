@@ -10,7 +10,6 @@
 #include <thread>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "client/command/command.h"
 #include "client/connection/connector.h"

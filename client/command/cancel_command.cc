@@ -1,5 +1,7 @@
 // clusterctl cancel: an apply or rollback finishes what is under way and begins
-// no further wave; and how Ctrl-C does the same.
+// no further wave; and how Ctrl-C does the same. clusterctl confirm and extend:
+// an apply that would be rolled back automatically stays, or is rolled back
+// later.
 #include <chrono>
 #include <memory>
 #include <string>
@@ -9,7 +11,6 @@
 #include "client/command/run_canceller.h"
 #include "client/print/apply_table.h"
 #include "config/identity/grpc_status.h"
-#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 
@@ -18,12 +19,12 @@ namespace {
 
 // The exit status: 0 no further wave begins; 3 the id is none, or the run is
 // over; 2 the controller did not take it.
-class CancelCommand final : public Request {
+class CancelCommand final : public OneCall<CancelRequest, CancelResponse> {
  public:
-  CancelCommand() : Request("cancel") {}
+  CancelCommand() : OneCall("cancel", &Controller::Stub::Cancel) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "ID", "", id_,
+    AddOption(app, "ID", "", *asked_.mutable_id(),
               "Id of the apply or rollback, or its first characters")
         ->required();
     AddOutput(app);
@@ -31,33 +32,84 @@ class CancelCommand final : public Request {
   }
 
  private:
-  void ReadOptions() override { CheckRunId("ID", id_); }
+  void ReadOptions() override { CheckRunId("ID", asked_.id()); }
 
-  absl::Status Ask(ControllerClient* client) override {
-    CancelRequest request;
-    request.set_id(id_);
-    ASSIGN_OR_RETURN(cancelled_,
-                     client->Ask(&Controller::Stub::Cancel, request, timeout_));
-    return absl::OkStatus();
-  }
-
-  const google::protobuf::Message& Answer() const override {
-    return cancelled_;
-  }
   void PrintTable(const Style& style, std::ostream& out) override {
     out << Short(style.utf8) << "\nlook with: clusterctl show "
-        << SafeText(cancelled_.run_id(), style.utf8) << "\n";
+        << SafeText(answer_.run_id(), style.utf8) << "\n";
   }
   std::string Short(bool utf8) const override {
     return SafeText(
-        absl::StrCat(cancelled_.rollback() ? "rollback " : "apply ",
-                     cancelled_.run_id(), " of ", ActorName(cancelled_.actor()),
-                     ": ", CancelText(cancelled_)),
+        absl::StrCat(answer_.rollback() ? "rollback " : "apply ",
+                     answer_.run_id(), " of ", ActorName(answer_.actor()), ": ",
+                     CancelText(answer_)),
         utf8);
   }
+};
 
-  std::string id_;
-  CancelResponse cancelled_;
+// What confirm and extend print: how the apply is doing now.
+template <typename Asked>
+class PendingRequest : public OneCall<Asked, ConfirmResponse> {
+ public:
+  using OneCall<Asked, ConfirmResponse>::OneCall;
+
+  void AddOptions(CLI::App& app) override {
+    AddOption(app, "ID", "", *this->asked_.mutable_id(),
+              "Id of the apply, or its first characters")
+        ->required();
+    AddMore(app);
+    this->AddOutput(app);
+    // A host may take ten seconds to write it down.
+    this->AddTimeout(app, absl::Seconds(30));
+  }
+
+ protected:
+  virtual void AddMore(CLI::App& /*app*/) {}
+  void ReadOptions() override { this->CheckRunId("ID", this->asked_.id()); }
+
+  std::string Short(bool utf8) const override {
+    const ConfirmResponse& answer = this->answer_;
+    return SafeText(
+        absl::StrCat("apply ", answer.run_id(), ": ",
+                     ConfirmationText(answer.confirmation(), answer.run_id())),
+        utf8);
+  }
+};
+
+// The exit status: 0 it stays, on every host; 2 something is still waited for,
+// it goes back, or the controller did not take it; 3 the id is none.
+class ConfirmCommand final : public PendingRequest<ConfirmRequest> {
+ public:
+  ConfirmCommand() : PendingRequest("confirm", &Controller::Stub::Confirm) {}
+
+ private:
+  int Finish() override {
+    const Confirmation& now = answer_.confirmation();
+    const bool stays =
+        now.state() == Confirmation::CONFIRMED && now.untold().empty();
+    return Deliver(stays ? kExitPass : kExitNoVerdict);
+  }
+};
+
+// The exit status: 0 it goes back later, on every host; 2 and 3 as above.
+class ExtendCommand final : public PendingRequest<ExtendRequest> {
+ public:
+  ExtendCommand() : PendingRequest("extend", &Controller::Stub::Extend) {}
+
+ private:
+  void AddMore(CLI::App& app) override {
+    AddOption(app, "DURATION", "", by_text_, "How much later, 1m at least")
+        ->required();
+  }
+
+  void ReadOptions() override {
+    PendingRequest::ReadOptions();
+    const absl::Duration by = ReadDuration(
+        "DURATION", by_text_, absl::Minutes(1), absl::ZeroDuration());
+    asked_.set_by_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(by)));
+  }
+
+  std::string by_text_;
 };
 
 }  // namespace
@@ -111,8 +163,10 @@ absl::Status RunCanceller::Close() {
   return *answer_;
 }
 
-void AddCancelCommand(CommandList& commands) {
+void AddCancelCommands(CommandList& commands) {
   commands.push_back(std::make_unique<CancelCommand>());
+  commands.push_back(std::make_unique<ConfirmCommand>());
+  commands.push_back(std::make_unique<ExtendCommand>());
 }
 
 }  // namespace clusterd

@@ -173,13 +173,11 @@ void BuildTree(Tree& tree) {
       "Print versions");
   // In the order of the help text.
   for (const auto add :
-       {AddCheckCommand,    AddHookCommand,      AddPlanCommand,
-        AddRunCommands,     AddCancelCommand,    AddConfirmCommands,
-        AddHistoryCommands, AddDiffCommand,      AddReportCommand,
-        AddWatchCommand,    AddHostCommands,     AddLockCommands,
-        AddLogsCommands,    AddAuditCommands,    AddConfigCommands,
-        AddLearnCommands,   AddGenerateCommands, AddTrustCommands,
-        AddExplainCommand,  AddAnonymiseCommand}) {
+       {AddCheckCommand, AddHookCommand, AddPlanCommand, AddRunCommands,
+        AddCancelCommands, AddHistoryCommands, AddDiffCommands, AddWatchCommand,
+        AddHostCommands, AddLockCommands, AddLogsCommands, AddAuditCommands,
+        AddConfigCommands, AddLearnCommands, AddGenerateCommands,
+        AddTrustCommands, AddExplainCommand, AddAnonymiseCommand}) {
     add(tree.commands);
   }
   tree.commands.push_back(std::make_unique<VersionCommand>());

@@ -82,12 +82,12 @@ class HistoryCommand final : public Request {
   ListHistoryResponse history_;
 };
 
-class ShowCommand final : public Request {
+class ShowCommand final : public OneCall<GetHistoryRequest, HistoryRecord> {
  public:
-  ShowCommand() : Request("show") {}
+  ShowCommand() : OneCall("show", &Controller::Stub::GetHistory) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "ID", "", id_,
+    AddOption(app, "ID", "", *asked_.mutable_id(),
               "Its id, or as many characters from its start as are unique")
         ->required();
     app.add_flag("--verbose", verbose_,
@@ -98,55 +98,49 @@ class ShowCommand final : public Request {
   }
 
  private:
-  void ReadOptions() override { CheckRunId("ID", id_); }
+  void ReadOptions() override { CheckRunId("ID", asked_.id()); }
 
   absl::Status Ask(ControllerClient* client) override {
-    GetHistoryRequest request;
-    request.set_id(id_);
-    ASSIGN_OR_RETURN(
-        record_, client->Ask(&Controller::Stub::GetHistory, request, timeout_));
-    record_.set_schema_version(kReportSchemaVersion);
+    RETURN_IF_ERROR(OneCall::Ask(client));
+    answer_.set_schema_version(kReportSchemaVersion);
     return absl::OkStatus();
   }
 
   // The same JSON as the command printed that made the entry.
   const google::protobuf::Message& Answer() const override {
-    if (record_.has_report()) return record_.report();
-    if (record_.has_plan()) return record_.plan();
-    if (record_.has_apply()) return record_.apply();
-    return record_;
+    if (answer_.has_report()) return answer_.report();
+    if (answer_.has_plan()) return answer_.plan();
+    if (answer_.has_apply()) return answer_.apply();
+    return answer_;
   }
 
   void PrintTable(const Style& style, std::ostream& out) override {
     out << EntryLine(style.utf8) << "\n\n";
-    if (record_.has_report()) {
-      PrintReportTable(record_.report(), style, verbose_, out);
-    } else if (record_.has_plan()) {
-      PrintPlanTable(record_.plan(), style, verbose_, out);
-    } else if (record_.has_apply()) {
-      PrintApplyTable(record_.apply(), style, out);
+    if (answer_.has_report()) {
+      PrintReportTable(answer_.report(), style, verbose_, out);
+    } else if (answer_.has_plan()) {
+      PrintPlanTable(answer_.plan(), style, verbose_, out);
+    } else if (answer_.has_apply()) {
+      PrintApplyTable(answer_.apply(), style, out);
     } else {
       out << "no more is kept of it\n";
     }
   }
 
   std::string Short(bool utf8) const override {
-    if (record_.has_report()) return ReportShort(record_.report(), utf8);
-    if (record_.has_plan()) return PlanShort(record_.plan(), utf8);
-    if (record_.has_apply()) return ApplyShort(record_.apply(), utf8);
+    if (answer_.has_report()) return ReportShort(answer_.report(), utf8);
+    if (answer_.has_plan()) return PlanShort(answer_.plan(), utf8);
+    if (answer_.has_apply()) return ApplyShort(answer_.apply(), utf8);
     return EntryLine(utf8);
   }
 
   const Report* CheckedReport() const override {
-    return record_.has_report() ? &record_.report() : nullptr;
+    return answer_.has_report() ? &answer_.report() : nullptr;
   }
 
   std::string EntryLine(bool utf8) const {
-    return HistoryEntryLine(record_.entry(), session().zone, utf8);
+    return HistoryEntryLine(answer_.entry(), session().zone, utf8);
   }
-
-  std::string id_;
-  HistoryRecord record_;
 };
 
 }  // namespace

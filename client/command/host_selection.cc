@@ -157,4 +157,9 @@ std::vector<std::string> ResolveHosts(HostSelection selection,
   return hosts;
 }
 
+std::string LeftOutText(const std::vector<std::string>& left) {
+  return absl::StrCat("leaves out ", left.size(),
+                      " of the hosts asked for: ", HostsText(left, 200));
+}
+
 }  // namespace clusterd

@@ -2,6 +2,7 @@
 #ifndef CLIENT_COMMAND_HOST_SELECTION_H_
 #define CLIENT_COMMAND_HOST_SELECTION_H_
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,22 @@ void ExpandHosts(const Environment& environment, HostSelection& selection,
 std::vector<std::string> ResolveHosts(HostSelection selection,
                                       const ClusterSpec& spec,
                                       std::vector<std::string>& mistakes);
+
+// The hosts of `asked` that no element of `answered` has as its host().
+template <typename Answered>
+std::vector<std::string> LeftOut(const std::vector<std::string>& asked,
+                                 const Answered& answered) {
+  std::set<std::string> names;
+  for (const auto& host : answered) names.insert(host.host());
+  std::vector<std::string> left;
+  for (const std::string& host : asked) {
+    if (names.count(host) == 0) left.push_back(host);
+  }
+  return left;
+}
+
+// "leaves out 2 of the hosts asked for: node[3-4]".
+std::string LeftOutText(const std::vector<std::string>& left);
 
 }  // namespace clusterd
 

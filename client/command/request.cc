@@ -330,9 +330,4 @@ std::string OlderSpecText(absl::string_view refused, absl::string_view does) {
       "; clusterctl config show has every mistake");
 }
 
-std::string LeftOutText(const std::vector<std::string>& left) {
-  return absl::StrCat("leaves out ", left.size(),
-                      " of the hosts asked for: ", HostsText(left, 200));
-}
-
 }  // namespace clusterd

@@ -7,7 +7,6 @@
 #ifndef CLIENT_COMMAND_REQUEST_H_
 #define CLIENT_COMMAND_REQUEST_H_
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "absl/types/span.h"
 #include "client/command/command.h"
 #include "client/command/host_selection.h"
+#include "config/values/status_macros.h"
 #include "google/protobuf/message.h"
 #include "proto/facts.pb.h"
 #include "proto/finding.pb.h"
@@ -84,9 +84,11 @@ class Request : public Command {
   // Whether the request is made again after an answer that was shown.
   virtual bool Repeats() { return false; }
 
-  // The answer in each format.
+  // The answer in each format; as a table the one line, unless it is more.
   virtual const google::protobuf::Message& Answer() const = 0;
-  virtual void PrintTable(const Style& style, std::ostream& out) = 0;
+  virtual void PrintTable(const Style& style, std::ostream& out) {
+    out << Short(style.utf8) << "\n";
+  }
   virtual std::string Short(bool /*utf8*/) const { return ""; }
   // The answer, if it is the report of a check; else nullptr, and the formats
   // of a report alone (jsonl, junit, markdown, html) are refused.
@@ -146,6 +148,29 @@ class Request : public Command {
 
   ColorMode color_ = ColorMode::kAuto;
   Next next_ = Next::kShow;
+};
+
+// A request that is one call: options fill in what is asked.
+template <typename Asked, typename Answered, typename Service = Controller>
+class OneCall : public Request {
+ public:
+  using Call = grpc::Status (Service::Stub::*)(grpc::ClientContext*,
+                                               const Asked&, Answered*);
+  OneCall(const char* name, Call call) : Request(name), call_(call) {}
+
+ protected:
+  absl::Status Ask(ControllerClient* /*client*/) override {
+    RpcClient<Service> client = ClientOf<Service>();
+    ASSIGN_OR_RETURN(answer_, client.Ask(call_, asked_, timeout_));
+    return absl::OkStatus();
+  }
+  const google::protobuf::Message& Answer() const override { return answer_; }
+
+  Asked asked_;
+  Answered answer_;
+
+ private:
+  const Call call_;
 };
 
 // A request about hosts of the spec: check and plan.
@@ -218,22 +243,6 @@ void NoteForeignSchema(uint32_t known, AnyReport& report) {
 // Says that the controller "judges" or "plans" by an older spec, and the first
 // mistake of the newer one. `refused`: a mistake per line.
 std::string OlderSpecText(absl::string_view refused, absl::string_view does);
-
-// The hosts of `asked` that no element of `answered` has as its host().
-template <typename Answered>
-std::vector<std::string> LeftOut(const std::vector<std::string>& asked,
-                                 const Answered& answered) {
-  std::set<std::string> names;
-  for (const auto& host : answered) names.insert(host.host());
-  std::vector<std::string> left;
-  for (const std::string& host : asked) {
-    if (names.count(host) == 0) left.push_back(host);
-  }
-  return left;
-}
-
-// "leaves out 2 of the hosts asked for: node[3-4]".
-std::string LeftOutText(const std::vector<std::string>& left);
 
 }  // namespace clusterd
 

@@ -1,7 +1,6 @@
 #include "client/connection/rpc_client.h"
 
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <utility>
@@ -14,10 +13,6 @@ namespace clusterd {
 
 Interrupt::Interrupt() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-Interrupt::~Interrupt() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-
 bool Interrupt::Fire() {
   std::function<void()> instead;
   {
@@ -26,7 +21,7 @@ bool Interrupt::Fire() {
     instead.swap(instead_);
     fired_ = instead == nullptr;
     if (fired_) {
-      if (descriptor_ >= 0) eventfd_write(descriptor_, 1);
+      if (descriptor() >= 0) eventfd_write(descriptor(), 1);
       on_fire_();
     }
   }

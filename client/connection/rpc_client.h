@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "config/values/owned_fd.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "proto/agent_hub.grpc.pb.h"
@@ -29,7 +30,6 @@ namespace clusterd {
 class Interrupt {
  public:
   Interrupt();
-  ~Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
@@ -46,7 +46,7 @@ class Interrupt {
 
   // Readable once it has fired, for a poll() beside what a person types; -1 if
   // the system has no descriptor left, which poll() passes over.
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return descriptor_.get(); }
 
   // Waits until it has fired; false if it had not after `timeout`.
   bool Await(absl::Duration timeout) const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -59,7 +59,7 @@ class Interrupt {
   void Watch(const std::shared_ptr<grpc::ClientContext>& context);
 
  private:
-  const int descriptor_;
+  const OwnedFd descriptor_;
   mutable absl::Mutex mutex_;
   bool fired_ ABSL_GUARDED_BY(mutex_) = false;
   std::function<void()> instead_ ABSL_GUARDED_BY(mutex_);

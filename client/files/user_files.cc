@@ -14,6 +14,7 @@
 #include "config/identity/regular_file.h"
 #include "config/plan/make_plan.h"
 #include "config/report/message_json.h"
+#include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
 #include "google/protobuf/util/json_util.h"
 
@@ -22,30 +23,6 @@ namespace {
 
 constexpr int kQuotedBytes = 200;
 constexpr size_t kMaxTypedBytes = 4096;
-
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  ~FileDescriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
-
-absl::Status WriteAll(const std::string& path, int fd, absl::string_view text) {
-  while (!text.empty()) {
-    const ssize_t count = write(fd, text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return FileStatus(path, errno);
-    text.remove_prefix(static_cast<size_t>(count));
-  }
-  return absl::OkStatus();
-}
 
 // The file that `path` leads to; `path` itself if that does not exist yet.
 std::string ResolvedPath(const std::string& path) {
@@ -62,21 +39,17 @@ std::string FolderOf(const std::string& path) {
 absl::Status Replace(const std::string& path, const std::string& target,
                      absl::string_view text, mode_t mode) {
   std::string temporary = absl::StrCat(target, ".XXXXXX");
-  const FileDescriptor fd(mkostemp(temporary.data(), O_CLOEXEC));
+  const OwnedFd fd(mkostemp(temporary.data(), O_CLOEXEC));
   if (fd.get() < 0) return FileStatus(path, errno);
-  absl::Status status = WriteAll(path, fd.get(), text);
   const mode_t mask = umask(0);
   umask(mask);
-  if (status.ok() &&
-      (fchmod(fd.get(), mode & ~mask) != 0 || fsync(fd.get()) != 0 ||
-       rename(temporary.c_str(), target.c_str()) != 0)) {
-    status = FileStatus(path, errno);
-  }
-  if (!status.ok()) {
+  if (!WriteAll(fd.get(), text) || fchmod(fd.get(), mode & ~mask) != 0 ||
+      fsync(fd.get()) != 0 || rename(temporary.c_str(), target.c_str()) != 0) {
+    const absl::Status status = FileStatus(path, errno);
     unlink(temporary.c_str());
     return status;
   }
-  const FileDescriptor folder(
+  const OwnedFd folder(
       open(FolderOf(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() < 0 || fsync(folder.get()) != 0)
     return FileStatus(path, errno);
@@ -117,7 +90,7 @@ absl::Status AwaitInput(int fd, int cancel_fd) {
 
 absl::StatusOr<std::string> ReadTextFile(const std::string& path,
                                          size_t max_bytes) {
-  const FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  const OwnedFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (fd.get() < 0) return FileStatus(path, errno);
   std::string text;
   char buffer[65536];
@@ -143,23 +116,23 @@ absl::Status WriteTextFile(const std::string& path, absl::string_view text,
   if (!IsWrittenInPlace(path)) {
     return Replace(path, ResolvedPath(path), text, mode);
   }
-  const FileDescriptor fd(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  const OwnedFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
   if (fd.get() < 0) return FileStatus(path, errno);
-  return WriteAll(path, fd.get(), text);
+  return WriteAll(fd.get(), text) ? absl::OkStatus() : FileStatus(path, errno);
 }
 
 absl::Status WriteNewFile(const std::string& path, absl::string_view text) {
-  const FileDescriptor fd(
-      open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-           S_IRUSR | S_IWUSR));
+  const OwnedFd fd(open(path.c_str(),
+                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                        S_IRUSR | S_IWUSR));
   if (fd.get() < 0 && errno == EEXIST) {
     return absl::FailedPreconditionError(
         absl::StrCat(path, ": exists, expected the name of a new file"));
   }
   if (fd.get() < 0) return FileStatus(path, errno);
-  absl::Status status = WriteAll(path, fd.get(), text);
-  if (status.ok() && fsync(fd.get()) != 0) status = FileStatus(path, errno);
-  if (!status.ok()) unlink(path.c_str());
+  if (WriteAll(fd.get(), text) && fsync(fd.get()) == 0) return absl::OkStatus();
+  const absl::Status status = FileStatus(path, errno);
+  unlink(path.c_str());
   return status;
 }
 

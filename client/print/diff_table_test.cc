@@ -1,9 +1,8 @@
-#include "client/print/diff_table.h"
-
 #include <sstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "client/print/history_table.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,7 +1,6 @@
 #include "client/print/logs_table.h"
 
 #include <map>
-#include <tuple>
 #include <vector>
 
 #include "absl/algorithm/container.h"

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "client/print/diff_table.h"
+#include "client/print/history_table.h"
 #include "config/report/finding_overview.h"
 #include "config/report/report_diff.h"
 #include "config/report/verdict.h"

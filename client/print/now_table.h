@@ -14,7 +14,6 @@
 #define CLIENT_PRINT_NOW_TABLE_H_
 
 #include <ostream>
-#include <string>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"

@@ -1,8 +1,7 @@
-#include "client/ticket/secrets.h"
-
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "client/ticket/bundle.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

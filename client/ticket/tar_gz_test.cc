@@ -1,10 +1,9 @@
-#include "client/ticket/tar_gz.h"
-
 #include <cstdio>
 #include <fstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "client/ticket/bundle.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -6,7 +6,6 @@
 #include "absl/strings/str_replace.h"
 #include "config/html/page_sections.h"
 #include "config/report/message_json.h"
-#include "config/report/verdict.h"
 #include "config/values/sha256.h"
 #include "ctemplate/template.h"
 

@@ -1,5 +1,5 @@
-// Reads what other tools' files say of a cluster, so that nobody types 500
-// servers. What a file is shows in it:
+// Reads what other tools' files say of a cluster, so that 500 servers need not
+// be typed. The content of a file shows its kind:
 //   inventory_file of the Ascend Deployer   [hccn]
 //     10.10.0.11 ansible_ssh_user="root" deviceip=10.20.0.1,… detectip=…
 //     [hccn:vars]
@@ -21,11 +21,8 @@
 
 #include <map>
 #include <string>
-#include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "config/learn/seen_cluster.h"
 

@@ -1,6 +1,5 @@
 #include "config/learn/seen_cluster.h"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 

@@ -8,10 +8,18 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "config/learn/exceptions.h"
 #include "config/learn/seen_cluster.h"
 
 namespace clusterd {
+
+// Hosts, or the same devices of each, that have other values than a
+// cluster.yaml written from them plans: what a check finds, and an apply
+// changes.
+struct SpecException {
+  std::vector<std::string> hosts;
+  std::string devices;  // "device 3"; empty: it is about the host.
+  std::string what;     // e.g. "mtu 1500, planned 4200".
+};
 
 struct WrittenSpec {
   std::string yaml;

@@ -1,6 +1,5 @@
 #include "config/report/job_verdict.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>

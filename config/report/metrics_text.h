@@ -6,7 +6,6 @@
 #ifndef CONFIG_REPORT_METRICS_TEXT_H_
 #define CONFIG_REPORT_METRICS_TEXT_H_
 
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>

@@ -9,8 +9,6 @@
 #include <optional>
 #include <string>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"

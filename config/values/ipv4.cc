@@ -1,7 +1,6 @@
 #include "config/values/ipv4.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/base/macros.h"
 #include "absl/numeric/bits.h"

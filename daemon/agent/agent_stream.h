@@ -6,19 +6,22 @@
 #ifndef DAEMON_AGENT_AGENT_STREAM_H_
 #define DAEMON_AGENT_AGENT_STREAM_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "config/identity/tls_credentials.h"
 #include "daemon/agent/apply_tasks.h"
 #include "daemon/agent/hub_connection.h"
-#include "daemon/agent/hub_questions.h"
 #include "daemon/agent/task_runner.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/host/host_observer.h"
@@ -29,6 +32,48 @@
 #include "proto/agent_hub.pb.h"
 
 namespace clusterd {
+
+// Questions of one host that may be open; a host has no more hooks under way.
+inline constexpr size_t kMaxOpenQuestions = 512;
+
+// The questions that this host asks its controller over the stream: each has an
+// id of its stream and ends in exactly one answer, at the latest when its time
+// is over or the stream ends. Held by a shared_ptr. Safe for concurrent use.
+class HubQuestions : public std::enable_shared_from_this<HubQuestions> {
+ public:
+  // Called once, from any thread.
+  using Answered = std::function<void(absl::StatusOr<HubMessage>)>;
+
+  // `scheduler` must outlive it.
+  explicit HubQuestions(Scheduler* scheduler) : scheduler_(scheduler) {}
+
+  // The id of a new question, to be sent then; 0, and `answered` has been
+  // called with ResourceExhausted, if there are too many. DeadlineExceeded
+  // after `wait`.
+  uint64_t Open(absl::Duration wait, Answered answered)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // An answer; one that nobody waits for is dropped.
+  void Answer(uint64_t id, absl::StatusOr<HubMessage> answer)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // No question waits for its answer.
+  bool IsIdle() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return waiting_.empty();
+  }
+  // The stream has ended, or there is none.
+  void EndAll(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Waiting {
+    Answered answered;
+    Scheduler::TimerId timer = 0;
+  };
+
+  Scheduler* const scheduler_;
+  absl::Mutex mutex_;
+  uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<uint64_t, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
+};
 
 // From dialling to the controller's welcome: more than kConnectTimeout.
 inline constexpr absl::Duration kWelcomeTimeout = absl::Seconds(90);

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
-#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/agent/apply/journal.h"

@@ -17,7 +17,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "daemon/agent/agent_flags.h"
 #include "daemon/agent/run_daemon.h"
 

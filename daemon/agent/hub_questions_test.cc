@@ -1,8 +1,7 @@
-#include "daemon/agent/hub_questions.h"
-
 #include <memory>
 #include <vector>
 
+#include "daemon/agent/agent_stream.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/manual_scheduler.h"
 

@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "absl/synchronization/mutex.h"
 #include "daemon/agent/agent_flags.h"
 #include "daemon/agent/first_recovery.h"
 #include "daemon/agent/identity/join_command.h"

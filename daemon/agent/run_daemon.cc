@@ -11,12 +11,14 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "config/identity/regular_file.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/values/version.h"
+#include "config/words/quoted_text.h"
 #include "daemon/agent/agent_stream.h"
 #include "daemon/agent/apply/machine.h"
 #include "daemon/agent/apply_tasks.h"
@@ -27,7 +29,6 @@
 #include "daemon/agent/local/local_server.h"
 #include "daemon/agent/metrics/metrics_file.h"
 #include "daemon/agent/self_check.h"
-#include "daemon/agent/stream_line.h"
 #include "daemon/agent/ticket_tasks.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/host/files/file_reader.h"
@@ -39,6 +40,14 @@
 
 namespace clusterd {
 namespace {
+
+absl::Status ErrorOf(const TaskError& error) {
+  if (error.code() == 0) {
+    return absl::UnknownError("the controller's error has no code");
+  }
+  return absl::Status(static_cast<absl::StatusCode>(error.code()),
+                      PrintableText(error.message()));
+}
 
 constexpr int kWorkers = 4;
 constexpr size_t kMaxQueuedWork = 16;
@@ -235,6 +244,47 @@ void RenewBeforeAll(const AgentFlags& flags, const DaemonParts& parts) {
 }
 
 }  // namespace
+
+absl::StatusOr<HubMessage> StreamLine::Ask(AgentMessage question,
+                                           absl::Duration wait) {
+  struct Reply {
+    absl::StatusOr<HubMessage> answer;
+    absl::Notification is_there;
+  };
+  const auto reply = std::make_shared<Reply>();
+  stream_->Ask(std::move(question), wait,
+               [reply](absl::StatusOr<HubMessage> answer) {
+                 reply->answer = std::move(answer);
+                 reply->is_there.Notify();
+               });
+  reply->is_there.WaitForNotification();
+  return std::move(reply->answer);
+}
+
+absl::StatusOr<SignedVerdict> StreamLine::AskJob(JobQuestion question,
+                                                 absl::Duration wait) {
+  AgentMessage message;
+  *message.mutable_job_question() = std::move(question);
+  ASSIGN_OR_RETURN(HubMessage answer, Ask(std::move(message), wait));
+  if (answer.job_answer().has_error()) {
+    return ErrorOf(answer.job_answer().error());
+  }
+  if (!answer.job_answer().has_verdict()) {
+    return absl::UnknownError("the controller's answer has no verdict");
+  }
+  return std::move(*answer.mutable_job_answer()->mutable_verdict());
+}
+
+absl::StatusOr<DrainAnswer> StreamLine::AskDrain(DrainQuestion question,
+                                                 absl::Duration wait) {
+  AgentMessage message;
+  *message.mutable_drain_question() = std::move(question);
+  ASSIGN_OR_RETURN(HubMessage answer, Ask(std::move(message), wait));
+  if (!answer.has_drain_answer()) {
+    return absl::UnknownError("the controller's answer is to no drain");
+  }
+  return std::move(*answer.mutable_drain_answer());
+}
 
 std::string AuditPath(absl::string_view root, absl::string_view state) {
   return absl::StrCat(absl::StripSuffix(root, "/"), state, "/", kAuditFileName);

@@ -5,20 +5,43 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "daemon/agent/agent_flags.h"
+#include "daemon/agent/agent_stream.h"
 #include "daemon/agent/apply/applier.h"
+#include "daemon/agent/hooks/hook_desk.h"
 #include "daemon/host/host_observer.h"
 #include "daemon/process/log.h"
 #include "daemon/process/signals.h"
 #include "proto/agent_hub.pb.h"
 
 namespace clusterd {
+
+// A hook's questions to the controller, over this host's stream. Every call
+// returns once the stream has been stopped.
+class StreamLine final : public ControllerLine {
+ public:
+  explicit StreamLine(std::shared_ptr<AgentStream> stream)
+      : stream_(std::move(stream)) {}
+
+  absl::StatusOr<SignedVerdict> AskJob(JobQuestion question,
+                                       absl::Duration wait) override;
+  absl::StatusOr<DrainAnswer> AskDrain(DrainQuestion question,
+                                       absl::Duration wait) override;
+
+ private:
+  absl::StatusOr<HubMessage> Ask(AgentMessage question, absl::Duration wait);
+
+  const std::shared_ptr<AgentStream> stream_;
+};
 
 // What the daemon stands on and does not own. `access` is to the machine that
 // `observer` observes, its locks those of the observer.

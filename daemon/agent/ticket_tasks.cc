@@ -1,6 +1,5 @@
 #include "daemon/agent/ticket_tasks.h"
 
-#include <algorithm>
 #include <optional>
 #include <set>
 #include <utility>

@@ -1,5 +1,7 @@
 // The calls of ControllerService that stream events: checks and plans, which
-// ask hosts for their facts all at once, and what changes hosts.
+// ask hosts for their facts all at once; changes of hosts; the cluster as it is
+// now; and logs that users wrote on hosts.
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,6 +16,7 @@
 #include "config/values/network_namespace.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
+#include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/controller_service.h"
@@ -23,12 +26,17 @@
 #include "daemon/controller/history/newest_report.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/audit_caller.h"
+#include "daemon/controller/hosts/pool_answer.h"
 #include "daemon/controller/hosts/spec_holder.h"
+#include "daemon/controller/logs_run.h"
 
 namespace clusterd {
 namespace {
 
 using ApplyStream = EventStream<ApplyEvent>;
+
+// Reading 64 MiB from a slow file server takes longer than an observation.
+constexpr absl::Duration kLeastLogsDeadline = absl::Minutes(1);
 
 ApplyWatcher WatchFor(const std::shared_ptr<ApplyStream>& stream) {
   // The run holds its watcher: were the stream held in turn, neither would ever
@@ -60,9 +68,11 @@ ApplyWatcher WatchFor(const std::shared_ptr<ApplyStream>& stream) {
 }  // namespace
 
 template <typename Request>
-absl::Status ControllerService::Prepare(
-    const grpc::CallbackServerContext& context, const Request& request,
-    const char* call, const RuleSelection* selection, FactOrder* order) const {
+absl::Status ControllerService::Prepare(const Context& context,
+                                        const Request& request,
+                                        const char* call,
+                                        const RuleSelection* selection,
+                                        FactOrder* order) const {
   ASSIGN_OR_RETURN(const SpiffeId user, Admit(context, call, request));
   order->run_id = NewRunId();
   order->actor = user.ToString();
@@ -76,10 +86,11 @@ absl::Status ControllerService::Prepare(
                               : ValidateSelection(*selection);
 }
 
-absl::Status ControllerService::Prepare(
-    const grpc::CallbackServerContext& context, const LearnRequest& request,
-    const char* call, const RuleSelection* /*selection*/,
-    FactOrder* order) const {
+absl::Status ControllerService::Prepare(const Context& context,
+                                        const LearnRequest& request,
+                                        const char* call,
+                                        const RuleSelection* /*selection*/,
+                                        FactOrder* order) const {
   ASSIGN_OR_RETURN(const SpiffeId user, Admit(context, call, request));
   order->run_id = NewRunId();
   order->actor = user.ToString();
@@ -102,9 +113,11 @@ absl::Status ControllerService::Prepare(
       "lists them");
 }
 
-absl::Status ControllerService::Prepare(
-    const grpc::CallbackServerContext& context, const LaunchRequest& request,
-    const char* call, const RuleSelection* selection, FactOrder* order) const {
+absl::Status ControllerService::Prepare(const Context& context,
+                                        const LaunchRequest& request,
+                                        const char* call,
+                                        const RuleSelection* selection,
+                                        FactOrder* order) const {
   ASSIGN_OR_RETURN(const SpiffeId user, Admit(context, call, request));
   order->run_id = NewRunId();
   order->actor = user.ToString();
@@ -115,8 +128,8 @@ absl::Status ControllerService::Prepare(
 
 template <typename Event, typename Request>
 grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
-    grpc::CallbackServerContext* context, const Request& request,
-    const char* call, const RuleSelection* selection, SharedRuns<Event>* runs,
+    Context* context, const Request& request, const char* call,
+    const RuleSelection* selection, SharedRuns<Event>* runs,
     Conclusion<Event> conclude) {
   const auto stream = EventStream<Event>::Create(context, parts_.scheduler);
   const auto order = std::make_shared<FactOrder>();
@@ -174,7 +187,7 @@ absl::Status ControllerService::Keep(const HistoryRecord& record) const {
 // Reports and plans are moved into their record and out again: those of 10,000
 // hosts are large.
 grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
-    grpc::CallbackServerContext* context, const CheckRequest* request) {
+    Context* context, const CheckRequest* request) {
   if (request->has_job()) return CheckJob(context, *request);
   return AskHosts<CheckEvent>(
       context, *request, "Check", &request->selection(), &checks_,
@@ -194,7 +207,7 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
 }
 
 grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
-    grpc::CallbackServerContext* context, const CheckRequest& request) {
+    Context* context, const CheckRequest& request) {
   const auto stream =
       EventStream<CheckEvent>::Create(context, parts_.scheduler);
   const absl::StatusOr<SpiffeId> user = Admit(*context, "Check", request);
@@ -250,7 +263,7 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
 }
 
 grpc::ServerWriteReactor<LaunchEvent>* ControllerService::PrepareLaunch(
-    grpc::CallbackServerContext* context, const LaunchRequest* request) {
+    Context* context, const LaunchRequest* request) {
   return AskHosts<LaunchEvent>(
       context, *request, "PrepareLaunch", &request->selection(), &launches_,
       [this, selection = request->selection()](
@@ -269,7 +282,7 @@ grpc::ServerWriteReactor<LaunchEvent>* ControllerService::PrepareLaunch(
 }
 
 grpc::ServerWriteReactor<LearnEvent>* ControllerService::Learn(
-    grpc::CallbackServerContext* context, const LearnRequest* request) {
+    Context* context, const LearnRequest* request) {
   return AskHosts<LearnEvent>(
       context, *request, "Learn", nullptr, &learns_,
       [this](const FactOrder& order, const std::vector<HostFacts>& facts) {
@@ -287,7 +300,7 @@ grpc::ServerWriteReactor<LearnEvent>* ControllerService::Learn(
 }
 
 grpc::ServerWriteReactor<PlanEvent>* ControllerService::Plan(
-    grpc::CallbackServerContext* context, const PlanRequest* request) {
+    Context* context, const PlanRequest* request) {
   return AskHosts<PlanEvent>(
       context, *request, "Plan", nullptr, &plans_,
       [this](const FactOrder& order, const std::vector<HostFacts>& facts) {
@@ -308,8 +321,7 @@ grpc::ServerWriteReactor<PlanEvent>* ControllerService::Plan(
 
 template <typename Request>
 grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
-    grpc::CallbackServerContext* context, const char* call,
-    const Request& request,
+    Context* context, const char* call, const Request& request,
     std::function<absl::Status(ChangeRequest* change)> complete) {
   const auto stream = ApplyStream::Create(context, parts_.scheduler);
   const absl::StatusOr<SpiffeId> user = Admit(*context, call, request);
@@ -341,17 +353,14 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
       },
       WorkerPool::Place::kFirst);
   if (!taken) {
-    stream->End(Refused(*context, call,
-                        absl::ResourceExhaustedError(
-                            "the controller has too much to do, try again "
-                            "later")));
+    stream->End(Refused(*context, call, TooMuchToDo()));
   }
   EndWhenRefused(parts_, *context, call, stream);
   return stream.get();
 }
 
 grpc::ServerWriteReactor<ApplyEvent>* ControllerService::ApplyPlan(
-    grpc::CallbackServerContext* context, const ApplyPlanRequest* request) {
+    Context* context, const ApplyPlanRequest* request) {
   return RunChange(
       context, "ApplyPlan", *request,
       [this, asked = *request](ChangeRequest* change) -> absl::Status {
@@ -367,12 +376,115 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::ApplyPlan(
 }
 
 grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RollBack(
-    grpc::CallbackServerContext* context, const RollBackRequest* request) {
+    Context* context, const RollBackRequest* request) {
   return RunChange(context, "RollBack", *request,
                    [id = request->apply_id()](ChangeRequest* change) {
                      change->rollback_of = id;
                      return absl::OkStatus();
                    });
+}
+
+grpc::ServerWriteReactor<ClusterNow>* ControllerService::Watch(
+    Context* context, const WatchRequest* request) {
+  const auto stream =
+      EventStream<ClusterNow>::Create(context, parts_.scheduler);
+  const absl::StatusOr<SpiffeId> user = Admit(*context, "Watch", *request);
+  const absl::Status taken =
+      user.ok() ? slots_.watches.Take(user->name) : user.status();
+  if (!taken.ok()) {
+    stream->End(user.ok() ? Refused(*context, "Watch", taken) : taken);
+    return stream.get();
+  }
+  const ClusterWatch::WatcherId id = watch_->NewWatcher();
+  EventStreamOptions options;
+  options.on_end = [this, id, who = user->name] {
+    watch_->Leave(id);
+    slots_.watches.Give(who);
+  };
+  stream->Begin(std::move(options));
+  // A slow reader gets the newest only: it is taken when it is written.
+  stream->Show([this](ClusterNow* event) {
+    if (const auto now = watch_->now()) *event = *now;
+  });
+  ClusterWatch::Watcher watcher;
+  watcher.on_change = [weak = std::weak_ptr(stream)] {
+    if (const auto to = weak.lock()) to->NoteProgress();
+  };
+  watcher.on_stop = [weak = std::weak_ptr(stream),
+                     scheduler = parts_.scheduler](const absl::Status& why) {
+    if (const auto to = weak.lock()) EndForGood(to, why, scheduler);
+  };
+  watch_->Join(id, std::move(watcher));
+  EndWhenRefused(parts_, *context, "Watch", stream);
+  return stream.get();
+}
+
+absl::StatusOr<LogsOrder> ControllerService::PrepareLogs(
+    const Context& context, const SpiffeId& user,
+    const LogsRequest& request) const {
+  const std::shared_ptr<const ClusterSpec> spec = parts_.spec->spec();
+  LogsOrder order;
+  ASSIGN_OR_RETURN(order.hosts, SelectHosts(*spec, request.hosts()));
+  order.query = request.query();
+  order.record = request.record();
+  order.host_deadline = std::max(
+      kLeastLogsDeadline, absl::Milliseconds(spec->deadlines().host_ms()));
+  const std::string what = absl::StrCat(
+      NamesText(order.hosts), ", of user ", QuotedText(order.query.user()),
+      ", job ", QuotedText(order.query.job_id()));
+  order.caller =
+      AuditCaller(context, "ReadLogs",
+                  absl::StrCat(what, order.record ? ", with a recording" : ""));
+  parts_.log->Info(absl::StrCat(user.name, " reads logs on ", what));
+  return order;
+}
+
+grpc::ServerWriteReactor<LogsEvent>* ControllerService::ReadLogs(
+    Context* context, const LogsRequest* request) {
+  const auto stream = LogsRun::Stream::Create(context, parts_.scheduler);
+  const absl::StatusOr<SpiffeId> user = Admit(*context, "ReadLogs", *request);
+  absl::StatusOr<LogsOrder> order =
+      user.ok() ? PrepareLogs(*context, *user, *request)
+                : absl::StatusOr<LogsOrder>(user.status());
+  if (order.ok()) {
+    const absl::Status taken = slots_.logs.Take(user->name);
+    const absl::Status written =
+        taken.ok() ? parts_.audit->Begin(order->caller) : taken;
+    if (taken.ok() && !written.ok()) slots_.logs.Give(user->name);
+    if (!written.ok()) {
+      order = written;
+    } else {
+      order->audit_head = parts_.audit->head_to_tell();
+    }
+  }
+  if (!order.ok()) {
+    stream->End(user.ok() ? Refused(*context, "ReadLogs", order.status())
+                          : user.status());
+    return stream.get();
+  }
+  const AuditEntry caller = order->caller;
+  const auto run =
+      std::make_shared<LogsRun>(*std::move(order), parts_.hosts, stream);
+  EventStreamOptions options;
+  options.on_leave = [run] { run->Cancel(); };
+  options.on_written = [run] { run->Advance(); };
+  options.on_end = [this, run, caller, who = user->name] {
+    run->Cancel();
+    const CheckProgress progress = run->progress();
+    parts_.audit->End(
+        caller, absl::StrCat("ended: ", progress.answered(), " answered, ",
+                             progress.failed(), " without, ",
+                             progress.pending(), " not read"));
+    slots_.logs.Give(who);
+  };
+  stream->Begin(std::move(options));
+  stream->Show([run](LogsEvent* event) {
+    *event->mutable_progress() = run->progress();
+  });
+  stream->NoteProgress();
+  run->Advance();
+  EndWhenRefused(parts_, *context, "ReadLogs", stream);
+  return stream.get();
 }
 
 }  // namespace clusterd

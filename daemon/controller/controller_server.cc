@@ -26,7 +26,7 @@
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/controller/watch/check_now.h"
+#include "daemon/controller/watch/cluster_watch.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/server_builder.h"
 

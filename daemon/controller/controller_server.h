@@ -25,7 +25,7 @@
 #include "daemon/controller/hosts/agent_hub_service.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/controller_parts.h"
-#include "daemon/controller/hosts/running_checks.h"
+#include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/jobs/drain_brake.h"
 #include "daemon/controller/jobs/job_desk.h"
 #include "daemon/controller/notify/news_sender.h"

@@ -1,39 +1,32 @@
-// The calls with one answer: what is attached, in force and kept, and the end
-// of a run. Those that ask hosts all at once or change them are in
+// The calls with one answer: hosts, spec and history; the end, confirmation and
+// extension of a run; locks of identities. Calls that stream events are in
 // controller_runs.cc.
 #include "daemon/controller/controller_service.h"
 
+#include <utility>
+
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/audit/audit_chain.h"
-#include "config/identity/grpc_status.h"
 #include "config/spec/host_names.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
+#include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
-#include "daemon/controller/answer_in_slot.h"
 #include "daemon/controller/gate/call_roles.h"
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/audit_caller.h"
+#include "daemon/controller/hosts/pool_answer.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/controller/hosts/unary_answer.h"
 
 namespace clusterd {
-namespace {
-
-grpc::ServerUnaryReactor* FinishWith(grpc::CallbackServerContext* context,
-                                     const absl::Status& status) {
-  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpcStatus(status));
-  return reactor;
-}
-
-}  // namespace
 
 absl::StatusOr<SpiffeId> ControllerService::Admit(
-    const grpc::CallbackServerContext& context, absl::string_view call,
+    const Context& context, absl::string_view call,
     const google::protobuf::Message& request) const {
   absl::StatusOr<SpiffeId> user =
       parts_.gate->Admit(*context.auth_context(), IdentityKind::kUser);
@@ -56,20 +49,47 @@ absl::StatusOr<SpiffeId> ControllerService::Admit(
   return user;
 }
 
-absl::Status ControllerService::Refused(
-    const grpc::CallbackServerContext& context, absl::string_view call,
-    const absl::Status& why) const {
+absl::Status ControllerService::Refused(const Context& context,
+                                        absl::string_view call,
+                                        const absl::Status& why) const {
   parts_.audit->Refuse(AuditCaller(context, call), why);
   return why;
 }
 
-grpc::ServerUnaryReactor* ControllerService::ListHosts(
-    grpc::CallbackServerContext* context, const ListHostsRequest* request,
-    ListHostsResponse* response) {
-  const absl::StatusOr<SpiffeId> user = Admit(*context, "ListHosts", *request);
+template <typename Response, typename Request>
+ControllerService::Unary* ControllerService::AnswerInSlot(
+    Context* context, const char* call, const Request& request, Slots* slots,
+    Response* response,
+    std::function<absl::StatusOr<Response>(const SpiffeId& user)> read) {
+  const absl::StatusOr<SpiffeId> user = Admit(*context, call, request);
   if (!user.ok()) return FinishWith(context, user.status());
+  const absl::Status taken = slots->Take(user->name);
+  if (!taken.ok()) return FinishWith(context, Refused(*context, call, taken));
+  UnaryAnswer* const reactor =
+      new UnaryAnswer(context, parts_.scheduler, slots, user->name);
+  // A user who may change hosts reads for that, too.
+  const WorkerPool::Place place =
+      user->role == Role::kOperator || user->role == Role::kAdmin
+          ? WorkerPool::Place::kFirst
+          : WorkerPool::Place::kInTurn;
+  AnswerOnPool<Response>(
+      parts_.pool, place, response,
+      [read = std::move(read), user = *user] { return read(user); },
+      [reactor, response](const absl::Status& status) {
+        reactor->Answer(status, *response);
+      },
+      [this, context, call](const absl::Status& full) {
+        Refused(*context, call, full).IgnoreError();
+      });
+  return reactor;
+}
+
+ControllerService::Unary* ControllerService::ListHosts(
+    Context* context, const ListHostsRequest* request,
+    ListHostsResponse* response) {
   return AnswerInSlot<ListHostsResponse>(
-      context, "ListHosts", *user, &slots_.lists, response, [this] {
+      context, "ListHosts", *request, &slots_.lists, response,
+      [this](const SpiffeId&) {
         ListHostsResponse list;
         list.set_cluster(parts_.spec->cluster());
         list.set_spec_refused(parts_.spec->Describe().refused());
@@ -80,17 +100,13 @@ grpc::ServerUnaryReactor* ControllerService::ListHosts(
       });
 }
 
-grpc::ServerUnaryReactor* ControllerService::ForgetHost(
-    grpc::CallbackServerContext* context, const ForgetHostRequest* request,
+ControllerService::Unary* ControllerService::ForgetHost(
+    Context* context, const ForgetHostRequest* request,
     ForgetHostResponse* response) {
-  const absl::StatusOr<SpiffeId> user = Admit(*context, "ForgetHost", *request);
-  if (!user.ok()) return FinishWith(context, user.status());
   return AnswerInSlot<ForgetHostResponse>(
-      context, "ForgetHost", *user, &slots_.ends, response,
-      [this, named = request->host(),
-       entry = AuditCaller(*context, "ForgetHost")] {
-        return ForgetHostNow(named, entry);
-      });
+      context, "ForgetHost", *request, &slots_.ends, response,
+      [this, request, entry = AuditCaller(*context, "ForgetHost")](
+          const SpiffeId&) { return ForgetHostNow(request->host(), entry); });
 }
 
 absl::StatusOr<ForgetHostResponse> ControllerService::ForgetHostNow(
@@ -113,8 +129,8 @@ absl::StatusOr<ForgetHostResponse> ControllerService::ForgetHostNow(
   return response;
 }
 
-grpc::ServerUnaryReactor* ControllerService::DescribeHost(
-    grpc::CallbackServerContext* context, const DescribeHostRequest* request,
+ControllerService::Unary* ControllerService::DescribeHost(
+    Context* context, const DescribeHostRequest* request,
     DescribeHostResponse* response) {
   const absl::StatusOr<SpiffeId> user =
       Admit(*context, "DescribeHost", *request);
@@ -142,48 +158,44 @@ grpc::ServerUnaryReactor* ControllerService::DescribeHost(
   return reactor;
 }
 
-grpc::ServerUnaryReactor* ControllerService::GetSpec(
-    grpc::CallbackServerContext* context, const GetSpecRequest* request,
+ControllerService::Unary* ControllerService::GetSpec(
+    Context* context, const GetSpecRequest* request,
     GetSpecResponse* response) {
-  const absl::StatusOr<SpiffeId> user = Admit(*context, "GetSpec", *request);
-  if (!user.ok()) return FinishWith(context, user.status());
   return AnswerInSlot<GetSpecResponse>(
-      context, "GetSpec", *user, &slots_.lists, response, [this] {
+      context, "GetSpec", *request, &slots_.lists, response,
+      [this](const SpiffeId&) {
         GetSpecResponse spec = parts_.spec->Describe();
         spec.set_controller_version(kClusterdVersion);
         return spec;
       });
 }
 
-grpc::ServerUnaryReactor* ControllerService::ListHistory(
-    grpc::CallbackServerContext* context, const ListHistoryRequest* request,
+ControllerService::Unary* ControllerService::ListHistory(
+    Context* context, const ListHistoryRequest* request,
     ListHistoryResponse* response) {
-  const absl::StatusOr<SpiffeId> user =
-      Admit(*context, "ListHistory", *request);
-  if (!user.ok()) return FinishWith(context, user.status());
   return AnswerInSlot<ListHistoryResponse>(
-      context, "ListHistory", *user, &slots_.lists, response,
-      [this, request] { return parts_.history->List(*request); });
+      context, "ListHistory", *request, &slots_.lists, response,
+      [this, request](const SpiffeId&) {
+        return parts_.history->List(*request);
+      });
 }
 
-grpc::ServerUnaryReactor* ControllerService::GetHistory(
-    grpc::CallbackServerContext* context, const GetHistoryRequest* request,
+ControllerService::Unary* ControllerService::GetHistory(
+    Context* context, const GetHistoryRequest* request,
     HistoryRecord* response) {
-  const absl::StatusOr<SpiffeId> user = Admit(*context, "GetHistory", *request);
-  if (!user.ok()) return FinishWith(context, user.status());
-  return AnswerInSlot<HistoryRecord>(
-      context, "GetHistory", *user, &slots_.records, response,
-      [this, request] { return changes_->Show(request->id()); });
+  return AnswerInSlot<HistoryRecord>(context, "GetHistory", *request,
+                                     &slots_.records, response,
+                                     [this, request](const SpiffeId&) {
+                                       return changes_->Show(request->id());
+                                     });
 }
 
-grpc::ServerUnaryReactor* ControllerService::CheckSoFar(
-    grpc::CallbackServerContext* context, const CheckSoFarRequest* request,
-    Report* response) {
-  const absl::StatusOr<SpiffeId> user = Admit(*context, "CheckSoFar", *request);
-  if (!user.ok()) return FinishWith(context, user.status());
-  return AnswerInSlot<Report>(
-      context, "CheckSoFar", *user, &slots_.so_far, response,
-      [this, request] { return ReportSoFar(request->run_id()); });
+ControllerService::Unary* ControllerService::CheckSoFar(
+    Context* context, const CheckSoFarRequest* request, Report* response) {
+  return AnswerInSlot<Report>(context, "CheckSoFar", *request, &slots_.so_far,
+                              response, [this, request](const SpiffeId&) {
+                                return ReportSoFar(request->run_id());
+                              });
 }
 
 absl::StatusOr<Report> ControllerService::ReportSoFar(
@@ -207,19 +219,17 @@ absl::StatusOr<Report> ControllerService::ReportSoFar(
 }
 
 template <typename Request, typename Response>
-grpc::ServerUnaryReactor* ControllerService::EndRun(
-    grpc::CallbackServerContext* context, const char* call,
-    const Request& request, Response* response, EndOfRun<Response> end) {
-  const absl::StatusOr<SpiffeId> user = Admit(*context, call, request);
-  if (!user.ok()) return FinishWith(context, user.status());
-  const std::string from =
-      absl::StrCat(RoleName(user->role), ", ", context->peer());
-  AuditEntry entry = AuditCaller(*context, call);
-  entry.set_subject(request.id());
+ControllerService::Unary* ControllerService::EndRun(Context* context,
+                                                    const char* call,
+                                                    const Request& request,
+                                                    Response* response,
+                                                    EndOfRun<Response> end) {
   return AnswerInSlot<Response>(
-      context, call, *user, &slots_.ends, response,
-      [this, call, entry = std::move(entry), from,
-       end]() -> absl::StatusOr<Response> {
+      context, call, request, &slots_.ends, response,
+      [this, call, entry = AuditCaller(*context, call, request.id()),
+       end](const SpiffeId& user) {
+        const std::string from =
+            absl::StrCat(RoleName(user.role), ", ", entry.peer());
         const absl::StatusOr<Response> ended =
             RunAudited(parts_.audit, entry, [&] {
               return (changes_->*end)(entry.subject(), entry.who(), from);
@@ -233,21 +243,201 @@ grpc::ServerUnaryReactor* ControllerService::EndRun(
       });
 }
 
-grpc::ServerUnaryReactor* ControllerService::Cancel(
-    grpc::CallbackServerContext* context, const CancelRequest* request,
-    CancelResponse* response) {
+ControllerService::Unary* ControllerService::Cancel(
+    Context* context, const CancelRequest* request, CancelResponse* response) {
   return EndRun(context, "Cancel", *request, response, &ClusterChanges::Cancel);
 }
 
-grpc::ServerUnaryReactor* ControllerService::AbortApply(
-    grpc::CallbackServerContext* context, const AbortApplyRequest* request,
+ControllerService::Unary* ControllerService::AbortApply(
+    Context* context, const AbortApplyRequest* request,
     AbortApplyResponse* response) {
   return EndRun(context, "AbortApply", *request, response,
                 &ClusterChanges::Abort);
 }
 
-grpc::ServerUnaryReactor* ControllerService::GetAuditHeads(
-    grpc::CallbackServerContext* context, const GetAuditHeadsRequest* request,
+ControllerService::Unary* ControllerService::AnswerConfirm(
+    Context* context, const char* call,
+    const google::protobuf::Message& request, const std::string& id,
+    std::optional<absl::Duration> by, ConfirmResponse* response) {
+  const absl::StatusOr<SpiffeId> user = Admit(*context, call, request);
+  if (!user.ok()) return FinishWith(context, user.status());
+  const absl::Status taken = slots_.ends.Take(user->name);
+  if (!taken.ok()) {
+    return FinishWith(context, Refused(*context, call, taken));
+  }
+  UnaryAnswer* const reactor =
+      new UnaryAnswer(context, parts_.scheduler, &slots_.ends, user->name);
+  const AuditEntry entry = AuditCaller(*context, call, id);
+  const auto answered = [this, call, entry, reactor, response](
+                            const absl::StatusOr<ConfirmResponse>& answer) {
+    parts_.audit->End(entry, answer.ok() ? "done" : answer.status().message());
+    if (answer.ok()) {
+      *response = *answer;
+    } else {
+      parts_.log->Warning(absl::StrCat("refused ", call, " to ", entry.who(),
+                                       ": ", answer.status().message()));
+    }
+    reactor->Answer(answer.status(), *response);
+  };
+  // The history and the audit file wait for the disk.
+  const bool queued = parts_.pool->TryRun(
+      [this, entry, by, answered, reactor, response] {
+        const absl::Status begun = parts_.audit->Begin(entry);
+        if (!begun.ok()) return reactor->Answer(begun, *response);
+        if (by.has_value()) {
+          changes_->Extend(entry.subject(), entry, *by, answered);
+        } else {
+          changes_->Confirm(entry.subject(), entry, answered);
+        }
+      },
+      WorkerPool::Place::kFirst);
+  if (!queued) {
+    reactor->Answer(Refused(*context, call, TooMuchToDo()), *response);
+  }
+  return reactor;
+}
+
+ControllerService::Unary* ControllerService::Confirm(
+    Context* context, const ConfirmRequest* request,
+    ConfirmResponse* response) {
+  return AnswerConfirm(context, "Confirm", *request, request->id(),
+                       std::nullopt, response);
+}
+
+ControllerService::Unary* ControllerService::Extend(
+    Context* context, const ExtendRequest* request, ConfirmResponse* response) {
+  return AnswerConfirm(context, "Extend", *request, request->id(),
+                       absl::Milliseconds(request->by_ms()), response);
+}
+
+absl::StatusOr<std::string> ControllerService::IdentityNamed(
+    const std::string& text) const {
+  if (!absl::StrContains(text, '/')) {
+    const std::shared_ptr<const ClusterSpec> spec = parts_.spec->spec();
+    const std::string host = HostNamed(*spec, text);
+    const HostEntry entry = parts_.hosts->Entry(*spec, host);
+    if (!entry.in_spec() && entry.last_seen_ms() == 0) {
+      return absl::NotFoundError(absl::StrCat(
+          "host ", QuotedText(text),
+          " is neither in the spec nor known, expected the name of a host, "
+          "user/NAME, or host/NAME for one that has yet to come"));
+    }
+    return absl::StrCat(KindName(IdentityKind::kHost), "/", host);
+  }
+  const std::string& cluster = parts_.spec->cluster();
+  ASSIGN_OR_RETURN(
+      const SpiffeId id,
+      ParseSpiffeId(absl::StartsWith(text, "spiffe://")
+                        ? text
+                        : absl::StrCat("spiffe://", cluster, "/", text)));
+  if (id.cluster != cluster || id.kind == IdentityKind::kController) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(id.ToString(), ": expected a host or user of cluster \"",
+                     cluster, "\""));
+  }
+  return LockName(id);
+}
+
+ControllerService::Unary* ControllerService::Lock(Context* context,
+                                                  const LockRequest* request,
+                                                  LockResponse* response) {
+  const auto hold =
+      [this, request](const SpiffeId& user) -> absl::StatusOr<LockResponse> {
+    LockResponse answer;
+    answer.set_schema_version(1);
+    LockEntry& entry = *answer.mutable_lock();
+    ASSIGN_OR_RETURN(*entry.mutable_identity(),
+                     IdentityNamed(request->identity()));
+    if (entry.identity() == LockName(user)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          user.ToString(),
+          ": is who asks, and nobody locks themselves: another admin can"));
+    }
+    if (request->reason().size() > kMaxLockReason) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("reason: ", request->reason().size(),
+                       " bytes, expected at most ", kMaxLockReason));
+    }
+    entry.set_reason(request->reason());
+    entry.set_by(user.ToString());
+    entry.set_since_ms(absl::ToUnixMillis(parts_.scheduler->Now()));
+    answer.set_ended(static_cast<uint32_t>(parts_.gate->Hold(entry)));
+    return answer;
+  };
+  const auto save = [this](LockResponse* answer) {
+    const absl::Status saved = parts_.gate->SaveLocks();
+    if (!saved.ok()) {
+      answer->set_not_on_disk(absl::StrCat(
+          "the lock is in memory alone, and a restart before it can be written "
+          "forgets it: ",
+          saved.message()));
+    }
+    const LockEntry& entry = answer->lock();
+    parts_.log->Notice(absl::StrCat(entry.by(), " locked ", entry.identity(),
+                                    ": ", QuotedText(entry.reason()),
+                                    saved.ok() ? "" : "; ",
+                                    answer->not_on_disk()));
+  };
+  return AnswerInSlot<LockResponse>(
+      context, "Lock", *request, &slots_.ends, response,
+      [audit = parts_.audit,
+       entry = AuditCaller(*context, "Lock", request->identity()), hold,
+       save](const SpiffeId& user) {
+        // The one change that does not wait for its first line, nor needs it:
+        // whoever fills the disk, or has it hang, must not keep an identity
+        // from being locked.
+        absl::StatusOr<LockResponse> locked = hold(user);
+        const bool begun = audit->Begin(entry).ok();
+        if (locked.ok()) save(&*locked);
+        if (locked.ok() && !begun && locked->not_on_disk().empty()) {
+          locked->set_not_on_disk("the lock is on disk, but no audit line is");
+        }
+        const absl::string_view done =
+            locked.ok() && !locked->not_on_disk().empty()
+                ? absl::string_view(locked->not_on_disk())
+                : "done";
+        audit->End(entry, locked.ok() ? done : locked.status().message());
+        return locked;
+      });
+}
+
+ControllerService::Unary* ControllerService::Unlock(
+    Context* context, const UnlockRequest* request, UnlockResponse* response) {
+  const auto unlock =
+      [this, request](const SpiffeId& user) -> absl::StatusOr<UnlockResponse> {
+    UnlockResponse answer;
+    ASSIGN_OR_RETURN(const std::string identity,
+                     IdentityNamed(request->identity()));
+    ASSIGN_OR_RETURN(*answer.mutable_lock(), parts_.gate->Unlock(identity));
+    answer.set_schema_version(1);
+    parts_.log->Notice(absl::StrCat(user.ToString(), " unlocked ", identity));
+    return answer;
+  };
+  return AnswerInSlot<UnlockResponse>(
+      context, "Unlock", *request, &slots_.ends, response,
+      [this, entry = AuditCaller(*context, "Unlock", request->identity()),
+       unlock](const SpiffeId& user) {
+        return RunAudited(parts_.audit, entry, [&] { return unlock(user); });
+      });
+}
+
+ControllerService::Unary* ControllerService::ListLocks(
+    Context* context, const ListLocksRequest* request,
+    ListLocksResponse* response) {
+  return AnswerInSlot<ListLocksResponse>(
+      context, "ListLocks", *request, &slots_.lists, response,
+      [this](const SpiffeId&) {
+        ListLocksResponse answer;
+        for (LockEntry& lock : parts_.gate->Locks()) {
+          *answer.add_locks() = std::move(lock);
+        }
+        answer.set_schema_version(1);
+        return answer;
+      });
+}
+
+ControllerService::Unary* ControllerService::GetAuditHeads(
+    Context* context, const GetAuditHeadsRequest* request,
     GetAuditHeadsResponse* response) {
   const absl::Status admitted =
       Admit(*context, "GetAuditHeads", *request).status();

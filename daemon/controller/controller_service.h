@@ -4,7 +4,6 @@
 #define DAEMON_CONTROLLER_CONTROLLER_SERVICE_H_
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,7 +18,6 @@
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/hosts/pool_answer.h"
-#include "daemon/controller/hosts/running_checks.h"
 #include "daemon/controller/jobs/job_desk.h"
 #include "daemon/controller/logs_run.h"
 #include "daemon/controller/send_room.h"
@@ -195,12 +193,13 @@ class ControllerService final : public Controller::CallbackService {
   absl::StatusOr<Report> ReportSoFar(const std::string& run_id) const;
   // What a request to lock or unlock means, as LockName has it.
   absl::StatusOr<std::string> IdentityNamed(const std::string& text) const;
-  // Answers from a thread of the pool, or from this one, in a slot of that
-  // user.
-  template <typename Response>
-  Unary* AnswerInSlot(Context* context, const char* call, const SpiffeId& user,
-                      Slots* slots, Response* response,
-                      std::function<absl::StatusOr<Response>()> read);
+  // Admits the user, and answers from a thread of the pool, or from this one,
+  // in a slot of that user. `request` lives as long as the call.
+  template <typename Response, typename Request>
+  Unary* AnswerInSlot(
+      Context* context, const char* call, const Request& request, Slots* slots,
+      Response* response,
+      std::function<absl::StatusOr<Response>(const SpiffeId& user)> read);
   template <typename Response>
   using EndOfRun = absl::StatusOr<Response> (ClusterChanges::*)(
       const std::string& id, const std::string& actor, const std::string& from);

@@ -1,6 +1,5 @@
-#include "daemon/process/failed_handshakes.h"
-
 #include "absl/strings/str_cat.h"
+#include "daemon/process/log.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {

@@ -5,7 +5,6 @@
 // its epilog removes.
 #include <unistd.h>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,9 +20,7 @@
 #include "client/files/user_files.h"
 #include "config/report/message_json.h"
 #include "config/values/hostlist.h"
-#include "config/values/nearest_word.h"
 #include "config/values/text_form.h"
-#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 

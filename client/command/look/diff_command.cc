@@ -1,18 +1,136 @@
 // clusterctl diff: what has changed from one check of the history to another.
+// clusterctl report: such a check as one HTML file, with what is different
+// since the one before of the same hosts.
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "client/command/look/kept_checks.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "client/command/request.h"
-#include "client/print/diff_table.h"
+#include "client/connection/rpc_client.h"
+#include "client/files/user_files.h"
+#include "client/print/history_table.h"
+#include "config/html/report_html.h"
 #include "config/report/report_diff.h"
+#include "config/report/report_table.h"
 #include "config/values/status_macros.h"
+#include "proto/controller.pb.h"
 
 namespace clusterd {
 namespace {
+
+// Entries that are looked at for one of the same hosts, and of these the
+// reports that are fetched.
+constexpr uint32_t kEntriesBefore = 200;
+constexpr size_t kReportsBefore = 20;
+
+// What two checks must have in common to be compared.
+using Compared = std::tuple<std::set<std::string>, std::string, std::string>;
+Compared ComparedOf(const Report& report) {
+  std::set<std::string> hosts;
+  for (const HostStatus& host : report.hosts()) hosts.insert(host.host());
+  return {hosts, report.network_namespace(), report.job_id()};
+}
+
+// The same as far as an entry tells: "job 17: 12 hosts" of its summary.
+std::tuple<absl::string_view, absl::string_view, absl::string_view> HeadOf(
+    const HistoryEntry& entry) {
+  const absl::string_view summary = entry.summary();
+  return {summary.substr(0, summary.find(';')), entry.network_namespace(),
+          entry.schedule()};
+}
+
+// The name of an argument that is a check; the shell completes such ids.
+constexpr char kRunArgument[] = "RUN";
+
+// Checks of the history. Asks with every call; other errors are the
+// controller's.
+class KeptChecks {
+ public:
+  // The client must outlive it. `timeout` of each question.
+  KeptChecks(ControllerClient& client, absl::Duration timeout)
+      : client_(client), timeout_(timeout) {}
+
+  // With its report. Empty: the newest; NotFound: the history has none.
+  // InvalidArgument for a run that is no check.
+  absl::StatusOr<HistoryRecord> Read(std::string id) const;
+
+  // The newest check before that one of the same hosts, job, namespace and
+  // schedule, where the controller does not name it; nullopt: none is near.
+  absl::StatusOr<std::optional<HistoryRecord>> Before(
+      const HistoryRecord& check) const;
+
+ private:
+  absl::StatusOr<HistoryRecord> Ask(const std::string& id) const;
+  absl::StatusOr<ListHistoryResponse> List(const std::string& before,
+                                           uint32_t limit) const;
+
+  ControllerClient& client_;
+  const absl::Duration timeout_;
+};
+
+absl::StatusOr<ListHistoryResponse> KeptChecks::List(const std::string& before,
+                                                     uint32_t limit) const {
+  ListHistoryRequest request;
+  request.add_kinds(HISTORY_CHECK);
+  request.set_limit(limit);
+  request.set_before_id(before);
+  return client_.Ask(&Controller::Stub::ListHistory, request, timeout_);
+}
+
+absl::StatusOr<HistoryRecord> KeptChecks::Ask(const std::string& id) const {
+  GetHistoryRequest request;
+  request.set_id(id);
+  return client_.Ask(&Controller::Stub::GetHistory, request, timeout_);
+}
+
+absl::StatusOr<HistoryRecord> KeptChecks::Read(std::string id) const {
+  if (id.empty()) {
+    ASSIGN_OR_RETURN(const ListHistoryResponse newest, List("", 1));
+    if (newest.entries().empty()) {
+      return absl::NotFoundError("the history has no check yet");
+    }
+    id = newest.entries(0).id();
+  }
+  ASSIGN_OR_RETURN(HistoryRecord record, Ask(id));
+  if (record.has_report()) return record;
+  return absl::InvalidArgumentError(
+      absl::StrCat(kRunArgument, ": ", id,
+                   " is no check, expected one of clusterctl history --kind "
+                   "check"));
+}
+
+absl::StatusOr<std::optional<HistoryRecord>> KeptChecks::Before(
+    const HistoryRecord& check) const {
+  const HistoryEntry& entry = check.entry();
+  std::vector<std::string> ids;
+  if (!entry.previous_id().empty()) ids.push_back(entry.previous_id());
+  ASSIGN_OR_RETURN(const ListHistoryResponse page,
+                   List(entry.id(), kEntriesBefore));
+  for (const HistoryEntry& older : page.entries()) {
+    if (ids.size() == kReportsBefore) break;
+    if (HeadOf(older) == HeadOf(entry)) ids.push_back(older.id());
+  }
+  const Compared wanted = ComparedOf(check.report());
+  for (const std::string& id : ids) {
+    absl::StatusOr<HistoryRecord> older = Ask(id);
+    // Dropped by now to make room.
+    if (absl::IsNotFound(older.status())) continue;
+    RETURN_IF_ERROR(older.status());
+    if (older->has_report() && ComparedOf(older->report()) == wanted) {
+      return std::optional<HistoryRecord>(*std::move(older));
+    }
+  }
+  return std::optional<HistoryRecord>();
+}
 
 class DiffCommand final : public Request {
  public:
@@ -76,10 +194,71 @@ class DiffCommand final : public Request {
   ReportDiff diff_;
 };
 
+constexpr char kOutStdout[] = "-";
+
+class ReportCommand final : public Request {
+ public:
+  ReportCommand() : Request("report") {}
+
+  void AddOptions(CLI::App& app) override {
+    AddOption(app, kRunArgument, "", id_,
+              "Id of a check, or its beginning; default: the newest check");
+    AddOption(app, "--out", "FILE", out_, "The file; - is stdout")->required();
+    AddTimeout(app, absl::Seconds(60));
+  }
+
+ private:
+  void ReadOptions() override {
+    if (!id_.empty()) CheckRunId(kRunArgument, id_);
+    if (out_ == kOutStdout) return;
+    const absl::Status target = CheckFileTarget(out_);
+    if (!target.ok()) AddMistake("--out ", target.message());
+  }
+
+  absl::Status Ask(ControllerClient* client) override {
+    const KeptChecks checks(*client, timeout_);
+    ASSIGN_OR_RETURN(record_, checks.Read(id_));
+    ASSIGN_OR_RETURN(const std::optional<HistoryRecord> before,
+                     checks.Before(record_));
+    std::optional<ReportDiff> since;
+    if (before.has_value()) {
+      since = DiffReports(before->report(), record_.report());
+    }
+    ASSIGN_OR_RETURN(html_, ReportHtml(record_.report(),
+                                       since.has_value() ? &*since : nullptr));
+    return absl::OkStatus();
+  }
+
+  int Finish() override {
+    if (out_ == kOutStdout) {
+      session().out << html_;
+      return kExitPass;
+    }
+    const absl::Status written = WriteTextFile(out_, html_);
+    if (!written.ok()) {
+      Tell("--out ", written.message());
+      return kExitNoVerdict;
+    }
+    Tell("saved to ", out_, ": ",
+         ReportShort(record_.report(), ErrStyle().utf8));
+    return kExitPass;
+  }
+
+  // It prints no message: the file is all.
+  const google::protobuf::Message& Answer() const override { return record_; }
+  void PrintTable(const Style& /*style*/, std::ostream& /*out*/) override {}
+
+  std::string id_;
+  std::string out_;
+  HistoryRecord record_;
+  std::string html_;
+};
+
 }  // namespace
 
-void AddDiffCommand(CommandList& commands) {
+void AddDiffCommands(CommandList& commands) {
   commands.push_back(std::make_unique<DiffCommand>());
+  commands.push_back(std::make_unique<ReportCommand>());
 }
 
 }  // namespace clusterd

@@ -1,5 +1,6 @@
-// clusterctl token and clusterctl certificates: who may join, and whose
-// certificate ends when.
+// clusterctl token and certificates: which hosts may join, and when certificates
+// end. clusterctl lock, unlock and locks: identities that the controller refuses
+// at once, whatever their certificates say.
 #include <memory>
 #include <string>
 
@@ -20,31 +21,27 @@ namespace {
 constexpr absl::Duration kDefaultLife = absl::Hours(1);
 constexpr absl::Duration kLeastLife = absl::Minutes(1);
 
-// A request to the service Trust with an answer of this kind.
-template <typename Response>
-class TrustRequest : public Request {
+template <typename Asked, typename Answered>
+class TrustRequest : public OneCall<Asked, Answered, Trust> {
  public:
-  using Request::Request;
+  using OneCall<Asked, Answered, Trust>::OneCall;
 
  protected:
-  template <typename Call, typename CallRequest>
-  absl::Status AskTrust(Call call, const CallRequest& request) {
-    RpcClient<Trust> client = ClientOf<Trust>();
-    ASSIGN_OR_RETURN(answer_, client.Ask(call, request, timeout_));
-    answer_.set_schema_version(kReportSchemaVersion);
-    return absl::OkStatus();
+  absl::Status Ask(ControllerClient* client) override {
+    const absl::Status asked = OneCall<Asked, Answered, Trust>::Ask(client);
+    this->answer_.set_schema_version(kReportSchemaVersion);
+    return asked;
   }
-  const google::protobuf::Message& Answer() const override { return answer_; }
-
-  Response answer_;
 };
 
-class TokenCreateCommand final : public TrustRequest<CreateTokenResponse> {
+class TokenCreateCommand final
+    : public TrustRequest<CreateTokenRequest, CreateTokenResponse> {
  public:
-  TokenCreateCommand() : TrustRequest("token create") {}
+  TokenCreateCommand()
+      : TrustRequest("token create", &Trust::Stub::CreateToken) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "--hosts", "LIST", request_hosts_,
+    AddOption(app, "--hosts", "LIST", *asked_.mutable_hosts(),
               "Hosts of cluster.yaml that may use it, each once, e.g. "
               "node[01-12] (default: any, one of them)");
     AddOption(app, "--uses", "N", uses_text_,
@@ -58,19 +55,13 @@ class TokenCreateCommand final : public TrustRequest<CreateTokenResponse> {
 
  private:
   void ReadOptions() override {
-    life_ = ReadDuration("--ttl", life_text_, kLeastLife, kDefaultLife);
-    uses_ = ReadCount("--uses", uses_text_, 0);
-    if (request_hosts_.empty()) return;
-    const auto names = ExpandHostlist(request_hosts_);
+    const absl::Duration life =
+        ReadDuration("--ttl", life_text_, kLeastLife, kDefaultLife);
+    asked_.set_ttl_ms(static_cast<uint64_t>(absl::ToInt64Milliseconds(life)));
+    asked_.set_uses(ReadCount("--uses", uses_text_, 0));
+    if (asked_.hosts().empty()) return;
+    const auto names = ExpandHostlist(asked_.hosts());
     if (!names.ok()) AddMistake("--hosts: ", names.status().message());
-  }
-
-  absl::Status Ask(ControllerClient* /*client*/) override {
-    CreateTokenRequest request;
-    request.set_hosts(request_hosts_);
-    request.set_ttl_ms(static_cast<uint64_t>(absl::ToInt64Milliseconds(life_)));
-    request.set_uses(uses_);
-    return AskTrust(&Trust::Stub::CreateToken, request);
   }
 
   int Finish() override {
@@ -99,16 +90,14 @@ class TokenCreateCommand final : public TrustRequest<CreateTokenResponse> {
     return SafeText(JoinLine(answer_, controller_), utf8);
   }
 
-  std::string request_hosts_;
   std::string life_text_;
   std::string uses_text_;
-  absl::Duration life_;
-  uint32_t uses_ = 0;
 };
 
-class TokenListCommand final : public TrustRequest<ListTokensResponse> {
+class TokenListCommand final
+    : public TrustRequest<ListTokensRequest, ListTokensResponse> {
  public:
-  TokenListCommand() : TrustRequest("token list") {}
+  TokenListCommand() : TrustRequest("token list", &Trust::Stub::ListTokens) {}
 
   void AddOptions(CLI::App& app) override {
     AddOutput(app, "says nothing of many tokens");
@@ -116,17 +105,16 @@ class TokenListCommand final : public TrustRequest<ListTokensResponse> {
   }
 
  private:
-  absl::Status Ask(ControllerClient* /*client*/) override {
-    return AskTrust(&Trust::Stub::ListTokens, ListTokensRequest());
-  }
   void PrintTable(const Style& style, std::ostream& out) override {
     PrintTokens(answer_, style, session().now(), out);
   }
 };
 
-class TokenRevokeCommand final : public TrustRequest<RevokeTokenResponse> {
+class TokenRevokeCommand final
+    : public TrustRequest<RevokeTokenRequest, RevokeTokenResponse> {
  public:
-  TokenRevokeCommand() : TrustRequest("token revoke") {}
+  TokenRevokeCommand()
+      : TrustRequest("token revoke", &Trust::Stub::RevokeToken) {}
 
   void AddOptions(CLI::App& app) override {
     AddOption(app, "ID", "", id_, "The token's id, as token list shows it")
@@ -136,15 +124,10 @@ class TokenRevokeCommand final : public TrustRequest<RevokeTokenResponse> {
   }
 
  private:
-  absl::Status Ask(ControllerClient* /*client*/) override {
-    RevokeTokenRequest request;
+  void ReadOptions() override {
     // The id stands in the whole token, too.
     const bool is_whole = absl::StartsWith(id_, "cj1.");
-    request.set_id(is_whole ? id_.substr(4, 8) : id_);
-    return AskTrust(&Trust::Stub::RevokeToken, request);
-  }
-  void PrintTable(const Style& style, std::ostream& out) override {
-    out << Short(style.utf8) << "\n";
+    asked_.set_id(is_whole ? id_.substr(4, 8) : id_);
   }
   std::string Short(bool utf8) const override {
     return SafeText(absl::StrCat("token ", answer_.entry().id(),
@@ -273,6 +256,103 @@ class CertificatesCommand final : public Request {
   ResetHostResponse reset_;
 };
 
+constexpr char kSecond[] = "%Y-%m-%d %H:%M:%S %Ez";
+constexpr size_t kMaxReason = 200;  // Of the controller, too.
+
+std::string LockLine(const LockEntry& lock, absl::TimeZone zone) {
+  return absl::StrCat(
+      lock.identity(), ": locked since ",
+      absl::FormatTime(kSecond, absl::FromUnixMillis(lock.since_ms()), zone),
+      " by ", lock.by(), lock.reason().empty() ? "" : ": ", lock.reason());
+}
+
+class LockCommand final : public OneCall<LockRequest, LockResponse> {
+ public:
+  LockCommand() : OneCall("lock", &Controller::Stub::Lock) {}
+
+  void AddOptions(CLI::App& app) override {
+    AddOption(app, "IDENTITY", "", *asked_.mutable_identity(),
+              "HOST, user/NAME or host/NAME")
+        ->required();
+    AddOption(app, "--reason", "TEXT", *asked_.mutable_reason(),
+              "For whoever is refused, and for clusterctl locks");
+    AddOutput(app);
+    AddTimeout(app, kShortTimeout);
+  }
+
+ private:
+  void ReadOptions() override {
+    if (asked_.identity().empty()) AddMistake("IDENTITY: is empty");
+    if (asked_.reason().size() > kMaxReason) {
+      AddMistake("--reason: ", asked_.reason().size(),
+                 " bytes, expected at most ", kMaxReason);
+    }
+  }
+
+  int Finish() override {
+    if (answer_.not_on_disk().empty()) return Deliver(kExitPass);
+    Tell("warning: ", answer_.lock().identity(), ": ", answer_.not_on_disk());
+    return Deliver(kExitFail);
+  }
+
+  std::string Short(bool utf8) const override {
+    return SafeText(
+        absl::StrCat(LockLine(answer_.lock(), session().zone), " (",
+                     answer_.ended(),
+                     answer_.ended() == 1 ? " stream" : " streams", " ended)"),
+        utf8);
+  }
+};
+
+class UnlockCommand final : public OneCall<UnlockRequest, UnlockResponse> {
+ public:
+  UnlockCommand() : OneCall("unlock", &Controller::Stub::Unlock) {}
+
+  void AddOptions(CLI::App& app) override {
+    AddOption(app, "IDENTITY", "", *asked_.mutable_identity(),
+              "HOST, user/NAME or host/NAME, as clusterctl locks names it")
+        ->required();
+    AddOutput(app);
+    AddTimeout(app, kShortTimeout);
+  }
+
+ private:
+  void ReadOptions() override {
+    if (asked_.identity().empty()) AddMistake("IDENTITY: is empty");
+  }
+
+  std::string Short(bool utf8) const override {
+    return SafeText(
+        absl::StrCat("unlocked ", LockLine(answer_.lock(), session().zone)),
+        utf8);
+  }
+};
+
+class LocksCommand final : public OneCall<ListLocksRequest, ListLocksResponse> {
+ public:
+  LocksCommand() : OneCall("locks", &Controller::Stub::ListLocks) {}
+
+  void AddOptions(CLI::App& app) override {
+    AddOutput(app);
+    AddTimeout(app, kShortTimeout);
+  }
+
+ private:
+  void PrintTable(const Style& style, std::ostream& out) override {
+    for (const LockEntry& lock : answer_.locks()) {
+      out << SafeText(LockLine(lock, session().zone), style.utf8) << "\n";
+    }
+    if (answer_.locks().empty()) out << "nobody is locked\n";
+  }
+  std::string Short(bool utf8) const override {
+    std::string names;
+    for (const LockEntry& lock : answer_.locks()) {
+      absl::StrAppend(&names, names.empty() ? ": " : ", ", lock.identity());
+    }
+    return SafeText(absl::StrCat(answer_.locks_size(), " locked", names), utf8);
+  }
+};
+
 }  // namespace
 
 void AddTrustCommands(CommandList& commands) {
@@ -280,6 +360,12 @@ void AddTrustCommands(CommandList& commands) {
   commands.push_back(std::make_unique<TokenListCommand>());
   commands.push_back(std::make_unique<TokenRevokeCommand>());
   commands.push_back(std::make_unique<CertificatesCommand>());
+}
+
+void AddLockCommands(CommandList& commands) {
+  commands.push_back(std::make_unique<LockCommand>());
+  commands.push_back(std::make_unique<UnlockCommand>());
+  commands.push_back(std::make_unique<LocksCommand>());
 }
 
 }  // namespace clusterd

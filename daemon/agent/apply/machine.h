@@ -5,7 +5,6 @@
 #include <functional>
 #include <string>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "daemon/host/change/file_system.h"

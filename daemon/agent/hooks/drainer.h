@@ -1,9 +1,9 @@
-// Tells Slurm why this host must not be used, and takes that back. A prolog
+// Drains this host in Slurm with a reason, and takes that back. A prolog
 // must not call Slurm's commands (prolog_epilog.html, "should not"), so the
 // daemon runs them, on a thread of its own, one at a time and with a deadline:
 //   scontrol show node N -o
-//   scontrol update NodeName=N State=DRAIN "Reason=clusterd: link: DOWN (until
-//   mended)" scontrol update NodeName=N State=UNDRAIN
+//   scontrol update NodeName=N State=DRAIN "Reason=clusterd: link: DOWN …"
+//   scontrol update NodeName=N State=UNDRAIN
 // UNDRAIN and not RESUME: a node that is DOWN for another cause stays so
 // (scontrol(1)). What a person has set or changed is never replaced nor taken
 // back: the node is read before each change, and again after a drain. Nor is a
@@ -16,7 +16,6 @@
 
 #include <atomic>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,13 +25,50 @@
 #include "absl/time/time.h"
 #include "daemon/agent/hooks/hook_settings.h"
 #include "daemon/agent/hooks/shared_work.h"
-#include "daemon/agent/hooks/slurm_node.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/host/command/command_runner.h"
 #include "daemon/process/log.h"
 #include "daemon/process/worker_pool.h"
 
 namespace clusterd {
+
+// How Slurm sees this host, by what `scontrol show node NAME -o` prints:
+//   NodeName=n1 Arch=x86_64 … State=IDLE+DRAIN ThreadsPerCore=1 …
+//   ExtSensorsTemp=n/s Reason=clusterd: link: device 3: DOWN (until mended)
+//   [root@2026-11-23T22:43:49] Comment=rack 7
+// in one line (Slurm 22.05.8, as recorded; scontrol(1), "show"). Without a
+// reason the field is not there.
+struct SlurmNode {
+  std::string name;
+  std::vector<std::string> states;  // "IDLE", "DRAIN".
+  std::string reason;               // Without who set it and when.
+
+  bool IsDrained() const;
+  // The reason is one of ours as DrainReason made it: a person who has changed
+  // it, or added to it, has taken the drain over.
+  bool IsOurs() const;
+  // Somebody else's reason stands there, which must not be replaced. Slurm's
+  // own words for a hook of ours that refused, and for a host that was away,
+  // are nobody's.
+  bool IsOfOthers() const;
+};
+
+// InvalidArgument, quoting the start, for what has not this form.
+absl::StatusOr<SlurmNode> ParseSlurmNode(absl::string_view line);
+
+// Whether `name` can be one node's name on a command line: IsHostName, which
+// leaves no place for a list of nodes, an option or a blank.
+bool IsSlurmNodeName(absl::string_view name);
+
+// The rule in a reason of ours, "clusterd: link: device 3: DOWN"; empty if it
+// is none.
+std::string RuleOfReason(absl::string_view reason);
+
+// A reason as scontrol takes it: one printable line with our prefix and without
+// the quotes that scontrol drops from its arguments, so that it reads back as
+// it was written. Its end tells who takes the drain back: "(until mended)" we
+// do, "(until RESUME)" a person must; see ReturnOf.
+std::string DrainReason(absl::string_view reason);
 
 // Safe for concurrent use.
 class Drainer {

@@ -37,7 +37,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "daemon/agent/hooks/controller_line.h"
 #include "daemon/agent/hooks/drainer.h"
 #include "daemon/agent/hooks/hook_decision.h"
 #include "daemon/agent/hooks/hook_settings.h"
@@ -45,6 +44,7 @@
 #include "daemon/agent/hooks/verdict_store.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/process/log.h"
+#include "proto/agent_hub.pb.h"
 #include "proto/facts.pb.h"
 #include "proto/job.pb.h"
 
@@ -53,6 +53,22 @@ namespace clusterd {
 // What is asked, and how long it may take in all; zero in the request: the
 // default of its kind (hook_desk.cc).
 inline constexpr absl::Duration kMaxHookWait = absl::Minutes(5);
+
+// What a hook asks the controller, over the stream that this host has open.
+// Both block, at most for `wait`, and fill in the question's id. Unavailable:
+// this host is not attached, or was cut off before the answer.
+// DeadlineExceeded: no answer in time, as of a controller that knows no such
+// question. AskJob also passes on the controller's own error. Safe for
+// concurrent use.
+class ControllerLine {
+ public:
+  virtual ~ControllerLine() = default;
+
+  virtual absl::StatusOr<SignedVerdict> AskJob(JobQuestion question,
+                                               absl::Duration wait) = 0;
+  virtual absl::StatusOr<DrainAnswer> AskDrain(DrainQuestion question,
+                                               absl::Duration wait) = 0;
+};
 
 // Safe for concurrent use.
 class HookDesk {

@@ -1,8 +1,7 @@
-#include "daemon/agent/hooks/slurm_node.h"
-
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/agent/hooks/drainer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,8 +1,5 @@
 #include "daemon/agent/hooks/verdict_store.h"
 
-#include <vector>
-
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "config/values/status_macros.h"

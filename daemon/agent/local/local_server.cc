@@ -1,6 +1,8 @@
 #include "daemon/agent/local/local_server.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -8,10 +10,14 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <limits>
+#include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/plain_messages.h"
 #include "config/identity/regular_file.h"
@@ -23,6 +29,29 @@
 
 namespace clusterd {
 namespace {
+
+constexpr int kWaitingConnections = 512;
+// When the process is out of descriptors: they come back as calls end.
+constexpr int kOutOfDescriptorsMs = 100;
+
+absl::Status CannotListen(const std::string& path) {
+  return absl::UnavailableError(absl::StrCat("cannot listen on socket ", path,
+                                             ": ", std::strerror(errno)));
+}
+
+bool Bind(int fd, const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  // Protects the socket until it has its permission.
+  const mode_t before = umask(0117);
+  const int bound =
+      bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  umask(before);
+  // Whatever stands there now: a link is not followed.
+  return bound == 0 &&
+         fchmodat(AT_FDCWD, path.c_str(), 0660, AT_SYMLINK_NOFOLLOW) == 0;
+}
 
 // Two for gRPC itself, and callers at once: a host with 192 cores starts that
 // many jobs of an array, and beside them people ask. A caller waits in a thread
@@ -62,23 +91,86 @@ absl::Status RemoveStale(const std::string& path) {
 
 }  // namespace
 
+absl::StatusOr<std::unique_ptr<LocalListener>> LocalListener::Listen(
+    const std::string& path) {
+  OwnedFd listening(
+      socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  OwnedFd stop(eventfd(0, EFD_CLOEXEC));
+  if (listening.get() < 0 || stop.get() < 0 || !Bind(listening.get(), path) ||
+      listen(listening.get(), kWaitingConnections) != 0) {
+    return CannotListen(path);
+  }
+  return std::unique_ptr<LocalListener>(
+      new LocalListener(std::move(listening), std::move(stop)));
+}
+
+void LocalListener::Stop() {
+  eventfd_write(stop_.get(), 1);
+  if (thread_.joinable()) thread_.join();
+}
+
+void LocalListener::Start(std::function<void(int connection)> take) {
+  thread_ = std::thread([this, take = std::move(take)] {
+    while (true) {
+      pollfd ready[] = {{listening_.get(), POLLIN, 0},
+                        {stop_.get(), POLLIN, 0}};
+      if (poll(ready, 2, -1) < 0) continue;
+      if (ready[1].revents != 0) return;
+      Accept(take);
+    }
+  });
+}
+
+void LocalListener::Accept(const std::function<void(int connection)>& take) {
+  const int fd =
+      accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (fd < 0) {
+    pollfd stop = {stop_.get(), POLLIN, 0};
+    if (errno == EMFILE || errno == ENFILE) {
+      poll(&stop, 1, kOutOfDescriptorsMs);
+    }
+    return;
+  }
+  ucred caller = {};
+  socklen_t size = sizeof(caller);
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &caller, &size) != 0) {
+    close(fd);
+    return;
+  }
+  {
+    absl::MutexLock lock(&mutex_);
+    callers_[fd] = caller;
+  }
+  take(fd);
+}
+
+std::string LocalListener::Who(absl::string_view peer) const {
+  int fd = -1;
+  if (!absl::ConsumePrefix(&peer, "fd:") || !absl::SimpleAtoi(peer, &fd)) {
+    return "unknown";
+  }
+  absl::MutexLock lock(&mutex_);
+  const auto found = callers_.find(fd);
+  if (found == callers_.end()) return "unknown";
+  return absl::StrCat("uid ", found->second.uid, " gid ", found->second.gid,
+                      " pid ", found->second.pid);
+}
+
 absl::StatusOr<std::unique_ptr<LocalServer>> LocalServer::Start(
     const std::string& path, Answers answers) {
   RETURN_IF_ERROR(CheckPath(path));
   RETURN_IF_ERROR(CheckFolder(path.substr(0, path.rfind('/'))));
   const std::string lock_path = absl::StrCat(path, ".lock");
-  const int fd =
-      open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return FileStatus(lock_path, errno);
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    const int error = errno;
-    close(fd);
-    if (error != EWOULDBLOCK) return FileStatus(lock_path, error);
+  OwnedFd lock(
+      open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (lock.get() < 0) return FileStatus(lock_path, errno);
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return FileStatus(lock_path, errno);
     return absl::FailedPreconditionError(
         absl::StrCat(lock_path, ": another clusterd holds it"));
   }
   std::unique_ptr<LocalServer> server(
-      new LocalServer(path, fd, std::move(answers)));
+      new LocalServer(path, std::move(lock), std::move(answers)));
   RETURN_IF_ERROR(RemoveStale(path));
   RETURN_IF_ERROR(server->Listen());
   return server;
@@ -121,7 +213,6 @@ LocalServer::~LocalServer() {
     server_->Wait();
   }
   RemoveStale(path_).IgnoreError();
-  close(lock_fd_);
 }
 
 grpc::Status LocalServer::GetStatus(grpc::ServerContext* context,

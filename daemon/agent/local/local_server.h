@@ -5,18 +5,63 @@
 #ifndef DAEMON_AGENT_LOCAL_LOCAL_SERVER_H_
 #define DAEMON_AGENT_LOCAL_LOCAL_SERVER_H_
 
+#include <sys/socket.h>
+
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "daemon/agent/local/local_listener.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "config/values/owned_fd.h"
 #include "grpcpp/server.h"
 #include "proto/agent_hub.grpc.pb.h"
 
 namespace clusterd {
+
+// Accepts connections on a unix socket, so that it is known who is at the other
+// end of each: gRPC's own listener keeps that to itself.
+class LocalListener {
+ public:
+  // Makes the socket at `path`, for root and its group, and listens. Sets the
+  // umask for a moment. Unavailable, with the reason, if that cannot be done.
+  static absl::StatusOr<std::unique_ptr<LocalListener>> Listen(
+      const std::string& path);
+  // The socket's file stays.
+  ~LocalListener() { Stop(); }
+
+  // Gives each connection to `take`, which owns it then, on a thread of its
+  // own. Once.
+  void Start(std::function<void(int connection)> take);
+
+  // Accepts no more.
+  void Stop();
+
+  // Who made a connection, as the kernel has it (SO_PEERCRED, unix(7)): "uid 0
+  // gid 0 pid 4711". `peer`: what gRPC calls the connection, "fd:17". "unknown"
+  // if there is none. Of a connection that was closed in this moment it may be
+  // who got its number next.
+  std::string Who(absl::string_view peer) const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  LocalListener(OwnedFd listening, OwnedFd stop)
+      : listening_(std::move(listening)), stop_(std::move(stop)) {}
+  void Accept(const std::function<void(int connection)>& take)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const OwnedFd listening_;
+  const OwnedFd stop_;  // An eventfd: written to, it ends the thread.
+  mutable absl::Mutex mutex_;
+  // By descriptor, which is used again only after its connection was closed.
+  std::map<int, ucred> callers_ ABSL_GUARDED_BY(mutex_);
+  std::thread thread_;
+};
 
 // Holds the path from Start to destruction.
 class LocalServer final : public LocalAgent::Service {
@@ -61,15 +106,15 @@ class LocalServer final : public LocalAgent::Service {
                        HookAnswer* response) override;
 
  private:
-  LocalServer(std::string path, int lock_fd, Answers answers)
+  LocalServer(std::string path, OwnedFd lock, Answers answers)
       : path_(std::move(path)),
-        lock_fd_(lock_fd),
+        lock_(std::move(lock)),
         answers_(std::move(answers)) {}
   absl::Status Listen();
   void Told(const char* call, const grpc::ServerContext& context) const;
 
   const std::string path_;
-  const int lock_fd_;
+  const OwnedFd lock_;
   const Answers answers_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<LocalListener> listener_;

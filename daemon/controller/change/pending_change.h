@@ -24,7 +24,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -40,7 +39,6 @@
 #include "daemon/process/callback_gate.h"
 #include "proto/agent_hub.pb.h"
 #include "proto/audit.pb.h"
-#include "proto/controller.pb.h"
 #include "proto/plan.pb.h"
 
 namespace clusterd {

@@ -25,11 +25,36 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "daemon/controller/history/history_file.h"
+#include "daemon/controller/history/sqlite_file.h"
 #include "daemon/process/log.h"
 #include "proto/controller.pb.h"
 
 namespace clusterd {
+
+// The history's file. One controller holds its folder.
+//   entry   position, id, kind, running, bytes and sha256 of the detail, entry
+//   detail  position, record
+// `entry` holds a serialized HistoryEntry, `record` the rest of its
+// HistoryRecord. The columns beside them are what is searched for.
+inline constexpr char kHistoryFile[] = "history.db";
+
+// user_version of the file. Goes up when an older controller would misread it.
+inline constexpr int kHistoryFormat = 2;
+
+struct HistoryFile {
+  FolderLock lock;
+  std::unique_ptr<SqliteDatabase> database;
+};
+
+// Makes the file (mode 0600) if there is none.
+//   NotFound            there is no such folder
+//   Unavailable         another controller uses it; or the disk does not read
+//   FailedPrecondition  a controller of another format made it; or no file
+//   DataLoss            no history, or damaged as far as the list reaches (a
+//                       damaged detail shows when it is read); it stays as it
+//                       is, and is never replaced by an empty one
+//   others              as HistoryStore
+absl::StatusOr<HistoryFile> OpenHistoryFile(const std::string& folder);
 
 inline constexpr uint32_t kDefaultListedEntries = 50;
 inline constexpr uint32_t kMaxListedEntries = 1000;

@@ -1,7 +1,5 @@
 #include "daemon/controller/history/newest_report.h"
 
-#include <cstdint>
-#include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"

@@ -155,7 +155,7 @@ class AttachedHosts {
   // Every host of the spec in its order, then those that it does not name: the
   // attached ones and, until they are forgotten, those that were.
   std::vector<HostEntry> Entries(const ClusterSpec& spec);
-  // Fills in what ClusterNow says of hosts. Copies no entries (host_counts.cc).
+  // Fills in the hosts of ClusterNow. Copies no entries: called every second.
   void CountHosts(const ClusterSpec& spec, ClusterNow* now);
   // One host, known or not.
   HostEntry Entry(const ClusterSpec& spec, const std::string& host);

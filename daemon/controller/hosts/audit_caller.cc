@@ -9,8 +9,9 @@
 namespace clusterd {
 
 AuditEntry AuditCaller(const grpc::CallbackServerContext& context,
-                       absl::string_view call) {
+                       absl::string_view call, absl::string_view subject) {
   AuditEntry entry;
+  entry.set_subject(std::string(subject));
   entry.set_what(std::string(call));
   entry.set_peer(context.peer());
   const std::shared_ptr<const grpc::AuthContext> shown = context.auth_context();

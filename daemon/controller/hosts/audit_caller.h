@@ -9,9 +9,9 @@
 
 namespace clusterd {
 
-// who, certificate, peer, and `call` as what.
+// who, certificate, peer, `call` as what, and the subject.
 AuditEntry AuditCaller(const grpc::CallbackServerContext& context,
-                       absl::string_view call);
+                       absl::string_view call, absl::string_view subject = "");
 
 // Who asks, for the audit file of the host that does the task, and the newest
 // line of our own.

@@ -1,4 +1,5 @@
 // Who has a name: the part of AttachedHosts that lets streams in.
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -26,6 +27,11 @@ absl::string_view ShortId(const std::string& id) {
 bool HasAnswered(const absl::Status& status) {
   return !absl::IsDeadlineExceeded(status) && !absl::IsUnavailable(status) &&
          !absl::IsFailedPrecondition(status);
+}
+
+bool TellsATime(int64_t booted_at_s, absl::Time now) {
+  return booted_at_s <= absl::ToUnixSeconds(now + kMostAhead) &&
+         booted_at_s >= absl::ToUnixSeconds(now - kMostBehind);
 }
 
 }  // namespace
@@ -181,6 +187,18 @@ std::string AttachedHosts::ConflictTextLocked(const Host& host) const {
                       id_of(first), ") is attached, ",
                       PeerAddress(host.rival->peer), " (", id_of(second),
                       ") was refused");
+}
+
+bool SameMachine(const Hello& a, const Hello& b) {
+  return a.machine_id() == b.machine_id() && a.boot_id() == b.boot_id();
+}
+
+bool IsLaterStart(const Hello& a, const Hello& b, absl::Time now) {
+  return !a.machine_id().empty() && a.machine_id() == b.machine_id() &&
+         a.boot_id() != b.boot_id() && a.booted_at_s() != 0 &&
+         TellsATime(b.booted_at_s(), now) &&
+         (!TellsATime(a.booted_at_s(), now) ||
+          b.booted_at_s() > a.booted_at_s());
 }
 
 }  // namespace clusterd

@@ -11,6 +11,12 @@
 
 namespace clusterd {
 
+// Why a call is refused while the pool is full.
+inline absl::Status TooMuchToDo() {
+  return absl::ResourceExhaustedError(
+      "the controller has too much to do, try again later");
+}
+
 // Fills in the response from a thread of the pool, for what waits for the disk.
 // `done` is called once, when the response is as it is sent; with
 // ResourceExhausted at once if the pool is full, which `refused` is told first.
@@ -29,8 +35,7 @@ void AnswerOnPool(
       },
       place);
   if (taken) return;
-  const absl::Status full = absl::ResourceExhaustedError(
-      "the controller has too much to do, try again later");
+  const absl::Status full = TooMuchToDo();
   if (refused) refused(full);
   done(full);
 }

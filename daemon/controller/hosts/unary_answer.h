@@ -19,6 +19,14 @@
 
 namespace clusterd {
 
+// Ends a call that has no slot.
+inline grpc::ServerUnaryReactor* FinishWith(
+    grpc::CallbackServerContext* context, const absl::Status& status) {
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpcStatus(status));
+  return reactor;
+}
+
 // Deletes itself when the call is done.
 class UnaryAnswer final : public grpc::ServerUnaryReactor {
  public:

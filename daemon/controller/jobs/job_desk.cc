@@ -1,6 +1,5 @@
 #include "daemon/controller/jobs/job_desk.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"

@@ -37,7 +37,6 @@
 #include "absl/time/time.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/fact_run.h"
-#include "daemon/controller/hosts/running_checks.h"
 #include "daemon/controller/jobs/job_ask.h"
 #include "proto/agent_hub.pb.h"
 #include "proto/controller.pb.h"

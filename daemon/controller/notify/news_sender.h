@@ -18,6 +18,8 @@
 #ifndef DAEMON_CONTROLLER_NOTIFY_NEWS_SENDER_H_
 #define DAEMON_CONTROLLER_NOTIFY_NEWS_SENDER_H_
 
+#include <sys/eventfd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -29,10 +31,9 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "daemon/controller/notify/stop_signal.h"
+#include "config/values/owned_fd.h"
 #include "daemon/controller/notify/verdict_news.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/log.h"
@@ -41,6 +42,19 @@
 #include "proto/spec.pb.h"
 
 namespace clusterd {
+
+// Wakes threads that wait in poll() or in an event loop when a controller
+// stops. Safe for concurrent use.
+class StopSignal {
+ public:
+  // From now on fd() can be read; nobody reads it.
+  void Set() const { eventfd_write(fd(), 1); }
+  // -1 where the system has no descriptor left: nobody is woken then.
+  int fd() const { return fd_.get(); }
+
+ private:
+  const OwnedFd fd_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+};
 
 // Safe for concurrent use; calls nothing under its lock.
 class NewsSender {

@@ -20,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
@@ -36,23 +37,6 @@ constexpr absl::Duration kReapGrace = absl::Seconds(1);
 // Linux 5.3), it is asked this often.
 constexpr absl::Duration kAskStep = absl::Milliseconds(10);
 
-class OwnedFd {
- public:
-  explicit OwnedFd(int fd = -1) : fd_(fd) {}
-  ~OwnedFd() {
-    if (fd_ >= 0) close(fd_);
-  }
-  OwnedFd(OwnedFd&& other) : fd_(std::exchange(other.fd_, -1)) {}
-  OwnedFd& operator=(OwnedFd&& other) {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 absl::Status NothingToHave(absl::string_view what) {
   return absl::UnavailableError(absl::StrCat(what, ": ", strerror(errno)));
 }
@@ -61,13 +45,9 @@ absl::Status NothingToHave(absl::string_view what) {
 absl::StatusOr<OwnedFd> FileOf(absl::string_view text) {
   OwnedFd file(memfd_create("news", MFD_CLOEXEC));
   if (file.get() < 0) return NothingToHave("memory");
-  while (!text.empty()) {
-    const ssize_t written = write(file.get(), text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return NothingToHave("memory");
-    text.remove_prefix(static_cast<size_t>(written));
+  if (!WriteAll(file.get(), text) || lseek(file.get(), 0, SEEK_SET) != 0) {
+    return NothingToHave("memory");
   }
-  if (lseek(file.get(), 0, SEEK_SET) != 0) return NothingToHave("memory");
   return file;
 }
 

@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/controller/notify/stop_signal.h"
+#include "daemon/controller/notify/news_sender.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/wait/patience.h"

@@ -11,7 +11,7 @@
 //                         minute; after a start once hosts had time to come
 //                         back
 //   the queue is full     another try in 10 s
-//   a look is wanted      within two minutes (verdict_watch.h)
+//   a look is wanted      within two minutes (VerdictWatch)
 //   cluster.yaml is read  what is new or has changed begins anew; what is gone
 //   again                 is cancelled
 //
@@ -24,7 +24,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -32,19 +31,69 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/random/random.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/fact_run.h"
-#include "daemon/controller/hosts/running_checks.h"
 #include "daemon/controller/notify/verdict_news.h"
-#include "daemon/controller/schedule/verdict_watch.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/scheduler.h"
 #include "proto/controller.pb.h"
+#include "proto/finding.pb.h"
 #include "proto/spec.pb.h"
 
 namespace clusterd {
+
+// Whether what a scheduled check found is news: its verdict is another one than
+// was told last. PASS needs not be told at first.
+//
+//   the change rests on            | told
+//   rules about the host, its      | at once
+//   settings, the spec, …          |
+//   rules about the network alone  | when a look that begins within five
+//   (link, optics, ping, a host    | minutes sees one again: a cable that
+//   that gives no facts)           | flaps, a switch that boots and a host
+//                                  | that comes back wake nobody; or when it
+//                                  | is the third one in a row, however long
+//                                  | the checks take
+// A better verdict counts anew when the told one was seen in between; a worse
+// one does not, so that what flaps is told after all. Pure.
+inline constexpr absl::Duration kSeenTwiceWithin = absl::Minutes(5);
+
+// Those about the network.
+absl::Span<const absl::string_view> NetworkRules();
+
+struct Verdicts {
+  State all = PASS;
+  State without_network = PASS;  // Of the other rules alone.
+};
+Verdicts VerdictsOf(const Report& report);
+
+enum class News {
+  kNone,
+  kLookAgain,  // It may be, if another look says so.
+  kTell,
+};
+
+class VerdictWatch {
+ public:
+  // `told`: what is known to whom it concerns.
+  explicit VerdictWatch(Verdicts told = {}) : told_(told) {}
+
+  // Of a look from `began` to `ended`; looks do not overlap.
+  News See(const Verdicts& seen, absl::Time began, absl::Time ended);
+  // PASS before anything was.
+  State told() const { return told_.all; }
+
+ private:
+  Verdicts told_;
+  // When another verdict than was told was seen last, and whether a better one.
+  absl::Time seen_at_ = absl::InfinitePast();
+  bool seen_better_ = false;
+  int in_a_row_ = 0;  // Looks that saw another verdict than was told.
+};
 
 inline constexpr absl::Duration kMostJitter = absl::Minutes(1);
 inline constexpr absl::Duration kSecondLook = absl::Minutes(2);

@@ -1,6 +1,5 @@
-#include "daemon/controller/schedule/verdict_watch.h"
-
 #include "config/rules/catalogue.h"
+#include "daemon/controller/schedule/check_schedule.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {

@@ -1,11 +1,10 @@
-#include "daemon/controller/status/cluster_metrics.h"
-
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/controller/status/status_pages.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

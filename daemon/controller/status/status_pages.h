@@ -1,8 +1,8 @@
-// What the status port shows:
-//   /             what there is
+// The pages of the status port:
+//   /             a list of the others
 //   /healthz      200 and a line for each part of the controller that got on,
 //                 503 if one did not: "timers: no answer in 1s"
-//   /metrics      cluster_metrics.h
+//   /metrics      ClusterMetrics
 //   /report       the newest check of the whole cluster, as HTML
 //   /report.json  the same as clusterctl -o json has it
 // A report's page is made once for each report, metrics and health at most once
@@ -10,20 +10,46 @@
 #ifndef DAEMON_CONTROLLER_STATUS_STATUS_PAGES_H_
 #define DAEMON_CONTROLLER_STATUS_STATUS_PAGES_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "daemon/controller/status/cluster_metrics.h"
+#include "config/values/histogram.h"
 #include "daemon/controller/status/http_server.h"
 #include "daemon/process/watchdog.h"
+#include "proto/controller.pb.h"
 #include "proto/finding.pb.h"
 
 namespace clusterd {
+
+// What the controller tells Prometheus: verdicts, not device counters. One
+// series for each host of the spec and none for any other name, so that no
+// stranger can make one; all else is by rule, state or kind.
+// `deploy/monitoring` uses each of them. Counters begin at zero with the
+// controller. Pure.
+struct ClusterNumbers {
+  // As AttachedHosts::Entries has them.
+  std::vector<HostEntry> hosts;
+  // The newest check of the whole cluster; null: none yet.
+  std::shared_ptr<const Report> newest;
+  // Ended runs by outcome, as ClusterChanges::Ended.
+  std::map<std::string, uint64_t> applies;
+  Histogram attach_waits{{}};
+  // Of the controller's own files: "controller", "ca", "issuing-ca".
+  std::vector<std::pair<std::string, absl::Time>> certificate_ends;
+  absl::Time now;
+  // A host that renews its certificate with this controller is late with it
+  // when so little is left.
+  absl::Duration late_renewal;
+};
+
+std::string ClusterMetrics(const ClusterNumbers& numbers);
 
 // All is called on the server's threads, also several at once.
 struct StatusSources {

@@ -1,10 +1,9 @@
-#include "daemon/controller/watch/check_now.h"
-
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/controller/watch/cluster_watch.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

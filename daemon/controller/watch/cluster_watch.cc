@@ -1,8 +1,146 @@
 #include "daemon/controller/watch/cluster_watch.h"
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "config/report/finding_overview.h"
+#include "config/report/report_diff.h"
+#include "config/report/verdict.h"
+#include "config/words/number_text.h"
+#include "config/words/state_word.h"
+#include "config/words/subject_text.h"
+
 namespace clusterd {
+namespace {
+
+using Subjects = google::protobuf::RepeatedPtrField<Subject>;
+
+constexpr size_t kMaxRunningTold = 10;
+constexpr int kWhoGroups = 2;
+constexpr int kWhoColumns = 60;
+
+void CutSubjects(Subjects* subjects) {
+  if (subjects->size() <= kMaxSubjectsTold) return;
+  subjects->DeleteSubrange(kMaxSubjectsTold,
+                           subjects->size() - kMaxSubjectsTold);
+}
+
+RuleResult WrongRule(const FindingBlock& block) {
+  RuleResult rule;
+  rule.set_rule(block.rule);
+  rule.set_state(block.state);
+  Subjects who;
+  for (const Finding* finding : block.findings) {
+    who.MergeFrom(finding->subjects());
+    if (rule.findings_size() == kMaxFindingsTold) continue;
+    *rule.add_findings() = *finding;
+    CutSubjects(rule.mutable_findings()->rbegin()->mutable_subjects());
+  }
+  rule.set_summary(SubjectsText(who, kWhoGroups, kWhoColumns));
+  return rule;
+}
+
+// "hosts: 2 failed, 10 passed".
+std::string HostsByState(const Report& report) {
+  std::array<uint32_t, State_ARRAYSIZE> of_state = {};
+  for (const HostStatus& host : report.hosts()) {
+    ++of_state[KnownState(host.state())];
+  }
+  Counts counts;
+  counts.set_fail(of_state[FAIL]);
+  counts.set_unknown(of_state[UNKNOWN]);
+  counts.set_warn(of_state[WARN]);
+  counts.set_pass(of_state[PASS]);
+  counts.set_skipped(of_state[SKIPPED]);
+  return absl::StrCat("hosts: ", CountsText(counts));
+}
+
+ReportDiff CutDiff(const ReportDiff& whole) {
+  ReportDiff diff = whole;
+  const int more = diff.changes_size() - kMaxWrongTold;
+  if (more > 0) {
+    diff.mutable_changes()->DeleteSubrange(kMaxWrongTold, more);
+    diff.add_notes(Count(static_cast<size_t>(more), "more change"));
+  }
+  for (ReportDiff::Change& change : *diff.mutable_changes()) {
+    CutSubjects(change.mutable_subjects());
+  }
+  for (auto* hosts :
+       {diff.mutable_hosts_added(), diff.mutable_hosts_removed()}) {
+    if (hosts->size() <= kMaxSubjectsTold) continue;
+    diff.add_notes(absl::StrCat(
+        Count(static_cast<size_t>(hosts->size() - kMaxSubjectsTold),
+              "more host"),
+        " came or went"));
+    hosts->DeleteSubrange(kMaxSubjectsTold, hosts->size() - kMaxSubjectsTold);
+  }
+  return diff;
+}
+
+}  // namespace
+
+ClusterNow::ScheduleNow CheckNow(const Report& newest,
+                                 const ReportDiff* changes) {
+  ClusterNow::ScheduleNow now;
+  Report& head = *now.mutable_newest();
+  head.set_schema_version(newest.schema_version());
+  head.set_cluster(newest.cluster());
+  head.set_product(newest.product());
+  head.set_spec_digest(newest.spec_digest());
+  head.set_run_id(newest.run_id());
+  head.set_started_at_ms(newest.started_at_ms());
+  head.set_elapsed_ms(newest.elapsed_ms());
+  head.set_verdict(newest.verdict());
+  *head.mutable_rule_counts() = newest.rule_counts();
+  head.set_error(newest.error());
+  head.set_clusterd_version(newest.clusterd_version());
+  head.set_network_namespace(newest.network_namespace());
+  head.set_partial(newest.partial());
+  head.set_schedule(newest.schedule());
+  if (newest.hosts_size() > 0) head.add_notes(HostsByState(newest));
+  if (changes != nullptr) *now.mutable_changes() = CutDiff(*changes);
+  const FindingOverview overview = ArrangeFindings(newest);
+  const auto& blocks = overview.blocks;
+  const size_t told =
+      std::min(blocks.size(), static_cast<size_t>(kMaxWrongTold));
+  // The worst are the last.
+  for (size_t i = 0; i < told; ++i) {
+    *now.add_wrong() = WrongRule(blocks[blocks.size() - 1 - i]);
+  }
+  now.set_more_wrong(static_cast<uint32_t>(blocks.size() - told));
+  return now;
+}
+
+std::vector<std::string> RunningTexts(const std::vector<RunningCheck>& checks) {
+  std::vector<std::string> texts;
+  for (const RunningCheck& check : checks) {
+    if (texts.size() == kMaxRunningTold) {
+      texts.push_back(absl::StrCat(
+          "and ", Count(checks.size() - kMaxRunningTold, "more check")));
+      break;
+    }
+    texts.push_back(absl::StrCat("check ", check.order->run_id, " of ",
+                                 ActorName(check.order->actor), ", ",
+                                 Count(check.order->hosts.size(), "host")));
+  }
+  return texts;
+}
+
+std::optional<ClusterNow::ScheduleNow> AskedCheck::Of(
+    const std::shared_ptr<const Report>& newest,
+    const std::shared_ptr<const Report>& before) {
+  if (newest == nullptr || !newest->schedule().empty()) return std::nullopt;
+  if (report_.lock() != newest) {
+    ReportDiff changes;
+    if (before != nullptr) changes = DiffReports(*before, *newest);
+    now_ = CheckNow(*newest, before == nullptr ? nullptr : &changes);
+    report_ = newest;
+  }
+  return now_;
+}
 
 ClusterWatch::WatcherId ClusterWatch::NewWatcher() {
   absl::MutexLock lock(&mutex_);

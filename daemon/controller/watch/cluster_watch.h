@@ -1,7 +1,6 @@
-// The cluster as it is now, for all who watch it (Controller.Watch): looked at
-// once a second while somebody watches, and never else; told when it has
-// changed. Nothing is kept for each watcher: whoever reads slowly gets the
-// newest.
+// The cluster as it is now, for all watchers (Controller.Watch): read once a
+// second while there is a watcher, and sent when it has changed. Nothing is
+// kept for each watcher: a slow reader gets the newest.
 #ifndef DAEMON_CONTROLLER_WATCH_CLUSTER_WATCH_H_
 #define DAEMON_CONTROLLER_WATCH_CLUSTER_WATCH_H_
 
@@ -18,12 +17,44 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "daemon/controller/hosts/fact_run.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
 #include "proto/controller.pb.h"
+#include "proto/finding.pb.h"
 
 namespace clusterd {
+
+// Bounds of a check as watchers get it: a few kilobytes however large the
+// cluster is.
+inline constexpr int kMaxWrongTold = 20;     // Rules, and changes.
+inline constexpr int kMaxFindingsTold = 3;   // Of a rule.
+inline constexpr int kMaxSubjectsTold = 20;  // Of a finding or a change.
+
+// Without name and next_at_ms. `wrong` has no rule whose findings another one
+// explains; its `summary` says in words about whom it is, also where not all
+// subjects are there. Of more changes than are told a note says how many.
+// `changes`: null: there was none to compare with.
+ClusterNow::ScheduleNow CheckNow(const Report& newest,
+                                 const ReportDiff* changes);
+
+// "check 0123456789abcdef of ann, 12 hosts"; at most 10, and how many more.
+std::vector<std::string> RunningTexts(const std::vector<RunningCheck>& checks);
+
+// ClusterNow.asked, worked out once for each check. Not thread-safe.
+class AskedCheck {
+ public:
+  // Of the newest check of all hosts and the one before it; null: there is
+  // none. Nullopt also for one of a schedule.
+  std::optional<ClusterNow::ScheduleNow> Of(
+      const std::shared_ptr<const Report>& newest,
+      const std::shared_ptr<const Report>& before);
+
+ private:
+  std::weak_ptr<const Report> report_;
+  ClusterNow::ScheduleNow now_;
+};
 
 // Where the fields of ClusterNow come from. Called on a thread of the pool, one
 // after the other; must not wait for long. An empty one has nothing to tell.

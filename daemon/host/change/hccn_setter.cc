@@ -1,7 +1,5 @@
 #include "daemon/host/change/hccn_setter.h"
 
-#include <utility>
-
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"

@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 

@@ -5,35 +5,16 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "config/values/owned_fd.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
-
-class TextFileDescriptor {
- public:
-  explicit TextFileDescriptor(int fd) : fd_(fd) {}
-  ~TextFileDescriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  TextFileDescriptor(const TextFileDescriptor&) = delete;
-  TextFileDescriptor& operator=(const TextFileDescriptor&) = delete;
-
-  int get() const { return fd_; }
-  void Become(int fd) {
-    close(fd_);
-    fd_ = fd;
-  }
-
- private:
-  int fd_;
-};
 
 absl::Status TextFileTrouble(const std::string& what, int error) {
   const std::string message = absl::StrCat(what, ": ", std::strerror(error));
@@ -51,7 +32,7 @@ absl::Status TextFileTrouble(const std::string& what, int error) {
 
 // Where nobody else can swap one folder for another, no link leads away.
 absl::Status OpenFolder(const std::vector<std::string>& names,
-                        TextFileDescriptor* folder) {
+                        OwnedFd* folder) {
   std::string path;
   for (const std::string& name : names) {
     absl::StrAppend(&path, "/", name);
@@ -62,7 +43,7 @@ absl::Status OpenFolder(const std::vector<std::string>& names,
           absl::StrCat(path, ": is no folder, expected one that is no link"));
     }
     if (next < 0) return TextFileTrouble(path, errno);
-    folder->Become(next);
+    *folder = OwnedFd(next);
   }
   struct stat info = {};
   if (fstat(folder->get(), &info) != 0) return TextFileTrouble(path, errno);
@@ -77,16 +58,6 @@ absl::Status OpenFolder(const std::vector<std::string>& names,
   return absl::OkStatus();
 }
 
-bool WriteAllOf(int fd, absl::string_view text) {
-  while (!text.empty()) {
-    const ssize_t count = write(fd, text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    text.remove_prefix(static_cast<size_t>(count));
-  }
-  return true;
-}
-
 }  // namespace
 
 absl::Status ReplaceTextFile(const std::string& root, const std::string& path,
@@ -98,20 +69,18 @@ absl::Status ReplaceTextFile(const std::string& root, const std::string& path,
   }
   const std::string name = names.back();
   names.pop_back();
-  TextFileDescriptor folder(
-      open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  OwnedFd folder(open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() < 0) return TextFileTrouble(root, errno);
-  const absl::Status opened = OpenFolder(names, &folder);
-  if (!opened.ok()) return opened;
+  RETURN_IF_ERROR(OpenFolder(names, &folder));
   // Of another start that was killed at it.
   const std::string beside = absl::StrCat(".", name, ".new");
   unlinkat(folder.get(), beside.c_str(), 0);
-  const TextFileDescriptor file(
+  const OwnedFd file(
       openat(folder.get(), beside.c_str(),
              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (file.get() < 0) return TextFileTrouble(path, errno);
   const bool is_done =
-      WriteAllOf(file.get(), text) && fchmod(file.get(), 0644) == 0 &&
+      WriteAll(file.get(), text) && fchmod(file.get(), 0644) == 0 &&
       renameat(folder.get(), beside.c_str(), folder.get(), name.c_str()) == 0;
   if (is_done) return absl::OkStatus();
   const int error = errno;

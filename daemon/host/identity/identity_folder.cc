@@ -15,11 +15,10 @@
 #include <system_error>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "config/identity/regular_file.h"
+#include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 
@@ -40,32 +39,16 @@ absl::Status SystemStatus(const std::string& path, int error) {
   return FileStatus(path, error);
 }
 
-// An open file, closed with the object; a lock on it ends with that.
-class OpenFolder {
- public:
-  explicit OpenFolder(int fd) : fd_(fd) {}
-  ~OpenFolder() {
-    if (fd_ >= 0) close(fd_);
-  }
-  OpenFolder(OpenFolder&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  OpenFolder& operator=(OpenFolder&&) = delete;
-
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 // A folder that this user alone can write, reached by no link of that name.
-absl::StatusOr<OpenFolder> OpenOwnFolder(const std::string& path) {
-  OpenFolder folder(
+absl::StatusOr<OwnedFd> OpenOwnFolder(const std::string& path) {
+  OwnedFd folder(
       open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (folder.fd() < 0 && (errno == ELOOP || errno == ENOTDIR)) {
+  if (folder.get() < 0 && (errno == ELOOP || errno == ENOTDIR)) {
     return absl::PermissionDeniedError(
         absl::StrCat(path, ": is a link or a file, expected a folder"));
   }
   struct stat found = {};
-  if (folder.fd() < 0 || fstat(folder.fd(), &found) != 0) {
+  if (folder.get() < 0 || fstat(folder.get(), &found) != 0) {
     return SystemStatus(path, errno);
   }
   if (found.st_uid != geteuid()) {
@@ -81,55 +64,46 @@ absl::StatusOr<OpenFolder> OpenOwnFolder(const std::string& path) {
 
 // Made where it is not there, whatever the umask is: certificates are for
 // everybody on this host.
-absl::StatusOr<OpenFolder> MakeOwnFolder(const std::string& path) {
+absl::StatusOr<OwnedFd> MakeOwnFolder(const std::string& path) {
   if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) {
     return SystemStatus(path, errno);
   }
-  ASSIGN_OR_RETURN(OpenFolder folder, OpenOwnFolder(path));
-  if (fchmod(folder.fd(), 0755) != 0) return SystemStatus(path, errno);
+  ASSIGN_OR_RETURN(OwnedFd folder, OpenOwnFolder(path));
+  if (fchmod(folder.get(), 0755) != 0) return SystemStatus(path, errno);
   return folder;
 }
 
 // Makes `folder` and identity/ in it; others that come wait until the result is
 // gone.
-absl::StatusOr<OpenFolder> LockIdentity(const std::string& folder) {
+absl::StatusOr<OwnedFd> LockIdentity(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return SystemStatus(folder, error.value());
   RETURN_IF_ERROR(OpenOwnFolder(folder).status());
   const std::string identity = absl::StrCat(folder, "/identity");
-  ASSIGN_OR_RETURN(OpenFolder locked, MakeOwnFolder(identity));
-  while (flock(locked.fd(), LOCK_EX) != 0) {
+  ASSIGN_OR_RETURN(OwnedFd locked, MakeOwnFolder(identity));
+  while (flock(locked.get(), LOCK_EX) != 0) {
     if (errno != EINTR) return SystemStatus(identity, errno);
   }
   return locked;
 }
 
 absl::Status SyncFolder(const std::string& folder) {
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return SystemStatus(folder, errno);
-  const auto closes = absl::MakeCleanup([fd] { close(fd); });
-  return fsync(fd) == 0 ? absl::OkStatus() : SystemStatus(folder, errno);
+  const OwnedFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return fd.get() >= 0 && fsync(fd.get()) == 0 ? absl::OkStatus()
+                                               : SystemStatus(folder, errno);
 }
 
 // A new file, whole and synced.
 absl::Status WriteNew(const std::string& path, absl::string_view text,
                       unsigned mode) {
-  const int fd =
-      open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode);
-  if (fd < 0) return SystemStatus(path, errno);
-  const auto closes = absl::MakeCleanup([fd] { close(fd); });
-  while (!text.empty()) {
-    const ssize_t count = write(fd, text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return SystemStatus(path, errno);
-    text.remove_prefix(static_cast<size_t>(count));
-  }
-  // Whatever the umask is; on the open file, so that no link is followed.
-  if (fchmod(fd, mode) != 0 || fsync(fd) != 0) {
-    return SystemStatus(path, errno);
-  }
-  return absl::OkStatus();
+  const OwnedFd fd(
+      open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode));
+  // The mode whatever the umask is; on the open file, so that no link is
+  // followed.
+  const bool is_done = fd.get() >= 0 && WriteAll(fd.get(), text) &&
+                       fchmod(fd.get(), mode) == 0 && fsync(fd.get()) == 0;
+  return is_done ? absl::OkStatus() : SystemStatus(path, errno);
 }
 
 std::string LinkTarget(const std::string& path) {
@@ -175,7 +149,7 @@ absl::Status IdentityFolder::PointTo(const std::string& target,
 }
 
 absl::Status IdentityFolder::Install(const TlsPem& pair) const {
-  ASSIGN_OR_RETURN(const OpenFolder locked, LockIdentity(folder_));
+  ASSIGN_OR_RETURN(const OwnedFd locked, LockIdentity(folder_));
   const std::string folder = PathOf("identity");
   const std::string link = absl::StrCat(folder, "/current");
   const std::string before = LinkTarget(link);
@@ -230,7 +204,7 @@ void IdentityFolder::Prune(const std::string& current,
 absl::Status IdentityFolder::Replace(const std::string& path,
                                      absl::string_view text,
                                      unsigned mode) const {
-  ASSIGN_OR_RETURN(const OpenFolder locked, LockIdentity(folder_));
+  ASSIGN_OR_RETURN(const OwnedFd locked, LockIdentity(folder_));
   const std::string beside = absl::StrCat(path, ".new");
   unlink(beside.c_str());
   RETURN_IF_ERROR(WriteNew(beside, text, mode));

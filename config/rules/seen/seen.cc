@@ -1,0 +1,439 @@
+#include "config/rules/seen/seen.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "config/rules/view/cluster_view.h"
+#include "config/words/number_text.h"
+#include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
+
+namespace clusterd {
+namespace {
+
+using SeenFacts = google::protobuf::RepeatedPtrField<ValueGroups>;
+
+// Places in ClusterView::hosts, ascending, each once.
+using HostPlaces = std::vector<uint32_t>;
+
+// The last place may come again and again.
+void AddPlace(uint32_t host, HostPlaces* places) {
+  if (places->empty() || places->back() != host) places->push_back(host);
+}
+
+// Lists of hosts as texts. Many groups have the same hosts, so each list is
+// folded once. The view must outlive it. Lives for one report.
+class HostSets {
+ public:
+  explicit HostSets(const ClusterView& view) : view_(view) {}
+
+  // HostsText of at most so many columns.
+  const std::string& Text(const HostPlaces& places, int columns) {
+    const auto [found, is_new] = texts_.try_emplace({columns, places});
+    if (is_new) {
+      std::vector<std::string> names;
+      names.reserve(places.size());
+      for (const uint32_t place : places) {
+        names.emplace_back(view_.hosts()[place].name);
+      }
+      found->second = HostsText(names, columns);
+    }
+    return found->second;
+  }
+
+ private:
+  const ClusterView& view_;
+  std::map<std::pair<int, HostPlaces>, std::string> texts_;
+};
+
+constexpr size_t kMaxGroups = 12;
+constexpr int kGroupColumns = 300;
+constexpr size_t kValueBytes = 64;
+
+constexpr absl::string_view kUnknownValue = "unknown";
+
+// The value as text, kept where the reader says; nullopt: not asked for.
+using ValueText = std::optional<absl::string_view>;
+
+ValueText TextOf(const TextFact& fact) {
+  switch (fact.state_case()) {
+    case TextFact::kValue:
+      return fact.value().empty() ? "none" : absl::string_view(fact.value());
+    case TextFact::kMissing:
+      return kUnknownValue;
+    default:
+      return std::nullopt;
+  }
+}
+
+struct HostValue {
+  const char* name;
+  bool is_version;
+  ValueText (*read)(const HostFacts& facts, std::string* kept);
+};
+
+// Reads a text of a group of facts.
+template <auto kGroup, auto kFact>
+ValueText ReadText(const HostFacts& facts, std::string* /*kept*/) {
+  return TextOf(((facts.*kGroup)().*kFact)());
+}
+
+ValueText ReadDeviceCount(const HostFacts& facts, std::string* kept) {
+  if (facts.device_ids().has_missing()) return kUnknownValue;
+  if (!facts.device_ids().has_value()) return std::nullopt;
+  return *kept = absl::StrCat(facts.device_ids().value().ids_size());
+}
+
+constexpr HostValue kHostValues[] = {
+    {"product", true,
+     ReadText<&HostFacts::identity, &IdentityFacts::npu_series>},
+    {"driver", true, ReadText<&HostFacts::versions, &VersionFacts::driver>},
+    {"firmware", true, ReadText<&HostFacts::versions, &VersionFacts::firmware>},
+    {"CANN", true, ReadText<&HostFacts::versions, &VersionFacts::cann>},
+    {"operating system", true,
+     ReadText<&HostFacts::identity, &IdentityFacts::os_release>},
+    {"kernel", true,
+     ReadText<&HostFacts::identity, &IdentityFacts::kernel_release>},
+    {"architecture", false,
+     ReadText<&HostFacts::identity, &IdentityFacts::architecture>},
+    {"devices", false, ReadDeviceCount},
+};
+
+// The hosts of each value of one fact.
+class Grouping {
+ public:
+  // Most say what the one before said: that is looked at first.
+  void Add(absl::string_view value, uint32_t host) {
+    if (groups_.empty() || groups_[last_].value != value) {
+      const auto [found, is_new] = places_.try_emplace(value, groups_.size());
+      last_ = found->second;
+      if (is_new) groups_.push_back({std::string(value), {}, 0});
+    }
+    AddAgain(host);
+  }
+
+  // Of what the view has of a device, which lies closer together than the
+  // facts.
+  template <typename Value>
+  void Add(const Reading<Value>& reading, uint32_t host) {
+    if (!reading.has_value()) {
+      last_number_.reset();
+      const bool asked = reading.missing != nullptr || !reading.misread.ok();
+      if (asked) Add(kUnknownValue, host);
+    } else if constexpr (std::is_same_v<Value, absl::string_view>) {
+      Add(reading->empty() ? "none" : *reading, host);
+    } else if (last_number_ == static_cast<uint64_t>(*reading)) {
+      AddAgain(host);
+    } else {
+      last_number_ = static_cast<uint64_t>(*reading);
+      if constexpr (std::is_same_v<Value, bool>) {
+        Add(*reading ? "on" : "off", host);
+      } else {
+        Add(absl::StrCat(*reading), host);
+      }
+    }
+  }
+
+  void Write(const char* name, bool is_version, bool is_of_devices,
+             HostSets* sets, SeenFacts* facts) {
+    if (groups_.empty() || (groups_.size() == 1 && !is_version)) return;
+    std::sort(groups_.begin(), groups_.end(),
+              [](const Group& a, const Group& b) {
+                return std::make_tuple(a.hosts.size(), a.times, a.value) <
+                       std::make_tuple(b.hosts.size(), b.times, b.value);
+              });
+    if (groups_.size() > kMaxGroups) FoldRarest();
+    ValueGroups* const fact = facts->Add();
+    fact->set_name(name);
+    for (const Group& group : groups_) {
+      ValueGroups::Group* const written = fact->add_groups();
+      written->set_value(PrintableText(group.value, kValueBytes));
+      written->set_hosts(sets->Text(group.hosts, kGroupColumns));
+      written->set_host_count(static_cast<uint32_t>(group.hosts.size()));
+      if (is_of_devices) written->set_device_count(group.times);
+    }
+  }
+
+ private:
+  struct Group {
+    std::string value;
+    HostPlaces hosts;
+    uint32_t times = 0;
+  };
+
+  void AddAgain(uint32_t host) {
+    Group& group = groups_[last_];
+    AddPlace(host, &group.hosts);
+    ++group.times;
+  }
+
+  void FoldRarest() {
+    const size_t folded = groups_.size() - kMaxGroups + 1;
+    Group rest;
+    rest.value = absl::StrCat(folded, " other values");
+    for (size_t i = 0; i < folded; ++i) {
+      rest.times += groups_[i].times;
+      rest.hosts.insert(rest.hosts.end(), groups_[i].hosts.begin(),
+                        groups_[i].hosts.end());
+    }
+    std::sort(rest.hosts.begin(), rest.hosts.end());
+    rest.hosts.erase(std::unique(rest.hosts.begin(), rest.hosts.end()),
+                     rest.hosts.end());
+    groups_.erase(groups_.begin(), groups_.begin() + folded - 1);
+    groups_.front() = std::move(rest);
+  }
+
+  std::vector<Group> groups_;
+  absl::flat_hash_map<std::string, size_t> places_;
+  size_t last_ = 0;  // The group of the value before.
+  std::optional<uint64_t> last_number_;
+};
+
+// What is told of devices.
+struct DeviceGroups {
+  // One thing of all devices after the other: the processor then fetches the
+  // texts of many at once.
+  void Add(absl::Span<const DeviceView> devices, uint32_t host) {
+    for (const DeviceView& device : devices) tls.Add(device.tls_enabled, host);
+    for (const DeviceView& device : devices) mtu.Add(device.mtu, host);
+    for (const DeviceView& device : devices) speed.Add(device.speed, host);
+    for (const DeviceView& device : devices) pfc.Add(device.pfc, host);
+    for (const DeviceView& device : devices) dscp.Add(device.dscp_to_tc, host);
+    for (const DeviceView& device : devices) {
+      priority.Add(device.priority_to_tc, host);
+    }
+    for (const DeviceView& device : devices) {
+      roce_port.Add(device.roce_port, host);
+    }
+  }
+
+  Grouping tls, mtu, speed, pfc, dscp, priority, roce_port;
+};
+
+// A large cluster with a leaf switch for each rack or each rail has some 1,200;
+// where every device has one of its own they are not told one by one.
+constexpr size_t kMaxPortEntries = 2048;
+constexpr int kPortColumns = 100;
+// With many entries they are for the map, not to be read.
+constexpr size_t kManyEntries = 512;
+constexpr int kFewColumns = 32;
+constexpr size_t kSwitchNameBytes = 64;
+
+struct Leaf {
+  const LldpNeighbour* neighbour = nullptr;  // Null: no switch is known.
+  std::map<uint32_t, HostPlaces> ports;
+};
+
+absl::string_view LeafKey(const LldpNeighbour& neighbour) {
+  for (const std::string* key :
+       {&neighbour.chassis_id(), &neighbour.system_name(),
+        &neighbour.management_address()}) {
+    if (!key->empty()) return *key;
+  }
+  return "";
+}
+
+bool WasAsked(const DeviceFacts& facts) {
+  return facts.lldp().state_case() != LldpFact::STATE_NOT_SET;
+}
+
+// Null where the device told of no switch.
+const LldpNeighbour* SwitchOf(const DeviceFacts& facts) {
+  if (!facts.lldp().has_value()) return nullptr;
+  const LldpNeighbour& neighbour = facts.lldp().value();
+  const bool is_switch =
+      neighbour.heard() && neighbour.peer() != LldpNeighbour::NPU;
+  return is_switch ? &neighbour : nullptr;
+}
+
+// Devices with one index mostly go to the switch of the host before.
+class LeafFinder {
+ public:
+  // `key` of the neighbour; empty without one.
+  HostPlaces* PortsOf(const LldpNeighbour* neighbour, absl::string_view key,
+                      uint32_t device) {
+    Last& last = last_[device];
+    if (last.ports == nullptr || last.key != key) {
+      const auto [found, is_new] = places_.try_emplace(key, nullptr);
+      if (is_new) {
+        leaves_.push_back(std::make_unique<Leaf>());
+        leaves_.back()->neighbour = neighbour;
+        found->second = leaves_.back().get();
+      }
+      last = {key, &found->second->ports[device]};
+    }
+    return last.ports;
+  }
+
+  std::vector<std::unique_ptr<Leaf>>& leaves() { return leaves_; }
+
+ private:
+  struct Last {
+    absl::string_view key;
+    HostPlaces* ports = nullptr;
+  };
+
+  absl::flat_hash_map<uint32_t, Last> last_;
+  absl::flat_hash_map<absl::string_view, Leaf*> places_;
+  std::vector<std::unique_ptr<Leaf>> leaves_;
+};
+
+std::string LeafNameOf(const Leaf& leaf,
+                       const std::map<std::string, int>& times) {
+  if (leaf.neighbour == nullptr) return "";
+  const std::string& name = leaf.neighbour->system_name();
+  const absl::string_view key = LeafKey(*leaf.neighbour);
+  if (name.empty()) return PrintableText(key, kSwitchNameBytes);
+  const std::string text = PrintableText(name, kSwitchNameBytes);
+  // Two of a maker's default name are told apart.
+  return times.at(name) < 2
+             ? text
+             : absl::StrCat(text, " (", PrintableText(key, kSwitchNameBytes),
+                            ")");
+}
+
+size_t DevicesOn(const Leaf& leaf) {
+  size_t devices = 0;
+  for (const auto& [device, hosts] : leaf.ports) devices += hosts.size();
+  return devices;
+}
+
+void WriteLeaf(const std::string& name, const Leaf& leaf, int columns,
+               HostSets* sets, SwitchPorts* written) {
+  written->set_name(name);
+  for (const auto& [device, hosts] : leaf.ports) {
+    SwitchPorts::Ports* const ports = written->add_ports();
+    ports->set_device(device);
+    ports->set_hosts(sets->Text(hosts, columns));
+    ports->set_host_count(static_cast<uint32_t>(hosts.size()));
+  }
+}
+
+// Those with most devices, until there are enough entries; the others in one.
+std::vector<std::unique_ptr<Leaf>> FoldLeaves(
+    std::vector<std::unique_ptr<Leaf>> leaves, size_t* folded) {
+  std::stable_sort(leaves.begin(), leaves.end(),
+                   [](const auto& a, const auto& b) {
+                     return DevicesOn(*a) > DevicesOn(*b);
+                   });
+  std::vector<std::unique_ptr<Leaf>> kept;
+  std::map<uint32_t, std::set<uint32_t>> rest;
+  size_t entries = 0;
+  for (auto& leaf : leaves) {
+    entries += leaf->ports.size();
+    if (entries <= kMaxPortEntries || leaf->neighbour == nullptr) {
+      kept.push_back(std::move(leaf));
+      continue;
+    }
+    ++*folded;
+    for (const auto& [device, hosts] : leaf->ports) {
+      rest[device].insert(hosts.begin(), hosts.end());
+    }
+  }
+  if (*folded == 0) return kept;
+  kept.push_back(std::make_unique<Leaf>());
+  for (const auto& [device, hosts] : rest) {
+    kept.back()->ports[device].assign(hosts.begin(), hosts.end());
+  }
+  return kept;
+}
+
+}  // namespace
+
+google::protobuf::RepeatedPtrField<ValueGroups> SeenValues(
+    const ClusterView& view) {
+  std::vector<Grouping> of_hosts(std::size(kHostValues));
+  DeviceGroups of_devices;
+  std::string kept;
+  for (uint32_t h = 0; h < view.hosts().size(); ++h) {
+    const HostView& host = view.hosts()[h];
+    for (size_t i = 0; i < std::size(kHostValues); ++i) {
+      const ValueText value = kHostValues[i].read(*host.facts, &kept);
+      if (value.has_value()) of_hosts[i].Add(*value, h);
+    }
+    of_devices.Add(host.devices, h);
+  }
+  HostSets sets(view);
+  SeenFacts facts;
+  for (size_t i = 0; i < std::size(kHostValues); ++i) {
+    of_hosts[i].Write(kHostValues[i].name, kHostValues[i].is_version, false,
+                      &sets, &facts);
+  }
+  for (const auto& [name, grouping] :
+       {std::pair("TLS", &of_devices.tls),
+        {"MTU", &of_devices.mtu},
+        {"link speed, Mb/s", &of_devices.speed},
+        {"PFC by priority", &of_devices.pfc},
+        {"traffic class by DSCP", &of_devices.dscp},
+        {"traffic class by priority", &of_devices.priority},
+        {"RoCE port", &of_devices.roce_port}}) {
+    grouping->Write(name, false, true, &sets, &facts);
+  }
+  return facts;
+}
+
+google::protobuf::RepeatedPtrField<SwitchPorts> SeenSwitches(
+    const ClusterView& view) {
+  LeafFinder finder;
+  std::vector<const LldpNeighbour*> neighbours;
+  std::vector<absl::string_view> keys;
+  for (uint32_t h = 0; h < view.hosts().size(); ++h) {
+    const absl::Span<const DeviceView> devices = view.hosts()[h].devices;
+    // In three steps, so that the processor fetches those of all devices at
+    // once.
+    neighbours.clear();
+    keys.clear();
+    for (const DeviceView& device : devices) {
+      neighbours.push_back(SwitchOf(*device.facts));
+    }
+    for (const LldpNeighbour* neighbour : neighbours) {
+      keys.push_back(neighbour == nullptr ? "" : LeafKey(*neighbour));
+    }
+    for (size_t i = 0; i < devices.size(); ++i) {
+      const LldpNeighbour* const leaf =
+          keys[i].empty() ? nullptr : neighbours[i];
+      const bool asked = leaf != nullptr || WasAsked(*devices[i].facts);
+      if (asked) AddPlace(h, finder.PortsOf(leaf, keys[i], devices[i].id));
+    }
+  }
+  size_t folded = 0;
+  const auto leaves = FoldLeaves(std::move(finder.leaves()), &folded);
+  const bool none_known =
+      std::all_of(leaves.begin(), leaves.end(),
+                  [](const auto& leaf) { return leaf->neighbour == nullptr; });
+  if (none_known) return {};
+  std::map<std::string, int> times;
+  size_t entries = 0;
+  for (const auto& leaf : leaves) {
+    entries += leaf->ports.size();
+    if (leaf->neighbour != nullptr) ++times[leaf->neighbour->system_name()];
+  }
+  const int columns = entries > kManyEntries ? kFewColumns : kPortColumns;
+  std::vector<std::pair<std::string, const Leaf*>> named;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const bool is_rest = folded > 0 && i + 1 == leaves.size();
+    named.emplace_back(is_rest ? absl::StrCat(folded, " more switches")
+                               : LeafNameOf(*leaves[i], times),
+                       leaves[i].get());
+  }
+  std::sort(named.begin(), named.end());
+  HostSets sets(view);
+  google::protobuf::RepeatedPtrField<SwitchPorts> switches;
+  for (const auto& [name, leaf] : named) {
+    WriteLeaf(name, *leaf, columns, &sets, switches.Add());
+  }
+  return switches;
+}
+
+}  // namespace clusterd
