@@ -389,7 +389,7 @@ ObserveRequest MakeObserveRequest(const ClusterSpec& spec,
   }
   request.set_command_ms(spec.deadlines().command_ms());
   request.set_host_ms(spec.deadlines().host_ms());
-  request.set_ask_tls(spec.has_tls());
+  request.set_ask_tls(true);
   const absl::StatusOr<const ProductProfile*> profile =
       FindProductProfile(spec.product(), spec.mode());
   request.set_ask_vnic(profile.ok() && (*profile)->in_super_pod);

@@ -146,7 +146,7 @@ absl::StatusOr<NamedFacts> ReadSettings(Machine* machine, uint32_t device,
   }
   NamedFacts values;
   for (const DeviceSetting& setting : DeviceSettings()) {
-    const Reading live = setting.live(facts);
+    const FactReading live = setting.live(facts);
     if (live.value != kUnknownFact) {
       values[setting.name] = live.value;
     } else if (setting.always_saved || setting.name == needed) {

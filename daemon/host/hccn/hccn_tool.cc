@@ -171,6 +171,7 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
   answer.failure = verdict.failure;
   answer.exit_status = result->exit_status;
   answer.output = result->standard_output;
+  answer.errors = result->standard_error;
   if (IsOtherToolsRefusal(generation_, verdict.text)) {
     generation_ = generation_ == NpuToolFacts::ASCEND_950
                       ? NpuToolFacts::CLASSIC

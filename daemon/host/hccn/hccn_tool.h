@@ -34,6 +34,7 @@ struct HccnAnswer {
   HccnFailure failure = HccnFailure::kNone;
   int exit_status = 0;
   std::string output;   // Standard output, also of a failure.
+  std::string errors;   // Standard error.
   std::string command;  // "`hccn_tool -i 3 -ip -g`", for messages.
   // Whose words these are.
   NpuToolFacts::Generation generation = NpuToolFacts::CLASSIC;
