@@ -21,10 +21,9 @@ using Wanted = std::optional<std::string>;
 
 constexpr uint32_t kMaxDevice = 63;
 // Below this hccn_tool asks whether IPv6 may go, and clusterd answers no
-// questions (captures, mtu-set-1000-eof). Where its range ends is not
-// published; the largest IPv4 packet bounds it.
+// questions (captures, mtu-set-1000-eof).
 constexpr uint32_t kMinMtu = 1280;
-constexpr uint32_t kMaxMtu = 65535;
+constexpr uint32_t kMaxMtu = 9702;
 
 FactReading LiveAddress(const DeviceFacts& facts) {
   std::vector<std::string> pairs;
