@@ -171,6 +171,7 @@ void FillConf(const ClusterSpec& spec, const ServerSpec& server,
              conf);
     AddEntry("tls_enable", device.id(), spec.tls() ? "1" : "0", conf);
     AddEntry("bitmap", device.id(), spec.lossless().pfc(), conf);
+    AddEntry("dscp_tc", device.id(), spec.lossless().dscp_to_tc(), conf);
     const uint32_t port = spec.lossless().roce_port();
     AddEntry("roce_port", device.id(), port == 0 ? "" : absl::StrCat(port),
              conf);
