@@ -133,6 +133,14 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
   answer.generation = generation_;
   answer.command =
       absl::StrCat("`hccn_tool ", absl::StrJoin(arguments, " "), "`");
+  const bool is_skipped = absl::c_any_of(
+      arguments,
+      [this](const std::string& word) { return skipped_.count(word) > 0; });
+  if (is_skipped) {
+    answer.missing = MakeMissing(Missing::NOT_QUERIED,
+                                 "no rule of this check needs the answer");
+    return answer;
+  }
   if (!stopped_.has_value() && budget_->IsSpent()) {
     stopped_ = MakeMissing(Missing::TIMED_OUT,
                            absl::StrCat(answer.command, ": not asked within ",
