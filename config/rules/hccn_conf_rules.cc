@@ -297,6 +297,10 @@ void JudgeSetting(const ClusterView& view, const DeviceView& device,
     return report.AddSkipped(
         device, absl::StrCat(setting.words, " is not known"), kind.elsewhere);
   }
+  if (device.host->facts->hccn_tool().generation() ==
+      NpuToolFacts::ASCEND_950) {
+    return report.Add(device, "recovery-unpublished");
+  }
   const auto [entry, is_so] = FindStored(device, kind, setting, live.value);
   if (is_so || (entry == nullptr && live.value == kind.unset)) {
     return report.Judged(device);
@@ -314,7 +318,8 @@ void JudgeSetting(const ClusterView& view, const DeviceView& device,
       BringsBack(setting, RepairedValue(*device.host, *entry), live.value)) {
     text.caused_by = "hccn-conf";
   }
-  AddStored(device, std::move(text), report);
+  report.Judged(device);
+  report.Add(device, std::move(text));
 }
 
 void CheckStored(absl::string_view name, const ClusterView& view,
@@ -383,14 +388,8 @@ void CheckHccnConf(const ClusterView& view, RuleReport& report) {
 void CheckDeviceIpPersistent(const ClusterView&, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
     if (!KnowsFile(device, report)) return;
-    if (device.conf_dhcp != nullptr && !device.planned.has_value()) {
-      return report.Add(device, "by-dhcp");
-    }
+    if (device.conf_dhcp != nullptr) return report.Add(device, "by-dhcp");
     report.Judged(device);
-    if (device.conf_dhcp != nullptr) {
-      return report.Add(device, "planned-and-dhcp", device.id,
-                        device.conf_dhcp->line(), device.planned->ToString());
-    }
     const HccnConf::Entry* address = device.conf_address;
     const HccnConf::Entry* netmask = device.conf_netmask;
     const bool has_both = address != nullptr && netmask != nullptr;

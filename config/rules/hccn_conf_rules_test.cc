@@ -451,7 +451,6 @@ TEST(CheckGatewayPersistentTest, IsUnknownWithoutTheFileOrTheAnswer) {
 // Nothing but the line: the address of DHCP stands in no file.
 TEST(CheckDeviceIpPersistentTest, SkipsADeviceUnderDhcpWhateverTheValue) {
   TestCluster cluster = UnplannedCluster();
-  cluster.PlanAddress(0, 3, "", "");
   Erase("address", 3, ConfOf(0, &cluster));
   Erase("netmask", 3, ConfOf(0, &cluster));
   EXPECT_EQ(cluster.Check("device-ip-persistent").state(), FAIL);
@@ -467,18 +466,6 @@ TEST(CheckDeviceIpPersistentTest, SkipsADeviceUnderDhcpWhateverTheValue) {
     EXPECT_EQ(result.findings(0).state(), SKIPPED);
     EXPECT_THAT(result.findings(0).observed(), HasSubstr("by DHCP"));
   }
-}
-
-TEST(CheckDeviceIpPersistentTest, WarnsOfAPlannedAddressUnderDhcp) {
-  TestCluster cluster;
-  HccnConf::Entry* dhcp = ConfOf(0, &cluster)->add_entries();
-  dhcp->set_key("udhcpc_enable");
-  dhcp->set_device(3);
-  dhcp->set_value("0");
-  dhcp->set_line(99);
-  EXPECT_THAT(Lines(cluster.Check("device-ip-persistent")),
-              StartsWith("WARN server0:3 /etc/hccn.conf has udhcpc_enable_3 "
-                         "(line 99), and cluster.yaml plans 192.168.103.1"));
 }
 
 TEST(CheckDetectAddressPersistentTest, WarnsWhereDeviceAndFileDisagree) {
