@@ -301,7 +301,9 @@ TEST(PlanDeviceStepsTest, BlocksWhatTheToolCannotTakeOrPutBack) {
       << mode.blocked(0).reason();
   spec = GoodSpec();
   spec.mutable_lossless()->set_pfc("1,1,1,1,1,0,0,0");
-  const HostPlan pfc = Plan(spec, GoodFacts("node-01"));
+  facts = GoodFacts("node-01");
+  DeviceOf(&facts, 0)->mutable_pfc()->set_value("0,0,0,0,0,0,0,0");
+  const HostPlan pfc = Plan(spec, facts);
   ASSERT_GT(pfc.blocked_size(), 0);
   EXPECT_NE(pfc.blocked(0).reason().find("at most 4 priorities"),
             std::string::npos)
