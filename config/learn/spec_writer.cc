@@ -332,7 +332,7 @@ class Writer {
     return agreeing;
   }
 
-  // What most have of what is told of a host, or of each of its devices. Where
+  // The value that most have, of a host or of each of its devices. Where
   // no value has a majority a note names the key.
   template <typename Value>
   std::optional<Value> Most(absl::string_view key,
@@ -447,7 +447,8 @@ class Writer {
     absl::StrAppend(&yaml, body_);
   }
 
-  // Whose values the file has. Only "most" where hosts beyond half told them.
+  // The hosts that have the values of the file: "most" only where over half
+  // told them.
   std::string WhoseText(size_t told) const {
     if (2 * told > hosts_.size()) {
       return is_tied_ ? "most have, or one of as many" : "most have";

@@ -91,8 +91,7 @@ struct Obstacle {
   std::string fix = kCorrectTheLine;
 };
 
-// What of hccn.conf keeps the tool from giving the device an address that
-// stays.
+// The line of hccn.conf that keeps the device from an address that stays.
 Obstacle ObstacleOf(uint32_t device, const HostPlanBuilder& plan) {
   const std::string dhcp = HccnConfKey("udhcpc_enable", device);
   if (plan.HasConfLine(dhcp)) {

@@ -195,7 +195,7 @@ bool KnowsFile(const DeviceView& device, RuleReport& report) {
   return false;
 }
 
-// What the device has and what the file has differ.
+// Device and file differ.
 void AddStored(const DeviceView& device, FindingText text, RuleReport& report) {
   if (device.host->facts->hccn_tool().generation() == NpuToolFacts::CLASSIC) {
     report.Judged(device);
@@ -229,7 +229,7 @@ void JudgeStored(const DeviceView& device, const AddressKind& kind,
 struct StoredSetting {
   const char* name;  // Of DeviceSettings().
   const HccnConf::Entry* DeviceView::*stored;
-  // What a device has that nobody set.
+  // The value of a device that nobody set.
   absl::string_view unset;
   // The rule that compares it between hosts.
   absl::string_view elsewhere;
@@ -242,7 +242,7 @@ constexpr StoredSetting kStoredSettings[] = {
     {kDscpSetting, &DeviceView::conf_dscp, "0:0", "lossless"},
 };
 
-// What chooses RoCE's ports, as -udp -g and as udp_port_mode_N spell it.
+// Modes that choose RoCE's ports, as -udp -g and as udp_port_mode_N spell them.
 constexpr std::pair<absl::string_view, absl::string_view> kPortModes[] = {
     {"multi_qp", "multi_qp"}, {"code(nslb_dp)", "code:nslb_dp"}};
 
@@ -256,7 +256,7 @@ bool BringsBack(const DeviceSetting& setting, absl::string_view in_file,
                               absl::SimpleAtoi(wanted, &b) && a == b);
 }
 
-// What sets it, after `hccn_tool -i N`; empty: no single command does.
+// The words that set it, after `hccn_tool -i N`; empty: no single command does.
 std::string SettingCommand(const DeviceSetting& setting,
                            const std::string& value) {
   if (setting.is_map || !setting.is_legal(value)) return "";
@@ -445,7 +445,7 @@ void CheckDetectAddressPersistent(const ClusterView&, RuleReport& report) {
   });
 }
 
-// What a device has of a setting, against the line that the next boot takes.
+// A setting of a device, against the line that the next boot takes.
 void CheckMtuPersistent(const ClusterView& view, RuleReport& report) {
   CheckStored(kMtuSetting, view, report);
 }

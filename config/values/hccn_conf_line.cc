@@ -83,8 +83,7 @@ bool IsRocePort(absl::string_view value) {
          (HasForm(value, *kForm) && IsNumber(value, kFirst, kLast));
 }
 
-// Of another form the tool refuses it; of more priorities the tools of A2 and
-// A3 do.
+// The tool refuses another form; the tools of A2 and A3 refuse more priorities.
 constexpr int kMostPausing = 4;
 bool IsBitmap(absl::string_view value) {
   static const LazyRE2 kForm = {"[01](?:,[01]){7}"};

@@ -63,8 +63,8 @@ struct Values {
   std::vector<const char*> refused;
 };
 
-// Of the records and the tool's source: what its recovery takes, and fails
-// over, on some product.
+// Values that the recovery takes, and fails over, on some product, by the
+// records and the tool's source.
 const std::vector<Values>& KeyValues() {
   static const auto* const values = new std::vector<Values>{
       {"address", {"10.0.0.1"}, {"", "10.0.0.300", "10.0.0.1 ", "x"}},

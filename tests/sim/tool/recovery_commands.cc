@@ -98,7 +98,7 @@ constexpr StoredValue kAfterModules[] = {
 constexpr StoredValue kDetect = {"netdetect", "netdetect", kMaxAddressChars,
                                  IsDetectAddress};
 
-// What is right by its form, and not for this product.
+// Right by its form, and not for this product.
 Outcome CheckForProduct(ToolContext& context, const StoredValue& row,
                         const std::string& value) {
   const int most = MaxPausing(context.product());
