@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -108,6 +109,32 @@ class AddressReview {
            absl::StrCat("counts by index over ",
                         HostsText(some.hosts, kHostsColumns),
                         ", whose names leave numbers out", kPin));
+    }
+  }
+
+  // Gateways of which a plan sets one: where devices keep it together.
+  void FindGateways() {
+    const auto profile = FindProductProfile(spec_.product(), spec_.mode());
+    if (!profile.ok() || !(*profile)->one_gateway_per_four) return;
+    for (int s = 0; s < spec_.servers_size(); ++s) {
+      const auto& devices = spec_.servers(s).devices();
+      for (int k = 0; k < devices.size(); ++k) {
+        const auto first =
+            absl::c_find_if(devices, [&](const DeviceSpec& each) {
+              return !each.gateway().empty() &&
+                     ShareGateway(**profile, each.id(), devices[k].id());
+            });
+        if (first == devices.end() || devices[k].gateway().empty() ||
+            first->gateway() == devices[k].gateway()) {
+          continue;
+        }
+        Warn(places_[s][k].position, "gateways",
+             absl::StrCat(NameOf(spec_.servers(s), devices[k]), ": gateway ",
+                          devices[k].gateway(), ", expected that of device ",
+                          first->id(),
+                          ": hccn_tool keeps one gateway for devices 0-3 and "
+                          "one for 4-7 of this product, and a plan sets one"));
+      }
     }
   }
 
@@ -250,6 +277,7 @@ class ConfigValidateCommand final : public ConfigCommand {
     AddressReview review(file_, *spec, places);
     review.Judge();
     review.FindGaps();
+    review.FindGateways();
     if (!against_.empty()) {
       const bool is_file = against_ != kController;
       const auto client = is_file ? nullptr : Connect();

@@ -165,6 +165,20 @@ TEST(ConfigValidateTest, OnlyWarnsOfWhatTheRulesWarnOfOrCannotTell) {
   EXPECT_TRUE(absl::StrContains(no_gateway.out, "c.yaml: OK: "));
 }
 
+TEST(ConfigValidateTest, WarnsOfGatewaysThatDevicesKeepTogether) {
+  const std::string path =
+      TestFile("cluster.yaml",
+               absl::StrReplaceAll(
+                   kGoodSpec, {{"  netmask", "  gateway: 254\n  netmask"}}));
+  const ProgramOutput output = RunProgram({"config", "validate", path});
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_TRUE(absl::StrContains(
+      absl::StrCat(output.out, output.err),
+      "server0 device 1: gateway 192.168.101.254, expected that of device 0: "
+      "hccn_tool keeps one gateway for devices 0-3"))
+      << output.out << output.err;
+}
+
 TEST(ConfigValidateTest, SaysWhereAPatternByIndexMovesAddressesAndHowToPin) {
   const ProgramOutput output =
       Validate(RailsSpec("node[01,03-04]", kPairs, "1 + 8*n + d"));

@@ -94,8 +94,7 @@ std::vector<std::string> AddressNotes(absl::Span<const HostFacts> facts) {
     by_dhcp.set_host(host.host());
     Subject by_ipv6 = by_dhcp;
     for (const HccnConf::Entry& entry : host.hccn_conf().value().entries()) {
-      if (entry.key() == "udhcpc_enable" && entry.has_device() &&
-          entry.value() != "0") {
+      if (entry.key() == "udhcpc_enable" && entry.has_device()) {
         by_dhcp.add_devices(entry.device());
       }
     }

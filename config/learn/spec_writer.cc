@@ -184,10 +184,12 @@ class Writer {
       RETURN_IF_ERROR(DropUnlisted());
       servers = Servers();
       RETURN_IF_ERROR(Choose(servers, {ListedAddresses()}));
-      written_.pattern = "no pattern explains most addresses: each is listed";
+      written_.pattern =
+          "no pattern explains more than half of the addresses: each is "
+          "listed";
     }
     if (!refused_.empty()) {
-      Note("clusterctl config validate refuses what most hosts have: ",
+      Note("clusterctl config validate refuses what the hosts have: ",
            refused_);
     }
     AddSources();
@@ -215,11 +217,14 @@ class Writer {
       }
       (2 * used > known ? ids_ : used > 0 ? some : unused).push_back(id);
     }
-    if (ids_.empty()) ids_.swap(some);
+    if (ids_.empty()) {
+      ids_.swap(some);
+      is_tied_ = !ids_.empty();
+    }
     unused.insert(unused.end(), some.begin(), some.end());
     if (!unused.empty() && !ids_.empty()) {
       Note("not planned: ", DevicesText(unused),
-           ", which has no address on most hosts");
+           ", without an address on half of the hosts or more");
     }
   }
 
@@ -455,18 +460,21 @@ class Writer {
     return agreeing;
   }
 
-  // What most have of what `get` tells of a host, or of each of its devices.
+  // The value that most have, of a host or of each of its devices. Where
+  // no value has a majority a note names the key.
   template <typename Value>
-  std::optional<Value> Most(std::optional<Value> SeenHost::*member) const {
+  std::optional<Value> Most(absl::string_view key,
+                            std::optional<Value> SeenHost::*member) {
     std::map<Value, size_t> votes;
     for (const SeenHost* host : hosts_) {
       const auto& value = host->*member;
       if (value.has_value()) ++votes[*value];
     }
-    return Majority(votes);
+    return Chosen(key, votes);
   }
   template <typename Value>
-  std::optional<Value> Most(std::optional<Value> SeenDevice::*member) const {
+  std::optional<Value> Most(absl::string_view key,
+                            std::optional<Value> SeenDevice::*member) {
     std::map<Value, size_t> votes;
     for (const SeenHost* host : hosts_) {
       for (const uint32_t id : ids_) {
@@ -474,7 +482,21 @@ class Writer {
         if (value.has_value()) ++votes[*value];
       }
     }
-    return Majority(votes);
+    return Chosen(key, votes);
+  }
+
+  template <typename Value>
+  std::optional<Value> Chosen(absl::string_view key,
+                              const std::map<Value, size_t>& votes) {
+    const std::optional<Value> chosen = Majority(votes);
+    size_t all = 0;
+    for (const auto& vote : votes) all += vote.second;
+    if (chosen.has_value() && 2 * votes.at(*chosen) <= all) {
+      is_tied_ = true;
+      Note(key, " is what ", votes.at(*chosen), " of ", all,
+           " have, which is no majority");
+    }
+    return chosen;
   }
 
   // What most hosts run, where somebody has raised it.
@@ -486,14 +508,14 @@ class Writer {
         absl::StrAppend(&kernel, "  ", key, ": ", *value, "\n");
       } else {
         Note("kernel.", key,
-             " is left at what is advised: most hosts run the "
-             "kernel's own, ",
+             " is left at what is advised: the hosts run the kernel's own, ",
              *value);
       }
     };
-    add("somaxconn", Most(&SeenHost::somaxconn));
-    add("tcp_max_syn_backlog", Most(&SeenHost::syn_backlog));
-    if (Most(&SeenHost::persistent).value_or(false)) {
+    add("somaxconn", Most("kernel.somaxconn", &SeenHost::somaxconn));
+    add("tcp_max_syn_backlog",
+        Most("kernel.tcp_max_syn_backlog", &SeenHost::syn_backlog));
+    if (Most("kernel.persistent", &SeenHost::persistent).value_or(false)) {
       absl::StrAppend(&kernel, "  persistent: true\n");
     }
     if (!kernel.empty()) absl::StrAppend(&body_, "kernel:\n", kernel);
@@ -502,17 +524,17 @@ class Writer {
   void AddSettings() {
     absl::StrAppend(&body_, "\n");
     AddKernel();
-    const auto firewall = Most(&SeenHost::firewall_runs);
+    const auto firewall = Most("firewall", &SeenHost::firewall_runs);
     if (firewall.has_value()) {
       absl::StrAppend(
           &body_, "firewall: ", *firewall ? "open-ports" : "disabled", "\n");
     }
-    const auto tls = Most(&SeenDevice::tls);
+    const auto tls = Most("tls", &SeenDevice::tls);
     if (tls.has_value()) {
       absl::StrAppend(&body_, "tls: ", *tls ? "true" : "false", "\n");
     }
-    const auto mtu = Most(&SeenDevice::mtu);
-    if (mtu.has_value() && *mtu >= 68 && *mtu <= 65535) {
+    const auto mtu = Most("mtu", &SeenDevice::mtu);
+    if (mtu.has_value() && *mtu >= 1280 && *mtu <= 9702) {
       absl::StrAppend(&body_, "mtu: ", *mtu, "\n");
     }
     absl::StrAppend(&body_, LosslessText(seen_.lossless));
@@ -530,10 +552,12 @@ class Writer {
   void Finish() {
     written_.servers = hosts_.size();
     std::string& yaml = written_.yaml;
+    const auto told = absl::c_count_if(
+        hosts_, [](const SeenHost* host) { return !host->silent; });
     absl::StrAppend(&yaml, "# Written by clusterctl from ", seen_.source,
-                    ". Read it before it is used: what it says\n"
-                    "# is what most have, and an apply brings the others "
-                    "there.\n");
+                    ". Read it before it is used: what it says\n# is what ",
+                    WhoseText(told),
+                    ", and an apply brings the others there.\n");
     for (const std::string& note : written_.notes) {
       absl::StrAppend(&yaml, "# Note: ", note, "\n");
     }
@@ -551,14 +575,26 @@ class Writer {
     absl::StrAppend(&yaml, body_);
   }
 
+  // The hosts that have the values of the file: "most" only where over half
+  // told them.
+  std::string WhoseText(size_t told) const {
+    if (2 * told > hosts_.size()) {
+      return is_tied_ ? "most have, or one of as many" : "most have";
+    }
+    return absl::StrCat(told, " of ", hosts_.size(),
+                        hosts_.size() == 1 ? " host" : " hosts",
+                        told == 1 ? " has" : " have");
+  }
+
   const SeenCluster& seen_;
   std::vector<const SeenHost*> hosts_;  // In the order of the file.
   std::vector<uint32_t> ids_;
   std::vector<PlacedServer> placed_;  // As hosts_.
   size_t known_ = 0;                  // Addresses.
   std::string body_;
-  ClusterSpec spec_;     // Of the body.
-  std::string refused_;  // By the product's rules; empty: it is not.
+  ClusterSpec spec_;      // Of the body.
+  bool is_tied_ = false;  // Some value is of no more than half.
+  std::string refused_;   // By the product's rules; empty: it is not.
   WrittenSpec written_;
 };
 

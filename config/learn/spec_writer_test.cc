@@ -258,6 +258,7 @@ TEST(WriteSpecTest, OneOfTwoServersThatIsNotSetUpHidesNoDevice) {
   EXPECT_EQ(Load(*one).servers(0).devices_size(), 8) << one->yaml;
   EXPECT_EQ(Load(*one).servers(0).DebugString(),
             learned.spec.servers(0).DebugString());
+  EXPECT_THAT(one->yaml, HasSubstr("what most have, or one of as many,"));
   Learned halves("atlas-a2", "", 2);
   for (int d = 0; d < 4; ++d) {
     halves.Device(0, 4 + d)->mutable_address()->mutable_value()->Clear();
@@ -266,6 +267,25 @@ TEST(WriteSpecTest, OneOfTwoServersThatIsNotSetUpHidesNoDevice) {
   EXPECT_THAT(std::string(halves.Write().status().message()),
               HasSubstr("addresses of their devices are not known, not set or "
                         "those of another host: server[0-1]"));
+}
+
+TEST(WriteSpecTest, OneOfTwoHostsIsNeverCalledMost) {
+  Learned apart("atlas-a2", "", 2);
+  for (int d = 0; d < 8; ++d) {
+    apart.Device(1, d)->mutable_mtu()->set_value(4200);
+  }
+  const auto tied = apart.Write();
+  ASSERT_TRUE(tied.ok()) << tied.status();
+  EXPECT_THAT(tied->notes, Contains("mtu is what 8 of 16 have, which is no "
+                                    "majority"));
+  EXPECT_THAT(tied->yaml, HasSubstr("what most have, or one of as many,"));
+  Learned half("atlas-a2", "", 2);
+  half.facts[1].mutable_device_ids()->mutable_missing()->set_reason(
+      Missing::UNREADABLE);
+  half.facts[1].clear_devices();
+  const auto alone = half.Write();
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  EXPECT_THAT(alone->yaml, Not(HasSubstr("that most")));
 }
 
 TEST(WriteSpecTest, LeasesAndIpv6AddressesAreSaid) {
@@ -283,9 +303,9 @@ TEST(WriteSpecTest, LeasesAndIpv6AddressesAreSaid) {
   ASSERT_TRUE(written.ok()) << written.status();
   EXPECT_THAT(
       written->notes,
-      ElementsAre(HasSubstr("server0 devices 0-1: the addresses are leases"),
+      ElementsAre(HasSubstr("server0 devices 0-2: the addresses are leases"),
                   HasSubstr("server2 device 7: IPv6 addresses alone")));
-  EXPECT_THAT(written->yaml, HasSubstr("# Note: server0 devices 0-1: "));
+  EXPECT_THAT(written->yaml, HasSubstr("# Note: server0 devices 0-2: "));
   EXPECT_THAT(Exceptions(*written),
               ElementsAre("server2 device 7: address not known, planned by the "
                           "pattern"));

@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
 #include "config/spec/product_profile.h"
+#include "config/values/hccn_conf_line.h"
 #include "config/words/fact_text.h"
 
 namespace clusterd {
@@ -68,6 +70,50 @@ TakenGateway TakenBy(const ProductProfile& profile, const HostFacts& facts,
 }
 
 namespace {
+
+// Lines of a device over which `-ip -s` fails, and leaves the device half set
+// (recorded runs x-ip-set-route-no-equals and x-ip-set-send-arp-bad).
+constexpr const char* kReadWithAddress[] = {"ip_route", "send_arp_status",
+                                            "send_arp_period"};
+
+// Whether the tool reads the line when it sets the device's address.
+bool IsReadWithAddress(absl::string_view line, uint32_t device) {
+  const absl::string_view key = HccnConfKeyOf(line);
+  return (IsRouteLine(line) &&
+          absl::EndsWith(key, absl::StrCat("_", device))) ||
+         absl::c_any_of(kReadWithAddress, [&](const char* name) {
+           return key == HccnConfKey(name, device);
+         });
+}
+
+struct Obstacle {
+  std::string why;  // "": there is none.
+  std::string fix = kCorrectTheLine;
+};
+
+// The line of hccn.conf that keeps the device from an address that stays.
+Obstacle ObstacleOf(uint32_t device, const HostPlanBuilder& plan) {
+  const std::string dhcp = HccnConfKey("udhcpc_enable", device);
+  if (plan.HasConfLine(dhcp)) {
+    return {
+        absl::StrCat("/etc/hccn.conf has ", dhcp,
+                     ", and whatever its value the device gets its address "
+                     "by DHCP"),
+        absl::StrCat("for this address release DHCP with hccn_tool -i ", device,
+                     " -udhcpc -r, which removes the line; for DHCP name "
+                     "no address of the device in the spec; then plan "
+                     "again")};
+  }
+  for (const auto& problem : plan.facts().hccn_conf().value().problems()) {
+    if (problem.kind() != HccnConf::Problem::BAD_VALUE ||
+        !IsReadWithAddress(problem.text(), device)) {
+      continue;
+    }
+    return {absl::StrCat("/etc/hccn.conf line ", problem.line(), ", ",
+                         problem.text(), ": hccn_tool -ip -s fails over it")};
+  }
+  return {""};
+}
 
 constexpr char kCorrectSpec[] = "correct the address in the spec";
 
@@ -139,6 +185,14 @@ void Collect(const ClusterSpec& spec, const DeviceSpec& device,
     const std::string why = WhyUnusable(spec, *wanted);
     if (!why.empty()) return block(why, kCorrectSpec);
     change.wanted = *wanted;
+    const std::string id = absl::StrCat(device.id());
+    const bool is_stored =
+        plan->ConfValue("address_" + id) == device.address() &&
+        plan->ConfValue("netmask_" + id) == device.netmask();
+    const Obstacle obstacle = ObstacleOf(device.id(), *plan);
+    if (!obstacle.why.empty() && (change.sets_address() || !is_stored)) {
+      return block(obstacle.why, obstacle.fix);
+    }
   }
   changes->push_back(change);
 }

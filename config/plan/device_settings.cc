@@ -21,12 +21,11 @@ using Wanted = std::optional<std::string>;
 
 constexpr uint32_t kMaxDevice = 63;
 // Below this hccn_tool asks whether IPv6 may go, and clusterd answers no
-// questions (captures, mtu-set-1000-eof). Where its range ends is not
-// published; the largest IPv4 packet bounds it.
+// questions (captures, mtu-set-1000-eof).
 constexpr uint32_t kMinMtu = 1280;
-constexpr uint32_t kMaxMtu = 65535;
+constexpr uint32_t kMaxMtu = 9702;
 
-Reading LiveAddress(const DeviceFacts& facts) {
+FactReading LiveAddress(const DeviceFacts& facts) {
   std::vector<std::string> pairs;
   for (const Ipv4Setting& each : facts.address().value().settings()) {
     pairs.push_back(absl::StrCat(each.address(), "/", each.netmask()));
@@ -77,7 +76,7 @@ bool IsRocePort(absl::string_view value) {
 }
 
 // The fact has no text for a map of class 0 alone.
-Reading LiveClasses(const DeviceFacts& facts) {
+FactReading LiveClasses(const DeviceFacts& facts) {
   const std::string& value = facts.dscp_to_tc().value();
   return ReadingOf(facts.dscp_to_tc(),
                    value.empty() ? DscpClassesText({}) : value);

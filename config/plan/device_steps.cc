@@ -147,9 +147,8 @@ class DevicePlanner {
   }
 
   // Why the wanted value would not work; "": nothing is known against it.
-  static std::string WhyNot(const DeviceSetting& setting,
-                            const DeviceChange& change,
-                            const std::string& wanted) {
+  std::string WhyNot(const DeviceSetting& setting, const DeviceChange& change,
+                     const std::string& wanted) const {
     const auto parsed = Ipv4Address::Parse(wanted);
     if (Is(setting, kGatewaySetting)) {
       const auto& own = change.wanted ? change.wanted : change.live;
@@ -162,6 +161,11 @@ class DevicePlanner {
         (!parsed.ok() || parsed->IsUnset() || parsed->IsMulticast())) {
       return "it is no address that can answer";
     }
+    if (Is(setting, kPfcSetting) &&
+        absl::c_count(wanted, '1') > MostPausing(profile_)) {
+      return absl::StrCat("hccn_tool takes at most ", MostPausing(profile_),
+                          " priorities on this product");
+    }
     return setting.is_legal(wanted)
                ? ""
                : absl::StrCat("it is no ", setting.words,
@@ -169,7 +173,7 @@ class DevicePlanner {
   }
 
   bool HasDhcp(uint32_t device) const {
-    return !plan_.ConfValue(HccnConfKey(kDhcpKey, device)).empty();
+    return plan_.HasConfLine(HccnConfKey(kDhcpKey, device));
   }
 
   // The device that gets, or keeps, the gateway of those that have one
@@ -363,6 +367,14 @@ class DevicePlanner {
     if (!no_map.empty()) {
       return plan_.Block(setting.kind, {id}, WhatText(setting, wanted), no_map,
                          kCorrectTheLine);
+    }
+    if (!setting.always_saved && live != wanted && !setting.is_legal(live)) {
+      return plan_.Block(
+          setting.kind, {id}, WhatText(setting, wanted),
+          absl::StrCat("the device has ", setting.words, " ", live,
+                       ", which no command of hccn_tool that clusterd knows "
+                       "could put back"),
+          "set it by hand on this device, then plan again");
     }
     const std::string why = WhyNot(setting, change, wanted);
     const TakenGateway taken = Is(setting, kGatewaySetting)

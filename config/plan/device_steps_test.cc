@@ -288,6 +288,28 @@ TEST(PlanDeviceStepsTest, BlocksAnAddressThatTheToolRefusesOnTheProduct) {
   EXPECT_NE(plan.blocked(0).reason().find("192.168.1.0/24"), std::string::npos);
 }
 
+TEST(PlanDeviceStepsTest, BlocksWhatTheToolCannotTakeOrPutBack) {
+  ClusterSpec spec = GoodSpec();
+  spec.mutable_lossless()->set_roce_port(4791);
+  HostFacts facts = GoodFacts("node-01");
+  DeviceOf(&facts, 0)->mutable_roce_port()->set_value("multi_qp");
+  const HostPlan mode = Plan(spec, facts);
+  ASSERT_GT(mode.blocked_size(), 0);
+  EXPECT_NE(mode.blocked(0).reason().find("has RoCE port multi_qp, which no "
+                                          "command"),
+            std::string::npos)
+      << mode.blocked(0).reason();
+  spec = GoodSpec();
+  spec.mutable_lossless()->set_pfc("1,1,1,1,1,0,0,0");
+  facts = GoodFacts("node-01");
+  DeviceOf(&facts, 0)->mutable_pfc()->set_value("0,0,0,0,0,0,0,0");
+  const HostPlan pfc = Plan(spec, facts);
+  ASSERT_GT(pfc.blocked_size(), 0);
+  EXPECT_NE(pfc.blocked(0).reason().find("at most 4 priorities"),
+            std::string::npos)
+      << pfc.blocked(0).reason();
+}
+
 TEST(PlanDeviceStepsTest, BlocksAGatewayOutsideTheSubnet) {
   ClusterSpec spec = GoodSpec();
   spec.mutable_servers(0)->mutable_devices(0)->set_gateway("10.1.0.254");

@@ -16,6 +16,7 @@
 namespace clusterd {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -58,6 +59,15 @@ HostFacts FactsWithDhcp() {
   return facts;
 }
 
+void AddConf(HostFacts* facts, const std::string& key,
+             const std::string& value) {
+  HccnConf::Entry* entry =
+      facts->mutable_hccn_conf()->mutable_value()->add_entries();
+  entry->set_key(key);
+  entry->set_device(0);
+  entry->set_value(value);
+}
+
 TEST(PlanDhcpGatewayTest, BlocksAPlannedGatewayWithKeyAndWhatToDo) {
   HostFacts facts = FactsWithDhcp();
   SetGateway(&facts, 0, "10.0.0.253", "10.0.0.253");
@@ -82,16 +92,35 @@ TEST(PlanDhcpGatewayTest, LeavesTheRightOneAloneWhateverTheFileHas) {
   EXPECT_THAT(plan.blocked(), IsEmpty());
 }
 
-TEST(PlanDhcpGatewayTest, ANewAddressTellsThatNoStepSetsTheGatewayAgain) {
-  HostFacts facts = FactsWithDhcp();
+TEST(PlanDhcpGatewayTest, ANewAddressIsBlockedWhateverTheLineSays) {
+  for (const char* value : {"1", "0", "on", ""}) {
+    HostFacts facts = GoodFacts("node-01");
+    AddConf(&facts, "udhcpc_enable", value);
+    SetAddress(&facts, 0, "10.0.0.99");
+    SetGateway(&facts, 0, "10.0.0.254", "");
+    const HostPlan plan = Plan(GoodSpec(), facts);
+    EXPECT_THAT(plan.steps(), IsEmpty());
+    ASSERT_GT(plan.blocked_size(), 0) << value;
+    EXPECT_THAT(Blocked(plan)[0],
+                HasSubstr("/etc/hccn.conf has udhcpc_enable_0, and whatever "
+                          "its value the device gets its address by DHCP"));
+  }
+}
+
+TEST(PlanAddressTest, IsBlockedByALineOverWhichTheToolFails) {
+  HostFacts facts = GoodFacts("node-01");
+  HccnConf::Problem* problem =
+      facts.mutable_hccn_conf()->mutable_value()->add_problems();
+  problem->set_kind(HccnConf::Problem::BAD_VALUE);
+  problem->set_line(7);
+  problem->set_text("send_arp_status_0=2");
   SetAddress(&facts, 0, "10.0.0.99");
-  SetGateway(&facts, 0, "10.0.0.254", "");
-  const HostPlan plan = Plan(GoodSpec(), facts);
-  EXPECT_THAT(Texts(plan),
-              ElementsAre("device 0: address 10.0.0.99/24 -> 10.0.0.1/24"));
-  EXPECT_THAT(plan.steps(0).consequences(0),
-              HasSubstr("the live gateway 10.0.0.254 may go"));
-  EXPECT_EQ(plan.blocked_size(), 1);
+  EXPECT_THAT(Blocked(Plan(GoodSpec(), facts)),
+              Contains(HasSubstr("/etc/hccn.conf line 7, send_arp_status_0=2: "
+                                 "hccn_tool -ip -s fails over it")));
+  problem->set_text("send_arp_status_1=2");
+  EXPECT_THAT(Texts(Plan(GoodSpec(), facts)),
+              Contains("device 0: address 10.0.0.99/24 -> 10.0.0.1/24"));
 }
 
 ClusterSpec TrainingSpec(const std::string& mode) {

@@ -279,7 +279,7 @@ std::string WithToolsOwnLines(absl::string_view text, absl::string_view now) {
 const Setting kFormRow = {kFormSetting, CHANGE_HCCN_CONF, SettingTarget::kFile,
                           FormText,     CheckForm,        JudgeForm};
 
-void PlanFormStep(HostPlanBuilder* plan) {
+void PlanFormStep(HostPlanBuilder* plan, absl::string_view npu_series) {
   if (plan->facts().hccn_conf().state_case() != HccnConfFact::kValue) return;
   const HccnConf& conf = plan->facts().hccn_conf().value();
   std::vector<Problem> repaired;
@@ -288,7 +288,9 @@ void PlanFormStep(HostPlanBuilder* plan) {
       repaired.push_back(problem);
       continue;
     }
-    if (IsOfSetting(problem)) continue;
+    const bool is_harmless = problem.kind() == Problem::BAD_VALUE &&
+                             !BreaksRecoveryOf(npu_series, problem.text());
+    if (is_harmless || IsOfSetting(problem)) continue;
     plan->Block(CHANGE_HCCN_CONF, {},
                 absl::StrCat("/etc/hccn.conf line ", problem.line()),
                 absl::StrCat(ProblemWords(problem.kind()),

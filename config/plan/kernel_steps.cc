@@ -205,7 +205,7 @@ std::optional<std::string> PlanRunning(const KernelParameter& parameter,
                                        HostPlanBuilder* plan) {
   const std::string key = parameter.key;
   const std::string what = absl::StrCat(key, " ", needed);
-  const Reading now = RunningValue(parameter, plan->facts().kernel());
+  const FactReading now = RunningValue(parameter, plan->facts().kernel());
   if (now.value == kUnknownFact) {
     BlockUnknown(what, now.missing, plan);
     return std::nullopt;
@@ -282,8 +282,8 @@ void PlanAtBoot(const KernelParameter& parameter, const std::string& needed,
 
 absl::Span<const KernelParameter> KernelParameters() { return kParameters; }
 
-Reading RunningValue(const KernelParameter& parameter,
-                     const KernelFacts& facts) {
+FactReading RunningValue(const KernelParameter& parameter,
+                         const KernelFacts& facts) {
   if (!parameter.is_ports()) {
     const NumberFact& fact = (facts.*parameter.number)();
     return ReadingOf(fact, absl::StrCat(fact.value()));

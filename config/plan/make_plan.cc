@@ -11,6 +11,7 @@
 #include "config/plan/named_facts.h"
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
+#include "config/spec/product_profile.h"
 #include "config/values/change_kind.h"
 #include "config/values/ipv4.h"
 #include "config/values/network_namespace.h"
@@ -174,7 +175,8 @@ HostPlan PlanHost(const ClusterSpec& spec, const ServerSpec* server,
     return plan.Finish();
   }
   if (whole_host) {
-    PlanFormStep(&plan);
+    const auto profile = FindProductProfile(spec.product(), spec.mode());
+    PlanFormStep(&plan, profile.ok() ? (*profile)->npu_series : "");
     PlanDeviceSteps(spec, *server, &plan);
   }
   PlanSysctlSteps(spec, &plan);

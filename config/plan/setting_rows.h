@@ -79,7 +79,7 @@ class SettingFacts {
 
 // What a fact says whose value reads so; an empty one is kNoneFact.
 template <typename Fact>
-Reading ReadingOf(const Fact& fact, std::string value) {
+FactReading ReadingOf(const Fact& fact, std::string value) {
   if (!IsKnown(fact)) return {kUnknownFact, MissingOf(fact)};
   return {value.empty() ? kNoneFact : std::move(value)};
 }
@@ -130,8 +130,8 @@ struct KernelParameter {
 absl::Span<const KernelParameter> KernelParameters();
 
 // As the kernel prints it, without blanks around it; of no ports kNoneFact.
-Reading RunningValue(const KernelParameter& parameter,
-                     const KernelFacts& facts);
+FactReading RunningValue(const KernelParameter& parameter,
+                         const KernelFacts& facts);
 
 // InvalidArgument, naming it: not one of ours.
 absl::StatusOr<const KernelParameter*> OurParameter(absl::string_view key);

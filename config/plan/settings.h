@@ -80,7 +80,7 @@ constexpr bool HasRowForEach(const char* const (&names)[kNames],
 }
 
 // What a fact says.
-struct Reading {
+struct FactReading {
   std::string value;  // kUnknownFact: nobody knows, and `missing` says why.
   const Missing* missing = nullptr;
 };
@@ -92,7 +92,7 @@ struct DeviceSetting {
   const char* words;  // For people, e.g. "TLS" for "tls".
   ChangeKind kind;    // What a host must allow.
   // What the device has.
-  Reading (*live)(const DeviceFacts& facts);
+  FactReading (*live)(const DeviceFacts& facts);
   // Keys of hccn.conf that bring it back at boot, without the device and
   // separated by "/", as are the parts of a value, one for each key.
   const char* conf_keys;

@@ -261,7 +261,7 @@ TEST(CheckHostPlanTest, RefusesValuesThatNoPlanSets) {
   EXPECT_FALSE(
       IsGood(DeviceStep(3, kAddressSetting, "none", "10.0.0.1/0.0.0.0")));
   EXPECT_FALSE(IsGood(DeviceStep(64, kTlsSetting, "on", "off")));
-  for (const char* const mtu : {"", "1279", "65536", "01500", "1500 -x"}) {
+  for (const char* const mtu : {"", "1279", "9703", "01500", "1500 -x"}) {
     EXPECT_FALSE(IsGood(DeviceStep(3, kMtuSetting, "1500", mtu))) << mtu;
   }
   for (const char* const port : {"", "none", "4096", "65536", "04791", "-1"}) {

@@ -31,6 +31,11 @@ class HostPlanBuilder {
   // there is none. REQUIRES: facts().hccn_conf() has a value.
   std::string ConfValue(absl::string_view full_key) const;
 
+  // Whether there is such a line, whatever its value.
+  bool HasConfLine(const std::string& full_key) const {
+    return conf_.count(full_key) > 0;
+  }
+
   // A new step after all others, of the setting's kind; the caller sets its
   // target. `rests_on` are names of named_facts.h; all are known, or the step
   // should have been blocked. Valid until the next call. REQUIRES: there is
@@ -72,7 +77,7 @@ class HostPlanBuilder {
 // every other device step. Nothing if the file is in order, or could not be
 // read. A problem that cannot be repaired without guessing is blocked, with its
 // line.
-void PlanFormStep(HostPlanBuilder* plan);
+void PlanFormStep(HostPlanBuilder* plan, absl::string_view npu_series = "");
 
 // Plans what the spec says about devices: address, gateway and detect address
 // of each, then the other settings of settings.h, each through hccn_tool.

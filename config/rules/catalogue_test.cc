@@ -119,6 +119,9 @@ TEST(RuleCatalogueTest, KeepsTheNamesThatUsersType) {
       "cluster-size",        "cluster-size-power",
       "host-identity",       "drift",
       "gateway-persistent",  "detect-address-persistent",
+      "mtu-persistent",      "tls-persistent",
+      "pfc-persistent",      "dscp-persistent",
+      "tls-certificates",    "roce-port-persistent",
       "lldp-rail",           "speed-uniform",
       "subnet-superpod"};
   for (const std::string& name : promised) {

@@ -1,6 +1,8 @@
 // The devices of each host and their ports: is the tool there, are the devices,
 // do link, health probe and LLDP say that a switch answers.
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -200,6 +202,35 @@ void CheckLldp(const ClusterView&, RuleReport& report) {
     report.Judged(device);
     if (heard) return;
     report.Add(device, "not-heard");
+  });
+}
+
+// By the tool's own word; a device that was not asked, and one without a
+// certificate, are not judged.
+void CheckTlsCertificates(const ClusterView&, RuleReport& report) {
+  report.ForEachDevice([&](const DeviceView& device) {
+    if (!device.tls_enabled.has_value()) {
+      return report.AddSkipped(device, "TLS switch is not known",
+                               "tls-uniform");
+    }
+    const bool on = *device.tls_enabled;
+    std::map<absl::string_view, std::pair<std::string, std::string>> found;
+    for (const TlsCertificate& each :
+         device.facts->tls().value().certificates()) {
+      const bool expired = each.status() == TlsCertificate::EXPIRED;
+      const bool soon = each.status() == TlsCertificate::ENDS_SOON && on;
+      report.Judged(device);
+      if (!expired && !soon) continue;
+      auto& [names, ends] = found[soon ? "ends-soon"
+                                  : on ? "expired"
+                                       : "expired-unused"];
+      absl::StrAppend(&names, names.empty() ? "" : ", ",
+                      PrintableText(each.name()));
+      if (ends.empty()) ends = PrintableText(each.ends());
+    }
+    for (const auto& [finding, words] : found) {
+      report.Add(device, finding, words.first, words.second);
+    }
   });
 }
 

@@ -150,6 +150,25 @@ TEST(CheckHccnToolTest, IsNotTheCauseOfWhatClusterdChoseNotToAsk) {
                          "it cannot be given a copy"));
 }
 
+TEST(CheckTlsCertificatesTest, FailsForAnExpiredOneWhereTlsIsOn) {
+  TestCluster cluster;
+  TlsFact::Switch* tls = cluster.device(0, 3).mutable_tls()->mutable_value();
+  EXPECT_EQ(cluster.Check("tls-certificates").state(), PASS);
+  TlsCertificate* certificate = tls->mutable_certificates(0);
+  certificate->set_name("subca1");
+  certificate->set_ends("Mon Feb 19 03:19:21 2024");
+  certificate->set_status(TlsCertificate::EXPIRED);
+  EXPECT_THAT(Lines(cluster.Check("tls-certificates")),
+              StartsWith("WARN server0:3 certificate subca1 ended Mon Feb 19 "
+                         "03:19:21 2024; TLS is off"));
+  tls->set_enabled(true);
+  EXPECT_EQ(cluster.Check("tls-certificates").state(), FAIL);
+  certificate->set_status(TlsCertificate::ENDS_SOON);
+  EXPECT_EQ(cluster.Check("tls-certificates").state(), WARN);
+  tls->set_enabled(false);
+  EXPECT_EQ(cluster.Check("tls-certificates").state(), PASS);
+}
+
 TEST(CheckHccnToolTest, IsUnknownForAnotherGeneration) {
   TestCluster cluster;
   cluster.facts[0].mutable_hccn_tool()->set_generation(

@@ -5,9 +5,15 @@
 #include <set>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "config/plan/settings.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"
+#include "config/values/dscp_classes.h"
+#include "config/values/hccn_conf_line.h"
 #include "config/values/ipv4.h"
 
 namespace clusterd {
@@ -53,8 +59,9 @@ void AddDuplicate(const HostView& host, const HccnConf::Problem& problem,
 }
 
 // What of a device is lost with a value over which its recovery fails.
-void AddBadValue(const HostView& host, const HccnConf::Problem& problem,
-                 RuleReport& report) {
+void AddBadValue(const ClusterView& view, const HostView& host,
+                 const HccnConf::Problem& problem, RuleReport& report) {
+  if (!BreaksRecoveryOf(view.profile().npu_series, problem.text())) return;
   const HccnConf::Entry* entry =
       EntryAt(host.facts->hccn_conf().value(), problem.line());
   // The recovery goes over the devices that there are.
@@ -92,7 +99,8 @@ FindingText ProblemText(const HccnConf::Problem& problem,
                      line);
 }
 
-void AddProblems(const HostView& host, RuleReport& report) {
+void AddProblems(const ClusterView& view, const HostView& host,
+                 RuleReport& report) {
   std::set<int> told;
   int shown = 0;
   int left_out = 0;
@@ -111,7 +119,7 @@ void AddProblems(const HostView& host, RuleReport& report) {
     } else if (++shown; is_duplicate) {
       AddDuplicate(host, problem, report);
     } else if (is_bad) {
-      AddBadValue(host, problem, report);
+      AddBadValue(view, host, problem, report);
     } else {
       report.Add(host, text);
     }
@@ -187,6 +195,19 @@ bool KnowsFile(const DeviceView& device, RuleReport& report) {
   return false;
 }
 
+// Device and file differ.
+void AddStored(const DeviceView& device, FindingText text, RuleReport& report) {
+  if (device.host->facts->hccn_tool().generation() == NpuToolFacts::CLASSIC) {
+    report.Judged(device);
+  } else {
+    text.state = UNKNOWN;
+    absl::StrAppend(&text.observed,
+                    "; whether the recovery at boot takes it from there is "
+                    "published for the classic hccn_tool alone");
+  }
+  report.Add(device, std::move(text));
+}
+
 void JudgeStored(const DeviceView& device, const AddressKind& kind,
                  RuleReport& report) {
   const AddressReading& live = device.*kind.live;
@@ -201,15 +222,117 @@ void JudgeStored(const DeviceView& device, const AddressKind& kind,
   if (entry != nullptr && Agrees(live, RepairedValue(*device.host, *entry))) {
     text.caused_by = "hccn-conf";
   }
-  if (device.host->facts->hccn_tool().generation() == NpuToolFacts::CLASSIC) {
-    report.Judged(device);
-  } else {
-    text.state = UNKNOWN;
-    absl::StrAppend(&text.observed,
-                    "; whether the recovery at boot takes it from there is "
-                    "published for the classic hccn_tool alone");
+  AddStored(device, std::move(text), report);
+}
+
+// A setting of a device that one line of the file brings back at boot.
+struct StoredSetting {
+  const char* name;  // Of DeviceSettings().
+  const HccnConf::Entry* DeviceView::*stored;
+  // The value of a device that nobody set.
+  absl::string_view unset;
+  // The rule that compares it between hosts.
+  absl::string_view elsewhere;
+};
+constexpr StoredSetting kStoredSettings[] = {
+    {kMtuSetting, &DeviceView::conf_mtu, "1500", "mtu-uniform"},
+    {kTlsSetting, &DeviceView::conf_tls, "off", "tls-uniform"},
+    {kPfcSetting, &DeviceView::conf_pfc, "0,0,0,0,0,0,0,0", "lossless"},
+    {kRocePortSetting, &DeviceView::conf_roce_port, "auto", "lossless"},
+    {kDscpSetting, &DeviceView::conf_dscp, "0:0", "lossless"},
+};
+
+// Modes that choose RoCE's ports, as -udp -g and as udp_port_mode_N spell them.
+constexpr std::pair<absl::string_view, absl::string_view> kPortModes[] = {
+    {"multi_qp", "multi_qp"}, {"code(nslb_dp)", "code:nslb_dp"}};
+
+// Whether the line brings the value back; "01" is 1 to the tool.
+bool BringsBack(const DeviceSetting& setting, absl::string_view in_file,
+                const std::string& live) {
+  const std::string wanted = ConfLinesOf(setting, 0, live)[0].value;
+  const std::string stored = StoredPart(setting, in_file);
+  int64_t a = 0, b = 0;
+  return stored == wanted || (absl::SimpleAtoi(stored, &a) &&
+                              absl::SimpleAtoi(wanted, &b) && a == b);
+}
+
+// The words that set it, after `hccn_tool -i N`; empty: no single command does.
+std::string SettingCommand(const DeviceSetting& setting,
+                           const std::string& value) {
+  if (setting.is_map || !setting.is_legal(value)) return "";
+  const std::string start = absl::StrCat(setting.tool_option, " -s ");
+  if (setting.word_alone != nullptr && value == setting.word_alone) {
+    return start + value;
   }
+  return absl::StrCat(start, setting.tool_words, " ",
+                      ConfLinesOf(setting, 0, value)[0].value);
+}
+
+// The line that counts for the setting, and whether it brings `live` back.
+std::pair<const HccnConf::Entry*, bool> FindStored(const DeviceView& device,
+                                                   const StoredSetting& kind,
+                                                   const DeviceSetting& setting,
+                                                   const std::string& live) {
+  const HccnConf::Entry* entry = device.*kind.stored;
+  const HccnConf::Entry* mode = device.conf_port_mode;
+  if (kind.stored == &DeviceView::conf_roce_port && mode != nullptr) {
+    return {mode, absl::c_any_of(kPortModes, [&](const auto& each) {
+              return each.first == live && each.second == mode->value();
+            })};
+  }
+  return {entry, entry != nullptr && BringsBack(setting, entry->value(), live)};
+}
+
+// | live       | in the file  | state                                       |
+// |------------|--------------|---------------------------------------------|
+// | V          | V            | pass                                        |
+// | V          | another      | warn: the next boot sets that one           |
+// | V          | none         | warn, unless V is what nobody has set       |
+void JudgeSetting(const ClusterView& view, const DeviceView& device,
+                  const StoredSetting& kind, RuleReport& report) {
+  const DeviceSetting& setting = *FindSetting(kind.name)->device;
+  if (!KnowsFile(device, report)) return;
+  const FactReading live = setting.live(*device.facts);
+  if (live.value == kUnknownFact) {
+    return report.AddSkipped(
+        device, absl::StrCat(setting.words, " is not known"), kind.elsewhere);
+  }
+  if (device.host->facts->hccn_tool().generation() ==
+      NpuToolFacts::ASCEND_950) {
+    return report.Add(device, "recovery-unpublished");
+  }
+  const auto [entry, is_so] = FindStored(device, kind, setting, live.value);
+  if (is_so || (entry == nullptr && live.value == kind.unset)) {
+    return report.Judged(device);
+  }
+  const auto wanted = setting.wanted(view.spec(), DeviceSpec());
+  const std::string to = wanted.value_or(live.value);
+  FindingText text = report.Text(
+      "not-stored", setting.words, PrintableText(live.value),
+      entry == nullptr
+          ? absl::StrCat("no ", absl::StrCat(setting.conf_keys, "_", device.id))
+          : PrintableText(absl::StrCat(entry->key(), "_", device.id, "=",
+                                       entry->value())),
+      PrintableText(to), SettingCommand(setting, to));
+  if (entry != nullptr &&
+      BringsBack(setting, RepairedValue(*device.host, *entry), live.value)) {
+    text.caused_by = "hccn-conf";
+  }
+  report.Judged(device);
   report.Add(device, std::move(text));
+}
+
+void CheckStored(absl::string_view name, const ClusterView& view,
+                 RuleReport& report) {
+  const auto kind = absl::c_find_if(
+      kStoredSettings, [name](const auto& row) { return row.name == name; });
+  report.ForEachDevice([&](const DeviceView& device) {
+    const bool no_file_needed =
+        view.spec().roce_unused() &&
+        device.host->facts->hccn_conf().missing().reason() == Missing::ABSENT;
+    if (no_file_needed) return report.Add(device, "file-not-needed");
+    JudgeSetting(view, device, *kind, report);
+  });
 }
 
 // Whether the two lines are an address that the device has.
@@ -250,7 +373,7 @@ void CheckHccnConf(const ClusterView& view, RuleReport& report) {
                  WhyMissing(fact.missing()));
     } else if (report.Knows(host, "/etc/hccn.conf", fact)) {
       report.Judged(host);
-      AddProblems(host, report);
+      AddProblems(view, host, report);
       if (!roce_unused) JudgeRecovery(host, &not_supported, report);
     }
   }
@@ -261,13 +384,11 @@ void CheckHccnConf(const ClusterView& view, RuleReport& report) {
 
 // Live addresses against the file. Without the file this is unknown, caused by
 // hccn-conf; so is a difference that the repair of the file ends. A device with
-// udhcpc_enable_N has its address from a server, unless that says 0.
+// udhcpc_enable_N, whatever its value, has its address from a server.
 void CheckDeviceIpPersistent(const ClusterView&, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
     if (!KnowsFile(device, report)) return;
-    if (device.conf_dhcp != nullptr && device.conf_dhcp->value() != "0") {
-      return report.Add(device, "by-dhcp");
-    }
+    if (device.conf_dhcp != nullptr) return report.Add(device, "by-dhcp");
     report.Judged(device);
     const HccnConf::Entry* address = device.conf_address;
     const HccnConf::Entry* netmask = device.conf_netmask;
@@ -322,6 +443,23 @@ void CheckDetectAddressPersistent(const ClusterView&, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
     JudgeStored(device, kDetectAddress, report);
   });
+}
+
+// A setting of a device, against the line that the next boot takes.
+void CheckMtuPersistent(const ClusterView& view, RuleReport& report) {
+  CheckStored(kMtuSetting, view, report);
+}
+void CheckTlsPersistent(const ClusterView& view, RuleReport& report) {
+  CheckStored(kTlsSetting, view, report);
+}
+void CheckPfcPersistent(const ClusterView& view, RuleReport& report) {
+  CheckStored(kPfcSetting, view, report);
+}
+void CheckRocePortPersistent(const ClusterView& view, RuleReport& report) {
+  CheckStored(kRocePortSetting, view, report);
+}
+void CheckDscpPersistent(const ClusterView& view, RuleReport& report) {
+  CheckStored(kDscpSetting, view, report);
 }
 
 }  // namespace clusterd

@@ -13,6 +13,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "config/hccl/cann_ports.h"
 #include "config/rules/catalogue.h"
 #include "config/rules/host_rules.h"
@@ -37,6 +38,21 @@ bool IsSelected(const RuleSelection& selection, absl::string_view rule) {
   return (selection.only().empty() || IsIn(selection.only(), rule)) &&
          !IsIn(selection.skip(), rule);
 }
+
+// Queries of hccn_tool that few rules need, and which. Of the others live
+// whole groups of rules, or what tells whether a device answers.
+constexpr std::pair<const char*, absl::string_view> kQueries[] = {
+    {"-optical", "optics"},
+    {"-link_stat", "link-flaps"},
+    {"-prio_tc", "lossless"},
+    {"-pfc", "lossless/pfc-persistent/drift"},
+    {"-udp", "lossless/roce-port-persistent/drift"},
+    {"-dscp_to_tc", "lossless/dscp-persistent/drift"},
+    {"-tls", "tls-uniform/tls-persistent/tls-certificates/drift"},
+    {"-cfg", "hccn-conf"},
+    {"-speed", "speed-uniform"},
+    {"-vnic", "subnet-superpod"},
+};
 
 void Downgrade(RuleResult* result) {
   State worst = STATE_UNSPECIFIED;
@@ -376,7 +392,8 @@ std::vector<Finding> JudgePlannedAddresses(const ClusterSpec& spec) {
 
 ObserveRequest MakeObserveRequest(const ClusterSpec& spec,
                                   const NetworkNamespace& network_namespace,
-                                  const JobSpec* job) {
+                                  const JobSpec* job,
+                                  const RuleSelection* selection) {
   ObserveRequest request;
   PortSet ports = JobPorts(spec);
   if (job != nullptr && spec.rendezvous_port() == 0) {
@@ -389,7 +406,17 @@ ObserveRequest MakeObserveRequest(const ClusterSpec& spec,
   }
   request.set_command_ms(spec.deadlines().command_ms());
   request.set_host_ms(spec.deadlines().host_ms());
-  request.set_ask_tls(spec.has_tls());
+  request.set_ask_tls(true);
+  for (const auto& [query, rules] : kQueries) {
+    const std::vector<absl::string_view> needing = absl::StrSplit(rules, '/');
+    const bool is_needed =
+        selection == nullptr ||
+        absl::c_any_of(needing, [&](absl::string_view rule) {
+          return IsSelected(*selection, rule) &&
+                 !(spec.roce_unused() && FindRule(rule)->needs_roce);
+        });
+    if (!is_needed) request.add_skip_queries(query);
+  }
   const absl::StatusOr<const ProductProfile*> profile =
       FindProductProfile(spec.product(), spec.mode());
   request.set_ask_vnic(profile.ok() && (*profile)->in_super_pod);

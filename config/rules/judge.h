@@ -59,10 +59,11 @@ std::vector<Finding> JudgePlannedAddresses(const ClusterSpec& spec);
 // What a host must be asked so that every rule of the spec can be judged; with
 // a target in `network_namespace`, so that the rules about one can be; with a
 // job, so that the rules about jobs can be, the spec being NarrowToJob's of it.
+// With a selection, nothing of hccn_tool that its rules do not need.
 ObserveRequest MakeObserveRequest(
     const ClusterSpec& spec,
     const NetworkNamespace& network_namespace = NetworkNamespace(),
-    const JobSpec* job = nullptr);
+    const JobSpec* job = nullptr, const RuleSelection* selection = nullptr);
 
 }  // namespace clusterd
 

@@ -1,6 +1,7 @@
 #include "config/rules/judge.h"
 
 #include <map>
+#include <set>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -16,6 +17,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 const RuleResult& ResultOf(const Report& report, absl::string_view rule) {
@@ -392,7 +394,7 @@ TEST(MakeObserveRequestTest, AsksForEveryPortOfAJob) {
   EXPECT_EQ(request.socket_ports(2).last(), 60031u);
   EXPECT_EQ(request.command_ms(), 10000u);
   EXPECT_EQ(request.host_ms(), 30000u);
-  EXPECT_FALSE(request.ask_tls());
+  EXPECT_TRUE(request.ask_tls());
   EXPECT_EQ(request.generation(), NpuToolFacts::CLASSIC);
 }
 
@@ -410,11 +412,72 @@ TEST(MakeObserveRequestTest, AsksWhichPortsAJobWithoutOneCouldTake) {
   EXPECT_EQ(first_port(0, nullptr), 60000u);
 }
 
-TEST(MakeObserveRequestTest, AsksDevicesForTheirSwitchIfTheSpecStatesOne) {
+TEST(MakeObserveRequestTest, SkipsQueriesThatNoSelectedRuleNeeds) {
   ClusterSpec spec = MakeSpec("atlas-training", "", 1);
-  EXPECT_FALSE(MakeObserveRequest(spec).ask_tls());
-  spec.set_tls(false);
-  EXPECT_TRUE(MakeObserveRequest(spec).ask_tls());
+  const auto skipped = [&spec](const RuleSelection* selection) {
+    const ObserveRequest request =
+        MakeObserveRequest(spec, NetworkNamespace(), nullptr, selection);
+    return std::vector<std::string>(request.skip_queries().begin(),
+                                    request.skip_queries().end());
+  };
+  RuleSelection selection;
+  EXPECT_THAT(skipped(nullptr), IsEmpty());
+  EXPECT_THAT(skipped(&selection), IsEmpty());
+  spec.set_roce_unused(true);
+  EXPECT_THAT(skipped(&selection),
+              ElementsAre("-optical", "-link_stat", "-prio_tc", "-speed"));
+  // A plan needs every setting.
+  EXPECT_THAT(skipped(nullptr), IsEmpty());
+  spec.set_roce_unused(false);
+  selection.add_only("optics");
+  selection.add_only("tls-uniform");
+  EXPECT_THAT(skipped(&selection),
+              ElementsAre("-link_stat", "-prio_tc", "-pfc", "-udp",
+                          "-dscp_to_tc", "-cfg", "-speed", "-vnic"));
+}
+
+// A rule that reads an answer is named with its query, or its finding would be
+// unknown where it alone is asked for.
+TEST(MakeObserveRequestTest, AsksWhatEachRuleNeedsByItself) {
+  for (const Rule& rule : RuleCatalogue()) {
+    RuleSelection selection;
+    selection.add_only(std::string(rule.name));
+    TestCluster cluster("atlas-a2");
+    const ObserveRequest request = MakeObserveRequest(
+        cluster.spec, NetworkNamespace(), nullptr, &selection);
+    std::set<std::string> skipped(request.skip_queries().begin(),
+                                  request.skip_queries().end());
+    const auto forget = [&skipped](const char* query, auto* fact) {
+      if (skipped.count(query) == 0) return;
+      SetMissing(Missing::NOT_QUERIED, "no rule needs it", fact);
+    };
+    for (HostFacts& host : cluster.facts) {
+      for (DeviceFacts& device : *host.mutable_devices()) {
+        forget("-optical", device.mutable_optical());
+        forget("-link_stat", device.mutable_link_history());
+        forget("-prio_tc", device.mutable_priority_to_tc());
+        forget("-pfc", device.mutable_pfc());
+        forget("-udp", device.mutable_roce_port());
+        forget("-dscp_to_tc", device.mutable_dscp_to_tc());
+        forget("-tls", device.mutable_tls());
+        forget("-cfg", device.mutable_recovery());
+        forget("-speed", device.mutable_speed_mbps());
+        forget("-vnic", device.mutable_vnic());
+      }
+    }
+    JudgeOptions options;
+    options.selection = selection;
+    TestCluster whole("atlas-a2");
+    const auto state = [&rule](const Report& report) {
+      for (const RuleResult& result : report.rules()) {
+        if (result.rule() == rule.name) return result.state();
+      }
+      return STATE_UNSPECIFIED;
+    };
+    EXPECT_EQ(state(cluster.MakeReport(options)),
+              state(whole.MakeReport(options)))
+        << rule.name;
+  }
 }
 
 TEST(MakeObserveRequestTest, NamesTheNamespaceOnlyIfThereIsOne) {

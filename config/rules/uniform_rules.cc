@@ -81,8 +81,7 @@ bool KnowsTls(const ClusterView& view, const DeviceView& device,
     report.Add(device, "file-not-needed");
     return false;
   }
-  const bool asked = view.spec().has_tls() || device.conf_tls == nullptr;
-  if (missing.reason() == Missing::UNREADABLE && !(asked && device.mute)) {
+  if (missing.reason() == Missing::UNREADABLE && !device.mute) {
     report.Add(device, "unreadable", WhyMissing(missing),
                RepairedFileTellsTls(device) ? "hccn-conf" : "");
     return false;

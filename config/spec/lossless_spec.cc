@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "config/spec/product_profile.h"
 #include "config/values/dscp_classes.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
@@ -53,7 +55,15 @@ void LoadLossless(const YamlValue& value, ClusterSpec* spec) {
   const YamlMap map(value.node(), "lossless",
                     {"pfc", "dscp_to_tc", "roce_port"}, value.mistakes());
   LosslessSpec* const lossless = spec->mutable_lossless();
-  lossless->set_pfc(map["pfc"].Parsed(ParsePfc).value_or(""));
+  const YamlValue pfc = map["pfc"];
+  lossless->set_pfc(pfc.Parsed(ParsePfc).value_or(""));
+  const auto profile = FindProductProfile(spec->product(), spec->mode());
+  const auto on = absl::c_count(lossless->pfc(), '1');
+  if (profile.ok() && on > MostPausing(**profile)) {
+    pfc.Wrong(" has ", on, " priorities on, expected at most ",
+              MostPausing(**profile),
+              ": hccn_tool of this product refuses more");
+  }
   lossless->set_dscp_to_tc(
       map["dscp_to_tc"].Parsed(ParseDscpToTc).value_or(""));
   lossless->set_roce_port(

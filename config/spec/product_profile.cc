@@ -186,6 +186,10 @@ bool ShareGateway(const ProductProfile& profile, uint32_t a, uint32_t b) {
   return a == b || (profile.one_gateway_per_four && (a < kFour) == (b < kFour));
 }
 
+int MostPausing(const ProductProfile& profile) {
+  return profile.npu_series == "A2" || profile.npu_series == "A3" ? 4 : 8;
+}
+
 const std::vector<ProductProfile>& AllProductProfiles() {
   static const auto* const profiles = new std::vector<ProductProfile>{
       TrainingSmp(), TrainingAmp(), A2(),       A2Box16(),

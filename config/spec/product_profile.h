@@ -87,6 +87,10 @@ struct ProductProfile {
 // Whether the two devices of a server keep one gateway together.
 bool ShareGateway(const ProductProfile& profile, uint32_t a, uint32_t b);
 
+// Priorities that hccn_tool lets pause at once (PFC): eight on A1, four on A2
+// and A3 (recorded runs y-pfc-count).
+int MostPausing(const ProductProfile& profile);
+
 // Every product in every mode, default mode first.
 const std::vector<ProductProfile>& AllProductProfiles();
 

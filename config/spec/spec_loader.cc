@@ -41,9 +41,9 @@ constexpr uint32_t kMaxPortCount = 4096;
 constexpr uint32_t kDefaultBacklog = 65535;
 constexpr uint32_t kMaxBacklog = 2147483647;
 
-// An IPv4 host accepts 68 bytes at least (RFC 791).
-constexpr uint32_t kMinMtu = 68;
-constexpr uint32_t kMaxMtu = 65535;
+// Below this hccn_tool asks whether IPv6 may go; above the other it refuses.
+constexpr uint32_t kMinMtu = 1280;
+constexpr uint32_t kMaxMtu = 9702;
 
 constexpr absl::Duration kMaxClockSkew = absl::Hours(1);
 

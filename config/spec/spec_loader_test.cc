@@ -317,7 +317,10 @@ TEST(LoadSpecTest, SettingsHaveRangesAndTypes) {
   EXPECT_THAT(WrongLine("firewall: disable"),
               HasSubstr("did you mean \"disabled\"?"));
   EXPECT_THAT(WrongLine("tls: 1"), HasSubstr("tls is \"1\""));
-  EXPECT_THAT(WrongLine("mtu: 67"), HasSubstr("mtu is \"67\""));
+  EXPECT_THAT(WrongLine("mtu: 1279"), HasSubstr("number from 1280 to 9702"));
+  EXPECT_THAT(WrongLine("mtu: 9703"), HasSubstr("mtu is \"9703\""));
+  EXPECT_THAT(WrongLine("lossless: {pfc: \"1,1,1,1,1,0,0,0\"}"),
+              HasSubstr("5 priorities on, expected at most 4"));
   EXPECT_THAT(WrongLine("job: all"), HasSubstr("all-servers"));
   EXPECT_THAT(WrongLine("lossless: {pfc: \"0,0,0,0,1,0,0\"}"),
               HasSubstr("expected 0 or 1 for each of the eight priorities"));

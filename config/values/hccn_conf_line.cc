@@ -1,66 +1,273 @@
 #include "config/values/hccn_conf_line.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <type_traits>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "config/values/ipv4.h"
 #include "config/values/sha256.h"
 #include "config/values/text_form.h"
 
 namespace clusterd {
 namespace {
 
-// No leading zeros, which the tool refuses.
 constexpr char kAddress[] = R"((?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3})"
                             R"((?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d))";
-// Of which no public source tells the form. No value has a "=".
-constexpr char kAny[] = "[^=]+";
 
-// Keys over whose values the recovery of their device was seen to fail, and the
-// form that the tool itself gives them.
+// A whole number as strtol takes it, from `first` to `last`: blanks and a sign
+// may stand before it, and no digit at all is 0.
+bool IsNumber(absl::string_view value, int64_t first, int64_t last) {
+  static const LazyRE2 kForm = {R"([\t\n\v\f\r ]*([+-]?\d{1,18}))"};
+  int64_t number = 0;
+  absl::string_view digits;
+  if (!value.empty() && (!HasForm(value, *kForm, &digits) ||
+                         !absl::SimpleAtoi(digits, &number))) {
+    return false;
+  }
+  return number >= first && number <= last;
+}
+
+template <int64_t first, int64_t last>
+bool IsIn(absl::string_view value) {
+  return IsNumber(value, first, last);
+}
+template <int64_t first, int64_t last>
+bool IsGivenIn(absl::string_view value) {
+  return !value.empty() && IsNumber(value, first, last);
+}
+
+bool IsAddress(absl::string_view value) {
+  return Ipv4Address::Parse(value).ok();
+}
+bool IsBroadcast(absl::string_view value) { return value == "255.255.255.255"; }
+bool IsOwnAddress(absl::string_view value) {
+  const auto address = Ipv4Address::Parse(value);
+  return address.ok() && !address->IsUnset() && !IsBroadcast(value);
+}
+bool IsNetmask(absl::string_view value) {
+  return Ipv4Interface::Parse("10.0.0.1", value).ok();
+}
+bool IsDetectAddress(absl::string_view value) {
+  return IsAddress(value) && !IsBroadcast(value);
+}
+bool IsIpv6(absl::string_view value) {
+  in6_addr address;
+  return inet_pton(AF_INET6, std::string(value).c_str(), &address) == 1;
+}
+
+// The tool refuses a "1" as the second digit, and these.
+bool IsMacAddress(absl::string_view value) {
+  static const LazyRE2 kForm = {
+      "[0-9a-fA-F][02-9a-fA-F](?::[0-9a-fA-F]{2}){5}"};
+  static const LazyRE2 kRefused = {
+      "(?i)00(?::00){5}|ff(?::ff){5}|09:00:2b:00:00:0[45]|"
+      "03:00:00:(?:00:00:(?:08|10|40)|00:(?:01|02|04|08|10|20|40):00|40:00:"
+      "00)"};
+  return HasForm(value, *kForm) && !HasForm(value, *kRefused);
+}
+
+bool IsRocePort(absl::string_view value) {
+  constexpr int kFirst = 4097, kLast = 65535;
+  static const LazyRE2 kForm = {R"(\d{4,5})"};
+  return absl::StartsWith(value, "-1") ||
+         (HasForm(value, *kForm) && IsNumber(value, kFirst, kLast));
+}
+
+// The tool refuses another form; the tools of A2 and A3 refuse more priorities.
+constexpr int kMostPausing = 4;
+bool IsBitmap(absl::string_view value) {
+  static const LazyRE2 kForm = {"[01](?:,[01]){7}"};
+  return HasForm(value, *kForm);
+}
+bool IsShortBitmap(absl::string_view value) {
+  return IsBitmap(value) &&
+         std::count(value.begin(), value.end(), '1') <= kMostPausing;
+}
+
+// A limit that is too long is no limit to the tool.
+bool IsBandwidth(absl::string_view value) {
+  constexpr int kFirst = 10000, kLast = 200000;
+  constexpr size_t kMaxChars = 6;
+  static const LazyRE2 kForm = {R"(\d+)"};
+  return value.size() > kMaxChars ||
+         (HasForm(value, *kForm) && IsNumber(value, kFirst, kLast));
+}
+bool IsSpeed(absl::string_view value) {
+  return IsNumber(value, 100000, 100000) || IsNumber(value, 200000, 200000);
+}
+
+// "33:1,46:2,"; what is shorter than a pair is skipped, and a pair has at most
+// four characters.
+bool IsDscpMap(absl::string_view value) {
+  static const LazyRE2 kPair = {
+      R"(\d:0?[0-3]|(?:[0-5]\d|6[0-3]):[0-3]|\d:[0-3][^\d])"};
+  for (const absl::string_view pair : absl::StrSplit(value, ',')) {
+    if (pair.size() > 1 && !HasForm(pair, *kPair)) return false;
+  }
+  return true;
+}
+bool IsPriorityMap(absl::string_view value) {
+  static const LazyRE2 kForm = {"[0-3](?:,[0-3]){7}"};
+  return HasForm(value, *kForm);
+}
+
+// "size 6272,0 waterline 6272,0": bytes of at most eight classes, and marks
+// that are not above them.
+bool IsBufferPlan(absl::string_view value) {
+  constexpr int64_t kLeast = 0x1880, kMost = 14040 * 128;
+  const std::vector<absl::string_view> words =
+      absl::StrSplit(value, ' ', absl::SkipEmpty());
+  if (words.size() < 4 || words[0] != "size" || words[2] != "waterline") {
+    return false;
+  }
+  const std::vector<absl::string_view> sizes = absl::StrSplit(words[1], ',');
+  const std::vector<absl::string_view> marks = absl::StrSplit(words[3], ',');
+  if (sizes.size() > 8 || marks.size() > sizes.size()) return false;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    int64_t size = 0;
+    if (!absl::SimpleAtoi(sizes[i], &size) ||
+        (size != 0 && (size < kLeast || size > kMost)) ||
+        (i < marks.size() && !IsNumber(marks[i], 0, size))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// "0:VALUE,2:VALUE": classes 0 to 3, each at most once.
+bool IsClassMap(absl::string_view value, const RE2& form) {
+  std::string seen;
+  for (const absl::string_view part : absl::StrSplit(value, ',')) {
+    if (!HasForm(part, form) || absl::StrContains(seen, part[0])) return false;
+    seen += part[0];
+  }
+  return true;
+}
+bool IsTsaMap(absl::string_view value) {
+  static const LazyRE2 kForm = {"[0-3]:(?:ets|strict)"};
+  return IsClassMap(value, *kForm);
+}
+bool IsShareMap(absl::string_view value) {
+  static const LazyRE2 kForm = {R"([0-3]:(?:100|\d{1,2}))"};
+  return IsClassMap(value, *kForm);
+}
+bool IsMemoryReserve(absl::string_view value) {
+  static const LazyRE2 kForm = {"pdccl:(?:|0|2|4|8|16|32|64|128|256|512)"};
+  return HasForm(value, *kForm);
+}
+
+// "add 10.1.0.0/16 via 10.20.0.1 dev eth0 table 100".
+bool HasTable(absl::string_view value) {
+  constexpr absl::string_view kTable = " table ";
+  const size_t at = value.find(kTable);
+  int64_t table = 0;
+  if (at == value.npos) return true;
+  const absl::string_view word = value.substr(at + kTable.size());
+  return !absl::SimpleAtoi(word.substr(0, word.find(' ')), &table) ||
+         table <= 255;
+}
+bool IsIpRoute(absl::string_view value) {
+  static const LazyRE2 kForm = {R"((?s)add \s*[+-]?\d.*)", RE2::Latin1};
+  return HasForm(value, *kForm) && HasTable(value);
+}
+bool IsIpRule(absl::string_view value) {
+  return (absl::StartsWith(value, "add from ") ||
+          absl::StartsWith(value, "add to ")) &&
+         HasTable(value);
+}
+bool IsNeighbour(absl::string_view value) {
+  static const LazyRE2 kForm = {R"((?s)-i\s*eth\s*[+-]?\d.*)", RE2::Latin1};
+  return HasForm(value, *kForm);
+}
+
+template <const char* const* words, size_t count>
+bool IsOneOf(absl::string_view value) {
+  return std::find(words, words + count, value) != words + count;
+}
+constexpr const char* kSwitches[] = {"0", "1"};
+constexpr const char* kPortIds[] = {"mac", "ifname"};
+constexpr const char* kCdr[] = {"enable", "disable"};
+constexpr const char* kPortModes[] = {"multi_qp", "code:nslb_dp"};
+constexpr const char* kFec[] = {"rs", "off", "auto"};
+
+// NPU series whose tool reads a key; one bit each.
+enum Series { kA1 = 1, kA2 = 2, kA3 = 4, kEvery = kA1 | kA2 | kA3 };
+
+// Keys over whose values the recovery of their device fails, with what it takes
+// and how long that may be.
 constexpr struct {
   absl::string_view key;
-  const char* form;
+  size_t max_chars;
+  bool (*taken)(absl::string_view value);
+  int series = kEvery;
 } kRecoveredKeys[] = {
-    {"address", kAddress},
-    {"netmask", kAddress},
-    {"gateway", kAddress},
-    {"netdetect", kAddress},
-    {"mtu", R"(\d+)"},
-    {"mac_addr", "(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}"},
-    {"tls_enable", "[01]"},
-    {"tls_ca_recovered", "[01]"},
-    {"send_arp_status", "[01]"},
-    {"ip_route", R"( *add +\d[^=]*)"},
-    {"ip_rule", " *add +[^=]+"},
-    {"arp", "-i eth[^=]+"},
-    {"bitmap", "[01](?:,[01]){7}"},
-    {"bw_limit", R"(\d+)"},
-    {"roce_port", R"(-?\d+)"},
-    {"static_speed", R"(\d+)"},
-    {"tc_cfg", kAny},
-    {"prio_tc", kAny},
-    {"lldp_portid_type", kAny},
+    {"address", 19, IsOwnAddress},
+    {"netmask", 19, IsNetmask},
+    {"gateway", 19, IsAddress},
+    {"netdetect", 19, IsDetectAddress},
+    {"IPv6gateway", 45, IsIpv6},
+    {"IPv6netdetect", 45, IsIpv6},
+    {"udhcpc_enable", 3, [](absl::string_view) { return true; }},
+    {"udhcpc_ipv6_enable", 3, [](absl::string_view) { return true; }},
+    {"mac_addr", 17, IsMacAddress},
+    {"mtu", 4, IsIn<68, 9702>},
+    {"dscp_tc", 383, IsDscpMap},
+    {"static_speed", 6, IsSpeed},
+    {"bw_limit", 383, IsBandwidth},
+    {"roce_port", 5, IsRocePort},
+    {"bitmap", 15, IsShortBitmap},
+    {"tc_cfg", 383, IsBufferPlan},
+    {"prio_tc", 15, IsPriorityMap},
+    {"encoding", 4, IsOneOf<kFec, std::size(kFec)>, kA1},
+    {"dcqcn_cnp_dscp", 29, IsGivenIn<0, 63>},
+    {"xsfp_reset_max_times", 2, IsIn<0, 30>, kA2},
+    {"xsfp_reset_wait_times", 2, IsIn<0, 40>, kA2},
+    {"tls_enable", 29, IsGivenIn<0, 1>},
+    {"tls_ca_recovered", 29, IsIn<0, 1>},
+    {"lldp_portid_type", 9, IsOneOf<kPortIds, std::size(kPortIds)>},
+    {"cw_bad_cnt_thd_high_limit", 2, IsIn<3, 14>},
+    {"down_fault_time", 383, IsIn<0, 3>},
+    {"scdr_reset_delay_time", 383, IsIn<0, 60>, kA2 | kA3},
+    {"cdr_reset_switch", 7, IsOneOf<kCdr, std::size(kCdr)>, kA2 | kA3},
+    {"tsa", 127, IsTsaMap, kA2 | kA3},
+    {"tcbw", 127, IsShareMap, kA2 | kA3},
+    {"udp_port_mode", 19, IsOneOf<kPortModes, std::size(kPortModes)>,
+     kA2 | kA3},
+    {"mem_reserve", 383, IsMemoryReserve, kA2 | kA3},
+    {"ip_rule", 383, IsIpRule},
+    {"ip_route", 383, IsIpRoute},
+    {"arp", 383, IsNeighbour},
+    {"send_arp_period", 5, IsIn<1, 3600>},
+    {"send_arp_status", 5, IsOneOf<kSwitches, std::size(kSwitches)>},
 };
+using KeyRow = std::remove_reference_t<decltype(kRecoveredKeys[0])>;
 
-// The form of the line's value; nullptr: no line with such a key.
-const RE2* FormOf(absl::string_view line) {
-  static const auto* const forms = [] {
-    auto* made = new absl::flat_hash_map<absl::string_view, const RE2*>();
-    for (const auto& row : kRecoveredKeys) {
-      made->emplace(row.key, new RE2(row.form, RE2::Latin1));
-    }
+// The row of the line's key; nullptr: no line with such a key.
+const KeyRow* RowOf(absl::string_view line) {
+  static const auto* const rows = [] {
+    auto* made = new absl::flat_hash_map<absl::string_view, const KeyRow*>();
+    for (const auto& row : kRecoveredKeys) made->emplace(row.key, &row);
     return made;
   }();
   static const LazyRE2 kLine = {R"((?s)(\w+)_(?:0|[1-9]\d?)=.*)", RE2::Latin1};
   absl::string_view key;
   if (!HasForm(line, *kLine, &key)) return nullptr;
-  const auto found = forms->find(key);
-  return found == forms->end() ? nullptr : found->second;
+  const auto found = rows->find(key);
+  return found == rows->end() ? nullptr : found->second;
+}
+
+absl::string_view ValueOf(absl::string_view line) {
+  return line.substr(HccnConfKeyOf(line).size() + 1);
 }
 
 }  // namespace
@@ -88,7 +295,7 @@ bool IsScannedRoute(absl::string_view line) {
 }
 
 bool IsRecoveredLine(absl::string_view line) {
-  return FormOf(line) != nullptr || IsScannedRoute(line);
+  return RowOf(line) != nullptr || IsScannedRoute(line);
 }
 
 bool MayBeRecovered(absl::string_view line) {
@@ -96,9 +303,21 @@ bool MayBeRecovered(absl::string_view line) {
       absl::StrCat("(?s)route_address_", kAddress, "_netmask_", kAddress,
                    R"(_\d+=gateway_)", kAddress, R"((?:\D.*)?)"),
       RE2::Latin1);
-  const RE2* const form = FormOf(line);
-  if (form == nullptr) return HasForm(line, *route);
-  return HasForm(line.substr(HccnConfKeyOf(line).size() + 1), *form);
+  const KeyRow* const row = RowOf(line);
+  if (row == nullptr) return HasForm(line, *route);
+  const absl::string_view value = ValueOf(line);
+  // No value has a "=": two lines were joined.
+  return value.size() <= row->max_chars && !absl::StrContains(value, '=') &&
+         row->taken(value);
+}
+
+bool BreaksRecoveryOf(absl::string_view npu_series, absl::string_view line) {
+  const KeyRow* const row = RowOf(line);
+  if (row == nullptr || npu_series.empty()) return true;
+  const int series = npu_series == "A1" ? kA1 : npu_series == "A2" ? kA2 : kA3;
+  const bool allowed_there =
+      row->taken == IsShortBitmap && series == kA1 && IsBitmap(ValueOf(line));
+  return (row->series & series) != 0 && !allowed_there;
 }
 
 std::string HccnConfDigest(absl::string_view text) {

@@ -34,9 +34,13 @@ bool IsScannedRoute(absl::string_view line);
 bool IsRecoveredLine(absl::string_view line);
 
 // Whether the recovery may take the value: false where it is known to fail over
-// it, or where two lines were joined. Of some keys only that is known; what is
-// missed here, `-cfg status` tells. REQUIRES: IsRecoveredLine(line).
+// it, be it the tool of one product only, or where two lines were joined. What
+// is missed here, `-cfg status` tells. REQUIRES: IsRecoveredLine(line).
 bool MayBeRecovered(absl::string_view line);
+
+// Whether the tool of that series, "A1", "A2" or "A3", fails over the line; of
+// a series that is not known (empty) it may. REQUIRES: !MayBeRecovered(line).
+bool BreaksRecoveryOf(absl::string_view npu_series, absl::string_view line);
 
 // SHA-256, in hex, of what we and people set: of the lines in the order of
 // their keys, without those that are the tool's own. The tool's write moves a

@@ -1,7 +1,9 @@
 #include "config/values/hccn_conf_line.h"
 
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {
@@ -53,6 +55,75 @@ TEST(IsRecoveredLineTest, KnowsKeysOfDevicesAlone) {
         "#address_0=10.0.0.1", "future_0=1", "xaddress_0=1", "address_0", ""}) {
     EXPECT_FALSE(IsRecoveredLine(line)) << line;
   }
+}
+
+struct Values {
+  const char* key;
+  std::vector<const char*> taken;
+  std::vector<const char*> refused;
+};
+
+// Values that the recovery takes, and fails over, on some product, by the
+// records and the tool's source.
+const std::vector<Values>& KeyValues() {
+  static const auto* const values = new std::vector<Values>{
+      {"address", {"10.0.0.1"}, {"", "10.0.0.300", "10.0.0.1 ", "x"}},
+      {"netmask", {"255.255.255.0"}, {"", "255.0.255.0", "\"255.0.0.0\""}},
+      {"gateway", {"10.0.0.254"}, {"", "10.0.0.254\t", "x"}},
+      {"netdetect", {"10.0.0.254"}, {"", "10.0.0.254 ", "x"}},
+      {"mtu", {"68", "1500", "9702"}, {"", "x", "67", "9703", "1500 "}},
+      {"tls_enable", {"0", "1"}, {"2", "x", "0 ", "0mtu_2=1500"}},
+      {"tls_ca_recovered", {"1"}, {"2"}},
+      {"roce_port", {"4791"}, {"", "x"}},
+      {"bitmap", {"0,0,0,0,1,0,0,0"}, {"1", "2,0,0,0,0,0,0,0"}},
+      {"dscp_tc", {"33:3,", "x"}, {"64:0,", "33:4", "33"}},
+      {"udhcpc_enable", {"0", "1", "on", ""}, {}},
+      {"mac_addr", {"6c:b1:58:00:00:01"}, {"6c:b1:58:00:00:aa:bb"}},
+      {"send_arp_status", {"0", "1"}, {"2"}},
+      {"send_arp_period", {"1", "60"}, {"x", "0"}},
+      {"xsfp_reset_max_times", {"0", "30"}, {"31", "x"}},
+      {"prio_tc", {"0,1,2,3,0,1,2,3"}, {""}},
+      {"lldp_portid_type", {"mac", "ifname"}, {"", "x"}},
+      {"cdr_reset_switch", {"enable", "disable"}, {"1"}},
+      {"udp_port_mode", {"multi_qp"}, {"x"}},
+      {"encoding", {"rs", "off", "auto"}, {"x"}},
+      {"ip_route",
+       {"add 10.0.0.0/24 via 10.0.0.253 dev eth0 table 100"},
+       {"x", "add 10.0.0.0/24 via 10.0.0.253 dev eth0 table 256"}},
+      {"ip_rule", {"add from 10.0.0.1 table 100"}, {"x"}},
+      {"arp", {"-i eth0 -s 10.0.0.2 6c:b1:58:00:00:02"}, {"", "x"}}};
+  return *values;
+}
+
+TEST(MayBeRecoveredTest, KnowsTheValuesOfEveryKey) {
+  for (const Values& row : KeyValues()) {
+    for (const char* value : row.taken) {
+      const std::string line = absl::StrCat(row.key, "_5=", value);
+      EXPECT_TRUE(IsRecoveredLine(line)) << line;
+      EXPECT_TRUE(MayBeRecovered(line)) << line;
+    }
+    for (const char* value : row.refused) {
+      const std::string line = absl::StrCat(row.key, "_5=", value);
+      EXPECT_FALSE(MayBeRecovered(line)) << line;
+    }
+  }
+}
+
+TEST(BreaksRecoveryOfTest, DependsOnTheProductWhereItsToolReadsTheKey) {
+  const auto broken = [](const char* line) {
+    std::string series;
+    for (const char* each : {"A1", "A2", "A3"}) {
+      if (BreaksRecoveryOf(each, line)) series += each;
+    }
+    return series;
+  };
+  EXPECT_EQ(broken("mtu_5=x"), "A1A2A3");
+  EXPECT_EQ(broken("encoding_5=x"), "A1");
+  EXPECT_EQ(broken("xsfp_reset_max_times_5=31"), "A2");
+  EXPECT_EQ(broken("udp_port_mode_5=x"), "A2A3");
+  // Five priorities are one too many of two products.
+  EXPECT_EQ(broken("bitmap_5=1,1,1,1,1,0,0,0"), "A2A3");
+  EXPECT_TRUE(BreaksRecoveryOf("", "encoding_5=x"));
 }
 
 TEST(HccnConfDigestTest, IsThatOfWhatPeopleSet) {

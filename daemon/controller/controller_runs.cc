@@ -78,6 +78,7 @@ absl::Status ControllerService::Prepare(const Context& context,
   order->actor = user.ToString();
   order->spec = parts_.spec->spec();
   order->network_namespace = request.network_namespace();
+  if (selection != nullptr) order->selection = *selection;
   ASSIGN_OR_RETURN(order->hosts, SelectHosts(*order->spec, request.hosts()));
   RETURN_IF_ERROR(CheckNetworkNamespace(order->network_namespace));
   // Only now: a long list of wrong names takes time that a stranger may not

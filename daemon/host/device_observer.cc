@@ -1,6 +1,7 @@
 #include "daemon/host/device_observer.h"
 
 #include <functional>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -41,6 +42,11 @@ TlsFact ReadTls(uint32_t id, HccnAnswer answer) {
   }
   TlsFact fact;
   FillHccnFact(answer, parse, &fact);
+  if (!fact.has_value()) return fact;
+  for (TlsCertificate& each :
+       ParseHccnCertificates(answer.output, answer.errors, id)) {
+    *fact.mutable_value()->add_certificates() = std::move(each);
+  }
   return fact;
 }
 

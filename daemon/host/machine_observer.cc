@@ -83,6 +83,7 @@ void MachineObserver::ObserveDevices(const ObserveRequest& request,
       DeviceFacts* device = facts->mutable_devices(i);
       HccnSession session(tool, generation, device->id(), runner_, clock_,
                           &budget, locks_);
+      session.Skip(request.skip_queries());
       *device = ObserveDevice(device->id(), facts->hccn_conf(), tls, &session);
       *device->mutable_counter_rises() =
           AskCounters(device->id(), &session, clock_, &counters_);

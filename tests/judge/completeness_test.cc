@@ -330,6 +330,32 @@ std::vector<Fault> Faults() {
        [](TestCluster& c) {
          c.device(0, 3).mutable_pfc()->set_value("0,0,0,0,1,0,0,0");
        }},
+      {"mtu-persistent", a1,
+       [](TestCluster& c) { c.device(0, 3).mutable_mtu()->set_value(4200); }},
+      {"tls-persistent", a1,
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_tls()->mutable_value()->set_enabled(true);
+       }},
+      {"pfc-persistent", a1,
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_pfc()->set_value("0,0,0,0,1,0,0,0");
+       }},
+      {"dscp-persistent", a1,
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_dscp_to_tc()->set_value("33:3");
+       }},
+      {"roce-port-persistent", a1,
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_roce_port()->set_value("4791");
+       }},
+      {"tls-certificates", a1,
+       [](TestCluster& c) {
+         c.device(0, 3)
+             .mutable_tls()
+             ->mutable_value()
+             ->add_certificates()
+             ->set_status(TlsCertificate::EXPIRED);
+       }},
       {"version-uniform", a1,
        [](TestCluster& c) {
          c.facts[0].mutable_versions()->mutable_driver()->set_value("1");
@@ -434,7 +460,8 @@ std::vector<Reader> Readers() {
       {"devices.counter_rises", {"link-flaps"}},
       {"hccn_conf",
        {"hccn-conf", "device-ip-persistent", "gateway-persistent",
-        "detect-address-persistent"}},
+        "detect-address-persistent", "mtu-persistent", "tls-persistent",
+        "pfc-persistent", "dscp-persistent", "roce-port-persistent"}},
       {"kernel.reserved_ports",
        {"ports-reserved", "ports-uniform"},
        a1,

@@ -26,10 +26,10 @@ std::vector<std::string> ReadLines(const std::string& path) {
 
 }  // namespace
 
-std::vector<sim::CaptureRecord> ReadRecords() {
+std::vector<sim::CaptureRecord> ReadRecords(const std::string& file) {
   std::vector<sim::CaptureRecord> records;
   for (const std::string& line :
-       ReadLines("tests/testdata/hccn_tool/captures.jsonl")) {
+       ReadLines("tests/testdata/hccn_tool/" + file)) {
     const auto record = sim::ParseCaptureRecord(line);
     EXPECT_TRUE(record.ok()) << record.status() << " in " << line;
     if (record.ok()) records.push_back(*record);

@@ -17,7 +17,9 @@
 
 namespace clusterd {
 
-std::vector<sim::CaptureRecord> ReadRecords();
+// `file`: of tests/testdata/hccn_tool.
+std::vector<sim::CaptureRecord> ReadRecords(
+    const std::string& file = "captures.jsonl");
 
 // `path` from the root of the workspace.
 std::map<std::string, std::string> ReadExpectations(const std::string& path);

@@ -11,7 +11,7 @@ fail() {
   exit 1
 }
 
-for file in "$captures" "$folder/captures_2.jsonl"; do
+for file in "$captures" "$folder"/captures_[23].jsonl; do
   "$replay" --tool "$tool" "$file" >"$TEST_TMPDIR/report" || {
     cat "$TEST_TMPDIR/report"
     fail "the simulated hccn_tool differs"

@@ -205,7 +205,12 @@ constexpr struct {
                  {"gateway", &DeviceView::conf_gateway},
                  {"netdetect", &DeviceView::conf_detect},
                  {"udhcpc_enable", &DeviceView::conf_dhcp},
-                 {"tls_enable", &DeviceView::conf_tls}};
+                 {"tls_enable", &DeviceView::conf_tls},
+                 {"mtu", &DeviceView::conf_mtu},
+                 {"bitmap", &DeviceView::conf_pfc},
+                 {"roce_port", &DeviceView::conf_roce_port},
+                 {"udp_port_mode", &DeviceView::conf_port_mode},
+                 {"dscp_tc", &DeviceView::conf_dscp}};
 
 void ReadConf(const HostFacts& facts, absl::Span<DeviceView> devices) {
   for (const HccnConf::Entry& entry : facts.hccn_conf().value().entries()) {

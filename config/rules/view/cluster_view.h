@@ -76,6 +76,11 @@ struct DeviceView {
   const HccnConf::Entry* conf_detect = nullptr;
   const HccnConf::Entry* conf_dhcp = nullptr;
   const HccnConf::Entry* conf_tls = nullptr;
+  const HccnConf::Entry* conf_mtu = nullptr;
+  const HccnConf::Entry* conf_pfc = nullptr;
+  const HccnConf::Entry* conf_roce_port = nullptr;
+  const HccnConf::Entry* conf_port_mode = nullptr;
+  const HccnConf::Entry* conf_dscp = nullptr;
   // The first fact for which the tool timed out or stayed busy, else the first
   // one of a mute device; null: none.
   const Missing* silence = nullptr;

@@ -146,7 +146,7 @@ absl::StatusOr<NamedFacts> ReadSettings(Machine* machine, uint32_t device,
   }
   NamedFacts values;
   for (const DeviceSetting& setting : DeviceSettings()) {
-    const Reading live = setting.live(facts);
+    const FactReading live = setting.live(facts);
     if (live.value != kUnknownFact) {
       values[setting.name] = live.value;
     } else if (setting.always_saved || setting.name == needed) {
@@ -184,15 +184,18 @@ void RestoreRoutes(const MutationToken& token, Machine* machine,
   for (const HccnConf::Entry& route : saved.routes()) {
     // Where it cannot be told it is added: one too few breaks a job.
     if (machine->tool.HasRoute(route).value_or(false)) continue;
-    const auto answer = machine->tool.AddRoute(token, route);
-    if (answer) (*said)[RouteLine(route)] = *answer;
+    const absl::Status added = machine->tool.AddRoute(token, route);
+    (*said)[RouteLine(route)] = added.ok() ? "" : std::string(added.message());
   }
 }
 
-// " (`hccn_tool …` …)" of what was said about that alone; "": nothing was.
+// " (`hccn_tool …` …)" of what was said about that alone; "": nothing was, or
+// the tool took it.
 std::string SaidAbout(const NamedFacts& said, const std::string& what) {
   const auto found = said.find(what);
-  return found == said.end() ? "" : absl::StrCat(" (", found->second, ")");
+  return found == said.end() || found->second.empty()
+             ? ""
+             : absl::StrCat(" (", found->second, ")");
 }
 
 }  // namespace
@@ -332,6 +335,9 @@ std::vector<std::string> DeviceDifferences(Machine* machine,
     const absl::StatusOr<bool> back = machine->tool.HasRoute(route);
     if (back.value_or(false)) continue;
     const std::string line = RouteLine(route);
+    const auto answer = said.find(line);
+    // No query shows a route of policy routing: the tool's answer is all.
+    if (!back.ok() && answer != said.end() && answer->second.empty()) continue;
     const std::string why = SaidAbout(said, line);
     differences.push_back(
         back.ok()

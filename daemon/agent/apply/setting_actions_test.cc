@@ -520,21 +520,24 @@ TEST(RestoreTest, NamesWhatItCouldNotPutBackWithBothValues) {
             "failed!)");
 }
 
-// Answers `-route -g` with a text of its own and refuses `-route -a`.
+// Answers `-route -g` with a text of its own; refuses `-route -a`, and
+// `-ip_route -a` unless it takes that.
 class OtherRoutes final : public CommandRunner {
  public:
-  OtherRoutes(CommandRunner* others, std::string table)
-      : others_(others), table_(std::move(table)) {}
+  OtherRoutes(CommandRunner* others, std::string table, bool takes = false)
+      : others_(others), table_(std::move(table)), takes_(takes) {}
 
   absl::StatusOr<CommandResult> Run(const Command& command) override {
-    if (command.argv.size() < 5 || command.argv[3] != "-route") {
+    const bool is_policy =
+        command.argv.size() > 4 && command.argv[3] == "-ip_route";
+    if (command.argv.size() < 5 ||
+        (command.argv[3] != "-route" && !is_policy)) {
       return others_->Run(command);
     }
     CommandResult result;
     if (command.argv[4] == "-g") {
       result.standard_output = table_;
-    } else {
-      ++added;
+    } else if (++added; !is_policy || !takes_) {
       result.exit_status = 1;
       result.standard_error = "Command execute failed!\n";
     }
@@ -546,7 +549,37 @@ class OtherRoutes final : public CommandRunner {
  private:
   CommandRunner* const others_;
   const std::string table_;
+  const bool takes_;
 };
+
+TEST(RestoreTest, APolicyRouteIsBackIfTheToolTookIt) {
+  for (const bool takes : {false, true}) {
+    auto scenario = OpenUfwScenario();
+    Machine saver(scenario->Access(), MachinePaths());
+    const auto all =
+        SettingActions(&saver).Save(DeviceStep(1, kDetectSetting, "", ""));
+    ASSERT_TRUE(all.ok()) << all.status();
+    SavedResource saved = all->back();
+    HccnConf::Entry* route = saved.mutable_device()->add_routes();
+    route->set_key("ip_route");
+    route->set_device(1);
+    route->set_value("add 10.0.0.0/24 via 10.20.0.9 dev eth1 table 100");
+    OtherRoutes runner(&scenario->machine, "", takes);
+    MachineAccess access = scenario->Access();
+    access.runner = &runner;
+    Machine machine(access, MachinePaths());
+    MutationTokenIssuer issuer;
+    const auto residues =
+        SettingActions(&machine).Restore(issuer.token(), {saved});
+    EXPECT_EQ(runner.added, 1);
+    EXPECT_EQ(residues.empty(), takes);
+    if (takes) continue;
+    ASSERT_EQ(residues.size(), 1u);
+    EXPECT_NE(residues[0].find("(`hccn_tool -i 1 -ip_route -a ip 10.0.0.0"),
+              std::string::npos)
+        << residues[0];
+  }
+}
 
 TEST(RestoreTest, TellsARouteThatIsNotBackFromOneThatCannotBeTold) {
   struct Case {

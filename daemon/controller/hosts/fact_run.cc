@@ -77,7 +77,8 @@ State StateAfter(const Finding& finding, const Subject& subject,
 // What all hosts of the order are asked.
 HostTask ForAnyHost(const FactOrder& order) {
   HostTask observation =
-      ObservationOf(*order.spec, "", order.network_namespace, order.job.get());
+      ObservationOf(*order.spec, "", order.network_namespace, order.job.get(),
+                    order.selection ? &*order.selection : nullptr);
   if (observation.task.observe().has_ssh()) {
     observation.task.mutable_observe()->mutable_ssh()->set_actor(order.actor);
   }
@@ -172,7 +173,8 @@ std::string NewRunId() {
 // The host answers before we give up, and its observation ends before it must
 // answer, so that the part that is known gets here.
 HostTask ObservationOf(const ClusterSpec& spec, const std::string& host,
-                       const NetworkNamespace& target, const JobSpec* job) {
+                       const NetworkNamespace& target, const JobSpec* job,
+                       const RuleSelection* selection) {
   const uint64_t total_ms = spec.deadlines().host_ms();
   const auto percent = [total_ms](uint64_t part) {
     return static_cast<uint32_t>(std::max<uint64_t>(1, total_ms * part / 100));
@@ -181,7 +183,8 @@ HostTask ObservationOf(const ClusterSpec& spec, const std::string& host,
   task.host = host;
   task.deadline = absl::Milliseconds(total_ms);
   task.task.set_deadline_ms(percent(95));
-  *task.task.mutable_observe() = MakeObserveRequest(spec, target, job);
+  *task.task.mutable_observe() =
+      MakeObserveRequest(spec, target, job, selection);
   task.task.mutable_observe()->set_host_ms(percent(90));
   return task;
 }

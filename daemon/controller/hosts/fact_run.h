@@ -10,6 +10,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -49,10 +50,12 @@ std::string NamesText(const std::vector<std::string>& names);
 std::string NewRunId();
 
 // What every host of the spec is asked, with the spec's deadline for one host;
-// with a job, what that needs, too.
+// with a job, what that needs, too; with a selection, no more than its rules
+// do.
 HostTask ObservationOf(const ClusterSpec& spec, const std::string& host,
                        const NetworkNamespace& target = {},
-                       const JobSpec* job = nullptr);
+                       const JobSpec* job = nullptr,
+                       const RuleSelection* selection = nullptr);
 
 struct FactOrder {
   std::string run_id;
@@ -68,6 +71,8 @@ struct FactOrder {
   absl::flat_hash_set<std::string> held = {};
   absl::Duration hold_for = absl::ZeroDuration();
   std::string why_held = {};  // They are not asked.
+  // The rules of a check; unset: all that hosts can tell is asked.
+  std::optional<RuleSelection> selection = {};
 };
 
 // How far a host's clock, at the begin and the end of its observation, is ahead

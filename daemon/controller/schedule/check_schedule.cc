@@ -343,6 +343,7 @@ absl::Status CheckSchedule::Begin(const ScheduledPtr& one,
   // The spec may be a newer one, which the next reading of it tells.
   ASSIGN_OR_RETURN(order->hosts, SelectHosts(*order->spec, check.hosts()));
   RETURN_IF_ERROR(ValidateSelection(check.selection()));
+  order->selection = check.selection();
   FactRun::Callbacks callbacks;
   callbacks.on_facts = gate_.Wrap(
       [this, one, order, check](const std::vector<HostFacts>& facts) {

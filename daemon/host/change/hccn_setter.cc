@@ -112,15 +112,22 @@ std::string HccnSetter::Set(const MutationToken&, uint32_t device,
   return said;
 }
 
-std::optional<std::string> HccnSetter::AddRoute(const MutationToken& token,
-                                                const HccnConf::Entry& entry) {
+absl::Status HccnSetter::AddRoute(const MutationToken&,
+                                  const HccnConf::Entry& entry) {
   std::vector<std::string> words = IpRouteWords(entry);
   if (const std::optional<Route> route = ParseRoute(entry)) {
     words = {"-route",  "-a",           "address", route->destination,
              "netmask", route->netmask, "gateway", route->gateway};
   }
-  if (words.empty()) return std::nullopt;
-  return Set(token, entry.device(), words);
+  if (words.empty()) {
+    return absl::InvalidArgumentError("clusterd does not read this route");
+  }
+  std::string said;
+  const absl::StatusOr<CommandResult> result =
+      Run(entry.device(), words, &said);
+  const bool is_taken = result.ok() && EndedByItself(*result) &&
+                        ClassifyHccnRun(*result).failure == HccnFailure::kNone;
+  return is_taken ? absl::OkStatus() : absl::UnavailableError(said);
 }
 
 absl::StatusOr<bool> HccnSetter::HasRoute(const HccnConf::Entry& entry) {

@@ -51,10 +51,11 @@ class HccnSetter {
 
   // Adds a live route from its line of hccn.conf: a route_address_… entry with
   // the value gateway_G, or ip_route with the value
-  // "add 10.0.0.0/24 via 10.0.0.253 dev eth0 table 100". As Set; nullopt: the
-  // entry has another form, and nothing was run.
-  std::optional<std::string> AddRoute(const MutationToken& token,
-                                      const HccnConf::Entry& entry);
+  // "add 10.0.0.0/24 via 10.0.0.253 dev eth0 table 100". OK: the tool took it.
+  // InvalidArgument: the entry has another form, and nothing was run.
+  // Unavailable: what came of it instead, in the words of Set.
+  absl::Status AddRoute(const MutationToken& token,
+                        const HccnConf::Entry& entry);
   // Whether the device has the route of a route_address_… entry, from
   // `-route -g`. An error, saying why, if that cannot be told: an entry of
   // another form or with host bits, a run that failed, a table that

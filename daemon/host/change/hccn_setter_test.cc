@@ -138,13 +138,15 @@ TEST(HccnSetterTest, RunsNothingWhileSomebodyElseUsesTheDevice) {
 
 TEST(HccnSetterTest, AddsRoutesFromTheirLinesInTheFile) {
   Setter setter;
-  EXPECT_TRUE(
-      setter.tool.AddRoute(setter.issuer.token(),
-                           Entry("route_address_172.16.0.0_netmask_255.255.0.0",
-                                 "gateway_10.0.0.253")));
-  EXPECT_TRUE(setter.tool.AddRoute(
-      setter.issuer.token(),
-      Entry("ip_route", "add 10.0.0.0/24 via 10.0.0.253 dev eth0 table 100")));
+  for (const auto& entry :
+       {Entry("route_address_172.16.0.0_netmask_255.255.0.0",
+              "gateway_10.0.0.253"),
+        Entry("ip_route",
+              "add 10.0.0.0/24 via 10.0.0.253 dev eth0 table 100")}) {
+    const absl::Status added =
+        setter.tool.AddRoute(setter.issuer.token(), entry);
+    EXPECT_TRUE(added.ok()) << added;
+  }
   EXPECT_EQ(setter.runner.commands,
             (std::vector<std::string>{
                 "/opt/hccn_tool -i 3 -route -a address 172.16.0.0 netmask "
@@ -161,7 +163,8 @@ TEST(HccnSetterTest, RunsNothingForARouteThatItDoesNotUnderstand) {
         Entry("ip_route", "add 10.0.0.0/24 via 10.0.0.253 dev -x table 100"),
         Entry("ip_route", "add 10.0.0.0/24 via 10.0.0.253 dev eth0 table -s"),
         Entry("ip_route", "del 10.0.0.0/24"), Entry("ip_rule", "add x")}) {
-    EXPECT_FALSE(setter.tool.AddRoute(setter.issuer.token(), entry));
+    EXPECT_EQ(setter.tool.AddRoute(setter.issuer.token(), entry).code(),
+              absl::StatusCode::kInvalidArgument);
   }
   EXPECT_TRUE(setter.runner.commands.empty());
 }

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -272,6 +273,38 @@ absl::StatusOr<bool> ParseHccnTls(absl::string_view output, uint32_t device) {
   }
   return UnexpectedHccnText(
       found, absl::StrCat("one line \"", label, "...\" with 0 or 1"));
+}
+
+std::vector<TlsCertificate> ParseHccnCertificates(absl::string_view output,
+                                                  absl::string_view errors,
+                                                  uint32_t device) {
+  static const LazyRE2 kName = {R"(dev_id:(\d+), \[(\w+) cert\] info:)"};
+  static const LazyRE2 kEnds = {R"(\s*end_time\[([^\]]*)\])"};
+  static const LazyRE2 kStatus = {R"(\s*tls expiration status\[([012])\].*)"};
+  const bool any_expired =
+      absl::StrContains(errors, "tls expiration status[2]");
+  std::vector<TlsCertificate> certificates;
+  uint32_t of = 0;
+  int status = 0;
+  for (const absl::string_view line : absl::StrSplit(output, '\n')) {
+    absl::string_view text;
+    if (HasForm(line, *kName, &of, &text) && of == device) {
+      certificates.emplace_back().set_name(std::string(text));
+    } else if (certificates.empty()) {
+      continue;
+    } else if (HasForm(line, *kEnds, &text)) {
+      certificates.back().set_ends(PrintableText(text, kMaxQuotedBytes));
+      if (any_expired) certificates.back().set_status(TlsCertificate::EXPIRED);
+    } else if (HasForm(line, *kStatus, &status)) {
+      certificates.back().set_status(
+          static_cast<TlsCertificate::Status>(status + 1));
+    }
+  }
+  certificates.erase(
+      std::remove_if(certificates.begin(), certificates.end(),
+                     [](const auto& each) { return each.ends().empty(); }),
+      certificates.end());
+  return certificates;
 }
 
 absl::StatusOr<LldpNeighbour> ParseHccnLldp(absl::string_view output) {

@@ -75,6 +75,17 @@ absl::StatusOr<uint32_t> ParseHccnMtu(absl::string_view output);
 // may follow the line; they are not looked at.
 absl::StatusOr<bool> ParseHccnTls(absl::string_view output, uint32_t device);
 
+// The certificates below that line, as the tool judges them:
+//   dev_id:0, [pub cert] info:
+//            issuer[/C=CN/O=Huawei/CN=Huawei IT Product CA]
+//            end_time[Mon Feb 19 03:19:21 2040 GMT]
+//            tls expiration status[0](0:normal, 1:near expiration, 2:has …
+// The last line of one that has expired goes to `errors`, the standard error,
+// and the exit status stays 0. A certificate without an end is left out.
+std::vector<TlsCertificate> ParseHccnCertificates(absl::string_view output,
+                                                  absl::string_view errors,
+                                                  uint32_t device);
+
 // The tool cuts its answer to -lldp here (hccn_tool source, hicann/driver
 // ef377e95).
 inline constexpr size_t kHccnLldpMaxBytes = 1999;

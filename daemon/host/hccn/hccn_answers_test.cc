@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -147,6 +148,37 @@ constexpr char kTlsOff[] =
 
 TEST(ParseHccnTlsTest, ReadsTheSwitchBeforeTheCertificates) {
   EXPECT_FALSE(*ParseHccnTls(kTlsOff, 0));
+}
+
+TEST(ParseHccnCertificatesTest, ReadsEachWithItsEndAndStatus) {
+  const auto certificate = [](absl::string_view name, absl::string_view last) {
+    return absl::StrCat("dev_id:0, [", name,
+                        " cert] info:\n         issuer[/C=CN/CN=Product CA]\n"
+                        "         start_time[Wed Feb 19 03:19:21 2020 GMT]\n"
+                        "         end_time[Mon Feb 19 03:19:21 2024 GMT]\n",
+                        last);
+  };
+  const std::string words = "](0:normal, 1:near expiration, 2:has expired)\n";
+  const std::string good =
+      absl::StrCat("         tls expiration status[0", words);
+  const std::string soon =
+      absl::StrCat("         tls expiration status[1", words);
+  const auto read = ParseHccnCertificates(
+      absl::StrCat(kTlsOff, certificate("pub", good), certificate("ca1", soon)),
+      "", 0);
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[0].name(), "pub");
+  EXPECT_EQ(read[0].ends(), "Mon Feb 19 03:19:21 2024 GMT");
+  EXPECT_EQ(read[0].status(), TlsCertificate::VALID);
+  EXPECT_EQ(read[1].status(), TlsCertificate::ENDS_SOON);
+  // The last line of one that has ended goes to the other stream.
+  const auto ended = ParseHccnCertificates(
+      absl::StrCat(kTlsOff, certificate("pub", ""), certificate("ca1", good)),
+      absl::StrCat("         tls expiration status[2", words), 0);
+  ASSERT_EQ(ended.size(), 2u);
+  EXPECT_EQ(ended[0].status(), TlsCertificate::EXPIRED);
+  EXPECT_EQ(ended[1].status(), TlsCertificate::VALID);
+  EXPECT_TRUE(ParseHccnCertificates(kTlsOff, "", 0).empty());
 }
 
 TEST(ParseHccnTlsTest, ReadsTheOlderForm) {

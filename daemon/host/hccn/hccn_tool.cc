@@ -133,6 +133,14 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
   answer.generation = generation_;
   answer.command =
       absl::StrCat("`hccn_tool ", absl::StrJoin(arguments, " "), "`");
+  const bool is_skipped = absl::c_any_of(
+      arguments,
+      [this](const std::string& word) { return skipped_.count(word) > 0; });
+  if (is_skipped) {
+    answer.missing = MakeMissing(Missing::NOT_QUERIED,
+                                 "no rule of this check needs the answer");
+    return answer;
+  }
   if (!stopped_.has_value() && budget_->IsSpent()) {
     stopped_ = MakeMissing(Missing::TIMED_OUT,
                            absl::StrCat(answer.command, ": not asked within ",
@@ -171,6 +179,7 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
   answer.failure = verdict.failure;
   answer.exit_status = result->exit_status;
   answer.output = result->standard_output;
+  answer.errors = result->standard_error;
   if (IsOtherToolsRefusal(generation_, verdict.text)) {
     generation_ = generation_ == NpuToolFacts::ASCEND_950
                       ? NpuToolFacts::CLASSIC

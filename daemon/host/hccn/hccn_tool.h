@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/hccn/device_locks.h"
 #include "daemon/host/hccn/hccn_error.h"
+#include "google/protobuf/repeated_ptr_field.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
@@ -34,6 +36,7 @@ struct HccnAnswer {
   HccnFailure failure = HccnFailure::kNone;
   int exit_status = 0;
   std::string output;   // Standard output, also of a failure.
+  std::string errors;   // Standard error.
   std::string command;  // "`hccn_tool -i 3 -ip -g`", for messages.
   // Whose words these are.
   NpuToolFacts::Generation generation = NpuToolFacts::CLASSIC;
@@ -70,6 +73,11 @@ class HccnSession {
   // such copy; the file itself is never given to such a question.
   HccnAnswer AskOverCopy(absl::string_view query, PrivateFile instead);
 
+  // From now on nothing is run for these queries: no rule needs an answer.
+  void Skip(const google::protobuf::RepeatedPtrField<std::string>& queries) {
+    skipped_.insert(queries.begin(), queries.end());
+  }
+
   // False, without waiting, if that would leave nothing of the host's time.
   bool Pause(absl::Duration duration);
 
@@ -91,6 +99,7 @@ class HccnSession {
   const TimeBudget* const budget_;
   DeviceLocks* const locks_;
   DeviceLocks::Lock lock_;
+  std::set<std::string> skipped_;
   std::optional<PrivateFile> instead_;  // Of the question that is asked now.
   // Set: nothing more is asked, for this reason.
   std::optional<Missing> stopped_;

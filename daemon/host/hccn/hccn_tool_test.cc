@@ -85,6 +85,19 @@ TEST_F(HccnSessionTest, ReturnsWhatTheToolPrints) {
   EXPECT_EQ(answer.command, "`hccn_tool -i 3 -link -g`");
 }
 
+TEST_F(HccnSessionTest, RunsNothingForASkippedQuery) {
+  ObserveRequest request;
+  request.add_skip_queries("-optical");
+  request.add_skip_queries("-cfg");
+  HccnSession& session = Session();
+  session.Skip(request.skip_queries());
+  runner_.Answers(kLink, "link status: UP\n");
+  EXPECT_EQ(session.Ask("-optical").missing->reason(), Missing::NOT_QUERIED);
+  EXPECT_EQ(session.AskWith({"-i", "3", "-cfg", "status"}).missing->reason(),
+            Missing::NOT_QUERIED);
+  EXPECT_FALSE(session.Ask("-link").missing.has_value());
+}
+
 TEST_F(HccnSessionTest, AsksAnAscend950ToolInItsOwnWords) {
   runner_.Answers("hccn_tool -g -mtu -i 3 -d bond3", "mtu:1500\n");
   const HccnAnswer answer =

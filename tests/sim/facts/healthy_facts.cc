@@ -158,6 +158,10 @@ void FillDevice(const ClusterSpec& spec, const ServerSpec& server,
   TlsFact::Switch* tls = device->mutable_tls()->mutable_value();
   tls->set_enabled(spec.tls());
   tls->set_source("/etc/hccn.conf");
+  TlsCertificate* certificate = tls->add_certificates();
+  certificate->set_name("pub");
+  certificate->set_ends("Mon Feb 19 03:19:21 2040 GMT");
+  certificate->set_status(TlsCertificate::VALID);
 }
 
 void FillConf(const ClusterSpec& spec, const ServerSpec& server,
@@ -171,6 +175,7 @@ void FillConf(const ClusterSpec& spec, const ServerSpec& server,
              conf);
     AddEntry("tls_enable", device.id(), spec.tls() ? "1" : "0", conf);
     AddEntry("bitmap", device.id(), spec.lossless().pfc(), conf);
+    AddEntry("dscp_tc", device.id(), spec.lossless().dscp_to_tc(), conf);
     const uint32_t port = spec.lossless().roce_port();
     AddEntry("roce_port", device.id(), port == 0 ? "" : absl::StrCat(port),
              conf);

@@ -166,10 +166,11 @@ std::vector<FaultKind> PortFaults() {
        Silenced("BUSY", "busy, 5 times")},
       {"rubbish", "answer=TEXT", true, "hccn-tool", UNKNOWN, "", true, nullptr,
        Silenced("UNREADABLE", "rubbish")},
-      FailsWhere(PlansMtu,
-                 {"mtu", "mtu=BYTES", true, "mtu-uniform", WARN, "", false,
-                  HasLikes, OnDevice("mtu { value: 4200 }"), true}),
-      {"tls", "tls=0 tls=1", true, "tls-uniform", FAIL, "", false, nullptr,
+      FailsWhere(PlansMtu, {"mtu", "mtu=BYTES", true, "mtu-uniform", WARN,
+                            "mtu-persistent", false, HasLikes,
+                            OnDevice("mtu { value: 4200 }"), true}),
+      {"tls", "tls=0 tls=1", true, "tls-uniform", FAIL, "tls-persistent", false,
+       nullptr,
        [](RandomCluster& cluster, int host, int device) {
          TlsFact::Switch* tls =
              DeviceOf(cluster, host, device).mutable_tls()->mutable_value();
@@ -222,18 +223,18 @@ std::vector<FaultKind> CarrierFaults() {
                 IsClassic(cluster, host, device);
        },
        OnDevice("speed_mbps { value: 100000 }"), true},
-      FailsWhere(
-          PlansLossless,
-          {"pfc", "state=NAME=VALUE", true, "lossless", WARN, "lossless", false,
-           TellsRail, OnDevice("pfc { value: '0,0,1,0,0,0,0,0' }"), true}),
-      FailsWhere(
-          PlansLossless,
-          {"dscp", "state=NAME=VALUE", true, "lossless", WARN, "lossless",
-           false, TellsRail, OnDevice("dscp_to_tc { value: '33:2' }"), true}),
-      FailsWhere(
-          PlansLossless,
-          {"roce-port", "state=NAME=VALUE", true, "lossless", WARN, "lossless",
-           false, TellsRail, OnDevice("roce_port { value: '5001' }"), true}),
+      FailsWhere(PlansLossless,
+                 {"pfc", "state=NAME=VALUE", true, "lossless", WARN,
+                  "lossless pfc-persistent", false, TellsRail,
+                  OnDevice("pfc { value: '0,0,1,0,0,0,0,0' }"), true}),
+      FailsWhere(PlansLossless,
+                 {"dscp", "state=NAME=VALUE", true, "lossless", WARN,
+                  "lossless dscp-persistent", false, TellsRail,
+                  OnDevice("dscp_to_tc { value: '33:2' }"), true}),
+      FailsWhere(PlansLossless,
+                 {"roce-port", "state=NAME=VALUE", true, "lossless", WARN,
+                  "lossless roce-port-persistent", false, TellsRail,
+                  OnDevice("roce_port { value: '5001' }"), true}),
       {"vnic-down", "state=NAME=VALUE", true, "subnet-superpod", FAIL, "",
        false, HasVnic, OnDevice("vnic { value { up: false } }")},
       {"vnic-outside", "state=NAME=VALUE", true, "subnet-superpod", FAIL, "",

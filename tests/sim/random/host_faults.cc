@@ -218,7 +218,9 @@ std::vector<FaultKind> HostFaults() {
        },
        LoseConf},
       {"conf-empty", "hccn_conf=empty", false, "device-ip-persistent", FAIL,
-       "gateway-persistent detect-address-persistent", false,
+       "gateway-persistent detect-address-persistent mtu-persistent "
+       "tls-persistent pfc-persistent dscp-persistent roce-port-persistent",
+       false,
        [](const RandomCluster& cluster, int host, int device) {
          return !Has(cluster, "dhcp") && IsClassic(cluster, host, device);
        },

@@ -44,7 +44,8 @@ void WriteToAllConfs(absl::string_view key, const std::string& value,
 
 // A device that nobody set up: no address, no cable.
 void Unplug(HostFacts& host, DeviceFacts* device) {
-  for (const char* key : {"address", "netmask", "gateway", "netdetect"}) {
+  for (const char* key :
+       {"address", "netmask", "gateway", "netdetect", "mtu"}) {
     RemoveFromConf(host, key, device->id());
   }
   device->mutable_address()->mutable_value()->clear_settings();
@@ -114,11 +115,11 @@ void SetNoDetectAddress(RandomCluster& cluster) {
 
 void UseJumboFrames(RandomCluster& cluster) {
   if (cluster.OneIn(2)) cluster.spec.set_mtu(9000);
-  WriteToAllConfs("mtu", "9000", cluster);
   for (int s = 0; s < cluster.spec.servers_size(); ++s) {
     for (DeviceFacts& device : *cluster.facts[s].mutable_devices()) {
       if (cluster.Planned(s, device.id()) == nullptr) continue;
       device.mutable_mtu()->set_value(9000);
+      WriteToConf(cluster.facts[s], "mtu", device.id(), "9000");
     }
   }
 }
@@ -209,6 +210,9 @@ void PlanSwitches(RandomCluster& cluster) {
 
 // Priority 4 without loss, and the jobs' packets on it.
 void PlanLossless(RandomCluster& cluster) {
+  WriteToAllConfs("bitmap", "0,0,0,0,1,0,0,0", cluster);
+  WriteToAllConfs("dscp_tc", "33:3,", cluster);
+  WriteToAllConfs("roce_port", "4791", cluster);
   Patch(
       R"(lossless { pfc: "0,0,0,0,1,0,0,0" dscp_to_tc: "33:3" roce_port: 4791 }
            hccl { rdma_tc: 132 rdma_sl: 4 })",

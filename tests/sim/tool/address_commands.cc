@@ -164,13 +164,12 @@ Outcome SetIpv6Address(ToolContext& context, const Arguments& arguments) {
   const std::string& address = values["ipv6_address"];
   const std::string& prefix = values["prefix_length"];
   in6_addr parsed;
-  const bool digits = !prefix.empty() && prefix.size() <= 3 &&
-                      std::all_of(prefix.begin(), prefix.end(),
-                                  [](char c) { return c >= '0' && c <= '9'; });
   if (inet_pton(AF_INET6, address.c_str(), &parsed) != 1) {
     return failures::InvalidAddress();
   }
-  if (!digits || atoi(prefix.c_str()) > 128) return failures::WrongParameters();
+  // A prefix that is no number counts as 0, and its text is stored.
+  const int length = atoi(prefix.c_str());
+  if (length < 0 || length > 128) return failures::WrongParameters();
   Driver& driver = *context.driver;
   if (driver.Number("mtu", context.device).value_or(kMinIpv6Mtu) <
       kMinIpv6Mtu) {
@@ -178,7 +177,7 @@ Outcome SetIpv6Address(ToolContext& context, const Arguments& arguments) {
   }
   if (Outcome failure = driver.AskToChange(context.device)) return failure;
   driver.Change("ip6", context.device, address);
-  driver.Change("prefix", context.device, prefix);
+  driver.Change("prefix", context.device, absl::StrCat(length));
   if (Outcome failure =
           context.conf->Write(context.Key("IPv6address"), address)) {
     return failure;

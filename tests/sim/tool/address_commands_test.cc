@@ -115,7 +115,7 @@ TEST(AddRouteTest, RepeatedKeywordIsNoRoute) {
 TEST(DscpToTcTest, IsKeptPerValueAndListed) {
   const TestServer server("", "dscp_tc_1=33:1,\n");
   EXPECT_EQ(server.Run("-i 1 -dscp_to_tc -s dscp 10 tc 2").status, 0);
-  EXPECT_EQ(server.conf(), "dscp_tc_1=10:2,33:1,\n");
+  EXPECT_EQ(server.conf(), "dscp_tc_1=33:1,10:2,\n");
   EXPECT_EQ(server.Run("-i 1 -dscp_to_tc -g dscp 10").out,
             "dscp      tc\n  10       2\n");
   EXPECT_EQ(server.Run("-i 1 -dscp_to_tc -s dscp 64 tc 1").status, 9);

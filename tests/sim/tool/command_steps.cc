@@ -198,9 +198,23 @@ Outcome ReadDeviceAddress(ToolContext& context, const Failure& if_none,
   return std::nullopt;
 }
 
-bool HasDhcp(const ToolContext& context, const std::string& key) {
+namespace {
+
+bool HasKey(const ToolContext& context, const char* name, size_t max_chars) {
   std::optional<std::string> value;
-  return !context.conf->Read(context.Key(key), &value) && value.has_value();
+  return !context.conf->Read(context.Key(name), &value) && value.has_value() &&
+         value->size() <= max_chars;
+}
+
+}  // namespace
+
+bool HasDhcp(const ToolContext& context) {
+  return HasKey(context, "udhcpc_enable", kMaxDhcpChars);
+}
+
+bool RecoversDhcp(const ToolContext& context, bool or_ipv6) {
+  return HasKey(context, "udhcpc_enable", kMaxAddressChars) ||
+         (or_ipv6 && HasKey(context, "udhcpc_ipv6_enable", kMaxAddressChars));
 }
 
 std::string RouteKey(const ToolContext& context, const std::string& address,

@@ -15,6 +15,7 @@ namespace sim {
 // Longest text that the tool takes for an address; its buffer holds one more. A
 // longer one ends in Generic(1), before anything is checked.
 inline constexpr size_t kMaxAddressChars = 19;
+inline constexpr size_t kMaxDhcpChars = 3;
 
 // Reads "keyword value" pairs in any order; of a repeated keyword the last
 // counts. UnknownOption if another word stands where a keyword should.
@@ -44,10 +45,13 @@ Outcome ReadLimited(ToolContext& context, const std::string& name,
 // What the device has now; `if_none` if it has no address.
 Outcome ReadDeviceAddress(ToolContext& context, const Failure& if_none,
                           uint32_t* address, uint32_t* mask);
-// Whether hccn.conf leaves the device to a DHCP server: gateways, routes and
-// neighbours are then neither stored nor recovered.
-bool HasDhcp(const ToolContext& context,
-             const std::string& key = "udhcpc_enable");
+// Whether hccn.conf leaves the device to a DHCP server, whatever the value of
+// the line: gateways, routes and neighbours are then not stored. A value of
+// more than three characters is one that the tool does not read there.
+bool HasDhcp(const ToolContext& context);
+// The same for the recovery, which has room for more, and of either kind of
+// address: then it leaves them out.
+bool RecoversDhcp(const ToolContext& context, bool or_ipv6 = false);
 
 // One static route of hccn.conf, numbers as they were read.
 struct StoredRoute {

@@ -98,10 +98,9 @@ std::vector<CommandEntry> ProductCommands() {
       {"-stat", true, {Query(GetPacketStats)}, "-g"},
       {"-udp",
        true,
-       {Query(GetUdpPorts),
-        {{"-s", "auto"}, 0, 0, SetUdpPortAuto, true},
-        Set(2, SetUdpPort)},
-       "-g | -s port N | -s auto"},
+       {Query(GetUdpPorts), {{"-s"}, 1, 6, SetUdpPort, true, true}},
+       "-g | -s port N | -s auto | -s multi_qp count N port A-B | -s code -t "
+       "nslb-dp [listen_port N]"},
       {"-prio_tc", true, {Query(GetPriorityToTc)}, "-g"},
       {"-local_lldp",
        true,

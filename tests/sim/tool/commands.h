@@ -101,8 +101,10 @@ Outcome GetStatus(ToolContext& context, const Arguments& arguments);
 Outcome GetHardwareStats(ToolContext& context, const Arguments& arguments);
 Outcome GetPacketStats(ToolContext& context, const Arguments& arguments);
 Outcome GetUdpPorts(ToolContext& context, const Arguments& arguments);
+// With the mode before its arguments: port, auto, multi_qp, code.
 Outcome SetUdpPort(ToolContext& context, const Arguments& arguments);
-Outcome SetUdpPortAuto(ToolContext& context, const Arguments& arguments);
+// Gives the device the port, and does not touch hccn.conf.
+Outcome GiveRocePort(ToolContext& context, const std::string& port);
 Outcome GetPriorityToTc(ToolContext& context, const Arguments& arguments);
 Outcome GetBandwidth(ToolContext& context, const Arguments& arguments);
 
@@ -115,6 +117,8 @@ struct CommandForm {
   Outcome (*run)(ToolContext&, const Arguments&);
   // A success of these ends in "Cmd executed successfully!".
   bool changes;
+  // Arguments need not come in pairs.
+  bool any_count = false;
 };
 
 struct CommandEntry {

@@ -17,6 +17,7 @@ std::optional<uint32_t> StrictIpv4(const std::string& text);
 // "192.168.261" is 192.168.1.5. 0xffffffff for what is no address, which is
 // also the value of 255.255.255.255.
 uint32_t LooseIpv4(const std::string& text);
+bool IsIpv6(const std::string& text);
 // Ones, then zeros; all ones and all zeros count.
 bool IsContiguousMask(uint32_t mask);
 
@@ -30,10 +31,45 @@ bool IsDigits(const std::string& text);
 bool IsMtu(const std::string& text);
 
 inline constexpr size_t kMacAddressChars = 17;
-// Six hexadecimal pairs with colons, of a single station.
+// Six hexadecimal pairs with colons, of a single station as the tool sees it.
 bool IsMacAddress(const std::string& text);
-// Eight of 0 and 1 with commas: which priorities pause.
-bool IsPfcBitmap(const std::string& text);
+
+// Eight of 0 and 1 with commas: which priorities pause. The tool reads from the
+// left and stops at the first mistake, be it a character or one priority more
+// than `most`.
+enum class PfcBitmap { kGood, kMalformed, kTooMany };
+PfcBitmap ReadPfcBitmap(const std::string& text, int most);
+
+inline constexpr int kMinRocePort = 4097;
+inline constexpr int kMaxRocePort = 65535;
+// Four or five digits, whatever their value.
+bool IsUdpPortText(const std::string& text);
+bool IsRocePort(const std::string& text);
+// "5000-5003" or "5000,5001,…" for `count` ports, each once, as the tool stores
+// them: with commas. nullopt: it is no such list.
+std::optional<std::string> PortListText(const std::string& text, int count);
+
+// A whole number as strtol takes it: blanks and a sign before it, nothing after
+// it, and nothing at all is 0.
+bool IsNumberIn(const std::string& text, long first, long last);
+bool IsBandwidth(const std::string& text);
+
+// Values that only the recovery reads.
+bool IsSwitch(const std::string& text);
+bool IsDscpMap(const std::string& text);
+bool IsSpeed(const std::string& text);
+bool IsPriorityMap(const std::string& text);
+bool IsBufferPlan(const std::string& text);
+bool IsPortIdType(const std::string& text);
+bool IsFecMode(const std::string& text);
+bool IsCnpDscp(const std::string& text);
+bool IsBadCodewordLimit(const std::string& text);
+bool IsDownFaultTime(const std::string& text);
+bool IsCdrDelay(const std::string& text);
+bool IsCdrSwitch(const std::string& text);
+bool IsMemoryReserve(const std::string& text);
+bool IsTsaMap(const std::string& text);
+bool IsBandwidthShare(const std::string& text);
 
 }  // namespace sim
 }  // namespace clusterd

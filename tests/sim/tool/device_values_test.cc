@@ -55,11 +55,24 @@ TEST(IsMacAddressTest, TakesSixPairsOfOneStation) {
   EXPECT_FALSE(IsMacAddress("00:00:00:00:00:00"));
 }
 
-TEST(IsPfcBitmapTest, TakesEightBits) {
-  EXPECT_TRUE(IsPfcBitmap("0,0,0,0,1,0,0,0"));
-  EXPECT_FALSE(IsPfcBitmap("0,0,0,0,1,0,0"));
-  EXPECT_FALSE(IsPfcBitmap("0,0,0,0,2,0,0,0"));
-  EXPECT_FALSE(IsPfcBitmap("0 0 0 0 1 0 0 0"));
+TEST(ReadPfcBitmapTest, StopsAtTheFirstMistake) {
+  EXPECT_EQ(ReadPfcBitmap("0,0,0,0,1,0,0,0", 4), PfcBitmap::kGood);
+  EXPECT_EQ(ReadPfcBitmap("1,1,1,1,1,1,1,1", 8), PfcBitmap::kGood);
+  EXPECT_EQ(ReadPfcBitmap("1,1,1,1,1,0,0,0", 4), PfcBitmap::kTooMany);
+  EXPECT_EQ(ReadPfcBitmap("1,1,1,1,1,0,0,x", 4), PfcBitmap::kTooMany);
+  EXPECT_EQ(ReadPfcBitmap("1,1,x,1,1,1,0,0", 4), PfcBitmap::kMalformed);
+  EXPECT_EQ(ReadPfcBitmap("0,0,0,0,1,0,0", 4), PfcBitmap::kMalformed);
+  EXPECT_EQ(ReadPfcBitmap("0,0,0,0,2,0,0,0", 4), PfcBitmap::kMalformed);
+  EXPECT_EQ(ReadPfcBitmap("0 0 0 0 1 0 0 0", 4), PfcBitmap::kMalformed);
+}
+
+TEST(PortListTextTest, TakesARangeOrAListOfTheRightLength) {
+  EXPECT_EQ(PortListText("5000-5003", 4), "5000,5001,5002,5003");
+  EXPECT_EQ(PortListText("5000,6000", 2), "5000,6000");
+  for (const char* text : {"5000-5002", "5003-5000", "5000,5000,5001,5002",
+                           "4096-4099", "5000-5003x,1", "5000", ""}) {
+    EXPECT_EQ(PortListText(text, 4), std::nullopt) << text;
+  }
 }
 
 }  // namespace

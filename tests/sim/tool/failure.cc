@@ -5,14 +5,14 @@ namespace sim {
 namespace failures {
 namespace {
 
-Failure OnStderr(int status, const char* text) {
+Failure OnStderr(int status, const std::string& text) {
   Failure failure;
   failure.status = status;
   failure.text = text;
   return failure;
 }
 
-Failure OnStdout(int status, const char* text) {
+Failure OnStdout(int status, const std::string& text) {
   Failure failure = OnStderr(status, text);
   failure.to_stdout = true;
   return failure;
@@ -55,6 +55,12 @@ Failure OutOfRange(const std::string& what) {
 }
 Failure WrongEnableValue() {
   return WithUsage(16, "Get invalid enable value!");
+}
+Failure TooManyPriorities(int most) {
+  return OnStdout(25,
+                  "The number of pfc priority queues exceeds the maximum "
+                  "value(" +
+                      std::to_string(most) + ").");
 }
 
 Failure InvalidAddress() {

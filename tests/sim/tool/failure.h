@@ -36,6 +36,7 @@ Failure UnknownOption();
 Failure WrongParameters();
 Failure OutOfRange(const std::string& what);
 Failure WrongEnableValue();
+Failure TooManyPriorities(int most);
 
 // Values.
 Failure InvalidAddress();

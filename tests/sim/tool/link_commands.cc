@@ -207,6 +207,7 @@ Outcome ClearLinkStat(ToolContext& context, const Arguments&) {
 }
 
 Outcome GetOptical(ToolContext& context, const Arguments&) {
+  if (Is9000(context.product())) return failures::NotSupported();
   Driver& driver = *context.driver;
   if (Outcome failure = driver.Ask(Mailbox::kGetOptical, context.device)) {
     return failure;

@@ -175,6 +175,18 @@ bool NotesModuleResets(const Product& product) {
          (kind == 3 || kind == 4) && product.mainboard_id == kMainboard;
 }
 
+int MaxPausing(const Product& product) {
+  return product.build == Product::Build::kA1 ? 8 : 4;
+}
+
+bool HasRetimer(const Product& product) {
+  const int id = product.mainboard_id;
+  if (IsA3(product)) return id == 0x18 || id == 0x19;
+  const int kind = (product.board_id >> 4) & 0x7;
+  return NotesModuleResets(product) ||
+         (product.build != Product::Build::kA1 && (kind == 5 || kind == 6));
+}
+
 bool HasFrontLanes(const Product& product, int device) {
   const int kind = (product.board_id >> 4) & 0x7;
   if (IsA3(product)) return Is9000(product) || device < 8;

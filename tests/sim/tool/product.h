@@ -57,9 +57,14 @@ std::vector<int> VnicsCompared(const Product& product, int device);
 // servers, else the device alone.
 std::vector<int> GatewayGroup(const Product& product, int device);
 
+// Priorities that may pause at once.
+int MaxPausing(const Product& product);
+
 // A+K boards: recovery notes how optical modules are reset (hicann/driver
 // 999c25d7, the header of tool_recovery; 05354178, tool_ops_ext.c).
 bool NotesModuleResets(const Product& product);
+// Boards with a retimer between device and module (tool_ext.c).
+bool HasRetimer(const Product& product);
 // Two devices may share a module; whether the first four lanes are this one's.
 bool HasFrontLanes(const Product& product, int device);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -34,74 +35,28 @@ bool IsDetectAddress(const std::string& text) {
   return StrictIpv4(text).has_value() && LooseIpv4(text) != 0xffffffff;
 }
 
-// A whole number as strtol takes it: blanks and a sign before it, nothing after
-// it, and nothing at all is 0.
-bool IsNumberIn(const std::string& text, long first, long last) {
-  char* end = nullptr;
-  const long number = strtol(text.c_str(), &end, 10);
-  return *end == '\0' && number >= first && number <= last;
-}
+// Products whose tool recovers a value.
+enum class On { kAll, kOnlyA1, kNotA1, kRetimer };
 
-bool IsSwitch(const std::string& text) {
-  return !text.empty() && IsNumberIn(text, 0, 1);
-}
-
-bool IsDscpMap(const std::string& text) {
-  for (absl::string_view part : absl::StrSplit(text, ',')) {
-    if (part.size() <= 1) continue;
-    const std::vector<std::string> pair = absl::StrSplit(part, ':');
-    if (pair.size() != 2 || !IsNumberIn(pair[0], 0, kMaxDscp) ||
-        !IsNumberIn(pair[1], 0, kMaxTrafficClass)) {
-      return false;
-    }
+bool IsOn(On where, const ToolContext& context) {
+  const Product& product = context.product();
+  const bool is_a1 = product.build == Product::Build::kA1;
+  switch (where) {
+    case On::kAll:
+      return true;
+    case On::kOnlyA1:
+      return is_a1;
+    case On::kNotA1:
+      return !is_a1;
+    case On::kRetimer:
+      // The second die of an A3 module leaves it to the first.
+      return HasRetimer(product) && (!IsA3(product) || context.device < 8);
   }
-  return true;
+  return false;
 }
 
-bool IsSpeed(const std::string& text) {
-  return IsNumberIn(text, 100000, 100000) || IsNumberIn(text, 200000, 200000);
-}
-bool IsBandwidth(const std::string& text) {
-  return IsDigits(text) && IsNumberIn(text, 10000, 200000);
-}
-bool IsRocePort(const std::string& text) {
-  return absl::StartsWith(text, "-1") ||
-         (IsDigits(text) && text.size() >= 4 && text.size() <= 5);
-}
-
-// "0,1,2,3,0,0,0,0": a class for each priority.
-bool IsPriorityMap(const std::string& text) {
-  const std::vector<std::string> parts = absl::StrSplit(text, ',');
-  return parts.size() == 8 &&
-         std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
-           return part.size() == 1 && part[0] >= '0' && part[0] <= '3';
-         });
-}
-
-// "size 6272,… waterline 6272,…".
-bool IsBufferPlan(const std::string& text) {
-  constexpr long kMinBytes = 0x1880, kMaxBytes = 14040 * 128;
-  const std::vector<std::string> words =
-      absl::StrSplit(text, ' ', absl::SkipEmpty());
-  if (words.size() < 4 || words[0] != "size" || words[2] != "waterline") {
-    return false;
-  }
-  const std::vector<std::string> sizes = absl::StrSplit(words[1], ',');
-  const std::vector<std::string> lines = absl::StrSplit(words[3], ',');
-  if (sizes.size() > 8 || lines.size() > sizes.size()) return false;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] != "0" && !IsNumberIn(sizes[i], kMinBytes, kMaxBytes)) {
-      return false;
-    }
-    if (i < lines.size() && !IsNumberIn(lines[i], 0, atol(sizes[i].c_str()))) {
-      return false;
-    }
-  }
-  return true;
-}
-
-bool IsPortIdType(const std::string& text) {
-  return text == "mac" || text == "ifname";
+bool IsPausable(const std::string& text) {
+  return ReadPfcBitmap(text, 8) == PfcBitmap::kGood;
 }
 
 // One value that is checked by itself and given to the device.
@@ -111,41 +66,154 @@ struct StoredValue {
   const char* name;
   size_t max_chars;
   bool (*valid)(const std::string&);
+  On on = On::kAll;
 };
 constexpr StoredValue kBeforeModules[] = {
+    {"udhcpc_enable", nullptr, kMaxDhcpChars, nullptr},
+    {"udhcpc_ipv6_enable", nullptr, kMaxDhcpChars, nullptr},
     {"mac_addr", "mac", kMacAddressChars, IsMacAddress},
     {"mtu", "mtu", 4, IsMtu},
     {"dscp_tc", "dscp_tc", kMaxLineChars, IsDscpMap},
     {"static_speed", nullptr, 6, IsSpeed},
     {"bw_limit", "bw_limit", 6, IsBandwidth},
-    {"roce_port", "roce_port", 5, IsRocePort},
-    {"bitmap", "bitmap", 15, IsPfcBitmap},
+    {"roce_port", "roce_port", 5, IsUdpPortText},
+    {"bitmap", "bitmap", 15, IsPausable},
     {"tc_cfg", nullptr, kMaxLineChars, IsBufferPlan},
-    {"prio_tc", nullptr, 15, IsPriorityMap},
+    {"prio_tc", "prio_tc", 15, IsPriorityMap},
+    {"encoding", nullptr, 4, IsFecMode, On::kOnlyA1},
+    {"dcqcn_cnp_dscp", nullptr, 29, IsCnpDscp},
 };
 constexpr StoredValue kTlsSwitch = {"tls_enable", "tls", 29, IsSwitch};
 constexpr StoredValue kPortIdType = {"lldp_portid_type", nullptr, 9,
                                      IsPortIdType};
+constexpr StoredValue kAfterModules[] = {
+    {"cw_bad_cnt_thd_high_limit", nullptr, 2, IsBadCodewordLimit},
+    {"down_fault_time", nullptr, kMaxLineChars, IsDownFaultTime},
+    {"scdr_reset_delay_time", nullptr, kMaxLineChars, IsCdrDelay, On::kRetimer},
+    {"cdr_reset_switch", nullptr, 7, IsCdrSwitch, On::kRetimer},
+    {"tsa", nullptr, kMaxLineChars, IsTsaMap, On::kNotA1},
+    {"tcbw", nullptr, kMaxLineChars, IsBandwidthShare, On::kNotA1},
+    {"mem_reserve", nullptr, kMaxLineChars, IsMemoryReserve, On::kNotA1},
+};
 constexpr StoredValue kDetect = {"netdetect", "netdetect", kMaxAddressChars,
                                  IsDetectAddress};
 
+// Right by its form, and not for this product.
+Outcome CheckForProduct(ToolContext& context, const StoredValue& row,
+                        const std::string& value) {
+  const int most = MaxPausing(context.product());
+  const bool too_many = row.valid == IsPausable &&
+                        ReadPfcBitmap(value, most) == PfcBitmap::kTooMany;
+  return too_many ? Outcome(failures::TooManyPriorities(most)) : std::nullopt;
+}
+
 Outcome RecoverValue(ToolContext& context, const StoredValue& row) {
   Value value;
+  if (!IsOn(row.on, context)) return std::nullopt;
   if (Outcome failure =
           ReadLimited(context, row.conf_key, row.max_chars, &value)) {
     return failure;
   }
-  if (!value) return std::nullopt;
-  if (!row.valid(*value)) return failures::CommandFailed();
+  if (!value || row.valid == nullptr) return std::nullopt;
+  const bool is_port = row.valid == IsUdpPortText;
+  const bool chooses_port = is_port && absl::StartsWith(*value, "-1");
+  if (is_port && !chooses_port) return GiveRocePort(context, *value);
+  if (!chooses_port && !row.valid(*value)) return failures::CommandFailed();
+  if (Outcome failure = CheckForProduct(context, row, *value)) return failure;
   if (Outcome failure = context.driver->AskToChange(context.device)) {
     return failure;
   }
   if (row.name == nullptr) return std::nullopt;
   // The switch is kept as a number, whatever its spelling.
-  const std::string kept =
-      row.valid == IsSwitch ? absl::StrCat(atoi(value->c_str())) : *value;
+  const std::string kept = row.valid == IsSwitch
+                               ? absl::StrCat(atoi(value->c_str()))
+                           : chooses_port ? "-1"
+                                          : *value;
   context.driver->Change(row.name, context.device, kept);
   return std::nullopt;
+}
+
+// The tool stores it again, which moves the line to the end of the file.
+Outcome RecoverPortIdType(ToolContext& context) {
+  Value value;
+  if (Outcome failure = RecoverValue(context, kPortIdType)) return failure;
+  if (Outcome failure = ReadLimited(context, kPortIdType.conf_key,
+                                    kPortIdType.max_chars, &value)) {
+    return failure;
+  }
+  return value ? context.conf->Write(context.Key(kPortIdType.conf_key), *value)
+               : std::nullopt;
+}
+
+// Ports of the other modes than one port for all.
+Outcome RecoverPortMode(ToolContext& context) {
+  constexpr size_t kMaxModeChars = 19, kMaxListChars = 199;
+  Value mode, count, ports;
+  if (context.product().build == Product::Build::kA1) return std::nullopt;
+  if (Outcome failure =
+          ReadLimited(context, "udp_port_mode", kMaxModeChars, &mode)) {
+    return failure;
+  }
+  if (!mode) return std::nullopt;
+  const bool by_code = *mode == "code:nslb_dp";
+  if (!by_code && *mode != "multi_qp") return failures::WrongParameters();
+  for (auto [name, value] :
+       {std::make_pair("multi_qp_count", &count),
+        std::make_pair(by_code ? "nslb_dp_listen_port" : "multi_qp_udp_ports",
+                       &ports)}) {
+    if (Outcome failure = ReadLimited(context, name, kMaxListChars, value)) {
+      return failure;
+    }
+  }
+  if (by_code) {
+    if (!ports || !IsNumberIn(*ports, 10000, 57999)) {
+      return failures::WrongParameters();
+    }
+    context.driver->Change("udp_mode", context.device, "code");
+    context.driver->Change("udp_ports", context.device, *ports);
+    return std::nullopt;
+  }
+  if (!count || !ports || count->size() > 2 || !IsNumberIn(*count, 2, 32)) {
+    return failures::WrongParameters();
+  }
+  const auto list = PortListText(*ports, atoi(count->c_str()));
+  if (!list) return failures::WrongParameters();
+  context.driver->Change("udp_mode", context.device, "multi_qp");
+  context.driver->Change("udp_ports", context.device, *list);
+  return std::nullopt;
+}
+
+// DCQCN parameters: nothing without their mode, and the mode alone is nothing.
+Outcome RecoverDcqcn(ToolContext& context) {
+  constexpr struct {
+    const char* key;
+    long last;
+  } kRows[] = {
+      {"dcqcn_f", 255},     {"dcqcn_g_shift", 15},   {"dcqcn_al", 255},
+      {"dcqcn_tkp", 15},    {"dcqcn_ai", 65535},     {"dcqcn_tmp", 15},
+      {"dcqcn_alp", 65535}, {"dcqcn_cnp_time", 255}, {"dcqcn_alp_shift", 15},
+  };
+  constexpr size_t kMaxChars = 29;
+  Value mode;
+  if (Outcome failure =
+          ReadLimited(context, "dcqcn_alg_mode", kMaxChars, &mode)) {
+    return failure;
+  }
+  if (!mode) return std::nullopt;
+  bool any = false;
+  for (const auto& row : kRows) {
+    Value value;
+    if (Outcome failure = ReadLimited(context, row.key, kMaxChars, &value)) {
+      return failure;
+    }
+    if (!value) continue;
+    any = true;
+    if (value->empty() || !IsNumberIn(*value, 0, row.last)) {
+      return failures::WrongParameters();
+    }
+  }
+  const bool good = !any || IsSwitch(*mode);
+  return good ? std::nullopt : Outcome(failures::WrongParameters());
 }
 
 // Both parts or nothing.
@@ -215,7 +283,7 @@ Outcome RecoverIpRules(ToolContext& context) {
 
 // The tool looks for the stored value anywhere in the file.
 Outcome RecoverNeighbours(ToolContext& context) {
-  if (HasDhcp(context)) return std::nullopt;
+  if (RecoversDhcp(context)) return std::nullopt;
   Value value;
   if (Outcome failure = ReadLimited(context, "arp", kMaxLineChars, &value)) {
     return failure;
@@ -326,10 +394,15 @@ bool RecoverCommon(ToolContext& context) {
         ReadLimited(context, row.conf_key, row.max_chars, &value).has_value();
     if (!ignored && !Succeeds(context, row)) all = false;
   }
+  if (!Succeeds(context, "dcqcn", RecoverDcqcn)) all = false;
   if (!Succeeds(context, "xsfp_reset", RecoverModuleResets)) all = false;
   if (!Succeeds(context, kTlsSwitch)) all = false;
   if (!Succeeds(context, "tls_ca", RecoverCaFiles)) all = false;
-  if (!Succeeds(context, kPortIdType)) all = false;
+  if (!Succeeds(context, "lldp_portid", RecoverPortIdType)) all = false;
+  for (const StoredValue& row : kAfterModules) {
+    if (!Succeeds(context, row)) all = false;
+  }
+  if (!Succeeds(context, "udp_port_mode", RecoverPortMode)) all = false;
   return all;
 }
 
@@ -352,6 +425,39 @@ bool RecoverIpv4(ToolContext& context) {
   return all;
 }
 
+// The second address, which boards of the 9000 do not have.
+Outcome RecoverIpv6(ToolContext& context) {
+  constexpr size_t kMaxChars = 45;
+  if (Is9000(context.product())) return std::nullopt;
+  Value address, prefix;
+  for (auto [name, value] : {std::make_pair("IPv6address", &address),
+                             std::make_pair("IPv6netmask", &prefix)}) {
+    if (Outcome failure = ReadLimited(context, name, kMaxChars, value)) {
+      return failure;
+    }
+    if (!value->has_value()) return std::nullopt;
+  }
+  const int length = atoi(prefix->c_str());
+  if (!IsIpv6(*address)) return failures::InvalidAddress();
+  if (length < 0 || length > 128) return failures::WrongParameters();
+  context.driver->Change("ip6", context.device, *address);
+  context.driver->Change("prefix", context.device, absl::StrCat(length));
+  return std::nullopt;
+}
+
+bool RecoverIpv6Items(ToolContext& context) {
+  constexpr StoredValue kItems[] = {
+      {"IPv6netdetect", nullptr, 45, IsIpv6},
+      {"IPv6gateway", nullptr, 45, IsIpv6},
+  };
+  if (!Succeeds(context, "IPv6address", RecoverIpv6)) return false;
+  bool all = true;
+  for (const StoredValue& row : kItems) {
+    if (!Is9000(context.product()) && !Succeeds(context, row)) all = false;
+  }
+  return all;
+}
+
 // What has to hold before any device is touched.
 Outcome RequireRecovery(ToolContext& context) {
   if (!context.driver->privileged()) return failures::PermissionDenied();
@@ -363,7 +469,7 @@ Outcome RequireRecovery(ToolContext& context) {
 }  // namespace
 
 Outcome RecoverGateway(ToolContext& context) {
-  if (HasDhcp(context)) return std::nullopt;
+  if (RecoversDhcp(context)) return std::nullopt;
   Value gateway;
   if (Outcome failure =
           ReadLimited(context, "gateway", kMaxAddressChars, &gateway)) {
@@ -380,9 +486,7 @@ Outcome RecoverIpRoutes(ToolContext& context) {
 }
 
 Outcome RecoverAnnouncements(ToolContext& context) {
-  if (HasDhcp(context) || HasDhcp(context, "udhcpc_ipv6_enable")) {
-    return std::nullopt;
-  }
+  if (RecoversDhcp(context, /*or_ipv6=*/true)) return std::nullopt;
   if (Outcome failure = RecoverAnnouncement(
           context, "send_arp_period", [](const std::string& value) -> Outcome {
             constexpr long kAny = 100000, kMaxSeconds = 3600;
@@ -404,6 +508,7 @@ Outcome RecoverAnnouncements(ToolContext& context) {
 bool RecoverDevice(ToolContext& context) {
   bool all = RecoverCommon(context);
   if (!RecoverIpv4(context)) all = false;
+  if (!RecoverIpv6Items(context)) all = false;
   context.driver->Change("cfg_status", context.device,
                          absl::StrCat(all ? kSucceeded : kFailed));
   return all;

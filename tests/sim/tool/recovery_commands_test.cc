@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/tool/test_server.h"
@@ -259,6 +260,134 @@ TEST(RecoveryTest, FailingItemIsTriedFourTimes) {
   const std::string log = server.Read("/var/log/hccn_tool/hccn_config.log");
   const std::vector<std::string> parts = absl::StrSplit(log, "recovery of mtu");
   EXPECT_EQ(parts.size(), 5u) << log;
+}
+
+// Values over which the recovery of a device fails, and values that it takes.
+TEST(StoredValueTest, BreaksTheRecoveryOrDoesNot) {
+  constexpr const char* kBreaking[] = {
+      "roce_port_1=0",
+      "roce_port_1=4096",
+      "roce_port_1=65536",
+      "bitmap_1=1,1,1,1,1,0,0,0",
+      "mtu_1=67",
+      "mtu_1=9703",
+      "mtu_1=01500",
+      "mac_addr_1=00:00:00:00:00:00",
+      "mac_addr_1=01:80:c2:00:00:01",
+      "send_arp_period_1=0",
+      "send_arp_period_1=3601",
+      "send_arp_period_1=x",
+      "send_arp_period_1=",
+      "prio_tc_1=x",
+      "prio_tc_1=0,1,2,4,0,0,0,0",
+      "tc_cfg_1=x",
+      "bw_limit_1=9999",
+      "bw_limit_1=200001",
+      "static_speed_1=50000",
+      "dscp_tc_1=64:1",
+      "dscp_tc_1=33:4",
+      "dscp_tc_1=33",
+      "lldp_portid_type_1=name",
+      "ip_rule_1=  add from 10.0.0.1 table 10",
+      "IPv6gateway_1=x",
+      "IPv6netdetect_1=x",
+      "tsa_1=x",
+      "tcbw_1=x",
+      "dcqcn_cnp_dscp_1=64",
+      "cw_bad_cnt_thd_high_limit_1=15",
+      "mem_reserve_1=x",
+      "xsfp_reset_max_times_1=31",
+      "xsfp_reset_wait_times_1=41",
+      "xsfp_reset_max_times_1=x",
+      "down_fault_time_1=x",
+      "cdr_reset_switch_1=on",
+      "scdr_reset_delay_time_1=x",
+      "udp_port_mode_1=x",
+      "tls_enable_1=2",
+      "tls_ca_recovered_1=2",
+      "udhcpc_enable_1=disabled",
+  };
+  constexpr const char* kTaken[] = {
+      "tls_enable_1=01",
+      "tls_enable_1=+1",
+      "tls_enable_1= 0",
+      "tls_ca_recovered_1=01",
+      "arp_1=-i eth1  -s 10.0.0.9 6c:b1:58:00:00:09",
+      "roce_port_1=-1",
+      "roce_port_1=04791",
+      "udhcpc_enable_1=on",
+      "udhcpc_enable_1=0",
+      "dscp_tc_1=33:1,46:2,",
+      "encoding_1=x",
+      "tsa_1=0:ets,1:strict",
+      "tcbw_1=0:100",
+      "mem_reserve_1=pdccl:256",
+      "down_fault_time_1=3",
+      "cdr_reset_switch_1=enable",
+      "bitmap_1=1,1,1,1,0,0,0,0",
+  };
+  for (const bool breaks : {true, false}) {
+    const auto lines =
+        breaks ? absl::MakeConstSpan(kBreaking) : absl::MakeConstSpan(kTaken);
+    for (const char* line : lines) {
+      // The first line of a key counts.
+      const TestServer server("", absl::StrCat(line, "\n", kHealthyConf));
+      EXPECT_EQ(server.Run(kRecoverOne).status, breaks ? 1 : 0) << line;
+      EXPECT_EQ(server.state().Find("ip.1"), "10.0.0.1") << line;
+    }
+  }
+}
+
+TEST(StoredValueTest, DependsOnTheProduct) {
+  const auto status = [](const char* product, const char* line) {
+    return TestServer(absl::StrCat("product=", product),
+                      absl::StrCat(line, "\n", kHealthyConf))
+        .Run(kRecoverOne)
+        .status;
+  };
+  EXPECT_EQ(status("A1-AMP", "bitmap_1=1,1,1,1,1,1,1,1"), 0);
+  EXPECT_EQ(status("A3-no-pod", "bitmap_1=1,1,1,1,1,1,1,1"), 1);
+  EXPECT_EQ(status("A1-AMP", "encoding_1=x"), 1);
+  EXPECT_EQ(status("A1-AMP", "mem_reserve_1=x"), 0);
+  EXPECT_EQ(status("A2-board-0x0", "cdr_reset_switch_1=x"), 0);
+  EXPECT_EQ(status("A3-9000", "IPv6gateway_1=x"), 0);
+}
+
+TEST(StoredValueTest, LldpPortIdMovesToTheEndOnce) {
+  const TestServer server(
+      "", absl::StrCat("lldp_portid_type_1=ifname\n", kHealthyConf,
+                       "lldp_portid_type_1=mac\n"));
+  EXPECT_EQ(server.Run(kRecoverOne).status, 0);
+  EXPECT_THAT(server.conf(), EndsWith("\nlldp_portid_type_1=ifname\n"));
+  EXPECT_THAT(server.conf(), Not(HasSubstr("mac\n")));
+}
+
+TEST(StoredValueTest, LongDhcpValueStoresAGatewayAndIsStillDhcpAtBoot) {
+  const TestServer server(
+      "ip.1=10.0.0.1;mask.1=255.255.255.0",
+      absl::StrCat(kHealthyConf, "udhcpc_enable_1=disabled\n"));
+  EXPECT_EQ(server.Run("-i 1 -gateway -s gateway 10.0.0.254").status, 0);
+  EXPECT_THAT(server.conf(), EndsWith("gateway_1=10.0.0.254\n"));
+}
+
+TEST(UdpPortTest, ModesReplaceEachOther) {
+  const TestServer server("", "roce_port_1=4791\n");
+  EXPECT_EQ(server.Run("-i 1 -udp -s multi_qp count 2 port 5000-5001").status,
+            0);
+  EXPECT_EQ(server.conf(),
+            "udp_port_mode_1=multi_qp\nmulti_qp_count_1=2\n"
+            "multi_qp_udp_ports_1=5000,5001\n");
+  EXPECT_EQ(server.Run("-i 1 -udp -g").out,
+            "udp_port:5000,5001\nstatus:multi_qp\nqp_count:2\n");
+  EXPECT_EQ(server.Run("-i 1 -udp -s code -t nslb-dp").status, 0);
+  EXPECT_EQ(server.Run("-i 1 -udp -g").out,
+            "udp_port:calculated by the NSLB-DP algorithm\n"
+            "status:code(nslb_dp)\nlisten_port:16668\n");
+  EXPECT_EQ(server.Run("-i 1 -udp -s port 4791").status, 0);
+  EXPECT_EQ(server.conf(), "roce_port_1=4791\n");
+  EXPECT_EQ(server.Run("-i 1 -udp -s multi_qp count 1 port 5000").status, 1);
+  EXPECT_EQ(server.Run("-i 1 -udp -s multi_qp count 2").status, 4);
+  EXPECT_EQ(server.Run("-i 1 -udp -s 4791").status, 3);
 }
 
 }  // namespace

@@ -191,9 +191,7 @@ void DropUnreachable(ToolContext& context) {
 }
 
 Outcome RecoverRoutes(ToolContext& context) {
-  if (HasDhcp(context) || HasDhcp(context, "udhcpc_ipv6_enable")) {
-    return std::nullopt;
-  }
+  if (RecoversDhcp(context, /*or_ipv6=*/true)) return std::nullopt;
   std::string text;
   if (Outcome failure = context.conf->ReadAll(&text)) return failure;
   std::vector<StoredRoute> own;

@@ -117,7 +117,8 @@ Outcome RunForm(ToolContext& context, const CommandEntry& entry,
                             request.rest.end());
   const int count = static_cast<int>(arguments.size());
   if (count < form->min_arguments || count > form->max_arguments ||
-      (form->max_arguments > 0 && form->max_arguments % 2 != count % 2)) {
+      (form->max_arguments > 0 && !form->any_count &&
+       form->max_arguments % 2 != count % 2)) {
     return failures::WrongParameterCount();
   }
   const bool lies = form->changes &&

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -48,14 +49,17 @@ Outcome ParseDscp(const std::string& text, int* dscp) {
   return std::nullopt;
 }
 
-// "33:1,34:2,", as hccn.conf has it.
-std::map<int, int> TrafficClasses(const std::optional<std::string>& text) {
-  std::map<int, int> classes;
+// "46:2,33:1,", as hccn.conf has it: in the order in which they were set.
+using TrafficClasses = std::vector<std::pair<int, int>>;
+
+TrafficClasses ReadTrafficClasses(const std::optional<std::string>& text) {
+  TrafficClasses classes;
   const std::string all = text.value_or("");
   for (absl::string_view part : absl::StrSplit(all, ',', absl::SkipEmpty())) {
     const std::vector<std::string> pair = absl::StrSplit(part, ':');
-    if (pair.size() == 2)
-      classes[atoi(pair[0].c_str())] = atoi(pair[1].c_str());
+    if (pair.size() == 2) {
+      classes.emplace_back(atoi(pair[0].c_str()), atoi(pair[1].c_str()));
+    }
   }
   return classes;
 }
@@ -126,7 +130,8 @@ Outcome GetShaping(ToolContext& context, const Arguments&) {
 Outcome SetShaping(ToolContext& context, const Arguments& arguments) {
   std::string limit;
   if (Outcome failure = TakeOne(arguments, "bw_limit", &limit)) return failure;
-  if (limit.empty() || !IsDigits(limit)) return failures::WrongParameters();
+  if (!IsDigits(limit)) return failures::WrongParameters();
+  if (!IsBandwidth(limit)) return OutOfRange("bw limit", 11);
   return ChangeAndStore(context, "bw_limit", "bw_limit", limit);
 }
 
@@ -146,7 +151,15 @@ Outcome GetPfc(ToolContext& context, const Arguments&) {
 Outcome SetPfc(ToolContext& context, const Arguments& arguments) {
   std::string bitmap;
   if (Outcome failure = TakeOne(arguments, "bitmap", &bitmap)) return failure;
-  if (!IsPfcBitmap(bitmap)) return failures::WrongParameters();
+  const int most = MaxPausing(context.product());
+  switch (ReadPfcBitmap(bitmap, most)) {
+    case PfcBitmap::kMalformed:
+      return failures::WrongParameters();
+    case PfcBitmap::kTooMany:
+      return failures::TooManyPriorities(most);
+    case PfcBitmap::kGood:
+      break;
+  }
   return ChangeAndStore(context, "bitmap", "bitmap", bitmap);
 }
 
@@ -161,8 +174,9 @@ Outcome GetDscpToTc(ToolContext& context, const Arguments& arguments) {
   if (Outcome failure = context.driver->AskUnlisted(context.device)) {
     return failure;
   }
-  const std::map<int, int> classes =
-      TrafficClasses(context.driver->Value("dscp_tc", context.device));
+  const TrafficClasses listed =
+      ReadTrafficClasses(context.driver->Value("dscp_tc", context.device));
+  const std::map<int, int> classes(listed.begin(), listed.end());
   std::string text = "dscp      tc\n";
   for (int dscp = first; dscp <= last; ++dscp) {
     const auto set = classes.find(dscp);
@@ -185,8 +199,15 @@ Outcome SetDscpToTc(ToolContext& context, const Arguments& arguments) {
   Driver& driver = *context.driver;
   if (Outcome failure = driver.AskToChange(context.device)) return failure;
   const auto with_change = [&](const std::optional<std::string>& before) {
-    std::map<int, int> classes = TrafficClasses(before);
-    classes[dscp] = traffic_class;
+    TrafficClasses classes = ReadTrafficClasses(before);
+    const auto same =
+        std::find_if(classes.begin(), classes.end(),
+                     [dscp](const auto& pair) { return pair.first == dscp; });
+    if (same == classes.end()) {
+      classes.emplace_back(dscp, traffic_class);
+    } else {
+      same->second = traffic_class;
+    }
     std::string text;
     for (const auto& [of, is] : classes) {
       absl::StrAppend(&text, of, ":", is, ",");
@@ -198,6 +219,8 @@ Outcome SetDscpToTc(ToolContext& context, const Arguments& arguments) {
   const std::string key = context.Key("dscp_tc");
   std::optional<std::string> stored;
   if (Outcome failure = context.conf->Read(key, &stored)) return failure;
+  // The device has it by now.
+  if (!IsDscpMap(stored.value_or(""))) return failures::ConfUnparsable();
   return context.conf->Write(key, with_change(stored));
 }
 
@@ -343,30 +366,168 @@ Outcome GetPacketStats(ToolContext& context, const Arguments&) {
 }
 
 Outcome GetUdpPorts(ToolContext& context, const Arguments&) {
-  if (Outcome failure = context.driver->AskUnlisted(context.device)) {
-    return failure;
+  Driver& driver = *context.driver;
+  if (Outcome failure = driver.AskUnlisted(context.device)) return failure;
+  const std::string mode =
+      driver.Value("udp_mode", context.device).value_or("");
+  if (mode == "multi_qp") {
+    const std::string ports =
+        driver.Value("udp_ports", context.device).value_or("");
+    context.terminal->Out(
+        absl::StrCat("udp_port:", ports, "\nstatus:multi_qp\nqp_count:",
+                     std::count(ports.begin(), ports.end(), ',') + 1, "\n"));
+    return std::nullopt;
+  }
+  if (mode == "code") {
+    context.terminal->Out(absl::StrCat(
+        "udp_port:calculated by the NSLB-DP algorithm\n"
+        "status:code(nslb_dp)\nlisten_port:",
+        driver.Value("udp_ports", context.device).value_or(""), "\n"));
+    return std::nullopt;
   }
   const std::string port =
-      context.driver->Value("roce_port", context.device).value_or("-1");
+      driver.Value("roce_port", context.device).value_or("-1");
+  if (!mode.empty() && mode != "auto") {
+    context.terminal->Out("udp_port:unknown\n");
+    return std::nullopt;
+  }
+  const bool unknown = port == "-1";
+  const std::string shown =
+      mode == "auto" ? absl::StrCat("udp_port:", unknown ? "Unknown" : port,
+                                    "\nstatus:auto\n")
+      : unknown      ? "Unknown udp port\n"
+                     : absl::StrCat("udp_port:", port, "\nstatus:custom\n");
   context.terminal->Out(absl::StrCat(
-      port == "-1" ? "Unknown udp port\n"
-                   : absl::StrCat("udp_port:", port, "\nstatus:custom\n"),
+      shown,
       "UDP port list(based on IP pair):\nno entry has been configured.\n"));
   return std::nullopt;
 }
 
-Outcome SetUdpPort(ToolContext& context, const Arguments& arguments) {
-  std::string port;
-  if (Outcome failure = TakeOne(arguments, "port", &port)) return failure;
-  // Four or five digits; the range that the usage names is the device's.
-  if (!IsDigits(port) || port.size() < 4 || port.size() > 5) {
-    return failures::WrongParameters();
+namespace {
+
+constexpr const char* kPortKeys[] = {"roce_port", "udp_port_mode",
+                                     "multi_qp_count", "multi_qp_udp_ports",
+                                     "nslb_dp_listen_port"};
+
+// Drops the lines of every mode that are there, and those that contain them.
+Outcome DropPortKeys(ToolContext& context) {
+  for (const char* name : kPortKeys) {
+    std::optional<std::string> stored;
+    const std::string key = context.Key(name);
+    if (Outcome failure = context.conf->Read(key, &stored)) return failure;
+    if (!stored) continue;
+    if (Outcome failure = context.conf->RemoveContaining(key + "=")) {
+      return failure;
+    }
   }
-  return ChangeAndStore(context, "roce_port", "roce_port", port);
+  return std::nullopt;
 }
 
-Outcome SetUdpPortAuto(ToolContext& context, const Arguments&) {
-  return ChangeAndStore(context, "roce_port", "roce_port", "-1");
+using Lines = std::vector<std::pair<const char*, std::string>>;
+
+// The tool of the A1 generation has one mode, whose line it replaces.
+Outcome StorePorts(ToolContext& context, const Lines& lines) {
+  if (context.product().build != Product::Build::kA1) {
+    if (Outcome failure = DropPortKeys(context)) return failure;
+  }
+  for (const auto& [name, value] : lines) {
+    if (Outcome failure = context.conf->Write(context.Key(name), value)) {
+      return failure;
+    }
+  }
+  return std::nullopt;
+}
+
+Outcome SetMode(ToolContext& context, const std::string& mode,
+                const std::string& ports, const Lines& lines) {
+  if (Outcome failure = context.driver->AskToChange(context.device)) {
+    return failure;
+  }
+  context.driver->Change("udp_mode", context.device, mode);
+  context.driver->Change("udp_ports", context.device, ports);
+  return StorePorts(context, lines);
+}
+
+// multi_qp count C port A-B
+Outcome SetMultiQp(ToolContext& context, const Arguments& arguments) {
+  constexpr int kMinPairs = 2, kMaxPairs = 32;
+  if (Is9000(context.product())) return failures::UnknownOption();
+  if (arguments.size() != 5) return failures::WrongParameterCount();
+  if (arguments[1] != "count") return failures::UnknownOption();
+  const std::string& count = arguments[2];
+  if (count.empty() || count.size() > 2 ||
+      !IsNumberIn(count, kMinPairs, kMaxPairs)) {
+    return failures::WrongParameters();
+  }
+  if (arguments[3] != "port") return failures::UnknownOption();
+  const auto ports = PortListText(arguments[4], atoi(count.c_str()));
+  if (!ports) return failures::WrongParameters();
+  return SetMode(context, "multi_qp", *ports,
+                 {{"udp_port_mode", "multi_qp"},
+                  {"multi_qp_count", count},
+                  {"multi_qp_udp_ports", *ports}});
+}
+
+// code -t nslb-dp [listen_port N]
+Outcome SetCodeMode(ToolContext& context, const Arguments& arguments) {
+  constexpr long kFirst = 10000, kLast = 57999;
+  if (arguments.size() != 3 && arguments.size() != 5) {
+    return failures::WrongParameterCount();
+  }
+  const bool named = arguments.size() == 5;
+  std::string port = named ? arguments[4] : "16668";
+  if (arguments[1] != "-t" || arguments[2] != "nslb-dp" ||
+      (named && arguments[3] != "listen_port") || port.empty() ||
+      !IsNumberIn(port, 0, 1000000000)) {
+    return failures::WrongParameters();
+  }
+  if (!IsNumberIn(port, kFirst, kLast)) {
+    context.terminal->Out("Listen port is out of range, expect 10000~57999\n");
+    return failures::WrongParameters();
+  }
+  port = absl::StrCat(atoi(port.c_str()));
+  return SetMode(
+      context, "code", port,
+      {{"udp_port_mode", "code:nslb_dp"}, {"nslb_dp_listen_port", port}});
+}
+
+Outcome SetOnePort(ToolContext& context, const std::string& port) {
+  Driver& driver = *context.driver;
+  if (Outcome failure = driver.AskToChange(context.device)) return failure;
+  driver.Change("roce_port", context.device, port);
+  driver.Erase("udp_mode", context.device);
+  driver.Erase("udp_ports", context.device);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Outcome GiveRocePort(ToolContext& context, const std::string& port) {
+  if (!IsUdpPortText(port)) return failures::WrongParameters();
+  const std::string number = absl::StrCat(atoi(port.c_str()));
+  if (!IsRocePort(port)) {
+    context.terminal->Out(absl::StrCat(
+        "udp_port:", number, " is out of range, expect 4097- 65535\n"));
+    return failures::CommandFailed();
+  }
+  return SetOnePort(context, number);
+}
+
+Outcome SetUdpPort(ToolContext& context, const Arguments& arguments) {
+  const std::string& mode = arguments[0];
+  const size_t count = arguments.size();
+  const bool is_a1 = context.product().build == Product::Build::kA1;
+  if (mode == "auto" && count == 1) {
+    if (Outcome failure = SetOnePort(context, "-1")) return failure;
+    return StorePorts(context, {{"roce_port", "-1"}});
+  }
+  if (mode == "port" && count == 2) {
+    if (Outcome failure = GiveRocePort(context, arguments[1])) return failure;
+    return StorePorts(context, {{"roce_port", arguments[1]}});
+  }
+  if (mode == "multi_qp" && !is_a1) return SetMultiQp(context, arguments);
+  if (mode == "code" && !is_a1) return SetCodeMode(context, arguments);
+  return failures::UnknownOption();
 }
 
 Outcome GetPriorityToTc(ToolContext& context, const Arguments&) {

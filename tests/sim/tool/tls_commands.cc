@@ -37,12 +37,16 @@ std::vector<Certificate> CertificatesOf(const ToolContext& context) {
     all[i].issuer =
         driver.Setting(absl::StrCat("tls_issuer", i)).value_or(all[i].issuer);
   }
-  long count =
+  const long count =
       driver.Number("tls_ncert", context.device)
           .value_or(atol(driver.Setting("tls_ncert").value_or("2").c_str()));
-  if (driver.Setting("tls_cert").value_or("1") == "0") count = 0;
   if (count < static_cast<long>(all.size())) all.resize(std::max(count, 0L));
   return all;
+}
+
+// A device may have a list of certificates, and none in it.
+bool HasCertificates(const ToolContext& context) {
+  return context.driver->Setting("tls_cert").value_or("1") != "0";
 }
 
 // Issued by the vendor, as far as records show whom that means.
@@ -102,8 +106,8 @@ Outcome GetTls(ToolContext& context, const Arguments&) {
     return failure;
   }
   if (Outcome failure = driver.AskUnlisted(context.device)) return failure;
+  if (!HasCertificates(context)) return failures::NoCertificate();
   const std::vector<Certificate> certificates = CertificatesOf(context);
-  if (certificates.empty()) return failures::NoCertificate();
   const std::string enabled = driver.Value("tls", context.device).value_or("0");
   // A query that writes: the key is stored if it is not there. It does not
   // matter to the tool whether that succeeds.
@@ -141,8 +145,8 @@ Outcome SetTls(ToolContext& context, const Arguments& arguments) {
   if (Outcome failure = context.driver->AskToChange(context.device)) {
     return failure;
   }
+  if (!HasCertificates(context)) return failures::NoCertificate();
   const std::vector<Certificate> certificates = CertificatesOf(context);
-  if (certificates.empty()) return failures::NoCertificate();
   context.driver->Change("tls", context.device, enable);
   if (enable == "1" && ArePreset(certificates)) {
     context.terminal->Out(kPresetWarning);
