@@ -453,17 +453,17 @@ absl::StatusOr<RankTable> ParseRankTable(absl::string_view json) {
   }
   absl::ConsumePrefix(&json, "\xef\xbb\xbf");  // HCCL's parser skips it too.
   Struct root;
-  absl::Status strict = CheckStrictJson(json);
-  if (strict.ok()) {
+  std::string mistake = absl::StripAsciiWhitespace(json).empty()
+                            ? "the text is empty"
+                            : LenientJsonMistake(json);
+  if (mistake.empty()) {
     const auto parsed = google::protobuf::util::JsonStringToMessage(
         google::protobuf::StringPiece(json.data(), json.size()), &root);
-    if (!parsed.ok()) {
-      strict = absl::InvalidArgumentError(absl::CEscape(parsed.ToString()));
-    }
+    if (!parsed.ok()) mistake = absl::CEscape(parsed.ToString());
   }
-  if (!strict.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "rank table: not a JSON object (EI0004): ", strict.message()));
+  if (!mistake.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank table: not a JSON object (EI0004): ", mistake));
   }
   if (const absl::string_view foreign = ForeignFormatOf(root);
       !foreign.empty()) {

@@ -1,18 +1,17 @@
-// Whether a text is JSON as RFC 8259 has it, which is all that HCCL's parser
-// (nlohmann/json) takes. Protobuf's own parser also takes single quotes, bare
-// keys and trailing commas. Says only that; makes no value.
+// What protobuf's JSON parser takes and RFC 8259, and so HCCL's parser
+// (nlohmann/json), does not: single quotes, bare keys, trailing commas,
+// comments, line breaks in strings. Does not check the rest of the grammar.
 #ifndef CONFIG_LAUNCH_STRICT_JSON_H_
 #define CONFIG_LAUNCH_STRICT_JSON_H_
 
-#include "absl/status/status.h"
+#include <string>
+
 #include "absl/strings/string_view.h"
 
 namespace clusterd {
 
-// InvalidArgument for the first mistake: "line 4: JSON has no comments". A text
-// deeper than 64 lists and objects is a mistake. A byte order mark must be
-// gone.
-absl::Status CheckStrictJson(absl::string_view text);
+// The first mistake: "line 4: JSON has no comments"; empty: none.
+std::string LenientJsonMistake(absl::string_view text);
 
 }  // namespace clusterd
 

@@ -193,6 +193,12 @@ std::string UnusablePorts(const ClusterView& view) {
                       Count(view.devices().size(), "RoCE port"));
 }
 
+// Whether it is known which network jobs of the product need.
+bool IsPublished(const ClusterView& view) {
+  return view.product_known() &&
+         view.profile().generation != NpuToolFacts::ASCEND_950;
+}
+
 // In AMP mode HCCL may not work at all; one page of the vendor says it.
 bool IsAmp(const ClusterView& view) { return view.profile().mode == "amp"; }
 
@@ -218,10 +224,7 @@ void JudgeNetwork(const ClusterView& view, const JobNetwork& network,
 
 JobNetwork NetworkOfJob(const ClusterView& view) {
   const size_t servers = ServersOf(view);
-  if (!view.product_known() || servers == 0 ||
-      view.profile().generation == NpuToolFacts::ASCEND_950) {
-    return {};
-  }
+  if (!IsPublished(view) || servers == 0) return {};
   const std::string intra = HostWith(view, "HCCL_INTRA_ROCE_ENABLE", "1");
   if (!intra.empty()) return {Need::kRoce, intra};
   if (servers == 1 && !view.spec().servers().empty()) return OfOneServer(view);
@@ -255,40 +258,32 @@ void WeighByNetwork(const JobNetwork& network, RuleResult* result) {
 std::vector<std::string> JobsThatCanRun(const ClusterView& view,
                                         const Report& report) {
   std::vector<std::string> lines;
-  if (!view.product_known() ||
-      view.profile().generation == NpuToolFacts::ASCEND_950) {
-    return lines;
-  }
+  if (!IsPublished(view)) return lines;
   if (IsAmp(view)) {
     lines.push_back(
         "jobs: mode is amp, and a page of the vendor says that HCCL does not "
         "support it; the BMC sets SMP (ipmcset -d npuworkmode -v 1)");
   }
   const std::set<std::string> without = HostsWithoutRoce(report);
-  if (without.empty() && !view.spec().roce_unused()) return lines;
-  const std::string hccs =
-      view.profile().in_super_pod ? "inside one logical super pod"
-      : view.profile().hccs_ring != 0
-          ? absl::StrCat("inside one ring of ", view.profile().hccs_ring,
-                         " devices")
-          : "inside one server";
-  if (view.spec().roce_unused()) {
-    lines.push_back(absl::StrCat(
-        "jobs: only those ", hccs,
-        " can run; others need RoCE, which cluster.yaml says is unused"));
-    return lines;
-  }
+  const bool unused = view.spec().roce_unused();
+  if (without.empty() && !unused) return lines;
   std::vector<std::string> with;
   for (const HostView& host : view.hosts()) {
-    if (without.count(std::string(host.name)) == 0) {
-      with.emplace_back(host.name);
-    }
+    if (unused || without.count(std::string(host.name)) > 0) continue;
+    with.emplace_back(host.name);
   }
   lines.push_back(absl::StrCat(
-      "jobs: those ", hccs,
-      " need no RoCE, and its findings do not stop them; others can run on ",
-      with.empty() ? "no server"
-                   : PrintableText(HostsText(with, kHostsColumns))));
+      "jobs: those inside one ",
+      view.profile().in_super_pod     ? "logical super pod"
+      : view.profile().hccs_ring != 0 ? "ring of 8 devices"
+                                      : "server",
+      " need no RoCE; others ",
+      unused ? "need it, and cluster.yaml says roce: unused"
+      : with.empty()
+          ? "can run on no server"
+          : absl::StrCat("can run on ",
+                         PrintableText(HostsText(with, kHostsColumns)),
+                         " alone")));
   return lines;
 }
 
