@@ -172,6 +172,7 @@ of_clusterctl() {
     text=$(basename "$text" .txt)
     [ "$text" = clusterctl ] || pages+=("${text/-/ }")
   done
+  page 5 keys job.yaml "a job, as clusterctl check --job reads it" config/examples/job.md
   page 1 program clusterctl 1 "says whether an Ascend training cluster is ready" "$(runs clusterctl)" "${pages[@]}"
   put 644 usr/share/bash-completion/completions/clusterctl client/command/help/completion.bash
   put 644 "$zsh/_clusterctl" client/command/help/completion.zsh

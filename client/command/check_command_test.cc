@@ -788,6 +788,36 @@ TEST(CheckJobTest, ReadsAJobFileAndItsRankTableBesideIt) {
   EXPECT_EQ(request->job().rank_table(), "{}");
 }
 
+// As generate launch does, so that both judge the same.
+TEST(CheckJobTest, HasTheLoginsOfHorovodrunTried) {
+  ProgramWorld world = WorldWith(JobReport(""));
+  world.environment["USER"] = "ann";
+  const auto asked = [&](const Arguments& more) {
+    Arguments all = {"--nodes", "server[0-1]", "--method", "horovodrun"};
+    all.insert(all.end(), more.begin(), more.end());
+    return Asked(all, world)->job();
+  };
+  EXPECT_EQ(asked({}).ssh().user(), "ann");
+  const JobSpec named = asked({"--ssh-user", "bob", "--ssh-port", "12345"});
+  EXPECT_EQ(named.ssh().user(), "bob");
+  EXPECT_EQ(named.ssh().container_port(), 12345u);
+  const std::string file = TestFile(
+      "mpi.yaml", "nodes: server[0-1]\nmethod: horovodrun\nuser: eve\n");
+  EXPECT_EQ(Asked({"--job", file}, world)->job().ssh().user(), "eve");
+  EXPECT_FALSE(Asked({"--nodes", "server[0-1]", "--method", "torchrun"}, world)
+                   ->job()
+                   .has_ssh());
+}
+
+TEST(CheckJobTest, AnEmptyRankTableIsOne) {
+  const std::string table = TestFile("empty.json", "");
+  const auto request = Asked({"--nodes", "server[0-1]", "--rank-table", table},
+                             WorldWith(JobReport("")));
+  ASSERT_TRUE(request.has_value());
+  EXPECT_FALSE(request->job().rank_table().empty());
+  EXPECT_EQ(request->job().rank_table_file(), table);
+}
+
 TEST(CheckJobTest, IsTheSlurmJobThatItRunsInUnlessHostsAreNamed) {
   ProgramWorld world = WorldWith(JobReport("slurm:7.2"));
   world.environment["SLURM_JOB_ID"] = "7";

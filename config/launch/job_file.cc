@@ -62,7 +62,7 @@ class Loader {
         "servers",     "product",     "dtypes",
         "method",      "user",        "processes_per_device",
         "master_addr", "master_port", "world_size",
-        "ssh"};
+        "ssh",         "framework",   "logic_super_pod"};
     if (rank_table_path_ != nullptr) keys.push_back("rank_table");
     const YamlMap map(&root, "", keys, mistakes_);
     if (root.kind == YamlNode::Kind::kNothing) {
@@ -77,6 +77,7 @@ class Loader {
     job_.set_method(map["method"].Word(kLaunchMethods).value_or(""));
     job_.set_processes_per_device(
         map["processes_per_device"].Number(1, kMaxProcesses).value_or(0));
+    job_.set_framework(map["framework"].Word(kFrameworks).value_or(""));
     LoadSsh(map["ssh"]);
     if (rank_table_path_ != nullptr) {
       *rank_table_path_ = map["rank_table"].Text().value_or("");
@@ -157,6 +158,10 @@ class Loader {
     if (const auto size = map["world_size"].Number(1, kMaxRanks)) {
       server->set_world_size(*size);
     }
+    if (map["logic_super_pod"].node() != nullptr) {
+      server->set_logic_super_pod(Formed(map["logic_super_pod"], 128,
+                                         R"([!-~]+)", "printable characters"));
+    }
   }
 
   static Devices LoadDevices(const YamlValue& value) {
@@ -206,7 +211,7 @@ class Loader {
                   JobServer server) {
     const YamlMap map(&node, path,
                       {"host", "devices", "node_rank", "master_addr",
-                       "master_port", "world_size"},
+                       "master_port", "world_size", "logic_super_pod"},
                       mistakes_);
     LoadLaunch(map, &server);
     if (map["devices"].node() != nullptr) {

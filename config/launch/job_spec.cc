@@ -86,12 +86,15 @@ class Narrower {
             absl::StrJoin(HcclDataTypes(), ", "),
             DidYouMean(type, HcclDataTypes()));
     }
-    if (!job_.method().empty() &&
-        !absl::c_linear_search(kLaunchMethods, job_.method())) {
-      Wrong("method: ", QuoteValue(job_.method()), ", expected ",
-            absl::StrJoin(kLaunchMethods, ", "),
-            DidYouMean(job_.method(), kLaunchMethods));
-    }
+    CheckWord("method", job_.method(), kLaunchMethods);
+    CheckWord("framework", job_.framework(), kFrameworks);
+  }
+
+  void CheckWord(absl::string_view key, const std::string& word,
+                 absl::Span<const absl::string_view> words) {
+    if (word.empty() || absl::c_linear_search(words, word)) return;
+    Wrong(key, ": ", QuoteValue(word), ", expected ",
+          absl::StrJoin(words, ", "), DidYouMean(word, words));
   }
 
   // 0 if it is none, which is recorded.

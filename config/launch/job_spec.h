@@ -17,6 +17,10 @@ inline constexpr absl::string_view kLaunchMethods[] = {
     "torchrun", "torch-npu-run", "torch-distributed-launch",
     "mp-spawn", "shell",         "horovodrun"};
 
+// What JobSpec.framework may be.
+inline constexpr absl::string_view kFrameworks[] = {"pytorch", "tensorflow",
+                                                    "mindspore"};
+
 // Reads a job file, YAML or JSON:
 //   id: slurm:1234.0
 //   nodes: node[01-16]       # the first is the master
@@ -30,6 +34,8 @@ inline constexpr absl::string_view kLaunchMethods[] = {
 //   master_addr: 10.0.0.1    # what the launch gives every server
 //   master_port: 29500
 //   world_size: 128
+//   logic_super_pod: a       # HCCL_LOGIC_SUPERPOD_ID of the launch
+//   framework: mindspore     # or pytorch, tensorflow
 //   ssh: {user: ann, port: 22, container_port: 12345, before: true}
 //   servers:                 # in place of nodes, where they differ
 //     - {host: node01, devices: 0-3, node_rank: 0, master_addr: 10.0.0.1}

@@ -1,7 +1,12 @@
 #include "config/launch/job_spec.h"
 
+#include <fstream>
+#include <iterator>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
@@ -117,20 +122,41 @@ servers:
   - {host: node2, devices: 3-1}
 ssh: yes
 )"),
-      R"(job.yaml:1:1: unknown key "nodess", expected id, nodes, devices, servers, product, dtypes, method, user, processes_per_device, master_addr, master_port, world_size, ssh, did you mean "nodes"?
+      R"(job.yaml:1:1: unknown key "nodess", expected id, nodes, devices, servers, product, dtypes, method, user, processes_per_device, master_addr, master_port, world_size, ssh, framework, logic_super_pod, did you mean "nodes"?
 job.yaml:2:10: devices: "0", expected a number of devices from 1 to 100, or ids such as 0-3
 job.yaml:3:10: product "atlas-a4" is not known, expected one of atlas-training, atlas-a2, atlas-a2-box16, atlas-a3, atlas-a3-superpod, atlas-300t, ascend-950, did you mean "atlas-a2"?
 job.yaml:4:10: dtypes has "fp8", expected int8, int16, int32, fp16, fp32, int64, uint64, uint8, uint16, uint32, fp64, bfp16, int128, hif8, fp8e4m3, fp8e5m2, fp8e8m0
 job.yaml:5:9: method is "torchrn", expected torchrun, torch-npu-run, torch-distributed-launch, mp-spawn, shell, horovodrun, did you mean "torchrun"?
 job.yaml:6:7: user is "-oProxyCommand=x", expected the name of an account, at most 64
 job.yaml:8:5: servers[0].host is missing
-job.yaml:8:6: unknown key "hosts" in servers[0], expected host, devices, node_rank, master_addr, master_port, world_size, did you mean "host"?
+job.yaml:8:6: unknown key "hosts" in servers[0], expected host, devices, node_rank, master_addr, master_port, world_size, logic_super_pod, did you mean "host"?
 job.yaml:8:31: servers[0].node_rank is "-1", expected a number from 0 to 16777216
 job.yaml:9:36: servers[1].node_rank is given to 2 hosts, expected one server for each rank
 job.yaml:9:52: servers[1].master_port is "70000", expected a number from 1 to 65535
 job.yaml:10:12: host "node2" stands twice, first at 9:12
 job.yaml:10:28: servers[2].devices: "3-1" runs backwards, expected 1-3
 job.yaml:11:6: ssh is "yes", expected a mapping with user, port, container_port, before)");
+}
+
+TEST(LoadJobSpecTest, EveryKeyStandsInTheManual) {
+  std::ifstream file("config/examples/job.md");
+  const std::string manual(std::istreambuf_iterator<char>(file), {});
+  std::string path;
+  const std::string message(
+      LoadJobSpec("f", "x: 1\nnodes: a\nssh: {x: 1}\n", &path)
+          .status()
+          .message());
+  size_t keys = 0;
+  for (absl::string_view line : absl::StrSplit(message, '\n')) {
+    line = line.substr(line.find("expected ") + 9);
+    for (const absl::string_view key : absl::StrSplit(line, ", ")) {
+      EXPECT_TRUE(absl::StrContains(manual, absl::StrCat("`", key, "`")) ||
+                  absl::StrContains(manual, absl::StrCat("`ssh.", key, "`")))
+          << key;
+      ++keys;
+    }
+  }
+  EXPECT_EQ(keys, 20u) << message;
 }
 
 TEST(LoadJobSpecTest, TakesNodesOrServersAndOneOfThem) {

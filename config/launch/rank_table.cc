@@ -10,11 +10,16 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "config/launch/strict_json.h"
 #include "config/values/number_list.h"
+#include "config/values/status_macros.h"
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
 
@@ -26,6 +31,7 @@ using google::protobuf::Value;
 
 constexpr size_t kMaxServerIdLength = 64;
 constexpr size_t kMaxQuoted = 80;
+constexpr uint32_t kMaxPort = 65535;
 
 std::string Quote(absl::string_view text) {
   const bool cut = text.size() > kMaxQuoted;
@@ -43,10 +49,54 @@ std::string Describe(const Value& value) {
   return value.has_struct_value() ? "an object" : "null";
 }
 
+// 0.0.0.0 is what tools print where no address is set.
 bool IsIpAddress(const std::string& text) {
-  unsigned char bytes[sizeof(in6_addr)];
-  return inet_pton(AF_INET, text.c_str(), bytes) == 1 ||
-         inet_pton(AF_INET6, text.c_str(), bytes) == 1;
+  unsigned char bytes[sizeof(in6_addr)] = {};
+  if (inet_pton(AF_INET, text.c_str(), bytes) == 1) return text != "0.0.0.0";
+  return inet_pton(AF_INET6, text.c_str(), bytes) == 1;
+}
+
+// What guides and generators write in place of an address: "-.-.-.-",
+// "192.1.*.6", "x.x.x.x", "<ip>", "${IP}", "PIP"; 0.0.0.0.
+bool IsPlaceholder(absl::string_view text) {
+  if (text == "0.0.0.0") return true;
+  bool has_digit = false;
+  bool has_colon = false;
+  for (const char each : text) {
+    if (absl::StrContains("*?<>{}$[]", each)) return true;
+    has_digit = has_digit || absl::ascii_isdigit(each);
+    has_colon = has_colon || each == ':';
+  }
+  const bool has_blank_part =
+      absl::c_any_of(absl::StrSplit(text, '.'), [](absl::string_view part) {
+        return part == "-" ||
+               (!part.empty() && part.find_first_not_of("xX_") == part.npos);
+      });
+  return has_blank_part || (!has_digit && !has_colon);
+}
+
+// Files that go by the same name, by a key that HCCL's have not: MindIE's
+// DeepSeek guide, https://github.com/vllm-project/vllm-ascend/issues/2498,
+// MindSpore's tutorial of several clusters.
+struct ForeignFormat {
+  const char* key;
+  absl::string_view what;
+};
+constexpr ForeignFormat kForeignFormats[] = {
+    {"server_group_list", "MindIE's global rank table (server_group_list)"},
+    {"prefill_device_list",
+     "vLLM Ascend's file of prefill and decode (prefill_device_list)"},
+    {"decode_device_list",
+     "vLLM Ascend's file of prefill and decode (decode_device_list)"},
+    {"cluster_list", "MindSpore's list of clusters (cluster_list)"},
+};
+
+// Empty: it is none that is known.
+absl::string_view ForeignFormatOf(const Struct& root) {
+  for (const ForeignFormat& format : kForeignFormats) {
+    if (root.fields().count(format.key) > 0) return format.what;
+  }
+  return "";
 }
 
 // An object of the file and its path, such as "server_list[0].".
@@ -76,6 +126,7 @@ class Reader {
       CheckDeviceIps(table);
       if (is_super_pod_) CheckSuperPods(table);
     }
+    if (!mistakes_.empty()) NameBridges(table);
     return table;
   }
 
@@ -99,7 +150,10 @@ class Reader {
     const auto found = object.fields->fields().find(key);
     if (found != object.fields->fields().end()) return &found->second;
     if (required) {
-      Wrong(object.path + key, "is missing in the rank table (EI0017)");
+      Wrong(object.path + key, "is missing in the rank table (EI0017)",
+            key == "super_device_id" ? "; version 1.2 needs the SDID that "
+                                       "npu-smi info -t spod-info tells"
+                                     : "");
     }
     return nullptr;
   }
@@ -149,11 +203,22 @@ class Reader {
   }
 
   void Once(Seen* seen, const std::string& what, const std::string& path,
-            absl::string_view code) {
+            absl::string_view code, absl::string_view more = "") {
     const auto [first, is_new] = seen->emplace(what, path);
     if (is_new) return;
     Wrong(path, Quote(what), " stands at ", first->second,
-          " already, expected every one once (", code, ")");
+          " already, expected every one once (", code, ")", more);
+  }
+
+  void CheckPorts(const Object& object) {
+    for (const char* key : {"device_port", "host_port", "backup_device_port"}) {
+      std::string text;
+      uint32_t port = 0;
+      if (!Text(object, key, kOptional, &text)) continue;
+      if (ParseDigits(text, &port) && port > 0 && port <= kMaxPort) continue;
+      Wrong(object.path + key, Quote(text),
+            ", expected a port from 1 to 65535 (EI0014)");
+    }
   }
 
   RankTableServer ReadServer(const Object& server) {
@@ -167,11 +232,14 @@ class Reader {
     if (Text(server, "host_ip", kOptional, &read.host_ip)) {
       CheckIpAddress(read.host_ip, server.path + "host_ip");
     }
+    CheckPorts(server);
     Seen ids;
     ForEach(server, "device", [&](const Object& device) {
       read.devices.push_back(ReadDevice(device));
       Once(&ids, absl::StrCat(read.devices.back().device_id),
-           device.path + "device_id", "EI0014");
+           device.path + "device_id", "EI0014",
+           "; HCCL refuses two ranks with one device_ip, whatever device_port "
+           "they have");
     });
     return read;
   }
@@ -180,6 +248,7 @@ class Reader {
     RankTableDevice read;
     Number(device, "device_id", &read.device_id);
     Number(device, "rank_id", &read.rank_id);
+    CheckPorts(device);
     std::string ips;
     if (Text(device, "device_ip", kOptional, &ips) && !ips.empty()) {
       read.device_ips = absl::StrSplit(ips, ',');
@@ -200,7 +269,11 @@ class Reader {
 
   bool CheckIpAddress(const std::string& text, const std::string& path) {
     if (IsIpAddress(text)) return true;
-    Wrong(path, Quote(text), ", expected an IP address (EI0014)");
+    Wrong(path, Quote(text),
+          IsPlaceholder(text)
+              ? " is a placeholder: what made the file found no address"
+              : "",
+          ", expected an IP address (EI0014)");
     return false;
   }
 
@@ -271,10 +344,11 @@ class Reader {
         const size_t count = table.servers[i].devices[j].device_ips.size();
         const std::string path =
             absl::StrCat("server_list[", i, "].device[", j, "].device_ip");
-        if (count == 0 && table.servers.size() > 1 && !is_super_pod_) {
-          Wrong(path,
-                "is not set, expected an address: the table has more "
-                "than one server (EI0014)");
+        if (count == 0 && (is_super_pod_ ? table.super_pods.size()
+                                         : table.servers.size()) > 1) {
+          Wrong(path, "is not set, expected an address: the table has more ",
+                "than one ", is_super_pod_ ? "super pod" : "server",
+                " (EI0014)");
           continue;
         }
         if (!per_device.has_value()) per_device = count;
@@ -321,12 +395,55 @@ class Reader {
     }
   }
 
+  void NameBridges(const RankTable& table) {
+    for (size_t i = 0; i < table.servers.size(); ++i) {
+      const std::string& id = table.servers[i].server_id;
+      if (!IsOfDockerBridge(id)) continue;
+      Wrong(absl::StrCat("server_list[", i, "].server_id"), Quote(id),
+            " is an address of Docker's bridge, expected the host's: start "
+            "containers with --net=host");
+    }
+  }
+
   bool is_super_pod_ = false;
   Seen device_ips_;
   std::vector<std::string> mistakes_;
 };
 
+// Unimplemented for another kind of table.
+absl::Status CheckVersion(const Struct& root) {
+  const auto text = [&root](const char* key) -> const Value* {
+    const auto found = root.fields().find(key);
+    return found == root.fields().end() ? nullptr : &found->second;
+  };
+  const Value* const version = text("version");
+  const Value* const status = text("status");
+  if (version == nullptr && text("group_list") != nullptr) {
+    return absl::UnimplementedError(
+        "rank table: no \"version\", expected \"1.0\" or \"1.2\"; files of "
+        "the old second template have none and are not read");
+  }
+  if (version == nullptr && status != nullptr && root.fields().size() == 1 &&
+      status->string_value() != "completed") {
+    return absl::UnimplementedError(
+        absl::StrCat("rank table: status ", Describe(*status),
+                     " and nothing more yet, expected a table"));
+  }
+  if (version != nullptr && version->has_string_value() &&
+      version->string_value() != "1.0" && version->string_value() != "1.2") {
+    return absl::UnimplementedError(
+        absl::StrCat("rank table: version ", Quote(version->string_value()),
+                     ", expected \"1.0\" or \"1.2\"; 1.1 (heterogeneous) and "
+                     "2.0 (Ascend 950) are not read"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+bool IsOfDockerBridge(const std::string& server_id) {
+  return absl::StartsWith(server_id, "172.17.") && IsIpAddress(server_id);
+}
 
 absl::StatusOr<RankTable> ParseRankTable(absl::string_view json) {
   if (json.size() > kMaxRankTableBytes) {
@@ -334,28 +451,28 @@ absl::StatusOr<RankTable> ParseRankTable(absl::string_view json) {
                                                    " bytes, expected at most ",
                                                    kMaxRankTableBytes));
   }
+  absl::ConsumePrefix(&json, "\xef\xbb\xbf");  // HCCL's parser skips it too.
   Struct root;
-  const auto parsed = google::protobuf::util::JsonStringToMessage(
-      google::protobuf::StringPiece(json.data(), json.size()), &root);
-  if (!parsed.ok()) {
+  std::string mistake = absl::StripAsciiWhitespace(json).empty()
+                            ? "the text is empty"
+                            : LenientJsonMistake(json);
+  if (mistake.empty()) {
+    const auto parsed = google::protobuf::util::JsonStringToMessage(
+        google::protobuf::StringPiece(json.data(), json.size()), &root);
+    if (!parsed.ok()) mistake = absl::CEscape(parsed.ToString());
+  }
+  if (!mistake.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("rank table: not a JSON object (EI0004): ",
-                     absl::CEscape(parsed.ToString())));
+        absl::StrCat("rank table: not a JSON object (EI0004): ", mistake));
   }
-  const auto version = root.fields().find("version");
-  if (version == root.fields().end()) {
-    return absl::UnimplementedError(
-        "rank table: no \"version\", expected \"1.0\" or \"1.2\"; files of "
-        "the old second template have none and are not read");
+  if (const absl::string_view foreign = ForeignFormatOf(root);
+      !foreign.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank table: this is ", foreign,
+                     ", expected HCCL's own, version 1.0 or 1.2, with "
+                     "server_list (EI0004)"));
   }
-  if (version->second.has_string_value() &&
-      version->second.string_value() != "1.0" &&
-      version->second.string_value() != "1.2") {
-    return absl::UnimplementedError(absl::StrCat(
-        "rank table: version ", Quote(version->second.string_value()),
-        ", expected \"1.0\" or \"1.2\"; 1.1 (heterogeneous) and "
-        "2.0 (Ascend 950) are not read"));
-  }
+  RETURN_IF_ERROR(CheckVersion(root));
   Reader reader;
   RankTable table = reader.Read(root);
   if (!reader.mistakes().empty()) {

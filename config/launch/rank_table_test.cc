@@ -1,5 +1,8 @@
 #include "config/launch/rank_table.h"
 
+#include <tuple>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
@@ -99,7 +102,84 @@ TEST(RankTableTest, LeavesOtherVersionsAlone) {
     EXPECT_TRUE(absl::IsUnimplemented(ParseRankTable(text).status()));
     EXPECT_THAT(MessageOf(text), HasSubstr(version));
   }
-  EXPECT_TRUE(absl::IsUnimplemented(ParseRankTable("{}").status()));
+  for (const char* text : {R"({"group_list":[],"status":"completed"})",
+                           R"({"status":"initializing"})"}) {
+    EXPECT_TRUE(absl::IsUnimplemented(ParseRankTable(text).status())) << text;
+  }
+}
+
+// HCCL's parser takes RFC 8259 and a byte order mark.
+TEST(RankTableTest, IsStrictJson) {
+  const std::string good = kTwoServers;
+  for (const auto& [from, to, mistake] :
+       {std::tuple("\"", "'", "line 2: a single quote"),
+        std::tuple("\"status\"", "status",
+                   "line 13: status, expected it in "
+                   "double quotes"),
+        std::tuple("\"version\":\"1.0\"", "\"version\":\"1.0\",",
+                   "line 14: a comma behind the last entry"),
+        std::tuple("\"server_list\":[", "\"server_list\":[ # two",
+                   "line 3: JSON has no comments"),
+        std::tuple("\"server_list\":[", "\"server_list\":[ // two",
+                   "line 3: JSON has no comments"),
+        std::tuple("\"rank_id\":\"3\"}]", "\"rank_id\":\"3\"},\n]",
+                   "a comma behind the last entry"),
+        std::tuple("\"completed\"", "True", "True, expected it in double"),
+        std::tuple("\"1.0\"", "\"1.0\n\"", "closing double quote")}) {
+    const std::string bad = absl::StrReplaceAll(good, {{from, to}});
+    EXPECT_THAT(MessageOf(bad), HasSubstr(mistake)) << bad;
+    EXPECT_THAT(MessageOf(bad), HasSubstr("EI0004"));
+  }
+  EXPECT_EQ(MessageOf("\xef\xbb\xbf" + good), "ok");
+  EXPECT_EQ(MessageOf(absl::StrReplaceAll(good, {{"\n", "\r\n"}})), "ok");
+  EXPECT_THAT(MessageOf(" \n"), HasSubstr("the text is empty"));
+  EXPECT_THAT(MessageOf(good.substr(0, good.size() - 1)), HasSubstr("EI0004"));
+}
+
+TEST(RankTableTest, NamesFilesOfOtherPrograms) {
+  for (const auto& [key, name] : {std::pair("server_group_list", "MindIE"),
+                                  std::pair("prefill_device_list", "vLLM"),
+                                  std::pair("decode_device_list", "vLLM"),
+                                  std::pair("cluster_list", "MindSpore")}) {
+    const std::string message = MessageOf(absl::StrCat(
+        R"({"version":"1.2","status":"completed",")", key, R"(":[]})"));
+    EXPECT_THAT(message, HasSubstr(name));
+    EXPECT_THAT(message, HasSubstr("expected HCCL's own"));
+  }
+}
+
+TEST(RankTableTest, NamesPlaceholders) {
+  for (const char* text : {"-.-.-.-", "192.1.*.6", "x.x.x.x", "192.168.100.x",
+                           "<ip>", "0.0.0.0", "DEVICE_IP", "${IP}"}) {
+    EXPECT_THAT(MessageOf(absl::StrReplaceAll(kTwoServers,
+                                              {{"192.168.101.111", text}})),
+                HasSubstr("is a placeholder"))
+        << text;
+  }
+}
+
+TEST(RankTableTest, OfSeveralSuperPodsNeedsAddresses) {
+  const std::string two = absl::StrReplaceAll(
+      kSuperPod,
+      {{R"({"server_id":"node_0"},{"server_id":"node_1"}]}])",
+        R"({"server_id":"node_0"}]},{"super_pod_id":"1","server_list":[
+           {"server_id":"node_1"}]}])"}});
+  EXPECT_THAT(MessageOf(two), HasSubstr("more than one super pod (EI0014)"));
+}
+
+// https://github.com/vllm-project/vllm-ascend/issues/2498, addresses changed.
+TEST(RankTableTest, NamesContainersOnABridgeOfDocker) {
+  const std::string message = MessageOf(R"({"version":"1.2","server_count":"2",
+    "status":"completed","server_list":[
+    {"device":[{"device_id":"0","device_ip":"172.22.100.100","rank_id":"0"}],
+     "server_id":"172.17.0.6"},
+    {"device":[{"device_id":"1","device_ip":"172.22.100.101","rank_id":"1"}],
+     "server_id":"172.17.0.7"}]})");
+  EXPECT_THAT(message,
+              HasSubstr("super_device_id: is missing in the rank table "
+                        "(EI0017); version 1.2 needs the SDID"));
+  EXPECT_THAT(message, HasSubstr("\"172.17.0.7\" is an address of Docker's "
+                                 "bridge"));
 }
 
 TEST(RankTableTest, RefusesWhatIsNoJsonObject) {
@@ -143,6 +223,19 @@ INSTANTIATE_TEST_SUITE_P(
                 "\"device_id\":\"1\",\"device_ip\":\"192.168.101.111\"",
                 "\"device_id\":\"0\",\"device_ip\":\"192.168.101.111\"",
                 "server_list[1].device[1].device_id: \"0\" stands at"},
+        Mistake{"PortTooHigh", "\"rank_id\":\"3\"",
+                "\"rank_id\":\"3\",\"device_port\":\"65536\"",
+                "device_port: \"65536\", expected a port from 1 to 65535"},
+        Mistake{"PortZero", "\"rank_id\":\"3\"",
+                "\"rank_id\":\"3\",\"device_port\":\"0\"",
+                "device_port: \"0\""},
+        Mistake{"NpuTwice",
+                "\"device_id\":\"1\",\"device_ip\":\"192.168.101.111\"",
+                "\"device_id\":\"0\",\"device_ip\":\"192.168.100.111\","
+                "\"device_port\":\"26667\"",
+                "whatever device_port they have"},
+        Mistake{"NoVersion", ",\n  \"version\":\"1.0\"", "",
+                "version: is missing"},
         Mistake{"NoStatus", "\"status\":\"completed\",", "",
                 "status: is missing"},
         Mistake{"NoServers", "\"server_list\"", "\"servers\"",

@@ -265,7 +265,7 @@ class Writer {
   // Only of a product whose jobs need none it is known what the file says.
   absl::StatusOr<WrittenSpec> WithoutAddresses(const std::string& servers) {
     const ProductProfile& profile = *seen_.profiles[0];
-    if (profile.roce_optional && AllAreUnset()) {
+    if (profile.in_super_pod && AllAreUnset()) {
       written_.pattern = "no device has an address: roce is unused";
       body_ = absl::StrCat(Head(profile), servers, "\nroce: unused\n");
       return Settle();

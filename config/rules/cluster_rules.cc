@@ -351,25 +351,30 @@ void CheckHostIdentity(const ClusterView& view, RuleReport& report) {
 // | neighbour heard             | switch planned  | not planned             |
 // |-----------------------------|-----------------|-------------------------|
 // | a switch                    | fail if another | compared with like hosts|
-// | an NPU                      | fail            | not compared            |
+// | an NPU, most a switch       | fail            | warn                    |
+// | an NPU, as most             | fail            | not compared            |
 // | nobody                      | skipped         | skipped                 |
 // | not known                   | unknown         | unknown                 |
 void CheckLldpRail(const ClusterView& view, RuleReport& report) {
   RailJudge judge(report);
-  size_t cabled_to_npus = 0;
+  std::vector<const DeviceView*> cabled_to_npus;
+  size_t cabled_to_switches = 0;
   size_t nameless = 0;
   const bool can_compare = view.hosts().size() > 1;
   report.ForEachKnown(
       "LLDP neighbour", &DeviceView::neighbour_heard,
       [&](const DeviceView& device) {
         const LldpNeighbour& neighbour = device.facts->lldp().value();
+        if (*device.neighbour_heard && neighbour.peer() != LldpNeighbour::NPU) {
+          ++cabled_to_switches;
+        }
         if (!*device.neighbour_heard) {
           report.AddSkipped(device, "no neighbour is heard", "lldp");
         } else if (device.spec != nullptr &&
                    !device.spec->switch_name().empty()) {
           JudgePlannedSwitch(device, report);
         } else if (neighbour.peer() == LldpNeighbour::NPU) {
-          ++cabled_to_npus;
+          cabled_to_npus.push_back(&device);
         } else if (SwitchKey(neighbour).empty()) {
           ++nameless;
         } else if (can_compare) {
@@ -378,9 +383,16 @@ void CheckLldpRail(const ClusterView& view, RuleReport& report) {
         }
       });
   judge.Judge();
-  if (cabled_to_npus > 0) {
-    const std::string note = absl::StrCat(Count(cabled_to_npus, "device"),
-                                          " cabled to an NPU, not to a switch");
+  if (!cabled_to_npus.empty() && cabled_to_switches > cabled_to_npus.size()) {
+    // Among so many leaves it is a slip, and no way to wire servers.
+    for (const DeviceView* device : cabled_to_npus) {
+      report.Judged(*device);
+      report.Add(*device, "to-npu", Count(cabled_to_switches, "other port"));
+    }
+  } else if (!cabled_to_npus.empty()) {
+    const std::string note =
+        absl::StrCat(Count(cabled_to_npus.size(), "device"),
+                     " cabled to an NPU, not to a switch");
     report.AddNote(note);
     report.ExplainSkip(note);
   } else if (nameless > 0) {

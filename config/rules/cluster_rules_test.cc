@@ -176,6 +176,15 @@ TEST(CheckLldpRailTest, RecognisesCablesFromNpuToNpu) {
             "16 devices cabled to an NPU, not to a switch");
 }
 
+TEST(CheckLldpRailTest, OnePortOnAnotherNpuAmongLeavesIsNamed) {
+  TestCluster cluster = Pods(4);
+  Neighbour(cluster, 1, 3).set_peer(LldpNeighbour::NPU);
+  EXPECT_EQ(Lines(cluster.Check("lldp-rail")),
+            "WARN server1:3 reaches another NPU, while 31 other ports reach "
+            "switches | a switch, as the other ports reach | cable the port to "
+            "its switch\n");
+}
+
 TEST(CheckLldpRailTest, FailsAgainstAPlan) {
   TestCluster cluster = Pods(2);
   for (ServerSpec& server : *cluster.spec.mutable_servers()) {

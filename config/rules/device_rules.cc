@@ -2,10 +2,12 @@
 // do link, health probe and LLDP say that a switch answers.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"
 #include "config/values/number_list.h"
@@ -70,9 +72,10 @@ void AddDeadDevices(const HostView& host, const std::vector<uint32_t>& expected,
   }
 }
 
-// `known`: every id that a server of the product may have; empty: any.
-void CompareIds(const HostView& host, const std::vector<uint32_t>& expected,
-                const std::vector<uint32_t>& known, RuleReport& report) {
+void CompareIds(const ClusterView& view, const HostView& host,
+                const std::vector<uint32_t>& expected, RuleReport& report) {
+  // Every id that a server of the product may have; empty: any.
+  const std::vector<uint32_t>& known = view.profile().device_ids;
   const DeviceIdsFact::Ids& fact = host.facts->device_ids().value();
   if (absl::c_equal(fact.ids(), expected)) return;
   std::vector<uint32_t> found(fact.ids().begin(), fact.ids().end());
@@ -91,14 +94,16 @@ void CompareIds(const HostView& host, const std::vector<uint32_t>& expected,
   std::vector<uint32_t> differing = lacking;
   differing.insert(differing.end(), extra.begin(), extra.end());
   differing.resize(std::min(differing.size(), kMaxDevicesOfHost));
-  const absl::string_view name = extra.empty()     ? "lacking"
+  const std::string mistaken = NpuIdsTakenForDevices(view, host);
+  const absl::string_view name = !mistaken.empty() ? "npu-ids"
+                                 : extra.empty()   ? "lacking"
                                  : lacking.empty() ? "extra"
                                                    : "others";
   report.Add(
       host, differing,
       report.Text(name, ShortIds(found),
                   Part(" in ", PrintableText(fact.source())), FoldIds(expected),
-                  ShortIds(lacking), ShortIds(extra)));
+                  ShortIds(lacking), ShortIds(extra), mistaken));
 }
 
 // REQUIRES: the state is known and not Success.
@@ -117,6 +122,35 @@ FindingText HealthFinding(const DeviceView& device, const RuleReport& report) {
 }
 
 }  // namespace
+
+std::string NpuIdsTakenForDevices(const ClusterView& view,
+                                  const HostView& host) {
+  using Ids = std::set<uint32_t>;
+  const DeviceIdsFact::Ids& fact = host.facts->device_ids().value();
+  const Ids cards(fact.npu_ids().begin(), fact.npu_ids().end());
+  const Ids there(fact.ids().begin(), fact.ids().end());
+  const auto& known = view.profile().device_ids;
+  const Ids numbers = known.empty() ? there : Ids(known.begin(), known.end());
+  Ids planned;
+  if (host.spec != nullptr) {
+    for (const DeviceSpec& device : host.spec->devices()) {
+      planned.insert(device.id());
+    }
+  }
+  for (const auto& [what, ids] :
+       {std::pair("cluster.yaml has", &std::as_const(planned)),
+        std::pair("the host has", &there)}) {
+    // What may be the number of a device is taken for one.
+    if (!absl::c_includes(cards, *ids) || absl::c_includes(numbers, *ids)) {
+      continue;
+    }
+    return absl::StrCat(
+        what, " ", ShortIds(std::vector<uint32_t>(ids->begin(), ids->end())),
+        ", which are NPU IDs of npu-smi info and no numbers "
+        "of /dev/davinciN");
+  }
+  return "";
+}
 
 // Unknown, never fail, also of a tool that says nothing or rubbish: what it
 // would have told is not known, and the devices may be in order.
@@ -149,7 +183,7 @@ void CheckDeviceCount(const ClusterView& view, RuleReport& report) {
     any_expected = true;
     if (!report.Knows(host, "device ids", host.facts->device_ids())) continue;
     report.Judged(host);
-    CompareIds(host, expected, view.profile().device_ids, report);
+    CompareIds(view, host, expected, report);
   }
   if (!any_expected && !view.hosts().empty()) {
     report.ExplainSkip("neither the product nor the spec says which devices");

@@ -243,9 +243,8 @@ void CompareLanes(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// Virtual NICs by host and address.
-using NicOwners = std::map<std::pair<const HostView*, std::string>,
-                           std::vector<const DeviceView*>>;
+// Owners of a virtual NIC's address.
+using NicOwners = FirstMet<std::string, std::vector<const DeviceView*>>;
 
 // False: not known.
 bool JudgeNic(const DeviceView& device, Question* question, NicOwners* owners,
@@ -264,17 +263,80 @@ bool JudgeNic(const DeviceView& device, Question* question, NicOwners* owners,
   } else if (!(*device.vnic)->up()) {
     report.Add(device, "down");
   }
-  (*owners)[{device.host, setting.address()}].push_back(&device);
+  if (address.ok() && !address->IsUnset()) {
+    (*owners)[setting.address()].push_back(&device);
+  }
   return true;
 }
 
-void AddSharedNics(const NicOwners& owners, RuleReport& report) {
-  for (const auto& [key, devices] : owners) {
-    if (devices.size() < 2) continue;
-    std::vector<uint32_t> ids;
-    for (const DeviceView* device : devices) ids.push_back(device->id);
-    report.Add(devices, "twice", PrintableText(key.second), DevicesText(ids));
+// What several devices have, by the hosts of those: one finding for the same
+// hosts, whatever they have twice.
+class Doubles {
+ public:
+  void Add(absl::Span<const DeviceView* const> owners, std::string what) {
+    std::vector<const HostView*> hosts;
+    for (const DeviceView* device : owners) hosts.push_back(device->host);
+    Doubled& doubled = found_[hosts];
+    doubled.devices.insert(doubled.devices.end(), owners.begin(), owners.end());
+    doubled.what.push_back(std::move(what));
   }
+
+  template <typename... Values>
+  void Report(absl::string_view finding, RuleReport& report,
+              const Values&... values) const {
+    constexpr size_t kMaxListed = 8;
+    for (const auto& [hosts, doubled] : found_) {
+      report.Add(doubled.devices, finding, FirstOf(doubled.what, kMaxListed),
+                 values...);
+    }
+  }
+
+ private:
+  struct Doubled {
+    std::vector<const DeviceView*> devices;
+    std::vector<std::string> what;
+  };
+  FirstMet<std::vector<const HostView*>, Doubled> found_;
+};
+
+std::optional<uint32_t> PodOf(const DeviceView& device) {
+  if (!IsKnown(device.facts->super_pod())) return {};
+  return device.facts->super_pod().value().super_pod_id();
+}
+
+bool AreOfOneHost(absl::Span<const DeviceView* const> devices) {
+  return absl::c_all_of(devices, [&](const DeviceView* device) {
+    return device->host == devices.front()->host;
+  });
+}
+
+// Super pods may well have the same addresses as each other.
+void AddSharedNics(const NicOwners& owners, RuleReport& report) {
+  Doubles of_pod;
+  Doubles perhaps;
+  for (const auto& [address, devices] : owners) {
+    if (devices.size() < 2) continue;
+    std::map<const HostView*, std::vector<const DeviceView*>> by_host;
+    std::map<std::optional<uint32_t>, std::vector<const DeviceView*>> by_pod;
+    for (const DeviceView* device : devices) {
+      by_host[device->host].push_back(device);
+      by_pod[PodOf(*device)].push_back(device);
+    }
+    for (const auto& [host, own] : by_host) {
+      if (own.size() < 2) continue;
+      std::vector<uint32_t> ids;
+      for (const DeviceView* device : own) ids.push_back(device->id);
+      report.Add(own, "twice", PrintableText(address), DevicesText(ids));
+    }
+    for (const auto& [pod, own] : by_pod) {
+      if (pod && !AreOfOneHost(own)) of_pod.Add(own, PrintableText(address));
+    }
+    if (by_pod.count(std::nullopt) > 0 && !AreOfOneHost(devices)) {
+      perhaps.Add(by_pod[std::nullopt], PrintableText(address));
+    }
+  }
+  of_pod.Report("twice-in-pod", report);
+  perhaps.Report("twice-perhaps", report);
 }
 
 // Devices whose place in a super pod is known.
@@ -297,33 +359,22 @@ void JudgeAlike(const Seats& seats, uint32_t (SuperPodPlace::*number)() const,
   }
 }
 
-// Of one pod. What the same hosts have twice is one finding.
+// Of one pod.
 void JudgeSdids(Seats seats, RuleReport& report) {
-  struct Doubled {
-    std::vector<const DeviceView*> devices;
-    std::vector<std::string> sdids;
-  };
-  constexpr size_t kMaxListed = 8;
   const auto less = [](const auto& a, const auto& b) {
     return a.second->sdid() < b.second->sdid();
   };
   absl::c_stable_sort(seats, less);
-  FirstMet<std::vector<const HostView*>, Doubled> found;
+  Doubles doubles;
   for (auto begin = seats.begin(), end = begin; begin != seats.end();
        begin = end) {
     end = std::upper_bound(begin, seats.end(), *begin, less);
     if (end - begin == 1) continue;
-    std::vector<const HostView*> hosts;
-    for (auto it = begin; it != end; ++it) hosts.push_back(it->first->host);
-    Doubled& doubled = found[hosts];
-    doubled.sdids.push_back(absl::StrCat(begin->second->sdid()));
-    for (auto it = begin; it != end; ++it) doubled.devices.push_back(it->first);
+    std::vector<const DeviceView*> owners;
+    for (auto it = begin; it != end; ++it) owners.push_back(it->first);
+    doubles.Add(owners, absl::StrCat(begin->second->sdid()));
   }
-  for (const auto& [hosts, doubled] : found) {
-    report.Add(doubled.devices, "sdid-twice",
-               FirstOf(doubled.sdids, kMaxListed),
-               seats.front().second->super_pod_id());
-  }
+  doubles.Report("sdid-twice", report, seats.front().second->super_pod_id());
 }
 
 void JudgePlaces(const ClusterView& view, RuleReport& report) {

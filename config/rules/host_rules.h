@@ -66,6 +66,11 @@ BacklogNeed SynBacklogNeed(const ClusterSpec& spec,
 // kernel is closing stops none. Empty: nobody. REQUIRES: sockets are known.
 std::string HolderOfPort(const HostView& host, uint32_t port);
 
+// The numbers of devices that the spec plans, or that the host has, where they
+// are NPU IDs of npu-smi and not the numbers of /dev/davinciN; else empty.
+std::string NpuIdsTakenForDevices(const ClusterView& view,
+                                  const HostView& host);
+
 // How to set a running parameter where the values come from, ready to paste:
 // | values of       | /proc/sys | fix                                        |
 // |-----------------|-----------|--------------------------------------------|

@@ -17,6 +17,7 @@
 #include "config/hccl/cann_ports.h"
 #include "config/rules/catalogue.h"
 #include "config/rules/host_rules.h"
+#include "config/rules/job/job_network.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/seen/seen.h"
 #include "config/rules/view/cluster_view.h"
@@ -80,8 +81,12 @@ std::string WhySkipped(const Rule& rule, const JudgeOptions& options) {
   return "";
 }
 
+// What is wrong with its file matters to RoCE ports alone.
+constexpr absl::string_view kPortFileRule = "hccn-conf";
+
 RuleResult RunRule(const Rule& rule, const ClusterView& view,
-                   const JudgeOptions& options, FoundSoFar* found) {
+                   const JudgeOptions& options, const JobNetwork& network,
+                   FoundSoFar* found) {
   RuleReport report(rule, view, found);
   const std::string why_skipped = WhySkipped(rule, options);
   if (!why_skipped.empty()) {
@@ -94,6 +99,9 @@ RuleResult RunRule(const Rule& rule, const ClusterView& view,
   }
   rule.check(view, report);
   RuleResult result = std::move(report).Finish();
+  if (rule.needs_roce || rule.name == kPortFileRule) {
+    WeighByNetwork(network, &result);
+  }
   if (IsIn(options.selection.downgrade(), rule.name)) Downgrade(&result);
   return result;
 }
@@ -127,14 +135,15 @@ void RunEach(const ClusterView& view, size_t count,
 
 // What the rules still find that a device's address may explain, once every
 // device has the planned one. Their findings there are of no other use.
-Causes FoundAsPlanned(const ClusterView& live, const JudgeOptions& options) {
+Causes FoundAsPlanned(const ClusterView& live, const JudgeOptions& options,
+                      const JobNetwork& network) {
   const ClusterView view(live, ClusterView::Addresses::kPlanned);
   FoundSoFar found;
   found.causes_only = true;
   RunEach(view, RuleCatalogue().size(), [&](size_t i) {
     const Rule& rule = RuleCatalogue()[i];
     if (!IsExplained(rule, kPlannedAddressRule)) return;
-    RunRule(rule, view, options, &found);
+    RunRule(rule, view, options, network, &found);
   });
   return std::move(found.as_is);
 }
@@ -157,16 +166,19 @@ const std::vector<std::vector<size_t>>& RulesByCausesBefore() {
 // In catalogue order. Those that explain others run first.
 void RunRules(const ClusterView& view, const JudgeOptions& options,
               Report* report) {
+  const bool is_job = options.job != nullptr ||
+                      (view.spec().one_job() && !options.one_host);
+  const JobNetwork network = is_job ? NetworkOfJob(view) : JobNetwork();
   FoundSoFar found;
   bool is_first = true;
   for (size_t i = 0; i < RuleCatalogue().size(); ++i) report->add_rules();
   for (const std::vector<size_t>& rules : RulesByCausesBefore()) {
     RunEach(view, rules.size(), [&](size_t i) {
       *report->mutable_rules(static_cast<int>(rules[i])) =
-          RunRule(RuleCatalogue()[rules[i]], view, options, &found);
+          RunRule(RuleCatalogue()[rules[i]], view, options, network, &found);
     });
     if (is_first && found.as_is.Has(kPlannedAddressRule)) {
-      found.as_planned = FoundAsPlanned(view, options);
+      found.as_planned = FoundAsPlanned(view, options, network);
     }
     is_first = false;
   }
@@ -237,6 +249,11 @@ void AddNotes(const ClusterView& view, Report* report) {
   if (!view.silent().empty()) {
     report->add_notes(absl::StrCat("no facts from ", view.silent().size(),
                                    " of ", Count(view.host_count(), "host")));
+  }
+  if (view.job() == nullptr && !view.spec().one_job()) {
+    for (std::string& line : JobsThatCanRun(view, *report)) {
+      report->add_notes(std::move(line));
+    }
   }
   if (!view.product_known() && !report->product().empty()) {
     report->add_notes(absl::StrCat("product ", QuotedText(report->product()),

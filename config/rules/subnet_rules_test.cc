@@ -366,6 +366,32 @@ TEST(CheckSubnetSuperpodTest, WantsAVirtualNicOfItsOwnForEveryDie) {
   EXPECT_THAT(lines, Not(HasSubstr("192.168.2.199")));
 }
 
+// Servers whose identity was never set: pod id 0 and SDID 0 are valid, but not
+// on both.
+TEST(CheckSubnetSuperpodTest, VirtualNicsOfTwoHostsOfOnePodDiffer) {
+  TestCluster cluster("atlas-a3-superpod");
+  for (int i = 0; i < 16; ++i) {
+    *cluster.device(1, i).mutable_vnic() = cluster.device(0, i).vnic();
+  }
+  const RuleResult result = cluster.Check("subnet-superpod");
+  ASSERT_EQ(result.findings_size(), 1) << Lines(result);
+  EXPECT_EQ(result.state(), FAIL);
+  EXPECT_EQ(Who(result.findings(0)), "server0:0-15 server1:0-15");
+  EXPECT_THAT(result.findings(0).observed(), HasSubstr("192.0.2.1, 192.0.2.2"));
+  EXPECT_THAT(result.findings(0).why(), HasSubstr("the device itself"));
+  // Of two pods they may be the same.
+  for (int i = 0; i < 16; ++i) {
+    cluster.device(1, i).mutable_super_pod()->mutable_value()->set_super_pod_id(
+        1);
+  }
+  EXPECT_EQ(cluster.Check("subnet-superpod").state(), PASS);
+  for (int i = 0; i < 16; ++i) {
+    SetMissing(Missing::NOT_SUPPORTED, "",
+               cluster.device(1, i).mutable_super_pod());
+  }
+  EXPECT_EQ(cluster.Check("subnet-superpod").state(), UNKNOWN);
+}
+
 TEST(CheckSubnetSuperpodTest, FailsForAnSdidThatIsThereTwiceInAPod) {
   TestCluster cluster("atlas-a3-superpod");
   const auto place = [&cluster](int host, int index) {

@@ -115,6 +115,7 @@ ProductProfile A2Box16() {
   profile.name = "atlas-a2-box16";
   profile.title = "Atlas 200T A2 Box16";
   profile.device_ids = FirstIds(16);
+  profile.hccs_ring = 8;
   // Above one ring of eight, jobs are split evenly over both (box16).
   profile.job_device_counts = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16};
   return profile;
@@ -145,8 +146,6 @@ ProductProfile A3SuperPod() {
   ProductProfile profile = A3();
   profile.name = "atlas-a3-superpod";
   profile.title = "Atlas A3 training series, in a super pod";
-  // HCCS reaches every device of the super pod.
-  profile.roce_optional = true;
   profile.subnet_plan = SubnetPlan::kFree;
   profile.in_super_pod = true;
   profile.reserved = {

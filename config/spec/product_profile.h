@@ -79,8 +79,9 @@ struct ProductProfile {
   // Data types of allreduce and reduce_scatter, as HCCL names them; empty: not
   // known.
   std::vector<absl::string_view> job_dtypes;
-  // A job can do without the devices' RoCE ports.
-  bool roce_optional = false;
+  // HCCS connects so many devices of a server, and RoCE such rings with each
+  // other; 0: HCCS connects all.
+  uint32_t hccs_ring = 0;
   NpuToolFacts::Generation generation = NpuToolFacts::CLASSIC;
 };
 

@@ -340,19 +340,11 @@ class Loader {
     }
   }
 
-  void LoadRoce(const YamlValue& value) {
-    spec_.set_roce_unused(value.Word({"used", kUnused}) == kUnused);
-    if (!spec_.roce_unused() || product_ == nullptr) return;
-    if (product_->roce_optional) return;
-    value.Wrong(" is unused, and servers of ", product_->name,
-                " reach each other through RoCE alone, expected used");
-  }
-
   void LoadServers(const YamlMap& map) {
     const ServerGroups groups =
         ReadServerGroups(map.Require("servers").node(), mistakes_);
     LoadSchedule(map["schedule"], groups, rules_, &spec_);
-    LoadRoce(map["roce"]);
+    spec_.set_roce_unused(map["roce"].Word({"used", kUnused}) == kUnused);
     const DevicePlan plan =
         spec_.roce_unused()
             ? ReadDeviceIds(map["devices"].node(), product_, groups, mistakes_)

@@ -368,9 +368,17 @@ TEST(LoadSpecTest, WantsAddressesUnlessRoceIsUnused) {
   EXPECT_THAT(mistake("roce: off\n"), HasSubstr("unused"));
   EXPECT_THAT(mistake("roce: unused\ndevices: {netmask: 255.255.255.0}\n"),
               HasSubstr("unknown key \"netmask\" in devices"));
-  EXPECT_THAT(WrongLine("roce: unused"),
-              HasSubstr("roce is unused, and servers of atlas-a2 reach each "
-                        "other through RoCE alone, expected used"));
+}
+
+// Jobs inside one server need no RoCE; job-super-pod judges the others.
+TEST(LoadSpecTest, RoceMayBeUnusedOnEveryProduct) {
+  for (const char* product : {"atlas-training", "atlas-a2", "atlas-a2-box16"}) {
+    const ClusterSpec spec = Load(absl::StrCat(
+        "version: 1\nname: a\nproduct: ", product,
+        "\nservers: [{hosts: n0, address: 10.9.0.1}]\nroce: unused\n"));
+    EXPECT_TRUE(spec.roce_unused()) << product;
+    EXPECT_GT(spec.servers(0).devices_size(), 0) << product;
+  }
 }
 
 TEST(LoadSpecTest, EnforcesOnlyTheKindsThatSayTrue) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "config/values/number_list.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 
@@ -86,8 +87,13 @@ Lines Describe(const DeviceAddressFact::Settings& value) {
 Lines Describe(const DeviceIdsFact::Ids& value) {
   const std::string devices =
       DevicesText({value.ids().begin(), value.ids().end()});
-  return {absl::StrCat(devices.empty() ? "none" : devices, " (", value.source(),
-                       ")")};
+  return {
+      absl::StrCat(devices.empty() ? "none" : devices, " (", value.source(),
+                   ")", value.npu_ids().empty() ? "" : ", NPU IDs of npu-smi ",
+                   value.npu_ids().empty()
+                       ? ""
+                       : FoldIds(std::vector<uint32_t>(
+                             value.npu_ids().begin(), value.npu_ids().end())))};
 }
 
 Lines Describe(const LldpNeighbour& value) {

@@ -172,12 +172,18 @@ HostFacts MachineObserver::ObserveHost(const std::string& name,
   // What npu-smi tells comes meanwhile, into messages of its own.
   const DeviceIdsFact::Ids ids = facts.device_ids().value();
   std::vector<DeviceFacts> chips;
-  running.push_back(std::async(
-      [&] { chips = ReadChips(host, request, ids, &npu_smi_locks_); }));
+  std::vector<uint32_t> npu_ids;
+  running.push_back(std::async([&] {
+    chips = ReadChips(host, request, ids, &npu_smi_locks_, &npu_ids);
+  }));
   ObserveDevices(request, budget, &facts);
   Finish(&running);
   for (size_t i = 0; i < chips.size(); ++i) {
     facts.mutable_devices(i)->MergeFrom(chips[i]);
+  }
+  if (facts.device_ids().has_value()) {
+    facts.mutable_device_ids()->mutable_value()->mutable_npu_ids()->Assign(
+        npu_ids.begin(), npu_ids.end());
   }
   facts.MergeFrom(launch);
   return facts;

@@ -94,6 +94,16 @@ std::vector<Fault> Faults() {
          c = TestCluster("atlas-training", "", 1);
          c.StartJob();
        }},
+      {"job-super-pod", "atlas-a3-superpod",
+       [](TestCluster& c) {
+         for (DeviceFacts& device : *c.facts[1].mutable_devices()) {
+           device.mutable_super_pod()->mutable_value()->set_super_pod_id(1);
+         }
+       },
+       [](TestCluster& c) {
+         c.StartJob();
+         c.spec.set_roce_unused(true);
+       }},
       {"job-uniform", a1,
        [=](TestCluster& c) {
          keep_devices(c, 1, {0, 1, 2, 3});
@@ -445,6 +455,13 @@ std::vector<Reader> Readers() {
       {"devices.speed_mbps", {"speed-uniform"}},
       {"devices.vnic", {"subnet-superpod"}, "atlas-a3-superpod"},
       {"devices.super_pod", {"subnet-superpod"}, "atlas-a3-superpod"},
+      {"devices.super_pod",
+       {"job-super-pod"},
+       "atlas-a3-superpod",
+       [](TestCluster& c) {
+         c.StartJob();
+         c.spec.set_roce_unused(true);
+       }},
       {"devices.recovery", {"hccn-conf"}},
       {"devices.tls", {"tls-uniform"}},
       {"devices.health", {"device-health"}},

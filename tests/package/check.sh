@@ -85,6 +85,8 @@ grep -q '"clusterctl config show"' <(zcat "$work/tree/usr/share/man/man1/cluster
 grep -q '^ *\\-\\-ca\\-hash' <(zcat "$work/tree/usr/share/man/man8/clusterd-join.8.gz") || fail "clusterd-join(8) lacks its options"
 grep -q '^\\fIservers\[\].hosts' <(zcat "$work/tree/usr/share/man/man5/cluster.yaml.5.gz") || fail "cluster.yaml(5) lacks its keys"
 
+grep -q '^\\fIprocesses_per_device' <(zcat "$work/tree/usr/share/man/man5/job.yaml.5.gz") || fail "job.yaml(5) lacks its keys"
+
 # What rpm would put where, and what it would run.
 for package in "$work"/first/*.rpm; do
   command rpm --dbpath "$work/db" --root "$work/root" --nodeps --noscripts --ignorearch -i "$package" 2>"$work/out" ||

@@ -116,6 +116,8 @@ class GenerateCommand : public Command {
   // Where stdout is to have a document, it has one of an error too.
   virtual int Refuse(int status, absl::string_view /*why*/) { return status; }
 
+  uint32_t ssh_port() const { return named_.ssh_port(); }
+
   std::vector<const HostFacts*> Facts() const {
     return {facts_.facts().pointer_begin(), facts_.facts().pointer_end()};
   }
@@ -250,10 +252,6 @@ class GenerateLaunchCommand final : public GenerateCommand {
     AddOption(app, "--asd", "LEVEL", asd_, "NPU_ASD_ENABLE: 0 to 3, default 1");
     AddOption(app, "--mpi-args", "TEXT", options_.mpi_args,
               "What horovodrun hands to mpirun");
-    AddOption(app, "--ssh-port", "PORT", ssh_port_,
-              "Where sshd of the containers answers, for horovodrun");
-    AddOption(app, "--ssh-user", "USER", ssh_user_,
-              "Who logs in for horovodrun; default: user of --job, or you");
   }
 
  private:
@@ -277,7 +275,6 @@ class GenerateLaunchCommand final : public GenerateCommand {
     ReadJob();
     if (!job_.method().empty()) options_.method = job_.method();
     ReadNumber("--master-port", master_port_, 1, 65535, options_.master_port);
-    ReadNumber("--ssh-port", ssh_port_, 1, 65535, options_.ssh_port);
     ReadNumber("--asd", asd_, 0, 3, options_.asd);
     const size_t tiered =
         ReadChoice("--tiered", tiered_, {"auto", "on", "off"});
@@ -294,7 +291,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
     }
     for (const LaunchMethod& method : AllLaunchMethods()) {
       if (method.name != options_.method) continue;
-      if (method.from_master) ReadLogins();
+      if (method.from_master) options_.ssh_port = ssh_port();
       for (const std::string& mistake : FindOptionMistakes(method, options_)) {
         AddMistake(mistake);
       }
@@ -303,22 +300,6 @@ class GenerateLaunchCommand final : public GenerateCommand {
     for (JobServer& server : *job_.mutable_servers()) {
       server.set_master_port(options_.master_port);
     }
-  }
-
-  // The launch stands on them, so the check tries them (rule ssh-ready).
-  void ReadLogins() {
-    JobSsh& ssh = *job_.mutable_ssh();
-    if (!ssh_user_.empty()) ssh.set_user(ssh_user_);
-    if (ssh.user().empty()) ssh.set_user(job_.user());
-    if (ssh.user().empty())
-      ssh.set_user(ValueOf(session().environment, "USER"));
-    if (ssh.user().empty()) {
-      AddMistake("--ssh-user: is missing, expected who logs in");
-    }
-    if (options_.ssh_port == 0) options_.ssh_port = ssh.container_port();
-    const uint32_t host_port = ssh.port() == 0 ? 22 : ssh.port();
-    ssh.set_container_port(options_.ssh_port == host_port ? 0
-                                                          : options_.ssh_port);
   }
 
   void ReadNumber(absl::string_view option, const std::string& text,
@@ -346,7 +327,8 @@ class GenerateLaunchCommand final : public GenerateCommand {
     if (!unknown) options_.rank_table = path.string();
     const auto text = ReadTextFile(options_.rank_table, kMaxRankTableBytes);
     if (text.ok()) {
-      job_.set_rank_table(*text);
+      job_.set_rank_table(text->empty() ? "\n" : *text);
+      job_.set_rank_table_file(options_.rank_table);
     } else {
       Tell("note: the rank table is not judged, it cannot be read here: ",
            text.status().message());
@@ -395,8 +377,6 @@ class GenerateLaunchCommand final : public GenerateCommand {
   std::string out_;
   bool overwrite_ = false;
   std::string master_port_;
-  std::string ssh_port_;
-  std::string ssh_user_;
   std::string asd_;
   std::string tiered_ = "auto";
   std::vector<std::string> sources_;

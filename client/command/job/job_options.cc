@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -14,10 +15,12 @@
 #include "client/files/user_files.h"
 #include "config/hccl/data_type.h"
 #include "config/launch/job_spec.h"
+#include "config/launch/launch_methods.h"
 #include "config/launch/rank_table.h"
 #include "config/spec/host_names.h"
 #include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
+#include "config/values/number_list.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -25,6 +28,8 @@ namespace {
 
 constexpr size_t kMaxJobFileBytes = 4 << 20;
 constexpr size_t kMaxIdBytes = 128;
+constexpr uint32_t kMaxPort = 65535;
+constexpr uint32_t kSshPort = 22;
 
 void AddLines(absl::string_view head, const absl::Status& status,
               MistakeList& mistakes) {
@@ -81,6 +86,12 @@ void JobOptions::AddTo(CLI::App& app) {
   add("--method", "METHOD", method_,
       "How it is launched: torchrun, torch-npu-run, torch-distributed-launch, "
       "mp-spawn, shell, horovodrun");
+  add("--framework", "NAME", framework_,
+      "What it trains with: pytorch, tensorflow, mindspore");
+  add("--ssh-user", "USER", ssh_user_,
+      "Who logs in for horovodrun; default: user of --job, or you");
+  add("--ssh-port", "PORT", ssh_port_text_,
+      "Where sshd of the containers answers, for horovodrun");
   add("--job-id", "JOB", id_, "Its id, e.g. slurm:1234.0");
 }
 
@@ -92,10 +103,17 @@ void JobOptions::AddRankTable(CLI::App& app) {
 
 absl::string_view JobOptions::given() const {
   const std::pair<absl::string_view, bool> options[] = {
-      {"--job", !file_.empty()},        {"--nodes", !nodes_.empty()},
-      {"--devices", !devices_.empty()}, {"--product", !product_.empty()},
-      {"--dtype", !dtypes_.empty()},    {"--method", !method_.empty()},
-      {"--job-id", !id_.empty()},       {"--rank-table", !table_file_.empty()},
+      {"--job", !file_.empty()},
+      {"--nodes", !nodes_.empty()},
+      {"--devices", !devices_.empty()},
+      {"--product", !product_.empty()},
+      {"--dtype", !dtypes_.empty()},
+      {"--method", !method_.empty()},
+      {"--job-id", !id_.empty()},
+      {"--rank-table", !table_file_.empty()},
+      {"--framework", !framework_.empty()},
+      {"--ssh-user", !ssh_user_.empty()},
+      {"--ssh-port", !ssh_port_text_.empty()},
   };
   for (const auto& [name, is_given] : options) {
     if (is_given) return name;
@@ -168,7 +186,47 @@ void JobOptions::ReadTable(MistakeList& mistakes) {
   if (table_file_.empty()) return;
   auto text = ReadTextFile(table_file_, kMaxRankTableBytes);
   if (!text.ok()) return AddLines("--rank-table ", text.status(), mistakes);
-  job_.set_rank_table(*std::move(text));
+  // An empty text would be a job without a table.
+  job_.set_rank_table(text->empty() ? "\n" : *std::move(text));
+  // What a shell hands over in place of a file has no name.
+  if (!absl::StartsWith(table_file_, "/dev/")) {
+    job_.set_rank_table_file(table_file_);
+  }
+}
+
+void JobOptions::ReadLogins(const Environment& environment,
+                            MistakeList& mistakes) {
+  const bool has_port = ParseDigits(ssh_port_text_, &ssh_port_) &&
+                        ssh_port_ > 0 && ssh_port_ <= kMaxPort;
+  if (!ssh_port_text_.empty() && !has_port) {
+    mistakes.push_back(absl::StrCat("--ssh-port: ", QuotedText(ssh_port_text_),
+                                    ", expected 1 to ", kMaxPort));
+  }
+  if (!has_port) ssh_port_ = 0;
+  const bool logs_in =
+      absl::c_any_of(AllLaunchMethods(), [this](const LaunchMethod& method) {
+        return method.from_master && method.name == job_.method();
+      });
+  if (!logs_in && !job_.has_ssh()) {
+    for (const auto& [name, text] :
+         {std::pair("--ssh-user", &ssh_user_),
+          std::pair("--ssh-port", &ssh_port_text_)}) {
+      if (text->empty()) continue;
+      mistakes.push_back(absl::StrCat(
+          name, ": the job does not log in, expected --method horovodrun"));
+    }
+    return;
+  }
+  JobSsh& ssh = *job_.mutable_ssh();
+  if (!ssh_user_.empty()) ssh.set_user(ssh_user_);
+  if (ssh.user().empty()) ssh.set_user(job_.user());
+  if (ssh.user().empty()) ssh.set_user(ValueOf(environment, "USER"));
+  if (ssh.user().empty()) {
+    mistakes.push_back("--ssh-user: is missing, expected who logs in");
+  }
+  if (ssh_port_ == 0) ssh_port_ = ssh.container_port();
+  const uint32_t host_port = ssh.port() == 0 ? kSshPort : ssh.port();
+  ssh.set_container_port(ssh_port_ == host_port ? 0 : ssh_port_);
 }
 
 void JobOptions::Read(const Environment& environment, MistakeList& mistakes) {
@@ -185,15 +243,20 @@ void JobOptions::Read(const Environment& environment, MistakeList& mistakes) {
   ReadTable(mistakes);
   if (!from_table) ReadDevices(mistakes);
   if (!product_.empty()) job_.set_product(product_);
-  if (!method_.empty()) job_.set_method(method_);
-  if (!method_.empty() &&
-      std::find(std::begin(kLaunchMethods), std::end(kLaunchMethods),
-                method_) == std::end(kLaunchMethods)) {
-    mistakes.push_back(absl::StrCat("--method: ", QuotedText(method_),
-                                    ", expected ",
-                                    absl::StrJoin(kLaunchMethods, ", "),
-                                    DidYouMean(method_, kLaunchMethods)));
-  }
+  const auto read_word = [&mistakes](absl::string_view option,
+                                     const std::string& word,
+                                     absl::Span<const absl::string_view> words,
+                                     std::string& of_job) {
+    if (word.empty()) return;
+    of_job = word;
+    if (absl::c_linear_search(words, word)) return;
+    mistakes.push_back(absl::StrCat(option, ": ", QuotedText(word),
+                                    ", expected ", absl::StrJoin(words, ", "),
+                                    DidYouMean(word, words)));
+  };
+  read_word("--method", method_, kLaunchMethods, *job_.mutable_method());
+  read_word("--framework", framework_, kFrameworks, *job_.mutable_framework());
+  ReadLogins(environment, mistakes);
   if (id_.size() > kMaxIdBytes) {
     mistakes.push_back(absl::StrCat("--job-id: ", id_.size(),
                                     " bytes, expected at most ", kMaxIdBytes));

@@ -9,6 +9,7 @@
 #ifndef CLIENT_COMMAND_JOB_OPTIONS_H_
 #define CLIENT_COMMAND_JOB_OPTIONS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,10 @@ class JobOptions {
   // As far as Read and Resolve have come; without mistakes the whole job.
   const JobSpec& job() const { return job_; }
 
+  // Set by Read: where the containers' sshd answers, by option or file; 0: not
+  // said, or the job does not log in.
+  uint32_t ssh_port() const { return ssh_port_; }
+
   // Set by Read: the servers are those of the Slurm job that we run in.
   bool is_own_job() const { return is_own_job_; }
 
@@ -55,6 +60,8 @@ class JobOptions {
   void ReadNodes(const Environment& environment, MistakeList& mistakes);
   void ReadDevices(MistakeList& mistakes);
   void ReadTable(MistakeList& mistakes);
+  // How a launch over ssh logs in, which the check then tries.
+  void ReadLogins(const Environment& environment, MistakeList& mistakes);
   void TakeServersOfTable(const ClusterSpec& spec, MistakeList& mistakes);
 
   std::string file_;
@@ -63,10 +70,14 @@ class JobOptions {
   std::string product_;
   std::vector<std::string> dtypes_;
   std::string method_;
+  std::string framework_;
+  std::string ssh_user_;
+  std::string ssh_port_text_;
   std::string id_;
   std::string table_file_;
 
   JobSpec job_;
+  uint32_t ssh_port_ = 0;
   bool is_own_job_ = false;
   bool servers_known_ = false;  // Some are, and without a mistake.
 };

@@ -69,6 +69,13 @@ std::vector<const HostInterface*> InHcclOrder(const HostView& host,
   return order;
 }
 
+// Beside those of lo and Docker.
+bool HasNoIpv4(const HostView& host) {
+  return absl::c_all_of(InHcclOrder(host, false), [](const auto* each) {
+    return each->name() == "lo" || absl::StartsWith(each->name(), "docker");
+  });
+}
+
 // The interface whose first address HCCL takes: of those that
 // HCCL_SOCKET_IFNAME means, or of all where that is empty. nullptr: none.
 const HostInterface* TakenBy(const HostView& host, absl::string_view ifname) {
@@ -144,7 +151,9 @@ void CheckHostInterface(const ClusterView& view, RuleReport& report) {
     report.Judged(host);
     const std::string address = host.address->ToString();
     const HostInterface* const own = FindInterface(*host.facts, address);
-    if (own == nullptr) {
+    if (own == nullptr && HasNoIpv4(host)) {
+      report.Add(host, "ipv6-only", address);
+    } else if (own == nullptr) {
       std::vector<std::string> all;
       for (const HostInterface* each : InHcclOrder(host, true)) {
         all.push_back(InterfaceText(*each));
@@ -262,7 +271,10 @@ void CheckContainerMounts(const ClusterView& view, RuleReport& report) {
         lacking.push_back(absl::StrCat("/dev/davinci", planned.id()));
       }
     }
-    if (!lacking.empty()) report.Add(host, "lacks", FirstOf(lacking, 8));
+    if (lacking.empty()) continue;
+    const std::string mistaken = NpuIdsTakenForDevices(view, host);
+    report.Add(host, mistaken.empty() ? "lacks" : "lacks-npu-ids",
+               FirstOf(lacking, 8), mistaken);
   }
 }
 

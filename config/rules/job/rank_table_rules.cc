@@ -8,9 +8,11 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/launch/rank_table.h"
+#include "config/rules/job/job_network.h"
 #include "config/rules/rule_report.h"
 #include "config/values/number_list.h"
 #include "config/words/number_text.h"
@@ -68,11 +70,15 @@ class TableJudge {
  public:
   TableJudge(const ClusterView& view, const RankTable& table,
              RuleReport& report)
-      : view_(view), table_(table), report_(report) {}
+      : view_(view),
+        table_(table),
+        report_(report),
+        needs_roce_(NetworkOfJob(view).need != JobNetwork::Need::kNoRoce) {}
 
   void Judge() {
     Match();
     JudgeServers();
+    JudgeStringOrder();
     JudgeRanks();
     for (size_t i = 0; i < table_.servers.size(); ++i) {
       if (server_of_[i] == kNobody) continue;
@@ -82,7 +88,8 @@ class TableJudge {
     }
     JudgePods();
     Add("other-devices", other_devices_);
-    Add("other-address", other_addresses_);
+    Add(needs_roce_ ? "other-address" : "other-unused-address",
+        other_addresses_);
     Add("other-sdid", other_sdids_);
     Add("ipv6", ipv6_);
   }
@@ -166,14 +173,52 @@ class TableJudge {
     }
   }
 
+  // Whether it is an address of a bridge of Docker, by default or as a host of
+  // the job has it.
+  bool IsOfDocker(const std::string& server_id) const {
+    constexpr int kBridgeBits = 16;
+    const auto address = Ipv4Address::Parse(server_id);
+    if (!address.ok()) return false;
+    if (IsOfDockerBridge(server_id)) return true;
+    const Ipv4Subnet subnet(*address, kBridgeBits);
+    for (const auto& [name, host] : hosts_) {
+      for (const HostInterface& each :
+           host->facts->interfaces().value().interfaces()) {
+        if (!absl::StartsWith(each.name(), "docker")) continue;
+        for (const std::string& own : each.addresses()) {
+          const auto bridge = Ipv4Address::Parse(own);
+          if (bridge.ok() && subnet.Contains(*bridge)) return true;
+        }
+      }
+    }
+    return false;
+  }
+
   void JudgeServers() {
     std::vector<std::string> strangers;
+    std::vector<std::string> bridged;
     for (size_t i = 0; i < server_of_.size(); ++i) {
-      if (server_of_[i] == kNobody) strangers.push_back(NameOf(i));
+      if (server_of_[i] != kNobody) continue;
+      (IsOfDocker(table_.servers[i].server_id) ? bridged : strangers)
+          .push_back(NameOf(i));
     }
     Add("strangers", strangers);
+    Add("docker-bridge", bridged);
     if (!lacking_.empty()) {
       report_.Add(report_.Text("lacks-servers", HostsText(lacking_, 200)));
+    }
+  }
+
+  // MindSpore gives ranks out by server_id as texts: 10.0.0.10 before 10.0.0.9
+  // (https://www.mindspore.cn/tutorials, rank table startup).
+  void JudgeStringOrder() {
+    if (view_.job()->framework() != "mindspore") return;
+    for (size_t i = 1; i < table_.servers.size(); ++i) {
+      if (table_.servers[i - 1].server_id < table_.servers[i].server_id) {
+        continue;
+      }
+      report_.Add(report_.Text("string-order", NameOf(i), NameOf(i - 1)));
+      return;
     }
   }
 
@@ -334,6 +379,7 @@ class TableJudge {
   const ClusterView& view_;
   const RankTable& table_;
   RuleReport& report_;
+  const bool needs_roce_;
   absl::flat_hash_map<std::string, int> known_;  // By name or address.
   absl::flat_hash_map<absl::string_view, int> number_of_;
   absl::flat_hash_map<absl::string_view, const HostView*> hosts_;
@@ -355,6 +401,10 @@ void CheckRankTable(const ClusterView& view, RuleReport& report) {
   if (text.empty()) return report.ExplainSkip("the job has no rank table");
   if (!view.HasWholeJob()) {
     return report.ExplainSkip("the job's other servers are not known here");
+  }
+  const std::string& file = view.job()->rank_table_file();
+  if (!file.empty() && !absl::EndsWith(file, ".json")) {
+    report.Add(report.Text("name", PrintableText(file)));
   }
   const absl::StatusOr<RankTable> table = ParseRankTable(text);
   if (!table.ok()) {

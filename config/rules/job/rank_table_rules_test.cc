@@ -114,7 +114,38 @@ TEST(CheckRankTableTest, BoundsWhatItSaysOfABadFile) {
 TEST(CheckRankTableTest, DoesNotKnowOtherVersions) {
   EXPECT_THAT(Said({{"\"1.0\"", "\"1.1\""}}), HasSubstr("UNKNOWN cluster"));
   EXPECT_THAT(Said({{R"("version":"1.0",)", ""}}),
-              HasSubstr("UNKNOWN cluster"));
+              HasSubstr("FAIL cluster version: is missing"));
+}
+
+TEST(CheckRankTableTest, FailsForAFileThatIsNotCalledJson) {
+  TestCluster cluster = Small();
+  cluster.job->set_rank_table_file("/job/hccl.json");
+  EXPECT_EQ(cluster.Check("rank-table").state(), PASS);
+  cluster.job->set_rank_table_file("/job/hccl.json.txt");
+  EXPECT_THAT(Lines(cluster.Check("rank-table")),
+              HasSubstr("FAIL cluster the rank table's file is "
+                        "/job/hccl.json.txt | a name that ends in .json"));
+}
+
+TEST(CheckRankTableTest, NamesABridgeOfDockerForServers) {
+  EXPECT_THAT(Said({{"172.16.0.2", "172.17.0.6"}}),
+              HasSubstr("FAIL cluster server_list[1] \"172.17.0.6\": addresses "
+                        "of a bridge of Docker"));
+}
+
+// Ranks of MindSpore follow server_id as text.
+TEST(CheckRankTableTest, WantsServersInStringOrderForMindSporeAlone) {
+  TestCluster cluster = Small();
+  for (const auto& [host, address] :
+       {std::pair(0, "172.16.0.9"), std::pair(1, "172.16.0.10")}) {
+    cluster.spec.mutable_servers(host)->set_address(address);
+  }
+  cluster.job->set_rank_table(MakeRankTable(cluster.spec));
+  EXPECT_EQ(cluster.Check("rank-table").state(), PASS);
+  cluster.job->set_framework("mindspore");
+  EXPECT_THAT(Lines(cluster.Check("rank-table")),
+              HasSubstr("FAIL cluster server_list[1] \"172.16.0.10\" stands "
+                        "behind server_list[0] \"172.16.0.9\""));
 }
 
 TEST(CheckRankTableTest, FailsForAnotherGeneration) {

@@ -126,6 +126,7 @@ JobSpec OnThisHost(const JobSpec& job, const JobServer& own) {
   const bool is_first = job.servers(0).host() == own.host();
   const JobServer server = own;
   narrowed.clear_servers();
+  narrowed.set_other_servers(static_cast<uint32_t>(job.servers_size()) - 1);
   *narrowed.add_servers() = server;
   JobServer& only = *narrowed.mutable_servers(0);
   if (!is_first) only.clear_master_port();

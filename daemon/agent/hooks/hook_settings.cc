@@ -31,6 +31,7 @@ constexpr HookRule kHookRules[] = {
     {"job-device-group", false, kOfJob},
     {"job-dtype", false, kOfJob},
     {"job-size", false, kOfJob},
+    {"job-super-pod", false, kOfJob},
     {"job-uniform", false, kOfJob},
     {"rank-table", false, kOfJob},
     {"ranks", false, kOfJob},

@@ -3,6 +3,7 @@
 #include <future>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "absl/algorithm/container.h"
@@ -132,8 +133,18 @@ void SetAllMissing(const Missing& missing, bool in_super_pod,
 // the tool lists too few. Unimplemented: it numbers them otherwise.
 absl::StatusOr<Chips> FindChips(const std::string& npu_smi,
                                 const HostAccess& host,
-                                const DeviceIdsFact::Ids& ids) {
+                                const DeviceIdsFact::Ids& ids,
+                                std::vector<uint32_t>* npu_ids) {
   ASSIGN_OR_RETURN(ChipMap map, ReadNpuSmiMapping(npu_smi, host));
+  std::set<uint32_t> cards;
+  std::set<uint32_t> devices;
+  for (const auto& [id, place] : map.chips) {
+    cards.insert(place.card);
+    devices.insert(id);
+  }
+  if (npu_ids != nullptr && cards != devices) {
+    npu_ids->assign(cards.begin(), cards.end());
+  }
   const size_t listed = map.chips.size();
   const size_t expected = ids.ids_size();
   const size_t known = absl::c_count_if(
@@ -153,7 +164,8 @@ absl::StatusOr<Chips> FindChips(const std::string& npu_smi,
 std::vector<DeviceFacts> ReadChips(const HostAccess& host,
                                    const ObserveRequest& request,
                                    const DeviceIdsFact::Ids& ids,
-                                   DeviceLocks* locks) {
+                                   DeviceLocks* locks,
+                                   std::vector<uint32_t>* npu_ids) {
   std::vector<DeviceFacts> facts(ids.ids_size());
   const absl::StatusOr<std::string> npu_smi = LocateNpuSmi(host.paths);
   absl::StatusOr<Chips> chips = Chips();
@@ -164,7 +176,7 @@ std::vector<DeviceFacts> ReadChips(const HostAccess& host,
                           "clusterd does not know");
   } else if (!npu_smi.ok()) {
     missing = MissingFor(npu_smi.status());
-  } else if (chips = FindChips(*npu_smi, host, ids); !chips.ok()) {
+  } else if (chips = FindChips(*npu_smi, host, ids, npu_ids); !chips.ok()) {
     missing = MissingFor(chips.status());
   }
   std::vector<std::future<void>> running;

@@ -3,6 +3,7 @@
 #ifndef DAEMON_HOST_NPU_SMI_CHIP_OBSERVER_H_
 #define DAEMON_HOST_NPU_SMI_CHIP_OBSERVER_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "daemon/host/files/file_reader.h"
@@ -23,10 +24,12 @@ namespace clusterd {
 //   TOOL_FAILED    it does not list the chip; of all where it lists too few by
 //                  logic ids, which do not tell the one that is gone
 //   NOT_QUERIED    of an Ascend 950, whose npu-smi has another command line
+// `npu_ids`, if given, gets DeviceIdsFact.npu_ids.
 std::vector<DeviceFacts> ReadChips(const HostAccess& host,
                                    const ObserveRequest& request,
                                    const DeviceIdsFact::Ids& ids,
-                                   DeviceLocks* locks);
+                                   DeviceLocks* locks,
+                                   std::vector<uint32_t>* npu_ids = nullptr);
 
 }  // namespace clusterd
 

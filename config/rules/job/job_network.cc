@@ -1,0 +1,329 @@
+#include "config/rules/job/job_network.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "config/launch/rank_table.h"
+#include "config/rules/rule_report.h"
+#include "config/words/number_text.h"
+#include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
+
+namespace clusterd {
+namespace {
+
+using Need = JobNetwork::Need;
+
+constexpr size_t kMaxListed = 8;
+constexpr int kHostsColumns = 60;
+
+// Servers by the super pod that HCCL counts them to.
+using Pods = std::map<std::string, std::vector<std::string>>;
+
+size_t ServersOf(const ClusterView& view) {
+  const JobSpec* const job = view.job();
+  if (job == nullptr) return view.spec().servers_size();
+  return size_t{job->other_servers()} + job->servers_size();
+}
+
+// The first host where each login gets this value, ignoring case; empty: none.
+std::string HostWith(const ClusterView& view, absl::string_view name,
+                     absl::string_view value) {
+  for (const HostView& host : view.hosts()) {
+    const EnvironmentVariable* const set = FindVariable(host, name);
+    if (set != nullptr && absl::EqualsIgnoreCase(set->value(), value)) {
+      return absl::StrCat(name, "=", value, " on ", PrintableText(host.name));
+    }
+  }
+  return "";
+}
+
+// The ids that the job takes of its only server.
+std::vector<uint32_t> OnlyDevices(const ClusterView& view) {
+  std::vector<uint32_t> ids;
+  for (const DeviceSpec& device : view.spec().servers(0).devices()) {
+    ids.push_back(device.id());
+  }
+  if (!ids.empty()) return ids;
+  ids = view.profile().device_ids;
+  const bool is_said = view.job() != nullptr && !view.job()->servers().empty();
+  const uint32_t count = is_said ? view.job()->servers(0).device_count() : 0;
+  if (count > 0 && count < ids.size()) ids.resize(count);
+  return ids;
+}
+
+JobNetwork OfOneServer(const ClusterView& view) {
+  const uint32_t ring = view.profile().hccs_ring;
+  const std::vector<uint32_t> ids = OnlyDevices(view);
+  const size_t low = absl::c_count_if(ids, [&](auto id) { return id < ring; });
+  if (ring == 0 || low == 0 || low == ids.size()) {
+    return {Need::kNoRoce, "one server"};
+  }
+  return {Need::kRoce,
+          absl::StrCat("both rings of ", ring, " devices of one server, ",
+                       DevicesText(ids))};
+}
+
+std::string PodsText(const Pods& pods, absl::string_view what) {
+  std::vector<std::string> texts;
+  for (const auto& [pod, hosts] : pods) {
+    texts.push_back(absl::StrCat(PrintableText(pod), " (",
+                                 PrintableText(HostsText(hosts, kHostsColumns)),
+                                 ")"));
+  }
+  return absl::StrCat(Count(pods.size(), what), ": ",
+                      FirstOf(texts, kMaxListed));
+}
+
+// Of a table that HCCL takes; it goes before what chips and variables say.
+std::optional<JobNetwork> OfRankTable(const ClusterView& view) {
+  if (view.job() == nullptr || view.job()->rank_table().empty()) return {};
+  const auto table = ParseRankTable(view.job()->rank_table());
+  if (!table.ok()) return {};
+  if (table->super_pods.empty()) {
+    return JobNetwork{Need::kRoce,
+                      absl::StrCat(Count(table->servers.size(), "server"),
+                                   " in a rank table without super pods")};
+  }
+  Pods pods;
+  for (const RankTableSuperPod& pod : table->super_pods) {
+    pods[pod.super_pod_id] = pod.server_ids;
+  }
+  return JobNetwork{pods.size() == 1 ? Need::kNoRoce : Need::kRoce,
+                    PodsText(pods, "super pod of the rank table")};
+}
+
+// The super pod that the chips of the job on this host tell, all of them.
+std::optional<uint32_t> RealPod(const HostView& host) {
+  std::optional<uint32_t> pod;
+  for (const DeviceView& device : host.devices) {
+    if (!IsKnown(device.facts->super_pod())) return {};
+    if (!pod) pod = device.facts->super_pod().value().super_pod_id();
+  }
+  return pod;
+}
+
+// By the spec's names: what the launch gives the servers of the job.
+absl::flat_hash_map<absl::string_view, absl::string_view> GivenPods(
+    const ClusterView& view) {
+  absl::flat_hash_map<absl::string_view, absl::string_view> given;
+  if (!view.HasWholeJob()) return given;
+  for (int i = 0; i < view.spec().servers_size(); ++i) {
+    const std::string& pod = view.job()->servers(i).logic_super_pod();
+    if (!pod.empty()) given[view.spec().servers(i).host()] = pod;
+  }
+  return given;
+}
+
+// The super pod that every login, else the chips, tell (hccl_env,
+// HCCL_LOGIC_SUPERPOD_ID).
+std::optional<std::string> PodOfHost(const HostView& host) {
+  const EnvironmentVariable* const set =
+      FindVariable(host, "HCCL_LOGIC_SUPERPOD_ID");
+  if (set != nullptr && set->computed()) return {};
+  if (set != nullptr) return set->value();
+  const std::optional<uint32_t> real = RealPod(host);
+  if (!real) return {};
+  return absl::StrCat(*real);
+}
+
+JobNetwork OfSuperPods(const ClusterView& view) {
+  if (std::optional<JobNetwork> said = OfRankTable(view)) return *said;
+  JobNetwork network;
+  Pods pods;
+  std::map<std::string, std::set<uint32_t>> real;
+  const auto given = GivenPods(view);
+  for (const HostView& host : view.hosts()) {
+    const auto said = given.find(host.name);
+    const std::optional<std::string> pod =
+        said == given.end() ? PodOfHost(host) : std::string(said->second);
+    if (!pod) {
+      network.unknown.push_back(&host);
+      continue;
+    }
+    pods[*pod].emplace_back(host.name);
+    if (const auto own = RealPod(host)) real[*pod].insert(*own);
+  }
+  network.why = PodsText(pods, "logical super pod");
+  for (const auto& [pod, ids] : real) {
+    if (ids.size() > 1) {
+      network.spread.push_back(PodsText({{pod, pods[pod]}}, "super pod"));
+    }
+  }
+  const bool all_known =
+      network.unknown.empty() && view.hosts().size() == ServersOf(view);
+  network.need = pods.size() > 1 ? Need::kRoce
+                 : all_known     ? Need::kNoRoce
+                                 : Need::kNotKnown;
+  return network;
+}
+
+// Servers with a failure of a rule about RoCE ports.
+std::set<std::string> HostsWithoutRoce(const Report& report) {
+  std::set<std::string> hosts;
+  for (const RuleResult& result : report.rules()) {
+    const Rule* const rule = FindRule(result.rule());
+    if (rule == nullptr || !rule->needs_roce) continue;
+    for (const Finding& finding : result.findings()) {
+      if (finding.state() != FAIL) continue;
+      for (const Subject& subject : finding.subjects()) {
+        if (!subject.host().empty()) hosts.insert(subject.host());
+      }
+    }
+  }
+  return hosts;
+}
+
+// "16 of 32 RoCE ports" that are DOWN or have no address; empty: none.
+std::string UnusablePorts(const ClusterView& view) {
+  size_t unusable = 0;
+  for (const DeviceView& device : view.devices()) {
+    const bool is_down = device.link == LinkFact::DOWN;
+    const bool is_unset = device.addresses.has_value() && !device.HasAddress();
+    if (is_down || is_unset) ++unusable;
+  }
+  if (unusable == 0) return "";
+  return absl::StrCat(unusable, " of ",
+                      Count(view.devices().size(), "RoCE port"));
+}
+
+// Whether it is known which network jobs of the product need.
+bool IsPublished(const ClusterView& view) {
+  return view.product_known() &&
+         view.profile().generation != NpuToolFacts::ASCEND_950;
+}
+
+// In AMP mode HCCL may not work at all; one page of the vendor says it.
+bool IsAmp(const ClusterView& view) { return view.profile().mode == "amp"; }
+
+void JudgeNetwork(const ClusterView& view, const JobNetwork& network,
+                  RuleReport& report) {
+  const bool unused = view.spec().roce_unused();
+  const std::string ports = UnusablePorts(view);
+  for (const std::string& pod : network.spread) {
+    report.Add(report.Text("spread", pod));
+  }
+  if (network.need == Need::kRoce && unused) {
+    report.Add(report.Text("unused", network.why));
+  } else if (network.need == Need::kRoce && !ports.empty() &&
+             (view.profile().in_super_pod || ServersOf(view) == 1)) {
+    report.Add(report.Text("unusable", network.why, ports));
+  }
+  if (network.need != Need::kNotKnown || (!unused && ports.empty())) return;
+  for (const HostView* host : network.unknown)
+    report.Add(*host, "pod-not-known");
+}
+
+}  // namespace
+
+JobNetwork NetworkOfJob(const ClusterView& view) {
+  const size_t servers = ServersOf(view);
+  if (!IsPublished(view) || servers == 0) return {};
+  const std::string intra = HostWith(view, "HCCL_INTRA_ROCE_ENABLE", "1");
+  if (!intra.empty()) return {Need::kRoce, intra};
+  if (servers == 1 && !view.spec().servers().empty()) return OfOneServer(view);
+  if (!view.profile().in_super_pod) {
+    return {Need::kRoce, absl::StrCat(Count(servers, "server"))};
+  }
+  const std::string inter = HostWith(view, "HCCL_INTER_HCCS_DISABLE", "TRUE");
+  if (!inter.empty()) return {Need::kRoce, inter};
+  return OfSuperPods(view);
+}
+
+void WeighByNetwork(const JobNetwork& network, RuleResult* result) {
+  if (network.need == Need::kRoce) return;
+  const bool unused = network.need == Need::kNoRoce;
+  State worst = STATE_UNSPECIFIED;
+  for (Finding& finding : *result->mutable_findings()) {
+    if (finding.state() == FAIL || (finding.state() == UNKNOWN && unused)) {
+      finding.set_state(unused ? WARN : UNKNOWN);
+      finding.set_why(absl::StrCat(
+          unused ? absl::StrCat("The job uses no RoCE port (", network.why,
+                                "). A job that does would meet this: ")
+                 : "Whether the job uses RoCE ports is not known: its super "
+                   "pods are not. A job that does would meet this: ",
+          finding.why().empty() ? result->why() : finding.why()));
+    }
+    if (finding.state() != SKIPPED) worst = std::max(worst, finding.state());
+  }
+  if (worst != STATE_UNSPECIFIED) result->set_state(worst);
+}
+
+std::vector<std::string> JobsThatCanRun(const ClusterView& view,
+                                        const Report& report) {
+  std::vector<std::string> lines;
+  if (!IsPublished(view)) return lines;
+  if (IsAmp(view)) {
+    lines.push_back(
+        "jobs: mode is amp, and a page of the vendor says that HCCL does not "
+        "support it; the BMC sets SMP (ipmcset -d npuworkmode -v 1)");
+  }
+  const std::set<std::string> without = HostsWithoutRoce(report);
+  const bool unused = view.spec().roce_unused();
+  if (without.empty() && !unused) return lines;
+  std::vector<std::string> with;
+  for (const HostView& host : view.hosts()) {
+    if (unused || without.count(std::string(host.name)) > 0) continue;
+    with.emplace_back(host.name);
+  }
+  lines.push_back(absl::StrCat(
+      "jobs: those inside one ",
+      view.profile().in_super_pod     ? "logical super pod"
+      : view.profile().hccs_ring != 0 ? "ring of 8 devices"
+                                      : "server",
+      " need no RoCE; others ",
+      unused ? "need it, and cluster.yaml says roce: unused"
+      : with.empty()
+          ? "can run on no server"
+          : absl::StrCat("can run on ",
+                         PrintableText(HostsText(with, kHostsColumns)),
+                         " alone")));
+  return lines;
+}
+
+// | job                          | RoCE unused        | RoCE used             |
+// |------------------------------|--------------------|-----------------------|
+// | needs none                   | pass               | pass                  |
+// | needs it                     | fail               | fail where ports of a |
+// |                              |                    | super pod, or of both |
+// |                              |                    | rings, cannot be used |
+// | a super pod is not known     | unknown            | unknown where ports   |
+// |                              |                    | cannot be used        |
+// | none, several real pods      | warn               | skipped               |
+void CheckJobSuperPod(const ClusterView& view, RuleReport& report) {
+  const bool is_job = view.job() != nullptr || view.spec().one_job();
+  if (view.job() != nullptr && !view.HasWholeJob()) {
+    return report.ExplainSkip("the job's other servers are not known here");
+  }
+  const JobNetwork network = NetworkOfJob(view);
+  if (network.why.empty()) {
+    return report.ExplainSkip("which network a job of ", view.profile().title,
+                              " needs is not published");
+  }
+  if (!is_job) {
+    report.ExplainSkip("no job was named");
+    if (network.need == Need::kRoce && view.spec().roce_unused() &&
+        view.profile().in_super_pod) {
+      report.Add(report.Text("apart", network.why));
+    }
+    return;
+  }
+  report.JudgedCluster(absl::StrCat(
+      network.why, network.need == Need::kRoce     ? ", over RoCE"
+                   : network.need == Need::kNoRoce ? ", over HCCS alone"
+                                                   : ", network not known"));
+  JudgeNetwork(view, network, report);
+  size_t devices = 0;
+  for (const ServerSpec& server : view.spec().servers()) {
+    devices += server.devices_size();
+  }
+  if (IsAmp(view) && devices > 1) report.Add(report.Text("amp"));
+}
+
+}  // namespace clusterd

@@ -1,0 +1,46 @@
+// Which network the ranks of a job meet over, from product, servers, super pods
+// and variables. Inside a server, and inside a logical super pod, HCCL takes
+// HCCS; everything else goes through the devices' RoCE ports.
+#ifndef CONFIG_RULES_JOB_JOB_NETWORK_H_
+#define CONFIG_RULES_JOB_JOB_NETWORK_H_
+
+#include <string>
+#include <vector>
+
+#include "config/rules/view/cluster_view.h"
+#include "proto/finding.pb.h"
+
+namespace clusterd {
+
+// Points into the view.
+struct JobNetwork {
+  enum class Need {
+    kRoce,      // Also of a product whose network is not published.
+    kNoRoce,    // HCCS alone carries the job.
+    kNotKnown,  // The super pod of a server is not known.
+  };
+  Need need = Need::kRoce;
+  // "one server", "2 logical super pods: 0 (server0), 1 (server1)"; empty: the
+  // product's network is not published.
+  std::string why;
+  // Servers that answered and whose super pod is not known.
+  std::vector<const HostView*> unknown;
+  // Logical super pods that reach over several real ones, as why has them.
+  std::vector<std::string> spread;
+};
+
+// Of the job; without one, as though one job took all servers.
+JobNetwork NetworkOfJob(const ClusterView& view);
+
+// Makes warnings of what a rule about RoCE ports found, since the job does not
+// use them, or unknowns of failures where it is not known whether it does.
+void WeighByNetwork(const JobNetwork& network, RuleResult* result);
+
+// Which jobs the servers of an inventory can run, a line each, where RoCE ports
+// are unused or rules about them fail. Empty: nothing stops a job.
+std::vector<std::string> JobsThatCanRun(const ClusterView& view,
+                                        const Report& report);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_RULES_JOB_JOB_NETWORK_H_

@@ -1,0 +1,197 @@
+#include "config/rules/job/job_network.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/judge_testing.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+void SetPod(TestCluster& cluster, int host, uint32_t pod) {
+  for (DeviceFacts& device : *cluster.facts[host].mutable_devices()) {
+    device.mutable_super_pod()->mutable_value()->set_super_pod_id(pod);
+  }
+}
+
+void TakeDown(TestCluster& cluster) {
+  for (HostFacts& host : cluster.facts) {
+    for (DeviceFacts& device : *host.mutable_devices()) {
+      device.mutable_link()->set_value(LinkFact::DOWN);
+    }
+  }
+}
+
+void Export(TestCluster& cluster, int host, const char* name,
+            const char* value) {
+  EnvironmentVariable* set = cluster.facts[host]
+                                 .mutable_environment()
+                                 ->mutable_value()
+                                 ->add_variables();
+  set->set_name(name);
+  set->set_value(value);
+  set->set_file("/etc/environment");
+  set->set_line(1);
+}
+
+State Judged(const TestCluster& cluster, const char* rule = "job-super-pod") {
+  return cluster.Check(rule).state();
+}
+
+TEST(JobNetworkTest, OneServerWithoutCablingRunsItsJob) {
+  for (const char* product : {"atlas-training", "atlas-a2", "atlas-a3"}) {
+    TestCluster cluster(product, "", 1);
+    TakeDown(cluster);
+    for (DeviceFacts& device : *cluster.facts[0].mutable_devices()) {
+      device.mutable_address()->mutable_value()->clear_settings();
+    }
+    EXPECT_EQ(Judged(cluster, "link"), FAIL) << product;
+    cluster.StartJob();
+    EXPECT_EQ(Judged(cluster, "link"), WARN) << product;
+    EXPECT_EQ(Judged(cluster, "device-ip-set"), WARN) << product;
+    EXPECT_EQ(Judged(cluster), PASS) << product;
+    EXPECT_THAT(cluster.Check("link").findings(0).why(),
+                HasSubstr("The job uses no RoCE port (one server)"));
+  }
+}
+
+TEST(JobNetworkTest, SeveralServersNeedRoce) {
+  TestCluster cluster("atlas-a2");
+  TakeDown(cluster);
+  cluster.StartJob();
+  EXPECT_EQ(Judged(cluster, "link"), FAIL);
+  cluster.spec.set_roce_unused(true);
+  EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
+              HasSubstr("FAIL cluster the job needs RoCE (2 servers), and "
+                        "cluster.yaml says roce: unused"));
+}
+
+TEST(JobNetworkTest, BothRingsOfABox16MeetOverRoce) {
+  TestCluster cluster("atlas-a2-box16", "", 1);
+  TakeDown(cluster);
+  cluster.StartJob();
+  EXPECT_EQ(Judged(cluster, "link"), FAIL);
+  EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
+              HasSubstr("both rings of 8 devices of one server, devices 0-15"));
+  cluster.spec.mutable_servers(0)->mutable_devices()->DeleteSubrange(0, 8);
+  EXPECT_EQ(Judged(cluster, "link"), WARN);
+  EXPECT_EQ(Judged(cluster), PASS);
+}
+
+TEST(JobNetworkTest, OnlySeveralSuperPodsNeedRoce) {
+  TestCluster cluster("atlas-a3-superpod");
+  TakeDown(cluster);
+  cluster.StartJob();
+  EXPECT_EQ(Judged(cluster), PASS);
+  EXPECT_EQ(Judged(cluster, "link"), WARN);
+  SetPod(cluster, 1, 1);
+  EXPECT_EQ(Judged(cluster, "link"), FAIL);
+  EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
+              HasSubstr("2 logical super pods: 0 (server0), 1 (server1)), and "
+                        "32 of 32 RoCE ports"));
+  cluster.spec.set_roce_unused(true);
+  EXPECT_EQ(Judged(cluster), FAIL);
+}
+
+TEST(JobNetworkTest, LogicalSuperPodsGoBeforeThoseOfTheChips) {
+  TestCluster cluster("atlas-a3-superpod");
+  TakeDown(cluster);
+  cluster.StartJob();
+  Export(cluster, 0, "HCCL_LOGIC_SUPERPOD_ID", "a");
+  Export(cluster, 1, "HCCL_LOGIC_SUPERPOD_ID", "b");
+  EXPECT_EQ(Judged(cluster), FAIL);
+  // What the launch gives goes before what every login gets.
+  for (JobServer& server : *cluster.job->mutable_servers()) {
+    server.set_logic_super_pod("one");
+  }
+  EXPECT_EQ(Judged(cluster), PASS);
+  EXPECT_EQ(Judged(cluster, "link"), WARN);
+  SetPod(cluster, 1, 1);
+  EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
+              HasSubstr("one (server[0-1]) is one for HCCL"));
+}
+
+TEST(JobNetworkTest, ARankTableSaysTheSuperPods) {
+  TestCluster cluster("atlas-a3-superpod");
+  SetPod(cluster, 1, 1);
+  const std::string two_pods = MakeRankTable(cluster.spec, true, "1.2");
+  cluster.spec.set_roce_unused(true);
+  cluster.StartJob().set_rank_table(two_pods);
+  EXPECT_EQ(Judged(cluster), PASS);
+  cluster.job->set_rank_table(MakeRankTable(cluster.spec));
+  EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
+              HasSubstr("2 servers in a rank table without super pods"));
+}
+
+TEST(JobNetworkTest, VariablesMayDemandRoce) {
+  TestCluster one("atlas-a2", "", 1);
+  one.spec.set_roce_unused(true);
+  one.StartJob();
+  EXPECT_EQ(Judged(one), PASS);
+  Export(one, 0, "HCCL_INTRA_ROCE_ENABLE", "1");
+  EXPECT_THAT(Lines(one.Check("job-super-pod")),
+              HasSubstr("HCCL_INTRA_ROCE_ENABLE=1 on server0"));
+  TestCluster pod("atlas-a3-superpod");
+  pod.spec.set_roce_unused(true);
+  pod.StartJob();
+  Export(pod, 1, "HCCL_INTER_HCCS_DISABLE", "TRUE");
+  EXPECT_EQ(Judged(pod), FAIL);
+}
+
+TEST(JobNetworkTest, ASuperPodThatIsNotKnownMakesFailuresUnknown) {
+  TestCluster cluster("atlas-a3-superpod");
+  TakeDown(cluster);
+  cluster.StartJob();
+  for (DeviceFacts& device : *cluster.facts[1].mutable_devices()) {
+    SetMissing(Missing::NOT_SUPPORTED, "", device.mutable_super_pod());
+  }
+  EXPECT_EQ(Judged(cluster, "link"), UNKNOWN);
+  EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
+              HasSubstr("UNKNOWN server1 super pod not known"));
+}
+
+TEST(JobNetworkTest, AHostAloneKnowsThatTheJobHasOtherServers) {
+  TestCluster cluster("atlas-a2", "", 1);
+  TakeDown(cluster);
+  cluster.StartJob().set_other_servers(1);
+  JudgeOptions options;
+  options.one_host = true;
+  const Report report = cluster.MakeReport(options);
+  for (const RuleResult& result : report.rules()) {
+    if (result.rule() == "link") {
+      EXPECT_EQ(result.state(), FAIL);
+    }
+  }
+}
+
+TEST(JobNetworkTest, AnInventorySaysWhichJobsCanRun) {
+  TestCluster cluster("atlas-a2");
+  EXPECT_TRUE(cluster.MakeReport().notes().empty());
+  cluster.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
+  EXPECT_THAT(cluster.MakeReport().notes(),
+              Contains("jobs: those inside one server need no RoCE; others can "
+                       "run on server0 alone"));
+  TestCluster pods("atlas-a3-superpod");
+  pods.spec.set_roce_unused(true);
+  EXPECT_EQ(Judged(pods), SKIPPED);
+  SetPod(pods, 1, 1);
+  EXPECT_EQ(Judged(pods), WARN);
+  EXPECT_THAT(pods.MakeReport().notes(),
+              Contains("jobs: those inside one logical super pod need no RoCE; "
+                       "others need it, and cluster.yaml says roce: unused"));
+}
+
+TEST(JobNetworkTest, ModeAmpIsToldAndFailsNoJob) {
+  TestCluster cluster("atlas-training", "amp");
+  EXPECT_THAT(cluster.MakeReport().notes(),
+              Contains(HasSubstr("jobs: mode is amp")));
+  cluster.StartJob();
+  EXPECT_EQ(Judged(cluster), WARN);
+}
+
+}  // namespace
+}  // namespace clusterd
