@@ -39,10 +39,12 @@ struct Owner {
 };
 
 std::string SocketText(const BoundSocket& socket) {
-  return absl::StrCat(PrintableText(socket.protocol()), " ",
-                      PrintableText(socket.address()), " port ", socket.port(),
-                      socket.state().empty() ? "" : " ",
-                      PrintableText(socket.state()));
+  return absl::StrCat(
+      PrintableText(socket.protocol()), " ", PrintableText(socket.address()),
+      " port ", socket.port(), socket.state().empty() ? "" : " ",
+      PrintableText(socket.state()),
+      socket.count() > 1 ? absl::StrCat(" (", socket.count(), " of them)")
+                         : "");
 }
 
 // The ports that matter on one host.

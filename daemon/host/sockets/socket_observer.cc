@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <tuple>
@@ -59,10 +60,63 @@ std::string StateName(uint32_t state) {
   return absl::StrCat("state ", absl::Hex(state));
 }
 
+// The root of a job has one for each rank, and as many that the kernel closes.
+bool IsConnection(const BoundSocket& socket) {
+  return absl::StartsWith(socket.protocol(), "tcp") &&
+         socket.state() != "LISTEN" && socket.state() != "CLOSE";
+}
+
+auto SortKey(const BoundSocket& socket) {
+  return std::make_tuple(socket.port(), socket.protocol(), socket.address(),
+                         socket.state(), socket.pid(), socket.command());
+}
+
+// What was found in the tables. Connections without an owner, and those beyond
+// kMaxOwned, count as one if they are alike.
+class FoundSockets {
+ public:
+  absl::Status Take(SocketLine line) {
+    const bool is_connection = IsConnection(line.socket);
+    if (is_connection) {
+      const auto [first, is_new] = alike_.try_emplace(
+          std::make_pair(SortKey(line.socket), line.inode == 0), lines_.size());
+      if (!is_new && (line.inode == 0 || lines_.size() >= kMaxOwned)) {
+        BoundSocket& socket = lines_[first->second].socket;
+        socket.set_count(std::max(1u, socket.count()) + 1);
+        return absl::OkStatus();
+      }
+    }
+    if ((!is_connection && ++kept_ > kMaxBoundSockets) ||
+        lines_.size() == kMaxOwned + kMaxBoundSockets) {
+      return TooMany();
+    }
+    lines_.push_back(std::move(line));
+    return absl::OkStatus();
+  }
+
+  static absl::Status TooMany() {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "more than ", kMaxBoundSockets, " different sockets in these ports"));
+  }
+
+  std::vector<SocketLine> lines() && { return std::move(lines_); }
+
+ private:
+  // Connections whose owners are looked for one by one.
+  static constexpr size_t kMaxOwned = 1 << 15;
+
+  std::vector<SocketLine> lines_;
+  size_t kept_ = 0;  // Those that are no connection.
+  absl::flat_hash_map<
+      std::pair<decltype(SortKey(std::declval<const BoundSocket&>())), bool>,
+      size_t>
+      alike_;
+};
+
 absl::StatusOr<std::vector<SocketLine>> ReadTables(const FileReader& files,
                                                    absl::string_view folder,
                                                    const PortSet& ports) {
-  std::vector<SocketLine> found;
+  FoundSockets found;
   for (const absl::string_view table : kTables) {
     bool is_header = true;
     const auto take = [&](absl::string_view line) -> absl::Status {
@@ -70,19 +124,14 @@ absl::StatusOr<std::vector<SocketLine>> ReadTables(const FileReader& files,
       const absl::StatusOr<uint32_t> port = ParseSocketPort(line);
       if (port.ok() && !ports.Contains(*port)) return absl::OkStatus();
       ASSIGN_OR_RETURN(SocketLine parsed, ParseSocketLine(table, line));
-      if (found.size() == kMaxBoundSockets) {
-        return absl::ResourceExhaustedError(absl::StrCat(
-            "more than ", kMaxBoundSockets, " sockets in these ports"));
-      }
-      found.push_back(std::move(parsed));
-      return absl::OkStatus();
+      return found.Take(std::move(parsed));
     };
     const absl::Status read =
         files.ReadLines(absl::StrCat(folder, "/", table), take);
     if (IsIpv6(table) && absl::IsNotFound(read)) continue;
     RETURN_IF_ERROR(read);
   }
-  return found;
+  return std::move(found).lines();
 }
 
 // Sockets without their owner yet, by inode.
@@ -142,18 +191,25 @@ absl::StatusOr<SocketsFact::Sockets> WithOwners(
   RETURN_IF_ERROR(found.status());
   RETURN_IF_ERROR(FindOwners(files, budget, &*found));
   absl::c_sort(*found, [](const SocketLine& a, const SocketLine& b) {
-    const auto key = [](const BoundSocket& socket) {
-      return std::make_tuple(socket.port(), socket.protocol(), socket.address(),
-                             socket.state());
-    };
-    return key(a.socket) < key(b.socket);
+    return SortKey(a.socket) < SortKey(b.socket);
   });
   SocketsFact::Sockets sockets;
+  BoundSocket* last = nullptr;
   for (SocketLine& entry : *found) {
     // It listens on no port: what it has here is its way to the controller.
     const bool is_ours = entry.socket.pid() == static_cast<uint32_t>(getpid());
     if (is_ours && entry.socket.state() != "LISTEN") continue;
-    *sockets.add_sockets() = std::move(entry.socket);
+    if (last != nullptr && IsConnection(entry.socket) &&
+        SortKey(*last) == SortKey(entry.socket)) {
+      last->set_count(std::max(1u, last->count()) +
+                      std::max(1u, entry.socket.count()));
+      continue;
+    }
+    if (sockets.sockets_size() == kMaxBoundSockets) {
+      return FoundSockets::TooMany();
+    }
+    last = sockets.add_sockets();
+    *last = std::move(entry.socket);
   }
   return sockets;
 }
