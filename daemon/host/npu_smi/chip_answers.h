@@ -25,6 +25,9 @@
 
 namespace clusterd {
 
+// Codes stand as "80E18401" or "0x80E18401", in either case. A code of another
+// form is kept as it is beside Warning, Alarm and Critical; beside OK it is
+// InvalidArgument.
 absl::StatusOr<ChipHealth> ParseNpuSmiHealth(absl::string_view output);
 
 // Single and double bit pages are summed. The tool subtracts two unsigned
