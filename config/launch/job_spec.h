@@ -30,6 +30,7 @@ inline constexpr absl::string_view kLaunchMethods[] = {
 //   master_addr: 10.0.0.1    # what the launch gives every server
 //   master_port: 29500
 //   world_size: 128
+//   ports: [6379, 8265]      # of its other services
 //   ssh: {user: ann, port: 22, container_port: 12345, before: true}
 //   servers:                 # in place of nodes, where they differ
 //     - {host: node01, devices: 0-3, node_rank: 0, master_addr: 10.0.0.1}

@@ -289,6 +289,13 @@ PortSet JobPorts(const ClusterSpec& spec) {
   for (const uint32_t port : {spec.rendezvous_port(), spec.ssh_port()}) {
     if (port != 0 && port <= kMaxPort) ports.Add(port, port);
   }
+  ports.Add(ServicePortsOf(spec));
+  return ports;
+}
+
+PortSet ServicePortsOf(const ClusterSpec& spec) {
+  PortSet ports;
+  for (const auto& each : spec.ports()) ports.Add(each.first(), each.last());
   return ports;
 }
 

@@ -80,6 +80,8 @@ HostPorts PortsOn(const ClusterView& view, const HostView& host) {
     ports.all.Add(port, port);
     ports.must_be_free.Add(port, port);
   }
+  ports.all.Add(ServicePortsOf(spec));
+  ports.must_be_free.Add(ServicePortsOf(spec));
   return ports;
 }
 

@@ -1,6 +1,7 @@
 #include "daemon/host/npu_smi/chip_answers.h"
 
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -194,6 +195,41 @@ absl::StatusOr<SuperPodPlace> ParseNpuSmiSuperPod(absl::string_view output) {
     (place.*set)(number);
   }
   return place;
+}
+
+absl::StatusOr<std::map<std::pair<uint32_t, uint32_t>, DeviceMemory>>
+ParseNpuSmiMemory(absl::string_view output) {
+  // What the second cell is tells the rows apart: health, PCI address, pid.
+  static const LazyRE2 kNpu = {R"(\| *(\d+) +[^|]+\| *[A-Za-z]+ *\|[^|]*\|)"};
+  static const LazyRE2 kChip = {
+      R"(\| *(\d+)(?: +\d+)? *\| *[[:xdigit:]]+:[[:xdigit:]:.]+ *\|)"
+      R"([^|]*?(\d+) */ *(\d+) *\|)"};
+  static const LazyRE2 kProcess = {
+      R"(\| *(\d+) +(\d+) *\| *(\d+) *\|.*\| *\d* *\|)", RE2::Latin1};
+  std::map<std::pair<uint32_t, uint32_t>, DeviceMemory> memories;
+  std::optional<uint32_t> npu;  // Of the row above.
+  for (const absl::string_view line : NpuSmiDataLines(output)) {
+    DeviceMemory memory;
+    uint64_t used = 0;
+    uint64_t total = 0;
+    uint32_t pid = 0;
+    std::pair<uint32_t, uint32_t> at(npu.value_or(0), 0);
+    if (HasForm(line, *kNpu, &at.first)) {
+      npu = at.first;
+      continue;
+    }
+    if (npu.has_value() && HasForm(line, *kChip, &at.second, &used, &total)) {
+      memory.set_used_mb(used);
+      memory.set_total_mb(total);
+      memories[at] = memory;
+    } else if (HasForm(line, *kProcess, &at.first, &at.second, &pid) &&
+               memories.count(at) > 0) {
+      memories[at].add_pids(pid);
+    }
+    npu.reset();
+  }
+  if (memories.empty()) return Bad("no chip with its memory in", output);
+  return memories;
 }
 
 }  // namespace clusterd

@@ -14,7 +14,6 @@
 #include "daemon/host/files/missing.h"
 #include "daemon/host/npu_smi/chip_answers.h"
 #include "daemon/host/npu_smi/device_ids.h"
-#include "daemon/host/npu_smi/memory_table.h"
 #include "daemon/host/npu_smi/npu_smi_output.h"
 
 namespace clusterd {

@@ -25,6 +25,8 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxCommandBytes = 64;
+// Sockets whose owners are looked for.
+constexpr size_t kMaxOwned = 1 << 16;
 constexpr absl::string_view kTables[] = {"tcp", "tcp6", "udp", "udp6"};
 
 // Of Linux include/net/tcp_states.h, from 1.
@@ -71,52 +73,21 @@ auto SortKey(const BoundSocket& socket) {
                          socket.state(), socket.pid(), socket.command());
 }
 
-// What was found in the tables. Connections without an owner, and those beyond
-// kMaxOwned, count as one if they are alike.
-class FoundSockets {
- public:
-  absl::Status Take(SocketLine line) {
-    const bool is_connection = IsConnection(line.socket);
-    if (is_connection) {
-      const auto [first, is_new] = alike_.try_emplace(
-          std::make_pair(SortKey(line.socket), line.inode == 0), lines_.size());
-      if (!is_new && (line.inode == 0 || lines_.size() >= kMaxOwned)) {
-        BoundSocket& socket = lines_[first->second].socket;
-        socket.set_count(std::max(1u, socket.count()) + 1);
-        return absl::OkStatus();
-      }
-    }
-    if ((!is_connection && ++kept_ > kMaxBoundSockets) ||
-        lines_.size() == kMaxOwned + kMaxBoundSockets) {
-      return TooMany();
-    }
-    lines_.push_back(std::move(line));
-    return absl::OkStatus();
-  }
+absl::Status TooMany(size_t most) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("more than ", most, " different sockets in these ports"));
+}
 
-  static absl::Status TooMany() {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "more than ", kMaxBoundSockets, " different sockets in these ports"));
-  }
+uint32_t CountOf(const BoundSocket& socket) {
+  return std::max(1u, socket.count());
+}
 
-  std::vector<SocketLine> lines() && { return std::move(lines_); }
-
- private:
-  // Connections whose owners are looked for one by one.
-  static constexpr size_t kMaxOwned = 1 << 15;
-
-  std::vector<SocketLine> lines_;
-  size_t kept_ = 0;  // Those that are no connection.
-  absl::flat_hash_map<
-      std::pair<decltype(SortKey(std::declval<const BoundSocket&>())), bool>,
-      size_t>
-      alike_;
-};
-
+// Connections without an owner count as one if they are alike.
 absl::StatusOr<std::vector<SocketLine>> ReadTables(const FileReader& files,
                                                    absl::string_view folder,
                                                    const PortSet& ports) {
-  FoundSockets found;
+  std::vector<SocketLine> found;
+  absl::flat_hash_map<decltype(SortKey(BoundSocket())), size_t> closing;
   for (const absl::string_view table : kTables) {
     bool is_header = true;
     const auto take = [&](absl::string_view line) -> absl::Status {
@@ -124,14 +95,25 @@ absl::StatusOr<std::vector<SocketLine>> ReadTables(const FileReader& files,
       const absl::StatusOr<uint32_t> port = ParseSocketPort(line);
       if (port.ok() && !ports.Contains(*port)) return absl::OkStatus();
       ASSIGN_OR_RETURN(SocketLine parsed, ParseSocketLine(table, line));
-      return found.Take(std::move(parsed));
+      if (parsed.inode == 0 && IsConnection(parsed.socket)) {
+        const auto [first, is_new] =
+            closing.try_emplace(SortKey(parsed.socket), found.size());
+        if (!is_new) {
+          BoundSocket& alike = found[first->second].socket;
+          alike.set_count(CountOf(alike) + 1);
+          return absl::OkStatus();
+        }
+      }
+      if (found.size() == kMaxOwned) return TooMany(kMaxOwned);
+      found.push_back(std::move(parsed));
+      return absl::OkStatus();
     };
     const absl::Status read =
         files.ReadLines(absl::StrCat(folder, "/", table), take);
     if (IsIpv6(table) && absl::IsNotFound(read)) continue;
     RETURN_IF_ERROR(read);
   }
-  return std::move(found).lines();
+  return found;
 }
 
 // Sockets without their owner yet, by inode.
@@ -201,12 +183,11 @@ absl::StatusOr<SocketsFact::Sockets> WithOwners(
     if (is_ours && entry.socket.state() != "LISTEN") continue;
     if (last != nullptr && IsConnection(entry.socket) &&
         SortKey(*last) == SortKey(entry.socket)) {
-      last->set_count(std::max(1u, last->count()) +
-                      std::max(1u, entry.socket.count()));
+      last->set_count(CountOf(*last) + CountOf(entry.socket));
       continue;
     }
     if (sockets.sockets_size() == kMaxBoundSockets) {
-      return FoundSockets::TooMany();
+      return TooMany(kMaxBoundSockets);
     }
     last = sockets.add_sockets();
     *last = std::move(entry.socket);
