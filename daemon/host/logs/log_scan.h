@@ -2,6 +2,10 @@
 //   [ERROR] HCCL(4711,python3):2026-03-01-10:11:12.131.415 [hccl_socket.cc:88]
 //   [4712]...Communication_Error_Get_Socket(EI0006): Getting socket times out.
 // by code, and by the texts of errors that the log itself writes without one.
+// Rows of LINK_ERROR_INFO and lists of ranks become details of the hit:
+//   |  10.20.0.29(27)  |  16666  |  10.20.0.2(0)  |  0  | server | time out | …
+//   List of unconnected ranks: "[1,7,]"
+// A text that leads to no code has the name of the rule that is about it.
 // Text in, value out; the text is a stranger's and may be anything.
 #ifndef DAEMON_HOST_LOGS_LOG_SCAN_H_
 #define DAEMON_HOST_LOGS_LOG_SCAN_H_
