@@ -157,7 +157,10 @@ class LogsCommand final : public LogsRequestCommand {
               [](const LogsOfHost* a, const LogsOfHost* b) {
                 return a->host() < b->host();
               });
-    AddCodes(&answer_);
+    // Without it, addresses and ranks stay what they are.
+    const absl::StatusOr<GetSpecResponse> spec = client->Ask(
+        &Controller::Stub::GetSpec, GetSpecRequest(), absl::Seconds(75));
+    AddCodes(spec.ok() ? spec->spec() : ClusterSpec(), &answer_);
     return absl::OkStatus();
   }
 

@@ -1,6 +1,8 @@
 #include "client/print/logs_table.h"
 
 #include <map>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -42,6 +44,9 @@ void PrintCode(const LogCode& code, const LogsAnswer& answer, Page& page) {
     page.Wrapped("         ", page.Safe(first->text()));
     break;
   }
+  for (const std::string& detail : code.details()) {
+    page.Wrapped("  ends   ", page.Safe(detail));
+  }
   const std::string rules = absl::StrJoin(code.rules(), ", ");
   if (code.rules().empty() && code.meaning().empty()) return;
   page.Wrapped("  rules  ",
@@ -68,26 +73,106 @@ void PrintNotes(const LogsAnswer& answer, Page& page) {
   page.PrintNotes(notes);
 }
 
+constexpr size_t kMaxDetails = 16;
+constexpr int kMaxRanks = 8;
+
+// Addresses and ranks as hosts and devices.
+class Ends {
+ public:
+  Ends(const ClusterSpec& spec, const LogsAnswer& answer) {
+    std::set<std::string> asked;
+    for (const LogsOfHost& host : answer.hosts()) asked.insert(host.host());
+    for (const ServerSpec& server : spec.servers()) {
+      if (asked.count(server.host()) == 0) continue;
+      names_[server.address()] = server.host();
+      for (const DeviceSpec& device : server.devices()) {
+        by_rank_.push_back(
+            absl::StrCat(server.host(), " device ", device.id()));
+        names_[device.address()] = by_rank_.back();
+      }
+    }
+  }
+
+  std::string Text(const LogDetail& detail) const {
+    if (detail.kind() == LogDetail::LINK) {
+      return absl::StrCat(
+          End(detail.here(), detail.here_rank()), " waited for ",
+          End(detail.there(), detail.there_rank()), ": ", detail.status(),
+          Part(", TLS ", detail.tls()),
+          "; look at the log of the second one first, then ping that pair");
+    }
+    if (detail.kind() == LogDetail::SAME_DEVICE) {
+      return absl::StrCat("both ends are ", Named(detail.here()),
+                          ": two ranks on one device");
+    }
+    std::vector<std::string> ranks;
+    for (const uint32_t rank : detail.ranks()) {
+      ranks.push_back(absl::StrCat(
+          rank, rank < by_rank_.size() ? absl::StrCat(" (", by_rank_[rank], ")")
+                                       : ""));
+    }
+    if (ranks.empty()) return "";
+    return absl::StrCat("ranks that did not come: ", FirstOf(ranks, kMaxRanks),
+                        by_rank_.empty() ? ""
+                                         : ", if the job has the order of "
+                                           "cluster.yaml");
+  }
+
+ private:
+  std::string Named(const std::string& address) const {
+    const auto known = names_.find(address);
+    return known == names_.end() || address.empty()
+               ? address
+               : absl::StrCat(known->second, " (", address, ")");
+  }
+  std::string End(const std::string& address, uint32_t rank) const {
+    return absl::StrCat("rank ", rank, " on ", Named(address));
+  }
+
+  std::map<std::string, std::string> names_;
+  std::vector<std::string> by_rank_;
+};
+
+void AddDetails(const LogHit& hit, const Ends& ends, std::set<std::string>* tls,
+                LogCode* code) {
+  for (const LogDetail& detail : hit.details()) {
+    if (!detail.tls().empty()) tls->insert(detail.tls());
+    std::string text = ends.Text(detail);
+    if (code->details_size() < static_cast<int>(kMaxDetails) && !text.empty() &&
+        !absl::c_linear_search(code->details(), text)) {
+      code->add_details(std::move(text));
+    }
+  }
+}
+
 }  // namespace
 
-void AddCodes(LogsAnswer* answer) {
+void AddCodes(const ClusterSpec& spec, LogsAnswer* answer) {
   // A host may send anything.
   static const LazyRE2 kCode = {R"(E[A-Z]\d{4})"};
+  const Ends ends(spec, *answer);
+  std::map<std::string, std::set<std::string>> tls;
   std::map<std::string, LogCode> codes;
   for (const LogsOfHost& host : answer->hosts()) {
     for (const LogHit& hit : host.logs().hits()) {
-      if (!HasForm(hit.code(), *kCode)) continue;
+      if (!HasForm(hit.code(), *kCode) && FindRule(hit.code()) == nullptr) {
+        continue;
+      }
       LogCode& code = codes[hit.code()];
       code.set_code(hit.code());
       code.set_lines(code.lines() + hit.count());
       if (code.hosts().empty() || *code.hosts().rbegin() != host.host()) {
         code.add_hosts(host.host());
       }
+      AddDetails(hit, ends, &tls[hit.code()], &code);
     }
   }
   std::vector<LogCode> sorted;
   for (auto& [name, code] : codes) {
     code.set_meaning(std::string(ErrorCodeMeaning(name)));
+    if (tls[name].size() > 1) {
+      code.add_details("TlsStatus differs between rows: see tls-uniform");
+    }
     for (const Rule* rule : RulesOfErrorCode(name)) {
       code.add_rules(std::string(rule->name));
     }

@@ -18,7 +18,7 @@ namespace clusterd {
 
 // Fills in `codes` of what the hosts sent: the rarest first, and with what
 // `clusterctl explain` knows.
-void AddCodes(LogsAnswer* answer);
+void AddCodes(const ClusterSpec& spec, LogsAnswer* answer);
 
 // How many hosts' logs could not be read.
 size_t CountUnread(const LogsAnswer& answer);

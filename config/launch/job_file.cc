@@ -10,6 +10,7 @@
 #include "config/spec/device_plan.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/product_profile.h"
+#include "config/spec/service_ports.h"
 #include "config/spec/yaml_document.h"
 #include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
@@ -62,7 +63,8 @@ class Loader {
         "servers",     "product",     "dtypes",
         "method",      "user",        "processes_per_device",
         "master_addr", "master_port", "world_size",
-        "ssh",         "framework",   "logic_super_pod"};
+        "ssh",         "framework",   "logic_super_pod",
+        "ports"};
     if (rank_table_path_ != nullptr) keys.push_back("rank_table");
     const YamlMap map(&root, "", keys, mistakes_);
     if (root.kind == YamlNode::Kind::kNothing) {
@@ -79,6 +81,7 @@ class Loader {
         map["processes_per_device"].Number(1, kMaxProcesses).value_or(0));
     job_.set_framework(map["framework"].Word(kFrameworks).value_or(""));
     LoadSsh(map["ssh"]);
+    LoadServicePorts(map["ports"], job_.mutable_ports());
     if (rank_table_path_ != nullptr) {
       *rank_table_path_ = map["rank_table"].Text().value_or("");
     }

@@ -47,6 +47,12 @@ class Narrower {
       is_found = true;
       AddServer(server);
     }
+    for (const ObserveRequest::PortRange& each : job_.ports()) {
+      ObserveRequest::PortRange range;
+      range.set_first(std::min(each.first(), kMaxPort));
+      range.set_last(std::clamp(each.last(), range.first(), kMaxPort));
+      *narrowed_.add_ports() = range;
+    }
     if (job_.ssh().container_port() != 0) {
       narrowed_.set_ssh_port(
           Port(job_.ssh().container_port(), "ssh: container_port"));

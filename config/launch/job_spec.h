@@ -36,6 +36,7 @@ inline constexpr absl::string_view kFrameworks[] = {"pytorch", "tensorflow",
 //   world_size: 128
 //   logic_super_pod: a       # HCCL_LOGIC_SUPERPOD_ID of the launch
 //   framework: mindspore     # or pytorch, tensorflow
+//   ports: [6379, 8265]      # of its other services
 //   ssh: {user: ann, port: 22, container_port: 12345, before: true}
 //   servers:                 # in place of nodes, where they differ
 //     - {host: node01, devices: 0-3, node_rank: 0, master_addr: 10.0.0.1}

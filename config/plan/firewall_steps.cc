@@ -177,6 +177,9 @@ absl::StatusOr<Needed> NeededBy(const ClusterSpec& spec) {
   for (const uint32_t port : {spec.rendezvous_port(), spec.ssh_port()}) {
     if (port != 0) needed.ranges.emplace_back(port, port);
   }
+  for (const auto& each : spec.ports()) {
+    needed.ranges.emplace_back(each.first(), each.last());
+  }
   for (const ServerSpec& server : spec.servers()) {
     const auto address = Ipv4Address::Parse(server.address());
     if (!address.ok()) {

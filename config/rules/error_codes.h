@@ -9,9 +9,9 @@
 
 namespace clusterd {
 
-// What HCCL says with the code, "EI0006", in one sentence; empty: not known.
-// Codes and titles of CANN 9 (hcomm, error_code.cc; commit 8958adb); releases
-// have renumbered some.
+// What HCCL says with the code, "EI0006", in one sentence; the same for the
+// name of a rule that logs lead to. Empty: not known. Codes and titles of CANN
+// 9 (hcomm, error_code.cc; commit 8958adb); releases have renumbered some.
 absl::string_view ErrorCodeMeaning(absl::string_view code);
 
 // The rules whose texts, or those of one of their findings, name the code,

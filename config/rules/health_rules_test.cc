@@ -24,7 +24,52 @@ void RemoveNpuSmi(HostFacts* host, Missing::Reason reason) {
     SetMissing(reason, "npu-smi", device.mutable_memory_errors());
     SetMissing(reason, "npu-smi", device.mutable_compatibility());
     SetMissing(reason, "npu-smi", device.mutable_hccs());
+    SetMissing(reason, "npu-smi", device.mutable_memory());
   }
+}
+
+TEST(CheckDeviceHealthTest, AlarmFailsWhateverItsCodesAre) {
+  for (const char* code : {"80E18401", "", "see", "80E1FFFF"}) {
+    TestCluster cluster;
+    Health(cluster, 0, 3)->set_health(ChipHealth::ALARM);
+    if (*code != 0) Health(cluster, 0, 3)->add_error_codes(code);
+    EXPECT_EQ(cluster.Check("device-health").state(), FAIL) << code;
+  }
+}
+
+void SetMemory(TestCluster& cluster, uint64_t used_mb) {
+  cluster.device(0, 3).mutable_memory()->mutable_value()->set_used_mb(used_mb);
+}
+
+TEST(CheckDeviceMemoryTest, WarnsOfMemoryThatNoProcessHas) {
+  TestCluster cluster;
+  SetMemory(cluster, 4095);
+  EXPECT_EQ(cluster.Check("device-memory").state(), PASS);
+  SetMemory(cluster, 30710);
+  EXPECT_THAT(Lines(cluster.Check("device-memory")),
+              HasSubstr("WARN server0:3 30710 of 65536 MB of memory are in "
+                        "use, and no process is there"));
+  // One that npu-smi lists, or that has the device open.
+  DeviceMemory& memory =
+      *cluster.device(0, 3).mutable_memory()->mutable_value();
+  memory.add_pids(6277);
+  EXPECT_EQ(cluster.Check("device-memory").state(), PASS);
+  memory.clear_pids();
+  NpuProcess* const process = cluster.facts[0]
+                                  .mutable_npu_processes()
+                                  ->mutable_value()
+                                  ->add_processes();
+  process->add_devices(3);
+  EXPECT_EQ(cluster.Check("device-memory").state(), PASS);
+}
+
+TEST(CheckDeviceMemoryTest, KnowsNothingWhereProcessesAreNotSeen) {
+  TestCluster cluster;
+  SetMissing(Missing::NOT_SUPPORTED, "container",
+             cluster.facts[0].mutable_npu_processes());
+  EXPECT_EQ(cluster.Check("device-memory").state(), PASS);
+  SetMemory(cluster, 30710);
+  EXPECT_EQ(cluster.Check("device-memory").state(), UNKNOWN);
 }
 
 TEST(CheckDeviceHealthTest, JudgesEveryLevelOfTheVendorsTable) {

@@ -289,6 +289,13 @@ PortSet JobPorts(const ClusterSpec& spec) {
   for (const uint32_t port : {spec.rendezvous_port(), spec.ssh_port()}) {
     if (port != 0 && port <= kMaxPort) ports.Add(port, port);
   }
+  ports.Add(ServicePortsOf(spec));
+  return ports;
+}
+
+PortSet ServicePortsOf(const ClusterSpec& spec) {
+  PortSet ports;
+  for (const auto& each : spec.ports()) ports.Add(each.first(), each.last());
   return ports;
 }
 
@@ -364,6 +371,69 @@ void CheckListenBacklog(const ClusterView& view, RuleReport& report) {
 void CheckSynBacklog(const ClusterView& view, RuleReport& report) {
   CheckBacklog(view, kSynBacklog, SynBacklogNeed(view.spec(), view.job()),
                &KernelFacts::tcp_max_syn_backlog, "", report);
+}
+
+// Only peers of the host's own subnet take an entry, and its prefix is not
+// known here: a warning.
+void CheckNeighbourTable(const ClusterView& view, RuleReport& report) {
+  const uint64_t peers = view.spec().servers_size();
+  size_t not_told = 0;
+  for (const HostView& host : view.hosts()) {
+    const KernelFacts& kernel = host.facts->kernel();
+    if (kernel.neighbours_most().missing().reason() == Missing::ABSENT) {
+      ++not_told;
+      continue;
+    }
+    if (!report.Knows(host, "gc_thresh3", kernel.neighbours_most()) ||
+        !report.Knows(host, "gc_thresh2", kernel.neighbours_kept())) {
+      continue;
+    }
+    report.Judged(host);
+    const uint64_t most = kernel.neighbours_most().value();
+    const uint64_t kept = kernel.neighbours_kept().value();
+    if (std::min(most, kept) > peers) continue;
+    // Gateways, storage and others have entries, too.
+    const uint64_t advised = std::max<uint64_t>(4096, 4 * peers);
+    report.Add(host, most <= peers ? "too-small" : "tight",
+               most <= peers ? most : kept, peers, advised, 2 * advised);
+  }
+  if (not_told == 0) return;
+  constexpr absl::string_view kElsewhere =
+      "the kernel keeps the neighbour table's bounds for the host alone";
+  report.ExplainSkip(kElsewhere);
+  report.AddNote(kElsewhere, ", not told by ", Count(not_told, "host"));
+}
+
+// How much a job needs is not known: what takes memory from it is said.
+void CheckHostMemory(const ClusterView& view, RuleReport& report) {
+  constexpr uint64_t kDaySeconds = 24 * 60 * 60;
+  const auto gib = [](uint64_t bytes) {
+    return absl::StrCat(bytes >> 30, " GiB");
+  };
+  size_t no_log = 0;
+  for (const HostView& host : view.hosts()) {
+    const HostMemoryFact& fact = host.facts->memory();
+    if (!report.Knows(host, "memory", fact)) continue;
+    report.Judged(host);
+    const HostMemoryFact::Memory& memory = fact.value();
+    for (const MemoryLimit& limit : memory.limits()) {
+      // Kubernetes keeps some for the host's own services.
+      if (limit.bytes() >= memory.total_bytes() / 4 * 3) continue;
+      report.Add(host, "limited", PrintableText(limit.slice()),
+                 gib(limit.bytes()), gib(memory.total_bytes()));
+    }
+    if (memory.has_kills_missing()) ++no_log;
+    for (const OutOfMemory& kill : memory.kills()) {
+      if (kill.seconds_ago() >= kDaySeconds) continue;
+      report.Add(
+          host, "killed", kill.pid(), PrintableText(kill.command()),
+          DurationText(absl::Seconds(kill.seconds_ago())),
+          kill.of_cgroup() ? "a limit of its cgroup" : "the host's memory");
+    }
+  }
+  if (no_log > 0) {
+    report.AddNote("the kernel's log was not read on ", Count(no_log, "host"));
+  }
 }
 
 void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {

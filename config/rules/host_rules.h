@@ -21,6 +21,9 @@ PortSet HcclPorts(const ClusterSpec& spec);
 // The HCCL range, the rendezvous port and the ssh port, where they are set.
 PortSet JobPorts(const ClusterSpec& spec);
 
+// Those of the job's other services.
+PortSet ServicePortsOf(const ClusterSpec& spec);
+
 // The same where nothing says the number for sure: CANN that is not known takes
 // 16 ports, and may take 32. What the spec says holds before what the host has,
 // which makes 32 certain and never 16: its containers may have a newer one.

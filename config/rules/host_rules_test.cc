@@ -11,6 +11,54 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+TEST(CheckNeighbourTableTest, WarnsWhereThePeersDoNotFit) {
+  TestCluster cluster("atlas-a2", "", 1152);
+  KernelFacts& kernel = *cluster.facts[7].mutable_kernel();
+  kernel.mutable_neighbours_most()->set_value(1024);
+  kernel.mutable_neighbours_kept()->set_value(512);
+  EXPECT_THAT(Lines(cluster.Check("neighbour-table")),
+              HasSubstr("WARN server7 the neighbour table holds 1024 entries "
+                        "(gc_thresh3) for 1152 servers"));
+  kernel.mutable_neighbours_most()->set_value(4096);
+  EXPECT_THAT(Lines(cluster.Check("neighbour-table")),
+              HasSubstr("drops entries above 512 (gc_thresh2)"));
+  kernel.mutable_neighbours_kept()->set_value(2048);
+  EXPECT_EQ(cluster.Check("neighbour-table").state(), PASS);
+}
+
+TEST(CheckNeighbourTableTest, SkipsAKernelThatDoesNotShowIt) {
+  TestCluster cluster;
+  for (HostFacts& host : cluster.facts) {
+    SetMissing(Missing::ABSENT, "",
+               host.mutable_kernel()->mutable_neighbours_most());
+  }
+  EXPECT_EQ(cluster.Check("neighbour-table").state(), SKIPPED);
+}
+
+TEST(CheckHostMemoryTest, WarnsOfTightSlicesAndOfKillsWithinADay) {
+  TestCluster cluster;
+  HostMemoryFact::Memory& memory =
+      *cluster.facts[0].mutable_memory()->mutable_value();
+  memory.set_total_bytes(512ull << 30);
+  MemoryLimit* const limit = memory.add_limits();
+  limit->set_slice("system.slice");
+  limit->set_bytes(500ull << 30);
+  OutOfMemory* const kill = memory.add_kills();
+  kill->set_pid(4711);
+  kill->set_command("python3");
+  kill->set_seconds_ago(90000);
+  EXPECT_EQ(cluster.Check("host-memory").state(), PASS);
+  limit->set_bytes(256ull << 30);
+  kill->set_seconds_ago(3600);
+  kill->set_of_cgroup(true);
+  const std::string lines = Lines(cluster.Check("host-memory"));
+  EXPECT_THAT(lines, HasSubstr("WARN server0 system.slice may use 256 GiB of "
+                               "memory, the host has 512 GiB"));
+  EXPECT_THAT(lines, HasSubstr("the kernel killed pid 4711 (python3) for lack "
+                               "of memory 1 h ago: it reached a limit of its "
+                               "cgroup"));
+}
+
 TEST(HcclPortsTest, CountsFromTheBasePort) {
   ClusterSpec spec;
   spec.mutable_hccl()->set_base_port(50000);

@@ -270,6 +270,15 @@ void JudgeJobs(const JobValues& jobs, const DeviceView& device,
              PrintableText(absl::string_view(&traffic_class, 1)));
 }
 
+// Where the switch tells by DCBX what it pauses.
+void JudgeSwitch(const DeviceView& device, RuleReport& report) {
+  if (!device.pfc.has_value()) return;
+  const std::string& on_switch = device.facts->lldp().value().pfc();
+  if (on_switch.empty() || on_switch == *device.pfc) return;
+  report.Add(device, "unlike-switch", Shown(*device.pfc), Shown(on_switch),
+             SetList("-pfc -s bitmap ", on_switch));
+}
+
 }  // namespace
 
 // Warns. A port may well work without a module: over a cable or a backplane.
@@ -337,6 +346,7 @@ void CheckLossless(const ClusterView& view, RuleReport& report) {
       jobs = ValuesOfJobs(view.spec().hccl(), *host);
     }
     JudgeJobs(jobs, device, report);
+    JudgeSwitch(device, report);
   });
   for (const LosslessKind& kind : kLosslessKinds) {
     std::string wanted = kind.wanted(view.spec().lossless());

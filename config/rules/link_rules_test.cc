@@ -273,6 +273,27 @@ TEST(OpticsTest, OlderToolIsSkippedAndAMuteModuleIsUnknown) {
   EXPECT_EQ(cluster.Check("optics").state(), SKIPPED);
 }
 
+TEST(LosslessTest, SwitchThatPausesAnotherPriorityIsAWarning) {
+  TestCluster cluster = LosslessCluster();
+  LldpNeighbour* const neighbour =
+      cluster.device(0, 3).mutable_lldp()->mutable_value();
+  neighbour->set_pfc(kPfc4);
+  EXPECT_EQ(cluster.Check("lossless").state(), PASS);
+  neighbour->set_pfc(kPfc3);
+  EXPECT_THAT(Lines(cluster.Check("lossless")),
+              HasSubstr("WARN server0:3 PFC is 0,0,0,0,1,0,0,0, and the "
+                        "switch's DCBX says 0,0,0,1,0,0,0,0"));
+}
+
+TEST(LinkFlapsTest, HistoryOlderThanADayIsNoFinding) {
+  TestCluster cluster("atlas-a2");
+  LinkHistoryFact::History& history = HistoryOf(&cluster);
+  AddChange(&history, 1985575, true);
+  AddChange(&history, 1985576, false);
+  AddChange(&history, 1985591, true);
+  EXPECT_EQ(cluster.Check("link-flaps").state(), PASS);
+}
+
 TEST(LinkFlapsTest, FallWithinADayIsAWarningWithItsTime) {
   TestCluster cluster("atlas-a2");
   LinkHistoryFact::History& history = HistoryOf(&cluster);

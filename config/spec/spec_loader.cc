@@ -13,6 +13,7 @@
 #include "config/spec/mistakes.h"
 #include "config/spec/product_profile.h"
 #include "config/spec/schedule_spec.h"
+#include "config/spec/service_ports.h"
 #include "config/spec/yaml_document.h"
 #include "config/values/change_kind.h"
 #include "config/values/hostlist.h"
@@ -81,28 +82,12 @@ class Loader {
 
   ClusterSpec Load(const YamlNode& root) {
     const YamlMap map(&root, "",
-                      {"version",
-                       "name",
-                       "product",
-                       "mode",
-                       "servers",
-                       "devices",
-                       "hccl",
-                       "kernel",
-                       "firewall",
-                       "deadlines",
-                       "tls",
-                       "mtu",
-                       "rendezvous_port",
-                       "ssh_port",
-                       "enforce",
-                       "domain",
-                       "roce",
-                       "job",
-                       "lossless",
-                       "clock_skew",
-                       "schedule",
-                       "notify"},
+                      {"version",         "name",      "product", "mode",
+                       "servers",         "devices",   "hccl",    "kernel",
+                       "firewall",        "deadlines", "tls",     "mtu",
+                       "rendezvous_port", "ssh_port",  "ports",   "enforce",
+                       "domain",          "roce",      "job",     "lossless",
+                       "clock_skew",      "schedule",  "notify"},
                       mistakes_);
     // What is no mapping has its mistake already, but for "nothing"; that all
     // keys are missing would add nothing.
@@ -237,6 +222,7 @@ class Loader {
       map["ssh_port"].Wrong(" is ", spec_.ssh_port(),
                             ", which is the rendezvous_port too");
     }
+    LoadServicePorts(map["ports"], spec_.mutable_ports());
   }
 
   uint32_t LoadPort(const YamlValue& value) {
@@ -472,7 +458,8 @@ std::string SettingsText(const ClusterSpec& spec) {
       Line("rendezvous_port", spec.rendezvous_port() != 0,
            spec.rendezvous_port()),
       Line("ssh_port", spec.ssh_port() != 0, spec.ssh_port()),
-      Line("job", spec.one_job(), kOneJob), enforced, ScheduleText(spec));
+      ServicePortsText(spec.ports()), Line("job", spec.one_job(), kOneJob),
+      enforced, ScheduleText(spec));
 }
 
 }  // namespace

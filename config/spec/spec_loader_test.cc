@@ -282,6 +282,8 @@ TEST(LoadSpecTest, JobPortsStayClearOfHcclAndOfEachOther) {
   EXPECT_EQ(WrongLine("rendezvous_port: 60032"), "");
   EXPECT_EQ(WrongLine("ssh_port: 22\nrendezvous_port: 22"),
             "f:9:11: ssh_port is 22, which is the rendezvous_port too");
+  EXPECT_THAT(WrongLine("ports: [0]"), HasSubstr("has no port of 1-65535"));
+  EXPECT_THAT(WrongLine("ports: [ray]"), HasSubstr("ports"));
   EXPECT_THAT(WrongLine("ssh_port: 65536"), HasSubstr("from 1 to 65535"));
 }
 

@@ -149,7 +149,9 @@ Lines Describe(const SocketsFact::Sockets& value) {
         socket.state(), socket.state().empty() ? "" : " ",
         socket.pid() == 0
             ? "owner not visible"
-            : absl::StrCat("pid ", socket.pid(), " ", socket.command())));
+            : absl::StrCat("pid ", socket.pid(), " ", socket.command()),
+        socket.count() > 1 ? absl::StrCat(", ", socket.count(), " of them")
+                           : ""));
   }
   return OrNone(std::move(lines), "none in the HCCL range");
 }

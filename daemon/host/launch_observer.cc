@@ -29,6 +29,9 @@ constexpr absl::string_view kGetent[] = {"/usr/bin/getent", "/bin/getent"};
 constexpr int kGetentNotFound = 2;  // getent(1)
 constexpr int kMaxInterfaces = 1024;
 constexpr size_t kMaxVariables = 256;
+constexpr int kMaxPeers = 8;
+// A resolver waits 5 s for a server by itself (resolv.conf(5)).
+constexpr absl::Duration kPeerTime = absl::Seconds(2);
 
 // A child has the limits of what started it (getrlimit(2)), so a job has those
 // of these programs unless they say otherwise:
@@ -102,6 +105,42 @@ absl::StatusOr<AddressesFact::Addresses> ReadOwnName(const HostAccess& host) {
     return Failed(command, result);
   }
   return ParseResolved(result.standard_output);
+}
+
+// torch.distributed asks for the name of each peer that connects, and waits
+// for a DNS that does not answer.
+absl::StatusOr<PeerNamesFact::Names> ReadPeerNames(
+    const HostAccess& host, const ObserveRequest& request) {
+  ASSIGN_OR_RETURN(const std::string getent,
+                   FindProgram(host.paths.root, kGetent));
+  PeerNamesFact::Names names;
+  for (const std::string& text : request.peers()) {
+    // It goes on a command line.
+    ASSIGN_OR_RETURN(const Ipv4Address address, Ipv4Address::Parse(text));
+    if (names.names_size() == kMaxPeers) break;
+    ASSIGN_OR_RETURN(
+        const CommandResult result,
+        host.runner->Run({{getent, "hosts", address.ToString()},
+                          std::min(kPeerTime, host.budget->ForCommand())}));
+    PeerName* const name = names.add_names();
+    name->set_address(address.ToString());
+    name->set_elapsed_ms(
+        static_cast<uint32_t>(absl::ToInt64Milliseconds(result.elapsed)));
+    name->set_answered(!result.timed_out);
+    // The others would wait as long.
+    if (result.timed_out) break;
+  }
+  return names;
+}
+
+// Places of files that `docker -v` is given.
+absl::StatusOr<PathsFact::Paths> ReadDirectories(const FileReader& files) {
+  PathsFact::Paths paths;
+  for (const char* path : {"/etc/hccl_rootinfo.json",
+                           "/etc/ascend_install.info", "/etc/localtime"}) {
+    if (files.List(path).ok()) paths.add_paths(path);
+  }
+  return paths;
 }
 
 // Where dockerd writes its pid unless it is told otherwise (dockerd(8),
@@ -306,7 +345,8 @@ absl::StatusOr<OpenFilesLimit> ParseOpenFilesLimit(absl::string_view limits) {
   return limit;
 }
 
-void ObserveLaunch(const HostAccess& host, HostFacts* facts) {
+void ObserveLaunch(const HostAccess& host, const ObserveRequest& request,
+                   HostFacts* facts) {
   const FileReader files = host.files();
   SetFact(ReadInterfaces(host), facts->mutable_interfaces());
   SetFact(ReadOwnName(host), facts->mutable_own_name());
@@ -314,6 +354,8 @@ void ObserveLaunch(const HostAccess& host, HostFacts* facts) {
   SetFact(ReadEnvironment(files), facts->mutable_environment());
   SetFact(IsContainer(files), facts->mutable_in_container());
   SetFact(ReadOpenFiles(host), facts->mutable_open_files());
+  SetFact(ReadDirectories(files), facts->mutable_directories());
+  SetFact(ReadPeerNames(host, request), facts->mutable_peer_names());
 }
 
 }  // namespace clusterd

@@ -48,15 +48,17 @@ absl::StatusOr<OpenFilesLimit> ParseOpenFilesLimit(absl::string_view limits);
 // but NotFound.
 absl::StatusOr<bool> IsContainer(const FileReader& files);
 
-// Fills interfaces, own_name, docker_running, environment, in_container and
-// open_files.
+// Fills interfaces, own_name, docker_running, environment, in_container,
+// open_files, directories and peer_names: of the peers that the request names,
+// until one is not looked up within 2 s.
 // Names are resolved by getent, within the budget: a server that does not
 // answer costs a command's deadline and no more. Docker's daemon is looked up
 // by its pid file; containers by the files that Docker, Podman and systemd
 // leave in theirs. Programs that start jobs are those of root that process 1
 // started. sshd is left out where a file of pam_limits(8) names open files:
 // what a login gets then depends on its user.
-void ObserveLaunch(const HostAccess& host, HostFacts* facts);
+void ObserveLaunch(const HostAccess& host, const ObserveRequest& request,
+                   HostFacts* facts);
 
 }  // namespace clusterd
 

@@ -98,14 +98,43 @@ class LaunchObserverTest : public ::testing::Test {
   HostFacts Observe() {
     const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
     HostFacts facts;
-    ObserveLaunch({root_.paths(), &runner_, &budget}, &facts);
+    ObserveLaunch({root_.paths(), &runner_, &budget}, request_, &facts);
     return facts;
   }
 
   ScratchRoot root_;
   FakeClock clock_;
   FakeCommandRunner runner_{&clock_};
+  ObserveRequest request_;
 };
+
+// A server without a name is an answer; a silent one is asked no more.
+TEST_F(LaunchObserverTest, AsksForTheNamesOfPeersWithATimeLimit) {
+  for (const char* peer : {"10.0.3.1", "10.0.3.2", "10.0.3.3", "10.0.3.4"}) {
+    request_.add_peers(peer);
+  }
+  runner_.Answers("getent hosts 10.0.3.1", "10.0.3.1   server1\n");
+  runner_.Fails("getent hosts 10.0.3.2", 2, "");
+  runner_.Hangs("getent hosts 10.0.3.3");
+  const PeerNamesFact::Names names = Observe().peer_names().value();
+  ASSERT_EQ(names.names_size(), 3);
+  EXPECT_TRUE(names.names(0).answered());
+  EXPECT_TRUE(names.names(1).answered());
+  EXPECT_FALSE(names.names(2).answered());
+  EXPECT_EQ(names.names(2).elapsed_ms(), 2000u);
+}
+
+TEST_F(LaunchObserverTest, PutsNoPeerButAnAddressOnACommandLine) {
+  request_.add_peers("-s files");
+  EXPECT_EQ(Observe().peer_names().missing().reason(), Missing::UNREADABLE);
+}
+
+TEST_F(LaunchObserverTest, NamesDirectoriesWhereFilesBelong) {
+  root_.MakeFolder("/etc/hccl_rootinfo.json");
+  root_.Write("/etc/ascend_install.info", "x\n");
+  EXPECT_THAT(Observe().directories().value().paths(),
+              ElementsAre("/etc/hccl_rootinfo.json"));
+}
 
 TEST_F(LaunchObserverTest, TellsWhichLinksCarryPackets) {
   root_.Write("/sys/class/net/lo/operstate", "unknown\n");
@@ -186,7 +215,7 @@ TEST_F(LaunchObserverTest, KnowsAPodByItsServiceAccount) {
     pod.Write(std::string(folder) + "/kubernetes.io/serviceaccount/token", "x");
     const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
     HostFacts facts;
-    ObserveLaunch({pod.paths(), &runner_, &budget}, &facts);
+    ObserveLaunch({pod.paths(), &runner_, &budget}, request_, &facts);
     EXPECT_TRUE(facts.in_container().value()) << folder;
   }
 }

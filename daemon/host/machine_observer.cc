@@ -10,10 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "config/values/network_namespace.h"
 #include "daemon/host/device_observer.h"
+#include "daemon/host/device_owners.h"
 #include "daemon/host/device_users.h"
 #include "daemon/host/files/missing.h"
 #include "daemon/host/firewall/firewall_observer.h"
 #include "daemon/host/hccn/hccn_tool.h"
+#include "daemon/host/host_memory.h"
 #include "daemon/host/identity_observer.h"
 #include "daemon/host/kernel/kernel_observer.h"
 #include "daemon/host/launch_observer.h"
@@ -140,8 +142,11 @@ HostFacts MachineObserver::ObserveHost(const std::string& name,
   const HostAccess host{paths_, runner_, &budget};
   Running running;
   running.push_back(std::async([&host, ufw] { *ufw = ReadUfw(host); }));
-  running.push_back(std::async([&host, &launch, drop_rules] {
-    ObserveLaunch(host, &launch);
+  running.push_back(std::async([&host, memory = facts.mutable_memory()] {
+    *memory = ReadHostMemory(host);
+  }));
+  running.push_back(std::async([&host, &request, &launch, drop_rules] {
+    ObserveLaunch(host, request, &launch);
     *drop_rules = ReadDropRules(host, launch.interfaces());
   }));
   running.push_back(
@@ -186,6 +191,8 @@ HostFacts MachineObserver::ObserveHost(const std::string& name,
         npu_ids.begin(), npu_ids.end());
   }
   facts.MergeFrom(launch);
+  *facts.mutable_device_owners() =
+      ReadDeviceOwners(files_, facts.npu_processes());
   return facts;
 }
 

@@ -219,6 +219,25 @@ std::vector<Fault> Faults() {
        }},
       {"device-idle", a1,
        [](TestCluster& c) { AddNpuProcess(4711, &c.facts[0]); }},
+      {"device-namespace", a1,
+       [](TestCluster& c) {
+         DeviceOwner* const owner =
+             c.facts[0].mutable_device_owners()->mutable_value()->add_owners();
+         owner->set_pid(731804);
+         owner->add_devices(3);
+       }},
+      {"device-memory", a1,
+       [](TestCluster& c) {
+         c.device(0, 3).mutable_memory()->mutable_value()->set_used_mb(30710);
+       }},
+      {"neighbour-table", a1,
+       [](TestCluster& c) {
+         c.facts[0].mutable_kernel()->mutable_neighbours_most()->set_value(2);
+       }},
+      {"host-memory", a1,
+       [](TestCluster& c) {
+         c.facts[0].mutable_memory()->mutable_value()->add_kills();
+       }},
       {"device-process-limit", a1,
        [](TestCluster& c) {
          for (const uint32_t pid : {4711, 4712}) {
@@ -508,6 +527,13 @@ std::vector<Reader> Readers() {
          c.StartJob().set_rank_table(MakeRankTable(c.spec));
        }},
       {"npu_processes", {"device-idle", "device-process-limit"}},
+      {"device_owners", {"device-namespace"}},
+      {"devices.memory", {"device-memory"}},
+      {"kernel.neighbours_most", {"neighbour-table"}},
+      {"kernel.neighbours_kept", {"neighbour-table"}},
+      {"memory", {"host-memory"}},
+      {"peer_names", {"host-name"}},
+      {"directories", {"container-mounts"}},
       {"ufw.installed", {"firewall"}},
       {"ufw.active", {"firewall"}},
       {"ufw.enabled_at_boot", {"firewall"}},

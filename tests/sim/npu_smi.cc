@@ -15,6 +15,7 @@ namespace {
 constexpr char kScript[] = R"(#!/bin/sh
 cd "${0%/*}/../../../var/lib/npu_smi_sim" || exit 1
 case "$1 $2" in
+  "info ") exec cat table ;;
   "info -m") exec cat mapping ;;
   "info -t") [ -f "$5.${7:-0}/$3" ] && exec cat "$5.${7:-0}/$3" ;;
 esac
@@ -127,6 +128,12 @@ absl::Status WriteNpuSmi(const HostFolder& folder, const std::string& product,
   std::string mapping =
       absl::StrCat("\tNPU ID   Chip ID   Chip Logic ID   ",
                    is_a3 ? "Chip Phy-ID   " : "", "Chip Name\n");
+  std::string table = absl::StrCat(
+      "| npu-smi 24.1.rc1                 Version: 24.1.rc1 |\n"
+      "| NPU   Name                | Health        | Power(W)    Temp(C) |\n"
+      "| Chip  ",
+      is_a3 ? "Phy-ID" : "",
+      " | Bus-Id | AICore(%)  Memory-Usage(MB)  HBM-Usage(MB) |\n");
   absl::Status status = folder.Write(kNpuSmi, kScript, 0755);
   for (size_t i = 0; i < devices.size(); ++i) {
     const int id = devices[i];
@@ -135,6 +142,10 @@ absl::Status WriteNpuSmi(const HostFolder& folder, const std::string& product,
     absl::StrAppend(
         &mapping, "\t", card, "   ", chip, "   ", i, "   ",
         is_a3 ? absl::StrCat(id, "   Ascend910\n") : "Ascend 910B\n");
+    absl::StrAppend(&table, "| ", card,
+                    "     Ascend910 | OK | 95.1  40  0 / 0 |\n| ", chip,
+                    "     ", is_a3 ? absl::StrCat(id) : "",
+                    " | 0000:61:00.0 | 0  0 / 0  ", 3412, " / 65536 |\n");
     const bool has_hccs = is_a3 || product == "A2" || product == "A2-Box16";
     for (const absl::Status& step :
          {SetChipHealth(folder, id, "OK"), SetMemoryErrors(folder, id, "0"),
@@ -149,6 +160,7 @@ absl::Status WriteNpuSmi(const HostFolder& folder, const std::string& product,
     }
   }
   status.Update(folder.Write("var/lib/npu_smi_sim/mapping", mapping));
+  status.Update(folder.Write("var/lib/npu_smi_sim/table", table));
   return status;
 }
 

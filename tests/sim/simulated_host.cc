@@ -213,6 +213,15 @@ absl::Status WriteKernel(const HostFolder& folder, const Server& of) {
                       absl::StrCat(backlog, "\n"))
       << folder.Write("proc/sys/net/ipv4/ip_local_reserved_ports", ports + "\n")
       << folder.Write("proc/sys/net/ipv4/ip_local_port_range", "32768\t60999\n")
+      << folder.Write("proc/sys/net/ipv4/neigh/default/gc_thresh2", "65536\n")
+      << folder.Write("proc/sys/net/ipv4/neigh/default/gc_thresh3", "131072\n")
+      << folder.Write("proc/meminfo",
+                      "MemTotal:       1056561152 kB\n"
+                      "MemFree:        1000000000 kB\n"
+                      "MemAvailable:   1040000000 kB\n")
+      << folder.Write("proc/uptime", "86400.00 86400.00\n")
+      << folder.Write("usr/bin/dmesg", "#!/bin/sh\n", 0755)
+      << folder.Write("proc/uda/namespace_node", "")
       << folder.Write("proc/net/tcp", kSockets)
       << folder.Write("proc/net/tcp6", header)
       << folder.Write("proc/net/udp", header)

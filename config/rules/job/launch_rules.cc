@@ -176,6 +176,13 @@ void CheckHostName(const ClusterView& view, RuleReport& report) {
     }
     const AddressesFact& fact = host.facts->own_name();
     if (!report.Knows(host, "what its name resolves to", fact)) continue;
+    if (report.Knows(host, "names of its peers", host.facts->peer_names())) {
+      for (const PeerName& peer : host.facts->peer_names().value().names()) {
+        if (peer.answered()) continue;
+        report.Add(host, "peer-not-answered", PrintableText(peer.address()),
+                   ElapsedText(peer.elapsed_ms()));
+      }
+    }
     report.Judged(host);
     const std::string address = host.address->ToString();
     const auto& found = fact.value().addresses();
@@ -245,10 +252,14 @@ void CheckContainerMounts(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     const HostFacts& facts = *host.facts;
     if (!report.Knows(host, "whether it is a container",
-                      facts.in_container())) {
+                      facts.in_container()) ||
+        !report.Knows(host, "what docker -v made", facts.directories())) {
       continue;
     }
     report.Judged(host);
+    for (const std::string& path : facts.directories().value().paths()) {
+      report.Add(host, "directory", PrintableText(path));
+    }
     if (!facts.in_container().value()) continue;
     std::vector<std::string> lacking;
     if (!view.spec().roce_unused() &&

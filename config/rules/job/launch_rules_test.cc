@@ -230,6 +230,17 @@ TEST(CheckHostNameTest, NameThatResolvesToALoopbackAddressIsAWarning) {
   EXPECT_EQ(cluster.Check("host-name").state(), PASS);
 }
 
+TEST(CheckHostNameTest, ReverseLookUpWithoutAnAnswerIsAWarning) {
+  TestCluster cluster;
+  PeerName* const peer =
+      cluster.facts[0].mutable_peer_names()->mutable_value()->add_names();
+  peer->set_address("10.0.3.3");
+  peer->set_elapsed_ms(2000);
+  EXPECT_THAT(Lines(cluster.Check("host-name")),
+              HasSubstr("WARN server0 the reverse look-up of 10.0.3.3 has no "
+                        "answer after"));
+}
+
 TEST(CheckHostNameTest, LookUpThatDidNotEndIsUnknown) {
   TestCluster cluster;
   SetMissing(Missing::TIMED_OUT, "`getent ahostsv4 server0`: no answer",
@@ -318,6 +329,14 @@ TEST(CheckContainerMountsTest, NamesWhatTheContainerLacks) {
   cluster.facts[0].mutable_in_container()->set_value(true);
   EXPECT_THAT(Lines(cluster.Check("container-mounts")),
               HasSubstr("lacks /etc/hccn.conf, hccn_tool |"));
+}
+
+TEST(CheckContainerMountsTest, NamesADirectoryOnAHostToo) {
+  TestCluster cluster;
+  cluster.facts[0].mutable_directories()->mutable_value()->add_paths(
+      "/etc/hccl_rootinfo.json");
+  EXPECT_THAT(Lines(cluster.Check("container-mounts")),
+              HasSubstr("FAIL server0 /etc/hccl_rootinfo.json is a directory"));
 }
 
 TEST(CheckContainerMountsTest, ContainerWithItsPlannedDevicesPasses) {

@@ -39,10 +39,12 @@ struct Owner {
 };
 
 std::string SocketText(const BoundSocket& socket) {
-  return absl::StrCat(PrintableText(socket.protocol()), " ",
-                      PrintableText(socket.address()), " port ", socket.port(),
-                      socket.state().empty() ? "" : " ",
-                      PrintableText(socket.state()));
+  return absl::StrCat(
+      PrintableText(socket.protocol()), " ", PrintableText(socket.address()),
+      " port ", socket.port(), socket.state().empty() ? "" : " ",
+      PrintableText(socket.state()),
+      socket.count() > 1 ? absl::StrCat(" (", socket.count(), " of them)")
+                         : "");
 }
 
 // The ports that matter on one host.
@@ -78,6 +80,8 @@ HostPorts PortsOn(const ClusterView& view, const HostView& host) {
     ports.all.Add(port, port);
     ports.must_be_free.Add(port, port);
   }
+  ports.all.Add(ServicePortsOf(spec));
+  ports.must_be_free.Add(ServicePortsOf(spec));
   return ports;
 }
 
@@ -309,6 +313,55 @@ void CheckDeviceIdle(const ClusterView& view, RuleReport& report) {
                report.Text(view.job() == nullptr ? "in-use" : "in-the-way",
                            FirstOf(texts, kMaxShownProcesses)));
   }
+}
+
+// What keeps the devices from a job in another container. A process that uses
+// one is of rule device-idle.
+void CheckDeviceNamespace(const ClusterView& view, RuleReport& report) {
+  size_t not_told = 0;
+  const JobSpec* const job = view.job();
+  // Its containers run already: one of them may be the owner.
+  const bool runs = job != nullptr && job->ssh().container_port() != 0 &&
+                    !job->ssh().before();
+  for (const HostView& host : view.hosts()) {
+    const DeviceOwnersFact& fact = host.facts->device_owners();
+    const Missing::Reason why = fact.missing().reason();
+    if (why == Missing::NOT_SUPPORTED || why == Missing::ABSENT) {
+      ++not_told;
+      continue;
+    }
+    if (!report.Knows(host, "which containers own devices", fact)) continue;
+    report.Judged(host);
+    for (const DeviceOwner& owner : fact.value().owners()) {
+      std::vector<uint32_t> planned;
+      absl::c_copy_if(owner.devices(), std::back_inserter(planned),
+                      [&](uint32_t id) { return IsPlanned(host, id); });
+      if (planned.empty() || owner.uses_device()) continue;
+      const std::string who =
+          owner.command().empty()
+              ? absl::StrCat("pid ", owner.pid(), ", which has ended")
+              : absl::StrCat("pid ", owner.pid(), " ",
+                             PrintableText(owner.command()), ", ",
+                             owner.age_s() == 0
+                                 ? "of unknown age"
+                                 : DurationText(absl::Seconds(owner.age_s())));
+      report.Add(
+          host, planned,
+          report.Text(
+              owner.privileged()       ? "sees-all"
+              : job == nullptr || runs ? "owned"
+                                       : "in-the-way",
+              owner.identity().empty()
+                  ? "a mount namespace of the host"
+                  : absl::StrCat("container ", PrintableText(owner.identity())),
+              who, owner.pid()));
+    }
+  }
+  if (not_told == 0) return;
+  constexpr absl::string_view kOlder =
+      "the driver does not tell who owns devices";
+  report.ExplainSkip(kOlder);
+  report.AddNote(kOlder, " on ", Count(not_told, "host"));
 }
 
 namespace {

@@ -1,3 +1,4 @@
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -132,6 +133,34 @@ TEST(CheckPortsFreeTest, CountsAnyAddressOfAContainersOwnNetwork) {
   EXPECT_EQ(states["ports-free"], FAIL);
 }
 
+// Both of a root with 9,216 ranks: while the job runs, and just after it.
+TEST(CheckPortsFreeTest, JudgesConnectionsOfALargeRootByTheirNumber) {
+  TestCluster cluster;
+  cluster.spec.set_rendezvous_port(29500);
+  HostFacts& root = cluster.facts[0];
+  AddSocket(29500, 0, "", "TIME_WAIT", &root);
+  LastSocket(&root)->set_count(9216);
+  EXPECT_THAT(Lines(cluster.Check("ports-free")),
+              HasSubstr("WARN server0 tcp 0.0.0.0 port 29500 TIME_WAIT (9216 "
+                        "of them), closed"));
+  AddSocket(29500, 4700, "torchrun", "LISTEN", &root);
+  AddSocket(29500, 4700, "torchrun", "ESTABLISHED", &root);
+  LastSocket(&root)->set_count(9216);
+  EXPECT_EQ(cluster.Check("ports-free").state(), FAIL);
+}
+
+TEST(CheckPortsFreeTest, JudgesPortsOfOtherServicesOnEveryHost) {
+  TestCluster cluster;
+  AddSocket(6379, 4711, "gcs_server", "LISTEN", &cluster.facts[1]);
+  EXPECT_EQ(cluster.Check("ports-free").state(), PASS);
+  ObserveRequest::PortRange* const ray = cluster.spec.add_ports();
+  ray->set_first(6379);
+  ray->set_last(6380);
+  EXPECT_THAT(Lines(cluster.Check("ports-free")),
+              HasSubstr("FAIL server1 tcp 0.0.0.0 port 6379 LISTEN, held by "
+                        "pid 4711 (gcs_server)"));
+}
+
 // Row 4: with no base port HCCL takes another port.
 TEST(CheckPortsFreeTest, OnlyWarnsWhereHcclTakesAnotherPort) {
   TestCluster cluster;
@@ -174,6 +203,61 @@ void RunJob(HostFacts* host) {
     AddSocket(60000 + id, 4711 + id, "python3", "LISTEN", host);
   }
   AddSocket(29500, 4700, "torchrun", "LISTEN", host);
+}
+
+DeviceOwner& AddOwner(std::vector<uint32_t> devices, HostFacts* host) {
+  DeviceOwner* const owner =
+      host->mutable_device_owners()->mutable_value()->add_owners();
+  owner->set_pid(731804);
+  owner->set_command("bash");
+  owner->set_identity("5b0c7e21d9f4");
+  owner->set_age_s(12 * 24 * 60 * 60);
+  for (const uint32_t id : devices) owner->add_devices(id);
+  return *owner;
+}
+
+TEST(CheckDeviceNamespaceTest, NamesAnIdleContainerThatOwnsDevices) {
+  TestCluster cluster;
+  AddOwner({0, 1, 2, 3, 4, 5, 6, 7}, &cluster.facts[1]);
+  EXPECT_THAT(Lines(cluster.Check("device-namespace")),
+              HasSubstr("WARN server1:0-7 owned by container 5b0c7e21d9f4 "
+                        "(pid 731804 bash, 12 days), which uses none of them"));
+  cluster.StartJob();
+  EXPECT_THAT(Lines(cluster.Check("device-namespace")),
+              HasSubstr("FAIL server1:0-7 owned by"));
+}
+
+TEST(CheckDeviceNamespaceTest, FailsOnlyForWhatIsSurelyInTheWay) {
+  const std::function<void(DeviceOwner&, TestCluster&)> kWarns[] = {
+      [](DeviceOwner& owner, TestCluster&) { owner.set_privileged(true); },
+      [](DeviceOwner&, TestCluster& c) {
+        c.job->mutable_ssh()->set_container_port(12345);
+      }};
+  for (const auto& change : kWarns) {
+    TestCluster cluster;
+    cluster.StartJob();
+    change(AddOwner({3}, &cluster.facts[0]), cluster);
+    EXPECT_EQ(cluster.Check("device-namespace").state(), WARN);
+  }
+}
+
+TEST(CheckDeviceNamespaceTest, LeavesContainersThatComputeToDeviceIdle) {
+  TestCluster cluster;
+  cluster.StartJob();
+  AddOwner({3}, &cluster.facts[0]).set_uses_device(true);
+  AddOwner({40}, &cluster.facts[0]);  // Not planned.
+  EXPECT_EQ(cluster.Check("device-namespace").state(), PASS);
+}
+
+TEST(CheckDeviceNamespaceTest, SaysThatAnOlderDriverDoesNotTell) {
+  TestCluster cluster;
+  for (HostFacts& host : cluster.facts) {
+    SetMissing(Missing::NOT_SUPPORTED, "", host.mutable_device_owners());
+  }
+  EXPECT_EQ(cluster.Check("device-namespace").state(), SKIPPED);
+  SetMissing(Missing::UNREADABLE, "cut",
+             cluster.facts[0].mutable_device_owners());
+  EXPECT_EQ(cluster.Check("device-namespace").state(), UNKNOWN);
 }
 
 TEST(CheckPortsFreeTest, LeavesWhatARunningJobHoldsToDeviceIdle) {

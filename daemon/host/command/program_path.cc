@@ -37,10 +37,13 @@ absl::Status CheckOwner(const std::string& path, const struct stat& info,
                          ((info.st_mode & S_IWOTH) != 0 ||
                           ((info.st_mode & S_IWGRP) != 0 && !own_group));
   if (own && !by_others) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      absl::StrFormat("%s: not trusted, because others than root can change it "
-                      "(owner %d, group %d, mode %04o)",
-                      path, info.st_uid, info.st_gid, info.st_mode & 07777));
+  return absl::PermissionDeniedError(absl::StrFormat(
+      "%s: not trusted, because %s can change it (owner %d, group %d, mode "
+      "%04o)",
+      path,
+      own ? "others than root"
+          : absl::StrCat("its owner, user id ", info.st_uid, ", not root,"),
+      info.st_uid, info.st_gid, info.st_mode & 07777));
 }
 
 // Goes down from a root folder one name at a time, following links itself, so

@@ -143,6 +143,30 @@ std::string IdText(absl::string_view value) {
   return LldpText(value);
 }
 
+// Of "\t PFC enabled: 3 4" below "IEEE 8021QAZ PFC TLV", or "PFC enabled
+// priorities: 3" of the older CEE form (open-lldp, lldptool). Empty: no such
+// line, or one of another form.
+std::string SwitchPfc(const std::vector<absl::string_view>& lines) {
+  static const LazyRE2 kForm = {
+      R"(\s+PFC enabled(?: priorities)?: *(none|[0-7](?:[ ,]+[0-7])*))",
+      RE2::Latin1};
+  absl::string_view title;
+  for (const absl::string_view line : lines) {
+    if (IsTitle(line, title)) title = line;
+    absl::string_view priorities;
+    if (!absl::StrContains(title, "PFC") && !absl::StrContains(title, "DCBX")) {
+      continue;
+    }
+    if (!HasForm(line, *kForm, &priorities)) continue;
+    std::string list = "0,0,0,0,0,0,0,0";
+    for (const char c : priorities) {
+      if (absl::ascii_isdigit(c)) list[2 * (c - '0')] = '1';
+    }
+    return list;
+  }
+  return "";
+}
+
 LldpNeighbour::Peer PeerOf(absl::string_view description) {
   if (absl::StrContains(description, "AscendNPU")) return LldpNeighbour::NPU;
   if (absl::StrContains(description, "Routing")) return LldpNeighbour::SWITCH;
@@ -338,6 +362,9 @@ absl::StatusOr<LldpNeighbour> ParseHccnLldp(absl::string_view output) {
   neighbour.set_management_address(
       LldpText(absl::StripPrefix(values[kManagement], kIpv4)));
   neighbour.set_peer(PeerOf(values[kDescription]));
+  if (neighbour.peer() != LldpNeighbour::NPU) {
+    neighbour.set_pfc(SwitchPfc(lines));
+  }
   if (neighbour.port_id().empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("no port id in ", QuotedText(output)));

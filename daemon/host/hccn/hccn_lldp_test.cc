@@ -44,6 +44,30 @@ TEST(ParseHccnLldpTest, ReadsASwitch) {
   EXPECT_FALSE(neighbour->truncated());
 }
 
+// As lldptool of open-lldp prints both forms of DCBX.
+TEST(ParseHccnLldpTest, ReadsThePfcOfASwitchThatSendsDcbx) {
+  const std::string end = "End of LLDPDU TLV\n\n";
+  const std::string text(kSwitch, std::string(kSwitch).find(end));
+  const struct {
+    const char* tlv;
+    const char* pfc;
+  } kCases[] = {
+      {"IEEE 8021QAZ PFC TLV\n\t Willing: no\n\t MACsec Bypass Capable: no\n"
+       "\t PFC capable traffic classes: 8\n\t PFC enabled: 3 5\n",
+       "0,0,0,1,0,1,0,0"},
+      {"IEEE 8021QAZ PFC TLV\n\t PFC enabled: none\r\n", "0,0,0,0,0,0,0,0"},
+      {"CEE DCBX TLV\n\tPriority Flow Control TLV:\n\t  Enabled, Willing\n"
+       "\t  PFC enabled priorities: 4\n",
+       "0,0,0,0,1,0,0,0"},
+      {"Port Description TLV\n\tPFC enabled: 3\n", ""},
+      {"IEEE 8021QAZ PFC TLV\n\t PFC enabled: 9\n", ""},
+      {"", ""}};
+  for (const auto& test_case : kCases) {
+    EXPECT_EQ(ParseHccnLldp(text + test_case.tlv + end)->pfc(), test_case.pfc)
+        << test_case.tlv;
+  }
+}
+
 TEST(ParseHccnLldpTest, ReadsSpacesLikeTabs) {
   const absl::StatusOr<LldpNeighbour> neighbour = ParseHccnLldp(
       "Port ID TLV\n  Ifname: eth0\nSystem Name TLV\n        switch-01\n");

@@ -223,6 +223,11 @@ void ReadRunning(const FileReader& files, KernelFacts* facts) {
     if (parameter.number == nullptr) continue;
     SetFact(ReadNumber(files, PathOf(parameter)), (facts->*parameter.number)());
   }
+  const std::string neighbours = "/proc/sys/net/ipv4/neigh/default/gc_thresh";
+  SetFact(ReadNumber(files, neighbours + "3"),
+          facts->mutable_neighbours_most());
+  SetFact(ReadNumber(files, neighbours + "2"),
+          facts->mutable_neighbours_kept());
   SetFact(files.IsOnWritableMount(kNetworkParameters),
           facts->mutable_proc_sys_writable());
   SetFact(ReadNetworkNamespaceCookie(),

@@ -1,7 +1,8 @@
+#include "daemon/host/logs/log_scan.h"
+
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/host/logs/read_logs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -46,6 +47,116 @@ TEST(ScanLogTest, KnowsTextsThatTheLogWritesWithoutTheirCode) {
   EXPECT_EQ(hits[1].code(), "EI0015");
   EXPECT_EQ(hits[2].code(), "EJ0003");
   EXPECT_EQ(hits[3].code(), "EI0014");
+}
+
+constexpr char kAdvice[] =
+    "[ERROR] HCCL(4711,): 5. The TLS switch is inconsistent, or the TLS "
+    "certificate expires. \n";
+
+TEST(ScanLogTest, TakesTheGeneralAdviceForNoFinding) {
+  EXPECT_THAT(Scan(kAdvice), IsEmpty());
+}
+
+std::string EndsOf(const LogHit& hit) {
+  std::string text;
+  for (const LogDetail& each : hit.details()) {
+    absl::StrAppend(&text, each.here(), "(", each.here_rank(), ") ",
+                    each.there(), "(", each.there_rank(), ") ", each.status(),
+                    " ", each.tls(), "\n");
+  }
+  return text;
+}
+
+TEST(ScanLogTest, ReadsTheRowsOfLinkErrorInfo) {
+  const auto hits = Scan(absl::StrCat(
+      "[ERROR] HCCL(4711,): wait socket establish timeout, role[0] rank[0]\n"
+      "[ERROR] |  dest_ip(user_rank)  |   dest_port   |  src_ip(user_rank)   | "
+      "  src_port   |   MyRole   |   Status   |    TlsStatus   |\n"
+      "[ERROR] |----------------------|---------------|---------------------|\n"
+      "[ERROR] |  10.20.0.29(27)   |  16666  |   10.20.0.2(0)   |  344835272  "
+      "|  server  | time out |   DISABLE  | LinkInfo\r\n"
+      // Old CANN has four columns.
+      "[ERROR] |  10.20.0.30(28)  |  10.20.0.2(0)  |  client  |  time out  |\n",
+      kAdvice));
+  ASSERT_THAT(hits, SizeIs(1));
+  EXPECT_EQ(hits[0].code(), "EI0006");
+  EXPECT_EQ(hits[0].count(), 3u);
+  EXPECT_EQ(EndsOf(hits[0]),
+            "10.20.0.2(0) 10.20.0.29(27) time out DISABLE\n"
+            "10.20.0.2(0) 10.20.0.30(28) time out \n");
+}
+
+TEST(ScanLogTest, NamesRanksThatDidNotCome) {
+  for (const char* text :
+       {"EI0015: Reason: x. List of unconnected ranks: \"[1,7,]\".\n",
+        "TopoDetect ERROR occur !!! fault_info[\"Failed to connect "
+        "agent[1,7,]\"]\n",
+        "[DisplayConnectionedRank]need connect rankNum is [11]\n"
+        "connected rankinfo[LINE 0]: [0000000000000000],[0000000000000002],"
+        "[0000000000000003],[0000000000000004],[0000000000000005];\r\n"
+        "connected rankinfo[LINE 1]: [0000000000000006],[0000000000000008],"
+        "[0000000000000009],[000000000000000a];\n"}) {
+    const auto hits = Scan(text);
+    ASSERT_THAT(hits, SizeIs(1)) << text;
+    EXPECT_EQ(hits[0].code(), "EI0015");
+    ASSERT_EQ(hits[0].details_size(), 1) << text;
+    EXPECT_THAT(hits[0].details(0).ranks(), testing::ElementsAre(1, 7)) << text;
+  }
+}
+
+TEST(ScanLogTest, NamesTwoRanksOnOneDevice) {
+  const auto hits = Scan(
+      "init: localIpAddr[172.16.0.114] port[1] remote_ip_addr[172.16.0.114]\n"
+      "init: localIpAddr[172.16.0.1] remote_ip_addr[172.16.0.2]\n");
+  ASSERT_THAT(hits, SizeIs(1));
+  EXPECT_EQ(hits[0].code(), "EI0009");
+  EXPECT_EQ(hits[0].count(), 1u);
+  EXPECT_EQ(hits[0].details(0).kind(), LogDetail::SAME_DEVICE);
+}
+
+TEST(ScanLogTest, KnowsWhatReportsOfTheFieldHave) {
+  const struct {
+    const char* text;
+    const char* code;
+  } kCases[] = {
+      {"listen on ip[192.168.20.160] and specific port[16666] fail. Please "
+       "check the port status and whether the port is been using by other "
+       "process",
+       "EI0020"},
+      {"specific port[60000] fail. whether the port is being used by",
+       "EI0019"},
+      {"[Get][SingleDeviceIp]'device_ip' is not set correctly,must be set",
+       "EI0014"},
+      {"[device_ip]:[10.0.0.1] is already exist", "EI0014"},
+      {"Ranktable_Check_Failed(EI0014): Reason:[The IP is used repeatedly].",
+       "EI0014"},
+      {"devdrv_get_vnic_ip_by_sdid fail! sdid:0xffffffff ret:1", "EI0017"},
+      {"EJ0001: Failed to initialize the HCCP process.", "EJ0001"},
+      {"RuntimeError: EJ0002: [PID: 1] The network port is down.", "EJ0002"},
+      {"[ts] int_process_hwts_sdma_timeout", "EI0012"},
+      {"ibv_cmd_create_cq failed, ret 12", "EI0007"},
+      {"dcmi model initialized failed, ret is -8020", "device-namespace"},
+      {"drvErr=87, Can't get ascend_hal device count", "device-namespace"},
+      {"<npu-smi:4711> Conflict open udevid. (udevid=0;", "device-namespace"},
+      {"[c10d] The hostname of the client socket cannot be retrieved. err=-3",
+       "host-name"},
+      {"basic_filebuf::underflow error reading the file: Is a directory",
+       "container-mounts"}};
+  for (const auto& test_case : kCases) {
+    const auto hits = Scan(test_case.text);
+    ASSERT_THAT(hits, SizeIs(1)) << test_case.text;
+    EXPECT_EQ(hits[0].code(), test_case.code) << test_case.text;
+  }
+}
+
+// Each text that may reach far is bounded, or a line of them takes hours.
+TEST(ScanLogTest, ALineOfHalfMatchesTakesTimeInProportion) {
+  for (const char* part : {"port[16666] fail EI0006 ", "localIpAddr[1.2.3.4] ",
+                           "[device_ip]:[ EI0006 ", "| 1.1.1.1(1) | EI0006 "}) {
+    std::string text;
+    while (text.size() < 4u << 20) text += part;
+    EXPECT_LE(Scan(text).size(), 1u) << part;
+  }
 }
 
 TEST(ScanLogTest, TakesNoPartOfAWordForACode) {

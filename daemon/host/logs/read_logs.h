@@ -12,32 +12,11 @@
 #define DAEMON_HOST_LOGS_READ_LOGS_H_
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
-#include "absl/strings/string_view.h"
 #include "daemon/host/files/file_reader.h"
 #include "proto/logs.pb.h"
 
 namespace clusterd {
-
-// Finds in a log what HCCL and its kin call an error:
-//   [ERROR] HCCL(4711,python3):2026-03-01-10:11:12.131.415 [hccl_socket.cc:88]
-//   [4712]...Communication_Error_Get_Socket(EI0006): Getting socket times out.
-// by code, and by the texts of errors that the log itself writes without one.
-// Text in, value out; the text is a stranger's and may be anything.
-inline constexpr size_t kMaxHitTextBytes = 400;
-inline constexpr size_t kMaxCodesPerFile = 32;
-
-// `text` as valid UTF-8 of at most `max_bytes`.
-std::string BoundedUtf8(absl::string_view text, size_t max_bytes);
-
-// One hit for each code, in the order in which they first stand there, with
-// that line and its text, and the number of lines that have it; no file. Lines
-// begin at `first_line`; 0: they are not known, and each is 0. Codes beyond
-// kMaxCodesPerFile are left out, and *left_out is set.
-std::vector<LogHit> ScanLog(absl::string_view text, uint64_t first_line,
-                            bool* left_out);
 
 inline constexpr size_t kMaxLogFiles = 200;
 inline constexpr size_t kMaxLogHits = 200;

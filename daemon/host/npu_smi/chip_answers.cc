@@ -1,10 +1,12 @@
 #include "daemon/host/npu_smi/chip_answers.h"
 
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/values/number_list.h"
@@ -19,6 +21,7 @@ namespace {
 constexpr size_t kMaxInformationBytes = 500;
 // The tool keeps 128 codes at most, and a chip has 8 ports.
 constexpr size_t kMaxCodes = 128;
+constexpr size_t kMaxCodeBytes = 32;
 constexpr size_t kMaxPorts = 64;
 
 constexpr std::pair<absl::string_view, ChipHealth::Health> kHealths[] = {
@@ -96,20 +99,28 @@ absl::StatusOr<ChipHealth> ParseNpuSmiHealth(absl::string_view output) {
   const bool of_card = !answer.Has("Health Status") && answer.Has("Health");
   ASSIGN_OR_RETURN(const absl::string_view word,
                    answer.Value(of_card ? "Health" : "Health Status"));
-  const auto* const known = absl::c_find_if(
-      kHealths, [&](const auto& health) { return health.first == word; });
+  const auto* const known = absl::c_find_if(kHealths, [&](const auto& health) {
+    return health.first == word || (health.second != ChipHealth::OK &&
+                                    absl::EqualsIgnoreCase(health.first, word));
+  });
   if (known == std::end(kHealths)) return Bad("an unknown health", word);
   ChipHealth health;
   health.set_health(known->second);
   ASSIGN_OR_RETURN(const absl::string_view codes,
                    answer.ValueOrNone("Error Code"));
   for (const absl::string_view code :
-       absl::StrSplit(codes, absl::ByAnyChar(" ,\t"), absl::SkipEmpty())) {
-    if (code.size() > 8 || !absl::c_all_of(code, absl::ascii_isxdigit) ||
-        health.error_codes_size() == kMaxCodes) {
+       absl::StrSplit(codes, absl::ByAnyChar(" ,;\t"), absl::SkipEmpty())) {
+    std::string digits = absl::AsciiStrToUpper(code);
+    if (absl::StartsWith(digits, "0X")) digits.erase(0, 2);
+    const bool is_code = !digits.empty() && digits.size() <= 8 &&
+                         absl::c_all_of(digits, absl::ascii_isxdigit);
+    if (health.error_codes_size() == kMaxCodes ||
+        (!is_code && health.health() == ChipHealth::OK)) {
       return Bad("no error code:", code);
     }
-    health.add_error_codes(absl::AsciiStrToUpper(code));
+    // The word alone says that the chip is ill, whatever the code looks like.
+    health.add_error_codes(is_code ? digits
+                                   : PrintableText(code, kMaxCodeBytes));
   }
   ASSIGN_OR_RETURN(const absl::string_view information,
                    answer.ValueOrNone("Error Information"));
@@ -184,6 +195,41 @@ absl::StatusOr<SuperPodPlace> ParseNpuSmiSuperPod(absl::string_view output) {
     (place.*set)(number);
   }
   return place;
+}
+
+absl::StatusOr<std::map<std::pair<uint32_t, uint32_t>, DeviceMemory>>
+ParseNpuSmiMemory(absl::string_view output) {
+  // What the second cell is tells the rows apart: health, PCI address, pid.
+  static const LazyRE2 kNpu = {R"(\| *(\d+) +[^|]+\| *[A-Za-z]+ *\|[^|]*\|)"};
+  static const LazyRE2 kChip = {
+      R"(\| *(\d+)(?: +\d+)? *\| *[[:xdigit:]]+:[[:xdigit:]:.]+ *\|)"
+      R"([^|]*?(\d+) */ *(\d+) *\|)"};
+  static const LazyRE2 kProcess = {
+      R"(\| *(\d+) +(\d+) *\| *(\d+) *\|.*\| *\d* *\|)", RE2::Latin1};
+  std::map<std::pair<uint32_t, uint32_t>, DeviceMemory> memories;
+  std::optional<uint32_t> npu;  // Of the row above.
+  for (const absl::string_view line : NpuSmiDataLines(output)) {
+    DeviceMemory memory;
+    uint64_t used = 0;
+    uint64_t total = 0;
+    uint32_t pid = 0;
+    std::pair<uint32_t, uint32_t> at(npu.value_or(0), 0);
+    if (HasForm(line, *kNpu, &at.first)) {
+      npu = at.first;
+      continue;
+    }
+    if (npu.has_value() && HasForm(line, *kChip, &at.second, &used, &total)) {
+      memory.set_used_mb(used);
+      memory.set_total_mb(total);
+      memories[at] = memory;
+    } else if (HasForm(line, *kProcess, &at.first, &at.second, &pid) &&
+               memories.count(at) > 0) {
+      memories[at].add_pids(pid);
+    }
+    npu.reset();
+  }
+  if (memories.empty()) return Bad("no chip with its memory in", output);
+  return memories;
 }
 
 }  // namespace clusterd

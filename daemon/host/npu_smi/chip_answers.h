@@ -17,7 +17,9 @@
 #ifndef DAEMON_HOST_NPU_SMI_CHIP_ANSWERS_H_
 #define DAEMON_HOST_NPU_SMI_CHIP_ANSWERS_H_
 
+#include <map>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -25,6 +27,9 @@
 
 namespace clusterd {
 
+// Codes stand as "80E18401" or "0x80E18401", in either case. A code of another
+// form is kept as it is beside Warning, Alarm and Critical; beside OK it is
+// InvalidArgument.
 absl::StatusOr<ChipHealth> ParseNpuSmiHealth(absl::string_view output);
 
 // Single and double bit pages are summed. The tool subtracts two unsigned
@@ -46,6 +51,17 @@ absl::StatusOr<HccsLinks> ParseNpuSmiHccs(absl::string_view output);
 //   	Super Pod ID                   : 0
 //   	Server Index                   : 4
 absl::StatusOr<SuperPodPlace> ParseNpuSmiSuperPod(absl::string_view output);
+
+// Memory in use by NPU and chip, as `npu-smi info -m` numbers them, from the
+// table of `npu-smi info`:
+//   | 0     Ascend910  | OK            | 182.0       36       …               |
+//   | 0     0          | 0000:9D:00.0  | 0     0 / 0          3412 / 65536    |
+//   | 0     0          | 139667        | python       | 30780                 |
+// Widths differ between releases. A card without HBM, such as a 310P, shows its
+// only memory, and ids of NPUs go to 32896 (vllm-ascend issue 2712). Chips
+// without numbers are left out; InvalidArgument where no chip has any.
+absl::StatusOr<std::map<std::pair<uint32_t, uint32_t>, DeviceMemory>>
+ParseNpuSmiMemory(absl::string_view output);
 
 }  // namespace clusterd
 

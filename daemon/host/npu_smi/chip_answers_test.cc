@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 
 namespace clusterd {
@@ -91,6 +92,68 @@ TEST(ParseNpuSmiHealthTest, ReadsAChipWithSeveralFaults) {
           .value();
   EXPECT_THAT(health.error_codes(), ElementsAre("80E18402", "80E01801"));
   EXPECT_EQ(health.information(), "rows full");
+}
+
+TEST(ParseNpuSmiHealthTest, ReadsAnAlarmWhateverItsCodesLookLike) {
+  const struct {
+    const char* codes;
+    std::vector<std::string> read;
+  } kCases[] = {{"80E18401", {"80E18401"}},
+                {"0x80E18401", {"80E18401"}},
+                {"0X80e18401,80e01801", {"80E18401", "80E01801"}},
+                {"0x80E18401; 0x1", {"80E18401", "1"}},
+                {"NA", {}},
+                {"", {}},
+                {"see the log", {"see", "the", "log"}},
+                {"0x", {"0x"}}};
+  for (const auto& test_case : kCases) {
+    for (const char* word : {"Alarm", "ALARM", "Critical", "critical"}) {
+      const auto health = ParseNpuSmiHealth(
+          absl::StrCat("\tHealth Status : ", word,
+                       "\r\n\tError Code : ", test_case.codes, "\r\n"));
+      ASSERT_TRUE(health.ok()) << health.status();
+      EXPECT_GE(health->health(), ChipHealth::ALARM) << word;
+      EXPECT_THAT(health->error_codes(),
+                  testing::ElementsAreArray(test_case.read));
+    }
+  }
+}
+
+TEST(ParseNpuSmiMemoryTest, ReadsTablesOfEveryWidth) {
+  using Key = std::pair<uint32_t, uint32_t>;
+  const auto wide = ParseNpuSmiMemory(Golden("info_a3_wide.txt")).value();
+  ASSERT_EQ(wide.size(), 2u);
+  EXPECT_EQ(wide.at(Key(0, 0)).used_mb(), 63274u);
+  EXPECT_EQ(wide.at(Key(0, 1)).total_mb(), 65536u);
+  EXPECT_THAT(wide.at(Key(0, 1)).pids(), IsEmpty());
+  const auto container =
+      ParseNpuSmiMemory(Golden("info_a2_container.txt")).value();
+  EXPECT_EQ(container.at(Key(0, 0)).used_mb(), 59784u);
+  EXPECT_THAT(container.at(Key(0, 0)).pids(), ElementsAre(6277));
+}
+
+// No HBM column, and ids of five digits.
+TEST(ParseNpuSmiMemoryTest, ReadsCardsWithoutHbm) {
+  const auto cards =
+      ParseNpuSmiMemory(Golden("info_310p3_six_cards.txt")).value();
+  ASSERT_EQ(cards.size(), 6u);
+  EXPECT_EQ(cards.at({32896, 0}).used_mb(), 1853u);
+  EXPECT_EQ(cards.at({32896, 0}).total_mb(), 21527u);
+}
+
+TEST(ParseNpuSmiMemoryTest, LeavesOutWhatHasNoNumbers) {
+  const std::string table = Golden("info_a3.txt");
+  const size_t all = ParseNpuSmiMemory(table).value().size();
+  ASSERT_GT(all, 1u);
+  // The row of a health that is no word is not given to its neighbour.
+  const std::string broken = absl::StrReplaceAll(
+      table,
+      {{"| 0     Ascend910           | OK ", "| 0     Ascend910  | 7 "}});
+  ASSERT_NE(broken, table);
+  EXPECT_LT(ParseNpuSmiMemory(broken).value().size(), all);
+  ExpectRefused(ParseNpuSmiMemory("").status(), "no chip with its memory");
+  ExpectRefused(ParseNpuSmiMemory(table.substr(0, 300)).status(),
+                "no chip with its memory");
 }
 
 constexpr char kEccOfA1[] =

@@ -124,6 +124,7 @@ void SetAllMissing(const Missing& missing, bool in_super_pod,
   SetMissing(missing, facts->mutable_memory_errors());
   SetMissing(missing, facts->mutable_compatibility());
   SetMissing(missing, facts->mutable_hccs());
+  SetMissing(missing, facts->mutable_memory());
   if (in_super_pod) SetMissing(missing, facts->mutable_super_pod());
 }
 
@@ -157,6 +158,27 @@ absl::StatusOr<Chips> FindChips(const std::string& npu_smi,
       expected, " of ", ids.source(), ": it cannot be told which is which");
   return listed < expected && !map.physical ? absl::UnavailableError(why)
                                             : absl::UnimplementedError(why);
+}
+
+// One table has all chips. A 310P's has ids of 5 digits.
+void ReadMemory(const std::string& npu_smi, const HostAccess& host,
+                const Chips& chips, std::vector<DeviceFacts>* facts) {
+  const auto output = RunNpuSmi({npu_smi, "info"}, host);
+  const auto table = output.ok() ? ParseNpuSmiMemory(*output) : output.status();
+  for (DeviceFacts& device : *facts) {
+    const auto place = chips.find(device.id());
+    if (place == chips.end()) continue;
+    DeviceMemoryFact* const fact = device.mutable_memory();
+    const auto key = std::make_pair(place->second.card, place->second.chip);
+    if (!table.ok()) {
+      SetMissing(MissingFor(table.status()), fact);
+    } else if (const auto row = table->find(key); row != table->end()) {
+      *fact->mutable_value() = row->second;
+    } else {
+      SetMissing(Missing::NOT_SUPPORTED,
+                 "`npu-smi info` shows no memory of the device", fact);
+    }
+  }
 }
 
 }  // namespace
@@ -198,6 +220,7 @@ std::vector<DeviceFacts> ReadChips(const HostAccess& host,
     }
   }
   for (std::future<void>& each : running) each.get();
+  if (!missing.has_value()) ReadMemory(*npu_smi, host, *chips, &facts);
   return facts;
 }
 

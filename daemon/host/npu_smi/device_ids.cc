@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/number_list.h"
@@ -114,26 +115,33 @@ absl::StatusOr<ChipMap> ParseNpuSmiMapping(absl::string_view output) {
   return map;
 }
 
-absl::StatusOr<ChipMap> ReadNpuSmiMapping(const std::string& npu_smi,
-                                          const HostAccess& host) {
-  constexpr absl::string_view kCommand = "`npu-smi info -m`";
-  Command command = {{npu_smi, "info", "-m"}, host.budget->ForCommand()};
+absl::StatusOr<std::string> RunNpuSmi(std::vector<std::string> argv,
+                                      const HostAccess& host) {
+  const std::string name = absl::StrCat(
+      "`npu-smi ", absl::StrJoin(argv.begin() + 1, argv.end(), " "), "`: ");
+  Command command = {std::move(argv), host.budget->ForCommand()};
   command.needs_driver = true;
-  ASSIGN_OR_RETURN(const CommandResult result, host.runner->Run(command));
+  ASSIGN_OR_RETURN(CommandResult result, host.runner->Run(command));
   if (result.timed_out) {
     return absl::DeadlineExceededError(absl::StrCat(
-        kCommand, ": no answer in ", host.budget->CutBy(result.elapsed)));
+        name, "no answer in ", host.budget->CutBy(result.elapsed)));
   }
-  if (result.exit_status != 0 || result.signal != 0 || result.output_cut) {
-    return absl::UnavailableError(
-        absl::StrCat(kCommand, ": status ", result.exit_status, " and ",
-                     QuotedText(absl::StrCat(result.standard_error,
-                                             result.standard_output))));
+  if (result.output_cut) {
+    return absl::UnavailableError(absl::StrCat(name, "endless output"));
   }
-  absl::StatusOr<ChipMap> map = ParseNpuSmiMapping(result.standard_output);
+  const absl::Status failure = NpuSmiFailure(result);
+  if (failure.ok()) return std::move(result.standard_output);
+  return absl::UnavailableError(absl::StrCat(name, failure.message()));
+}
+
+absl::StatusOr<ChipMap> ReadNpuSmiMapping(const std::string& npu_smi,
+                                          const HostAccess& host) {
+  ASSIGN_OR_RETURN(const std::string output,
+                   RunNpuSmi({npu_smi, "info", "-m"}, host));
+  absl::StatusOr<ChipMap> map = ParseNpuSmiMapping(output);
   if (map.ok()) return map;
   return absl::InvalidArgumentError(
-      absl::StrCat(kCommand, ": ", map.status().message()));
+      absl::StrCat("`npu-smi info -m`: ", map.status().message()));
 }
 
 absl::StatusOr<std::string> LocateNpuSmi(const HostPaths& paths) {

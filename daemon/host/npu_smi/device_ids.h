@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -49,8 +50,13 @@ struct ChipMap {
 // not fit it.
 absl::StatusOr<ChipMap> ParseNpuSmiMapping(absl::string_view output);
 
-// The same, of what this npu-smi prints; the codes of RunWithin and
-// Unavailable, quoting what it says, for a run that failed.
+// What npu-smi at argv[0] prints. Unavailable, quoting what it says, for a run
+// that failed; DeadlineExceeded.
+absl::StatusOr<std::string> RunNpuSmi(std::vector<std::string> argv,
+                                      const HostAccess& host);
+
+// The same as ParseNpuSmiMapping, of what this npu-smi prints; the codes of
+// RunNpuSmi too.
 absl::StatusOr<ChipMap> ReadNpuSmiMapping(const std::string& npu_smi,
                                           const HostAccess& host);
 

@@ -32,6 +32,15 @@ TEST(NpuSmiFailureTest, KnowsEveryPublishedTextOnEitherStream) {
       {"This device does not support querying hccs.",
        absl::StatusCode::kUnimplemented},
       {"Error parameter of -i", absl::StatusCode::kInvalidArgument},
+      {"dcmi model initialized failed, because the device is used. ret is "
+       "-8020",
+       absl::StatusCode::kUnavailable},
+      {"npu get board type failed. ret is -9005",
+       absl::StatusCode::kUnavailable},
+      {"DrvMngGetConsoleLogLevel failed. (ret=4)",
+       absl::StatusCode::kUnavailable},
+      {"DrvMngGetConsoleLogLevel failed. (g_conLogLevel=3)",
+       absl::StatusCode::kUnavailable},
       {"Usage: npu-smi info <watch|proc|-h|-m|-l|-t type> [Options...]",
        absl::StatusCode::kInvalidArgument},
   };
@@ -45,6 +54,15 @@ TEST(NpuSmiFailureTest, KnowsEveryPublishedTextOnEitherStream) {
       EXPECT_THAT(std::string(status.message()), HasSubstr(test_case.text));
     }
   }
+}
+
+TEST(NpuSmiFailureTest, ExplainsADeviceThatIsUsedByBothItsCauses) {
+  const absl::Status status = NpuSmiFailure(
+      Result(1,
+             "dcmi model initialized failed, because the device is used. "
+             "ret is -8020\n"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("device-namespace"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/usr/local/dcmi"));
 }
 
 TEST(NpuSmiFailureTest, QuotesAFailureItDoesNotKnow) {

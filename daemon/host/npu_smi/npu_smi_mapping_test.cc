@@ -41,6 +41,19 @@ TEST(ParseNpuSmiMappingTest, TakesPhysicalIdsOfA3) {
               ElementsAre(Pair(6, FieldsAre(3, 0)), Pair(7, FieldsAre(3, 1))));
 }
 
+// As 310P3 cards in every 32nd slot have them, with blanks behind each row.
+TEST(ParseNpuSmiMappingTest, ReadsSparseNpuIdsWithTrailingBlanks) {
+  const auto map = ParseNpuSmiMapping(
+      "\tNPU ID      Chip ID      Chip Logic ID     Chip Name      \n"
+      "\t0           0            0                 Ascend 310P3   \n"
+      "\t0           1            -                 Mcu            \n"
+      "\t32768       0            1                 Ascend 310P3   \r\n"
+      "\t32896       0            2                 Ascend 310P3   \n");
+  EXPECT_THAT(map->chips, ElementsAre(Pair(0, FieldsAre(0, 0)),
+                                      Pair(1, FieldsAre(32768, 0)),
+                                      Pair(2, FieldsAre(32896, 0))));
+}
+
 TEST(ParseNpuSmiMappingTest, ReadsAHeaderAloneAsNoDevice) {
   EXPECT_THAT(ParseNpuSmiMapping(kHeader)->chips, IsEmpty());
 }

@@ -11,13 +11,27 @@
 namespace clusterd {
 namespace {
 
-constexpr std::pair<absl::string_view, absl::StatusCode> kFailures[] = {
+// Both causes bring the same texts.
+constexpr absl::string_view kOwned =
+    ": another container owns the devices (device-namespace names it), or this "
+    "one lacks a mount of the driver: /usr/local/dcmi, "
+    "/usr/local/Ascend/driver/lib64, /etc/ascend_install.info";
+
+struct Failure {
+  absl::string_view prefix;
+  absl::StatusCode code;
+  absl::string_view cause = "";
+};
+constexpr Failure kFailures[] = {
     {"There is no NPU card on this server.", absl::StatusCode::kNotFound},
     {"Invalid card id.", absl::StatusCode::kNotFound},
     {"Failed to query ", absl::StatusCode::kUnavailable},
     {"This device does not support ", absl::StatusCode::kUnimplemented},
     {"Error parameter of ", absl::StatusCode::kInvalidArgument},
     {"Usage: npu-smi", absl::StatusCode::kInvalidArgument},
+    {"dcmi model initialized failed", absl::StatusCode::kUnavailable, kOwned},
+    {"npu get board type failed", absl::StatusCode::kUnavailable, kOwned},
+    {"DrvMngGetConsoleLogLevel failed", absl::StatusCode::kUnavailable, kOwned},
 };
 
 }  // namespace
@@ -27,11 +41,12 @@ absl::Status NpuSmiFailure(const CommandResult& result) {
       absl::StrCat(result.standard_error, "\n", result.standard_output);
   for (const absl::string_view line : absl::StrSplit(streams, '\n')) {
     const absl::string_view text = absl::StripAsciiWhitespace(line);
-    for (const auto& [prefix, code] : kFailures) {
-      if (!absl::StartsWith(text, prefix)) continue;
+    for (const Failure& failure : kFailures) {
+      if (!absl::StartsWith(text, failure.prefix)) continue;
       return absl::Status(
-          code,
-          absl::StrCat("npu-smi: ", PrintableText(text, kMaxQuotedBytes)));
+          failure.code,
+          absl::StrCat("npu-smi: ", PrintableText(text, kMaxQuotedBytes),
+                       failure.cause));
     }
   }
   if (result.signal == 0 && result.exit_status == 0) return absl::OkStatus();

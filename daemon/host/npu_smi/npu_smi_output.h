@@ -21,6 +21,12 @@ namespace clusterd {
 //   This device does not support querying hccs.   Unimplemented
 //   Error parameter of -i                         InvalidArgument
 //   Usage: npu-smi info <watch|proc|…> …          InvalidArgument
+//   dcmi model initialized failed, because the device is used. ret is -8020
+//                                                 Unavailable
+//   npu get board type failed. ret is -9005       Unavailable
+//   DrvMngGetConsoleLogLevel failed. (…)          Unavailable, -8005 too
+// To the last three it adds who may own the devices, and the mounts that bring
+// the same when they are missing (vllm-ascend issue 2698).
 // A status other than 0, or a signal, without a known text: Unavailable.
 // REQUIRES: the program ended by itself or by a signal, not at a deadline.
 absl::Status NpuSmiFailure(const CommandResult& result);

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <tuple>
@@ -24,6 +25,8 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxCommandBytes = 64;
+// Sockets whose owners are looked for.
+constexpr size_t kMaxOwned = 1 << 16;
 constexpr absl::string_view kTables[] = {"tcp", "tcp6", "udp", "udp6"};
 
 // Of Linux include/net/tcp_states.h, from 1.
@@ -59,10 +62,32 @@ std::string StateName(uint32_t state) {
   return absl::StrCat("state ", absl::Hex(state));
 }
 
+// The root of a job has one for each rank, and as many that the kernel closes.
+bool IsConnection(const BoundSocket& socket) {
+  return absl::StartsWith(socket.protocol(), "tcp") &&
+         socket.state() != "LISTEN" && socket.state() != "CLOSE";
+}
+
+auto SortKey(const BoundSocket& socket) {
+  return std::make_tuple(socket.port(), socket.protocol(), socket.address(),
+                         socket.state(), socket.pid(), socket.command());
+}
+
+absl::Status TooMany(size_t most) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("more than ", most, " different sockets in these ports"));
+}
+
+uint32_t CountOf(const BoundSocket& socket) {
+  return std::max(1u, socket.count());
+}
+
+// Connections without an owner count as one if they are alike.
 absl::StatusOr<std::vector<SocketLine>> ReadTables(const FileReader& files,
                                                    absl::string_view folder,
                                                    const PortSet& ports) {
   std::vector<SocketLine> found;
+  absl::flat_hash_map<decltype(SortKey(BoundSocket())), size_t> closing;
   for (const absl::string_view table : kTables) {
     bool is_header = true;
     const auto take = [&](absl::string_view line) -> absl::Status {
@@ -70,10 +95,16 @@ absl::StatusOr<std::vector<SocketLine>> ReadTables(const FileReader& files,
       const absl::StatusOr<uint32_t> port = ParseSocketPort(line);
       if (port.ok() && !ports.Contains(*port)) return absl::OkStatus();
       ASSIGN_OR_RETURN(SocketLine parsed, ParseSocketLine(table, line));
-      if (found.size() == kMaxBoundSockets) {
-        return absl::ResourceExhaustedError(absl::StrCat(
-            "more than ", kMaxBoundSockets, " sockets in these ports"));
+      if (parsed.inode == 0 && IsConnection(parsed.socket)) {
+        const auto [first, is_new] =
+            closing.try_emplace(SortKey(parsed.socket), found.size());
+        if (!is_new) {
+          BoundSocket& alike = found[first->second].socket;
+          alike.set_count(CountOf(alike) + 1);
+          return absl::OkStatus();
+        }
       }
+      if (found.size() == kMaxOwned) return TooMany(kMaxOwned);
       found.push_back(std::move(parsed));
       return absl::OkStatus();
     };
@@ -142,18 +173,24 @@ absl::StatusOr<SocketsFact::Sockets> WithOwners(
   RETURN_IF_ERROR(found.status());
   RETURN_IF_ERROR(FindOwners(files, budget, &*found));
   absl::c_sort(*found, [](const SocketLine& a, const SocketLine& b) {
-    const auto key = [](const BoundSocket& socket) {
-      return std::make_tuple(socket.port(), socket.protocol(), socket.address(),
-                             socket.state());
-    };
-    return key(a.socket) < key(b.socket);
+    return SortKey(a.socket) < SortKey(b.socket);
   });
   SocketsFact::Sockets sockets;
+  BoundSocket* last = nullptr;
   for (SocketLine& entry : *found) {
     // It listens on no port: what it has here is its way to the controller.
     const bool is_ours = entry.socket.pid() == static_cast<uint32_t>(getpid());
     if (is_ours && entry.socket.state() != "LISTEN") continue;
-    *sockets.add_sockets() = std::move(entry.socket);
+    if (last != nullptr && IsConnection(entry.socket) &&
+        SortKey(*last) == SortKey(entry.socket)) {
+      last->set_count(CountOf(*last) + CountOf(entry.socket));
+      continue;
+    }
+    if (sockets.sockets_size() == kMaxBoundSockets) {
+      return TooMany(kMaxBoundSockets);
+    }
+    last = sockets.add_sockets();
+    *last = std::move(entry.socket);
   }
   return sockets;
 }

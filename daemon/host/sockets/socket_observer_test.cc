@@ -152,10 +152,37 @@ TEST_F(SocketObserverTest, DoesNotSearchOwnersBeyondTheHostsTime) {
 TEST_F(SocketObserverTest, BoundsTheSocketsItNames) {
   std::string table = kHeader;
   for (int i = 0; i <= kMaxBoundSockets; ++i) {
-    table += Line("00000000:EA60", 6, 0);
+    table += Line("00000000:EA60", 10, 0);
   }
   root_.Write("/proc/net/tcp", table);
   EXPECT_EQ(Read().missing().reason(), Missing::UNREADABLE);
+}
+
+// Of a root with more ranks than sockets that are named, and those that the
+// kernel closes.
+TEST_F(SocketObserverTest, CountsConnectionsOfARootThatAreAlike) {
+  constexpr int kRanks = 4500;
+  std::string table = kHeader + Line("00000000:EA60", 10, 1);
+  root_.Link("/proc/4711/fd/0", "socket:[1]");
+  for (int i = 0; i < kRanks; ++i) {
+    table += Line("0100000A:EA60", 1, 100 + i);
+    table += Line("0100000A:EA60", 6, 0);
+    root_.Link(absl::StrCat("/proc/4711/fd/", 1 + i),
+               absl::StrCat("socket:[", 100 + i, "]"));
+  }
+  // Another process's own, among them.
+  table += Line("0100000A:EA60", 1, 99);
+  root_.Link("/proc/4712/fd/3", "socket:[99]");
+  root_.Write("/proc/net/tcp", table);
+  const SocketsFact fact = Read();
+  std::vector<std::string> seen;
+  for (const BoundSocket& socket : fact.value().sockets()) {
+    seen.push_back(
+        absl::StrCat(socket.state(), " ", socket.pid(), " ", socket.count()));
+  }
+  EXPECT_THAT(seen,
+              testing::ElementsAre("LISTEN 4711 0", "ESTABLISHED 4711 4500",
+                                   "ESTABLISHED 4712 0", "TIME_WAIT 0 4500"));
 }
 
 constexpr int kNoNamespace = 77;

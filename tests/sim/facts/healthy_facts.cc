@@ -136,6 +136,8 @@ void FillDevice(const ClusterSpec& spec, const ServerSpec& server,
   device->mutable_recovery()->set_value(RecoveryFact::SUCCESS);
   device->mutable_health()->mutable_value()->set_health(ChipHealth::OK);
   device->mutable_memory_errors()->mutable_value();
+  device->mutable_memory()->mutable_value()->set_used_mb(3412);
+  device->mutable_memory()->mutable_value()->set_total_mb(65536);
   device->mutable_compatibility()->set_value("OK");
   HccsLinks* hccs = device->mutable_hccs()->mutable_value();
   hccs->set_ok(true);
@@ -204,6 +206,8 @@ void FillKernel(const ClusterSpec& spec, KernelFacts* kernel) {
       spec.kernel().tcp_max_syn_backlog());
   FillBoot(absl::StrCat(spec.kernel().tcp_max_syn_backlog()),
            kernel->mutable_tcp_max_syn_backlog_at_boot());
+  kernel->mutable_neighbours_most()->set_value(1 << 20);
+  kernel->mutable_neighbours_kept()->set_value(1 << 19);
   kernel->mutable_network_namespace()->set_value(kInitialNamespace);
   kernel->mutable_initial_namespace()->set_value(true);
 }
@@ -222,6 +226,14 @@ void FillNetwork(const ServerSpec& server, HostFacts* facts) {
     interface->set_up(absl::string_view(name) != "docker0");
   }
   facts->mutable_own_name()->mutable_value()->add_addresses(server.address());
+  PeerName* const peer =
+      facts->mutable_peer_names()->mutable_value()->add_names();
+  peer->set_address(server.address());
+  peer->set_answered(true);
+  facts->mutable_directories()->mutable_value();
+  facts->mutable_device_owners()->mutable_value();
+  facts->mutable_memory()->mutable_value()->set_total_bytes(1ull << 40);
+  facts->mutable_memory()->mutable_value()->set_available_bytes(1ull << 39);
   facts->mutable_docker_running()->set_value(true);
   facts->mutable_environment()->mutable_value();
   facts->mutable_in_container()->set_value(false);

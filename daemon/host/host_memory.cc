@@ -1,0 +1,149 @@
+#include "daemon/host/host_memory.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/strings/substitute.h"
+#include "config/values/number_list.h"
+#include "config/values/status_macros.h"
+#include "config/values/text_form.h"
+#include "config/words/quoted_text.h"
+#include "daemon/host/command/program_path.h"
+#include "daemon/host/files/missing.h"
+
+namespace clusterd {
+namespace {
+
+constexpr absl::string_view kDmesg[] = {"/usr/bin/dmesg", "/bin/dmesg"};
+constexpr size_t kMaxKills = 16;
+constexpr size_t kMaxCommandBytes = 64;
+constexpr size_t kMaxLogBytes = 8 << 20;
+
+// What starts jobs, by who makes it: systemd, Slurm's step daemon, Docker,
+// Kubernetes. "" is this process's own container.
+constexpr absl::string_view kSlices[] = {"",
+                                         "system.slice",
+                                         "system.slice/slurmd.service",
+                                         "system.slice/slurmstepd.scope",
+                                         "system.slice/docker.service",
+                                         "user.slice",
+                                         "machine.slice",
+                                         "kubepods.slice",
+                                         "kubepods",
+                                         "docker",
+                                         "slurm"};
+
+absl::StatusOr<uint64_t> KilobytesOf(absl::string_view meminfo,
+                                     const RE2& form) {
+  uint64_t kilobytes = 0;
+  if (HasForm(meminfo, form, &kilobytes)) return kilobytes << 10;
+  return absl::InvalidArgumentError(
+      absl::StrCat("/proc/meminfo: unexpected ", QuotedText(meminfo)));
+}
+
+// cgroup v2, or v1's memory controller.
+void ReadLimits(const FileReader& files, HostMemoryFact::Memory* memory) {
+  for (const absl::string_view slice : kSlices) {
+    for (const char* file :
+         {"/sys/fs/cgroup/$0/memory.max",
+          "/sys/fs/cgroup/memory/$0/memory.limit_in_bytes"}) {
+      const auto text = files.ReadTrimmed(absl::Substitute(file, slice));
+      uint64_t bytes = 0;
+      if (!text.ok() || text->empty() || !ParseDigits(*text, &bytes) ||
+          bytes >= memory->total_bytes()) {
+        continue;
+      }
+      MemoryLimit* const limit = memory->add_limits();
+      limit->set_slice(slice.empty() ? "this container" : std::string(slice));
+      limit->set_bytes(bytes);
+    }
+  }
+}
+
+absl::StatusOr<std::string> ReadKernelErrors(const HostAccess& host) {
+  ASSIGN_OR_RETURN(std::string dmesg, FindProgram(host.paths.root, kDmesg));
+  ASSIGN_OR_RETURN(
+      CommandResult result,
+      RunWithin(*host.budget, host.runner, "`dmesg`",
+                {std::move(dmesg), "--kernel", "--level=emerg,alert,crit,err"},
+                kMaxLogBytes));
+  if (result.exit_status == 0 && result.signal == 0) {
+    return std::move(result.standard_output);
+  }
+  return absl::UnavailableError(
+      absl::StrCat("`dmesg`: status ", result.exit_status, " and ",
+                   QuotedText(result.standard_error)));
+}
+
+absl::StatusOr<HostMemoryFact::Memory> ReadMemory(const HostAccess& host) {
+  static const LazyRE2 kTotal = {R"((?s)(?:.*\n)?MemTotal: +(\d+) kB\n.*)"};
+  static const LazyRE2 kAvailable = {
+      R"((?s).*\nMemAvailable: +(\d+) kB(?:\n.*)?)"};
+  static const LazyRE2 kUptime = {R"((\d+)\..*)"};
+  const FileReader files = host.files();
+  ASSIGN_OR_RETURN(const std::string meminfo,
+                   files.ReadTrimmed("/proc/meminfo"));
+  HostMemoryFact::Memory memory;
+  ASSIGN_OR_RETURN(const uint64_t total, KilobytesOf(meminfo, *kTotal));
+  ASSIGN_OR_RETURN(const uint64_t available, KilobytesOf(meminfo, *kAvailable));
+  memory.set_total_bytes(total);
+  memory.set_available_bytes(available);
+  ReadLimits(files, &memory);
+  const absl::StatusOr<std::string> errors = ReadKernelErrors(host);
+  uint64_t uptime = 0;
+  if (!errors.ok()) {
+    *memory.mutable_kills_missing() = MissingFor(errors.status());
+  } else if (!HasForm(files.ReadTrimmed("/proc/uptime").value_or(""), *kUptime,
+                      &uptime)) {
+    *memory.mutable_kills_missing() =
+        MakeMissing(Missing::UNREADABLE, "/proc/uptime");
+  } else {
+    for (OutOfMemory& kill : ParseKills(*errors, uptime)) {
+      *memory.add_kills() = std::move(kill);
+    }
+  }
+  return memory;
+}
+
+}  // namespace
+
+std::vector<OutOfMemory> ParseKills(absl::string_view dmesg,
+                                    uint64_t uptime_s) {
+  // Before Linux 4.20 the first line says "Kill process"; the name may hold
+  // anything but a line break.
+  static const LazyRE2 kForm = {
+      R"((?:<\d+>)?\[ *(\d+)\.\d+\] (Memory cgroup out|Out) of memory: )"
+      R"(Kill(?:ed)? process (\d+),? \((.*)\)(?:[ ,].*)?)",
+      RE2::Latin1};
+  std::vector<OutOfMemory> kills;
+  for (const absl::string_view line : absl::StrSplit(dmesg, '\n')) {
+    OutOfMemory kill;
+    uint64_t at = 0;
+    uint32_t pid = 0;
+    std::string whose;
+    std::string command;
+    if (!HasForm(absl::StripSuffix(line, "\r"), *kForm, &at, &whose, &pid,
+                 &command)) {
+      continue;
+    }
+    kill.set_seconds_ago(uptime_s > at ? uptime_s - at : 0);
+    kill.set_pid(pid);
+    kill.set_command(PrintableText(command, kMaxCommandBytes));
+    kill.set_of_cgroup(whose != "Out");
+    kills.push_back(std::move(kill));
+  }
+  std::reverse(kills.begin(), kills.end());
+  if (kills.size() > kMaxKills) kills.resize(kMaxKills);
+  return kills;
+}
+
+HostMemoryFact ReadHostMemory(const HostAccess& host) {
+  HostMemoryFact fact;
+  SetFact(ReadMemory(host), &fact);
+  return fact;
+}
+
+}  // namespace clusterd

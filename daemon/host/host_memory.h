@@ -1,0 +1,26 @@
+// Memory of this machine: how much there is, what the slices of jobs may have
+// of it, and which processes the kernel has ended for lack of it:
+//   [86400.123456] Out of memory: Killed process 4711 (python3) total-vm:…
+//   [86400.123456] Memory cgroup out of memory: Killed process 4711 (python3) …
+#ifndef DAEMON_HOST_HOST_MEMORY_H_
+#define DAEMON_HOST_HOST_MEMORY_H_
+
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "daemon/host/files/file_reader.h"
+#include "proto/facts.pb.h"
+
+namespace clusterd {
+
+// Processes that dmesg names, the newest 16, newest first. Their names are
+// whatever their users wrote: they are made printable, and a line counts only
+// if the kernel's words begin it.
+std::vector<OutOfMemory> ParseKills(absl::string_view dmesg, uint64_t uptime_s);
+
+// A limit of a slice counts if it is under the machine's total.
+HostMemoryFact ReadHostMemory(const HostAccess& host);
+
+}  // namespace clusterd
+
+#endif  // DAEMON_HOST_HOST_MEMORY_H_

@@ -1,0 +1,97 @@
+#include "daemon/host/host_memory.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/host/fake_clock.h"
+#include "tests/support/host/fake_command_runner.h"
+#include "tests/support/host/scratch_root.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+TEST(ParseKillsTest, ReadsBothBoundsAndTheOlderForm) {
+  const auto kills = ParseKills(
+      "[   12.345678] usb 1-1: failed\n"
+      "[86300.000001] Out of memory: Kill process 7 (a) score 9 or sacrifice\n"
+      "[86400.123456] Out of memory: Killed process 4711 (python3) "
+      "total-vm:1kB\n"
+      "<3>[86401.1] Memory cgroup out of memory: Killed process 8 (b (c)), "
+      "UID 1\r\n",
+      86500);
+  ASSERT_THAT(kills, SizeIs(3));
+  EXPECT_EQ(kills[0].command(), "b (c)");
+  EXPECT_TRUE(kills[0].of_cgroup());
+  EXPECT_EQ(kills[0].seconds_ago(), 99u);
+  EXPECT_EQ(kills[1].pid(), 4711u);
+  EXPECT_FALSE(kills[1].of_cgroup());
+  EXPECT_EQ(kills[2].pid(), 7u);
+}
+
+// A user names processes as he likes.
+TEST(ParseKillsTest, MakesNamesPrintableAndTakesNoneForALine) {
+  const auto kills = ParseKills(
+      "[1.1] Out of memory: Killed process 5 (\x1b[2J\xff) total-vm\n"
+      "[2.2] audit: comm=Out of memory: Killed process 6 (x)\n"
+      "[3.3] [4.4] Out of memory: Killed process 7 (x)\n",
+      10);
+  ASSERT_THAT(kills, SizeIs(1));
+  EXPECT_EQ(kills[0].command(), "\\x1b[2J\\xff");
+  std::string many;
+  for (int i = 0; i < 100; ++i) {
+    many += "[1.1] Out of memory: Killed process 5 (a) x\n";
+  }
+  EXPECT_THAT(ParseKills(many, 10), SizeIs(16));
+}
+
+class HostMemoryTest : public ::testing::Test {
+ protected:
+  HostMemoryTest() {
+    root_.Write("/proc/meminfo",
+                "MemTotal:       536870912 kB\nMemFree:        1 kB\n"
+                "MemAvailable:   268435456 kB\nBuffers: 1 kB\n");
+    root_.Write("/proc/uptime", "100.0 1\n");
+    root_.WriteProgram("/usr/bin/dmesg", "");
+    runner_.Answers("dmesg --kernel --level=emerg,alert,crit,err",
+                    "[90.0] Out of memory: Killed process 5 (python3) x\n");
+  }
+
+  HostMemoryFact Read() {
+    const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
+    return ReadHostMemory({root_.paths(), &runner_, &budget});
+  }
+
+  ScratchRoot root_;
+  FakeClock clock_;
+  FakeCommandRunner runner_{&clock_};
+};
+
+TEST_F(HostMemoryTest, ReadsTotalsLimitsAndKills) {
+  root_.Write("/sys/fs/cgroup/system.slice/memory.max", "274877906944\n");
+  root_.Write("/sys/fs/cgroup/user.slice/memory.max", "max\n");
+  root_.Write("/sys/fs/cgroup/memory/docker/memory.limit_in_bytes",
+              "9223372036854771712\n");
+  const HostMemoryFact::Memory memory = Read().value();
+  EXPECT_EQ(memory.total_bytes(), 512ull << 30);
+  EXPECT_EQ(memory.available_bytes(), 256ull << 30);
+  ASSERT_EQ(memory.limits_size(), 1);
+  EXPECT_EQ(memory.limits(0).slice(), "system.slice");
+  EXPECT_EQ(memory.limits(0).bytes(), 256ull << 30);
+  ASSERT_EQ(memory.kills_size(), 1);
+  EXPECT_EQ(memory.kills(0).seconds_ago(), 10u);
+}
+
+TEST_F(HostMemoryTest, SaysWhyTheKernelsLogIsNotRead) {
+  root_.Remove("/usr/bin/dmesg");
+  EXPECT_EQ(Read().value().kills_missing().reason(), Missing::ABSENT);
+  EXPECT_THAT(Read().value().kills(), IsEmpty());
+  root_.Write("/proc/meminfo", "rubbish\n");
+  EXPECT_EQ(Read().missing().reason(), Missing::UNREADABLE);
+}
+
+}  // namespace
+}  // namespace clusterd
