@@ -18,6 +18,7 @@
 #include "daemon/host/identity_observer.h"
 #include "daemon/host/kernel/kernel_observer.h"
 #include "daemon/host/launch_observer.h"
+#include "daemon/host/login_environment.h"
 #include "daemon/host/npu_smi/chip_observer.h"
 #include "daemon/host/npu_smi/device_ids.h"
 #include "daemon/host/sockets/socket_observer.h"
