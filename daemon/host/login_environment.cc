@@ -349,7 +349,10 @@ class LoginFile {
     absl::string_view name;
     absl::string_view plus;
     absl::string_view value;
-    if (!HasForm(word.text, *kForm, &name, &plus, &value)) return false;
+    if (absl::StartsWith(word.raw, "$") ||
+        !HasForm(word.text, *kForm, &name, &plus, &value)) {
+      return false;
+    }
     AddValue(name, value, word.computed || !plus.empty(), exported);
     return true;
   }
@@ -422,7 +425,7 @@ class LoginFile {
   void Assign(const Words& words) {
     static const LazyRE2 kForm = {R"((?s)[A-Za-z_]\w*\+?=.*)"};
     const auto is_assignment = [](const Word& word) {
-      return HasForm(word.text, *kForm);
+      return !absl::StartsWith(word.raw, "$") && HasForm(word.text, *kForm);
     };
     if (absl::c_all_of(words, is_assignment)) {
       for (const Word& word : words) TakeAssignment(word, exports_all_);
