@@ -64,7 +64,7 @@ class Loader {
         "method",      "user",        "processes_per_device",
         "master_addr", "master_port", "world_size",
         "ssh",         "framework",   "logic_super_pod",
-        "ports"};
+        "ports",       "environment"};
     if (rank_table_path_ != nullptr) keys.push_back("rank_table");
     const YamlMap map(&root, "", keys, mistakes_);
     if (root.kind == YamlNode::Kind::kNothing) {
@@ -82,6 +82,7 @@ class Loader {
     job_.set_framework(map["framework"].Word(kFrameworks).value_or(""));
     LoadSsh(map["ssh"]);
     LoadServicePorts(map["ports"], job_.mutable_ports());
+    LoadEnvironment(map["environment"]);
     if (rank_table_path_ != nullptr) {
       *rank_table_path_ = map["rank_table"].Text().value_or("");
     }
@@ -143,6 +144,29 @@ class Loader {
     ssh->set_container_port(
         map["container_port"].Number(1, kMaxPort).value_or(0));
     ssh->set_before(map["before"].Bool().value_or(false));
+  }
+
+  // Variables that the job sets itself, whatever their names.
+  void LoadEnvironment(const YamlValue& value) {
+    static const LazyRE2 kName = {R"([A-Za-z_][A-Za-z0-9_]*)"};
+    if (value.node() == nullptr) return;
+    if (!value.Is(YamlNode::Kind::kMap)) {
+      value.WrongKind("a mapping such as {HCCL_IF_BASE_PORT: 50000}");
+      return;
+    }
+    for (const YamlEntry& entry : value.node()->entries) {
+      const YamlValue inner =
+          value.Inner(entry.value, absl::StrCat("environment.", entry.key));
+      if (!HasForm(entry.key, *kName)) {
+        inner.Wrong(" is not the name of a variable, expected letters, digits ",
+                    "and _");
+      }
+      EnvironmentVariable* const variable = job_.add_environment();
+      variable->set_name(entry.key);
+      variable->set_value(inner.Text().value_or(""));
+      variable->set_file("job file");
+      variable->set_line(entry.position.line);
+    }
   }
 
   // What the launch gives the servers of one mapping.

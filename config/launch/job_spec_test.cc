@@ -68,6 +68,8 @@ master_addr: 10.0.0.1
 master_port: 29500
 world_size: 24
 ssh: {user: ann, port: 2222, container_port: 12345, before: true}
+environment:
+  HCCL_IF_BASE_PORT: 50000
 )",
                            &path);
   EXPECT_EQ(job.id(), "slurm:1234.0");
@@ -82,6 +84,10 @@ ssh: {user: ann, port: 2222, container_port: 12345, before: true}
   EXPECT_EQ(job.processes_per_device(), 2);
   EXPECT_EQ(job.ssh().container_port(), 12345);
   EXPECT_TRUE(job.ssh().before());
+  ASSERT_EQ(job.environment_size(), 1);
+  EXPECT_EQ(job.environment(0).name(), "HCCL_IF_BASE_PORT");
+  EXPECT_EQ(job.environment(0).value(), "50000");
+  EXPECT_EQ(job.environment(0).line(), 14);
   EXPECT_EQ(path, "hccl.json");
   EXPECT_EQ(job.rank_table(), "");
 }

@@ -171,8 +171,9 @@ struct Needed {
 };
 
 // InvalidArgument: the spec has no valid range, or a host without address.
-absl::StatusOr<Needed> NeededBy(const ClusterSpec& spec) {
-  ASSIGN_OR_RETURN(const PortSet hccl, HcclRange(spec));
+absl::StatusOr<Needed> NeededBy(const ClusterSpec& spec,
+                                const HostFacts& host) {
+  ASSIGN_OR_RETURN(const PortSet hccl, HcclRange(spec, host));
   Needed needed = {hccl.ranges(), {}};
   for (const uint32_t port : {spec.rendezvous_port(), spec.ssh_port()}) {
     if (port != 0) needed.ranges.emplace_back(port, port);
@@ -331,7 +332,7 @@ void PlanOpen(const ClusterSpec& spec, FirewallProgram program,
     }
     lets_in.emplace_back(fact.value());
   }
-  const auto needed = NeededBy(spec);
+  const auto needed = NeededBy(spec, plan->facts());
   if (!needed.ok()) return block(needed.status().message(), "correct the spec");
   std::vector<ShutRange> shut;
   size_t rules = 0;

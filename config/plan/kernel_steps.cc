@@ -8,6 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "config/hccl/job_ports.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/step_planners.h"
 #include "config/values/network_namespace.h"
@@ -47,10 +48,11 @@ const KernelParameter* FindKernelParameter(absl::string_view key) {
 // What the spec asks for; "": nothing. InvalidArgument: more than the kernel
 // takes.
 absl::StatusOr<std::string> WantedBy(const ClusterSpec& spec,
+                                     const HostFacts& host,
                                      const KernelParameter& parameter) {
   if (parameter.is_ports()) {
-    ASSIGN_OR_RETURN(const PortSet ports, HcclRange(spec));
-    return ports.ToString();
+    ASSIGN_OR_RETURN(const PortSet ports, HcclRange(spec, host));
+    return HandedOut(ports, host).ToString();
   }
   const uint32_t asked = (spec.kernel().*parameter.asked)();
   if (asked == 0) return "";
@@ -319,17 +321,16 @@ absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
                    kLargestNumber, " without leading zeros"));
 }
 
-absl::StatusOr<PortSet> HcclRange(const ClusterSpec& spec) {
+absl::StatusOr<PortSet> HcclRange(const ClusterSpec& spec,
+                                  const HostFacts& host) {
   const HcclSpec& hccl = spec.hccl();
-  PortSet ports;
-  if (hccl.port_count() == 0) return ports;
+  if (hccl.port_count() == 0) return PortSet();
   const uint64_t last = uint64_t{hccl.base_port()} + hccl.port_count() - 1;
   if (last > 65535) {
     return absl::InvalidArgumentError(
         absl::StrCat("the HCCL range ends at port ", last));
   }
-  ports.Add(hccl.base_port(), static_cast<uint32_t>(last));
-  return ports;
+  return HcclPortsOn(spec, host).possible;
 }
 
 absl::StatusOr<std::string> RaisedTo(const KernelParameter& parameter,
@@ -394,7 +395,8 @@ void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
   // First all that runs, then all that the next boot sets.
   std::vector<Planned> planned;
   for (const KernelParameter& parameter : KernelParameters()) {
-    const absl::StatusOr<std::string> needed = WantedBy(spec, parameter);
+    const absl::StatusOr<std::string> needed =
+        WantedBy(spec, plan->facts(), parameter);
     if (!needed.ok()) {
       plan->Block(CHANGE_SYSCTL, {}, parameter.key, needed.status().message(),
                   "correct the spec");

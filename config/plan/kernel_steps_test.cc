@@ -80,6 +80,25 @@ TEST(PlanSysctlStepsTest, AddsTheRangeToWhatIsReserved) {
                 "8080,60000-60015"}));
 }
 
+// Of every login: the ports that jobs will have.
+TEST(PlanSysctlStepsTest, ReservesTheBasePortOfLogins) {
+  HostFacts facts = GoodFacts("node-01");
+  EnvironmentVariable* const base =
+      facts.mutable_environment()->mutable_value()->add_variables();
+  base->set_name("HCCL_IF_BASE_PORT");
+  base->set_value("53000");
+  ClusterSpec spec = GoodSpec();
+  spec.mutable_hccl()->set_base_port_auto(true);
+  spec.mutable_kernel()->set_persistent(false);
+  EXPECT_EQ(Texts(Plan(spec, facts)),
+            (std::vector<std::string>{
+                "net.ipv4.ip_local_reserved_ports: 60000-60015 -> "
+                "53000-53015,60000-60015"}));
+  // The kernel never hands them out.
+  base->set_value("27544");
+  EXPECT_TRUE(Plan(spec, facts).steps().empty());
+}
+
 TEST(PlanSysctlStepsTest, ComparesReservedPortsAsSets) {
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_kernel()->mutable_reserved_ports()->set_value(

@@ -136,9 +136,10 @@ FactReading RunningValue(const KernelParameter& parameter,
 // InvalidArgument, naming it: not one of ours.
 absl::StatusOr<const KernelParameter*> OurParameter(absl::string_view key);
 
-// The ports of the spec's HCCL range, if it has one. InvalidArgument: it ends
-// above the last port.
-absl::StatusOr<PortSet> HcclRange(const ClusterSpec& spec);
+// The ports that HCCL will have on the host, if the spec has a range of it.
+// InvalidArgument: that ends above the last port.
+absl::StatusOr<PortSet> HcclRange(const ClusterSpec& spec,
+                                  const HostFacts& host);
 
 // `value`, kNoneFact for no ports, in canonical form, changed as little as
 // possible so that it is enough for `needed`. InvalidArgument: one of them is

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "config/hccl/job_ports.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/values/host_interfaces.h"
@@ -403,7 +404,7 @@ void CheckFirewall(const ClusterView& view, RuleReport& report) {
   if (policy == FIREWALL_OPEN_PORTS) demand = MakeDemand(view.spec());
   for (const HostView& host : view.hosts()) {
     const HostFacts& facts = *host.facts;
-    const HcclPortNeed need = JobPortsOn(view.spec(), facts);
+    const HcclPortNeed need = JobPortsOn(view.spec(), facts, view.job());
     if (demand.has_value()) demand->need = need;
     // Both always run: a host can have both.
     const bool ufw =

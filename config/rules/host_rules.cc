@@ -3,21 +3,24 @@
 #include "config/rules/host_rules.h"
 
 #include <algorithm>
+#include <map>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/substitute.h"
-#include "config/hccl/cann_ports.h"
+#include "config/hccl/job_ports.h"
 #include "config/rules/rule_report.h"
 #include "config/values/network_namespace.h"
+#include "config/values/port_set.h"
 #include "config/values/text_form.h"
 
 namespace clusterd {
 namespace {
 
 constexpr char kReservedPorts[] = "net.ipv4.ip_local_reserved_ports";
+constexpr char kPortRange[] = "net.ipv4.ip_local_port_range";
 constexpr char kSomaxconn[] = "net.core.somaxconn";
 constexpr char kSynBacklog[] = "net.ipv4.tcp_max_syn_backlog";
 // Of both backlogs before anybody sets them: tcp_max_syn_backlog grows with the
@@ -26,10 +29,6 @@ constexpr uint64_t kLeastStandard = 128;
 // The file that an apply writes too.
 constexpr char kOwnFolder[] = "/etc/sysctl.d/";
 constexpr char kOwnFile[] = "90-clusterd.conf";
-
-constexpr uint64_t kDefaultBasePort = 60000;
-constexpr uint64_t kDefaultPortCount = 32;
-constexpr uint64_t kMaxPort = 65535;
 
 // Whether the values are of a namespace that somebody asked for.
 bool IsOfNamespace(const HostView& host) {
@@ -248,56 +247,52 @@ BacklogNeed NeedOf(uint64_t planned, bool is_auto, uint64_t all_dialers) {
   return {dialers, dialers == 0 ? kAdvisedBacklog : twice, kAdvisedBacklog};
 }
 
-PortSet PortsFrom(const HcclSpec& hccl, uint64_t count) {
-  const uint64_t base =
-      hccl.base_port() == 0 ? kDefaultBasePort : hccl.base_port();
-  PortSet ports;
-  ports.Add(std::min(base, kMaxPort), std::min(base + count - 1, kMaxPort));
-  return ports;
+// Whether it is known which ports HCCL takes; if not, adds that.
+bool KnowsPorts(const HostView& host, const HcclPortNeed& needed,
+                RuleReport& report) {
+  const EnvironmentFact& environment = host.facts->environment();
+  if (needed.unclear != nullptr) {
+    report.Add(host, "unclear", PrintableText(needed.unclear->name()),
+               absl::StrCat(PrintableText(needed.unclear->file()), ":",
+                            needed.unclear->line()));
+    return false;
+  }
+  return !environment.has_missing() ||
+         report.Knows(host, "variables of logins", environment);
+}
+
+// Why a host that lacks reservations is right all the same; empty: it lacks
+// none.
+std::string WhyNeedless(const HcclPortNeed& needed, const PortSet& lacking,
+                        const TextFact& range) {
+  if (needed.possible.empty()) {
+    return absl::StrCat("the kernel chooses HCCL's ports", needed.source);
+  }
+  if (lacking.empty()) return "";
+  return absl::StrCat(lacking.ToString(),
+                      " need no reservation, outside of the ports ",
+                      PrintableText(range.value()),
+                      " that the kernel hands out", needed.source);
+}
+
+// REQUIRES: the kernel hands out a port that is needed and not reserved.
+void AddLacking(const HostView& host, const HcclPortNeed& needed,
+                const PortSet& reserved, RuleReport& report) {
+  const PortSet possible = HandedOut(needed.possible, *host.facts);
+  const bool fails = !reserved.Contains(HandedOut(needed.certain, *host.facts));
+  PortSet merged = reserved;
+  merged.Add(possible);
+  report.Add(host,
+             fails                  ? "lacks"
+             : needed.cann_is_known ? "spare"
+                                    : "perhaps-needed",
+             reserved.empty() ? "nothing" : reserved.ToString(),
+             possible.Minus(reserved).ToString(), PlaceOf(host),
+             absl::StrCat(possible.ToString(), " reserved", needed.source),
+             SetParameterFix(host, kReservedPorts, merged.ToString()));
 }
 
 }  // namespace
-
-PortSet HcclPorts(const ClusterSpec& spec) {
-  const uint64_t count = spec.hccl().port_count();
-  return PortsFrom(spec.hccl(), count == 0 ? kDefaultPortCount : count);
-}
-
-HcclPortNeed HcclPortsOn(const ClusterSpec& spec, const HostFacts& host) {
-  const HcclSpec& hccl = spec.hccl();
-  if (!hccl.port_count_auto()) return {HcclPorts(spec), HcclPorts(spec)};
-  // The value of a fact that is not known is empty.
-  CannPorts ports =
-      CannPortsOf(hccl.cann().empty() ? host.versions().cann().value()
-                                      : hccl.cann())
-          .value_or(CannPorts());
-  // Containers of the host may have a newer one.
-  if (hccl.cann().empty()) ports.possible = CannPorts().possible;
-  return {PortsFrom(hccl, ports.certain), PortsFrom(hccl, ports.possible)};
-}
-
-HcclPortNeed JobPortsOn(const ClusterSpec& spec, const HostFacts& host) {
-  HcclPortNeed need = HcclPortsOn(spec, host);
-  const PortSet others = JobPorts(spec).Minus(HcclPorts(spec));
-  need.certain.Add(others);
-  need.possible.Add(others);
-  return need;
-}
-
-PortSet JobPorts(const ClusterSpec& spec) {
-  PortSet ports = HcclPorts(spec);
-  for (const uint32_t port : {spec.rendezvous_port(), spec.ssh_port()}) {
-    if (port != 0 && port <= kMaxPort) ports.Add(port, port);
-  }
-  ports.Add(ServicePortsOf(spec));
-  return ports;
-}
-
-PortSet ServicePortsOf(const ClusterSpec& spec) {
-  PortSet ports;
-  for (const auto& each : spec.ports()) ports.Add(each.first(), each.last());
-  return ports;
-}
 
 uint64_t RootDialers(const ClusterSpec& spec, const JobSpec* job) {
   uint64_t ranks = 0;
@@ -339,6 +334,7 @@ std::string SetParameterFix(const HostView& host, absl::string_view key,
 }
 
 void CheckPortsReserved(const ClusterView& view, RuleReport& report) {
+  std::map<std::string, size_t> needless;
   for (const HostView& host : view.hosts()) {
     const TextFact& fact = host.facts->kernel().reserved_ports();
     if (!KnowsParameter(host, kReservedPorts, fact, report)) continue;
@@ -348,17 +344,25 @@ void CheckPortsReserved(const ClusterView& view, RuleReport& report) {
                  PrintableText(reserved.status().message()));
       continue;
     }
+    const HcclPortNeed needed =
+        HcclPortsOn(view.spec(), *host.facts, view.job());
+    if (!KnowsPorts(host, needed, report)) continue;
+    const TextFact& range = host.facts->kernel().local_port_range();
+    if (!reserved->Contains(needed.possible) &&
+        !report.Knows(host, kPortRange, range)) {
+      continue;
+    }
     report.Judged(host);
-    const HcclPortNeed needed = HcclPortsOn(view.spec(), *host.facts);
     const PortSet lacking = needed.possible.Minus(*reserved);
-    if (lacking.empty()) continue;
-    PortSet merged = *reserved;
-    merged.Add(needed.possible);
-    report.Add(host,
-               reserved->Contains(needed.certain) ? "perhaps-needed" : "lacks",
-               reserved->empty() ? "nothing" : reserved->ToString(),
-               lacking.ToString(), PlaceOf(host), needed.possible.ToString(),
-               SetParameterFix(host, kReservedPorts, merged.ToString()));
+    if (HandedOut(lacking, *host.facts).empty()) {
+      const std::string why = WhyNeedless(needed, lacking, range);
+      if (!why.empty()) ++needless[why];
+      continue;
+    }
+    AddLacking(host, needed, *reserved, report);
+  }
+  for (const auto& [why, hosts] : needless) {
+    report.AddNote(why, ": ", Count(hosts, "host"));
   }
 }
 
@@ -441,7 +445,10 @@ void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
   const BacklogNeed syn = SynBacklogNeed(view.spec(), view.job());
   for (const HostView& host : view.hosts()) {
     const KernelFacts& kernel = host.facts->kernel();
-    const HcclPortNeed ports = HcclPortsOn(view.spec(), *host.facts);
+    HcclPortNeed ports = HcclPortsOn(view.spec(), *host.facts, view.job());
+    for (PortSet* each : {&ports.certain, &ports.possible}) {
+      *each = HandedOut(*each, *host.facts);
+    }
     const BootKey keys[] = {
         {kReservedPorts, &kernel.reserved_ports_at_boot(), &ports},
         {kSomaxconn, &kernel.somaxconn_at_boot(), nullptr, somaxconn,

@@ -7,33 +7,11 @@
 
 #include "absl/strings/string_view.h"
 #include "config/rules/view/cluster_view.h"
-#include "config/values/port_set.h"
 #include "proto/facts.pb.h"
 #include "proto/job.pb.h"
 #include "proto/spec.pb.h"
 
 namespace clusterd {
-
-// hccl.base_port and the ports after it. A spec without the two numbers means
-// HCCL's defaults, 60000 and 32.
-PortSet HcclPorts(const ClusterSpec& spec);
-
-// The HCCL range, the rendezvous port and the ssh port, where they are set.
-PortSet JobPorts(const ClusterSpec& spec);
-
-// Those of the job's other services.
-PortSet ServicePortsOf(const ClusterSpec& spec);
-
-// The same where nothing says the number for sure: CANN that is not known takes
-// 16 ports, and may take 32. What the spec says holds before what the host has,
-// which makes 32 certain and never 16: its containers may have a newer one.
-struct HcclPortNeed {
-  PortSet certain;
-  PortSet possible;
-};
-HcclPortNeed HcclPortsOn(const ClusterSpec& spec, const HostFacts& host);
-// With the rendezvous and the ssh port.
-HcclPortNeed JobPortsOn(const ClusterSpec& spec, const HostFacts& host);
 
 // What a host is asked so that rule ssh-ready can judge it; the servers of the
 // spec that have an address are those of the job.

@@ -59,34 +59,6 @@ TEST(CheckHostMemoryTest, WarnsOfTightSlicesAndOfKillsWithinADay) {
                                "cgroup"));
 }
 
-TEST(HcclPortsTest, CountsFromTheBasePort) {
-  ClusterSpec spec;
-  spec.mutable_hccl()->set_base_port(50000);
-  spec.mutable_hccl()->set_port_count(16);
-  EXPECT_EQ(HcclPorts(spec).ToString(), "50000-50015");
-}
-
-TEST(HcclPortsTest, TakesHcclsDefaultsWithoutASpec) {
-  EXPECT_EQ(HcclPorts(ClusterSpec()).ToString(), "60000-60031");
-}
-
-TEST(HcclPortsTest, EndsAtTheLastPort) {
-  ClusterSpec spec;
-  spec.mutable_hccl()->set_base_port(65520);
-  spec.mutable_hccl()->set_port_count(32);
-  EXPECT_EQ(HcclPorts(spec).ToString(), "65520-65535");
-  spec.mutable_hccl()->set_base_port(UINT32_MAX);
-  EXPECT_EQ(HcclPorts(spec).ToString(), "65535");
-}
-
-TEST(JobPortsTest, AddsRendezvousAndSshWhereTheyAreSet) {
-  ClusterSpec spec;
-  spec.set_rendezvous_port(29500);
-  EXPECT_EQ(JobPorts(spec).ToString(), "29500,60000-60031");
-  spec.set_ssh_port(2222);
-  EXPECT_EQ(JobPorts(spec).ToString(), "2222,29500,60000-60031");
-}
-
 TEST(CheckPortsReservedTest, PassesWithOtherReservationsAndSpellings) {
   TestCluster cluster;
   cluster.facts[0].mutable_kernel()->mutable_reserved_ports()->set_value(
@@ -166,7 +138,8 @@ TestCluster SilentCluster(int servers = 2) {
 }
 
 RuleResult ReservedWith(const std::string& ports, const std::string& cann,
-                        const std::string& cann_of_host = "") {
+                        const std::string& cann_of_host = "",
+                        const std::string& base_of_logins = "") {
   TestCluster cluster = SilentCluster();
   cluster.spec.mutable_hccl()->set_cann(cann);
   for (HostFacts& host : cluster.facts) {
@@ -174,6 +147,13 @@ RuleResult ReservedWith(const std::string& ports, const std::string& cann,
     if (!cann_of_host.empty()) {
       host.mutable_versions()->mutable_cann()->set_value(cann_of_host);
     }
+    if (base_of_logins.empty()) continue;
+    EnvironmentVariable* const variable =
+        host.mutable_environment()->mutable_value()->add_variables();
+    variable->set_name("HCCL_IF_BASE_PORT");
+    variable->set_value(base_of_logins);
+    variable->set_file("/etc/environment");
+    variable->set_line(1);
   }
   return cluster.Check("ports-reserved");
 }
@@ -189,10 +169,58 @@ TEST(CheckPortsReservedTest, OnlyWarnsOfTheSecondSixteenWhereCannIsNotKnown) {
   EXPECT_EQ(ReservedWith("60000-60014", "").state(), FAIL);
 }
 
-TEST(CheckPortsReservedTest, FailsWithoutTheSecondSixteenFromCann82On) {
-  EXPECT_EQ(ReservedWith("60000-60015", "8.2.RC1").state(), FAIL);
-  EXPECT_EQ(ReservedWith("60000-60015", "", "8.3.RC1").state(), FAIL);
+// The document's own 16 ports: without HCCL_IF_BASE_PORT the rest is spare.
+TEST(CheckPortsReservedTest, FirstSixteenAreEnoughUnlessABaseIsPinned) {
+  EXPECT_EQ(ReservedWith("60000-60015", "8.2.RC1").state(), WARN);
+  EXPECT_EQ(ReservedWith("60000-60015", "", "8.3.RC1").state(), WARN);
+  EXPECT_EQ(ReservedWith("60000-60014", "8.2.RC1").state(), FAIL);
   EXPECT_EQ(ReservedWith("60000-60031", "8.2.RC1").state(), PASS);
+  EXPECT_EQ(ReservedWith("60000-60015", "8.2.RC1", "", "60000").state(), FAIL);
+  EXPECT_EQ(ReservedWith("60000-60015", "8.0.0", "", "60000").state(), PASS);
+}
+
+// The base port of every login counts, not the spec's.
+TEST(CheckPortsReservedTest, ReservesWhatJobsWillHave) {
+  const RuleResult result = ReservedWith("60000-60031", "8.2.RC1", "", "53000");
+  EXPECT_EQ(result.state(), FAIL);
+  EXPECT_THAT(Lines(result),
+              HasSubstr("60000-60031 reserved, lacks 53000-53031 | 53000-53031 "
+                        "reserved (HCCL_IF_BASE_PORT is 53000 in "
+                        "/etc/environment:1) | sysctl -w "
+                        "net.ipv4.ip_local_reserved_ports=53000-53031,"
+                        "60000-60031"));
+  EXPECT_EQ(ReservedWith("53000-53031", "8.2.RC1", "", "53000").state(), PASS);
+}
+
+TEST(CheckPortsReservedTest, PortsThatTheKernelNeverHandsOutNeedNone) {
+  for (const char* base : {"27544", "64021", "29635"}) {
+    const RuleResult result = ReservedWith("", "8.2.RC1", "", base);
+    EXPECT_EQ(result.state(), PASS) << base;
+    EXPECT_THAT(result.summary(),
+                HasSubstr("need no reservation, outside of the ports "
+                          "32768-60999 that the kernel hands out"));
+  }
+  // Ten of them are.
+  EXPECT_THAT(Lines(ReservedWith("", "8.2.RC1", "", "60990")),
+              HasSubstr("lacks 60990-60999 | 60990-60999 reserved"));
+}
+
+TEST(CheckPortsReservedTest, DoesNotGuessWhatIsHandedOutOrSet) {
+  TestCluster cluster;
+  KernelFacts* kernel = cluster.facts[0].mutable_kernel();
+  SetMissing(Missing::NOT_PERMITTED, "", kernel->mutable_local_port_range());
+  EXPECT_EQ(cluster.Check("ports-reserved").state(), PASS);
+  kernel->mutable_reserved_ports()->set_value("");
+  EXPECT_EQ(cluster.Check("ports-reserved").state(), UNKNOWN);
+  EnvironmentVariable* const variable =
+      cluster.facts[1].mutable_environment()->mutable_value()->add_variables();
+  variable->set_name("HCCL_IF_BASE_PORT");
+  variable->set_file("/etc/profile.d/a.sh");
+  variable->set_line(2);
+  variable->set_computed(true);
+  EXPECT_THAT(Lines(cluster.Check("ports-reserved")),
+              HasSubstr("UNKNOWN server1 HCCL_IF_BASE_PORT is worked out at "
+                        "login (/etc/profile.d/a.sh:2)"));
 }
 
 TEST(CheckPortsReservedTest, NeedsOnlySixteenUpToCann80) {
@@ -200,7 +228,7 @@ TEST(CheckPortsReservedTest, NeedsOnlySixteenUpToCann80) {
   // A container of the host may have a newer one.
   EXPECT_EQ(ReservedWith("60000-60015", "", "8.0.RC3").state(), WARN);
   // What the spec says holds before what the host has.
-  EXPECT_EQ(ReservedWith("60000-60015", "8.5.0", "8.0.0").state(), FAIL);
+  EXPECT_EQ(ReservedWith("60000-60015", "8.5.0", "8.0.0").state(), WARN);
 }
 
 std::string Text(const BacklogNeed& need) {

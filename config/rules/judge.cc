@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/hccl/cann_ports.h"
+#include "config/hccl/job_ports.h"
 #include "config/rules/catalogue.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/job/job_network.h"
@@ -429,7 +430,8 @@ ObserveRequest MakeObserveRequest(const ClusterSpec& spec,
                                   const JobSpec* job,
                                   const RuleSelection* selection) {
   ObserveRequest request;
-  PortSet ports = JobPorts(spec);
+  // A host adds what its own files give to HCCL.
+  PortSet ports = JobPortsOn(spec, HostFacts::default_instance(), job).possible;
   if (job != nullptr && spec.rendezvous_port() == 0) {
     ports.Add(kFirstMasterPort, kLastMasterPort);
   }

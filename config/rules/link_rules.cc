@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "config/hccl/job_variables.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/ballot.h"
 #include "config/rules/view/cluster_view.h"
@@ -225,14 +226,15 @@ struct JobValues {
   std::optional<JobValue> service_level;
 };
 
-// Of every login on the host. What HCCL refuses, and files that could not be
-// read, are the matter of rule hccl-environment.
-std::optional<JobValue> ValueOfLogins(const HostView& host,
+// Of the job, or of every login on the host. What HCCL refuses, and files that
+// could not be read, are the matter of rule hccl-environment.
+std::optional<JobValue> ValueOfLogins(const ClusterView& view,
+                                      const HostView& host,
                                       absl::string_view name, uint32_t last,
                                       uint32_t step) {
   JobValue value;
-  value.set = FindVariable(host, name);
-  const bool is_legal = value.set != nullptr &&
+  value.set = FindVariable(*host.facts, view.job(), name);
+  const bool is_legal = value.set != nullptr && IsSure(*value.set) &&
                         absl::SimpleAtoi(value.set->value(), &value.number) &&
                         value.number <= last && value.number % step == 0;
   return is_legal ? std::make_optional(value) : std::nullopt;
@@ -241,14 +243,15 @@ std::optional<JobValue> ValueOfLogins(const HostView& host,
 // HCCL_RDMA_TC is the byte of the IP header in which DSCP is the upper six
 // bits, HCCL_RDMA_SL the priority with PFC (HCCL environment variable
 // reference).
-JobValues ValuesOfJobs(const HcclSpec& spec, const HostView& host) {
+JobValues ValuesOfJobs(const ClusterView& view, const HostView& host) {
+  const HcclSpec& spec = view.spec().hccl();
   JobValues jobs;
   jobs.traffic_class = spec.has_rdma_tc()
                            ? JobValue{spec.rdma_tc()}
-                           : ValueOfLogins(host, "HCCL_RDMA_TC", 255, 4);
+                           : ValueOfLogins(view, host, "HCCL_RDMA_TC", 255, 4);
   jobs.service_level = spec.has_rdma_sl()
                            ? JobValue{spec.rdma_sl()}
-                           : ValueOfLogins(host, "HCCL_RDMA_SL", 7, 1);
+                           : ValueOfLogins(view, host, "HCCL_RDMA_SL", 7, 1);
   return jobs;
 }
 
@@ -343,7 +346,7 @@ void CheckLossless(const ClusterView& view, RuleReport& report) {
     report.Judged(device);
     if (device.host != host) {
       host = device.host;
-      jobs = ValuesOfJobs(view.spec().hccl(), *host);
+      jobs = ValuesOfJobs(view, *host);
     }
     JudgeJobs(jobs, device, report);
     JudgeSwitch(device, report);

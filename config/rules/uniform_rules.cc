@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "absl/algorithm/container.h"
@@ -12,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "config/hccl/job_ports.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/ballot.h"
@@ -23,6 +25,7 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxRootsBytes = 400;
+constexpr size_t kMaxShownGroups = 4;
 
 // Subnets that overlap, by the widest of them: how many devices have which
 // prefix length. Subnets are nested or apart, so the widest one holds them all,
@@ -105,19 +108,42 @@ bool FileHasOtherSwitch(const DeviceView& device) {
          in_file != (*device.tls_enabled ? "1" : "0");
 }
 
+constexpr char kNpuSeries[] = "NPU series";
+
 // One thing that hosts have a version of.
 struct VersionKind {
   absl::string_view name;
-  // Null: the NPU series.
-  const TextFact& (VersionFacts::*fact)() const;
+  const TextFact& (*fact)(const HostFacts& facts);
   absl::string_view finding;
 };
 
+// The driver's kernel modules are built for one kernel release.
 constexpr VersionKind kVersionKinds[] = {
-    {"NPU series", nullptr, "mixed-series"},
-    {"driver", &VersionFacts::driver, "mixed"},
-    {"firmware", &VersionFacts::firmware, "mixed"},
-    {"CANN", &VersionFacts::cann, "mixed"}};
+    {kNpuSeries,
+     [](const HostFacts& f) -> auto& {return f.identity().npu_series();
+}  // namespace
+, "mixed-series"
+}  // namespace clusterd
+, {"driver", [](const HostFacts& f) -> auto& {return f.versions().driver();
+}
+, "mixed"
+}
+, {"firmware", [](const HostFacts& f) -> auto& {return f.versions().firmware();
+}
+, "mixed"
+}
+, {"CANN", [](const HostFacts& f) -> auto& {return f.versions().cann();
+}
+, "mixed"
+}
+, {
+  "kernel", [](const HostFacts& f) -> auto& {
+    return f.identity().kernel_release();
+  }
+  , "mixed"
+}
+}
+;
 
 // Whether a healthy host may lack it, which is said and costs no verdict: CANN
 // lives in containers, and of some products no PCI id is published.
@@ -126,19 +152,38 @@ bool MayLack(const VersionKind& kind, const ClusterView& view,
   if (kind.name == "CANN") {
     return missing == Missing::ABSENT || missing == Missing::NOT_QUERIED;
   }
-  return kind.fact == nullptr && view.profile().npu_series.empty() &&
+  return kind.name == kNpuSeries && view.profile().npu_series.empty() &&
          missing == Missing::ABSENT;
-}
-
-const TextFact& FactOf(const VersionKind& kind, const HostFacts& facts) {
-  return kind.fact == nullptr ? facts.identity().npu_series()
-                              : (facts.versions().*kind.fact)();
 }
 
 using HostsByValue = FirstMet<std::string, std::vector<const HostView*>>;
 
+// "5.10.0-216 on 1 host, 5.10.0-318 on 2 hosts" without the one.
+template <typename Groups>
+std::string OtherGroupsText(const Groups& groups, absl::string_view but) {
+  std::vector<std::string> texts;
+  for (const auto& [version, hosts] : groups) {
+    if (version == but) continue;
+    texts.push_back(absl::StrCat(version, " on ", Count(hosts.size(), "host")));
+  }
+  return FirstOf(texts, kMaxShownGroups);
+}
+
+// Where no group is the largest, none is right, and nothing is advised.
+void AddTiedGroups(absl::string_view finding, absl::string_view what,
+                   const HostsByValue& versions, RuleReport& report) {
+  for (const auto& [version, hosts] : versions) {
+    FindingText text =
+        report.Text("tied", what, version, Count(hosts.size(), "host"),
+                    OtherGroupsText(versions, version));
+    text.state = report.Text(finding).state;
+    for (const HostView* host : hosts) report.Add(*host, text);
+  }
+}
+
 void AddGroups(absl::string_view finding, absl::string_view what,
-               HostsByValue versions, RuleReport& report) {
+               HostsByValue versions, RuleReport& report,
+               bool needs_majority = false) {
   if (versions.size() < 2) return;
   auto& groups = versions.items();
   const auto has_fewer = [](const auto& a, const auto& b) {
@@ -146,6 +191,12 @@ void AddGroups(absl::string_view finding, absl::string_view what,
   };
   // Of equally large groups the first seen counts as right.
   const auto [right, most] = *absl::c_max_element(groups, has_fewer);
+  const auto is_as_large = [size = most.size()](const auto& group) {
+    return group.second.size() == size;
+  };
+  if (needs_majority && absl::c_count_if(groups, is_as_large) > 1) {
+    return AddTiedGroups(finding, what, versions, report);
+  }
   absl::c_stable_sort(groups, has_fewer);
   for (const auto& [version, hosts] : groups) {
     if (version == right) continue;
@@ -164,7 +215,7 @@ void JudgeVersions(const VersionKind& kind, const ClusterView& view,
   size_t lacking = 0;
   std::string reason;
   for (const HostView& host : view.hosts()) {
-    const TextFact& fact = FactOf(kind, *host.facts);
+    const TextFact& fact = kind.fact(*host.facts);
     if (MayLack(kind, view, fact.missing().reason())) {
       if (lacking++ == 0) reason = WhyMissing(fact.missing());
     } else if (report.Knows(host, kind.name, fact)) {
@@ -173,7 +224,8 @@ void JudgeVersions(const VersionKind& kind, const ClusterView& view,
       unknown->insert(&host);
     }
   }
-  AddGroups(kind.finding, kind.name, std::move(versions), report);
+  AddGroups(kind.finding, kind.name, std::move(versions), report,
+            /*needs_majority=*/true);
   if (lacking == 0) return;
   report.AddNote(kind.name, " not compared on ", Count(lacking, "host"), ", ",
                  reason);
@@ -345,19 +397,25 @@ void CheckPortsUniform(const ClusterView& view, RuleReport& report) {
     return report.ExplainSkip("cluster.yaml says which ports are needed");
   }
   if (!HasTwoHosts(view, report)) return;
-  const PortSet range = HcclPorts(view.spec());
+  std::optional<PortSet> range;
   HostsByValue lists;
   for (const HostView& host : view.hosts()) {
     const TextFact& fact = host.facts->kernel().reserved_ports();
     if (!report.Knows(host, "list of reserved ports", fact)) continue;
     report.Judged(host);
+    const PortSet own =
+        HandedOut(HcclPortsOn(view.spec(), *host.facts, view.job()).possible,
+                  *host.facts);
+    // Whose variables give HCCL other ports, environment-uniform says.
+    if (own != range.emplace(range.value_or(own))) continue;
     const absl::StatusOr<PortSet> ports = PortSet::Parse(fact.value());
     const std::string list = ports.ok()
-                                 ? range.Minus(range.Minus(*ports)).ToString()
+                                 ? own.Minus(own.Minus(*ports)).ToString()
                                  : PrintableText(fact.value());
     lists[list.empty() ? "nothing" : list].push_back(&host);
   }
-  AddGroups("mixed", range.ToString(), std::move(lists), report);
+  AddGroups("mixed", range.value_or(PortSet()).ToString(), std::move(lists),
+            report);
 }
 
 // Device i of all hosts, where the tool tells a speed. A port without a link
@@ -381,8 +439,8 @@ void CheckSpeedUniform(const ClusterView& view, RuleReport& report) {
   report.ExplainSkip(why);
 }
 
-// Driver, firmware, CANN warn, the NPU series fails. The smallest group comes
-// first. Versions of a single host have nothing to agree with.
+// Driver, firmware, CANN and kernel warn, the NPU series fails. The smallest
+// group comes first. Versions of a single host have nothing to agree with.
 // What a healthy host may lack is a part of the rule and may not hide the rest
 // behind an eternal unknown: the summary says that it was not compared.
 void CheckVersionUniform(const ClusterView& view, RuleReport& report) {

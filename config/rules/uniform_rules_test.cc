@@ -242,13 +242,34 @@ TEST(CheckVersionUniformTest, GroupsByValueSmallestFirst) {
             "named here\n");
 }
 
+TEST(CheckVersionUniformTest, OneAgainstOneIsNoMajority) {
+  TestCluster cluster;
+  cluster.facts[1].mutable_versions()->mutable_driver()->set_value("23.0.7");
+  EXPECT_EQ(Lines(cluster.Check("version-uniform")),
+            "WARN server0 driver 24.1.rc1 on 1 host | one driver on all hosts: "
+            "there is 23.0.7 on 1 host, and no majority | decide which driver "
+            "is right, then change the other hosts\n"
+            "WARN server1 driver 23.0.7 on 1 host | one driver on all hosts: "
+            "there is 24.1.rc1 on 1 host, and no majority | decide which "
+            "driver is right, then change the other hosts\n");
+}
+
+TEST(CheckVersionUniformTest, WarnsOfAnotherKernelRelease) {
+  TestCluster cluster("atlas-a2", "", 3);
+  cluster.facts[2].mutable_identity()->mutable_kernel_release()->set_value(
+      "5.10.0-318");
+  EXPECT_EQ(Lines(cluster.Check("version-uniform")),
+            "WARN server2 kernel 5.10.0-318 on 1 host | kernel 5.10.0, as on 2 "
+            "hosts | install kernel 5.10.0 on the hosts named here\n");
+}
+
 TEST(CheckVersionUniformTest, ComparesFirmwareAndCann) {
   TestCluster cluster;
   cluster.facts[1].mutable_versions()->mutable_firmware()->set_value("1.8");
   cluster.facts[1].mutable_versions()->mutable_cann()->set_value("8.0.0");
   const RuleResult result = cluster.Check("version-uniform");
   EXPECT_EQ(result.state(), WARN);
-  EXPECT_EQ(result.findings_size(), 2);
+  EXPECT_EQ(result.findings_size(), 4);
 }
 
 TEST(CheckVersionUniformTest, FailsForAnotherSeriesThanTheProducts) {

@@ -52,6 +52,13 @@ std::string NearestWord(absl::string_view word,
   return std::string(nearest);
 }
 
+bool IsOneEditAway(absl::string_view a, absl::string_view b) {
+  const size_t lengths = std::max(a.size(), b.size());
+  return lengths <= kMaxWordBytes &&
+         lengths - std::min(a.size(), b.size()) <= 1 &&
+         Edits(absl::AsciiStrToLower(a), absl::AsciiStrToLower(b)) <= 1;
+}
+
 std::string DidYouMean(absl::string_view word,
                        absl::Span<const absl::string_view> candidates) {
   const std::string nearest = NearestWord(word, candidates);

@@ -19,6 +19,7 @@
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/files/missing.h"
+#include "daemon/host/login_environment.h"
 
 namespace clusterd {
 namespace {
@@ -28,7 +29,6 @@ constexpr absl::string_view kIp[] = {"/usr/sbin/ip", "/sbin/ip", "/usr/bin/ip",
 constexpr absl::string_view kGetent[] = {"/usr/bin/getent", "/bin/getent"};
 constexpr int kGetentNotFound = 2;  // getent(1)
 constexpr int kMaxInterfaces = 1024;
-constexpr size_t kMaxVariables = 256;
 constexpr int kMaxPeers = 8;
 // A resolver waits 5 s for a server by itself (resolv.conf(5)).
 constexpr absl::Duration kPeerTime = absl::Seconds(2);
@@ -151,30 +151,6 @@ bool IsDockerRunning(const FileReader& files) {
                              .value_or("") == "dockerd";
 }
 
-// The files that a login reads; none of them has to be there.
-absl::StatusOr<EnvironmentFact::Variables> ReadEnvironment(
-    const FileReader& files) {
-  constexpr absl::string_view kFolder = "/etc/profile.d";
-  std::vector<std::string> paths = {"/etc/environment"};
-  const auto names = files.List(kFolder);
-  if (!names.ok() && !absl::IsNotFound(names.status())) return names.status();
-  for (const std::string& name : names.value_or(std::vector<std::string>())) {
-    if (absl::EndsWith(name, ".sh")) {
-      paths.push_back(absl::StrCat(kFolder, "/", name));
-    }
-  }
-  EnvironmentFact::Variables variables;
-  for (const std::string& path : paths) {
-    const absl::StatusOr<FileText> file = files.Read(path);
-    if (absl::IsNotFound(file.status())) continue;
-    RETURN_IF_ERROR(file.status());
-    for (EnvironmentVariable& each : ParseEnvironment(path, file->text)) {
-      *variables.add_variables() = std::move(each);
-    }
-  }
-  return variables;
-}
-
 // Whether a file of pam_limits(8) has a line about open files.
 bool PamLimitsOpenFiles(const FileReader& files) {
   static const LazyRE2 kLine = {R"((?s)(?:.*\n)?[^#\n]*\snofile\s.*)"};
@@ -291,43 +267,6 @@ absl::StatusOr<AddressesFact::Addresses> ParseResolved(absl::string_view text) {
   return found;
 }
 
-std::vector<EnvironmentVariable> ParseEnvironment(absl::string_view file,
-                                                  absl::string_view text) {
-  static const LazyRE2 kForm = {
-      R"re((?:export +)?(HCCL_[A-Z0-9_]+)=)re"
-      R"re((?:"([^"$`\\]*)"|'([^']*)'|([^\s"'$`\\;&|#]*))\s*(?:#.*)?)re"};
-  static const LazyRE2 kUnset = {R"(\bunset\b)"};
-  static const LazyRE2 kName = {R"(\b(HCCL_[A-Z0-9_]+))"};
-  static const LazyRE2 kAssigned = {R"(\b(HCCL_[A-Z0-9_]+)[+:]?=)"};
-  std::vector<EnvironmentVariable> variables;
-  uint32_t number = 0;
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    ++number;
-    EnvironmentVariable variable;
-    std::string quoted;
-    std::string literal;
-    std::string bare;
-    variable.set_file(std::string(file));
-    variable.set_line(number);
-    if (variables.size() == kMaxVariables) break;
-    // What is set back by white space is under a condition.
-    if (HasForm(line, *kForm, variable.mutable_name(), &quoted, &literal,
-                &bare)) {
-      variable.set_value(PrintableText(absl::StrCat(quoted, literal, bare)));
-      variables.push_back(std::move(variable));
-      continue;
-    }
-    re2::StringPiece rest(line.data(), std::min(line.find('#'), line.size()));
-    const RE2& form = RE2::PartialMatch(rest, *kUnset) ? *kName : *kAssigned;
-    variable.set_computed(true);
-    while (variables.size() < kMaxVariables &&
-           RE2::FindAndConsume(&rest, form, variable.mutable_name())) {
-      variables.push_back(variable);
-    }
-  }
-  return variables;
-}
-
 absl::StatusOr<OpenFilesLimit> ParseOpenFilesLimit(absl::string_view limits) {
   static const LazyRE2 kForm = {
       R"((?s)(?:.*\n)?Max open files +(?:unlimited|(\d+)) +)"
@@ -351,7 +290,7 @@ void ObserveLaunch(const HostAccess& host, const ObserveRequest& request,
   SetFact(ReadInterfaces(host), facts->mutable_interfaces());
   SetFact(ReadOwnName(host), facts->mutable_own_name());
   facts->mutable_docker_running()->set_value(IsDockerRunning(files));
-  SetFact(ReadEnvironment(files), facts->mutable_environment());
+  SetFact(ReadLoginEnvironment(files), facts->mutable_environment());
   SetFact(IsContainer(files), facts->mutable_in_container());
   SetFact(ReadOpenFiles(host), facts->mutable_open_files());
   SetFact(ReadDirectories(files), facts->mutable_directories());

@@ -1,12 +1,9 @@
 // What a job's launch on this machine meets beside its devices: interfaces and
-// their addresses, what the machine's own name resolves to, HCCL's variables
+// their addresses, what the machine's own name resolves to, variables of jobs
 // that every login gets, Docker, whether this is a container, and how many
 // files what starts jobs may open.
 #ifndef DAEMON_HOST_LAUNCH_OBSERVER_H_
 #define DAEMON_HOST_LAUNCH_OBSERVER_H_
-
-#include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -26,14 +23,6 @@ absl::StatusOr<InterfacesFact::Interfaces> ParseInterfaces(
 //   10.77.0.4       STREAM node07
 // InvalidArgument, quoting the line, for text of another form.
 absl::StatusOr<AddressesFact::Addresses> ParseResolved(absl::string_view text);
-
-// HCCL's variables that a file sets: `NAME=value`, or with "export " in front,
-// as /etc/environment (pam_env(8)) and /etc/profile.d have them. Values with
-// quotes around them lose these. A variable is computed where a shell would
-// have to work the line out, which unsets it, too, or is set back by white
-// space, and so under an "if".
-std::vector<EnvironmentVariable> ParseEnvironment(absl::string_view file,
-                                                  absl::string_view text);
 
 // Soft and hard limit of open files from /proc/PID/limits (Linux,
 // fs/proc/base.c):

@@ -57,34 +57,6 @@ TEST(ParseResolvedTest, ReadsEachAddressOnce) {
   EXPECT_FALSE(ParseResolved("fe80::1 STREAM node07\n").ok());
 }
 
-TEST(ParseEnvironmentTest, ReadsWhatIsPlainAndNamesWhatAShellWorksOut) {
-  const std::vector<EnvironmentVariable> variables = ParseEnvironment(
-      "/etc/profile.d/a.sh",
-      "PATH=/bin\nHCCL_CONNECT_TIMEOUT=600\n"
-      "export HCCL_SOCKET_IFNAME=\"=eth0\"  # ours\n"
-      "export HCCL_WHITELIST_FILE='/etc/a b'\nHCCL_IF_IP=\n"
-      "# HCCL_RDMA_TC=1\nexport HCCL_RDMA_TC=$X\nHCCL_RDMA_SL=`x`\n"
-      "if true; then\n  export HCCL_RDMA_RETRY_CNT=9\nfi\n"
-      "export HCCL_EXEC_TIMEOUT=1; rm x\n"
-      "echo $HCCL_ALGO  # HCCL_ALGO=1\n: ${HCCL_BUFFSIZE:=200}\n"
-      "export HCCL_IF_IP=$(hostname -i) \"HCCL_RDMA_TC=$X\"\n"
-      "unset HCCL_ALGO HCCL_OP_RETRY_ENABLE\n");
-  std::vector<std::string> texts;
-  for (const EnvironmentVariable& each : variables) {
-    EXPECT_TRUE(!each.computed() || each.value().empty());
-    texts.push_back(each.name() + (each.computed() ? "?" : "=" + each.value()) +
-                    " " + std::to_string(each.line()));
-  }
-  EXPECT_THAT(
-      texts,
-      ElementsAre("HCCL_CONNECT_TIMEOUT=600 2", "HCCL_SOCKET_IFNAME==eth0 3",
-                  "HCCL_WHITELIST_FILE=/etc/a b 4", "HCCL_IF_IP= 5",
-                  "HCCL_RDMA_TC? 7", "HCCL_RDMA_SL? 8",
-                  "HCCL_RDMA_RETRY_CNT? 10", "HCCL_EXEC_TIMEOUT? 12",
-                  "HCCL_BUFFSIZE? 14", "HCCL_IF_IP? 15", "HCCL_RDMA_TC? 15",
-                  "HCCL_ALGO? 16", "HCCL_OP_RETRY_ENABLE? 16"));
-}
-
 class LaunchObserverTest : public ::testing::Test {
  protected:
   LaunchObserverTest() {

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "config/hccl/job_ports.h"
 #include "config/values/network_namespace.h"
 #include "daemon/host/device_observer.h"
 #include "daemon/host/device_owners.h"
@@ -19,6 +20,7 @@
 #include "daemon/host/identity_observer.h"
 #include "daemon/host/kernel/kernel_observer.h"
 #include "daemon/host/launch_observer.h"
+#include "daemon/host/login_environment.h"
 #include "daemon/host/npu_smi/chip_observer.h"
 #include "daemon/host/npu_smi/device_ids.h"
 #include "daemon/host/sockets/socket_observer.h"
@@ -158,10 +160,13 @@ HostFacts MachineObserver::ObserveHost(const std::string& name,
     *kernel = ReadKernel(files_);
     *identity = ReadIdentity(files_);
     *versions = ReadVersions(files_);
-    const absl::StatusOr<PortSet> ports = AskedPorts(request);
+    absl::StatusOr<PortSet> ports = AskedPorts(request);
     if (!ports.ok()) {
       SetMissing(Missing::NOT_QUERIED, ports.status().message(), sockets);
     } else if (!ports->empty()) {
+      // The controller cannot know those that a login's files give to HCCL.
+      ports->Add(PortsOfLogins(
+          ReadLoginEnvironment(files_).value_or(EnvironmentFact::Variables())));
       *sockets = ReadSockets(files_, *ports, budget);
     }
   }));

@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "config/hccl/hccl_variables.h"
+#include "config/hccl/job_variables.h"
 #include "config/values/ipv4.h"
 #include "daemon/host/files/info_files.h"
 #include "daemon/host/hccn/hccn_conf.h"
 #include "daemon/host/kernel/kernel_observer.h"
 #include "daemon/host/launch_observer.h"
+#include "daemon/host/login_environment.h"
 #include "daemon/host/sockets/socket_observer.h"
 #include "tests/fuzz/require.h"
 
@@ -94,14 +95,21 @@ void CheckLaunchTexts(const std::string& text) {
   }
   const auto files = ParseOpenFilesLimit(text);
   if (files.ok()) Require(absl::StrContains(text, "Max open files"));
-  HcclVariables variables;
-  for (const EnvironmentVariable& each : ParseEnvironment("/etc/a.sh", text)) {
-    Require(absl::StartsWith(each.name(), "HCCL_") && each.line() > 0);
-    variables[each.name()] = each.value();
+  JobVariables variables;
+  for (const char* file : {"/etc/environment", "/etc/profile.d/a.sh"}) {
+    EnvironmentFact::Variables login;
+    AddLoginFile(file, text, &login);
+    Require(login.variables_size() <= 256);
+    for (const EnvironmentVariable& each : login.variables()) {
+      Require(each.line() > 0 && !each.name().empty());
+      Require(!each.computed() || (each.value().empty() && !IsSure(each)));
+      RequirePrintable(each.value(), kMaxPrintableBytes * 4);
+      variables[each.name()] = each.value();
+    }
   }
   variables["HCCL_SOCKET_IFNAME"] = text;
   variables["HCCL_HOST_SOCKET_PORT_RANGE"] = text;
-  for (const HcclMistake& mistake : FindHcclMistakes(variables)) {
+  for (const JobVariableMistake& mistake : FindVariableMistakes(variables)) {
     Require(variables.count(mistake.name) > 0 && !mistake.expected.empty());
   }
   // One name and its negation never match both.

@@ -389,6 +389,13 @@ std::vector<Fault> Faults() {
        [](TestCluster& c) {
          c.facts[0].mutable_versions()->mutable_driver()->set_value("1");
        }},
+      {"environment-uniform", a1,
+       [](TestCluster& c) {
+         EnvironmentVariable* const variable =
+             c.facts[0].mutable_environment()->mutable_value()->add_variables();
+         variable->set_name("HCCL_INTRA_ROCE_ENABLE");
+         variable->set_value("1");
+       }},
       {"roots-uniform", a1,
        [](TestCluster& c) {
          c.facts[0].mutable_roots()->mutable_value()->add_hashes("sha256:0");
@@ -550,12 +557,14 @@ std::vector<Reader> Readers() {
       {"drop_rules", {"firewall"}},
       {"interfaces", {"host-interface"}},
       {"own_name", {"host-name"}},
-      {"environment", {"host-interface", "hccl-environment"}},
+      {"environment",
+       {"host-interface", "hccl-environment", "environment-uniform"}},
       {"in_container", {"container-mounts"}},
       {"open_files", {"open-files"}},
       {"clock", {"clock-skew"}},
       {"roots", {"roots-uniform"}},
       {"identity.npu_series", {"version-uniform"}},
+      {"identity.kernel_release", {"version-uniform"}},
       {"versions.driver", {"version-uniform"}},
       {"versions.firmware", {"version-uniform", "driver-compat"}},
       {"versions.firmware_of_driver", {"driver-compat"}},
@@ -568,12 +577,12 @@ std::vector<Reader> Readers() {
 // Facts for people: `describe` shows them, no verdict rests on them.
 const std::set<std::string>& ReadByNoRule() {
   static const auto* const facts = new std::set<std::string>{
-      "identity.hostname", "identity.kernel_release", "identity.boot_id",
-      "identity.machine_id", "identity.architecture", "identity.os_release",
+      "identity.hostname", "identity.boot_id", "identity.machine_id",
+      "identity.architecture", "identity.os_release",
       "kernel.network_namespace", "kernel.initial_namespace",
       "kernel.proc_sys_writable", "kernel.network_namespace_cookie",
-      // It makes a failure unknown, and nothing pass.
-      "devices.ipv6_address",
+      // They make a failure unknown, and nothing pass.
+      "devices.ipv6_address", "kernel.local_port_range",
       // It never lets run what it does not store, and has no zones.
       "ufw.allowed_permanently", "ufw.other_zones",
       // A plan says it of its step.

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/hccl/data_type.h"
+#include "config/hccl/job_ports.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/words/number_text.h"
@@ -129,16 +130,21 @@ void JudgeMasterPort(const ClusterView& view, RuleReport& report) {
   if (given.size() > 1) {
     report.Add(report.Text("ports-differ", ValuesText(given)));
   }
-  for (const auto& [port, hosts] : given) {
-    if (!HcclPorts(view.spec()).Contains(port)) continue;
-    report.Add(
-        report.Text("port-of-hccl", port, HcclPorts(view.spec()).ToString()));
-  }
   const std::string& master = view.spec().servers(0).host();
   const auto host = absl::c_find_if(
       view.hosts(), [&](const HostView& each) { return each.name == master; });
+  const bool is_there = host != view.hosts().end();
+  const PortSet hccl =
+      HcclPortsOn(view.spec(),
+                  is_there ? *host->facts : HostFacts::default_instance(),
+                  view.job())
+          .possible;
+  for (const auto& [port, hosts] : given) {
+    if (!hccl.Contains(port)) continue;
+    report.Add(report.Text("port-of-hccl", port, hccl.ToString()));
+  }
   // Of a silent one host-identity tells.
-  if (host == view.hosts().end()) return;
+  if (!is_there) return;
   if (!report.Knows(*host, "sockets", host->facts->sockets())) return;
   for (const auto& [port, hosts] : given) {
     const std::string holder = HolderOfPort(*host, port);

@@ -1,5 +1,5 @@
 // What a launch on a host meets beside its devices: the interface that HCCL
-// takes, the host's own name, HCCL's variables, a container, clocks.
+// takes, the host's own name, a container, clocks.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -12,11 +12,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "config/hccl/hccl_variables.h"
+#include "config/hccl/job_variables.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/values/host_interfaces.h"
 #include "config/words/number_text.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -24,6 +25,7 @@ namespace {
 // Room for a clock that no server sets and that runs ahead for some days; logs
 // of hosts can still be laid side by side.
 constexpr int64_t kDefaultClockSkewMs = 5000;
+constexpr int kMaxHostsColumns = 200;
 
 std::string VariableText(const EnvironmentVariable& variable) {
   return absl::StrCat(
@@ -34,7 +36,7 @@ std::string VariableText(const EnvironmentVariable& variable) {
 // Whether a file says the value; if not, adds that nothing is judged.
 bool KnowsValue(const HostView& host, const EnvironmentVariable& variable,
                 RuleReport& report) {
-  if (!variable.computed()) return true;
+  if (IsSure(variable)) return true;
   report.Add(
       host, "computed", PrintableText(variable.name()),
       absl::StrCat(PrintableText(variable.file()), ":", variable.line()));
@@ -87,21 +89,82 @@ const HostInterface* TakenBy(const HostView& host, absl::string_view ifname) {
   return nullptr;
 }
 
-// By the variables that every login gets, else by the default order.
-void JudgeChoice(const HostView& host, const HostInterface& own,
+// The address that HCCL takes, by the variables of the job or of every login,
+// else by the default order. Empty: none, or not known.
+std::string AddressTaken(const ClusterView& view, const HostView& host) {
+  const auto find = [&](absl::string_view name) {
+    return FindVariable(*host.facts, view.job(), name);
+  };
+  if (const EnvironmentVariable* const ip = find("HCCL_IF_IP")) {
+    return IsSure(*ip) ? ip->value().substr(0, ip->value().find('%')) : "";
+  }
+  const EnvironmentVariable* const names = find("HCCL_SOCKET_IFNAME");
+  if (names != nullptr && !IsSure(*names)) return "";
+  const HostInterface* const taken =
+      TakenBy(host, names == nullptr ? "" : names->value());
+  return taken == nullptr ? "" : taken->addresses(0);
+}
+
+// By their own; hosts of which something is not known are left out.
+using HostsByAddress = std::map<std::string, std::vector<std::string>>;
+
+HostsByAddress AddressesTaken(const ClusterView& view) {
+  HostsByAddress taken;
+  for (const HostView& host : view.hosts()) {
+    const std::string address = AddressTaken(view, host);
+    if (!address.empty()) taken[address].emplace_back(host.name);
+  }
+  return taken;
+}
+
+// 198.18.0.0/15 (RFC 2544) is what proxies such as mihomo give their tunnels.
+std::string TakenText(const HostInterface& taken) {
+  const std::string& address = taken.addresses(0);
+  const bool is_tunnel = absl::StartsWith(address, "198.18.") ||
+                         absl::StartsWith(address, "198.19.");
+  return absl::StrCat(PrintableText(address), " of ",
+                      PrintableText(taken.name()),
+                      is_tunnel ? ", as a proxy's tunnel has it," : "");
+}
+
+void JudgeTaken(const HostView& host, const HostInterface& own,
+                const HostInterface& taken, const HostsByAddress& all,
+                RuleReport& report) {
+  const std::string address = host.address->ToString();
+  const std::string name = absl::StrCat("=", own.name());
+  const HostInterface* const by_name = TakenBy(host, name);
+  const bool name_will_do =
+      by_name != nullptr && by_name->addresses(0) == address;
+  const std::string variable =
+      name_will_do ? absl::StrCat("HCCL_SOCKET_IFNAME=", ShellQuoted(name))
+                   : absl::StrCat("HCCL_IF_IP=", address);
+  const auto sharing = all.find(taken.addresses(0));
+  if (sharing == all.end() || sharing->second.size() < 2) {
+    report.Add(host, "another-first", TakenText(taken), address,
+               PrintableText(own.name()), variable);
+    return;
+  }
+  report.Add(host, "one-for-several", TakenText(taken),
+             HostsText(sharing->second, kMaxHostsColumns), variable,
+             PrintableText(own.name()));
+}
+
+// By the variables of the job or of every login, else by the default order.
+void JudgeChoice(const ClusterView& view, const HostView& host,
+                 const HostInterface& own, const HostsByAddress& all,
                  RuleReport& report) {
   const std::string address = host.address->ToString();
-  if (const EnvironmentVariable* ip = FindVariable(host, "HCCL_IF_IP")) {
+  const auto find = [&](absl::string_view name) {
+    return FindVariable(*host.facts, view.job(), name);
+  };
+  if (const EnvironmentVariable* ip = find("HCCL_IF_IP")) {
     if (!KnowsValue(host, *ip, report)) return;
-    const std::pair<absl::string_view, absl::string_view> parts =
-        absl::StrSplit(ip->value(), absl::MaxSplits('%', 1));
-    if (parts.first != address) {
+    if (AddressTaken(view, host) != address) {
       report.Add(host, "variable-names-another", VariableText(*ip), address);
     }
     return;
   }
-  const EnvironmentVariable* const names =
-      FindVariable(host, "HCCL_SOCKET_IFNAME");
+  const EnvironmentVariable* const names = find("HCCL_SOCKET_IFNAME");
   if (names != nullptr && !KnowsValue(host, *names, report)) return;
   if (names != nullptr && !MatchesSocketIfname(names->value(), own.name())) {
     report.Add(host, "variable-names-another", VariableText(*names), address);
@@ -110,17 +173,43 @@ void JudgeChoice(const HostView& host, const HostInterface& own,
   const HostInterface* const taken =
       TakenBy(host, names == nullptr ? "" : names->value());
   if (taken == nullptr || taken->addresses(0) == address) return;
-  const std::string name = absl::StrCat("=", own.name());
-  const HostInterface* const by_name = TakenBy(host, name);
-  const bool name_will_do =
-      by_name != nullptr && by_name->addresses(0) == address;
-  report.Add(host, "another-first",
-             absl::StrCat(PrintableText(taken->addresses(0)), " of ",
-                          PrintableText(taken->name())),
-             address, PrintableText(own.name()),
-             name_will_do
-                 ? absl::StrCat("HCCL_SOCKET_IFNAME=", ShellQuoted(name))
-                 : absl::StrCat("HCCL_IF_IP=", address));
+  JudgeTaken(host, own, *taken, all, report);
+}
+
+bool IsLoopback(absl::string_view interface) {
+  return absl::StartsWith(interface, "lo");
+}
+
+// What launchers take beside HCCL: Gloo's and TensorPipe's interface, vLLM's
+// address. One that no peer reaches fails where there are peers.
+void JudgeLaunchers(const ClusterView& view, const HostView& host,
+                    const HostInterface& own, RuleReport& report) {
+  for (const char* name :
+       {"GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "VLLM_HOST_IP"}) {
+    const EnvironmentVariable* const variable =
+        FindVariable(*host.facts, view.job(), name);
+    // Rule hccl-environment says what is not known, and what no value is.
+    if (variable == nullptr || !IsSure(*variable)) continue;
+    const bool is_address = absl::EndsWith(name, "_IP");
+    bool is_own = false;
+    bool is_reachable = false;
+    for (const absl::string_view each :
+         absl::StrSplit(variable->value(), ',')) {
+      for (const HostInterface& interface :
+           host.facts->interfaces().value().interfaces()) {
+        const bool is_it =
+            is_address ? absl::c_linear_search(interface.addresses(), each)
+                       : interface.name() == each;
+        if (!is_it) continue;
+        is_own |= interface.name() == own.name();
+        is_reachable |= !IsLoopback(interface.name());
+      }
+    }
+    if (is_own) continue;
+    const bool fails = !is_reachable && view.spec().servers_size() > 1;
+    report.Add(host, fails ? "launcher-unreachable" : "launcher-names-another",
+               VariableText(*variable), InterfaceText(own));
+  }
 }
 
 // Values in milliseconds as "1.250s".
@@ -137,8 +226,10 @@ int64_t Middle(const ClockFact::Clock& clock) {
 
 // HCCL_IF_IP, then HCCL_SOCKET_IFNAME, then the first interface that is neither
 // docker's nor lo by name (HCCL, hccl_env pages of both). A job may set them
-// itself, which nobody sees here: so what is chosen without them is a warning.
+// where its job file does not say so: what is chosen without them is a warning,
+// unless it is the address of two hosts.
 void CheckHostInterface(const ClusterView& view, RuleReport& report) {
+  const HostsByAddress all = AddressesTaken(view);
   for (const HostView& host : view.hosts()) {
     if (!host.address) {
       report.ExplainSkip("cluster.yaml gives the host no address");
@@ -163,7 +254,8 @@ void CheckHostInterface(const ClusterView& view, RuleReport& report) {
     } else if (!own->up()) {
       report.Add(host, "link-down", InterfaceText(*own));
     } else {
-      JudgeChoice(host, *own, report);
+      JudgeChoice(view, host, *own, all, report);
+      JudgeLaunchers(view, host, *own, report);
     }
   }
 }
@@ -217,31 +309,6 @@ void CheckOpenFiles(const ClusterView& view, RuleReport& report) {
       report.Add(host, each.hard() > dialers ? "soft" : "hard",
                  PrintableText(each.program()), LimitText(limit), dialers,
                  LimitText(each.hard()));
-    }
-  }
-}
-
-void CheckHcclEnvironment(const ClusterView& view, RuleReport& report) {
-  for (const HostView& host : view.hosts()) {
-    const EnvironmentFact& fact = host.facts->environment();
-    if (!report.Knows(host, "HCCL's variables", fact)) continue;
-    report.Judged(host);
-    if (fact.value().variables().empty()) continue;
-    HcclVariables variables;
-    for (const EnvironmentVariable& each : fact.value().variables()) {
-      variables[each.name()] = each.computed() ? "" : each.value();
-      if (!each.computed()) continue;
-      if (&each != FindVariable(host, each.name())) continue;
-      KnowsValue(host, each, report);
-      // Whatever a shell makes of it, it is a path.
-      if (each.name() == "HCCL_WHITELIST_FILE") variables[each.name()] = "path";
-    }
-    for (const HcclMistake& mistake : FindHcclMistakes(variables)) {
-      const EnvironmentVariable& set = *FindVariable(host, mistake.name);
-      report.Add(host, "wrong",
-                 absl::StrCat(mistake.name, " is ", QuotedText(mistake.value)),
-                 absl::StrCat(PrintableText(set.file()), ":", set.line()),
-                 absl::StrCat(mistake.name, ": ", mistake.expected));
     }
   }
 }

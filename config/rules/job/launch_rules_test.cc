@@ -203,15 +203,51 @@ TEST(CheckHostInterfaceTest, NoOlderLineIsJudgedWhereAShellWorksAVariableOut) {
   }
 }
 
-TEST(CheckHcclEnvironmentTest, ComputedVariableIsNotJudgedByAnOlderLine) {
+// A proxy's tunnel, a bridge: the address is there on every host.
+TEST(CheckHostInterfaceTest, OneAddressOfTwoHostsFails) {
   TestCluster cluster;
-  SetVariable(cluster, "HCCL_CONNECT_TIMEOUT", "60");
-  Compute(cluster, "HCCL_CONNECT_TIMEOUT");
-  SetVariable(cluster, "HCCL_WHITELIST_DISABLE", "0");
-  Compute(cluster, "HCCL_WHITELIST_FILE");
-  const RuleResult result = cluster.Check("hccl-environment");
-  EXPECT_EQ(result.state(), PASS) << Lines(result);
-  EXPECT_THAT(Lines(result), HasSubstr("HCCL_CONNECT_TIMEOUT is worked out"));
+  for (int host : {0, 1}) {
+    HostInterface* const tunnel = cluster.facts[host]
+                                      .mutable_interfaces()
+                                      ->mutable_value()
+                                      ->add_interfaces();
+    tunnel->set_name("Meta");
+    tunnel->add_addresses("198.18.0.1");
+    tunnel->set_up(true);
+  }
+  EXPECT_THAT(
+      Lines(cluster.Check("host-interface")),
+      HasSubstr("FAIL server0 HCCL takes 198.18.0.1 of Meta, as a proxy's "
+                "tunnel has it, which is one address on several hosts: "
+                "server[0-1]"));
+  // Of one host alone a job may still say otherwise.
+  cluster.facts[1]
+      .mutable_interfaces()
+      ->mutable_value()
+      ->mutable_interfaces()
+      ->RemoveLast();
+  EXPECT_EQ(cluster.Check("host-interface").state(), WARN);
+  cluster.StartJob().add_environment()->set_name("HCCL_SOCKET_IFNAME");
+  cluster.job->mutable_environment(0)->set_value("=eth0");
+  EXPECT_EQ(cluster.Check("host-interface").state(), PASS);
+}
+
+TEST(CheckHostInterfaceTest, LaunchersMustReachTheirPeers) {
+  const auto check = [](const char* name, const char* value) {
+    TestCluster cluster;
+    SetInterfaces(
+        cluster,
+        {{"eth0", "172.16.0.1"}, {"eth1", "10.9.9.9"}, {"lo", "127.0.0.1"}});
+    SetVariable(cluster, name, value);
+    return cluster.Check("host-interface").state();
+  };
+  EXPECT_EQ(check("GLOO_SOCKET_IFNAME", "eth0"), PASS);
+  EXPECT_EQ(check("GLOO_SOCKET_IFNAME", "lo"), FAIL);
+  EXPECT_EQ(check("GLOO_SOCKET_IFNAME", "eth7"), FAIL);
+  EXPECT_EQ(check("TP_SOCKET_IFNAME", "eth1"), WARN);
+  EXPECT_EQ(check("VLLM_HOST_IP", "172.16.0.1"), PASS);
+  EXPECT_EQ(check("VLLM_HOST_IP", "10.9.9.9"), WARN);
+  EXPECT_EQ(check("VLLM_HOST_IP", "203.0.113.23"), FAIL);
 }
 
 // Debian's installer writes it.
@@ -305,18 +341,6 @@ TEST(CheckOpenFilesTest, HostWithoutSuchAProgramIsSkippedWithThatReason) {
   SetMissing(Missing::UNREADABLE, "limits: no line",
              cluster.facts[0].mutable_open_files());
   EXPECT_EQ(cluster.Check("open-files").state(), UNKNOWN);
-}
-
-TEST(CheckHcclEnvironmentTest, NamesTheVariableAndItsLine) {
-  TestCluster cluster;
-  SetVariable(cluster, "HCCL_CONNECT_TIMEOUT", "600");
-  EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
-  // The last one wins.
-  SetVariable(cluster, "HCCL_CONNECT_TIMEOUT", "60");
-  EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
-              HasSubstr("FAIL server0 HCCL_CONNECT_TIMEOUT is \"60\" in "
-                        "/etc/profile.d/hccl.sh:3 | HCCL_CONNECT_TIMEOUT: 120 "
-                        "to 7200 (seconds)"));
 }
 
 TEST(CheckContainerMountsTest, NamesWhatTheContainerLacks) {

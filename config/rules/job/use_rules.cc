@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "config/hccl/job_ports.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/values/network_namespace.h"
@@ -51,6 +52,8 @@ std::string SocketText(const BoundSocket& socket) {
 struct HostPorts {
   PortSet all;
   PortSet must_be_free;  // Of the others HCCL takes another one.
+  PortSet hccl;
+  bool takes_another = false;
 };
 
 // Whether a job has its rendezvous on the host, on a port that no other rule
@@ -70,10 +73,12 @@ bool IsRoot(const ClusterView& view, const HostView& host) {
 
 HostPorts PortsOn(const ClusterView& view, const HostView& host) {
   const ClusterSpec& spec = view.spec();
-  const HcclPortNeed hccl = HcclPortsOn(spec, *host.facts);
+  const HcclPortNeed hccl = HcclPortsOn(spec, *host.facts, view.job());
   HostPorts ports;
   ports.all = hccl.possible;
-  if (!spec.hccl().base_port_auto()) ports.must_be_free = hccl.certain;
+  ports.hccl = hccl.possible;
+  ports.takes_another = !hccl.is_pinned;
+  if (hccl.is_pinned) ports.must_be_free = hccl.certain;
   for (const uint32_t port :
        {IsRoot(view, host) ? spec.rendezvous_port() : 0, spec.ssh_port()}) {
     if (port == 0 || port > 65535) continue;
@@ -124,12 +129,11 @@ struct Held {
 
 std::map<Owner, Held> HeldPorts(const ClusterView& view, const HostView& host,
                                 const HostPorts& ports) {
-  const PortSet hccl = HcclPorts(view.spec());
   std::map<Owner, Held> all;
   for (const BoundSocket& socket : host.facts->sockets().value().sockets()) {
     const uint32_t port = socket.port();
     if (!ports.all.Contains(port) ||
-        !IsInTheWay(host, socket, hccl.Contains(port)) ||
+        !IsInTheWay(host, socket, ports.hccl.Contains(port)) ||
         (port == view.spec().ssh_port() &&
          (IsSshd(socket) || IsClosing(socket)))) {
       continue;
@@ -170,7 +174,7 @@ void AddHeldPorts(const ClusterView& view, const HostView& host,
                   RuleReport& report) {
   const HostPorts ports = PortsOn(view, host);
   const std::set<uint32_t> job = JobProcesses(*host.facts);
-  PortSet left = HcclPortsOn(view.spec(), *host.facts).possible;
+  PortSet left = ports.hccl;
   std::vector<std::string> of_job;
   size_t owners = 0;
   bool more_fail = false;
@@ -209,7 +213,7 @@ void AddHeldPorts(const ClusterView& view, const HostView& host,
     if (more_fail) text.state = FAIL;
     report.Add(host, std::move(text));
   }
-  if (view.spec().hccl().base_port_auto() && left.empty()) {
+  if (ports.takes_another && !ports.hccl.empty() && left.empty()) {
     report.Add(host, "none-free", ports.all.ToString());
   }
 }

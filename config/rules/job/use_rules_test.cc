@@ -78,6 +78,19 @@ TEST(CheckPortsFreeTest, FailsOverAnSshdInTheHcclRange) {
   EXPECT_EQ(cluster.Check("ports-free").state(), FAIL);
 }
 
+// The ports that jobs will have, not those of the spec.
+TEST(CheckPortsFreeTest, LooksAtTheBasePortOfLogins) {
+  TestCluster cluster;
+  cluster.spec.mutable_hccl()->set_base_port_auto(true);
+  AddSocket(53003, 900, "sshd", "LISTEN", &cluster.facts[0]);
+  EXPECT_EQ(cluster.Check("ports-free").state(), PASS);
+  EnvironmentVariable* const base =
+      cluster.facts[0].mutable_environment()->mutable_value()->add_variables();
+  base->set_name("HCCL_IF_BASE_PORT");
+  base->set_value("53000");
+  EXPECT_EQ(cluster.Check("ports-free").state(), FAIL);
+}
+
 BoundSocket* LastSocket(HostFacts* host) {
   auto* sockets = host->mutable_sockets()->mutable_value()->mutable_sockets();
   return sockets->Mutable(sockets->size() - 1);

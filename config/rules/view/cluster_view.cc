@@ -462,15 +462,4 @@ const DeviceView* GatewayKeeper(const ClusterView& view,
   return nullptr;
 }
 
-const EnvironmentVariable* FindVariable(const HostView& host,
-                                        absl::string_view name) {
-  const EnvironmentVariable* last = nullptr;
-  for (const EnvironmentVariable& each :
-       host.facts->environment().value().variables()) {
-    if (each.name() == name) last = &each;
-  }
-  if (last == nullptr || last->computed()) return last;
-  return last->value().empty() ? nullptr : last;
-}
-
 }  // namespace clusterd

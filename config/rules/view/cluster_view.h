@@ -226,11 +226,6 @@ const DeviceView* GatewayKeeper(const ClusterView& view,
 absl::string_view RepairedValue(const HostView& host,
                                 const HccnConf::Entry& entry);
 
-// The variable that a login on the host ends up with, of those that its own
-// files set; nullptr: none. A computed one has no value that could be judged.
-const EnvironmentVariable* FindVariable(const HostView& host,
-                                        absl::string_view name);
-
 }  // namespace clusterd
 
 #endif  // CONFIG_RULES_VIEW_CLUSTER_VIEW_H_

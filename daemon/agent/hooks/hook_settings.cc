@@ -26,6 +26,7 @@ constexpr HookRule kHookRules[] = {
     {"net-health", kHoldsAlone, false},
     {"cluster-size", false, kOfJob},
     {"device-process-limit", false, kOfJob},
+    {"environment-uniform", false, kOfJob},
     {"hccl-environment", false, kOfJob},
     {"job-device-count", false, kOfJob},
     {"job-device-group", false, kOfJob},

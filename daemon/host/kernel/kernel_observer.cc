@@ -111,6 +111,8 @@ class KeySettings {
 
 constexpr absl::string_view kReservedPorts =
     "/proc/sys/net/ipv4/ip_local_reserved_ports";
+constexpr absl::string_view kPortRange =
+    "/proc/sys/net/ipv4/ip_local_port_range";
 constexpr absl::string_view kNetworkParameters = "/proc/sys/net";
 constexpr absl::string_view kFirstProcess = "/proc/1/ns/net";
 
@@ -144,6 +146,20 @@ absl::StatusOr<std::string> ReadPorts(const FileReader& files) {
   ASSIGN_OR_RETURN(const std::string text, files.ReadTrimmed(kReservedPorts));
   if (PortSet::Parse(text).ok()) return text;
   return Unexpected(kReservedPorts, text, "a list of ports");
+}
+
+// Two numbers with a tab between them.
+absl::StatusOr<std::string> ReadPortRange(const FileReader& files) {
+  static const LazyRE2 kForm = {R"((\d{1,5})\s+(\d{1,5}))"};
+  ASSIGN_OR_RETURN(const std::string text, files.ReadTrimmed(kPortRange));
+  absl::string_view first;
+  absl::string_view last;
+  std::string range;
+  if (HasForm(text, *kForm, &first, &last)) {
+    range = absl::StrCat(first, "-", last);
+  }
+  if (!range.empty() && PortSet::Parse(range).ok()) return range;
+  return Unexpected(kPortRange, text, "two ports");
 }
 
 absl::StatusOr<uint64_t> ReadNumber(const FileReader& files,
@@ -219,6 +235,7 @@ void ReadNextBoot(const FileReader& files, KernelFacts* facts) {
 // Of the namespace that the calling thread is in.
 void ReadRunning(const FileReader& files, KernelFacts* facts) {
   SetFact(ReadPorts(files), facts->mutable_reserved_ports());
+  SetFact(ReadPortRange(files), facts->mutable_local_port_range());
   for (const Parameter& parameter : kParameters) {
     if (parameter.number == nullptr) continue;
     SetFact(ReadNumber(files, PathOf(parameter)), (facts->*parameter.number)());
@@ -256,6 +273,7 @@ absl::StatusOr<KernelFacts> ReadKernelIn(const OpenNetworkNamespace& opened,
       facts.proc_sys_writable().state_case() == BoolFact::kValue;
   if (has_parameters) {
     ExplainAbsence(kReservedPorts, facts.mutable_reserved_ports());
+    ExplainAbsence(kPortRange, facts.mutable_local_port_range());
   }
   for (const Parameter& parameter : kParameters) {
     if (has_parameters && parameter.number != nullptr) {

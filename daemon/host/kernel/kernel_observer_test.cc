@@ -33,6 +33,18 @@ TEST_F(KernelObserverTest, ReadsRunningValues) {
   EXPECT_EQ(facts.tcp_max_syn_backlog().value(), 2048u);
 }
 
+TEST_F(KernelObserverTest, ReadsWhichPortsAreHandedOut) {
+  constexpr char kRange[] = "/proc/sys/net/ipv4/ip_local_port_range";
+  EXPECT_EQ(Read().local_port_range().missing().reason(), Missing::ABSENT);
+  root_.Write(kRange, "32768\t60999\n");
+  EXPECT_EQ(Read().local_port_range().value(), "32768-60999");
+  for (const char* text : {"32768\n", "60999\t32768\n", "1\t99999\n"}) {
+    root_.Write(kRange, text);
+    EXPECT_EQ(Read().local_port_range().missing().reason(), Missing::UNREADABLE)
+        << text;
+  }
+}
+
 TEST_F(KernelObserverTest, TakesAnEmptyListForAValue) {
   root_.Write(kPorts, "\n");
   EXPECT_EQ(Read().reserved_ports().state_case(), TextFact::kValue);

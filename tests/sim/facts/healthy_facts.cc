@@ -199,6 +199,7 @@ void FillKernel(const ClusterSpec& spec, KernelFacts* kernel) {
                    spec.hccl().base_port() + spec.hccl().port_count() - 1);
   kernel->mutable_reserved_ports()->set_value(ports);
   FillBoot(ports, kernel->mutable_reserved_ports_at_boot());
+  kernel->mutable_local_port_range()->set_value("32768-60999");
   kernel->mutable_somaxconn()->set_value(spec.kernel().somaxconn());
   FillBoot(absl::StrCat(spec.kernel().somaxconn()),
            kernel->mutable_somaxconn_at_boot());

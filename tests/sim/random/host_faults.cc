@@ -448,13 +448,19 @@ std::vector<FaultKind> LaunchFaults() {
        [](const RandomCluster& cluster, int, int) {
          return !Has(cluster, "hccl-variables");
        },
-       OnHost("interfaces { value { interfaces { name: 'bond0' up: true "
-              "addresses: '10.8.0.9' } } }")},
+       // Another one on each host, which no two may share.
+       [](RandomCluster& cluster, int host, int) {
+         Patch(absl::StrCat("interfaces { value { interfaces { name: 'bond0' "
+                            "up: true addresses: '10.9.",
+                            host / 200, ".", host % 200 + 9, "' } } }"),
+               &cluster.facts[host]);
+       }},
       {"variable-names-another", "", false, "host-interface", FAIL, "", false,
        nullptr,
        OnHost("environment { value { variables { name: 'HCCL_SOCKET_IFNAME' "
               "value: '=bond7' file: '/etc/profile.d/hccl.sh' line: 2 } } }")},
-      {"hccl-variable", "", false, "hccl-environment", FAIL, "", false, nullptr,
+      {"hccl-variable", "", false, "hccl-environment", FAIL,
+       "environment-uniform", false, nullptr,
        OnHost("environment { value { variables { name: 'HCCL_CONNECT_TIMEOUT' "
               "value: '60' file: '/etc/profile.d/hccl.sh' line: 3 } } }")},
       {"host-name", "hostname=NAME", false, "host-name", WARN, "", false,
@@ -523,7 +529,8 @@ std::vector<FaultKind> LaunchFaults() {
                  "host-interface", "firewall"),
       NoHostFact("no-environment",
                  "environment { missing { reason: NOT_PERMITTED } }",
-                 "hccl-environment", "host-interface"),
+                 "hccl-environment",
+                 "host-interface ports-reserved environment-uniform"),
       {"too-few-open-files", "", false, "open-files", WARN, "", false, nullptr,
        [](RandomCluster& cluster, int host, int) {
          OpenFilesLimit* limit = cluster.facts[host]

@@ -88,6 +88,7 @@ HostFacts GoodFacts(const std::string& host) {
   AddGoodDevice(server, 1, &facts);
   KernelFacts* kernel = facts.mutable_kernel();
   kernel->mutable_reserved_ports()->set_value("60000-60015");
+  kernel->mutable_local_port_range()->set_value("32768-60999");
   kernel->mutable_somaxconn()->set_value(65535);
   kernel->mutable_tcp_max_syn_backlog()->set_value(65535);
   SetAtBoot(kernel->mutable_reserved_ports_at_boot(), kSysctlFile,

@@ -1,0 +1,68 @@
+// Which ports HCCL will have on a host: what its variables say there, else what
+// cluster.yaml says, else HCCL's own. For the rules, for plans and for who asks
+// the hosts. Pure.
+#ifndef CONFIG_HCCL_JOB_PORTS_H_
+#define CONFIG_HCCL_JOB_PORTS_H_
+
+#include <string>
+
+#include "config/values/port_set.h"
+#include "proto/facts.pb.h"
+#include "proto/job.pb.h"
+#include "proto/spec.pb.h"
+
+namespace clusterd {
+
+// hccl.base_port and the ports after it. A spec without the two numbers means
+// HCCL's defaults, 60000 and 32.
+PortSet HcclPorts(const ClusterSpec& spec);
+
+// The HCCL range, the rendezvous port, the ssh port and those of other services,
+// where they are set.
+PortSet JobPorts(const ClusterSpec& spec);
+
+// The ports of the job's other services.
+PortSet ServicePortsOf(const ClusterSpec& spec);
+
+// The same where nothing says the number for sure: CANN that is not known takes
+// 16 ports, and may take 32. What the spec says holds before what the host has,
+// which makes 32 certain and never 16: its containers may have a newer one.
+// Where nothing pins a base port, HCCL looks for a free one: 16 are certain.
+struct HcclPortNeed {
+  PortSet certain;
+  PortSet possible;
+  // HCCL takes each of these and no other one instead.
+  bool is_pinned = false;
+  // Where 16 are certain and more are possible: not because CANN is not known.
+  bool cann_is_known = false;
+  // " (HCCL_IF_BASE_PORT is 53000 in /etc/environment:1)"; empty: by the spec.
+  std::string source;
+  // A variable that only a shell knows, so that the ports may be others. Null:
+  // none. Points into the facts or the job.
+  const EnvironmentVariable* unclear = nullptr;
+};
+
+// By the first of these that holds; `job` may be null, and a value that HCCL
+// refuses counts as not set:
+//   HCCL_HOST_SOCKET_PORT_RANGE, not on A1     auto: none; else those
+//   HCCL_IF_BASE_PORT of the job               from there
+//   HCCL_IF_BASE_PORT of the host's own files  from there, and from the spec's
+//   hccl.base_port, which launches export      from there
+//   none                                       from 60000, not pinned
+HcclPortNeed HcclPortsOn(const ClusterSpec& spec, const HostFacts& host,
+                         const JobSpec* job = nullptr);
+// With the rendezvous and the ssh port.
+HcclPortNeed JobPortsOn(const ClusterSpec& spec, const HostFacts& host,
+                        const JobSpec* job = nullptr);
+
+// What a host asks about on its own beside what it is asked: the ports that
+// lines of its files may give to HCCL.
+PortSet PortsOfLogins(const EnvironmentFact::Variables& variables);
+
+// Those of the set that the host gives to outgoing connections, so that they
+// have to be reserved; all where that is not known.
+PortSet HandedOut(const PortSet& ports, const HostFacts& host);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_HCCL_JOB_PORTS_H_

@@ -1,0 +1,149 @@
+#include "config/hccl/job_ports.h"
+
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+// cluster.yaml names no number.
+ClusterSpec SilentSpec() {
+  ClusterSpec spec;
+  spec.set_product("atlas-a2");
+  spec.mutable_hccl()->set_base_port(60000);
+  spec.mutable_hccl()->set_port_count(32);
+  spec.mutable_hccl()->set_base_port_auto(true);
+  spec.mutable_hccl()->set_port_count_auto(true);
+  return spec;
+}
+
+HostFacts HostWith(const std::string& name, const std::string& value) {
+  HostFacts host;
+  EnvironmentVariable* const variable =
+      host.mutable_environment()->mutable_value()->add_variables();
+  variable->set_name(name);
+  variable->set_value(value);
+  variable->set_file("/etc/environment");
+  variable->set_line(1);
+  return host;
+}
+
+TEST(HcclPortsTest, CountsFromTheBasePort) {
+  ClusterSpec spec;
+  spec.mutable_hccl()->set_base_port(50000);
+  spec.mutable_hccl()->set_port_count(16);
+  EXPECT_EQ(HcclPorts(spec).ToString(), "50000-50015");
+}
+
+TEST(HcclPortsTest, TakesHcclsDefaultsWithoutASpec) {
+  EXPECT_EQ(HcclPorts(ClusterSpec()).ToString(), "60000-60031");
+}
+
+TEST(HcclPortsTest, EndsAtTheLastPort) {
+  ClusterSpec spec;
+  spec.mutable_hccl()->set_base_port(65520);
+  spec.mutable_hccl()->set_port_count(32);
+  EXPECT_EQ(HcclPorts(spec).ToString(), "65520-65535");
+  spec.mutable_hccl()->set_base_port(UINT32_MAX);
+  EXPECT_EQ(HcclPorts(spec).ToString(), "65535");
+}
+
+TEST(JobPortsTest, AddsRendezvousAndSshWhereTheyAreSet) {
+  ClusterSpec spec;
+  spec.set_rendezvous_port(29500);
+  EXPECT_EQ(JobPorts(spec).ToString(), "29500,60000-60031");
+  spec.set_ssh_port(2222);
+  EXPECT_EQ(JobPorts(spec).ToString(), "2222,29500,60000-60031");
+}
+
+// Nothing pins a base port: HCCL takes a free one of the 32.
+TEST(HcclPortsOnTest, SixteenAreCertainWhereNothingPinsABase) {
+  HostFacts host;
+  host.mutable_versions()->mutable_cann()->set_value("8.5.0");
+  const HcclPortNeed need = HcclPortsOn(SilentSpec(), host);
+  EXPECT_EQ(need.certain.ToString(), "60000-60015");
+  EXPECT_EQ(need.possible.ToString(), "60000-60031");
+  EXPECT_FALSE(need.is_pinned);
+  EXPECT_TRUE(need.cann_is_known);
+}
+
+TEST(HcclPortsOnTest, LoginFilesPinTheBaseThatJobsWillHave) {
+  HostFacts host = HostWith("HCCL_IF_BASE_PORT", "53000");
+  host.mutable_versions()->mutable_cann()->set_value("8.5.0");
+  const HcclPortNeed need = HcclPortsOn(SilentSpec(), host);
+  EXPECT_EQ(need.certain.ToString(), "53000-53031");
+  EXPECT_TRUE(need.is_pinned);
+  EXPECT_EQ(need.source, " (HCCL_IF_BASE_PORT is 53000 in /etc/environment:1)");
+}
+
+// A launch by the spec exports its own base port.
+TEST(HcclPortsOnTest, LoginAndSpecThatDifferNeedBoth) {
+  ClusterSpec spec = SilentSpec();
+  spec.mutable_hccl()->set_base_port_auto(false);
+  EXPECT_EQ(HcclPortsOn(spec, HostWith("HCCL_IF_BASE_PORT", "53000"))
+                .possible.ToString(),
+            "53000-53031,60000-60031");
+}
+
+TEST(HcclPortsOnTest, JobFileWinsOverLoginAndSpec) {
+  ClusterSpec spec = SilentSpec();
+  spec.mutable_hccl()->set_base_port_auto(false);
+  JobSpec job;
+  job.add_environment()->set_name("HCCL_IF_BASE_PORT");
+  job.mutable_environment(0)->set_value("40000");
+  EXPECT_EQ(HcclPortsOn(spec, HostWith("HCCL_IF_BASE_PORT", "53000"), &job)
+                .possible.ToString(),
+            "40000-40031");
+}
+
+TEST(HcclPortsOnTest, WhatHcclRefusesCountsAsNotSet) {
+  for (const char* value : {"80", "65600", "53000x", ""}) {
+    const HcclPortNeed need =
+        HcclPortsOn(SilentSpec(), HostWith("HCCL_IF_BASE_PORT", value));
+    EXPECT_EQ(need.possible.ToString(), "60000-60031") << value;
+    EXPECT_FALSE(need.is_pinned) << value;
+  }
+}
+
+TEST(HcclPortsOnTest, SaysWhichVariableOnlyAShellKnows) {
+  HostFacts host = HostWith("HCCL_IF_BASE_PORT", "");
+  host.mutable_environment()
+      ->mutable_value()
+      ->mutable_variables(0)
+      ->set_computed(true);
+  const HcclPortNeed need = HcclPortsOn(SilentSpec(), host);
+  ASSERT_NE(need.unclear, nullptr);
+  EXPECT_EQ(need.unclear->name(), "HCCL_IF_BASE_PORT");
+}
+
+TEST(HcclPortsOnTest, RangeOfHostPortsWinsWhereTheProductReadsIt) {
+  const char* const name = "HCCL_HOST_SOCKET_PORT_RANGE";
+  ClusterSpec spec = SilentSpec();
+  const HcclPortNeed need = HcclPortsOn(spec, HostWith(name, "50000,50100"));
+  EXPECT_EQ(need.possible.ToString(), "50000,50100");
+  EXPECT_FALSE(need.is_pinned);
+  EXPECT_TRUE(HcclPortsOn(spec, HostWith(name, "auto")).possible.empty());
+  spec.set_product("atlas-training");
+  EXPECT_EQ(HcclPortsOn(spec, HostWith(name, "50000")).possible.ToString(),
+            "60000-60031");
+}
+
+TEST(PortsOfLoginsTest, AddsTheRangeOfEachLegalLine) {
+  const HostFacts host = HostWith("HCCL_IF_BASE_PORT", "53000");
+  EXPECT_EQ(PortsOfLogins(host.environment().value()).ToString(),
+            "53000-53031");
+  EXPECT_TRUE(
+      PortsOfLogins(HostWith("HCCL_IF_BASE_PORT", "1").environment().value())
+          .empty());
+}
+
+TEST(HandedOutTest, LeavesOutWhatTheKernelNeverHandsOut) {
+  HostFacts host;
+  PortSet ports;
+  ports.Add(60990, 61021);
+  EXPECT_EQ(HandedOut(ports, host).ToString(), "60990-61021");
+  host.mutable_kernel()->mutable_local_port_range()->set_value("32768-60999");
+  EXPECT_EQ(HandedOut(ports, host).ToString(), "60990-60999");
+}
+
+}  // namespace
+}  // namespace clusterd

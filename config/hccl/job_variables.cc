@@ -1,0 +1,438 @@
+#include "config/hccl/job_variables.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "config/values/ipv4.h"
+#include "config/values/nearest_word.h"
+#include "config/values/port_set.h"
+#include "config/values/text_form.h"
+
+namespace clusterd {
+namespace {
+
+using Text = absl::string_view;
+
+constexpr uint64_t kAnySize = UINT32_MAX;
+
+// Decimal digits, at most ten (HCOMM, IsAllDigit and MAX_LEN_OF_DIGIT_ENV).
+bool IsNumber(Text value, uint64_t least, uint64_t most, uint64_t step = 1) {
+  uint64_t number = 0;
+  return value.size() <= 10 && absl::c_all_of(value, absl::ascii_isdigit) &&
+         absl::SimpleAtoi(value, &number) && number >= least &&
+         number <= most && number % step == 0;
+}
+
+template <uint64_t least, uint64_t most, uint64_t step = 1>
+bool IsFrom(Text value) {
+  return IsNumber(value, least, most, step);
+}
+
+// "0" or "1" of digits: HCOMM reads "01" as 1.
+bool IsSwitch(Text value) { return IsNumber(value, 0, 1); }
+
+// In any letter case.
+bool IsTrueOrFalse(Text value) {
+  return absl::EqualsIgnoreCase(value, "TRUE") ||
+         absl::EqualsIgnoreCase(value, "FALSE");
+}
+
+bool IsDeterministic(Text value) {
+  return IsTrueOrFalse(value) || absl::EqualsIgnoreCase(value, "strict");
+}
+
+// "auto", or ports and ranges from 1 to 65535 without overlap.
+bool IsPortRange(Text value) {
+  if (value == "auto") return true;
+  PortSet seen;
+  for (const Text part : absl::StrSplit(value, ',')) {
+    const absl::StatusOr<PortSet> ports = PortSet::Parse(part);
+    if (!ports.ok() || ports->empty() || ports->Contains(0) ||
+        seen.Minus(*ports) != seen) {
+      return false;
+    }
+    seen.Add(*ports);
+  }
+  return true;
+}
+
+bool IsIfnames(Text value) {
+  absl::ConsumePrefix(&value, "^");
+  absl::ConsumePrefix(&value, "=");
+  static const LazyRE2 kForm = {R"([^\s,/]+(?:,[^\s,/]+)*)"};
+  return HasForm(value, *kForm);
+}
+
+// Gloo and TensorPipe take names as they are.
+bool IsPlainIfnames(Text value) {
+  return IsIfnames(value) && value[0] != '^' && value[0] != '=';
+}
+
+bool IsAddress(Text value) {
+  static const LazyRE2 kIpv6 = {R"([0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)"};
+  return Ipv4Address::Parse(value).ok() || HasForm(value, *kIpv6);
+}
+
+bool IsAddressOfInterface(Text value) {
+  const std::pair<Text, Text> parts =
+      absl::StrSplit(value, absl::MaxSplits('%', 1));
+  return IsAddress(parts.first);
+}
+
+// Ids in ascending order: what follows anything else is not read.
+bool IsIdList(Text value) {
+  std::optional<uint64_t> last;
+  for (const Text part : absl::StrSplit(value, ',')) {
+    uint64_t id = 0;
+    if (!IsNumber(part, 0, 1023) || !absl::SimpleAtoi(part, &id) ||
+        (last && id <= *last)) {
+      return false;
+    }
+    last = id;
+  }
+  return true;
+}
+
+bool IsExecTimeout(Text value) {
+  static const LazyRE2 kForm = {R"((\d+)(?:\.\d{1,2})?)"};
+  Text whole;
+  return value.size() <= 10 && HasForm(value, *kForm, &whole) &&
+         IsNumber(whole, 0, 2147483647);
+}
+
+bool IsExpansionMode(Text value) {
+  constexpr Text kModes[] = {"AI_CPU",  "AICPU_TS", "AICPU_CacheDisable",
+                             "AIV",     "CCU_MS",   "CCU_SCHED",
+                             "HOST_TS", "HOST"};
+  return absl::c_linear_search(kModes, value);
+}
+
+bool IsRetryEnable(Text value) {
+  static const LazyRE2 kForm = {R"( *L[012]: *[01](?: *, *L[012]: *[01])* *)"};
+  return HasForm(value, *kForm);
+}
+
+bool IsRetryParams(Text value) {
+  static const LazyRE2 kForm = {
+      R"(MaxCnt:\s*(\d+),\s*HoldTime:\s*(\d+),\s*IntervalTime:\s*(\d+).*)"};
+  Text count;
+  Text hold;
+  Text interval;
+  return HasForm(value, *kForm, &count, &hold, &interval) &&
+         IsNumber(count, 1, 10) && IsNumber(hold, 0, 60000) &&
+         IsNumber(interval, 0, 60000);
+}
+
+constexpr char kPorts[] =
+    "auto, or ports and ranges from 1 to 65535 such as 60000-60031,61000, none "
+    "twice";
+constexpr char kZeroOrOne[] = "0 or 1";
+constexpr char kAddress[] = "an IPv4 or IPv6 address";
+constexpr char kIfnames[] = "names of interfaces separated by single commas";
+
+// Pages of one variable each, such as HCCL_BUFFSIZE.md (hicann/hccl 09300b70),
+// and what HCOMM checks (libochao-huawei/hcomm 8958adbf).
+constexpr char kHccl[] =
+    "HCCL user guide, hccl_env; HCOMM externalinput.cc and env_config.cc";
+constexpr char kVisible[] =
+    "https://www.hiascend.com/document/detail/zh/canncommercial/900/"
+    "maintenref/envvar/envref_07_0028.html";
+constexpr char kPrintPage[] =
+    "https://www.hiascend.com/document/detail/zh/canncommercial/900/"
+    "maintenref/envvar/envref_07_0121.html";
+constexpr char kLevelPage[] =
+    "https://www.hiascend.com/document/detail/zh/canncommercial/900/"
+    "maintenref/envvar/envref_07_0122.html";
+constexpr char kEventPage[] =
+    "https://www.hiascend.com/document/detail/zh/canncommercial/900/"
+    "maintenref/envvar/envref_07_0124.html";
+constexpr char kFlushPage[] =
+    "https://www.hiascend.com/document/detail/zh/canncommercial/900/"
+    "maintenref/envvar/envref_07_0125.html";
+constexpr char kCm[] =
+    "https://www.hiascend.com/document/detail/zh/canncommercial/850/"
+    "maintenref/envvar/envref_07_0053.html";
+constexpr char kTorchNpu[] =
+    "https://www.hiascend.com/document/detail/zh/Pytorch/720/comref/"
+    "Envvariables/Envir_006.html";
+constexpr char kMindSpore[] =
+    "https://www.mindspore.cn/vllm_mindspore/docs/en/r0.4.0/user_guide/"
+    "environment_variables/environment_variables.html";
+constexpr char kVllm[] =
+    "https://docs.vllm.ai/en/v0.13.0/configuration/env_vars/";
+constexpr char kTorch[] =
+    "https://docs.pytorch.org/docs/stable/distributed.html";
+
+constexpr bool kMayDiffer = true;
+constexpr bool kFallsBack = true;
+// A name that no source bounds.
+constexpr JobVariable Free(Text name, bool may_differ = false) {
+  return {name, "", nullptr, "", "", may_differ};
+}
+
+// Rows of one name stand together, the one for the rest last.
+constexpr JobVariable kRows[] = {
+    {"HCCL_BUFFSIZE", "", IsFrom<1, kAnySize>, "1 or more (MB)", kHccl, false,
+     false, "200"},
+    {"HCCL_CONNECT_TIMEOUT", "", IsFrom<120, 7200>, "120 to 7200 (seconds)",
+     kHccl, false, false, "120"},
+    {"HCCL_DETERMINISTIC", "", IsDeterministic, "true, false or strict", kHccl,
+     false, false, "false"},
+    {"HCCL_DIAGNOSE_ENABLE", "", IsSwitch, kZeroOrOne, kHccl, kMayDiffer},
+    {"HCCL_ENTRY_LOG_ENABLE", "", IsSwitch, kZeroOrOne, kHccl, kMayDiffer},
+    {"HCCL_EXEC_TIMEOUT", "", IsExecTimeout,
+     "0 to 2147483647 (seconds), at most ten characters", kHccl, false},
+    {"HCCL_HOST_SOCKET_PORT_RANGE", "", IsPortRange, kPorts, kHccl, false},
+    {"HCCL_IF_BASE_PORT", "", IsFrom<1024, 65520>, "1024 to 65520", kHccl,
+     false},
+    {"HCCL_IF_IP", "", IsAddressOfInterface, kAddress, kHccl, kMayDiffer},
+    {"HCCL_INTER_HCCS_DISABLE", "", IsTrueOrFalse, "TRUE or FALSE", kHccl,
+     false, false, "FALSE"},
+    {"HCCL_INTRA_PCIE_ENABLE", "", IsSwitch, kZeroOrOne, kHccl, false, false,
+     "1"},
+    {"HCCL_INTRA_ROCE_ENABLE", "", IsSwitch, kZeroOrOne, kHccl, false, false,
+     "0"},
+    {"HCCL_LOGIC_SUPERPOD_ID", "", [](Text v) { return v.size() < 128; },
+     "a text of less than 128 bytes", kHccl, kMayDiffer},
+    {"HCCL_MULTI_QP_THRESHOLD", "", IsFrom<1, 8192>, "1 to 8192 (KB)", kHccl,
+     false, false, "512"},
+    {"HCCL_NPU_SOCKET_PORT_RANGE", "", IsPortRange, kPorts, kHccl, false},
+    {"HCCL_OP_EXPANSION_MODE", "", IsExpansionMode,
+     "AI_CPU, AICPU_TS, AICPU_CacheDisable, AIV, HOST, HOST_TS, CCU_MS or "
+     "CCU_SCHED",
+     kHccl, false},
+    {"HCCL_OP_RETRY_ENABLE", "", IsRetryEnable, "the form L1:0,L2:0", kHccl,
+     false, false, "L1:0,L2:0"},
+    {"HCCL_OP_RETRY_PARAMS", "", IsRetryParams,
+     "the form MaxCnt:1,HoldTime:5000,IntervalTime:1000, MaxCnt from 1 to 10, "
+     "the times from 0 to 60000",
+     kHccl, false},
+    {"HCCL_RDMA_PCIE_DIRECT_POST_NOSTRICT", "", IsTrueOrFalse, "TRUE or FALSE",
+     kHccl, false, false, "FALSE"},
+    {"HCCL_RDMA_QPS_PER_CONNECTION", "", IsFrom<1, 32>, "1 to 32", kHccl, false,
+     false, "1"},
+    {"HCCL_RDMA_RETRY_CNT", "", IsFrom<1, 7>, "1 to 7", kHccl, false, false,
+     "7"},
+    {"HCCL_RDMA_SL", "", IsFrom<0, 7>, "0 to 7", kHccl, false, false, "4"},
+    {"HCCL_RDMA_TC", "", IsFrom<0, 255, 4>, "a multiple of 4 from 0 to 252",
+     kHccl, false, false, "132"},
+    {"HCCL_RDMA_TIMEOUT", "A2,A3", IsFrom<5, 20>, "5 to 20", kHccl, false,
+     false, "20"},
+    // From 32 on the network card of such a host never times out.
+    {"HCCL_RDMA_TIMEOUT", "950", IsFrom<0, kAnySize>, "0 to 31", kHccl, false,
+     false, "20"},
+    {"HCCL_RDMA_TIMEOUT", "", IsFrom<5, 24>, "5 to 24", kHccl, false, false,
+     "20"},
+    {"HCCL_SOCKET_FAMILY", "",
+     [](Text v) { return v == "AF_INET" || v == "AF_INET6"; },
+     "AF_INET or AF_INET6", kHccl, false},
+    {"HCCL_SOCKET_IFNAME", "", IsIfnames,
+     "names separated by single commas, with ^, = or ^= in front of all", kHccl,
+     kMayDiffer},
+    {"HCCL_WHITELIST_DISABLE", "", IsSwitch, kZeroOrOne, kHccl, false, false,
+     "1"},
+    {"HCCL_WHITELIST_FILE", "", [](Text v) { return v.size() < 4096; },
+     "a path of less than 4096 bytes", kHccl, kMayDiffer},
+    Free("HCCL_ALGO"),
+    Free("HCCL_ALG_MULTIPLE_DIMENSION_SPLIT_RATIO"),
+    Free("HCCL_ASYNC_ERROR_HANDLING"),
+    Free("HCCL_DEBUG_CONFIG", kMayDiffer),
+    Free("HCCL_DESYNC_DEBUG"),
+    Free("HCCL_DFS_CONFIG", kMayDiffer),
+    Free("HCCL_EVENT_TIMEOUT"),
+    Free("HCCL_RDMA_QP_PORT_CONFIG_PATH"),
+    Free("HCOMM_DEBUG_CONFIG", kMayDiffer),
+    {"ASCEND_RT_VISIBLE_DEVICES", "", IsIdList,
+     "ids in ascending order with single commas, such as 0,1,2,3", kVisible,
+     false},
+    Free("ASCEND_AICPU_PATH"),
+    Free("ASCEND_CACHE_PATH"),
+    Free("ASCEND_CUSTOM_OPP_PATH"),
+    Free("ASCEND_CUSTOM_PATH"),
+    Free("ASCEND_DEVICE_ID", kMayDiffer),
+    Free("ASCEND_DRIVER_PATH"),
+    {"ASCEND_GLOBAL_EVENT_ENABLE", "", IsSwitch, kZeroOrOne, kEventPage, false,
+     kFallsBack},
+    {"ASCEND_GLOBAL_LOG_LEVEL", "", IsFrom<0, 4>, "0 to 4", kLevelPage, false,
+     kFallsBack},
+    Free("ASCEND_HOME_PATH"),
+    Free("ASCEND_HOST_LOG_FILE_NUM"),
+    Free("ASCEND_INSTALL_PATH"),
+    {"ASCEND_LAUNCH_BLOCKING", "", IsSwitch, kZeroOrOne, kTorchNpu, false,
+     kFallsBack},
+    {"ASCEND_LOG_DEVICE_FLUSH_TIMEOUT", "", IsFrom<0, 180000>,
+     "0 to 180000 (milliseconds)", kFlushPage, false, kFallsBack},
+    Free("ASCEND_MF_STORE_URL"),
+    Free("ASCEND_MODULE_LOG_LEVEL"),
+    Free("ASCEND_OPP_PATH"),
+    Free("ASCEND_PROCESS_LOG_PATH"),
+    {"ASCEND_SLOG_PRINT_TO_STDOUT", "", IsSwitch, kZeroOrOne, kPrintPage, false,
+     kFallsBack},
+    Free("ASCEND_TOOLKIT_HOME"),
+    Free("ASCEND_VISIBLE_DEVICES"),
+    Free("ASCEND_WORK_PATH"),
+    Free("CM_CHIEF_DEVICE"),
+    Free("CM_CHIEF_IP"),
+    {"CM_CHIEF_PORT", "", IsFrom<0, 65520>, "0 to 65520",
+     "CANN environment variable reference, CM_CHIEF_PORT", false},
+    Free("CM_WORKER_IP", kMayDiffer),
+    {"CM_WORKER_SIZE", "", IsFrom<0, 32768>, "0 to 32768", kCm, false},
+    Free("RANK_ID", kMayDiffer),
+    Free("RANK_SIZE"),
+    Free("RANK_TABLE_FILE"),
+    // Of MindIE.
+    Free("RANKTABLEFILE"),
+    Free("MIES_CONTAINER_IP", kMayDiffer),
+    {"GLOO_SOCKET_IFNAME", "", IsPlainIfnames, kIfnames, kTorch, kMayDiffer},
+    {"TP_SOCKET_IFNAME", "", IsPlainIfnames, kIfnames, kMindSpore, kMayDiffer},
+    {"VLLM_HOST_IP", "", IsAddress, kAddress, kVllm, kMayDiffer},
+    Free("MASTER_ADDR"),
+    {"MASTER_PORT", "", IsFrom<1, 65535>, "1 to 65535", kTorch, false},
+    Free("NODE_RANK", kMayDiffer),
+    Free("NNODES"),
+    Free("WORLD_SIZE"),
+};
+
+bool Names(const JobVariable& row, Text name, Text series) {
+  return row.name == name &&
+         (row.series.empty() ||
+          (!series.empty() && absl::StrContains(row.series, series)));
+}
+
+}  // namespace
+
+const JobVariable* FindJobVariable(Text name, Text series) {
+  const auto* const found = absl::c_find_if(
+      kRows, [&](const JobVariable& row) { return Names(row, name, series); });
+  return found == std::end(kRows) ? nullptr : found;
+}
+
+Text MeantJobVariable(Text name) {
+  constexpr size_t kLeastBytes = 8;
+  if (name.size() < kLeastBytes || FindJobVariable(name) != nullptr) return "";
+  const std::string written = absl::StrReplaceAll(name, {{"-", "_"}});
+  const auto* const found = absl::c_find_if(kRows, [&](const JobVariable& row) {
+    return row.name.size() >= kLeastBytes && IsOneEditAway(written, row.name);
+  });
+  return found == std::end(kRows) ? "" : found->name;
+}
+
+bool IsJobVariable(Text name) {
+  return FindJobVariable(name) != nullptr || absl::StartsWith(name, "HCCL_") ||
+         absl::StartsWith(name, "HCOMM_") ||
+         absl::StartsWith(name, "ASCEND_") || !MeantJobVariable(name).empty();
+}
+bool IsPlaceholder(Text value) {
+  static const LazyRE2 kForms[] = {
+      // <ip>, {rank_table_file.json 路径}, $HOST, `hostname`
+      {R"(.*(?:<[^<>]+>|\{[^{}]*\}|\$\w|\$\(|`).*)"},
+      // x.x.x.x, 192.168.1.X, -.-.-.-
+      {R"((?:.*[^\w.])?[0-9xX*]{1,3}(?:\.[0-9xX*]{1,3}){2}\.[xX*]+(?:\W.*)?)"},
+      {R"((?:.*[^\w.])?[xX*-]{1,3}(?:\.[0-9xX*-]{1,3}){3}(?:\W.*)?)"},
+      // xxx, your_ip, /path/to/rank_table.json, change_me
+      {R"((?i)x{3,}|\.{3}|.*\byour.*|/?path/to/.*|.*(?:change|replace).?me.*)"},
+      // PIP:PORT, tcp://MASTER_IP:PORT, NIC_NAME
+      {R"((?:\w+://)?[A-Z_]*(?:IP|ADDR|ADDRESS|NAME|NIC|PORT))"
+       R"((?::[A-Z_]+)?|HOST:[A-Z_]+)"},
+      // 本机IP
+      {R"([^/]*\p{Han}.*)"}};
+  return absl::c_any_of(
+      kForms, [value](const LazyRE2& form) { return HasForm(value, *form); });
+}
+
+std::vector<JobVariableMistake> FindVariableMistakes(
+    const JobVariables& variables, Text series) {
+  std::vector<JobVariableMistake> mistakes;
+  // An empty value unsets it.
+  const auto value_of = [&variables](Text name) -> Text {
+    const auto found = variables.find(std::string(name));
+    return found == variables.end() ? Text() : Text(found->second);
+  };
+  for (const JobVariable& row : kRows) {
+    const Text value = value_of(row.name);
+    if (value.empty() || row.is_legal == nullptr || row.is_legal(value) ||
+        FindJobVariable(row.name, series) != &row) {
+      continue;
+    }
+    mistakes.push_back({std::string(row.name), std::string(value),
+                        std::string(row.expected), std::string(row.source),
+                        row.falls_back});
+  }
+  const auto contradict = [&](bool is_so, Text name, Text value, Text expected,
+                              Text source = kHccl) {
+    if (!is_so) return;
+    mistakes.push_back({std::string(name), std::string(value),
+                        std::string(expected), std::string(source), false});
+  };
+  contradict(value_of("HCCL_WHITELIST_DISABLE") == "0" &&
+                 value_of("HCCL_WHITELIST_FILE").empty(),
+             "HCCL_WHITELIST_DISABLE", "0",
+             "1, or the white list's path in HCCL_WHITELIST_FILE");
+  const Text roce = value_of("HCCL_INTRA_ROCE_ENABLE");
+  const Text pcie = value_of("HCCL_INTRA_PCIE_ENABLE");
+  contradict(roce == "1" && pcie == "1", "HCCL_INTRA_ROCE_ENABLE",
+             "1, and so is HCCL_INTRA_PCIE_ENABLE",
+             "1 for one of both at most");
+  const bool needs_both = series != "950";
+  contradict(needs_both && roce == "0" && pcie.empty(),
+             "HCCL_INTRA_ROCE_ENABLE", "0, without HCCL_INTRA_PCIE_ENABLE",
+             "HCCL_INTRA_PCIE_ENABLE set too");
+  contradict(needs_both && pcie == "0" && roce.empty(),
+             "HCCL_INTRA_PCIE_ENABLE", "0, without HCCL_INTRA_ROCE_ENABLE",
+             "HCCL_INTRA_ROCE_ENABLE set too");
+  contradict(
+      !value_of("RANK_TABLE_FILE").empty() && !value_of("CM_CHIEF_IP").empty(),
+      "RANK_TABLE_FILE",
+      absl::StrCat(value_of("RANK_TABLE_FILE"), ", beside CM_CHIEF_IP"),
+      "one of both: a rank table, or CM_CHIEF_IP and its kin", kCm);
+  return mistakes;
+}
+
+std::vector<const EnvironmentVariable*> VariableLines(const HostFacts& host,
+                                                      const JobSpec* job,
+                                                      Text name) {
+  std::vector<const EnvironmentVariable*> lines;
+  const auto take = [&](const auto& variables) {
+    for (const EnvironmentVariable& each : variables) {
+      if (each.name() != name || each.effect() != EnvironmentVariable::SET) {
+        continue;
+      }
+      if (IsSure(each)) lines.clear();
+      lines.push_back(&each);
+    }
+  };
+  if (job != nullptr) take(job->environment());
+  if (lines.empty()) take(host.environment().value().variables());
+  return lines;
+}
+
+const EnvironmentVariable* FindVariable(const HostFacts& host,
+                                        const JobSpec* job, Text name) {
+  const auto lines = VariableLines(host, job, name);
+  if (lines.empty()) return nullptr;
+  const EnvironmentVariable& last = *lines.back();
+  return IsSure(last) && last.value().empty() ? nullptr : &last;
+}
+
+bool MatchesSocketIfname(Text value, Text interface) {
+  const bool other_ones = absl::ConsumePrefix(&value, "^");
+  const bool exact = absl::ConsumePrefix(&value, "=");
+  bool named = false;
+  for (const Text name : absl::StrSplit(value, ',')) {
+    if (name.empty()) continue;
+    named |= exact ? absl::StartsWith(name, interface)
+                   : absl::StartsWith(interface, name);
+  }
+  return named != other_ones;
+}
+
+}  // namespace clusterd

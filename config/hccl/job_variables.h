@@ -1,0 +1,95 @@
+// The environment variables of a job that decide whether it can start: one
+// table with the form of each and where that is published, for those that a
+// host sets for every login and for those of a job. What no public source
+// bounds is in the table for its name alone. Pure.
+#ifndef CONFIG_HCCL_JOB_VARIABLES_H_
+#define CONFIG_HCCL_JOB_VARIABLES_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "proto/facts.pb.h"
+#include "proto/job.pb.h"
+
+namespace clusterd {
+
+struct JobVariable {
+  absl::string_view name;
+  // "A1,A2", as IdentityFacts.npu_series has them, or "950": the row is for
+  // these. Empty: for the rest.
+  absl::string_view series;
+  // Null: any value will do.
+  bool (*is_legal)(absl::string_view value);
+  absl::string_view expected;  // "120 to 7200 (seconds)".
+  absl::string_view source;
+  // Hosts of one job may have different ones, e.g. their addresses.
+  bool may_differ = false;
+  // Its reader takes the default for an illegal value.
+  bool falls_back = false;
+  // What holds where it is not set; empty: not published, or not one value.
+  absl::string_view standard = "";
+};
+
+// The row of the name for products of the series; nullptr: not in the table.
+const JobVariable* FindJobVariable(absl::string_view name,
+                                   absl::string_view series = "");
+
+// The variable that was meant by a name that is not in the table and is one
+// edit away from one that is; letter case and "-" for "_" count as none. Empty:
+// there is none. Names of under 8 bytes are too common to be compared.
+absl::string_view MeantJobVariable(absl::string_view name);
+
+// Whether the name is in the table, near one that is, or of HCCL or CANN.
+bool IsJobVariable(absl::string_view name);
+
+// Whether the value was left as a guide has it: "PIP:PORT", "<ip>", "x.x.x.x",
+// "your_ip", or "$HOST" where nothing expands it.
+bool IsPlaceholder(absl::string_view value);
+
+using JobVariables = std::map<std::string, std::string>;  // By name.
+
+struct JobVariableMistake {
+  std::string name;      // "HCCL_CONNECT_TIMEOUT"
+  std::string value;     // "60"; of two that contradict each other both.
+  std::string expected;  // "120 to 7200 (seconds)"
+  std::string source;
+  bool falls_back = false;
+};
+
+// Values outside of their range or form, two that contradict each other, and a
+// white list that is on and has no file. In the order of the table.
+std::vector<JobVariableMistake> FindVariableMistakes(
+    const JobVariables& variables, absl::string_view series = "");
+
+// Whether the line says for sure what the variable is.
+inline bool IsSure(const EnvironmentVariable& variable) {
+  return !variable.computed() && !variable.conditional();
+}
+
+// What a job on the host may end up with: the last line that says it for sure,
+// if there is one, and those after it. Of the job itself alone where it names
+// the variable. `job` may be null.
+std::vector<const EnvironmentVariable*> VariableLines(const HostFacts& host,
+                                                      const JobSpec* job,
+                                                      absl::string_view name);
+
+// The last of these; nullptr: none, or an empty value, which unsets it. One
+// that is not sure has no value that could be judged.
+const EnvironmentVariable* FindVariable(const HostFacts& host,
+                                        const JobSpec* job,
+                                        absl::string_view name);
+
+// What HCCL_SOCKET_IFNAME says of an interface:
+//   eth,enp     names that begin with one of these
+//   =bond0.7    that name, and names that it begins with, such as bond0: HCOMM
+//               compares as far as the interface's own goes (FindLocalHostIP)
+//   ^docker     names that do not begin with it; ^=eth0 not that name
+// The signs in front are of the whole list.
+bool MatchesSocketIfname(absl::string_view value, absl::string_view interface);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_HCCL_JOB_VARIABLES_H_

@@ -1,0 +1,206 @@
+#include "config/hccl/job_variables.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(FindVariableMistakesTest, KnowsTheRangeOfEachVariable) {
+  const struct {
+    const char* name;
+    std::vector<std::string> good;
+    std::vector<std::string> bad;
+  } kCases[] = {
+      {"HCCL_CONNECT_TIMEOUT", {"120", "7200", ""}, {"119", "7201", "2m"}},
+      {"HCCL_EXEC_TIMEOUT", {"0", "0.05", "2147483647"}, {"-1", "2147483648"}},
+      {"HCCL_IF_BASE_PORT", {"1024", "65520"}, {"1023", "65521", "x"}},
+      {"HCCL_RDMA_TC", {"0", "132", "252"}, {"1", "133", "256"}},
+      {"HCCL_RDMA_SL", {"0", "7"}, {"8"}},
+      {"HCCL_RDMA_RETRY_CNT", {"1", "7"}, {"0", "8"}},
+      {"HCCL_SOCKET_FAMILY", {"AF_INET", "AF_INET6"}, {"inet"}},
+      {"HCCL_SOCKET_IFNAME",
+       {"eth", "^=eth0,eth1"},
+       {",eth", "eth,", "=", "a,,b"}},
+      {"HCCL_HOST_SOCKET_PORT_RANGE",
+       {"auto", "60000", "60000-60031,61000"},
+       {"0", "60000-60031,60010", "60031-60000", "1,", "a"}},
+      {"HCCL_NPU_SOCKET_PORT_RANGE", {"auto"}, {"Auto"}},
+      {"HCCL_INTRA_ROCE_ENABLE", {"1"}, {"2", "true"}},
+      {"HCCL_INTRA_PCIE_ENABLE", {"1"}, {"on"}},
+      {"HCCL_RDMA_TIMEOUT", {"5", "24"}, {"4", "25", "99"}},
+      {"HCCL_BUFFSIZE", {"1", "200"}, {"0", "-1", "200M", " 200", "+200"}},
+      {"HCCL_DETERMINISTIC", {"true", "FALSE", "strict"}, {"yes", "1"}},
+      {"HCCL_OP_EXPANSION_MODE", {"AIV", "HOST_TS"}, {"aiv", "AI CPU"}},
+      {"HCCL_OP_RETRY_ENABLE", {"L1:0,L2:1"}, {"1", "L3:0"}},
+      {"HCCL_OP_RETRY_PARAMS",
+       {"MaxCnt:1,HoldTime:0,IntervalTime:60000"},
+       {"MaxCnt:11,HoldTime:0,IntervalTime:0", "1"}},
+      {"HCCL_IF_IP", {"10.0.0.1", "fe80::1", "10.0.0.1%eth0"}, {"eth0"}},
+      {"ASCEND_RT_VISIBLE_DEVICES", {"0", "0,3,7"}, {"1, 2", "2,1", "0-7"}},
+      {"ASCEND_GLOBAL_LOG_LEVEL", {"0", "4"}, {"5", "INFO"}},
+      {"GLOO_SOCKET_IFNAME", {"eth0"}, {"=eth0", "eth0,"}},
+      {"VLLM_HOST_IP", {"10.0.0.1"}, {"eth0"}},
+      {"MASTER_PORT", {"29500"}, {"0", "65536"}},
+      {"HCCL_INTER_HCCS_DISABLE", {"TRUE", "false"}, {"1"}},
+      {"HCCL_WHITELIST_DISABLE", {"1"}, {"2"}},
+      {"HCCL_WHITELIST_FILE", {"/a"}, {std::string(4096, 'a')}},
+      {"HCCL_SOMETHING_NEW", {"x"}, {}},
+  };
+  for (const auto& each : kCases) {
+    for (const std::string& value : each.good) {
+      EXPECT_TRUE(FindVariableMistakes({{each.name, value}}).empty())
+          << each.name << " " << value;
+    }
+    for (const std::string& value : each.bad) {
+      EXPECT_EQ(FindVariableMistakes({{each.name, value}}).size(), 1u)
+          << each.name << " " << value;
+    }
+  }
+}
+
+TEST(FindVariableMistakesTest, WhiteListThatIsOnNeedsItsFile) {
+  const auto mistakes = FindVariableMistakes({{"HCCL_WHITELIST_DISABLE", "0"}});
+  ASSERT_EQ(mistakes.size(), 1u);
+  EXPECT_THAT(mistakes[0].expected, HasSubstr("HCCL_WHITELIST_FILE"));
+  EXPECT_TRUE(FindVariableMistakes({{"HCCL_WHITELIST_DISABLE", "0"},
+                                    {"HCCL_WHITELIST_FILE", "/etc/hccl.json"}})
+                  .empty());
+}
+
+TEST(FindVariableMistakesTest, RoceAndPcieInAServerContradictEachOther) {
+  EXPECT_EQ(FindVariableMistakes({{"HCCL_INTRA_ROCE_ENABLE", "1"},
+                                  {"HCCL_INTRA_PCIE_ENABLE", "1"}})
+                .size(),
+            1u);
+  EXPECT_TRUE(FindVariableMistakes({{"HCCL_INTRA_ROCE_ENABLE", "1"},
+                                    {"HCCL_INTRA_PCIE_ENABLE", "0"}})
+                  .empty());
+}
+
+// HCOMM's bounds are those of the device (HCCL_RDMA_TIMEOUT_MAX_910_93).
+TEST(FindVariableMistakesTest, RdmaTimeoutDependsOnTheSeries) {
+  const auto count = [](const char* value, const char* series) {
+    return FindVariableMistakes({{"HCCL_RDMA_TIMEOUT", value}}, series).size();
+  };
+  EXPECT_EQ(count("21", "A1"), 0u);
+  EXPECT_EQ(count("21", "A2"), 1u);
+  EXPECT_EQ(count("20", "A3"), 0u);
+  EXPECT_EQ(count("99", "950"), 0u);
+}
+
+TEST(FindVariableMistakesTest, OneLinkOfAServerAloneIsNotSwitchedOff) {
+  EXPECT_EQ(FindVariableMistakes({{"HCCL_INTRA_ROCE_ENABLE", "0"}}).size(), 1u);
+  EXPECT_EQ(FindVariableMistakes({{"HCCL_INTRA_PCIE_ENABLE", "0"}}).size(), 1u);
+  EXPECT_TRUE(FindVariableMistakes({{"HCCL_INTRA_ROCE_ENABLE", "0"},
+                                    {"HCCL_INTRA_PCIE_ENABLE", "1"}})
+                  .empty());
+}
+
+TEST(FindVariableMistakesTest, RankTableAndItsReplacementExcludeEachOther) {
+  EXPECT_EQ(FindVariableMistakes(
+                {{"RANK_TABLE_FILE", "/a.json"}, {"CM_CHIEF_IP", "10.0.0.1"}})
+                .size(),
+            1u);
+}
+
+TEST(FindVariableMistakesTest, EveryFormHasItsSource) {
+  for (const char* name : {"HCCL_BUFFSIZE", "ASCEND_RT_VISIBLE_DEVICES",
+                           "VLLM_HOST_IP", "CM_WORKER_SIZE"}) {
+    const auto mistakes = FindVariableMistakes({{name, "?"}});
+    ASSERT_EQ(mistakes.size(), 1u) << name;
+    EXPECT_FALSE(mistakes[0].source.empty()) << name;
+  }
+}
+
+TEST(MeantJobVariableTest, NamesTheOneThatIsOneEditAway) {
+  EXPECT_EQ(MeantJobVariable("ASCEND_RT_VISIBLE_DEVICE"),
+            "ASCEND_RT_VISIBLE_DEVICES");
+  EXPECT_EQ(MeantJobVariable("HCCL_CONECT_TIMEOUT"), "HCCL_CONNECT_TIMEOUT");
+  EXPECT_EQ(MeantJobVariable("HCCL_SOKCET_IFNAME"), "HCCL_SOCKET_IFNAME");
+  EXPECT_EQ(MeantJobVariable("hccl_buffsize"), "HCCL_BUFFSIZE");
+  EXPECT_EQ(MeantJobVariable("HCCL-IF-IP"), "HCCL_IF_IP");
+  // MindIE reads it, and PATH is no one's mistake.
+  for (const char* name :
+       {"RANKTABLEFILE", "HCCL_BUFFSIZE", "HCCL_SOMETHING_NEW", "PATH", "RANKS",
+        "WORLD_SIZE"}) {
+    EXPECT_EQ(MeantJobVariable(name), "") << name;
+  }
+}
+
+TEST(IsPlaceholderTest, KnowsWhatGuidesLeaveOpen) {
+  for (const char* value :
+       {"tcp://PIP:PORT", "<ip>", "<your ip>", "x.x.x.x", "192.168.1.x",
+        "10.0.X.X", "-.-.-.-", "your_ip", "Your SOCKET IFNAME", "xxxx",
+        "NIC_NAME", "MASTER_IP", "{rank_table_file.json}", "$HOST", "${IP}",
+        "$(hostname)", "/path/to/rank_table.json", "本机IP", "..."}) {
+    EXPECT_TRUE(IsPlaceholder(value)) << value;
+  }
+  for (const char* value : {"10.0.3.2",
+                            "fe80::1",
+                            "eth0",
+                            "=enp39s0f3",
+                            "^docker,lo",
+                            "TRUE",
+                            "HOST",
+                            "AI_CPU",
+                            "AF_INET",
+                            "60000-60031,61000",
+                            "auto",
+                            "L1:0,L2:0",
+                            "level0:NA;level1:H-D_R",
+                            "/data/rank_table.json",
+                            "0,1,2,3",
+                            "MaxCnt:3,HoldTime:5000,IntervalTime:1000",
+                            "node01.example.com",
+                            "tcp://10.0.0.1:29500",
+                            "super_pod_id_1",
+                            "ALG,TASK",
+                            "1836"}) {
+    EXPECT_FALSE(IsPlaceholder(value)) << value;
+  }
+}
+
+EnvironmentVariable Line(const std::string& name, const std::string& value) {
+  EnvironmentVariable line;
+  line.set_name(name);
+  line.set_value(value);
+  return line;
+}
+
+TEST(FindVariableTest, TakesTheLastLineThatCounts) {
+  HostFacts host;
+  auto* const lines =
+      host.mutable_environment()->mutable_value()->mutable_variables();
+  *lines->Add() = Line("A", "1");
+  *lines->Add() = Line("A", "2");
+  *lines->Add() = Line("A", "3");
+  lines->rbegin()->set_effect(EnvironmentVariable::NOT_EXPORTED);
+  ASSERT_NE(FindVariable(host, nullptr, "A"), nullptr);
+  EXPECT_EQ(FindVariable(host, nullptr, "A")->value(), "2");
+  // It may hold, or the one before it.
+  *lines->Add() = Line("A", "4");
+  lines->rbegin()->set_conditional(true);
+  EXPECT_EQ(VariableLines(host, nullptr, "A").size(), 2u);
+  EXPECT_FALSE(IsSure(*FindVariable(host, nullptr, "A")));
+  *lines->Add() = Line("A", "");
+  EXPECT_EQ(FindVariable(host, nullptr, "A"), nullptr);
+  JobSpec job;
+  *job.add_environment() = Line("A", "5");
+  EXPECT_EQ(FindVariable(host, &job, "A")->value(), "5");
+}
+
+TEST(MatchesSocketIfnameTest, TakesTheFourForms) {
+  EXPECT_TRUE(MatchesSocketIfname("ib,eth", "eth0"));
+  EXPECT_FALSE(MatchesSocketIfname("ib", "eth0"));
+  EXPECT_TRUE(MatchesSocketIfname("=eth0", "eth0"));
+  EXPECT_FALSE(MatchesSocketIfname("=eth", "eth0"));
+  EXPECT_TRUE(MatchesSocketIfname("=eth0.7", "eth0"));
+  EXPECT_FALSE(MatchesSocketIfname("^eth", "eth0"));
+  EXPECT_TRUE(MatchesSocketIfname("^=eth", "eth0"));
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,272 @@
+// The variables that a job gets on a host: by the host's own files, and by the
+// job file. Each for itself, and compared between hosts.
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "config/hccl/job_variables.h"
+#include "config/rules/rule_report.h"
+#include "config/words/subject_text.h"
+
+namespace clusterd {
+namespace {
+
+constexpr size_t kMaxShownNames = 4;
+
+std::string PlaceOf(const EnvironmentVariable& variable) {
+  return absl::StrCat(PrintableText(variable.file()), ":", variable.line());
+}
+
+std::string SeriesOf(const ClusterView& view) {
+  return view.profile().generation == NpuToolFacts::ASCEND_950
+             ? "950"
+             : view.profile().npu_series;
+}
+
+// Judges the lines of one host, or of the job file.
+class EnvironmentCheck {
+ public:
+  // Null: the job file.
+  EnvironmentCheck(const HostView* host, std::string series, RuleReport& report)
+      : host_(host), series_(std::move(series)), report_(report) {}
+
+  // `job` as VariableLines takes it; what `winner` sets itself does not matter.
+  void Run(const HostFacts& facts, const JobSpec* job, const JobSpec* winner) {
+    std::set<std::string> names;
+    for (const EnvironmentVariable& each :
+         job == nullptr ? facts.environment().value().variables()
+                        : job->environment()) {
+      const bool loses =
+          winner != nullptr &&
+          absl::c_any_of(winner->environment(), [&](const auto& other) {
+            return other.name() == each.name();
+          });
+      if (!loses && HasEffect(each)) names.insert(each.name());
+    }
+    JobVariables sure;
+    for (const std::string& name : names) {
+      for (const EnvironmentVariable* each : VariableLines(facts, job, name)) {
+        const bool is_good = JudgeLine(*each);
+        // Whatever a shell makes of it, it is something.
+        sure[name] = is_good && IsSure(*each) ? each->value() : kUnclear;
+        lines_[name] = each;
+      }
+    }
+    JudgeTogether(std::move(sure));
+  }
+
+  // HCCL's and CANN's names that are not in the table.
+  const std::vector<std::string>& unlisted() const { return unlisted_; }
+
+ private:
+  static constexpr char kUnclear[] = "?";
+
+  template <typename... Values>
+  void Add(absl::string_view finding, const EnvironmentVariable& variable,
+           const Values&... values) {
+    const FindingText text = report_.Text(
+        finding, PrintableText(variable.name()), PlaceOf(variable), values...);
+    if (host_ == nullptr) {
+      report_.Add(text);
+    } else {
+      report_.Add(*host_, text);
+    }
+  }
+
+  // Whether the line sets a variable that something reads; if not, adds that.
+  bool HasEffect(const EnvironmentVariable& variable) {
+    if (variable.effect() == EnvironmentVariable::NOT_READ) {
+      Add("not-read", variable);
+      return false;
+    }
+    if (variable.effect() == EnvironmentVariable::NOT_EXPORTED) {
+      Add("not-exported", variable);
+      return false;
+    }
+    const absl::string_view meant = MeantJobVariable(variable.name());
+    if (!meant.empty()) {
+      Add("misspelt", variable, meant);
+      return false;
+    }
+    if (FindJobVariable(variable.name(), series_) == nullptr) {
+      unlisted_.push_back(absl::StrCat(PrintableText(variable.name()), " (",
+                                       PlaceOf(variable), ")"));
+    }
+    return true;
+  }
+
+  // Whether the value may be judged further.
+  bool JudgeLine(const EnvironmentVariable& variable) {
+    const std::string value = QuotedText(variable.value());
+    if (variable.computed()) {
+      Add("not-judged", variable);
+      return false;
+    }
+    if (variable.value().empty()) return true;
+    if (variable.carriage_return()) Add("carriage-return", variable, value);
+    if (IsPlaceholder(variable.value())) {
+      Add("placeholder", variable, value);
+      return false;
+    }
+    const JobVariable* const row = FindJobVariable(variable.name(), series_);
+    if (!variable.conditional() || row == nullptr || row->is_legal == nullptr ||
+        row->is_legal(variable.value())) {
+      return true;
+    }
+    Add("perhaps-wrong", variable, value, row->expected, row->source);
+    return false;
+  }
+
+  void JudgeTogether(JobVariables sure) {
+    // One of a pair that is not known contradicts nothing.
+    const std::pair<const char*, const char*> pair[] = {
+        {"HCCL_INTRA_ROCE_ENABLE", "HCCL_INTRA_PCIE_ENABLE"},
+        {"HCCL_INTRA_PCIE_ENABLE", "HCCL_INTRA_ROCE_ENABLE"}};
+    for (const auto& [name, other] : pair) {
+      const auto found = sure.find(name);
+      if (found == sure.end() || found->second != kUnclear) continue;
+      const auto beside = sure.find(other);
+      found->second = beside != sure.end() && beside->second == "1" ? "0" : "1";
+    }
+    for (auto each = sure.begin(); each != sure.end();) {
+      // A path, whatever it is.
+      const bool is_known =
+          each->second != kUnclear || each->first == "HCCL_WHITELIST_FILE";
+      each = is_known ? std::next(each) : sure.erase(each);
+    }
+    for (const JobVariableMistake& mistake :
+         FindVariableMistakes(sure, series_)) {
+      Add(mistake.falls_back ? "falls-back" : "wrong", *lines_[mistake.name],
+          QuotedText(mistake.value), mistake.expected, mistake.source);
+    }
+  }
+
+  const HostView* const host_;
+  const std::string series_;
+  RuleReport& report_;
+  std::map<std::string, const EnvironmentVariable*> lines_;
+  std::vector<std::string> unlisted_;
+};
+
+// Whether hosts of one job must have it alike.
+bool IsCompared(absl::string_view name) {
+  const JobVariable* const row = FindJobVariable(name);
+  if (row == nullptr) return absl::StartsWith(name, "HCCL_");
+  return !row->may_differ && (!absl::StartsWith(name, "ASCEND_") ||
+                              absl::StartsWith(name, "ASCEND_RT_"));
+}
+
+std::set<std::string> ComparedNames(const ClusterView& view) {
+  std::set<std::string> names;
+  for (const HostView& host : view.hosts()) {
+    for (const EnvironmentVariable& each :
+         host.facts->environment().value().variables()) {
+      if (IsCompared(each.name())) names.insert(each.name());
+    }
+  }
+  return names;
+}
+
+struct Value {
+  std::string text;   // "1", quoted, or "not set".
+  std::string place;  // " (/etc/environment:1)", of the first host.
+  std::vector<const HostView*> hosts;
+};
+
+// By value, as a job would get it; hosts where only a shell knows it are left
+// out, since hccl-environment names them.
+FirstMet<std::string, Value> ValuesOf(const ClusterView& view,
+                                      const std::string& name) {
+  const JobVariable* const row = FindJobVariable(name, SeriesOf(view));
+  FirstMet<std::string, Value> values;
+  for (const HostView& host : view.hosts()) {
+    if (!IsKnown(host.facts->environment())) continue;
+    const EnvironmentVariable* const found =
+        FindVariable(*host.facts, view.job(), name);
+    if (found != nullptr && !IsSure(*found)) continue;
+    const std::string standard(row == nullptr ? "" : row->standard);
+    Value& value = values[found == nullptr ? standard : found->value()];
+    value.hosts.push_back(&host);
+    if (found == nullptr) {
+      if (value.text.empty()) value.text = "not set";
+    } else if (value.place.empty()) {
+      value.text = QuotedText(found->value());
+      value.place = absl::StrCat(" (", PlaceOf(*found), ")");
+    }
+  }
+  return values;
+}
+
+void CompareVariable(const ClusterView& view, const std::string& name,
+                     RuleReport& report) {
+  FirstMet<std::string, Value> values = ValuesOf(view, name);
+  if (values.size() < 2) return;
+  auto& groups = values.items();
+  absl::c_stable_sort(groups, [](const auto& a, const auto& b) {
+    return a.second.hosts.size() > b.second.hosts.size();
+  });
+  const bool has_majority =
+      groups[0].second.hosts.size() > groups[1].second.hosts.size();
+  std::vector<std::string> texts;
+  for (const auto& [key, value] : groups) {
+    texts.push_back(absl::StrCat(value.text, value.place, " on ",
+                                 Count(value.hosts.size(), "host")));
+  }
+  const std::string all = FirstOf(texts, kMaxShownNames);
+  for (const auto& [key, value] : groups) {
+    if (has_majority && &value == &groups[0].second) continue;
+    FindingText text = report.Text("differs", PrintableText(name),
+                                   absl::StrCat(value.text, value.place), all);
+    if (view.job() == nullptr) text.state = WARN;
+    for (const HostView* host : value.hosts) report.Add(*host, text);
+  }
+}
+
+}  // namespace
+
+// What only a shell knows is a warning: the job gets something, and nobody here
+// can say what.
+void CheckHcclEnvironment(const ClusterView& view, RuleReport& report) {
+  const std::string series = SeriesOf(view);
+  std::set<std::string> unlisted;
+  const auto run = [&](const HostView* host, const HostFacts& facts,
+                       const JobSpec* job, const JobSpec* winner) {
+    EnvironmentCheck check(host, series, report);
+    check.Run(facts, job, winner);
+    unlisted.insert(check.unlisted().begin(), check.unlisted().end());
+  };
+  if (view.job() != nullptr) {
+    run(nullptr, HostFacts::default_instance(), view.job(), nullptr);
+  }
+  for (const HostView& host : view.hosts()) {
+    if (!report.Knows(host, "variables of logins", host.facts->environment())) {
+      continue;
+    }
+    report.Judged(host);
+    run(&host, *host.facts, nullptr, view.job());
+  }
+  if (unlisted.empty()) return;
+  const std::vector<std::string> names(unlisted.begin(), unlisted.end());
+  report.AddNote("not judged, no published form: ",
+                 FirstOf(names, kMaxShownNames));
+}
+
+void CheckEnvironmentUniform(const ClusterView& view, RuleReport& report) {
+  if (view.hosts().size() < 2) {
+    return report.ExplainSkip("fewer than two hosts answered");
+  }
+  for (const HostView& host : view.hosts()) {
+    if (report.Knows(host, "variables of logins", host.facts->environment())) {
+      report.Judged(host);
+    }
+  }
+  for (const std::string& name : ComparedNames(view)) {
+    CompareVariable(view, name, report);
+  }
+}
+
+}  // namespace clusterd

@@ -1,0 +1,208 @@
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/judge_testing.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+EnvironmentVariable& SetOn(TestCluster& cluster, int host,
+                           const std::string& name, const std::string& value) {
+  EnvironmentVariable& variable = *cluster.facts[host]
+                                       .mutable_environment()
+                                       ->mutable_value()
+                                       ->add_variables();
+  variable.set_name(name);
+  variable.set_value(value);
+  variable.set_file("/etc/profile.d/hccl.sh");
+  variable.set_line(3);
+  return variable;
+}
+
+EnvironmentVariable& Set(TestCluster& cluster, const std::string& name,
+                         const std::string& value) {
+  return SetOn(cluster, 0, name, value);
+}
+
+RuleResult CheckOf(const std::string& name, const std::string& value,
+                   const char* product = "atlas-a2") {
+  TestCluster cluster(product);
+  Set(cluster, name, value);
+  return cluster.Check("hccl-environment");
+}
+
+TEST(CheckHcclEnvironmentTest, NamesTheVariableItsLineAndItsForm) {
+  TestCluster cluster;
+  Set(cluster, "HCCL_CONNECT_TIMEOUT", "600");
+  EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
+  // The last one wins.
+  Set(cluster, "HCCL_CONNECT_TIMEOUT", "60");
+  const RuleResult result = cluster.Check("hccl-environment");
+  EXPECT_THAT(Lines(result),
+              HasSubstr("FAIL server0 HCCL_CONNECT_TIMEOUT is \"60\" in "
+                        "/etc/profile.d/hccl.sh:3 | HCCL_CONNECT_TIMEOUT: 120 "
+                        "to 7200 (seconds)"));
+  EXPECT_THAT(result.findings(0).why(), HasSubstr("HCOMM externalinput.cc"));
+}
+
+TEST(CheckHcclEnvironmentTest, IllegalValuesFail) {
+  const std::pair<const char*, const char*> kIllegal[] = {
+      {"HCCL_RDMA_TIMEOUT", "99"},     {"HCCL_BUFFSIZE", "0"},
+      {"HCCL_DETERMINISTIC", "yes"},   {"ASCEND_RT_VISIBLE_DEVICES", "0-7"},
+      {"GLOO_SOCKET_IFNAME", "=eth0"}, {"VLLM_HOST_IP", "eth0"},
+      {"HCCL_IF_BASE_PORT", "65600"},  {"MASTER_PORT", "port"}};
+  for (const auto& [name, value] : kIllegal) {
+    EXPECT_EQ(CheckOf(name, value).state(), FAIL) << name;
+  }
+  EXPECT_EQ(CheckOf("HCCL_RDMA_TIMEOUT", "21", "atlas-training").state(), PASS);
+  EXPECT_EQ(CheckOf("HCCL_RDMA_TIMEOUT", "99", "ascend-950").state(), PASS);
+  // CANN takes its default.
+  EXPECT_EQ(CheckOf("ASCEND_GLOBAL_LOG_LEVEL", "9").state(), WARN);
+}
+
+TEST(CheckHcclEnvironmentTest, NameOneEditFromAKnownOneIsNamed) {
+  EXPECT_THAT(
+      Lines(CheckOf("ASCEND_RT_VISIBLE_DEVICE", "0,1,2,3")),
+      HasSubstr("WARN server0 ASCEND_RT_VISIBLE_DEVICE in "
+                "/etc/profile.d/hccl.sh:3 is not a variable that jobs read | "
+                "ASCEND_RT_VISIBLE_DEVICES, if that is what was meant"));
+}
+
+TEST(CheckHcclEnvironmentTest, PlaceholderFails) {
+  EXPECT_THAT(Lines(CheckOf("ASCEND_MF_STORE_URL", "tcp://PIP:PORT")),
+              HasSubstr("FAIL server0 ASCEND_MF_STORE_URL is "
+                        "\"tcp://PIP:PORT\" in /etc/profile.d/hccl.sh:3, "
+                        "which is a placeholder"));
+  for (const char* value : {"<ip>", "x.x.x.x", "your_ip", "$MASTER_IP"}) {
+    EXPECT_EQ(CheckOf("MASTER_ADDR", value).state(), FAIL) << value;
+  }
+  EXPECT_EQ(CheckOf("HCCL_OP_EXPANSION_MODE", "HOST").state(), PASS);
+}
+
+// The value itself is judged without the CR.
+TEST(CheckHcclEnvironmentTest, CarriageReturnFailsBesideTheValue) {
+  TestCluster cluster;
+  Set(cluster, "HCCL_CONNECT_TIMEOUT", "600").set_carriage_return(true);
+  EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
+              AllOf(HasSubstr("FAIL server0 HCCL_CONNECT_TIMEOUT is \"600\" "
+                              "with a carriage return behind it"),
+                    Not(HasSubstr("120 to 7200"))));
+  Set(cluster, "HCCL_BUFFSIZE", "0").set_carriage_return(true);
+  EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
+              HasSubstr("HCCL_BUFFSIZE: 1 or more (MB)"));
+}
+
+TEST(CheckHcclEnvironmentTest, LineThatSetsNothingIsAWarning) {
+  for (const auto effect :
+       {EnvironmentVariable::NOT_READ, EnvironmentVariable::NOT_EXPORTED}) {
+    TestCluster cluster;
+    Set(cluster, "HCCL_CONNECT_TIMEOUT", "60").set_effect(effect);
+    const RuleResult result = cluster.Check("hccl-environment");
+    EXPECT_EQ(result.state(), WARN);
+    EXPECT_THAT(Lines(result), HasSubstr("/etc/profile.d/hccl.sh:3"));
+  }
+}
+
+TEST(CheckHcclEnvironmentTest, LineUnderAConditionIsJudgedAsAWarning) {
+  TestCluster cluster;
+  Set(cluster, "HCCL_CONNECT_TIMEOUT", "600");
+  Set(cluster, "HCCL_CONNECT_TIMEOUT", "700").set_conditional(true);
+  EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
+  Set(cluster, "HCCL_CONNECT_TIMEOUT", "60").set_conditional(true);
+  EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
+              HasSubstr("WARN server0 HCCL_CONNECT_TIMEOUT is \"60\" in "
+                        "/etc/profile.d/hccl.sh:3, under a condition"));
+}
+
+// "export HCCL_CONNECT_TIMEOUT=$X" after an older line.
+TEST(CheckHcclEnvironmentTest, WhatAShellWorksOutIsSaidAndNotJudged) {
+  TestCluster cluster;
+  Set(cluster, "HCCL_CONNECT_TIMEOUT", "600");
+  Set(cluster, "HCCL_CONNECT_TIMEOUT", "").set_computed(true);
+  Set(cluster, "HCCL_WHITELIST_DISABLE", "0");
+  Set(cluster, "HCCL_WHITELIST_FILE", "").set_computed(true);
+  Set(cluster, "HCCL_INTRA_ROCE_ENABLE", "0");
+  Set(cluster, "HCCL_INTRA_PCIE_ENABLE", "").set_computed(true);
+  const RuleResult result = cluster.Check("hccl-environment");
+  EXPECT_EQ(result.state(), WARN) << Lines(result);
+  EXPECT_THAT(Lines(result),
+              HasSubstr("HCCL_CONNECT_TIMEOUT is worked out at login "
+                        "(/etc/profile.d/hccl.sh:3): not judged"));
+}
+
+TEST(CheckHcclEnvironmentTest, SummaryNamesWhatHasNoPublishedForm) {
+  const RuleResult result = CheckOf("HCCL_SOMETHING_NEW", "7");
+  EXPECT_EQ(result.state(), PASS);
+  EXPECT_THAT(result.summary(),
+              HasSubstr("not judged, no published form: HCCL_SOMETHING_NEW "
+                        "(/etc/profile.d/hccl.sh:3)"));
+}
+
+TEST(CheckHcclEnvironmentTest, JobFileIsJudgedAndWinsOverALogin) {
+  TestCluster cluster;
+  Set(cluster, "HCCL_BUFFSIZE", "0");
+  EnvironmentVariable* const own = cluster.StartJob().add_environment();
+  own->set_name("HCCL_BUFFSIZE");
+  own->set_value("200");
+  own->set_file("job file");
+  own->set_line(4);
+  EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
+  own->set_value("0");
+  EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
+              HasSubstr("FAIL cluster HCCL_BUFFSIZE is \"0\" in job file:4"));
+}
+
+// One role of a job alone, as prefill and decode have it.
+TEST(CheckEnvironmentUniformTest, WarnsOfTheClusterAndFailsAJob) {
+  TestCluster cluster;
+  Set(cluster, "HCCL_INTRA_ROCE_ENABLE", "1");
+  for (int host : {0, 1}) SetOn(cluster, host, "HCCL_RDMA_TIMEOUT", "17");
+  const RuleResult result = cluster.Check("environment-uniform");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_THAT(
+      Lines(result),
+      AllOf(HasSubstr("WARN server0 HCCL_INTRA_ROCE_ENABLE is \"1\" "
+                      "(/etc/profile.d/hccl.sh:3) | one HCCL_INTRA_ROCE_ENABLE "
+                      "on all hosts, not \"1\" (/etc/profile.d/hccl.sh:3) on 1 "
+                      "host, not set on 1 host"),
+            HasSubstr("WARN server1 HCCL_INTRA_ROCE_ENABLE is not set"),
+            Not(HasSubstr("HCCL_RDMA_TIMEOUT"))));
+  cluster.StartJob();
+  EXPECT_EQ(cluster.Check("environment-uniform").state(), FAIL);
+  // What the job sets itself is the same everywhere.
+  cluster.job->add_environment()->set_name("HCCL_INTRA_ROCE_ENABLE");
+  cluster.job->mutable_environment(0)->set_value("1");
+  EXPECT_EQ(cluster.Check("environment-uniform").state(), PASS);
+}
+
+TEST(CheckEnvironmentUniformTest, NamesTheHostsBesideTheMajority) {
+  TestCluster cluster("atlas-a2", "", 3);
+  for (int host : {0, 1}) SetOn(cluster, host, "HCCL_BUFFSIZE", "400");
+  const RuleResult result = cluster.Check("environment-uniform");
+  ASSERT_EQ(result.findings_size(), 1);
+  EXPECT_EQ(Who(result.findings(0)), "server2");
+}
+
+TEST(CheckEnvironmentUniformTest, DefaultsAndWhatHostsHaveOfTheirOwnAreEqual) {
+  TestCluster cluster;
+  Set(cluster, "HCCL_WHITELIST_DISABLE", "1");
+  Set(cluster, "HCCL_CONNECT_TIMEOUT", "120");
+  Set(cluster, "HCCL_IF_IP", "172.16.0.1");
+  SetOn(cluster, 1, "HCCL_IF_IP", "172.16.0.2");
+  Set(cluster, "NODE_RANK", "0");
+  SetOn(cluster, 1, "NODE_RANK", "1");
+  Set(cluster, "HCCL_ENTRY_LOG_ENABLE", "1");
+  Set(cluster, "HCCL_BUFFSIZE", "").set_computed(true);
+  EXPECT_EQ(cluster.Check("environment-uniform").state(), PASS);
+  Set(cluster, "ASCEND_RT_VISIBLE_DEVICES", "0,1");
+  Set(cluster, "MASTER_PORT", "29500");
+  EXPECT_EQ(cluster.Check("environment-uniform").findings_size(), 4);
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,484 @@
+#include "daemon/host/login_environment.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "config/hccl/job_variables.h"
+#include "config/values/status_macros.h"
+#include "config/values/text_form.h"
+#include "config/words/quoted_text.h"
+
+namespace clusterd {
+namespace {
+
+constexpr absl::string_view kPamFile = "/etc/environment";
+constexpr absl::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr int kMaxVariables = 256;
+
+// A word of a shell, without its quotes.
+struct Word {
+  std::string text;
+  std::string raw;
+  bool computed = false;
+};
+
+// The words up to ;, && and the like.
+struct Command {
+  std::vector<Word> words;
+  bool conditional =
+      false;  // Runs only if the one before it ends well, or not.
+};
+
+// Splits one line into commands. Comments are left out.
+class ShellLine {
+ public:
+  explicit ShellLine(absl::string_view line) : line_(line) {}
+
+  std::vector<Command> Split() {
+    commands_.emplace_back();
+    while (at_ < line_.size()) Take(line_[at_]);
+    EndWord();
+    return std::move(commands_);
+  }
+
+ private:
+  void Take(char c) {
+    if (absl::ascii_isspace(c)) {
+      EndWord();
+    } else if (c == '#' && !in_word_) {
+      at_ = line_.size();
+      return;
+    } else if (c == ';' || c == '&' || c == '|') {
+      EndCommand(c);
+    } else if (c == '(' || c == ')') {
+      EndWord();
+      Append(c);
+      EndWord();
+    } else if (c == '\'') {
+      TakeQuoted(c);
+    } else if (c == '"') {
+      TakeDoubleQuoted();
+    } else if (c == '\\' && at_ + 1 < line_.size()) {
+      Append(line_[++at_]);
+    } else if (c == '$' || c == '`') {
+      TakeExpansion(c);
+    } else {
+      Append(c);
+    }
+    ++at_;
+  }
+
+  void Append(char c) {
+    in_word_ = true;
+    word_.text += c;
+    word_.raw += c;
+  }
+
+  void EndWord() {
+    if (in_word_) commands_.back().words.push_back(std::move(word_));
+    word_ = Word();
+    in_word_ = false;
+  }
+
+  void EndCommand(char c) {
+    EndWord();
+    const bool is_double = at_ + 1 < line_.size() && line_[at_ + 1] == c;
+    if (is_double) ++at_;
+    commands_.emplace_back();
+    // A pipe's commands run in shells of their own.
+    commands_.back().conditional = c == '|' || (c == '&' && is_double);
+  }
+
+  void TakeQuoted(char quote) {
+    in_word_ = true;
+    const size_t end = line_.find(quote, at_ + 1);
+    // A text of several lines.
+    if (end == absl::string_view::npos) word_.computed = true;
+    const size_t last = std::min(end, line_.size());
+    absl::StrAppend(&word_.text, line_.substr(at_ + 1, last - at_ - 1));
+    absl::StrAppend(&word_.raw, line_.substr(at_ + 1, last - at_ - 1));
+    at_ = last;
+  }
+
+  void TakeDoubleQuoted() {
+    in_word_ = true;
+    for (++at_; at_ < line_.size() && line_[at_] != '"'; ++at_) {
+      const char c = line_[at_];
+      if (c == '\\' && at_ + 1 < line_.size()) {
+        Append(line_[++at_]);
+      } else if (c == '$' || c == '`') {
+        TakeExpansion(c);
+      } else {
+        Append(c);
+      }
+    }
+    if (at_ >= line_.size()) word_.computed = true;
+  }
+
+  // To its last character, so that no sign within it ends a word.
+  void TakeExpansion(char c) {
+    in_word_ = true;
+    word_.computed = true;
+    const size_t first = at_;
+    const char next = at_ + 1 < line_.size() ? line_[at_ + 1] : ' ';
+    const char close = c == '`'      ? '`'
+                       : next == '(' ? ')'
+                       : next == '{' ? '}'
+                                     : '\0';
+    int depth = 0;
+    while (close != '\0' && at_ + 1 < line_.size()) {
+      ++at_;
+      if (line_[at_] == next && c == '$') ++depth;
+      if (line_[at_] == close && (c == '`' || --depth == 0)) break;
+    }
+    absl::StrAppend(&word_.raw, line_.substr(first, at_ - first + 1));
+  }
+
+  const absl::string_view line_;
+  size_t at_ = 0;
+  std::vector<Command> commands_;
+  Word word_;
+  bool in_word_ = false;
+};
+
+class LoginFile {
+ public:
+  LoginFile(absl::string_view path, EnvironmentFact::Variables* variables)
+      : path_(path), variables_(*variables) {
+    for (const EnvironmentVariable& each : variables->variables()) {
+      if (each.effect() == EnvironmentVariable::SET) {
+        exported_.insert(each.name());
+      }
+    }
+  }
+
+  void Read(absl::string_view text) {
+    const bool has_mark = absl::ConsumePrefix(&text, kByteOrderMark);
+    std::string joined;
+    uint32_t number = 0;
+    for (absl::string_view line : absl::StrSplit(text, '\n')) {
+      ++number;
+      carriage_return_ = absl::ConsumeSuffix(&line, "\r");
+      if (joined.empty()) line_ = number;
+      absl::StrAppend(&joined, line);
+      if (path_ == kPamFile) {
+        ReadPamLine(joined);
+      } else if (absl::ConsumeSuffix(&line, "\\")) {
+        joined.back() = ' ';
+        continue;
+      } else if (has_mark && number == 1) {
+        AddNotRead(joined);
+      } else {
+        for (Command& command : ShellLine(joined).Split()) Run(command);
+      }
+      joined.clear();
+    }
+  }
+
+ private:
+  using Words = std::vector<Word>;
+
+  EnvironmentVariable* Add(absl::string_view name) {
+    if (variables_.variables_size() == kMaxVariables) return nullptr;
+    EnvironmentVariable* const variable = variables_.add_variables();
+    variable->set_name(PrintableText(name));
+    variable->set_file(std::string(path_));
+    variable->set_line(line_);
+    variable->set_conditional(conditional_);
+    variable->set_carriage_return(carriage_return_);
+    return variable;
+  }
+
+  void AddValue(absl::string_view name, absl::string_view value, bool computed,
+                bool exported) {
+    if (!IsJobVariable(name)) return;
+    // Assigned once more, an exported variable stays exported.
+    exported =
+        exported || exports_all_ || exported_.count(std::string(name)) > 0;
+    if (exported) exported_.emplace(name);
+    EnvironmentVariable* const variable = Add(name);
+    if (variable == nullptr) return;
+    if (!exported) variable->set_effect(EnvironmentVariable::NOT_EXPORTED);
+    variable->set_computed(computed);
+    if (computed) {
+      variable->clear_conditional();
+    } else {
+      variable->set_value(PrintableText(value));
+    }
+  }
+
+  // Every line of it, earlier and later ones.
+  void Export(absl::string_view name) {
+    exported_.emplace(name);
+    for (EnvironmentVariable& each : *variables_.mutable_variables()) {
+      if (each.name() == name &&
+          each.effect() == EnvironmentVariable::NOT_EXPORTED) {
+        each.set_effect(EnvironmentVariable::SET);
+      }
+    }
+  }
+
+  // The first name of a job in a line that sets none.
+  void AddNotRead(absl::string_view line) {
+    static const LazyRE2 kName = {R"(([A-Za-z_][\w-]*))"};
+    re2::StringPiece rest(line.data(), std::min(line.find('#'), line.size()));
+    std::string name;
+    while (RE2::FindAndConsume(&rest, *kName, &name)) {
+      if (!IsJobVariable(name)) continue;
+      EnvironmentVariable* const variable = Add(name);
+      if (variable != nullptr) {
+        variable->set_effect(EnvironmentVariable::NOT_READ);
+      }
+      return;
+    }
+  }
+
+  // pam_env skips blanks in front and "export ", ends at a # and takes off
+  // quotes around a value (Linux-PAM, _parse_env_file).
+  void ReadPamLine(absl::string_view line) {
+    static const LazyRE2 kForm = {R"(([A-Za-z0-9_]+)=(.*))"};
+    line = absl::StripLeadingAsciiWhitespace(line.substr(0, line.find('#')));
+    absl::string_view assignment = line;
+    absl::ConsumePrefix(&assignment, "export ");
+    absl::string_view name;
+    absl::string_view value;
+    if (!HasForm(assignment, *kForm, &name, &value)) return AddNotRead(line);
+    value = absl::StripTrailingAsciiWhitespace(value);
+    const bool is_quoted =
+        !value.empty() && (value[0] == '"' || value[0] == '\'');
+    std::string bare;
+    for (const char c : value) {
+      if (!is_quoted || (c != '"' && c != '\'')) bare += c;
+    }
+    AddValue(name, bare, /*computed=*/false, /*exported=*/true);
+  }
+
+  // Takes off words that open and close blocks, and what stands in front of a
+  // command within one.
+  void TakeBlocks(Words* words) {
+    static const auto* const kOpen = new std::vector<std::string>{
+        "if", "while", "until", "for", "case", "select", "{", "("};
+    static const auto* const kClose =
+        new std::vector<std::string>{"fi", "done", "esac", "}", ")"};
+    static const auto* const kInner =
+        new std::vector<std::string>{"then", "else", "elif", "do", "!"};
+    while (!words->empty()) {
+      const std::string word = words->front().raw;
+      // The pattern of a case.
+      if (!blocks_.empty() && blocks_.back() == "case" && word != "esac") {
+        const auto end = absl::c_find_if(
+            *words, [](const Word& each) { return each.raw == ")"; });
+        if (end != words->end()) {
+          words->erase(words->begin(), end + 1);
+          blocks_.push_back("pattern");
+          continue;
+        }
+      }
+      const bool is_function =
+          words->size() > 2 && (*words)[1].raw == "(" && (*words)[2].raw == ")";
+      if (word == "function" && words->size() > 1) {
+        words->erase(words->begin(), words->begin() + 2);
+      } else if (is_function) {
+        words->erase(words->begin(), words->begin() + 3);
+      } else if (absl::c_linear_search(*kOpen, word)) {
+        blocks_.push_back(word);
+        words->erase(words->begin());
+        // Their words are no command.
+        if (word == "for" || word == "case" || word == "select") words->clear();
+      } else if (absl::c_linear_search(*kClose, word)) {
+        if (word == "esac" && !blocks_.empty() && blocks_.back() == "pattern") {
+          blocks_.pop_back();
+        }
+        if (!blocks_.empty()) blocks_.pop_back();
+        words->erase(words->begin());
+      } else if (absl::c_linear_search(*kInner, word)) {
+        words->erase(words->begin());
+      } else {
+        return;
+      }
+    }
+  }
+
+  void Run(Command& command) {
+    Words& words = command.words;
+    // An empty command is what stands between the two of a ;;.
+    if (words.empty() && !blocks_.empty() && blocks_.back() == "pattern") {
+      blocks_.pop_back();
+    }
+    TakeBlocks(&words);
+    conditional_ = command.conditional || !blocks_.empty();
+    if (!words.empty() && words.back().raw == ")" && !blocks_.empty()) {
+      words.pop_back();
+      blocks_.pop_back();
+    }
+    if (words.empty()) return;
+    const std::string name = words[0].text;
+    const Words arguments(words.begin() + 1, words.end());
+    if (name == "export" || name == "readonly" || name == "declare" ||
+        name == "typeset" || name == "local") {
+      Declare(name, arguments);
+    } else if (name == "unset") {
+      Unset(arguments);
+    } else if (name == "set") {
+      for (const Word& each : arguments) {
+        if (each.text == "-a" || each.text == "allexport") exports_all_ = true;
+        if (each.text == "+a") exports_all_ = false;
+      }
+    } else if (name == "setenv") {
+      if (!arguments.empty()) AddNotRead(arguments[0].text);
+    } else if (name == "eval" || name == ":" || name == "read" ||
+               name == "printf" || name == "let") {
+      AddWorkedOut(arguments);
+    } else {
+      Assign(words);
+    }
+  }
+
+  // NAME=value; false: it is something else.
+  bool TakeAssignment(const Word& word, bool exported) {
+    static const LazyRE2 kForm = {R"((?s)([A-Za-z_]\w*)(\+?)=(.*))"};
+    absl::string_view name;
+    absl::string_view plus;
+    absl::string_view value;
+    if (absl::StartsWith(word.raw, "$") ||
+        !HasForm(word.text, *kForm, &name, &plus, &value)) {
+      return false;
+    }
+    AddValue(name, value, word.computed || !plus.empty(), exported);
+    return true;
+  }
+
+  void Declare(absl::string_view command, const Words& arguments) {
+    bool exported = command == "export";
+    bool takes_back = false;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const Word& word = arguments[i];
+      if (absl::StartsWith(word.text, "-") ||
+          absl::StartsWith(word.text, "+")) {
+        const bool is_on = word.text[0] == '-';
+        if (absl::StrContains(word.text, 'x')) exported = is_on;
+        if (command == "export" && absl::StrContains(word.text, 'n')) {
+          takes_back = true;
+        }
+        continue;
+      }
+      const bool is_split = i + 1 < arguments.size() &&
+                            absl::StartsWith(arguments[i + 1].text, "=");
+      const bool is_cut = absl::EndsWith(word.raw, "=") &&
+                          i + 1 < arguments.size() &&
+                          !absl::StrContains(arguments[i + 1].raw, '=');
+      if (is_split || is_cut) return AddNotRead(word.raw);
+      if (takes_back) {
+        Unset({word});
+      } else if (TakeAssignment(word, exported)) {
+        continue;
+      } else if (exported && !word.computed && !IsOddName(word.text)) {
+        Export(word.text);
+      } else {
+        AddNotRead(word.raw);
+      }
+    }
+  }
+
+  // HCCL-IF-IP=…: no name of a variable.
+  static bool IsOddName(absl::string_view text) {
+    return absl::StrContains(text, '=') || absl::StrContains(text, ':');
+  }
+
+  void Unset(const Words& arguments) {
+    for (const Word& word : arguments) {
+      if (!IsJobVariable(word.text)) continue;
+      // Under a condition nobody knows whether an earlier value stays.
+      AddValue(word.text, "", conditional_, /*exported=*/true);
+      exported_.erase(word.text);
+    }
+  }
+
+  // Names that a builtin sets to what it works out.
+  void AddWorkedOut(const Words& arguments) {
+    static const LazyRE2 kName = {R"(\b([A-Za-z_]\w*)[+:]?=)"};
+    for (const Word& word : arguments) {
+      if (!word.computed) AddIfName(word.text);
+      re2::StringPiece rest(word.raw);
+      std::string name;
+      while (RE2::FindAndConsume(&rest, *kName, &name)) {
+        AddValue(name, "", /*computed=*/true, /*exported=*/true);
+      }
+    }
+  }
+
+  void AddIfName(absl::string_view text) {
+    static const LazyRE2 kName = {R"([A-Za-z_]\w*)"};
+    if (HasForm(text, *kName)) AddValue(text, "", /*computed=*/true, true);
+  }
+
+  // Words that are no command of ours.
+  void Assign(const Words& words) {
+    static const LazyRE2 kForm = {R"((?s)[A-Za-z_]\w*\+?=.*)"};
+    const auto is_assignment = [](const Word& word) {
+      return !absl::StartsWith(word.raw, "$") && HasForm(word.text, *kForm);
+    };
+    if (absl::c_all_of(words, is_assignment)) {
+      for (const Word& word : words) TakeAssignment(word, exports_all_);
+      return;
+    }
+    // For one program alone.
+    if (is_assignment(words[0]) && !absl::EndsWith(words[0].raw, "=")) return;
+    static const LazyRE2 kMeant = {R"(([A-Za-z_][\w-]*)(?::|[:+]?=.*)?)"};
+    absl::string_view name;
+    const bool is_meant =
+        HasForm(words[0].raw, *kMeant, &name) && IsJobVariable(name) &&
+        (name.size() < words[0].raw.size() ||
+         (words.size() > 1 && absl::StartsWith(words[1].text, "=")));
+    if (is_meant || absl::StartsWith(words[0].raw, "$"))
+      AddNotRead(words[0].raw);
+  }
+
+  const absl::string_view path_;
+  EnvironmentFact::Variables& variables_;
+  uint32_t line_ = 0;
+  bool carriage_return_ = false;
+  bool conditional_ = false;
+  bool exports_all_ = false;
+  std::set<std::string> exported_;
+  std::vector<std::string> blocks_;
+};
+
+}  // namespace
+
+void AddLoginFile(absl::string_view path, absl::string_view text,
+                  EnvironmentFact::Variables* variables) {
+  LoginFile(path, variables).Read(text);
+}
+
+absl::StatusOr<EnvironmentFact::Variables> ReadLoginEnvironment(
+    const FileReader& files) {
+  constexpr absl::string_view kFolder = "/etc/profile.d";
+  std::vector<std::string> paths = {std::string(kPamFile)};
+  const auto names = files.List(kFolder);
+  if (!names.ok() && !absl::IsNotFound(names.status())) return names.status();
+  for (const std::string& name : names.value_or(std::vector<std::string>())) {
+    if (absl::EndsWith(name, ".sh")) {
+      paths.push_back(absl::StrCat(kFolder, "/", name));
+    }
+  }
+  EnvironmentFact::Variables variables;
+  for (const std::string& path : paths) {
+    const absl::StatusOr<FileText> file = files.Read(path);
+    if (absl::IsNotFound(file.status())) continue;
+    RETURN_IF_ERROR(file.status());
+    AddLoginFile(path, file->text, &variables);
+  }
+  return variables;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,154 @@
+#include "daemon/host/login_environment.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/host/scratch_root.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+
+std::string Text(const EnvironmentVariable& each) {
+  return absl::StrCat(
+      each.line(), " ", each.name(),
+      each.computed() ? "?" : absl::StrCat("=", each.value()),
+      each.conditional() ? " perhaps" : "", each.carriage_return() ? " CR" : "",
+      each.effect() == EnvironmentVariable::NOT_EXPORTED ? " not exported" : "",
+      each.effect() == EnvironmentVariable::NOT_READ ? " not read" : "");
+}
+
+std::vector<std::string> Texts(const EnvironmentFact::Variables& variables) {
+  std::vector<std::string> texts;
+  for (const EnvironmentVariable& each : variables.variables()) {
+    texts.push_back(Text(each));
+  }
+  return texts;
+}
+
+std::vector<std::string> OfShell(const std::string& text) {
+  EnvironmentFact::Variables variables;
+  AddLoginFile("/etc/profile.d/a.sh", text, &variables);
+  return Texts(variables);
+}
+
+std::vector<std::string> OfPam(const std::string& text) {
+  EnvironmentFact::Variables variables;
+  AddLoginFile("/etc/environment", text, &variables);
+  return Texts(variables);
+}
+
+TEST(AddLoginFileTest, ReadsWhatIsPlainAndNamesWhatAShellWorksOut) {
+  EXPECT_THAT(
+      OfShell("PATH=/bin\n"
+              "export HCCL_SOCKET_IFNAME=\"=eth0\"  # ours\n"
+              "export HCCL_WHITELIST_FILE='/etc/a b'\nexport HCCL_IF_IP=\n"
+              "# export HCCL_RDMA_TC=1\nexport HCCL_RDMA_TC=$X\n"
+              "export HCCL_RDMA_SL=`x`\nexport HCCL_EXEC_TIMEOUT=1; rm x\n"
+              "echo $HCCL_ALGO  # HCCL_ALGO=1\n: ${HCCL_BUFFSIZE:=200}\n"
+              "export HCCL_IF_IP=$(hostname -i; true) \"HCCL_RDMA_TC=$X\"\n"
+              "unset HCCL_ALGO HCCL_OP_RETRY_ENABLE\n"
+              "eval \"export HCCL_BUFFSIZE=1\"\n"),
+      ElementsAre(
+          "2 HCCL_SOCKET_IFNAME==eth0", "3 HCCL_WHITELIST_FILE=/etc/a b",
+          "4 HCCL_IF_IP=", "6 HCCL_RDMA_TC?", "7 HCCL_RDMA_SL?",
+          "8 HCCL_EXEC_TIMEOUT=1", "10 HCCL_BUFFSIZE?", "11 HCCL_IF_IP?",
+          "11 HCCL_RDMA_TC?",
+          "12 HCCL_ALGO=", "12 HCCL_OP_RETRY_ENABLE=", "13 HCCL_BUFFSIZE?"));
+}
+
+TEST(AddLoginFileTest, ReadsEverySpellingOfAShell) {
+  EXPECT_THAT(
+      OfShell("  export HCCL_BUFFSIZE=1\n\texport\tHCCL_RDMA_SL=2\n"
+              "declare -x HCCL_RDMA_TC=4\ntypeset -rx HCCL_ALGO='a b'\n"
+              "export MASTER_PORT=1 WORLD_SIZE=8 NNODES=\"2\"\n"
+              "export HCCL_IF_\\\nIP=10.0.0.1\nset -a\nRANK_ID=3\n"),
+      ElementsAre("1 HCCL_BUFFSIZE=1", "2 HCCL_RDMA_SL=2", "3 HCCL_RDMA_TC=4",
+                  "4 HCCL_ALGO=a b", "5 MASTER_PORT=1", "5 WORLD_SIZE=8",
+                  "5 NNODES=2", "9 RANK_ID=3"));
+}
+
+TEST(AddLoginFileTest, SaysWhatIsNotExported) {
+  EXPECT_THAT(
+      OfShell("HCCL_BUFFSIZE=1\ndeclare HCCL_RDMA_SL=2\n"
+              "HCCL_RDMA_TC=4; export HCCL_RDMA_TC\n"
+              "export HCCL_ALGO\nHCCL_ALGO=5\n"
+              "export RANK_ID=6\nRANK_ID=7\nexport -n RANK_ID\n"
+              "HCCL_IF_IP=8 python train.py\n"),
+      ElementsAre("1 HCCL_BUFFSIZE=1 not exported",
+                  "2 HCCL_RDMA_SL=2 not exported", "3 HCCL_RDMA_TC=4",
+                  "5 HCCL_ALGO=5", "6 RANK_ID=6", "7 RANK_ID=7", "8 RANK_ID="));
+}
+
+TEST(AddLoginFileTest, SaysWhichLinesSetNothing) {
+  EXPECT_THAT(
+      OfShell("setenv HCCL_BUFFSIZE 1\nHCCL_RDMA_SL = 2\n"
+              "export HCCL_RDMA_TC = 4\nexport HCCL_RDMA_TIMEOUT= 17\n"
+              "HCCL_ALGO: x\nexport HCCL-IF-IP=10.0.0.1\n$HCCL_IF_IP=1\n"
+              "export ASCEND_RT_VISIBLE_DEVICE=0,1\n"),
+      ElementsAre("1 HCCL_BUFFSIZE= not read", "2 HCCL_RDMA_SL= not read",
+                  "3 HCCL_RDMA_TC= not read", "4 HCCL_RDMA_TIMEOUT= not read",
+                  "5 HCCL_ALGO= not read", "6 HCCL-IF-IP= not read",
+                  "7 HCCL_IF_IP= not read", "8 ASCEND_RT_VISIBLE_DEVICE=0,1"));
+}
+
+TEST(AddLoginFileTest, KnowsWhatStandsUnderACondition) {
+  EXPECT_THAT(
+      OfShell("if [ -z \"$HCCL_ALGO\" ]; then\n  export HCCL_ALGO=1\nfi\n"
+              "export HCCL_BUFFSIZE=2\n"
+              "[ -d /x ] && export HCCL_RDMA_SL=3\n"
+              "case $(uname) in\n  Linux) export HCCL_RDMA_TC=4 ;;\n"
+              "  *) true ;;\nesac\n"
+              "f() {\n  export MASTER_PORT=5\n}\n"
+              "for i in 1 2; do export RANK_ID=6; done\n"
+              "( export NNODES=7 )\nexport WORLD_SIZE=8\n"
+              "if true; then unset WORLD_SIZE; fi\n"),
+      ElementsAre("2 HCCL_ALGO=1 perhaps", "4 HCCL_BUFFSIZE=2",
+                  "5 HCCL_RDMA_SL=3 perhaps", "7 HCCL_RDMA_TC=4 perhaps",
+                  "11 MASTER_PORT=5 perhaps", "13 RANK_ID=6 perhaps",
+                  "14 NNODES=7 perhaps", "15 WORLD_SIZE=8", "16 WORLD_SIZE?"));
+}
+
+// A file that was written on Windows.
+TEST(AddLoginFileTest, TakesTheCarriageReturnOffAndSaysSo) {
+  EXPECT_THAT(OfShell("export HCCL_BUFFSIZE=200\r\nexport RANK_ID='1'\r\n"),
+              ElementsAre("1 HCCL_BUFFSIZE=200 CR", "2 RANK_ID=1 CR"));
+  EXPECT_THAT(OfPam("HCCL_BUFFSIZE=200\r\nRANK_ID=1\n"),
+              ElementsAre("1 HCCL_BUFFSIZE=200 CR", "2 RANK_ID=1"));
+  EXPECT_THAT(OfShell("\xEF\xBB\xBF"
+                      "export HCCL_BUFFSIZE=200\n"),
+              ElementsAre("1 HCCL_BUFFSIZE= not read"));
+}
+
+TEST(AddLoginFileTest, ReadsEtcEnvironmentAsPamDoes) {
+  EXPECT_THAT(
+      OfPam("# HCCL_ALGO=1\n  HCCL_BUFFSIZE=1 # ours\nexport HCCL_RDMA_SL=2\n"
+            "HCCL_IF_IP=\"10.0.0.1\"\nMASTER_ADDR=$HOST\n"
+            "HCCL_RDMA_TC = 4\ndeclare -x RANK_ID=3\nsetenv NODE_RANK 3\n"
+            "HCCL_SOCKET_IFNAME==enp39s0f3\n"),
+      ElementsAre("2 HCCL_BUFFSIZE=1", "3 HCCL_RDMA_SL=2",
+                  "4 HCCL_IF_IP=10.0.0.1", "5 MASTER_ADDR=$HOST",
+                  "6 HCCL_RDMA_TC= not read", "7 RANK_ID= not read",
+                  "8 NODE_RANK= not read", "9 HCCL_SOCKET_IFNAME==enp39s0f3"));
+}
+
+TEST(ReadLoginEnvironmentTest, ReadsFilesInTheOrderOfALogin) {
+  ScratchRoot root;
+  root.Write("/etc/environment", "HCCL_IF_BASE_PORT=1\n");
+  root.Write("/etc/profile.d/b.sh", "HCCL_IF_BASE_PORT=3\n");
+  root.Write("/etc/profile.d/a.sh", "export HCCL_IF_BASE_PORT=2\n");
+  root.Write("/etc/profile.d/c.csh", "export HCCL_IF_BASE_PORT=4\n");
+  const auto variables = ReadLoginEnvironment(FileReader(root.path()));
+  ASSERT_TRUE(variables.ok()) << variables.status();
+  // An exported variable stays exported.
+  EXPECT_THAT(Texts(*variables),
+              ElementsAre("1 HCCL_IF_BASE_PORT=1", "1 HCCL_IF_BASE_PORT=2",
+                          "1 HCCL_IF_BASE_PORT=3"));
+}
+
+}  // namespace
+}  // namespace clusterd
