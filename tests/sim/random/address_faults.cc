@@ -213,7 +213,8 @@ FaultKind OtherStored(const char* name, const char* rule, absl::string_view key,
           false,
           [](const RandomCluster& cluster, int host, int device) {
             return IsStored(cluster, host, device) &&
-                   IsClassic(cluster, host, device);
+                   IsClassic(cluster, host, device) &&
+                   !Has(cluster, "old-tool");
           },
           [key, value](RandomCluster& cluster, int host, int device) {
             const DeviceFacts& facts = DeviceOf(cluster, host, device);
