@@ -201,6 +201,31 @@ FaultKind OfCluster(
   return kind;
 }
 
+// A line of hccn.conf that brings another value at boot; "": of the switch.
+FaultKind OtherStored(const char* name, const char* rule, absl::string_view key,
+                      const std::string& value) {
+  return {name,
+          "",
+          true,
+          rule,
+          WARN,
+          "",
+          false,
+          [](const RandomCluster& cluster, int host, int device) {
+            return IsStored(cluster, host, device) &&
+                   IsClassic(cluster, host, device) &&
+                   !Has(cluster, "old-tool");
+          },
+          [key, value](RandomCluster& cluster, int host, int device) {
+            const DeviceFacts& facts = DeviceOf(cluster, host, device);
+            const bool on = facts.tls().value().enabled();
+            WriteToConf(cluster.facts[host], key, facts.id(),
+                        !value.empty() ? value
+                        : on           ? "0"
+                                       : "1");
+          }};
+}
+
 }  // namespace
 
 void AddServers(int servers, RandomCluster& cluster) {
@@ -305,6 +330,18 @@ std::vector<FaultKind> AddressFaults() {
          facts.mutable_detect_address()->set_value(own);
          WriteToConf(cluster.facts[host], "netdetect", facts.id(), own);
        }},
+      OtherStored("other-mtu-stored", "mtu-persistent", "mtu", "1280"),
+      OtherStored("other-pfc-stored", "pfc-persistent", "bitmap",
+                  "1,0,0,0,0,0,0,0"),
+      OtherStored("other-dscp-stored", "dscp-persistent", "dscp_tc", "46:2,"),
+      OtherStored("other-port-stored", "roce-port-persistent", "roce_port",
+                  "4097"),
+      OtherStored("other-tls-stored", "tls-persistent", "tls_enable", ""),
+      FailsWhere([](const RandomCluster& c) { return Has(c, "tls-on"); },
+                 {"certificate-ended", "", true, "tls-certificates", WARN, "",
+                  false, nullptr,
+                  OnDevice("tls { value { certificates { name: 'ca1' ends: "
+                           "'2020' status: EXPIRED } } }")}),
       {"no-address-stored", "stored_address=none stored_netmask=none", true,
        "device-ip-persistent", FAIL, "", false, IsStored,
        [](RandomCluster& cluster, int host, int device) {
