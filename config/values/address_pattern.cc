@@ -190,7 +190,8 @@ absl::StatusOr<std::vector<uint32_t>> ParseOctet(absl::string_view octet) {
 absl::StatusOr<std::vector<Ipv4Address>> ExpandQuad(absl::string_view quad) {
   if (absl::StrContains(quad, ':')) {
     return Wrong("address", quad,
-                 "is IPv6, expected IPv4: IPv6 is not judged yet");
+                 "is IPv6, so it is not IPv4, expected four numbers 0-255; "
+                 "IPv6 is not judged yet");
   }
   const std::vector<absl::string_view> octets = absl::StrSplit(quad, '.');
   std::vector<uint32_t> expanded = {0};
