@@ -17,7 +17,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "config/launch/strict_json.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "google/protobuf/struct.pb.h"
@@ -47,6 +46,67 @@ std::string Describe(const Value& value) {
   if (value.has_bool_value()) return value.bool_value() ? "true" : "false";
   if (value.has_list_value()) return "a list";
   return value.has_struct_value() ? "an object" : "null";
+}
+
+// Behind the string that begins at `at`; npos: it has no end, or a line break
+// or control character before it.
+size_t EndOfText(absl::string_view text, size_t at) {
+  for (++at; at < text.size(); ++at) {
+    if (text[at] == '"') return at + 1;
+    if (static_cast<unsigned char>(text[at]) < ' ') break;
+    if (text[at] == '\\') ++at;
+  }
+  return absl::string_view::npos;
+}
+
+size_t EndOfWord(absl::string_view text, size_t at) {
+  while (at < text.size() && (absl::ascii_isalnum(text[at]) ||
+                              text[at] == '_' || text[at] == '$')) {
+    ++at;
+  }
+  return at;
+}
+
+// What is wrong with the token at `at`; moves behind it.
+std::string TakeToken(absl::string_view text, size_t* at) {
+  const char next = text[*at];
+  if (next == '"') {
+    *at = EndOfText(text, *at);
+    return *at == text.npos ? "a string without its closing double quote" : "";
+  }
+  if (next == '#' || next == '/') return "JSON has no comments";
+  if (next == '\'') return "a single quote, expected double quotes";
+  if (absl::ascii_isalpha(next) || next == '_' || next == '$') {
+    const size_t begin = *at;
+    *at = EndOfWord(text, begin);
+    const absl::string_view word = text.substr(begin, *at - begin);
+    if (word == "true" || word == "false" || word == "null") return "";
+    return absl::StrCat(word.substr(0, 40), ", expected it in double quotes");
+  }
+  if (next == ',') {
+    const size_t behind = text.find_first_not_of(" \t\r\n", *at + 1);
+    if (behind != text.npos && (text[behind] == '}' || text[behind] == ']')) {
+      return "a comma behind the last entry, expected none";
+    }
+  }
+  // The exponent of a number is no word.
+  *at = absl::ascii_isdigit(next) ? EndOfWord(text, *at) : *at + 1;
+  return "";
+}
+
+// Protobuf's JSON parser takes single quotes, bare keys, trailing commas and
+// comments; RFC 8259, and so HCCL's parser (nlohmann/json), does not. The first
+// such mistake: "line 4: JSON has no comments"; empty: none.
+std::string LenientJsonMistake(absl::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t begin = at;
+    const std::string mistake = TakeToken(text, &at);
+    if (mistake.empty()) continue;
+    return absl::StrCat(
+        "line ", 1 + std::count(text.begin(), text.begin() + begin, '\n'), ": ",
+        mistake);
+  }
+  return "";
 }
 
 // 0.0.0.0 is what tools print where no address is set.

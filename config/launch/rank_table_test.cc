@@ -114,10 +114,10 @@ TEST(RankTableTest, IsStrictJson) {
   for (const auto& [from, to, mistake] :
        {std::tuple("\"", "'", "line 2: a single quote"),
         std::tuple("\"status\"", "status",
-                   "line 13: status, expected it in "
+                   "line 12: status, expected it in "
                    "double quotes"),
         std::tuple("\"version\":\"1.0\"", "\"version\":\"1.0\",",
-                   "line 14: a comma behind the last entry"),
+                   "line 13: a comma behind the last entry"),
         std::tuple("\"server_list\":[", "\"server_list\":[ # two",
                    "line 3: JSON has no comments"),
         std::tuple("\"server_list\":[", "\"server_list\":[ // two",

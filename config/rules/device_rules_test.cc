@@ -207,6 +207,31 @@ TEST(CheckDeviceCountTest, NamesDevicesThatNobodyExpects) {
                         "/dev/davinci*, no server of the product has 12"));
 }
 
+// Six 310P3 of npu-smi's NPU IDs, and a container that was given such numbers.
+TEST(CheckDeviceCountTest, NamesNpuIdsThatAreTakenForDevices) {
+  TestCluster cluster("atlas-300t", "", 1);
+  auto* ids = cluster.facts[0].mutable_device_ids()->mutable_value();
+  for (const uint32_t npu : {1, 4}) ids->add_npu_ids(npu);
+  EXPECT_EQ(cluster.Check("device-count").state(), PASS);
+  ids->clear_ids();
+  for (const uint32_t id : {0, 1}) ids->add_ids(id);
+  EXPECT_THAT(Lines(cluster.Check("device-count")),
+              HasSubstr("cluster.yaml has 1,4, which are NPU IDs of npu-smi "
+                        "info and no numbers of /dev/davinciN"));
+  TestCluster box("atlas-a2", "", 1);
+  ids = box.facts[0].mutable_device_ids()->mutable_value();
+  ids->clear_ids();
+  for (const uint32_t npu : {10, 12, 14, 16}) {
+    ids->add_ids(npu);
+    ids->add_npu_ids(npu);
+  }
+  EXPECT_THAT(Lines(box.Check("device-count")),
+              HasSubstr("the host has 10,12,14,16, which are NPU IDs"));
+  box.facts[0].mutable_in_container()->set_value(true);
+  EXPECT_THAT(Lines(box.Check("container-mounts")),
+              HasSubstr("the host has 10,12,14,16, which are NPU IDs"));
+}
+
 // `ids: 0-3` on servers with eight devices.
 TestCluster FourOfEight() {
   TestCluster cluster;

@@ -188,10 +188,6 @@ absl::StatusOr<std::vector<uint32_t>> ParseOctet(absl::string_view octet) {
 
 // A list of numbers has no dots inside, so every dot counts.
 absl::StatusOr<std::vector<Ipv4Address>> ExpandQuad(absl::string_view quad) {
-  if (absl::StrContains(quad, ':')) {
-    return Wrong("address", quad,
-                 "is IPv6, expected IPv4: IPv6 is not judged yet");
-  }
   const std::vector<absl::string_view> octets = absl::StrSplit(quad, '.');
   std::vector<uint32_t> expanded = {0};
   for (absl::string_view octet : octets) {

@@ -80,6 +80,7 @@ TEST(AddressPatternTest, RefusesWhatIsNoAddress) {
         "10.0.0.1-3", "10.0.0.1,10.0.0.2", "::1", "10.0.0.1 0"}) {
     EXPECT_THAT(Addresses(text), HasSubstr("is not IPv4")) << text;
   }
+  EXPECT_THAT(Addresses("2001:db8::1"), HasSubstr("IPv6 is not judged yet"));
   EXPECT_THAT(Addresses("10.0.0.[1-256]"), HasSubstr("is over 255"));
   EXPECT_THAT(Addresses("10.0.0.[01-12]"), HasSubstr("has leading zeros"));
   EXPECT_THAT(Addresses("10.0.0.[1-3"), HasSubstr("open bracket"));

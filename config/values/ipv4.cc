@@ -5,6 +5,7 @@
 #include "absl/base/macros.h"
 #include "absl/numeric/bits.h"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
@@ -46,7 +47,8 @@ absl::StatusOr<Ipv4Address> Ipv4Address::Parse(absl::string_view text) {
   }
   if (good && at == end) return Ipv4Address(bits);
   return absl::InvalidArgumentError(absl::StrCat(
-      "address \"", text, "\" is not IPv4, expected four numbers 0-255"));
+      "address \"", text, "\" is not IPv4, expected four numbers 0-255",
+      absl::StrContains(text, ':') ? "; IPv6 is not judged yet" : ""));
 }
 
 std::string Ipv4Address::ToString() const {

@@ -258,9 +258,11 @@ absl::Status WriteIdentity(const HostFolder& folder, const Server& of) {
                0755)
         << folder.Write("sys/class/net/lo/operstate", "unknown\n")
         << folder.Write("sys/class/net/eth0/operstate", "up\n")
+        // Accounts are those of this machine.
         << folder.Write("usr/bin/getent",
-                        absl::StrCat("#!/bin/sh\necho '", address,
-                                     "       STREAM ", name, "'\n"),
+                        absl::StrCat("#!/bin/sh\n[ \"$1\" != passwd ] || exec "
+                                     "/usr/bin/getent \"$@\"\necho '",
+                                     address, "       STREAM ", name, "'\n"),
                         0755)
         << folder.Write("etc/machine-id",
                         absl::StrFormat("51a0c0de%024x\n", of.number))

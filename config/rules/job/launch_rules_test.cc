@@ -42,6 +42,15 @@ TEST(CheckHostInterfaceTest, DockerAndTunnelsAfterTheHostsOwnAreNoMatter) {
   EXPECT_EQ(cluster.Check("host-interface").state(), PASS);
 }
 
+TEST(CheckHostInterfaceTest, AHostWithoutIpv4IsCalledThat) {
+  TestCluster cluster;
+  SetInterfaces(cluster, {{"docker0", "172.17.0.1"}, {"lo", "127.0.0.1"}});
+  EXPECT_THAT(
+      Lines(cluster.Check("host-interface")),
+      HasSubstr("FAIL server0 the host has no IPv4 address beside those "
+                "of lo and Docker, so IPv6 alone or none"));
+}
+
 TEST(CheckHostInterfaceTest, AddressOnNoInterfaceFails) {
   TestCluster cluster;
   SetInterfaces(cluster, {{"eth0", "10.9.9.9"}});

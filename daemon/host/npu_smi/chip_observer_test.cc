@@ -99,6 +99,21 @@ TEST_F(ChipObserverTest, AsksEveryChipByItsCard) {
   }
 }
 
+TEST_F(ChipObserverTest, TellsNpuIdsThatAreNoNumbersOfDevices) {
+  const TimeBudget budget(&clock_, absl::Seconds(10), absl::Seconds(30));
+  std::vector<uint32_t> npu_ids;
+  ReadChips({root_.paths(), &runner_, &budget}, request_, ids_, &locks_,
+            &npu_ids);
+  EXPECT_THAT(npu_ids, ElementsAre(1, 4));
+  runner_.Answers("npu-smi info -m",
+                  "\tNPU ID   Chip ID   Chip Logic ID   Chip Name\n"
+                  "\t0   0   0   Ascend 910B\n\t1   0   1   Ascend 910B\n");
+  npu_ids.clear();
+  ReadChips({root_.paths(), &runner_, &budget}, request_, ids_, &locks_,
+            &npu_ids);
+  EXPECT_THAT(npu_ids, IsEmpty());
+}
+
 TEST_F(ChipObserverTest, TellsThatThereIsNoNpuSmi) {
   root_.Remove("/usr/local/sbin/npu-smi");
   ExpectAll(Read()[1], Missing::ABSENT, "npu-smi");
