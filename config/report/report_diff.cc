@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "config/report/finding_overview.h"
 #include "config/report/verdict.h"
+#include "config/values/text_form.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"

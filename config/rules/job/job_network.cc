@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "config/hccl/job_variables.h"
 #include "config/launch/rank_table.h"
 #include "config/rules/rule_report.h"
 #include "config/words/number_text.h"
@@ -36,8 +37,9 @@ size_t ServersOf(const ClusterView& view) {
 std::string HostWith(const ClusterView& view, absl::string_view name,
                      absl::string_view value) {
   for (const HostView& host : view.hosts()) {
-    const EnvironmentVariable* const set = FindVariable(host, name);
-    if (set != nullptr && absl::EqualsIgnoreCase(set->value(), value)) {
+    const EnvironmentVariable* const set =
+        FindVariable(*host.facts, view.job(), name);
+    if (set != nullptr && IsSure(*set) && absl::EqualsIgnoreCase(set->value(), value)) {
       return absl::StrCat(name, "=", value, " on ", PrintableText(host.name));
     }
   }
@@ -123,10 +125,11 @@ absl::flat_hash_map<absl::string_view, absl::string_view> GivenPods(
 
 // The super pod that every login, else the chips, tell (hccl_env,
 // HCCL_LOGIC_SUPERPOD_ID).
-std::optional<std::string> PodOfHost(const HostView& host) {
+std::optional<std::string> PodOfHost(const ClusterView& view,
+                                     const HostView& host) {
   const EnvironmentVariable* const set =
-      FindVariable(host, "HCCL_LOGIC_SUPERPOD_ID");
-  if (set != nullptr && set->computed()) return {};
+      FindVariable(*host.facts, view.job(), "HCCL_LOGIC_SUPERPOD_ID");
+  if (set != nullptr && !IsSure(*set)) return {};
   if (set != nullptr) return set->value();
   const std::optional<uint32_t> real = RealPod(host);
   if (!real) return {};
@@ -142,7 +145,7 @@ JobNetwork OfSuperPods(const ClusterView& view) {
   for (const HostView& host : view.hosts()) {
     const auto said = given.find(host.name);
     const std::optional<std::string> pod =
-        said == given.end() ? PodOfHost(host) : std::string(said->second);
+        said == given.end() ? PodOfHost(view, host) : std::string(said->second);
     if (!pod) {
       network.unknown.push_back(&host);
       continue;
