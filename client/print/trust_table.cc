@@ -41,8 +41,7 @@ size_t TrustRowOf(CertificateEntry::State state) {
 
 std::string UntilText(int64_t unix_ms) {
   if (unix_ms == 0) return "";
-  return absl::FormatTime("%Y-%m-%d %H:%M UTC", absl::FromUnixMillis(unix_ms),
-                          absl::UTCTimeZone());
+  return UtcMinute(absl::FromUnixMillis(unix_ms));
 }
 
 std::string TrustRemark(const CertificateEntry& entry, absl::Time now) {

@@ -1,6 +1,6 @@
-// clusterctl token and certificates: which hosts may join, and when certificates
-// end. clusterctl lock, unlock and locks: identities that the controller refuses
-// at once, whatever their certificates say.
+// clusterctl token and certificates: which hosts may join, and when
+// certificates end. clusterctl lock, unlock and locks: identities that the
+// controller refuses at once, whatever their certificates say.
 #include <memory>
 #include <string>
 
@@ -80,9 +80,7 @@ class TokenCreateCommand final
         << Count(answer_.entry().uses(), "host") << " of "
         << (hosts.empty() ? "cluster.yaml" : SafeText(hosts, style.utf8))
         << ", each once, good until "
-        << absl::FormatTime("%Y-%m-%d %H:%M UTC",
-                            absl::FromUnixMillis(answer_.entry().expires_ms()),
-                            absl::UTCTimeZone())
+        << UtcMinute(absl::FromUnixMillis(answer_.entry().expires_ms()))
         << "; it is shown this once\non each such host, as root:\n\n"
         << "  " << Short(style.utf8) << "\n";
   }

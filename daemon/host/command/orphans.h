@@ -36,6 +36,11 @@ pid_t ReapChild(pid_t pid, int* status);
 // effect without AdoptOrphans.
 void EndOrphans(absl::Duration limit);
 
+// OK if a program that runs as a user gets a control group of its own. If not,
+// Unimplemented: the reason, and what may survive. To be asked once, since a
+// program that gets none runs all the same. `root`: where /proc and /sys are.
+absl::Status CheckProgramGroups(const std::string& root = "");
+
 // A control group (version 2) below this process's own, for one program and all
 // that it starts, whichever group or session these move to.
 class ProgramGroup {
