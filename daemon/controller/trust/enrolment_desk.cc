@@ -22,7 +22,6 @@
 namespace clusterd {
 namespace {
 
-constexpr size_t kMaxMachineId = 64;
 // So many writes, and then others have a turn on the pool.
 constexpr int kKeptAtOnce = 50;
 
@@ -215,7 +214,7 @@ absl::Status EnrolmentDesk::WaitForApproval(const JoinRequest& request,
     HostRecord::Waiting* const noted = record->mutable_waiting();
     noted->Clear();
     noted->set_spki_sha256(key.spki_sha256);
-    noted->set_machine_id(PrintableText(request.machine_id(), kMaxMachineId));
+    noted->set_machine_id(KeptMachineId(request.machine_id()));
     noted->set_peer(peer);
     noted->set_asked_ms(absl::ToUnixMillis(now));
     RETURN_IF_ERROR(store_->Put(*record));
@@ -262,7 +261,7 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryJoin(const JoinRequest& request,
   ASSIGN_OR_RETURN(*record.mutable_held(), Issue(name, key));
   record.clear_next();
   if (waited) record.clear_waiting();
-  record.set_machine_id(PrintableText(request.machine_id(), kMaxMachineId));
+  record.set_machine_id(KeptMachineId(request.machine_id()));
   record.set_enrolled_ms(absl::ToUnixMillis(now));
   record.set_token_id(token.entry().id());
   record.clear_needs_approval();
@@ -550,7 +549,7 @@ std::string EnrolmentDesk::BoundTo(const std::string& host,
                                    const std::string& machine_id) {
   const auto record = store_->Host(host);
   const std::string bound = record.has_value() ? record->machine_id() : "";
-  const std::string machine = PrintableText(machine_id, kMaxMachineId);
+  const std::string machine = KeptMachineId(machine_id);
   if (!bound.empty()) return bound == machine ? "" : bound;
   if (machine.empty()) return "";
   NoteUnkept(host, {/*by_hand=*/false, machine});

@@ -83,10 +83,10 @@ class EnrolmentDesk {
   absl::StatusOr<Enrolled> Join(const JoinRequest& request,
                                 const std::string& peer)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
-  // For `host`, which has shown `certificate_pem`. PermissionDenied unless its
-  // key is on record, the request is of that key, the certificate on record
-  // ended less than kLateRenewal ago or has not, and is not revoked, and
-  // cluster.yaml has the host.
+  // For `host`, which has proved in a TLS handshake that it holds the key of
+  // `certificate_pem`: a copied request is of no use. PermissionDenied unless
+  // that key is on record and the request's, cluster.yaml has the host, and the
+  // certificate on record is not revoked and ended at most kLateRenewal ago.
   absl::StatusOr<Enrolled> RenewLate(const std::string& host,
                                      const std::string& certificate_pem,
                                      const RenewLateRequest& request,
