@@ -151,29 +151,28 @@ class ControllerService final : public Controller::CallbackService {
                                          const std::vector<HostFacts>& facts)>;
 
   // The user who calls, if the row of `call`, a method of Controller, lets
-  // them. Refusals are audited and logged, with what was asked for and from
-  // where.
+  // them. Refusals are audited and logged with the request and its address.
   absl::StatusOr<SpiffeId> Admit(
       const Context& context, absl::string_view call,
       const google::protobuf::Message& request) const;
 
-  // Every call that is refused after it was admitted passes here, for the audit
-  // file; `why` again.
+  // Notes a call in the audit file that is refused after it was admitted.
+  // Returns `why`.
   absl::Status Refused(const Context& context, absl::string_view call,
                        const absl::Status& why) const;
 
-  // Fills in the order, or says why not. `selection`: the rules that the
+  // Chooses the order's hosts, or says why not. `selection`: the rules that the
   // request names; null: it names none.
   template <typename Request>
-  absl::Status Prepare(const Context& context, const Request& request,
-                       const char* call, const RuleSelection* selection,
-                       FactOrder* order) const;
-  absl::Status Prepare(const Context& context, const LearnRequest& request,
-                       const char* call, const RuleSelection* selection,
-                       FactOrder* order) const;
-  absl::Status Prepare(const Context& context, const LaunchRequest& request,
-                       const char* call, const RuleSelection* selection,
-                       FactOrder* order) const;
+  absl::Status ChooseHosts(const Request& request,
+                           const RuleSelection* selection,
+                           FactOrder* order) const;
+  absl::Status ChooseHosts(const LearnRequest& request,
+                           const RuleSelection* selection,
+                           FactOrder* order) const;
+  absl::Status ChooseHosts(const LaunchRequest& request,
+                           const RuleSelection* selection,
+                           FactOrder* order) const;
   absl::StatusOr<LogsOrder> PrepareLogs(const Context& context,
                                         const SpiffeId& user,
                                         const LogsRequest& request) const;

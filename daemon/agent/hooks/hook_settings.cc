@@ -3,7 +3,6 @@
 #include <optional>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "config/rules/catalogue.h"
 
 namespace clusterd {
