@@ -8,7 +8,9 @@
 #include <zlib.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdint>
+#include <ctime>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -300,6 +302,32 @@ TEST_F(WireTest, CutsOffHeadersWithoutAnEndAfterAGoodCallToo) {
   FloodHeaders(&peer, 3);
   EXPECT_TRUE(controller_->log().WaitFor("without an answer"));
   ExpectServesOthers();
+}
+
+// The dearest headers: gRPC reads a string from its beginning with each frame,
+// so that the time grows with the square of what may come.
+TEST_F(WireTest, AHeaderInFramesOfAFewBytesCostsSecondsOfACoreAndNoMore) {
+  RawConnection peer(controller_->address(), certificates_.User("eve"));
+  // A value of 512 MiB.
+  const std::string begins = absl::StrCat(
+      CallHeaders(), std::string("\0\7x-flood\x7f\x81\xff\xff\xff\1", 15));
+  std::signal(SIGPIPE, SIG_IGN);
+  const std::clock_t before = std::clock();
+  ASSERT_TRUE(peer.Send(Frame(kHeaders, 0, 1, begins)));
+  std::string more;
+  while (more.size() < kLargestFrame) {
+    more += Frame(kContinuation, 0, 1, "aaaaaaaaa");
+  }
+  size_t sent = 0;
+  EXPECT_TRUE(WaitUntil([&] {
+    if (peer.Send(more)) sent += more.size();
+    return absl::StrContains(controller_->log().Lines(), "without an answer");
+  }));
+  // With what the kernel holds of it.
+  EXPECT_LT(sent, size_t{9} << 20);
+  ExpectServesOthers();
+  controller_->Stop();
+  EXPECT_LT(std::clock() - before, 60 * CLOCKS_PER_SEC);
 }
 
 // Who sends half a ClientHello waits for itself alone.

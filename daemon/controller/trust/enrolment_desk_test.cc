@@ -98,7 +98,7 @@ class EnrolmentDeskTest : public testing::Test {
     LockEntry lock;
     lock.set_identity(identity);
     lock.set_by(kAdmin.ToString());
-    ASSERT_TRUE(gate_->Lock(lock).ok());
+    gate_->Hold(lock);
   }
   // As a controller that starts again.
   void Reopen() {
