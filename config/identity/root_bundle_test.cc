@@ -120,7 +120,7 @@ TEST_F(RootBundleTest, OlderBundleDoesNotComeBack) {
                 "roots.bundle is damaged");
 }
 
-// Whoever has its key may not come back with it.
+// A thief of its key cannot bring it back.
 TEST_F(RootBundleTest, RootThatWasRemovedSignsNothing) {
   const Roots end = Take(Joined(), both_ + new_alone_);
   const std::string back = old_->RootBundle("demo", "3", Both());

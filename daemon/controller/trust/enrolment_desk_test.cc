@@ -936,7 +936,7 @@ TEST_F(EnrolmentDeskTest, NameIsBoundToTheMachineThatJoinedUntilAReset) {
   EXPECT_EQ(desk_->BoundTo("node1", "another"), "");
 }
 
-// As of the images of machines that have not started yet: many have it.
+// Images of machines that have not started yet have this word: many at once.
 TEST_F(EnrolmentDeskTest, WordForNoMachineIdBindsNoName) {
   const Asker host;
   JoinRequest request = RequestOf(host, Token());
