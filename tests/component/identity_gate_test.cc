@@ -149,7 +149,7 @@ class IdentityGateTest : public testing::Test {
   JumpingClock clock_;
   const std::string state_ = NewStateFolder();
   IdentityGateOptions options_;
-  std::string other_root_;  // That the gate trusts, too.
+  std::string other_root_;  // The gate trusts it, too.
   TestController controller_;
 };
 

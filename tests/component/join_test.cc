@@ -484,8 +484,8 @@ std::string Repeated(const std::string& text, size_t at_most) {
   return all;
 }
 
-// What the process at the enrolment port and the controller pass to each other
-// has room for the longest files that a controller takes.
+// The packets between the process at the enrolment port and the controller have
+// room for the longest files that a controller takes.
 TEST(JoinTest, LongestBundlesAndRootsReachAHostThatJoins) {
   JoinWorld world;
   const TestAuthority& root = world.certificates.authority();

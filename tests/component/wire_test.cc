@@ -138,8 +138,9 @@ class HalfHello {
 // One connection that sends whatever it is told, over TLS.
 class RawConnection {
  public:
-  // Of 127.0.0.`last`. Without files it shows no certificate. Who takes nothing
-  // for `patience` has stopped to read.
+  // The connection comes from 127.0.0.`last`. Without files it shows no
+  // certificate. A server that takes nothing for `patience` has stopped to
+  // read.
   RawConnection(const std::string& address, const TlsFiles& files, int last = 1,
                 const timeval& patience = {5, 0})
       : context_(SSL_CTX_new(TLS_client_method())),
@@ -493,8 +494,8 @@ std::vector<Attack> AttacksOnMemory() {
 }
 
 TEST_F(StrangersTest, AttacksStayWithinTheMemoryOfTheProcess) {
-  // Of a connection, which may send a sixteenth before it is cut off, however
-  // late a busy machine does so. All that they send together has room.
+  // A connection may send a sixteenth of this, and is cut off, on a busy
+  // machine late. The process has room for all that they send together.
   constexpr size_t kSent = size_t{2} << 20;
   host_.reset();
   MemoryObserver observer{HostFacts()};
@@ -508,14 +509,14 @@ TEST_F(StrangersTest, AttacksStayWithinTheMemoryOfTheProcess) {
   const std::string process = EnrolmentProcess();
   for (const Attack& attack : AttacksOnMemory()) {
     SCOPED_TRACE(attack.name);
-    // They stay, so that their bytes are there at once, and are of as many
-    // addresses as the handshakes that none of them ends need.
+    // They stay, so that all bytes are there at once, and have five addresses,
+    // since each address has 16 places until its first call.
     std::vector<std::unique_ptr<RawConnection>> peers(60);
     std::atomic<int> opened{0};
     std::vector<std::thread> strangers;
     for (size_t i = 0; i < peers.size(); ++i) {
       strangers.emplace_back([&, i] {
-        // Once it is cut off the kernels may tell it only by taking nothing.
+        // The kernels may tell a stranger that was cut off by taking nothing.
         peers[i] = std::make_unique<RawConnection>(
             address(), TlsFiles(), /*last=*/2 + static_cast<int>(i % 5),
             timeval{1, 0});

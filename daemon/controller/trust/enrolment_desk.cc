@@ -476,7 +476,8 @@ absl::StatusOr<bool> EnrolmentDesk::Admit(const std::string& host,
   return true;
 }
 
-void EnrolmentDesk::NoteUnkept(const std::string& host, const Unkept& note) {
+std::string EnrolmentDesk::NoteUnkept(const std::string& host,
+                                      const Unkept& note) {
   absl::MutexLock lock(&unkept_mutex_);
   Unkept& noted = unkept_[host];
   noted.by_hand |= note.by_hand;
@@ -484,6 +485,7 @@ void EnrolmentDesk::NoteUnkept(const std::string& host, const Unkept& note) {
   // One place for all hosts. Where there is none, the next that attaches tries.
   keeps_unkept_ =
       keeps_unkept_ || parts_.pool->TryRun([this] { KeepUnkept(); });
+  return noted.machine_id;
 }
 
 absl::Status EnrolmentDesk::Keep(const std::string& host, const Unkept& note) {
@@ -548,12 +550,10 @@ void EnrolmentDesk::ForgetUnkeptMachine(const std::string& host) {
 std::string EnrolmentDesk::BoundTo(const std::string& host,
                                    const std::string& machine_id) {
   const auto record = store_->Host(host);
-  const std::string bound = record.has_value() ? record->machine_id() : "";
+  std::string bound = record.has_value() ? record->machine_id() : "";
   const std::string machine = KeptMachineId(machine_id);
-  if (!bound.empty()) return bound == machine ? "" : bound;
-  if (machine.empty()) return "";
-  NoteUnkept(host, {/*by_hand=*/false, machine});
-  return "";
+  if (bound.empty()) bound = NoteUnkept(host, {/*by_hand=*/false, machine});
+  return bound == machine ? "" : bound;
 }
 
 void EnrolmentDesk::Promote(const std::string& host,

@@ -211,13 +211,13 @@ class EnrolmentDesk {
       return by_hand == other.by_hand && machine_id == other.machine_id;
     }
   };
-  void NoteUnkept(const std::string& host, const Unkept& note)
+  // The machine that the name is bound to by all notes.
+  std::string NoteUnkept(const std::string& host, const Unkept& note)
       ABSL_LOCKS_EXCLUDED(unkept_mutex_);
   // Some of them, and has the rest kept later.
   void KeepUnkept() ABSL_LOCKS_EXCLUDED(change_mutex_, unkept_mutex_);
   absl::Status Keep(const std::string& host, const Unkept& note)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
-  // None can be written.
   void DropUnkeptMachines() ABSL_LOCKS_EXCLUDED(unkept_mutex_);
   void ForgetUnkeptMachine(const std::string& host)
       ABSL_LOCKS_EXCLUDED(unkept_mutex_);

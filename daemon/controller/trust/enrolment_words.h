@@ -31,7 +31,7 @@ inline std::string NotInSpec(const ClusterSpec& spec, const std::string& name) {
                       DidYouMean(name, known));
 }
 
-// What is kept of a text that a machine says of itself.
+// A machine's text about itself is cut there.
 inline constexpr size_t kMaxMachineId = 64;
 
 // An id that is empty binds no name. systemd writes the word into the images of

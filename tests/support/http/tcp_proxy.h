@@ -24,7 +24,7 @@ class TcpProxy {
   // HOST:PORT to dial.
   std::string address() const;
 
-  // What those who dialled have sent so far, the first 64 KiB of it.
+  // The first 64 KiB that the dialling ends have sent.
   std::string Heard() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return heard_;
