@@ -167,8 +167,8 @@ const std::vector<std::vector<size_t>>& RulesByCausesBefore() {
 // In catalogue order. Those that explain others run first.
 void RunRules(const ClusterView& view, const JudgeOptions& options,
               Report* report) {
-  const bool is_job = options.job != nullptr ||
-                      (view.spec().one_job() && !options.one_host);
+  const bool is_job =
+      options.job != nullptr || (view.spec().one_job() && !options.one_host);
   const JobNetwork network = is_job ? NetworkOfJob(view) : JobNetwork();
   FoundSoFar found;
   bool is_first = true;
@@ -344,7 +344,7 @@ Report BuildReport(const ClusterSpec& spec,
   const ClusterView view(spec, asked.hosts(), options.job);
   if (options.job != nullptr) DescribeJob(view, &report);
   RunRules(view, options, &report);
-  *report.mutable_rule_counts() = CountRules(report);
+  *report.mutable_rule_counts() = CountStates(report.rules());
   AddHosts(view, &report);
   AddNotes(view, &report);
   AddSeen(view, &report);
