@@ -127,10 +127,7 @@ void PrintCertificates(const ListCertificatesResponse& certificates,
       {{"STATE", Paint::kBold}, {"HOSTS"}, {"ENDS"}, {"SERIAL"}, {""}}};
   for (auto it = std::next(groups.begin(), hidden); it != groups.end(); ++it) {
     const auto& [state, end, remark] = it->first;
-    std::vector<std::string> hosts;
-    for (const CertificateEntry* entry : it->second) {
-      hosts.push_back(entry->host());
-    }
+    const auto hosts = Each<std::string>(it->second, &CertificateEntry::host);
     const std::string serial =
         it->second.size() == 1 ? it->second.front()->serial() : "";
     rows.push_back({{kTrustStates[state].words, kTrustStates[state].paint},

@@ -133,8 +133,7 @@ const SeenDevice& DeviceOf(const SeenHost& host, uint32_t id) {
 std::vector<uint32_t> MajorityIds(absl::Span<const SeenHost> hosts) {
   std::map<std::vector<uint32_t>, size_t> votes;
   for (const SeenHost& host : hosts) {
-    std::vector<uint32_t> ids;
-    for (const SeenDevice& device : host.devices) ids.push_back(device.id);
+    auto ids = Each<uint32_t>(host.devices, &SeenDevice::id);
     absl::c_sort(ids);
     if (!ids.empty()) ++votes[ids];
   }

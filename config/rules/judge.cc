@@ -343,7 +343,7 @@ Report BuildReport(const ClusterSpec& spec,
   const ClusterView view(spec, asked.hosts(), options.job);
   if (options.job != nullptr) DescribeJob(view, &report);
   RunRules(view, options, &report);
-  *report.mutable_rule_counts() = CountRules(report);
+  *report.mutable_rule_counts() = CountStates(report.rules());
   AddHosts(view, &report);
   AddNotes(view, &report);
   AddSeen(view, &report);

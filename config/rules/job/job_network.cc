@@ -39,7 +39,8 @@ std::string HostWith(const ClusterView& view, absl::string_view name,
   for (const HostView& host : view.hosts()) {
     const EnvironmentVariable* const set =
         FindVariable(*host.facts, view.job(), name);
-    if (set != nullptr && IsSure(*set) && absl::EqualsIgnoreCase(set->value(), value)) {
+    if (set != nullptr && IsSure(*set) &&
+        absl::EqualsIgnoreCase(set->value(), value)) {
       return absl::StrCat(name, "=", value, " on ", PrintableText(host.name));
     }
   }
@@ -48,10 +49,7 @@ std::string HostWith(const ClusterView& view, absl::string_view name,
 
 // The ids that the job takes of its only server.
 std::vector<uint32_t> OnlyDevices(const ClusterView& view) {
-  std::vector<uint32_t> ids;
-  for (const DeviceSpec& device : view.spec().servers(0).devices()) {
-    ids.push_back(device.id());
-  }
+  auto ids = Each<uint32_t>(view.spec().servers(0).devices(), &DeviceSpec::id);
   if (!ids.empty()) return ids;
   ids = view.profile().device_ids;
   const bool is_said = view.job() != nullptr && !view.job()->servers().empty();
