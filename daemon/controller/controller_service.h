@@ -236,7 +236,7 @@ class ControllerService final : public Controller::CallbackService {
   SharedRuns<PlanEvent> plans_{{kMaxPlans}};
   SendRoom room_{64 << 20};  // Bytes on their way to one user.
   CallSlots slots_;
-  WorkerPool lock_writer_{1, 1024};  // Hangs with the disk.
+  WorkerPool lock_writer_{1, 1024};  // May hang with the disk.
 };
 
 }  // namespace clusterd

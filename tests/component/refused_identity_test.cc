@@ -280,10 +280,10 @@ INSTANTIATE_TEST_SUITE_P(
                           call.with_field ? call.row->field : "");
     });
 
-// The moment of an intrusion may be that of a disk that hangs.
+// An intruder may make the disk hang.
 class HangingDiskTest : public testing::Test {
  protected:
-  // With lists from `crl`, if there are any.
+  // `crl`: the file of revocation lists, if there are any.
   void Start(const std::string& crl = "") {
     options_.ca = certificates_.Controller().ca;
     options_.crl = crl;
@@ -295,7 +295,7 @@ class HangingDiskTest : public testing::Test {
     return ToAbslStatus(controller_.ClientAs(files)->ListHosts(
         NewContext().get(), {}, &response));
   }
-  // How many lines the audit file has of `call`, with that result.
+  // Counts the lines of the audit file about `call` with that result.
   int Audited(const std::string& call, const std::string& result) {
     controller_.Stop();
     int lines = 0;
@@ -309,7 +309,7 @@ class HangingDiskTest : public testing::Test {
   }
 
   TestCertificates certificates_;
-  // Also that of the timer of the answer.
+  // The timer of the answer is this clock's.
   ManualScheduler clock_;
   ManualScheduler sweeps_;
   IdentityGateOptions options_;
@@ -327,7 +327,7 @@ TEST_F(HangingDiskTest, LockHoldsAtOnceAndIsAnswered) {
   absl::Status status;
   {
     HangingDisk disk;
-    // All threads of the pool hang with it.
+    // All threads of the pool hang with the disk.
     for (int i = 0; i < kThreads; ++i) {
       ASSERT_TRUE(controller_.pool().TryRun([] { HangingDisk::Wait(); },
                                             WorkerPool::Place::kFirst));
@@ -353,7 +353,7 @@ TEST_F(HangingDiskTest, LockHoldsAtOnceAndIsAnswered) {
   EXPECT_THAT(locked.not_on_disk(),
               AllOf(HasSubstr("the lock is in memory alone"),
                     HasSubstr("the disk has not taken it in 3s")));
-  // What waited for the disk is written, before the controller ends.
+  // The controller writes what waited for the disk before it ends.
   EXPECT_EQ(Audited("Lock", "done"), 1);
   Start();
   EXPECT_TRUE(controller_.log().WaitFor("locked identities: 1"));
@@ -381,7 +381,8 @@ TEST_F(HangingDiskTest, ListsAreReadAgainAndAgain) {
   sweeps_.Advance(IdentityGate::kSweepInterval);
   ASSERT_TRUE(controller_.log().WaitFor("with 1 certificates"));
   EXPECT_EQ(ListAs(eve).code(), absl::StatusCode::kPermissionDenied);
-  // How new that list is waits to be written down; the next one does not.
+  // The age of that list waits for the disk; the next list is read all the
+  // same.
   ASSERT_TRUE(disk.WaitForWaiting(1));
   revoke({eve, mallory}, 3);
   sweeps_.Advance(IdentityGate::kSweepInterval);

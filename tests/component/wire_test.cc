@@ -309,7 +309,7 @@ TEST_F(WireTest, CutsOffHeadersWithoutAnEndAfterAGoodCallToo) {
 // so that the time grows with the square of what may come.
 TEST_F(WireTest, AHeaderInFramesOfAFewBytesCostsSecondsOfACoreAndNoMore) {
   RawConnection peer(controller_->address(), certificates_.User("eve"));
-  // A value of 512 MiB.
+  // The value of the last header has 512 MiB.
   const std::string begins = absl::StrCat(
       CallHeaders(), std::string("\0\7x-flood\x7f\x81\xff\xff\xff\1", 15));
   std::signal(SIGPIPE, SIG_IGN);
@@ -324,7 +324,7 @@ TEST_F(WireTest, AHeaderInFramesOfAFewBytesCostsSecondsOfACoreAndNoMore) {
     if (peer.Send(more)) sent += more.size();
     return absl::StrContains(controller_->log().Lines(), "without an answer");
   }));
-  // With what the kernel holds of it.
+  // The kernel holds some of it.
   EXPECT_LT(sent, size_t{9} << 20);
   ExpectServesOthers();
   controller_->Stop();

@@ -287,7 +287,7 @@ void IdentityGate::Sweep() {
     absl::MutexLock lock(&mutex_);
     unsaved = !unsaved_.empty();
   }
-  // Full: it is being read, or written.
+  // A pool that is full reads or writes already.
   if (!options_.crl.empty()) {
     reader_.TryRun(callbacks_.Wrap([this] {
       ReadLists();

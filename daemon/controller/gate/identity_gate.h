@@ -110,7 +110,7 @@ class IdentityGate {
   // has all fields. It holds until a restart, or SaveLocks.
   size_t Hold(const LockEntry& lock) ABSL_LOCKS_EXCLUDED(mutex_);
   // Writes what holds in memory alone; waits for the disk. After an error of
-  // LockStore every sweep tries again, and the end.
+  // LockStore every sweep tries again, and so does the destructor.
   absl::Status SaveLocks() ABSL_LOCKS_EXCLUDED(store_mutex_, mutex_);
   // Waits for the disk; NotFound, and LockStore's errors: then it is locked.
   absl::StatusOr<LockEntry> Unlock(const std::string& identity)
@@ -157,7 +157,7 @@ class IdentityGate {
       ABSL_LOCKS_EXCLUDED(ages_mutex_);
   // Writes down what was not; again at the next look if the disk takes nothing.
   void KeepListAges() ABSL_LOCKS_EXCLUDED(store_mutex_, ages_mutex_);
-  // The same, and the locks.
+  // Writes the ages of lists and the locks that are not on disk.
   void Save() ABSL_LOCKS_EXCLUDED(store_mutex_, ages_mutex_, mutex_);
 
   const IdentityGateOptions options_;
@@ -185,8 +185,8 @@ class IdentityGate {
   std::string not_in_force_ ABSL_GUARDED_BY(mutex_);
 
   CallbackGate callbacks_;
-  // Last: they use everything above. The writer hangs with the disk, and no
-  // list waits for it.
+  // Last: they use everything above. The writer may hang with the disk, and the
+  // reader of lists never waits for the writer.
   WorkerPool writer_{1, 1};
   WorkerPool reader_{1, 1};
 };

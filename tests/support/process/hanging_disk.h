@@ -5,7 +5,7 @@
 
 namespace clusterd {
 
-// While it lives no call returns that waits for the disk. One at a time.
+// While it lives no call returns that waits for the disk. At most one lives.
 class HangingDisk {
  public:
   HangingDisk();
@@ -13,7 +13,7 @@ class HangingDisk {
   HangingDisk(const HangingDisk&) = delete;
   HangingDisk& operator=(const HangingDisk&) = delete;
 
-  // As a call that waits for the disk.
+  // Blocks as a call does that waits for the disk.
   static void Wait();
   // Blocks until `count` calls wait; false if that takes over kPatience.
   bool WaitForWaiting(int count);
