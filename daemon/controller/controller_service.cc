@@ -349,7 +349,7 @@ constexpr char kInMemoryAlone[] =
     "the lock is in memory alone, and a restart before it can be written "
     "forgets it: ";
 
-// In memory; waits for nothing.
+// Holds the lock in memory, without waiting for the disk.
 absl::StatusOr<LockResponse> HoldLock(
     const ControllerParts& parts, const SpiffeId& user,
     const absl::StatusOr<std::string>& identity, const LockRequest& request) {
@@ -377,8 +377,9 @@ absl::StatusOr<LockResponse> HoldLock(
   return answer;
 }
 
-// Waits for the disk. What of a lock that holds could not be written, and why,
-// as LockResponse has it. The one change whose first audit line comes after it.
+// Waits for the disk. Returns what could not be written of a lock that holds,
+// and why, as LockResponse.not_on_disk. A lock is the one change whose first
+// audit line comes after it.
 std::string WriteLock(const ControllerParts& parts, const AuditEntry& entry,
                       const std::string& identity) {
   const absl::Status saved = parts.gate->SaveLocks();
@@ -410,8 +411,8 @@ ControllerService::Unary* ControllerService::Lock(Context* context,
   auto* const reactor =
       new UnaryAnswer(context, parts_.scheduler, &slots_.locks, user->name);
   const AuditEntry entry = AuditCaller(*context, "Lock", request->identity());
-  // Here and not on the pool: whoever fills the disk, or has it hang with all
-  // threads of the pool, must not keep an identity from being locked.
+  // The lock holds before a thread of the pool is free: an attacker who makes
+  // the disk hang, and all those threads with it, must not prevent the lock.
   const absl::StatusOr<LockResponse> locked =
       HoldLock(parts_, *user, IdentityNamed(request->identity()), *request);
   if (!locked.ok()) {
@@ -432,7 +433,7 @@ ControllerService::Unary* ControllerService::Lock(Context* context,
         answer(absl::StrCat(kInMemoryAlone, "the disk has not taken it in ",
                             absl::FormatDuration(kDiskWait)));
       });
-  // Where too much waits for the disk, the timer answers.
+  // If too much waits for the disk already, the timer answers.
   lock_writer_.TryRun([parts = &parts_, answer, timer, entry,
                        identity = locked->lock().identity()] {
     const std::string not_on_disk = WriteLock(*parts, entry, identity);

@@ -77,7 +77,7 @@ struct CallSlots {
   Slots watches{"terminals watch", 128, 8};
   // Runs that are ended, and identities that are unlocked.
   Slots ends{"runs and identities are being ended", 64, 8};
-  // Of their own: others wait for the disk.
+  // Apart from the ends, which may all wait for a disk that hangs.
   Slots locks{"identities are being locked", 64, 8};
 };
 
