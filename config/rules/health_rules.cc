@@ -425,7 +425,7 @@ void CheckDeviceHealth(const ClusterView&, RuleReport& report) {
 
 // Warns: whose memory it is, only the driver knows.
 void CheckDeviceMemory(const ClusterView&, RuleReport& report) {
-  Question memory("memory in use", "not-known", report);
+  Question memory("memory in use", "not-told", report);
   report.ForEachDevice([&](const DeviceView& device) {
     const DeviceMemoryFact& fact = device.facts->memory();
     if (!memory.Told(device, fact)) return;

@@ -166,9 +166,8 @@ const std::vector<std::vector<size_t>>& RulesByCausesBefore() {
 // In catalogue order. Those that explain others run first.
 void RunRules(const ClusterView& view, const JudgeOptions& options,
               Report* report) {
-  const bool is_job =
-      options.job != nullptr || (view.spec().one_job() && !options.one_host);
-  const JobNetwork network = is_job ? NetworkOfJob(view) : JobNetwork();
+  const JobNetwork network =
+      options.job == nullptr ? JobNetwork() : NetworkOfJob(view);
   FoundSoFar found;
   bool is_first = true;
   for (size_t i = 0; i < RuleCatalogue().size(); ++i) report->add_rules();
@@ -250,7 +249,7 @@ void AddNotes(const ClusterView& view, Report* report) {
     report->add_notes(absl::StrCat("no facts from ", view.silent().size(),
                                    " of ", Count(view.host_count(), "host")));
   }
-  if (view.job() == nullptr && !view.spec().one_job()) {
+  if (view.job() == nullptr) {
     for (std::string& line : JobsThatCanRun(view, *report)) {
       report->add_notes(std::move(line));
     }

@@ -52,6 +52,7 @@ class ControllerService final : public Controller::CallbackService {
         jobs_(jobs),
         watch_(watch),
         notes_(std::move(notes)) {}
+  ~ControllerService() override { lock_writer_.Drain(); }
 
   // InvalidArgument for hosts that the spec does not name; NotFound or
   // InvalidArgument for rules, as ValidateSelection; ResourceExhausted when as
@@ -130,7 +131,8 @@ class ControllerService final : public Controller::CallbackService {
       Context* context, const LogsRequest* request) override;
   // InvalidArgument for what is no identity, for who asks, and for a reason
   // that is too long; NotFound for a bare name that is no host's, and of Unlock
-  // for what is not locked. Others are the gate's.
+  // for what is not locked. Others are the gate's. Lock is answered also while
+  // the disk hangs.
   Unary* Lock(Context* context, const LockRequest* request,
               LockResponse* response) override;
   Unary* Unlock(Context* context, const UnlockRequest* request,
@@ -234,6 +236,7 @@ class ControllerService final : public Controller::CallbackService {
   SharedRuns<PlanEvent> plans_{{kMaxPlans}};
   SendRoom room_{64 << 20};  // Bytes on their way to one user.
   CallSlots slots_;
+  WorkerPool lock_writer_{1, 1024};  // May hang with the disk.
 };
 
 }  // namespace clusterd

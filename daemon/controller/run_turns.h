@@ -75,8 +75,10 @@ struct CallSlots {
   Slots so_far{"checks are being judged so far", 4, 2};
   Slots logs{"calls read logs", 4, 2};
   Slots watches{"terminals watch", 128, 8};
-  // Runs that are ended, and identities that are locked.
+  // Runs that are ended, and identities that are unlocked.
   Slots ends{"runs and identities are being ended", 64, 8};
+  // Apart from the ends, which may all wait for a disk that hangs.
+  Slots locks{"identities are being locked", 64, 8};
 };
 
 }  // namespace clusterd

@@ -39,9 +39,9 @@ std::string FormatLogLine(LogLevel level, bool with_level,
                           absl::string_view text);
 
 // Writes to a file descriptor with one system call per line. What cannot be
-// written is dropped: a full disk must not stop a daemon, nor a journald that
-// hangs with its disk and no longer reads its socket. For that one line waits
-// 200 ms, and the lines behind it do not wait.
+// written is dropped: neither a full disk must stop a daemon, nor a journald
+// that hangs with its disk and no longer reads its socket. In that case one
+// line waits for 200 ms, and the lines behind it do not wait.
 class DescriptorLog final : public Log {
  public:
   // `fd` stays the caller's. `with_level`: whether lines begin with "<N>".

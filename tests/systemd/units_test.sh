@@ -111,7 +111,7 @@ in_machine /usr/bin/nsenter -t "$pid" -m /bin/sh -c '
     [ ! -e "$root$1/cgroup.controllers" ] || exec mkdir "$root$1/program-test"
   done
   exit 1' sh "$own" || fail "clusterd may make no control group below $own"
-# Where it may not, as in another slice, the log says so once at the start.
+# In another slice clusterd may make none, and says so once at its start.
 without_group() { in_machine /usr/bin/journalctl --no-pager -o cat -u clusterd | grep -c "have no control group of their own: .*survive" || true; }
 told_once() { [ "$(without_group)" -eq 1 ]; }
 printf '[Service]\nSlice=other.slice\n' >"$TEST_TMPDIR/slice.conf"

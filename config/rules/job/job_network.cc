@@ -109,6 +109,13 @@ std::optional<uint32_t> RealPod(const HostView& host) {
   return pod;
 }
 
+bool IsUntold(const HostView& host) {
+  return absl::c_any_of(host.devices, [](const DeviceView& device) {
+    const Missing::Reason why = device.facts->super_pod().missing().reason();
+    return why == Missing::NOT_SUPPORTED || why == Missing::ABSENT;
+  });
+}
+
 // By the spec's names: what the launch gives the servers of the job.
 absl::flat_hash_map<absl::string_view, absl::string_view> GivenPods(
     const ClusterView& view) {
@@ -217,8 +224,10 @@ void JudgeNetwork(const ClusterView& view, const JobNetwork& network,
     report.Add(report.Text("unusable", network.why, ports));
   }
   if (network.need != Need::kNotKnown || (!unused && ports.empty())) return;
-  for (const HostView* host : network.unknown)
-    report.Add(*host, "pod-not-known");
+  for (const HostView* host : network.unknown) {
+    // Nobody misses what no tool of the host has a query for.
+    if (!IsUntold(*host)) report.Add(*host, "pod-not-known");
+  }
 }
 
 }  // namespace
@@ -296,9 +305,8 @@ std::vector<std::string> JobsThatCanRun(const ClusterView& view,
 // |                              |                    | rings, cannot be used |
 // | a super pod is not known     | unknown            | unknown where ports   |
 // |                              |                    | cannot be used        |
-// | none, several real pods      | warn               | skipped               |
+// | none, several super pods     | warn; one job: fail | skipped              |
 void CheckJobSuperPod(const ClusterView& view, RuleReport& report) {
-  const bool is_job = view.job() != nullptr || view.spec().one_job();
   if (view.job() != nullptr && !view.HasWholeJob()) {
     return report.ExplainSkip("the job's other servers are not known here");
   }
@@ -307,10 +315,12 @@ void CheckJobSuperPod(const ClusterView& view, RuleReport& report) {
     return report.ExplainSkip("which network a job of ", view.profile().title,
                               " needs is not published");
   }
-  if (!is_job) {
+  if (view.job() == nullptr) {
     report.ExplainSkip("no job was named");
-    if (network.need == Need::kRoce && view.spec().roce_unused() &&
-        view.profile().in_super_pod) {
+    if (network.need != Need::kRoce || !view.spec().roce_unused()) return;
+    if (view.spec().one_job()) {
+      report.Add(report.Text("unused", network.why));
+    } else if (view.profile().in_super_pod) {
       report.Add(report.Text("apart", network.why));
     }
     return;

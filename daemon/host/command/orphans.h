@@ -36,9 +36,10 @@ pid_t ReapChild(pid_t pid, int* status);
 // effect without AdoptOrphans.
 void EndOrphans(absl::Duration limit);
 
-// OK if a program that runs as a user gets a control group of its own. If not,
-// Unimplemented: the reason, and what may survive. To be asked once, since a
-// program that gets none runs all the same. `root`: where /proc and /sys are.
+// OK if a program that runs as a user gets a control group of its own;
+// otherwise Unimplemented, with the reason and with what may survive such a
+// program. The daemon logs it at its start, since the programs run in any case.
+// `root`: the folder of /proc and /sys.
 absl::Status CheckProgramGroups(const std::string& root = "");
 
 // A control group (version 2) below this process's own, for one program and all

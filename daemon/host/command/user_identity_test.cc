@@ -247,15 +247,15 @@ TEST(CheckProgramGroupsTest, SaysWhyThereAreNoneAndWhatSurvives) {
   const std::string own = "/sys/fs/cgroup/unit/";
   root.Write(own + "cgroup.controllers", "");
   EXPECT_THAT(why(), HasSubstr("no cgroup.kill, expected Linux 5.14"));
-  // Where it may make none; nothing was left there by the look before.
+  // The group cannot be made; the call before has left none.
   root.Write(absl::StrCat(own, "program-", getpid()), "");
   EXPECT_THAT(why(), HasSubstr("/sys/fs/cgroup/unit: File exists"));
 }
 
-// Programs that run as a user whom a tracer helps. The end of a traced program
-// is its tracer's until that has looked (wait(2)), so that for whoever started
-// it no signal ends it: as it is with a reader of a file system of the user's
-// that never answers, which takes more to set up.
+// Programs that the user who runs them traces. The tracer hides the end of such
+// a program from its parent until it has called wait(2), so that the parent can
+// kill it and never sees it end. A reader of a user's own file system that does
+// not answer looks the same, and takes more to set up.
 class TracedProgramTest : public ::testing::Test {
  protected:
   TracedProgramTest() {
@@ -270,10 +270,10 @@ class TracedProgramTest : public ::testing::Test {
     const bool may = ptrace(PTRACE_SEIZE, child, 0, 0) == 0;
     kill(child, SIGKILL);
     ASSERT_EQ(waitpid(child, nullptr, __WALL), child);
-    if (!may) GTEST_SKIP() << "nobody may trace here";
+    if (!may) GTEST_SKIP() << "tracing is not permitted";
   }
 
-  // A program that says who it is, and ends when it is traced.
+  // A program that prints its pid, and ends when it is traced.
   Command Traced(absl::Duration deadline) const {
     Command command = {
         {"/bin/sh", "-c",
@@ -282,7 +282,7 @@ class TracedProgramTest : public ::testing::Test {
     command.as = RunAs{"ann", geteuid(), getegid(), {getegid()}, "/"};
     return command;
   }
-  // To be called by who runs the programs: all that were traced may end.
+  // Called by the process that runs the programs: the tracer lets all end.
   void LetGo() const { std::ofstream(told_) << "0\n"; }
   static bool IsTraced(int pid) {
     std::ifstream status(absl::StrCat("/proc/", pid, "/status"));
@@ -292,8 +292,8 @@ class TracedProgramTest : public ::testing::Test {
     return false;
   }
 
-  // Runs `daemon` in a process of its own and traces what tells of itself. What
-  // `daemon` returns.
+  // Runs `daemon` in a process of its own, traces every program whose pid it
+  // reads, and returns what `daemon` returns.
   int Run(const std::function<int()>& daemon) const {
     const int told = open(told_.c_str(), O_RDWR | O_CLOEXEC);
     const int goes_on = open(goes_on_.c_str(), O_RDWR | O_CLOEXEC);
@@ -306,7 +306,7 @@ class TracedProgramTest : public ::testing::Test {
     std::FILE* const lines = fdopen(told, "r");
     std::vector<pid_t> traced;
     for (int each; std::fscanf(lines, "%d", &each) == 1 && each > 0;) {
-      // Or it has come to its deadline by now.
+      // A program that has come to its deadline is gone.
       if (ptrace(PTRACE_SEIZE, each, 0, 0) != 0) continue;
       traced.push_back(each);
       EXPECT_EQ(write(goes_on, "\n", 1), 1);
@@ -324,8 +324,8 @@ class TracedProgramTest : public ::testing::Test {
   const std::string goes_on_ = root_.path() + "/goes_on";
 };
 
-// A deadline that a loaded machine reaches before the program is traced, is
-// tried again with a longer one.
+// A loaded machine may reach the deadline before the program is traced; then
+// the next one is longer.
 TEST_F(TracedProgramTest, NothingMoreRunsAsAUserOfWhoseProgramsEightDoNotEnd) {
   constexpr int kMost = 8;
   const int status = Run([&]() -> int {
