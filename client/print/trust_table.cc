@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kNamesColumns = 60;
 constexpr size_t kMaxCertificateGroups = 40;
-// A certificate that nobody renews is spoken of this long before its end.
+// The list names a certificate that is not renewed this long before its end.
 constexpr absl::Duration kByHandNotice = absl::Hours(30 * 24);
 
 // By CertificateEntry::State, worst last.
@@ -49,21 +49,21 @@ std::string TrustRemark(const CertificateEntry& entry, absl::Time now) {
   switch (entry.state()) {
     case CertificateEntry::ENROLLED:
       return entry.late_renewals() > 0
-                 ? absl::StrCat("renews itself; late ", entry.late_renewals(),
-                                " times")
-                 : "renews itself";
+                 ? absl::StrCat("renewed automatically; late ",
+                                entry.late_renewals(), " times")
+                 : "renewed automatically";
     case CertificateEntry::ENDED:
-      return "renews itself when the host is back";
+      return "renewed automatically when the host is back";
     case CertificateEntry::BY_HAND:
-      return end - now <= kByHandNotice ? "nobody renews it: clusterd join, or "
-                                          "deploy/certificates.sh"
-                                        : "nobody renews it";
+      return end - now <= kByHandNotice
+                 ? "not renewed: clusterd join, or deploy/certificates.sh"
+                 : "not renewed";
     case CertificateEntry::WAITS_FOR_APPROVAL:
       return absl::StrCat(
           entry.serial().empty() ? "" : "enrolled; ", "machine ",
           entry.waiting_machine_id(), " from ", entry.waiting_peer(),
           entry.approved()
-              ? ": approved, it has to join once more"
+              ? ": approved, it must join again"
               : absl::StrCat(
                     " asks for the name: clusterctl certificates approve ",
                     entry.host(), " ", entry.waiting_key(), ", or refuse ",
@@ -145,7 +145,7 @@ void PrintCertificates(const ListCertificatesResponse& certificates,
                             own.ends_ms() == 0 ? "at a time that is not known"
                                                : UntilText(own.ends_ms()),
                             own.ends_ms() != 0 && end - now <= kByHandNotice
-                                ? "; nobody renews it: deploy/certificates.sh"
+                                ? "; not renewed: deploy/certificates.sh"
                                 : ""))
         << "\n";
   }

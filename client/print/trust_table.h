@@ -1,6 +1,6 @@
 // Tokens and certificates for people, folded over hosts that agree.
-//   STATE     HOSTS           ENDS                    RENEWS
-//   enrolled  node[001-1151]  2026-12-26 17:21 UTC    by itself
+//   STATE     HOSTS           ENDS                  SERIAL
+//   by hand   node[001-1151]  2026-12-26 17:21 UTC          not renewed
 #ifndef CLIENT_PRINT_TRUST_TABLE_H_
 #define CLIENT_PRINT_TRUST_TABLE_H_
 
