@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/command/request.h"
-#include "client/print/trust_table.h"
+#include "client/print/hosts_table.h"
 #include "config/values/hostlist.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
