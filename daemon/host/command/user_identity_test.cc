@@ -287,7 +287,7 @@ class TracedProgramTest : public ::testing::Test {
   static bool IsTraced(int pid) {
     std::ifstream status(absl::StrCat("/proc/", pid, "/status"));
     for (std::string line; std::getline(status, line);) {
-      if (absl::StartsWith(line, "TracerPid:")) return line.back() != '0';
+      if (absl::StartsWith(line, "TracerPid:")) return line != "TracerPid:\t0";
     }
     return false;
   }

@@ -1,7 +1,6 @@
 #include "daemon/host/npu_smi/chip_answers.h"
 
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -210,26 +209,26 @@ ParseNpuSmiMemory(absl::string_view output) {
   static const LazyRE2 kProcess = {
       R"(\| *(\d+) +(\d+) *\| *(\d+) *\|.*\| *\d* *\|)", RE2::Latin1};
   std::map<std::pair<uint32_t, uint32_t>, DeviceMemory> memories;
-  std::optional<uint32_t> npu;  // Of the row above.
+  std::pair<uint32_t, uint32_t> chip;
+  bool has_npu = false;  // The row above has named it.
   for (const absl::string_view line : NpuSmiDataLines(output)) {
     DeviceMemory memory;
     uint64_t used = 0;
     uint64_t total = 0;
     uint32_t pid = 0;
-    std::pair<uint32_t, uint32_t> at(npu.value_or(0), 0);
-    if (HasForm(line, *kNpu, &at.first)) {
-      npu = at.first;
+    if (HasForm(line, *kNpu, &chip.first)) {
+      has_npu = true;
       continue;
     }
-    if (npu.has_value() && HasForm(line, *kChip, &at.second, &used, &total)) {
+    if (has_npu && HasForm(line, *kChip, &chip.second, &used, &total)) {
       memory.set_used_mb(used);
       memory.set_total_mb(total);
-      memories[at] = memory;
-    } else if (HasForm(line, *kProcess, &at.first, &at.second, &pid) &&
-               memories.count(at) > 0) {
-      memories[at].add_pids(pid);
+      memories[chip] = memory;
+    } else if (HasForm(line, *kProcess, &chip.first, &chip.second, &pid) &&
+               memories.count(chip) > 0) {
+      memories[chip].add_pids(pid);
     }
-    npu.reset();
+    has_npu = false;
   }
   if (memories.empty()) return Bad("no chip with its memory in", output);
   return memories;
