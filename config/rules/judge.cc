@@ -4,6 +4,7 @@
 #include <atomic>
 #include <iterator>
 #include <map>
+#include <set>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -167,8 +168,8 @@ const std::vector<std::vector<size_t>>& RulesByCausesBefore() {
 // In catalogue order. Those that explain others run first.
 void RunRules(const ClusterView& view, const JudgeOptions& options,
               Report* report) {
-  const bool is_job = options.job != nullptr ||
-                      (view.spec().one_job() && !options.one_host);
+  const bool is_job =
+      options.job != nullptr || (view.spec().one_job() && !options.one_host);
   const JobNetwork network = is_job ? NetworkOfJob(view) : JobNetwork();
   FoundSoFar found;
   bool is_first = true;
@@ -220,8 +221,9 @@ void AddHosts(const ClusterView& view, Report* report) {
     status->set_elapsed_ms(facts->elapsed_ms());
     status->set_simulation(facts->simulation());
     const auto found = worst.find(facts->host());
+    status->set_maintenance(view.MaintenanceOf(facts->host()) != nullptr);
     if (facts->has_missing()) {
-      status->set_state(UNKNOWN);
+      status->set_state(status->maintenance() ? WARN : UNKNOWN);
       status->set_no_facts_reason(WhyMissing(&facts->missing()));
     } else if (found != worst.end()) {
       status->set_state(found->second);
@@ -262,6 +264,23 @@ void AddNotes(const ClusterView& view, Report* report) {
   }
 }
 
+void CountWaived(Report* report) {
+  std::set<std::string> rules;
+  uint32_t waived = 0;
+  for (const RuleResult& result : report->rules()) {
+    for (const Finding& finding : result.findings()) {
+      if (!finding.has_waiver() || result.rule() == kMaintenanceRule) continue;
+      ++waived;
+      rules.insert(result.rule());
+    }
+  }
+  report->set_waived_findings(waived);
+  if (waived == 0) return;
+  report->add_notes(absl::StrCat(
+      Count(waived, "finding"), " waived: ", absl::StrJoin(rules, ", "),
+      "; clusterctl waivers says by whom and until when"));
+}
+
 void AddSeen(const ClusterView& view, Report* report) {
   auto* const values = report->mutable_value_groups();
   auto* const switches = report->mutable_switches();
@@ -279,7 +298,10 @@ State Verdict(const ClusterView& view, const Report& report) {
     any_judged = any_judged || JudgesHosts(result);
   }
   const bool complete =
-      any_judged && !view.hosts().empty() && view.silent().empty();
+      any_judged && !view.hosts().empty() &&
+      absl::c_all_of(view.silent(), [&view](const HostView& host) {
+        return view.MaintenanceOf(host.name) != nullptr;
+      });
   return complete ? worst : std::max(worst, UNKNOWN);
 }
 
@@ -341,12 +363,13 @@ Report BuildReport(const ClusterSpec& spec,
   report.set_spec_digest(spec.digest());
   report.set_network_namespace(options.network_namespace);
   const NamespaceFacts asked(options.network_namespace, hosts);
-  const ClusterView view(spec, asked.hosts(), options.job);
+  const ClusterView view(spec, asked.hosts(), options.job, options.now);
   if (options.job != nullptr) DescribeJob(view, &report);
   RunRules(view, options, &report);
   *report.mutable_rule_counts() = CountRules(report);
   AddHosts(view, &report);
   AddNotes(view, &report);
+  CountWaived(&report);
   AddSeen(view, &report);
   report.set_verdict(Verdict(view, report));
   return report;

@@ -44,6 +44,8 @@ struct FindingText {
   std::string caused_by = {};           // Another rule, which says it too.
   absl::string_view explained_by = {};  // Of the row, for Causes.
   bool by_hand = false;                 // No plan mends it.
+  bool holds_alone = false;             // As the row says.
+  const Waiver* waiver = nullptr;       // In force for all subjects.
 };
 
 // What rules found so far, and what is still found of those that addresses may
@@ -92,7 +94,8 @@ class RuleReport {
                         with_values(row.why),
                         with_values(row.caused_by),
                         row.explained_by,
-                        row.by_hand};
+                        row.by_hand,
+                        row.holds_alone};
     if (text.device_command.empty() && !row.fix_without_command.empty()) {
       text.fix = with_values(row.fix_without_command);
       text.by_hand = true;
@@ -208,6 +211,10 @@ class RuleReport {
   void AddUnknown(const DeviceView& device, absl::string_view what,
                   const Missing* missing, absl::string_view reason);
   void WriteGroup(Group* group, RuleResult* result) const;
+  // Those whom one waiver covers, or none.
+  void WriteMembers(FindingText&& text, absl::Span<const Member> members,
+                    RuleResult* result) const;
+  void Waive(const Waiver& waiver, Finding* finding) const;
   void WriteFinding(FindingText&& text, absl::Span<const Member> members,
                     RuleResult* result) const;
   void WriteFix(FindingText* text, absl::Span<const uint32_t> devices,

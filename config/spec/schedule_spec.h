@@ -10,6 +10,14 @@
 //     - url: https://hooks.example.com/clusterd
 //       token_file: /etc/clusterd/hook.token
 //       deadline: 20s            # of one try; 10s
+// And about failures that are accepted until a moment:
+//   waivers:
+//     - rule: link               # maintenance: the hosts are out of service
+//       hosts: node07            # all
+//       devices: 3               # all, and the host itself
+//       reason: cable is ordered
+//       owner: ann
+//       until: 2026-12-01T10:00Z
 #ifndef CONFIG_SPEC_SCHEDULE_SPEC_H_
 #define CONFIG_SPEC_SCHEDULE_SPEC_H_
 
@@ -25,10 +33,12 @@
 
 namespace clusterd {
 
-// Both record the mistakes of what they read. `groups`: the servers of the
+// All record the mistakes of what they read. `groups`: the servers of the
 // file. `rules`: the names of all rules; empty: any name that may be one.
 void LoadSchedule(const YamlValue& value, const ServerGroups& groups,
                   absl::Span<const absl::string_view> rules, ClusterSpec* spec);
+void LoadWaivers(const YamlValue& value, const ServerGroups& groups,
+                 absl::Span<const absl::string_view> rules, ClusterSpec* spec);
 void LoadNotify(const YamlValue& value, ClusterSpec* spec);
 
 // The keys again; empty if none was given.

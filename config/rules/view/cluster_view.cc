@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -325,10 +326,53 @@ const DeviceView* HostView::Find(uint32_t id) const {
   return FindDevice(devices, id);
 }
 
+void ClusterView::AddWaivers() {
+  for (const Waiver& waiver : spec_.waivers()) {
+    if (!IsInForce(waiver, now_)) continue;
+    const absl::flat_hash_set<absl::string_view> hosts(waiver.hosts().begin(),
+                                                       waiver.hosts().end());
+    if (absl::c_all_of(spec_.servers(), [&hosts](const ServerSpec& server) {
+          return hosts.empty() || hosts.contains(server.host());
+        })) {
+      waivers_of_all_.push_back(&waiver);
+      continue;
+    }
+    for (const absl::string_view host : hosts) {
+      waivers_[host].push_back(&waiver);
+    }
+  }
+}
+
+const Waiver* ClusterView::WaiverOf(absl::string_view rule,
+                                    absl::string_view cause, State state,
+                                    absl::string_view host,
+                                    std::optional<uint32_t> device) const {
+  const Waiver* found = nullptr;
+  const auto look = [&](const std::vector<const Waiver*>& waivers) {
+    for (const Waiver* waiver : waivers) {
+      const bool is_maintenance = waiver->rule() == kMaintenanceRule;
+      const bool covers = is_maintenance
+                              ? rule != kMaintenanceRule || state == WARN
+                              : waiver->rule() == rule ||
+                                    (state == FAIL && waiver->rule() == cause);
+      const bool is_there =
+          waiver->devices().empty() ||
+          (device && absl::c_linear_search(waiver->devices(), *device));
+      if (!covers || !is_there) continue;
+      if (found == nullptr || is_maintenance) found = waiver;
+    }
+  };
+  look(waivers_of_all_);
+  const auto of_host = waivers_.find(host);
+  if (of_host != waivers_.end()) look(of_host->second);
+  return found;
+}
+
 ClusterView::ClusterView(const ClusterSpec& spec,
                          absl::Span<const HostFacts* const> hosts,
-                         const JobSpec* job)
-    : spec_(spec), job_(job) {
+                         const JobSpec* job, absl::Time now)
+    : spec_(spec), job_(job), now_(now) {
+  AddWaivers();
   profile_.title = "a product that the spec does not name";
   const absl::StatusOr<const ProductProfile*> profile =
       FindProductProfile(spec.product(), spec.mode());

@@ -10,14 +10,18 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "config/spec/product_profile.h"
 #include "config/values/ipv4.h"
 #include "config/words/fact_text.h"
+#include "config/words/waiver_text.h"
 #include "proto/facts.pb.h"
+#include "proto/finding.pb.h"
 #include "proto/job.pb.h"
 #include "proto/spec.pb.h"
 
@@ -169,9 +173,11 @@ class ClusterView {
   // in its place, if there is one.
   enum class Addresses { kLive, kPlanned };
 
-  // `job` may be null. REQUIRES: at most one entry of `hosts` per name.
+  // `job` may be null; without `now` no waiver is heeded. REQUIRES: at most one
+  // entry of `hosts` per name.
   ClusterView(const ClusterSpec& spec, absl::Span<const HostFacts* const> hosts,
-              const JobSpec* job = nullptr);
+              const JobSpec* job = nullptr,
+              absl::Time now = absl::InfiniteFuture());
   // The same hosts as `live` has, without reading their facts again.
   ClusterView(const ClusterView& live, Addresses addresses);
   ClusterView(const ClusterView&) = delete;
@@ -199,8 +205,26 @@ class ClusterView {
   // Devices that the hosts of the view have or should have.
   size_t expected_devices() const { return expected_devices_; }
 
+  absl::Time now() const { return now_; }
+  // A waiver of the spec is in force.
+  bool HasWaivers() const {
+    return !waivers_.empty() || !waivers_of_all_.empty();
+  }
+  // The one for a finding of the rule, which `cause` explains, about the host
+  // (empty: the cluster) or a device of it; null: none. What is not known is
+  // waived by its own rule alone, and no maintenance waives that there is one
+  // where it fails.
+  const Waiver* WaiverOf(absl::string_view rule, absl::string_view cause,
+                         State state, absl::string_view host,
+                         std::optional<uint32_t> device) const;
+  // Null: the host is in service.
+  const Waiver* MaintenanceOf(absl::string_view host) const {
+    return WaiverOf(kMaintenanceRule, "", WARN, host, std::nullopt);
+  }
+
  private:
   void AddHost(HostView host);
+  void AddWaivers();
 
   const ClusterSpec& spec_;
   ProductProfile profile_;
@@ -212,6 +236,10 @@ class ClusterView {
   std::vector<HostView> silent_;
   size_t expected_devices_ = 0;
   const JobSpec* job_ = nullptr;
+  absl::Time now_ = absl::InfiniteFuture();
+  // In force, by host; and those of every host, which cover the cluster, too.
+  absl::flat_hash_map<absl::string_view, std::vector<const Waiver*>> waivers_;
+  std::vector<const Waiver*> waivers_of_all_;
 };
 
 // Another device of the host with which this one has its gateway together, as
