@@ -5,6 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -136,9 +137,10 @@ class ScheduleLoader {
  private:
   static std::string ShortText(const YamlValue& value) {
     std::string text = value.Text().value_or("");
-    if (text.size() > kMaxReasonBytes) {
-      value.Wrong(" has ", text.size(), " bytes, expected at most ",
-                  kMaxReasonBytes);
+    if (text.size() > kMaxReasonBytes ||
+        absl::c_any_of(text, absl::ascii_iscntrl)) {
+      value.Wrong(" is ", QuoteValue(text), ", expected one line of at most ",
+                  kMaxReasonBytes, " bytes");
     }
     return text;
   }

@@ -122,7 +122,7 @@ OtherTasks TasksFor(const std::string& host, TicketTasks* tickets,
 struct Hooks {
   Hooks(const AgentFlags& flags, const SpiffeId& self, const DaemonParts& parts,
         HostObserver* observer, const std::shared_ptr<AgentStream>& stream,
-        AuditLog* audit)
+        AuditLog* audit, const ToldWaivers* waivers)
       : line(stream),
         verdicts(
             {absl::StrCat(flags.state, "/verdicts"), self.cluster,
@@ -134,9 +134,13 @@ struct Hooks {
              [observer, host = self.name](absl::Duration deadline) {
                return ObserveSelf(observer, host, deadline);
              },
-             JudgeSelf,
+             [waivers, clock = parts.access.clock](const HostFacts& facts,
+                                                   const JobSpec* job) {
+               return JudgeSelf(facts, job, waivers->Get().get(), clock->Now());
+             },
              [&flags, log = parts.log] { return ReadHooks(flags.config, log); },
-             &line, &verdicts, &drainer, parts.access.clock, parts.log}) {}
+             &line, &verdicts, &drainer, parts.access.clock, parts.log,
+             [waivers] { return waivers->Get() != nullptr; }}) {}
 
   StreamLine line;
   VerdictStore verdicts;
@@ -332,6 +336,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   std::optional<DriftWatch> watch;
   std::optional<LeafRenewal> renewal;
   std::optional<MetricsFile> metrics;
+  ToldWaivers waivers;
   AgentStreamOptions options;
   options.dial.controller = flags.controller;
   options.cluster = self.cluster;
@@ -342,6 +347,9 @@ absl::Status RunDaemon(const AgentFlags& flags,
   options.credentials = [&identity] { return identity.ForDial(); };
   options.on_offered_roots = [&renewal](uint64_t bundle) {
     renewal->OnOfferedRoots(bundle);
+  };
+  options.on_waivers = [&waivers](HostWaivers told) {
+    waivers.Set(std::move(told));
   };
   options.on_change = [&watch, &renewal, &metrics](bool attached) {
     if (watch) watch->OnAttached(attached);
@@ -371,7 +379,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
     if (metrics) metrics->OnChanged(/*look=*/true);
   });
   applies.ListenForUndone([&stream] { stream->SendPast(); });
-  Hooks hooks(flags, self, parts, &observer, stream, &audit);
+  Hooks hooks(flags, self, parts, &observer, stream, &audit, &waivers);
   ASSIGN_OR_RETURN(
       const auto local,
       LocalServer::Start(

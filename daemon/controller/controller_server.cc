@@ -221,8 +221,9 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
                 [this](VerdictNews news) { news_.Send(std::move(news)); }),
       watch_(parts_.spec->cluster(), WhatIsWatched(), parts_.scheduler,
              parts_.pool),
+      waivers_(parts_),
       hub_(parts_, Questions()),
-      controller_(parts_, &changes_, &running_, &jobs_, &watch_,
+      controller_(parts_, &changes_, &running_, &jobs_, &watch_, &waivers_,
                   Notes(options, parts)),
       trust_(parts_, options.tls, desk_.get(), listener_.get()) {}
 
@@ -398,6 +399,7 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   }
   std::unique_ptr<ControllerServer> server(
       new ControllerServer(options, parts, std::move(trusted)));
+  server->waivers_.Restore();
   server->changes_.Recover();
   server->BeginOwnRoots(options.tls.ca);
   ASSIGN_OR_RETURN(server->acceptor_,

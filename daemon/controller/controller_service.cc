@@ -14,6 +14,7 @@
 #include "config/values/version.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
+#include "config/words/waiver_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/gate/call_roles.h"
 #include "daemon/controller/gate/identity_gate.h"
@@ -24,6 +25,11 @@
 #include "daemon/controller/hosts/unary_answer.h"
 
 namespace clusterd {
+namespace {
+
+constexpr size_t kMaxWaiverLog = 512;
+
+}  // namespace
 
 absl::StatusOr<SpiffeId> ControllerService::Admit(
     const Context& context, absl::string_view call,
@@ -431,6 +437,68 @@ ControllerService::Unary* ControllerService::ListLocks(
         for (LockEntry& lock : parts_.gate->Locks()) {
           *answer.add_locks() = std::move(lock);
         }
+        answer.set_schema_version(1);
+        return answer;
+      });
+}
+
+template <typename Request>
+ControllerService::Unary* ControllerService::ChangeWaivers(
+    Context* context, const char* call, const Request& request,
+    const std::string& subject, WaiverResponse* response,
+    std::function<absl::StatusOr<Waiver>(const std::string& owner)> change) {
+  return AnswerInSlot<WaiverResponse>(
+      context, call, request, &slots_.ends, response,
+      [this, entry = AuditCaller(*context, call, subject),
+       change = std::move(change),
+       call](const SpiffeId& user) -> absl::StatusOr<WaiverResponse> {
+        WaiverResponse answer;
+        ASSIGN_OR_RETURN(*answer.mutable_waiver(),
+                         RunAudited(parts_.audit, entry,
+                                    [&] { return change(user.ToString()); }));
+        answer.set_schema_version(1);
+        parts_.log->Notice(absl::StrCat(
+            ActorName(user.ToString()), ": ", call, " ", answer.waiver().id(),
+            ": ", PrintableText(WaivedText(answer.waiver()), kMaxWaiverLog),
+            " ", PrintableText(WaiverText(answer.waiver()), kMaxWaiverLog)));
+        return answer;
+      });
+}
+
+ControllerService::Unary* ControllerService::Waive(Context* context,
+                                                   const WaiveRequest* request,
+                                                   WaiverResponse* response) {
+  Waiver asked;
+  asked.set_rule(request->rule());
+  *asked.mutable_hosts() = request->hosts();
+  *asked.mutable_devices() = request->devices();
+  const std::string subject =
+      absl::StrCat(WaivedText(asked), ": ", request->reason());
+  return ChangeWaivers(context, "Waive", *request,
+                       PrintableText(subject, kMaxWaiverLog), response,
+                       [this, request](const std::string& owner) {
+                         return waivers_->Add(*request, owner);
+                       });
+}
+
+ControllerService::Unary* ControllerService::EndWaiver(
+    Context* context, const EndWaiverRequest* request,
+    WaiverResponse* response) {
+  return ChangeWaivers(context, "EndWaiver", *request, request->id(), response,
+                       [this, request](const std::string&) {
+                         return waivers_->End(request->id());
+                       });
+}
+
+ControllerService::Unary* ControllerService::ListWaivers(
+    Context* context, const ListWaiversRequest* request,
+    ListWaiversResponse* response) {
+  return AnswerInSlot<ListWaiversResponse>(
+      context, "ListWaivers", *request, &slots_.lists, response,
+      [this](const SpiffeId&) {
+        ListWaiversResponse answer;
+        *answer.mutable_waivers() = parts_.spec->spec()->waivers();
+        answer.set_now_ms(absl::ToUnixMillis(parts_.scheduler->Now()));
         answer.set_schema_version(1);
         return answer;
       });

@@ -22,6 +22,7 @@
 #include "daemon/controller/logs_run.h"
 #include "daemon/controller/send_room.h"
 #include "daemon/controller/shared_runs.h"
+#include "daemon/controller/waiver_desk.h"
 #include "daemon/controller/watch/cluster_watch.h"
 #include "daemon/process/worker_pool.h"
 #include "grpcpp/support/server_callback.h"
@@ -45,12 +46,14 @@ class ControllerService final : public Controller::CallbackService {
   // of the controller itself.
   ControllerService(const ControllerParts& parts, ClusterChanges* changes,
                     RunningChecks* running, JobDesk* jobs, ClusterWatch* watch,
+                    WaiverDesk* waivers,
                     std::function<std::vector<std::string>()> notes)
       : parts_(parts),
         changes_(changes),
         running_(running),
         jobs_(jobs),
         watch_(watch),
+        waivers_(waivers),
         notes_(std::move(notes)) {}
 
   // InvalidArgument for hosts that the spec does not name; NotFound or
@@ -137,6 +140,13 @@ class ControllerService final : public Controller::CallbackService {
                 UnlockResponse* response) override;
   Unary* ListLocks(Context* context, const ListLocksRequest* request,
                    ListLocksResponse* response) override;
+  // Errors are those of WaiverDesk.
+  Unary* Waive(Context* context, const WaiveRequest* request,
+               WaiverResponse* response) override;
+  Unary* EndWaiver(Context* context, const EndWaiverRequest* request,
+                   WaiverResponse* response) override;
+  Unary* ListWaivers(Context* context, const ListWaiversRequest* request,
+                     ListWaiversResponse* response) override;
   // Operators.
   Unary* GetAuditHeads(Context* context, const GetAuditHeadsRequest* request,
                        GetAuditHeadsResponse* response) override;
@@ -191,6 +201,12 @@ class ControllerService final : public Controller::CallbackService {
   absl::StatusOr<ForgetHostResponse> ForgetHostNow(const std::string& named,
                                                    AuditEntry entry);
   absl::StatusOr<Report> ReportSoFar(const std::string& run_id) const;
+  // Waives, or ends a waiver, between two lines of the audit file.
+  template <typename Request>
+  Unary* ChangeWaivers(
+      Context* context, const char* call, const Request& request,
+      const std::string& subject, WaiverResponse* response,
+      std::function<absl::StatusOr<Waiver>(const std::string& owner)> change);
   // What a request to lock or unlock means, as LockName has it.
   absl::StatusOr<std::string> IdentityNamed(const std::string& text) const;
   // Admits the user, and answers from a thread of the pool, or from this one,
@@ -227,6 +243,7 @@ class ControllerService final : public Controller::CallbackService {
   RunningChecks* const running_;
   JobDesk* const jobs_;
   ClusterWatch* const watch_;
+  WaiverDesk* const waivers_;
   const std::function<std::vector<std::string>()> notes_;
 
   SharedRuns<CheckEvent> checks_{{kMaxChecks}};

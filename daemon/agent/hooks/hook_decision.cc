@@ -46,7 +46,9 @@ class Deciding {
       answer_.set_reason(ReasonLine(reason));
     }
     const State state = KnownState(reason.state());
-    if (!closes && (state == FAIL || state == UNKNOWN)) LetThrough(reason);
+    if (!closes && (state == FAIL || state == UNKNOWN || reason.waived())) {
+      LetThrough(reason);
+    }
     if (answer_.reasons_size() < static_cast<int>(kMaxTold)) {
       *answer_.add_reasons() = reason;
     }

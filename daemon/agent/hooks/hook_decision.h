@@ -7,6 +7,7 @@
 //                                         false`
 //   a rule about another host of the job  | REFUSE: that host drains itself
 //   a rule about the job or the cluster   | REFUSE
+//   only what is waived                   | ALLOW, told in `let_through`
 //   only what is unknown                  | ALLOW, told in `let_through`;
 //   REFUSE
 //                                         | for `fail_closed_unknown`

@@ -15,6 +15,7 @@
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
+#include "config/words/waiver_text.h"
 #include "google/protobuf/arena.h"
 
 namespace clusterd {
@@ -188,11 +189,36 @@ std::string VerdictBasis(const JobVerdict& verdict, absl::Time now) {
       DurationText(now - absl::FromUnixMillis(verdict.judged_at_ms())), " old");
 }
 
+// PASS also where a waiver of the rule covers all that is found: a drain is
+// taken back then. Maintenance takes none back.
 State StateOf(const Report& report, absl::string_view rule) {
   for (const RuleResult& result : report.rules()) {
-    if (result.rule() == rule) return result.state();
+    if (result.rule() != rule) continue;
+    const bool waived =
+        result.state() == WARN &&
+        absl::c_all_of(result.findings(), [](const Finding& finding) {
+          return finding.state() == SKIPPED ||
+                 (finding.has_waiver() &&
+                  finding.waiver().rule() != kMaintenanceRule);
+        });
+    return waived ? PASS : result.state();
   }
   return STATE_UNSPECIFIED;
+}
+
+// A prolog or epilog of Slurm that refuses has its node drained: jobs on hosts
+// in maintenance are told there, not refused.
+void TellMaintenance(JudgedHost* judged) {
+  const auto tell = [](JobReason* reason) {
+    if (reason->rule() != kMaintenanceRule) return;
+    reason->set_state(WARN);
+    reason->set_waived(true);
+  };
+  for (auto* const reasons :
+       {&judged->by_verdict, &judged->by_itself, &judged->whole}) {
+    for (JobReason& reason : *reasons) tell(&reason);
+  }
+  for (auto& [host, reason] : judged->others) tell(&reason);
 }
 
 }  // namespace
@@ -267,6 +293,7 @@ HookAnswer HookDesk::Decided(const Call& call) {
     default:
       JudgeAlone(call, nullptr, &judged);
   }
+  if (call.kind.is_slurm) TellMaintenance(&judged);
   HookAnswer answer = Decide(judged, call.settings);
   if (call.kind.judges == Judges::kJob &&
       answer.decision() == HookAnswer::ALLOW) {
@@ -343,6 +370,14 @@ void HookDesk::JudgeAlone(const Call& call, const JobVerdict* kept,
     for (JobReason& reason : ReasonsAbout(call.report, "")) {
       judged->by_itself.push_back(std::move(reason));
     }
+  }
+  if (parts_.knows_waivers != nullptr && !parts_.knows_waivers() &&
+      absl::c_any_of(judged->by_itself, [](const JobReason& reason) {
+        return reason.state() == FAIL;
+      })) {
+    judged->trouble.push_back(
+        "waivers are not known: no controller has told this host since its "
+        "clusterd started");
   }
   judged->basis = "this host alone";
   if (kept == nullptr) return;

@@ -161,6 +161,8 @@ class AttachedHosts {
   HostEntry Entry(const ClusterSpec& spec, const std::string& host);
   // Ends the host's stream, if it has one.
   void CloseHost(const std::string& host, const absl::Status& why);
+  // Tells every attached host the spec's waivers that cover it.
+  void TellWaivers(const ClusterSpec& spec);
   // Tells all hosts to leave; after a moment closes the streams that are left.
   void CloseAll(const absl::Status& why, absl::Duration come_back_within);
 

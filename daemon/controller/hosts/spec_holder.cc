@@ -1,5 +1,8 @@
 #include "daemon/controller/hosts/spec_holder.h"
 
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/identity/regular_file.h"
 #include "config/rules/catalogue.h"
@@ -37,7 +40,7 @@ absl::Status SpecHolder::WhyRefused() const {
       path_, " and send clusterd-controller SIGHUP"));
 }
 
-absl::StatusOr<std::shared_ptr<const ClusterSpec>> SpecHolder::Load() const {
+absl::StatusOr<std::shared_ptr<ClusterSpec>> SpecHolder::Load() const {
   ASSIGN_OR_RETURN(const std::string text,
                    ReadRegularFile(path_, kMaxSpecBytes));
   ASSIGN_OR_RETURN(ClusterSpec spec,
@@ -48,13 +51,17 @@ absl::StatusOr<std::shared_ptr<const ClusterSpec>> SpecHolder::Load() const {
                      "\" is not this controller's cluster, expected \"",
                      cluster_, "\" (--cluster)"));
   }
-  return std::make_shared<const ClusterSpec>(std::move(spec));
+  return std::make_shared<ClusterSpec>(std::move(spec));
 }
 
 // Reads without the lock: a slow disk must not keep checks from the spec that
 // is in force.
 absl::Status SpecHolder::Reload() {
-  absl::StatusOr<std::shared_ptr<const ClusterSpec>> spec = Load();
+  absl::StatusOr<std::shared_ptr<ClusterSpec>> spec = Load();
+  absl::MutexLock change(&change_mutex_);
+  if (spec.ok()) {
+    (*spec)->mutable_waivers()->Add(waivers_.begin(), waivers_.end());
+  }
   absl::MutexLock lock(&mutex_);
   if (!spec.ok()) {
     refused_ = std::string(spec.status().message());
@@ -64,6 +71,22 @@ absl::Status SpecHolder::Reload() {
   loaded_at_ = scheduler_->Now();
   refused_.clear();
   return absl::OkStatus();
+}
+
+// Another spec also where the file is the same, so that nothing that was
+// concluded by the one before is used again.
+void SpecHolder::SetWaivers(std::vector<Waiver> waivers) {
+  absl::MutexLock change(&change_mutex_);
+  waivers_ = std::move(waivers);
+  const auto next = std::make_shared<ClusterSpec>(*spec());
+  auto* const all = next->mutable_waivers();
+  all->erase(
+      std::remove_if(all->begin(), all->end(),
+                     [](const Waiver& waiver) { return !waiver.id().empty(); }),
+      all->end());
+  all->Add(waivers_.begin(), waivers_.end());
+  absl::MutexLock lock(&mutex_);
+  spec_ = next;
 }
 
 std::shared_ptr<const ClusterSpec> SpecHolder::spec() const {
@@ -84,6 +107,21 @@ GetSpecResponse SpecHolder::Describe() const {
   }
   *response.mutable_spec() = *spec;
   return response;
+}
+
+HostWaivers WaiversOfHost(const ClusterSpec& spec, const std::string& host) {
+  HostWaivers own;
+  for (const Waiver& waiver : spec.waivers()) {
+    if (!waiver.hosts().empty() &&
+        !absl::c_linear_search(waiver.hosts(), host)) {
+      continue;
+    }
+    Waiver* const told = own.add_waivers();
+    *told = waiver;
+    told->clear_hosts();
+    told->add_hosts(host);
+  }
+  return own;
 }
 
 }  // namespace clusterd

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -13,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "daemon/process/scheduler.h"
+#include "proto/agent_hub.pb.h"
 #include "proto/controller.pb.h"
 #include "proto/spec.pb.h"
 
@@ -34,6 +36,11 @@ class SpecHolder {
   // Describe() tells of it until a re-read succeeds.
   absl::Status Reload() ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Those that the controller keeps: they stand in the spec behind those of the
+  // file, also after a reload.
+  void SetWaivers(std::vector<Waiver> waivers)
+      ABSL_LOCKS_EXCLUDED(change_mutex_, mutex_);
+
   // Its name, in the spec and in every certificate.
   const std::string& cluster() const { return cluster_; }
   // There is no cluster.yaml yet, and the spec names no server.
@@ -51,17 +58,22 @@ class SpecHolder {
         cluster_(std::move(cluster)),
         scheduler_(scheduler) {}
 
-  absl::StatusOr<std::shared_ptr<const ClusterSpec>> Load() const;
+  absl::StatusOr<std::shared_ptr<ClusterSpec>> Load() const;
 
   const std::string path_;
   const std::string cluster_;
   Scheduler* const scheduler_;
 
+  absl::Mutex change_mutex_;  // Of one change at a time; before mutex_.
+  std::vector<Waiver> waivers_ ABSL_GUARDED_BY(change_mutex_);
   mutable absl::Mutex mutex_;
   std::shared_ptr<const ClusterSpec> spec_ ABSL_GUARDED_BY(mutex_);
   absl::Time loaded_at_ ABSL_GUARDED_BY(mutex_);
   std::string refused_ ABSL_GUARDED_BY(mutex_);
 };
+
+// The waivers of the spec that cover the host, for the host itself.
+HostWaivers WaiversOfHost(const ClusterSpec& spec, const std::string& host);
 
 }  // namespace clusterd
 

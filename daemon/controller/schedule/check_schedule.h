@@ -47,7 +47,8 @@
 namespace clusterd {
 
 // Whether what a scheduled check found is news: its verdict is another one than
-// was told last. PASS needs not be told at first.
+// was told last. PASS needs not be told at first. What a waiver covers, or the
+// maintenance of a host, counts as PASS here.
 //
 //   the change rests on            | told
 //   rules about the host, its      | at once

@@ -129,6 +129,17 @@ void AddRules(const Report& report, MetricsText* text) {
       text->Add(counts[state], {{"rule", rule.rule()}, {"state", name}});
     }
   }
+  text->Begin("clusterd_waived_findings", "gauge",
+              "Findings of the newest check of all that a waiver covers, by "
+              "rule; clusterd_rule_state has them as warn.");
+  for (const RuleResult& rule : report.rules()) {
+    const auto waived = std::count_if(
+        rule.findings().begin(), rule.findings().end(),
+        [](const Finding& finding) { return finding.has_waiver(); });
+    if (waived > 0) {
+      text->Add(static_cast<double>(waived), {{"rule", rule.rule()}});
+    }
+  }
   text->AddGauge("clusterd_check_duration_seconds",
                  "How long the newest check of all took.",
                  static_cast<double>(report.elapsed_ms()) / 1000);
