@@ -493,11 +493,13 @@ ClusterNumbers ControllerServer::Numbers(const TlsFiles& tls,
                                          const TrustOptions& trust) {
   ClusterNumbers numbers;
   numbers.hosts = hosts_.Entries(*parts_.spec->spec());
+  numbers.now = parts_.scheduler->Now();
+  numbers.in_maintenance =
+      HostsInMaintenance(*parts_.spec->spec(), numbers.now);
   numbers.newest = newest_->Get();
   numbers.applies = changes_.Ended();
   numbers.attach_waits = acceptor_->first_call_waits();
   numbers.certificate_ends = FirstEnds(tls, trust.ca_dir);
-  numbers.now = parts_.scheduler->Now();
   // Hosts begin at half of it.
   numbers.late_renewal = trust.leaf_life / 4;
   return numbers;

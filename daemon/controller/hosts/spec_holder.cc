@@ -8,6 +8,7 @@
 #include "config/rules/catalogue.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/status_macros.h"
+#include "config/words/waiver_text.h"
 
 namespace clusterd {
 namespace {
@@ -122,6 +123,18 @@ HostWaivers WaiversOfHost(const ClusterSpec& spec, const std::string& host) {
     told->add_hosts(host);
   }
   return own;
+}
+
+std::set<std::string> HostsInMaintenance(const ClusterSpec& spec,
+                                         absl::Time now) {
+  std::set<std::string> hosts;
+  for (const Waiver& waiver : spec.waivers()) {
+    if (waiver.rule() != kMaintenanceRule || !IsInForce(waiver, now)) continue;
+    hosts.insert(waiver.hosts().begin(), waiver.hosts().end());
+    if (!waiver.hosts().empty()) continue;
+    for (const ServerSpec& server : spec.servers()) hosts.insert(server.host());
+  }
+  return hosts;
 }
 
 }  // namespace clusterd

@@ -4,6 +4,7 @@
 #define DAEMON_CONTROLLER_HOSTS_SPEC_HOLDER_H_
 
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,6 +75,9 @@ class SpecHolder {
 
 // The waivers of the spec that cover the host, for the host itself.
 HostWaivers WaiversOfHost(const ClusterSpec& spec, const std::string& host);
+// Those of the spec that are out of service at `now`.
+std::set<std::string> HostsInMaintenance(const ClusterSpec& spec,
+                                         absl::Time now);
 
 }  // namespace clusterd
 
