@@ -22,7 +22,9 @@ max_load_seconds=14400
 deploy/install-deps.sh build test || exit 1
 if [ "$(id -u)" -eq 0 ]; then tests/systemd/rootfs.sh prepare || exit 1; fi
 
-work=$(mktemp -d -p "${XDG_CACHE_HOME:-$HOME/.cache}" clusterd-steady.XXXXXX) || exit 1
+cache=${XDG_CACHE_HOME:-$HOME/.cache}
+mkdir -p "$cache"
+work=$(mktemp -d -p "$cache" clusterd-steady.XXXXXX) || exit 1
 failures=$work/failures
 : >"$failures"
 mkdir "$work/load"
@@ -49,8 +51,18 @@ bazel build --config=joined --noshow_progress //tests/steady:load || exit 1
 bazel build "${flags[@]}" -- "${targets[@]}" || exit 1
 cp -L bazel-bin/tests/steady/load "$work/program"
 
+# Targets that are small run more often in each round; a list of patterns that
+# Bazel reads, since each target may be named in one option alone.
+expression=$(printf '%s + ' "${targets[@]}" | sed 's/ + $//; s/ + -/ - /g')
+small=$(bazel query --noshow_progress "attr(size, small, tests($expression))" 2>"$work/log") ||
+  { cat "$work/log" >&2; exit 1; }
+often=()
+for target in $small; do often+=("--runs_per_test=^$target\$@$repetitions"); done
+
 start_load() {
-  "$work/program" "$work/load" "$max_load_seconds" >"$work/loaded" &
+  # What the load before this one has said is not waited for.
+  : >"$work/loaded"
+  "$work/program" "$work/load" "$max_load_seconds" >>"$work/loaded" &
   load=$!
   until grep -q loaded "$work/loaded"; do
     kill -0 "$load" 2>/dev/null || { echo "tests/steady.sh: the load ended" >&2; exit 1; }
@@ -58,76 +70,138 @@ start_load() {
   done
 }
 
-# failed_cases XML: the names of its cases that failed.
-failed_cases() {
+# bad_results EVENTS: "LABEL STATUS LOG XML" of each result that is neither a pass
+# nor cut short, of any run and shard; "-" for a file that there is not. A target
+# that could not be built or run has a summary alone.
+bad_results() {
   awk '
-    match($0, /<testcase name="[^"]*"/) {
-      name = substr($0, RSTART + 16, RLENGTH - 17)
-      class = match($0, /classname="[^"]*"/) ? substr($0, RSTART + 11, RLENGTH - 12) "." : ""
+    /^id \{/ { in_id = 1; label = "" }
+    in_id && /^    label: / && label == "" { label = $2; gsub(/"/, "", label) }
+    /^test_result \{/ { in_result = 1; status = log_file = xml = "-" }
+    in_result && /^    name: / { name = $2 }
+    in_result && /^    uri: / {
+      path = $2
+      gsub(/^"file:\/\/|"$/, "", path)
+      if (name == "\"test.log\"") log_file = path
+      if (name == "\"test.xml\"") xml = path
     }
-    /<(failure|error)[ >]/ && name != "" { print class name; name = "" }
+    in_result && /^  status: / { status = $2 }
+    /^test_summary \{/ { in_summary = 1 }
+    in_summary && /^  overall_status: (FAILED_TO_BUILD|TOOL_HALTED_BEFORE_TESTING)$/ { print label, $2, "-", "-" }
+    /^\}/ {
+      if (in_result && status !~ /^(PASSED|INCOMPLETE|NO_STATUS)$/) print label, status, log_file, xml
+      in_id = in_result = in_summary = 0
+    }
   ' "$1"
 }
+
+# The name of each <testcase>, for the programs of awk below.
+# shellcheck disable=SC2016  # awk's own variables
+case_name='
+  match($0, /<testcase name="[^"]*"/) {
+    name = substr($0, RSTART + 16, RLENGTH - 17)
+    if (match($0, /classname="[^"]*"/)) name = substr($0, RSTART + 11, RLENGTH - 12) "." name
+  }'
+
+# failed_cases XML: the names of its cases that failed. Bazel itself writes one
+# case, with the name of the target, for what has written no XML.
+failed_cases() {
+  awk "$case_name"'
+    /<error message="exited with error code/ { name = "" }
+    /<(failure|error)[ >]/ && name != "" { print name; name = "" }
+  ' "$1" | sort -u
+}
+
+# said CASE LOG XML: what GoogleTest said of the case, or the end of the log.
+said() {
+  local text=""
+  [ ! -f "$3" ] || text=$(awk -v wanted="$1" "$case_name"'
+    name == wanted && /<failure.*<!\[CDATA\[/ { on = 1; sub(/.*<!\[CDATA\[/, "") }
+    on { last = sub(/\]\]>.*/, ""); print; if (last || ++lines == 20) exit }
+  ' "$3")
+  if [ -n "$text" ]; then
+    echo "$text"
+  elif [ -f "$2" ]; then
+    tail -n 20 "$2"
+  fi
+}
+
+first_failure() { echo "$work/first.$(tr -c 'A-Za-z0-9\n' _ <<<"$1")"; }
 
 # record ROUND EVENTS: adds a line "target case" for each failure, and keeps what
 # the first failure of each said.
 record() {
-  local xml name target key
-  while read -r xml; do
-    [ -f "$xml" ] || { echo "?" "no result: $xml" >>"$failures"; continue; }
-    grep -qE '<(failure|error)[ >]' "$xml" || continue
-    target=$(sed -E 's,^.*/testlogs/,//,; s,/(shard_[0-9_of]+)?_?(run_[0-9_of]+)?/?test\.xml$,,; s,/test\.xml$,,' <<<"$xml")
-    while read -r name; do
-      echo "$target $name" >>"$failures"
-      key=$work/first.$(tr -c 'A-Za-z0-9\n' _ <<<"$target.$name")
-      [ -f "$key" ] || { echo "run $1 of $rounds"; grep -A 12 -m 1 -E '<(failure|error)[ >]' "$xml"; } >"$key"
-    done < <(failed_cases "$xml" | sort -u)
-  done < <(grep -oE 'file://[^"]*/test\.xml' "$2" | sed 's,^file://,,' | sort -u)
+  local label status log xml name file
+  local -a names
+  while read -r label status log xml; do
+    names=()
+    [ ! -f "$xml" ] || mapfile -t names < <(failed_cases "$xml")
+    # It ended, or was ended, where no case had failed.
+    [ ${#names[@]} -gt 0 ] || names=("($status)")
+    for name in "${names[@]}"; do
+      echo "$label $name" >>"$failures"
+      file=$(first_failure "$label $name")
+      [ -f "$file" ] || { echo "run $1 of $rounds"; said "$name" "$log" "$xml"; } >"$file"
+    done
+  done < <(bad_results "$2")
 }
-
-# Targets that are small run more often in each round; a list of patterns that
-# Bazel reads, since each target may be named in one option alone.
-mapfile -t small < <(bazel query --noshow_progress \
-  "attr(size, small, tests($(printf '%s + ' "${targets[@]}" | sed 's/ + $//; s/ + -/ - /g')))" 2>/dev/null)
-often=()
-for target in "${small[@]}"; do often+=("--runs_per_test=^$target\$@$repetitions"); done
 
 # What failed how often, and what it said first.
 summarize() {
   echo
   if [ ! -s "$failures" ]; then
-    echo "no test failed in $done_rounds runs"
+    echo "no test failed in $done_rounds whole runs"
     return
   fi
-  status=1
-  sort "$failures" | uniq -c | sort -rn | while read -r count target name; do
-    echo "failed $count times: $target $name"
-    sed 's/^/    /' "$work/first.$(tr -c 'A-Za-z0-9\n' _ <<<"$target.$name")" 2>/dev/null
+  sort "$failures" | uniq -c | sort -rn | while read -r count what; do
+    echo "failed $count times: $what"
+    sed 's/^/    /' "$(first_failure "$what")"
   done
 }
-done_rounds=0
-trap 'end_load; summarize; exit 130' INT TERM
 
-status=0
+done_rounds=0
+bazel=""
+# shellcheck disable=SC2317  # the trap runs it
+stop() {
+  trap '' INT TERM
+  if [ -n "$bazel" ]; then
+    kill -TERM "$bazel" 2>/dev/null
+    wait "$bazel"
+    record "$round" "$events"
+  fi
+  end_load
+  echo "stopped in run ${round:-1} of $rounds"
+  summarize
+  exit 130
+}
+trap stop INT TERM
+
+events=$work/events
 for ((round = 1; round <= rounds; ++round)); do
   start_load
   began=$SECONDS
-  events=$work/events
+  before=$(wc -l <"$failures")
+  : >"$events"
+  # In the background, so that a signal is heard while it runs.
   bazel test "${flags[@]}" --nocache_test_results --runs_per_test=1 "${often[@]}" --test_output=summary \
-    --build_event_text_file="$events" "$@" -- "${targets[@]}" >"$work/log" 2>&1
+    --build_event_text_file="$events" "$@" -- "${targets[@]}" >"$work/log" 2>&1 &
+  bazel=$!
+  wait "$bazel"
   ended=$?
+  bazel=""
+  kill -0 "$load" 2>/dev/null || echo "run $round of $rounds: the load ended before the tests"
   end_load
   done_rounds=$round
-  before=$(wc -l <"$failures")
   record "$round" "$events"
   now=$(wc -l <"$failures")
-  echo "run $round of $rounds: $((now - before)) failures, $((SECONDS - began)) s, small tests $repetitions times each"
-  if [ $ended -ne 0 ]; then
-    status=1
+  if [ $ended -ne 0 ] && [ "$now" -eq "$before" ]; then
     # Bazel says that something failed, and no result does: its own words.
-    [ "$now" -ne "$before" ] || tail -n 30 "$work/log"
+    echo "bazel (status $ended)" >>"$failures"
+    { echo "run $round of $rounds"; tail -n 30 "$work/log"; } >"$(first_failure "bazel (status $ended)")"
+    now=$((now + 1))
   fi
+  echo "run $round of $rounds: $((now - before)) failures, $((SECONDS - began)) s, small tests $repetitions times each"
 done
 
 summarize
-exit $status
+[ ! -s "$failures" ]

@@ -27,8 +27,7 @@ class CancelCommand final : public OneCall<CancelRequest, CancelResponse> {
     AddOption(app, "ID", "", *asked_.mutable_id(),
               "Id of the apply or rollback, or its first characters")
         ->required();
-    AddOutput(app);
-    AddTimeout(app, kShortTimeout);
+    Request::AddOptions(app);
   }
 
  private:

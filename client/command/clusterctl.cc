@@ -86,8 +86,6 @@ class VersionCommand final : public Command {
  public:
   VersionCommand() : Command("version") {}
 
-  void AddOptions(CLI::App& /*app*/) override {}
-
  private:
   int Work() override {
     std::ostream& out = session().out;

@@ -73,7 +73,7 @@ class Command {
   const char* name() const { return name_; }
 
   // Adds the command's own options.
-  virtual void AddOptions(CLI::App& app) = 0;
+  virtual void AddOptions(CLI::App& /*app*/) {}
   // Whether it also takes those that say where the controller is.
   virtual bool TakesConnection() const { return true; }
 

@@ -146,8 +146,6 @@ class CompleteCommand final : public Command {
         place_(std::move(place)),
         typed_(std::move(typed)) {}
 
-  void AddOptions(CLI::App& /*app*/) override {}
-
  private:
   int Work() override {
     const CLI::App& app = *place_.app;

@@ -138,10 +138,7 @@ std::vector<std::string> ResolveHosts(HostSelection selection,
                                      selection.hosts.end());
   const std::set<std::string> excluded(selection.exclude.begin(),
                                        selection.exclude.end());
-  std::vector<std::string> spec_hosts;
-  for (const ServerSpec& server : spec.servers()) {
-    spec_hosts.push_back(server.host());
-  }
+  const auto spec_hosts = Each<std::string>(spec.servers(), &ServerSpec::host);
   AddUnknownHosts(unknown, spec_hosts, mistakes);
 
   std::vector<std::string> hosts;

@@ -29,8 +29,7 @@ class HostsCommand final : public Request {
                            absl::StrJoin(HostStateNames(), ", ")));
     AddOption(app, "--forget", "HOST", forget_,
               "Have the controller forget a host that has left (operators)");
-    AddOutput(app);
-    AddTimeout(app, kShortTimeout);
+    Request::AddOptions(app);
   }
 
  private:

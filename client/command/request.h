@@ -37,6 +37,12 @@ class Request : public Command {
  public:
   using Command::Command;
 
+  // The options of a call that the controller answers at once.
+  void AddOptions(CLI::App& app) override {
+    AddOutput(app);
+    AddTimeout(app, kShortTimeout);
+  }
+
  protected:
   // For AddOptions.
   // -o/--output and --color. `why_no_short` for a command without that format,

@@ -17,6 +17,7 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/values/version.h"
+#include "config/words/subject_text.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
 
@@ -55,10 +56,7 @@ absl::Status ReadSettings(const std::string& file, SettingValues& values) {
   Mistakes mistakes(file);
   std::optional<YamlNode> root = ParseYaml(*text, YamlLimits(), &mistakes);
   if (!root.has_value()) return mistakes.ToStatus();
-  std::vector<absl::string_view> keys;
-  for (const ConnectionSetting& setting : kSettings) {
-    keys.push_back(setting.key);
-  }
+  const auto keys = Each<absl::string_view>(kSettings, &ConnectionSetting::key);
   const std::filesystem::path folder =
       std::filesystem::path(file).parent_path();
   ReadWithRepeats(

@@ -69,8 +69,7 @@ std::string CertificateRemark(const HostEntry& host, absl::Time now) {
       host.attached() && host.certificate_ends_ms() > 0 && end - now <= notice;
   if (!told) return "";
   return absl::StrCat(
-      absl::FormatTime("certificate ends %Y-%m-%d %H:%M UTC", end,
-                       absl::UTCTimeZone()),
+      "certificate ends ", UtcMinute(end),
       host.certificate_renews()
           ? ", and should have been renewed: journalctl -u clusterd says why "
             "not"

@@ -2,7 +2,6 @@
 
 #include <map>
 #include <set>
-#include <tuple>
 #include <vector>
 
 #include "absl/algorithm/container.h"

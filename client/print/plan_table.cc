@@ -103,8 +103,7 @@ std::string HostsOf(const HostNames& hosts, const Page& page) {
 }
 
 void PrintHead(const ClusterPlan& plan, Page& page) {
-  HostNames hosts;
-  for (const HostPlan& host : plan.hosts()) hosts.push_back(host.host());
+  const auto hosts = Each<std::string>(plan.hosts(), &HostPlan::host);
   page.out() << JoinParts(", ", {Part("Cluster ", page.Strong(plan.cluster())),
                                  page.Safe(plan.product()),
                                  absl::StrCat(

@@ -200,7 +200,7 @@ class MarkdownWriter {
       Write("- ", CodeSpan(line));
     }
     if (!failed) {
-      Write(CountsText(CountRules(report_)), " of ",
+      Write(CountsText(CountStates(report_.rules())), " of ",
             Count(report_.rules_size(), "rule"), "; ",
             Count(report_.hosts_size(), "host"), " in ",
             ElapsedText(report_.elapsed_ms()),
@@ -343,7 +343,7 @@ std::string ReportLines(const Report& report) {
   whole.clear_hosts();
   whole.clear_value_groups();
   whole.clear_switches();
-  *whole.mutable_rule_counts() = CountRules(report);
+  *whole.mutable_rule_counts() = CountStates(report.rules());
   std::string lines = KindLine("report", "", whole);
   const std::string of_run = absl::StrCat(
       JsonField("cluster", report.cluster()),

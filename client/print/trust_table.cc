@@ -41,8 +41,7 @@ size_t TrustRowOf(CertificateEntry::State state) {
 
 std::string UntilText(int64_t unix_ms) {
   if (unix_ms == 0) return "";
-  return absl::FormatTime("%Y-%m-%d %H:%M UTC", absl::FromUnixMillis(unix_ms),
-                          absl::UTCTimeZone());
+  return UtcMinute(absl::FromUnixMillis(unix_ms));
 }
 
 std::string TrustRemark(const CertificateEntry& entry, absl::Time now) {
@@ -128,10 +127,7 @@ void PrintCertificates(const ListCertificatesResponse& certificates,
       {{"STATE", Paint::kBold}, {"HOSTS"}, {"ENDS"}, {"SERIAL"}, {""}}};
   for (auto it = std::next(groups.begin(), hidden); it != groups.end(); ++it) {
     const auto& [state, end, remark] = it->first;
-    std::vector<std::string> hosts;
-    for (const CertificateEntry* entry : it->second) {
-      hosts.push_back(entry->host());
-    }
+    const auto hosts = Each<std::string>(it->second, &CertificateEntry::host);
     const std::string serial =
         it->second.size() == 1 ? it->second.front()->serial() : "";
     rows.push_back({{kTrustStates[state].words, kTrustStates[state].paint},

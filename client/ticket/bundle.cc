@@ -15,7 +15,9 @@
 #include "config/report/message_json.h"
 #include "config/report/report_table.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 #include "config/values/version.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/terminal.h"
 
@@ -340,8 +342,7 @@ void Bundle::AddHost(const LogsOfHost& host) {
 std::string Bundle::Index() const {
   std::string text = absl::StrCat(
       "Bundle of cluster ", SafeText(cluster_, true), ", made at ",
-      absl::FormatTime(absl::RFC3339_sec, made_at_, absl::UTCTimeZone()),
-      " by clusterctl ", kClusterdVersion, "\n\n");
+      UtcText(made_at_), " by clusterctl ", kClusterdVersion, "\n\n");
   for (const auto& [name, entry] : entries_) {
     absl::StrAppend(&text, name, "\n    ", entry.text.size(), " bytes, from ",
                     SafeText(entry.from, true), "\n");

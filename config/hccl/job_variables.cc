@@ -1,6 +1,5 @@
 #include "config/hccl/job_variables.h"
 
-#include <algorithm>
 #include <iterator>
 #include <optional>
 

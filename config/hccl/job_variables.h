@@ -5,7 +5,6 @@
 #ifndef CONFIG_HCCL_JOB_VARIABLES_H_
 #define CONFIG_HCCL_JOB_VARIABLES_H_
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>

@@ -79,9 +79,7 @@ class Box {
 };
 
 std::vector<std::string> NamesOf(const std::vector<const RuleResult*>& rules) {
-  std::vector<std::string> names;
-  for (const RuleResult* rule : rules) names.push_back(rule->rule());
-  return names;
+  return Each<std::string>(rules, &RuleResult::rule);
 }
 
 // "16 devices on 2 hosts" of a rule's findings of a state.
@@ -338,7 +336,7 @@ void AddHead(const Report& report, PageDictionary* page) {
   SetText("SENTENCE", VerdictSentence(head), page);
   const size_t silent = HostsWithoutFacts(report);
   SetText("SUMMARY",
-          absl::StrCat(CountsText(CountRules(report)), " of ",
+          absl::StrCat(CountsText(CountStates(report.rules())), " of ",
                        Count(report.rules_size(), "rule"), "; ",
                        report.hosts_size() - silent, " of ",
                        Count(report.hosts_size(), "host"), " answered"),

@@ -156,7 +156,8 @@ CertificateKey KeyOf(X509* certificate) {
           IssuerText(issuer), SerialText(X509_get0_serialNumber(certificate))};
 }
 
-// In ListAges. What a list says of its CA's key, it may say or leave out.
+// The key in ListAges. A list's own word about its CA's key does not count: a
+// CA may leave it out of the next list.
 std::string AgeKeyOf(X509* ca) {
   return absl::StrCat(NameDer(X509_get_subject_name(ca)),
                       Sha256(PublicKeyDer(X509_get0_pubkey(ca))));

@@ -99,7 +99,7 @@ class RevocationLists {
   }
   static std::string Trouble(const List& list, absl::Time now);
 
-  std::map<std::string, List> lists_;  // As ListAges.
+  std::map<std::string, List> lists_;  // By the same keys as ListAges.
 };
 
 // The texts of a file, or of every regular file of a folder whose name ends in

@@ -151,8 +151,8 @@ TEST_F(RevocationListsTest, NoListIsTakenThatIsOlderThanWhatWasSeen) {
       list(early, "0x1").CheckNotOlder({{"another", {"ff", now_, 9}}}).ok());
 }
 
-// As after a CA got a new key: the list of one key must not stand in for that
-// of the other, whatever their numbers are.
+// A CA that got a new key has two: the list of one must not replace that of the
+// other, whatever their numbers are.
 TEST_F(RevocationListsTest, TwoKeysUnderOneNameHaveAListEach) {
   const auto other = TestAuthority::Create();
   const std::string both = ca_->certificate_pem() + other->certificate_pem();

@@ -61,7 +61,11 @@ absl::StatusOr<RootBundle> ParseBundle(absl::string_view text) {
 // Why the host stays without this bundle; empty: it has it now.
 std::string TakeBundle(const RootBundle& bundle, absl::string_view cluster,
                        absl::Time now, uint64_t* number, Roots* held) {
-  if (bundle.text == held->bundle) return "";
+  if (bundle.text == held->bundle) {
+    // Another ca.crt may have been put back beside it.
+    held->pem = bundle.roots_pem;
+    return "";
+  }
   const std::string name = absl::StrCat("bundle ", bundle.number, " is ");
   if (bundle.cluster != cluster) {
     return absl::StrCat(name, "of cluster ", bundle.cluster);

@@ -120,6 +120,29 @@ TEST_F(RootBundleTest, OlderBundleDoesNotComeBack) {
                 "roots.bundle is damaged");
 }
 
+// A thief of its key cannot bring it back.
+TEST_F(RootBundleTest, RootThatWasRemovedSignsNothing) {
+  const Roots end = Take(Joined(), both_ + new_alone_);
+  const std::string back = old_->RootBundle("demo", "3", Both());
+  ExpectRefused(end, back, "signed by no root that this host has");
+  ExpectRefused(end, both_ + new_alone_ + back,
+                "signed by no root that this host has");
+  // On the way of a host that is behind, either.
+  EXPECT_EQ(Take(Joined(), both_ + new_alone_ + back).pem, end.pem);
+}
+
+TEST_F(RootBundleTest, FilesThatWerePutBackComeForwardAgain) {
+  const Roots middle = Take(Joined(), both_);
+  const Roots end = Take(middle, both_ + new_alone_);
+  EXPECT_EQ(Take(Joined(), both_ + new_alone_).pem, end.pem);
+  EXPECT_EQ(Take(middle, both_ + new_alone_).pem, end.pem);
+  // ca.crt alone; then the bundle that the host holds says what it was.
+  const Roots half = Take({middle.pem, end.bundle}, both_ + new_alone_);
+  EXPECT_EQ(half.pem, end.pem);
+  EXPECT_EQ(half.bundle, end.bundle);
+  EXPECT_THAT(half.news, ElementsAre("root removed " + HashOf(*old_)));
+}
+
 TEST_F(RootBundleTest, BundleOfAnotherClusterIsRefused) {
   ExpectRefused(Joined(), old_->RootBundle("other", "1", Both()),
                 "of cluster other");

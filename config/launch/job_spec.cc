@@ -16,6 +16,7 @@
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
 #include "config/values/sha256.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -129,10 +130,8 @@ class Narrower {
   }
 
   std::string NearestHost(absl::string_view host) const {
-    std::vector<absl::string_view> hosts;
-    for (const ServerSpec& server : spec_.servers()) {
-      hosts.push_back(server.host());
-    }
+    const auto hosts =
+        Each<absl::string_view>(spec_.servers(), &ServerSpec::host);
     return DidYouMean(host, hosts);
   }
 
@@ -204,11 +203,7 @@ class Narrower {
   }
 
   static std::string PlannedText(const ServerSpec& planned) {
-    std::vector<uint32_t> ids;
-    for (const DeviceSpec& device : planned.devices()) {
-      ids.push_back(device.id());
-    }
-    return FoldIds(ids);
+    return FoldIds(Each<uint32_t>(planned.devices(), &DeviceSpec::id));
   }
 
   static constexpr size_t kMaxStrangers = 8;

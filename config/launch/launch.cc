@@ -21,6 +21,7 @@
 #include "config/values/port_set.h"
 #include "config/values/text_form.h"
 #include "config/words/fact_text.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -305,9 +306,7 @@ class Maker {
   // its environment variable reference: ids ascending, index 0 is the first).
   void AddVisibleDevices(const ServerSpec& server,
                          std::vector<LaunchVariable>& variables) {
-    std::vector<uint32_t> ids;
-    for (const DeviceSpec& device : server.devices())
-      ids.push_back(device.id());
+    const auto ids = Each<uint32_t>(server.devices(), &DeviceSpec::id);
     const auto same = [&](const ServerSpec& other) {
       return absl::c_equal(other.devices(), server.devices(),
                            [](const DeviceSpec& a, const DeviceSpec& b) {
@@ -476,11 +475,7 @@ std::string WhyNot(uint32_t port, const ClusterSpec& job,
 }  // namespace
 
 std::vector<absl::string_view> LaunchMethods() {
-  std::vector<absl::string_view> names;
-  for (const LaunchMethod& method : AllLaunchMethods()) {
-    names.push_back(method.name);
-  }
-  return names;
+  return Each<absl::string_view>(AllLaunchMethods(), &LaunchMethod::name);
 }
 
 absl::StatusOr<Launch> MakeLaunch(const ClusterSpec& job,

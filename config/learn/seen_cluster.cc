@@ -124,11 +124,16 @@ const SeenDevice* FindDevice(const SeenHost& host, uint32_t id) {
   return found == host.devices.end() ? nullptr : &*found;
 }
 
+const SeenDevice& DeviceOf(const SeenHost& host, uint32_t id) {
+  static const auto* const nothing = new SeenDevice();
+  const SeenDevice* const device = FindDevice(host, id);
+  return device == nullptr ? *nothing : *device;
+}
+
 std::vector<uint32_t> MajorityIds(absl::Span<const SeenHost> hosts) {
   std::map<std::vector<uint32_t>, size_t> votes;
   for (const SeenHost& host : hosts) {
-    std::vector<uint32_t> ids;
-    for (const SeenDevice& device : host.devices) ids.push_back(device.id);
+    auto ids = Each<uint32_t>(host.devices, &SeenDevice::id);
     absl::c_sort(ids);
     if (!ids.empty()) ++votes[ids];
   }

@@ -37,6 +37,10 @@ std::optional<Value> Majority(const std::map<Value, size_t>& votes) {
 
 // Unset: not known. 0.0.0.0: known that none is set.
 struct SeenDevice {
+  bool HasAddress() const {
+    return address.has_value() && !address->address().IsUnset();
+  }
+
   uint32_t id = 0;
   std::optional<Ipv4Interface> address;
   std::optional<Ipv4Address> gateway;
@@ -62,6 +66,9 @@ struct SeenHost {
 
 // nullptr: there is none.
 const SeenDevice* FindDevice(const SeenHost& host, uint32_t id);
+
+// A device without values where the host has none of this id.
+const SeenDevice& DeviceOf(const SeenHost& host, uint32_t id);
 
 struct SeenCluster {
   std::string name;

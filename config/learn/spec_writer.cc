@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <type_traits>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -16,13 +17,14 @@
 #include "config/values/hostlist.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
 
-// What the file says or leaves at what is advised, of a host as a whole.
+// The rules of the settings of a whole host that the file has.
 constexpr const char* kHostRules[] = {
     "ports-reserved",  "listen-backlog", "syn-backlog",    "sysctl-persistent",
     "backlog-uniform", "firewall",       "version-uniform"};
@@ -32,6 +34,27 @@ class ExceptionFinder {
   explicit ExceptionFinder(const ClusterSpec& spec)
       : spec_(spec), generation_(MakeObserveRequest(spec).generation()) {}
 
+  // Equal exceptions are folded together. An exception of the host itself is in
+  // the words of the rules, and needs the host's facts. REQUIRES: `hosts` are
+  // the servers of the file, in their order.
+  std::vector<SpecException> Find(absl::Span<const SeenHost* const> hosts) {
+    for (size_t s = 0; s < hosts.size(); ++s) {
+      CompareHost(*hosts[s], spec_.servers(static_cast<int>(s)));
+    }
+    JudgeHosts(hosts);
+    FirstMet<std::pair<std::string, std::string>, std::vector<std::string>>
+        folded;
+    for (const auto& [key, ids] : found_) {
+      folded[{DevicesText(ids), key.second}].push_back(key.first);
+    }
+    std::vector<SpecException> exceptions;
+    for (const auto& [key, named] : folded) {
+      exceptions.push_back({named, key.first, key.second});
+    }
+    return exceptions;
+  }
+
+ private:
   void CompareHost(const SeenHost& host, const ServerSpec& server) {
     if (host.silent) return Add(host, "gave no facts, planned by the pattern");
     if (host.facts != nullptr) {
@@ -52,7 +75,6 @@ class ExceptionFinder {
     }
   }
 
-  // In the words of a check.
   void JudgeHosts(absl::Span<const SeenHost* const> hosts) {
     std::vector<const HostFacts*> facts;
     for (const SeenHost* host : hosts) {
@@ -73,20 +95,6 @@ class ExceptionFinder {
     }
   }
 
-  std::vector<SpecException> Take() {
-    FirstMet<std::pair<std::string, std::string>, std::vector<std::string>>
-        folded;
-    for (const auto& [key, ids] : found_) {
-      folded[{DevicesText(ids), key.second}].push_back(key.first);
-    }
-    std::vector<SpecException> exceptions;
-    for (const auto& [key, hosts] : folded) {
-      exceptions.push_back({hosts, key.first, key.second});
-    }
-    return exceptions;
-  }
-
- private:
   void Add(const SeenHost& host, const std::string& what,
            std::optional<uint32_t> id = std::nullopt) {
     auto& ids = found_[{host.name, what}];
@@ -109,8 +117,7 @@ class ExceptionFinder {
     const auto wanted =
         Ipv4Interface::Parse(planned.address(), planned.netmask());
     if (wanted.ok() && seen.address.has_value()) {
-      compare("address",
-              seen.address->address().IsUnset() ? "" : seen.address->ToString(),
+      compare("address", seen.HasAddress() ? seen.address->ToString() : "",
               wanted->ToString());
     } else if (wanted.ok()) {
       Add(host, "address not known, planned by the pattern", seen.id);
@@ -141,30 +148,6 @@ constexpr size_t kMaxShown = 200;          // Exceptions, as comments.
 constexpr uint64_t kKernelBacklog = 4096;  // Linux since 5.4; before, 128.
 
 using Field = const std::string& (DeviceSpec::*)() const;
-
-// One that knows nothing where the host has no such device.
-const SeenDevice& DeviceOf(const SeenHost& host, uint32_t id) {
-  static const auto* const nothing = new SeenDevice();
-  const SeenDevice* const device = FindDevice(host, id);
-  return device == nullptr ? *nothing : *device;
-}
-
-// Equal exceptions are folded together. An exception of the host itself is in
-// the words of the rules, and needs the host's facts. REQUIRES: `hosts` are the
-// servers of `spec`, in their order.
-std::vector<SpecException> FindExceptions(
-    const ClusterSpec& spec, absl::Span<const SeenHost* const> hosts) {
-  ExceptionFinder finder(spec);
-  for (size_t s = 0; s < hosts.size(); ++s) {
-    finder.CompareHost(*hosts[s], spec.servers(static_cast<int>(s)));
-  }
-  finder.JudgeHosts(hosts);
-  return finder.Take();
-}
-
-bool HasAddress(const SeenDevice& device) {
-  return device.address.has_value() && !device.address->address().IsUnset();
-}
 
 class Writer {
  public:
@@ -213,7 +196,7 @@ class Writer {
       for (const SeenHost* host : hosts_) {
         const SeenDevice& device = DeviceOf(*host, id);
         known += device.address.has_value();
-        used += HasAddress(device);
+        used += device.HasAddress();
       }
       (2 * used > known ? ids_ : used > 0 ? some : unused).push_back(id);
     }
@@ -234,9 +217,9 @@ class Writer {
     for (size_t s = 0; s < hosts_.size(); ++s) {
       for (const uint32_t id : ids_) {
         const SeenDevice& device = DeviceOf(*hosts_[s], id);
-        placed_[s].addresses.push_back(HasAddress(device) ? device.address
-                                                          : std::nullopt);
-        known_ += HasAddress(device);
+        placed_[s].addresses.push_back(device.HasAddress() ? device.address
+                                                           : std::nullopt);
+        known_ += device.HasAddress();
       }
     }
     return text;
@@ -262,7 +245,7 @@ class Writer {
     return any;
   }
 
-  // Only of a product whose jobs need none it is known what the file says.
+  // The file of a super pod without addresses says that jobs need none.
   absl::StatusOr<WrittenSpec> WithoutAddresses(const std::string& servers) {
     const ProductProfile& profile = *seen_.profiles[0];
     if (profile.in_super_pod && AllAreUnset()) {
@@ -280,12 +263,12 @@ class Writer {
                          "  #   - device: 0-7\n"
                          "  #     subnet: 10.20.0.0/24\n"
                          "  #     host: 1 + 8*n + d\n");
-    Finish();
-    return std::move(written_);
+    return Finish();
   }
 
   // Takes the first of `devices` that makes a file which loads, and that the
-  // rules of the product do not refuse; else one that loads. Why none does.
+  // rules of the product do not refuse. Where the rules refuse all, takes the
+  // first that loads. Returns why none loads.
   absl::Status Choose(const std::string& servers,
                       const std::vector<std::string>& devices) {
     absl::Status why;
@@ -337,7 +320,7 @@ class Writer {
                             : absl::StrCat("  ids: ", FoldIds(ids_), "\n"));
   }
 
-  // Hosts of which not every address is known, or that have one twice, cannot
+  // Only hosts whose addresses are all known, and are on no other device, can
   // be listed.
   absl::Status DropUnlisted() {
     std::vector<const SeenHost*> kept;
@@ -369,7 +352,6 @@ class Writer {
         absl::StrCat("no address pattern, and ", written_.notes.back()));
   }
 
-  // One by one.
   std::string ListedAddresses() const {
     std::map<std::string, size_t> masks;
     std::string text;
@@ -403,15 +385,15 @@ class Writer {
 
   using Source = std::optional<Ipv4Address> SeenDevice::*;
 
-  // Of each device the host part in its own subnet, or the address outside of
-  // it, that most have: "254", "[254, none]"; empty where all are `none`.
+  // The host part in its own subnet, or the address outside of it, that most
+  // have, for each device: "254", "[254, none]"; empty where all are `none`.
   std::string HostParts(Source member) const {
     std::vector<std::string> items;
     for (const uint32_t id : ids_) {
       std::map<std::string, size_t> votes;
       for (const SeenHost* host : hosts_) {
         const SeenDevice& device = DeviceOf(*host, id);
-        if (!HasAddress(device) || !(device.*member).has_value()) continue;
+        if (!device.HasAddress() || !(device.*member).has_value()) continue;
         const Ipv4Address value = *(device.*member);
         const Ipv4Subnet subnet = device.address->subnet();
         ++votes[value.IsUnset() ? "none"
@@ -453,44 +435,33 @@ class Writer {
            spec.servers(static_cast<int>(s)).devices()) {
         const auto& seen = DeviceOf(*hosts_[s], device.id()).*live;
         if (!seen.has_value()) continue;
-        const std::string text = seen->IsUnset() ? "" : seen->ToString();
-        agreeing += (device.*planned)() == text;
+        agreeing +=
+            (device.*planned)() == (seen->IsUnset() ? "" : seen->ToString());
       }
     }
     return agreeing;
   }
 
-  // The value that most have, of a host or of each of its devices. Where
-  // no value has a majority a note names the key.
-  template <typename Value>
+  // The value that most hosts, or most of their devices, have. Where no value
+  // has a majority a note names the key.
+  template <typename Value, typename Owner>
   std::optional<Value> Most(absl::string_view key,
-                            std::optional<Value> SeenHost::*member) {
+                            std::optional<Value> Owner::*member) {
     std::map<Value, size_t> votes;
+    size_t all = 0;
+    const auto count = [&](const Owner& owner) {
+      if (!(owner.*member).has_value()) return;
+      ++votes[*(owner.*member)];
+      ++all;
+    };
     for (const SeenHost* host : hosts_) {
-      const auto& value = host->*member;
-      if (value.has_value()) ++votes[*value];
-    }
-    return Chosen(key, votes);
-  }
-  template <typename Value>
-  std::optional<Value> Most(absl::string_view key,
-                            std::optional<Value> SeenDevice::*member) {
-    std::map<Value, size_t> votes;
-    for (const SeenHost* host : hosts_) {
-      for (const uint32_t id : ids_) {
-        const auto& value = DeviceOf(*host, id).*member;
-        if (value.has_value()) ++votes[*value];
+      if constexpr (std::is_same_v<Owner, SeenHost>) {
+        count(*host);
+      } else {
+        for (const uint32_t id : ids_) count(DeviceOf(*host, id));
       }
     }
-    return Chosen(key, votes);
-  }
-
-  template <typename Value>
-  std::optional<Value> Chosen(absl::string_view key,
-                              const std::map<Value, size_t>& votes) {
     const std::optional<Value> chosen = Majority(votes);
-    size_t all = 0;
-    for (const auto& vote : votes) all += vote.second;
     if (chosen.has_value() && 2 * votes.at(*chosen) <= all) {
       is_tied_ = true;
       Note(key, " is what ", votes.at(*chosen), " of ", all,
@@ -499,7 +470,7 @@ class Writer {
     return chosen;
   }
 
-  // What most hosts run, where somebody has raised it.
+  // A value that most hosts run is written where an administrator raised it.
   void AddKernel() {
     std::string kernel;
     const auto add = [&](absl::string_view key, std::optional<uint64_t> value) {
@@ -524,15 +495,14 @@ class Writer {
   void AddSettings() {
     absl::StrAppend(&body_, "\n");
     AddKernel();
-    const auto firewall = Most("firewall", &SeenHost::firewall_runs);
-    if (firewall.has_value()) {
-      absl::StrAppend(
-          &body_, "firewall: ", *firewall ? "open-ports" : "disabled", "\n");
-    }
-    const auto tls = Most("tls", &SeenDevice::tls);
-    if (tls.has_value()) {
-      absl::StrAppend(&body_, "tls: ", *tls ? "true" : "false", "\n");
-    }
+    const auto say = [&](absl::string_view key, std::optional<bool> value,
+                         absl::string_view yes, absl::string_view no) {
+      if (!value.has_value()) return;
+      absl::StrAppend(&body_, key, ": ", *value ? yes : no, "\n");
+    };
+    say("firewall", Most("firewall", &SeenHost::firewall_runs), "open-ports",
+        "disabled");
+    say("tls", Most("tls", &SeenDevice::tls), "true", "false");
     const auto mtu = Most("mtu", &SeenDevice::mtu);
     if (mtu.has_value() && *mtu >= 1280 && *mtu <= 9702) {
       absl::StrAppend(&body_, "mtu: ", *mtu, "\n");
@@ -544,12 +514,11 @@ class Writer {
   absl::StatusOr<WrittenSpec> Settle() {
     AddSettings();
     ASSIGN_OR_RETURN(const ClusterSpec spec, LoadSpec(kFile, body_));
-    written_.exceptions = FindExceptions(spec, hosts_);
-    Finish();
-    return std::move(written_);
+    written_.exceptions = ExceptionFinder(spec).Find(hosts_);
+    return Finish();
   }
 
-  void Finish() {
+  WrittenSpec Finish() {
     written_.servers = hosts_.size();
     std::string& yaml = written_.yaml;
     const auto told = absl::c_count_if(
@@ -562,9 +531,7 @@ class Writer {
       absl::StrAppend(&yaml, "# Note: ", note, "\n");
     }
     const std::vector<SpecException>& all = written_.exceptions;
-    if (!all.empty()) {
-      absl::StrAppend(&yaml, "# Exceptions, which a check finds:\n");
-    }
+    if (!all.empty()) yaml += "# Exceptions, which a check finds:\n";
     const size_t shown = std::min(all.size(), kMaxShown);
     for (size_t i = 0; i < shown; ++i) {
       absl::StrAppend(&yaml, "#   ", ExceptionText(all[i]), "\n");
@@ -573,16 +540,15 @@ class Writer {
       absl::StrAppend(&yaml, "#   and ", all.size() - shown, " more\n");
     }
     absl::StrAppend(&yaml, body_);
+    return std::move(written_);
   }
 
-  // The hosts that have the values of the file: "most" only where over half
-  // told them.
+  // Says "most" only where over half of the hosts gave their values.
   std::string WhoseText(size_t told) const {
     if (2 * told > hosts_.size()) {
       return is_tied_ ? "most have, or one of as many" : "most have";
     }
-    return absl::StrCat(told, " of ", hosts_.size(),
-                        hosts_.size() == 1 ? " host" : " hosts",
+    return absl::StrCat(told, " of ", Count(hosts_.size(), "host"),
                         told == 1 ? " has" : " have");
   }
 

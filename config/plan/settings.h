@@ -28,7 +28,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,8 +56,8 @@ inline constexpr char kAtBootSetting[] = "at boot";
 inline constexpr char kActiveSetting[] = "active";
 inline constexpr char kLetsInSetting[] = "lets in";
 
-// Which settings are of devices, and which are of something else; each half of
-// the table has its rows in this order.
+// Settings of devices, and those of a host. Each half of the table has its rows
+// in this order.
 inline constexpr const char* kDeviceSettingNames[] = {
     kAddressSetting, kGatewaySetting, kDetectSetting,   kMtuSetting,
     kTlsSetting,     kPfcSetting,     kRocePortSetting, kDscpSetting};
@@ -66,9 +65,8 @@ inline constexpr const char* kHostSettingNames[] = {
     kFormSetting, kRunningSetting, kAtBootSetting, kActiveSetting,
     kLetsInSetting};
 
-// For a static_assert beside a table: whether it has a row for each of these
-// settings, in their order. So a setting that one half forgets does not build.
-// A row has a constexpr `name`.
+// For a static_assert beside a table: whether its rows, by their constexpr
+// `name`, are these settings in their order.
 template <typename Row, size_t kRows, size_t kNames>
 constexpr bool HasRowForEach(const char* const (&names)[kNames],
                              const Row (&rows)[kRows]) {
@@ -85,8 +83,7 @@ struct FactReading {
   const Missing* missing = nullptr;
 };
 
-// A setting of a device: both what the device has and what the next boot gives
-// it. hccn_tool sets both, and both must read so.
+// What a setting of a device has beside a Setting.
 struct DeviceSetting {
   const char* name;
   const char* words;  // For people, e.g. "TLS" for "tls".
@@ -179,17 +176,16 @@ const Setting* SettingOf(const PlanStep& step);
 // Never empty; a setting that this version does not know says so.
 std::string StepText(const PlanStep& step);
 
-// Whether what the step set is so. Reserved ports may be more, and numbers
-// larger, than what was applied. A firewall that is not installed any more
-// stops nothing, and has not moved; one that was to let ports in and is stopped
-// has, and so has one that lets them in now and not permanently. Keys of an
-// /etc/hccn.conf that is gone have moved. A setting that this version does not
-// know is untold.
+// Whether what the step set is so. It is with more reserved ports, with larger
+// numbers, and with a firewall that is no longer installed. It has moved with a
+// firewall that should let ports in and is stopped, or lets them in only until
+// it restarts, and with keys of an /etc/hccn.conf that is gone. A setting that
+// this version does not know is untold.
 StepVerdict JudgeStep(const PlanStep& step, const SettingFacts& facts);
 
-// Whether nothing is left to do: there is no step; or facts have moved since
-// the plan (`moved`), each is known and one that a step sets, and every step is
-// so.
+// Whether nothing is left to do: the plan has no step, or every step is so and
+// each of `moved`, the facts that moved since, is known and one that a step
+// sets.
 bool IsAlreadySo(const HostPlan& plan, const std::vector<MovedFact>& moved,
                  const SettingFacts& facts);
 

@@ -116,20 +116,13 @@ void PrintFactsTable(const HostFacts& facts, const Style& style, absl::Time now,
   AddFact("drop rules", facts.drop_rules(), page, other);
   AddFact("npu processes", facts.npu_processes(), page, other);
   AddFact("drift", facts.drift(), page, other);
-  const std::pair<const char*, const Message*> launch[] = {
-      {"interfaces", facts.has_interfaces() ? &facts.interfaces() : nullptr},
-      {"own name", facts.has_own_name() ? &facts.own_name() : nullptr},
-      {"environment", facts.has_environment() ? &facts.environment() : nullptr},
-      {"docker running",
-       facts.has_docker_running() ? &facts.docker_running() : nullptr},
-      {"in container",
-       facts.has_in_container() ? &facts.in_container() : nullptr},
-      {"open files", facts.has_open_files() ? &facts.open_files() : nullptr},
-      {"ssh", facts.has_ssh() ? &facts.ssh() : nullptr},
-      {"clock", facts.has_clock() ? &facts.clock() : nullptr},
-      {"roots", facts.has_roots() ? &facts.roots() : nullptr}};
-  for (const auto& [label, fact] : launch) {
-    if (fact != nullptr) AddFact(label, *fact, page, other);
+  const auto& reflection = *facts.GetReflection();
+  for (const char* name :
+       {"interfaces", "own_name", "environment", "docker_running",
+        "in_container", "open_files", "ssh", "clock", "roots"}) {
+    const auto& field = *facts.GetDescriptor()->FindFieldByName(name);
+    if (!reflection.HasField(facts, &field)) continue;
+    AddFact(Label(field), reflection.GetMessage(facts, &field), page, other);
   }
   for (const DeviceFacts& device : facts.devices()) {
     tables.emplace_back(absl::StrCat("Device ", device.id()),

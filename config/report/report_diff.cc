@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "config/report/finding_overview.h"
 #include "config/report/verdict.h"
+#include "config/values/text_form.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
@@ -34,7 +35,7 @@ using Place = std::pair<absl::string_view, int64_t>;
 bool MovesByItself(const std::string& observed) {
   static const LazyRE2 kMoving = {
       R"(\b(?:\d[\d.]*(?:ns|us|ms|s|m|h))+\b)"
-      R"(|\b\d[\d.]* (?:ms|s|min|h|days?|times|double bit|pages|more)\b)"
+      R"(|\b\d[\d.]* (?:ms|s|min|h|days?|times|double bit|pages|more|of \d+ MB)\b)"
       R"(|\bpid \d|\bport \d+ [A-Z]{2}|\brose by \d)"};
   return RE2::PartialMatch(observed, *kMoving);
 }

@@ -85,8 +85,7 @@ class ReportPrinter {
   }
 
   void PrintHead() {
-    std::vector<std::string> names;
-    for (const HostStatus& host : report_.hosts()) names.push_back(host.host());
+    const auto names = Each<std::string>(report_.hosts(), &HostStatus::host);
     const std::string head = JoinParts(
         ", ",
         {Part("Cluster ", page_.Strong(report_.cluster())),
@@ -334,10 +333,10 @@ class ReportPrinter {
       return;
     }
     page_.Sentence(VerdictWord(report_), StatePaint(verdict),
-                   absl::StrCat(CountsText(CountRules(report_)), " of ",
-                                Count(report_.rules_size(), "rule"), "; ",
-                                Count(report_.hosts_size(), "host"), " in ",
-                                ElapsedText(report_.elapsed_ms())));
+                   absl::StrCat(CountsText(CountStates(report_.rules())),
+                                " of ", Count(report_.rules_size(), "rule"),
+                                "; ", Count(report_.hosts_size(), "host"),
+                                " in ", ElapsedText(report_.elapsed_ms())));
   }
 
   const Report& report_;
@@ -452,9 +451,9 @@ std::string ReportShort(const Report& report, bool utf8) {
            kFailingColumns + 40);
   // A long list of them takes the place of one reason.
   const size_t most = TextColumns(hosts) > 40 ? kReasons - 1 : kReasons;
-  const std::string line =
-      absl::StrCat(head, VerdictWord(report), Part(" on ", hosts),
-                   hosts.empty() ? " " : ": ", CountsText(CountRules(report)));
+  const std::string line = absl::StrCat(
+      head, VerdictWord(report), Part(" on ", hosts),
+      hosts.empty() ? " " : ": ", CountsText(CountStates(report.rules())));
   std::vector<std::string> reasons = Reasons(report, verdict);
   std::vector<std::string> absent = AbsentReasons(report);
   const size_t all = reasons.size() + absent.size();

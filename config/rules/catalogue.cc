@@ -5,6 +5,7 @@
 namespace clusterd {
 
 #include "config/rules/texts/rule_table.inc"
+#include "config/words/subject_text.h"
 
 bool Rule::JudgesOneHost() const {
   return scope == RuleScope::kNamespace || scope == RuleScope::kHost ||
@@ -28,9 +29,7 @@ const Rule* FindRule(absl::string_view name) {
 }
 
 std::vector<absl::string_view> RuleNames() {
-  std::vector<absl::string_view> names;
-  for (const Rule& rule : kRules) names.push_back(rule.name);
-  return names;
+  return Each<absl::string_view>(kRules, &Rule::name);
 }
 
 std::string NearestRule(absl::string_view name) {

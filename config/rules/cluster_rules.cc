@@ -1,6 +1,5 @@
 // The cluster as a whole: how many servers, who answered, and which switches
 // the devices of each id are cabled to.
-#include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>

@@ -46,11 +46,7 @@ std::vector<uint32_t> ExpectedIds(const ClusterView& view,
   if (host.spec == nullptr || host.spec->devices().empty()) {
     return view.profile().device_ids;
   }
-  std::vector<uint32_t> ids;
-  ids.reserve(host.spec->devices_size());
-  for (const DeviceSpec& device : host.spec->devices()) {
-    ids.push_back(device.id());
-  }
+  auto ids = Each<uint32_t>(host.spec->devices(), &DeviceSpec::id);
   absl::c_sort(ids);
   return ids;
 }

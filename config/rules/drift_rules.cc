@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"
+#include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -63,11 +64,11 @@ std::string IdWord(const std::string& id) {
 // "apply 0123456789abcdef by alice, 2026-11-21 22:04 UTC".
 std::string ApplyText(const AppliedDrift& drift, const FirstStarts& starts) {
   const absl::Time at = absl::FromUnixMillis(starts.at(drift.apply_id()));
-  return absl::StrCat(
-      "apply ", PrintableText(drift.apply_id()), " by ",
-      drift.applied_by().empty() ? "unknown"
-                                 : PrintableText(ActorName(drift.applied_by())),
-      ", ", absl::FormatTime("%Y-%m-%d %H:%M UTC", at, absl::UTCTimeZone()));
+  return absl::StrCat("apply ", PrintableText(drift.apply_id()), " by ",
+                      drift.applied_by().empty()
+                          ? "unknown"
+                          : PrintableText(ActorName(drift.applied_by())),
+                      ", ", UtcMinute(at));
 }
 
 // Without "device 3: " where the subject says it, so that devices fold.

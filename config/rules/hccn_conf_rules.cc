@@ -7,8 +7,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "config/plan/settings.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"

@@ -278,8 +278,7 @@ bool JudgeNic(const DeviceView& device, Question* question, NicOwners* owners,
 class Doubles {
  public:
   void Add(absl::Span<const DeviceView* const> owners, std::string what) {
-    std::vector<const HostView*> hosts;
-    for (const DeviceView* device : owners) hosts.push_back(device->host);
+    const auto hosts = Each<const HostView*>(owners, &DeviceView::host);
     Doubled& doubled = found_[hosts];
     doubled.devices.insert(doubled.devices.end(), owners.begin(), owners.end());
     doubled.what.push_back(std::move(what));
@@ -328,8 +327,7 @@ void AddSharedNics(const NicOwners& owners, RuleReport& report) {
     }
     for (const auto& [host, own] : by_host) {
       if (own.size() < 2) continue;
-      std::vector<uint32_t> ids;
-      for (const DeviceView* device : own) ids.push_back(device->id);
+      const auto ids = Each<uint32_t>(own, &DeviceView::id);
       report.Add(own, "twice", PrintableText(address), DevicesText(ids));
     }
     for (const auto& [pod, own] : by_pod) {
@@ -427,7 +425,7 @@ void CheckDeviceHealth(const ClusterView&, RuleReport& report) {
 
 // Warns: whose memory it is, only the driver knows.
 void CheckDeviceMemory(const ClusterView&, RuleReport& report) {
-  Question memory("memory in use", "not-known", report);
+  Question memory("memory in use", "not-told", report);
   report.ForEachDevice([&](const DeviceView& device) {
     const DeviceMemoryFact& fact = device.facts->memory();
     if (!memory.Told(device, fact)) return;

@@ -398,7 +398,7 @@ void CheckNeighbourTable(const ClusterView& view, RuleReport& report) {
     if (std::min(most, kept) > peers) continue;
     // Gateways, storage and others have entries, too.
     const uint64_t advised = std::max<uint64_t>(4096, 4 * peers);
-    report.Add(host, most <= peers ? "too-small" : "tight",
+    report.Add(host, most <= peers ? "holds-too-few" : "drops-early",
                most <= peers ? most : kept, peers, advised, 2 * advised);
   }
   if (not_told == 0) return;

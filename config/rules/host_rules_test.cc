@@ -49,13 +49,13 @@ TEST(CheckHostMemoryTest, WarnsOfTightSlicesAndOfKillsWithinADay) {
   kill->set_seconds_ago(90000);
   EXPECT_EQ(cluster.Check("host-memory").state(), PASS);
   limit->set_bytes(256ull << 30);
-  kill->set_seconds_ago(3600);
+  kill->set_seconds_ago(2 * 3600);
   kill->set_of_cgroup(true);
   const std::string lines = Lines(cluster.Check("host-memory"));
   EXPECT_THAT(lines, HasSubstr("WARN server0 system.slice may use 256 GiB of "
                                "memory, the host has 512 GiB"));
   EXPECT_THAT(lines, HasSubstr("the kernel killed pid 4711 (python3) for lack "
-                               "of memory 1 h ago: it reached a limit of its "
+                               "of memory 2 h ago: it reached a limit of its "
                                "cgroup"));
 }
 

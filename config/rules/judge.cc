@@ -168,9 +168,8 @@ const std::vector<std::vector<size_t>>& RulesByCausesBefore() {
 // In catalogue order. Those that explain others run first.
 void RunRules(const ClusterView& view, const JudgeOptions& options,
               Report* report) {
-  const bool is_job =
-      options.job != nullptr || (view.spec().one_job() && !options.one_host);
-  const JobNetwork network = is_job ? NetworkOfJob(view) : JobNetwork();
+  const JobNetwork network =
+      options.job == nullptr ? JobNetwork() : NetworkOfJob(view);
   FoundSoFar found;
   bool is_first = true;
   for (size_t i = 0; i < RuleCatalogue().size(); ++i) report->add_rules();
@@ -253,7 +252,7 @@ void AddNotes(const ClusterView& view, Report* report) {
     report->add_notes(absl::StrCat("no facts from ", view.silent().size(),
                                    " of ", Count(view.host_count(), "host")));
   }
-  if (view.job() == nullptr && !view.spec().one_job()) {
+  if (view.job() == nullptr) {
     for (std::string& line : JobsThatCanRun(view, *report)) {
       report->add_notes(std::move(line));
     }
@@ -366,7 +365,7 @@ Report BuildReport(const ClusterSpec& spec,
   const ClusterView view(spec, asked.hosts(), options.job, options.now);
   if (options.job != nullptr) DescribeJob(view, &report);
   RunRules(view, options, &report);
-  *report.mutable_rule_counts() = CountRules(report);
+  *report.mutable_rule_counts() = CountStates(report.rules());
   AddHosts(view, &report);
   AddNotes(view, &report);
   CountWaived(&report);

@@ -117,33 +117,21 @@ struct VersionKind {
   absl::string_view finding;
 };
 
+template <auto kGroup, auto kFact>
+const TextFact& FactOf(const HostFacts& facts) {
+  return ((facts.*kGroup)().*kFact)();
+}
+
 // The driver's kernel modules are built for one kernel release.
 constexpr VersionKind kVersionKinds[] = {
-    {kNpuSeries,
-     [](const HostFacts& f) -> auto& {return f.identity().npu_series();
-}  // namespace
-, "mixed-series"
-}  // namespace clusterd
-, {"driver", [](const HostFacts& f) -> auto& {return f.versions().driver();
-}
-, "mixed"
-}
-, {"firmware", [](const HostFacts& f) -> auto& {return f.versions().firmware();
-}
-, "mixed"
-}
-, {"CANN", [](const HostFacts& f) -> auto& {return f.versions().cann();
-}
-, "mixed"
-}
-, {
-  "kernel", [](const HostFacts& f) -> auto& {
-    return f.identity().kernel_release();
-  }
-  , "mixed"
-}
-}
-;
+    {kNpuSeries, FactOf<&HostFacts::identity, &IdentityFacts::npu_series>,
+     "mixed-series"},
+    {"driver", FactOf<&HostFacts::versions, &VersionFacts::driver>, "mixed"},
+    {"firmware", FactOf<&HostFacts::versions, &VersionFacts::firmware>,
+     "mixed"},
+    {"CANN", FactOf<&HostFacts::versions, &VersionFacts::cann>, "mixed"},
+    {"kernel", FactOf<&HostFacts::identity, &IdentityFacts::kernel_release>,
+     "mixed"}};
 
 // Whether a healthy host may lack it, which is said and costs no verdict: CANN
 // lives in containers, and of some products no PCI id is published.

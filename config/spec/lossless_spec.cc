@@ -1,7 +1,6 @@
 #include "config/spec/lossless_spec.h"
 
 #include <cstdint>
-#include <optional>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"

@@ -26,6 +26,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "config/spec/device_plan.h"
 #include "config/spec/yaml_document.h"
@@ -43,6 +44,11 @@ void LoadNotify(const YamlValue& value, ClusterSpec* spec);
 
 // The keys again; empty if none was given.
 std::string ScheduleText(const ClusterSpec& spec);
+
+// A moment in UTC: "2026-12-01", which is its first second, or
+// "2026-12-01T10:00", with seconds, a blank for the T, and Z or UTC behind.
+// InvalidArgument, quoting it, for anything else, also a day that no month has.
+absl::StatusOr<absl::Time> ParseUtcTime(const std::string& text);
 
 struct WebhookUrl {
   bool tls = true;

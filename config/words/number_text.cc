@@ -36,6 +36,14 @@ std::string ElapsedText(uint64_t elapsed_ms) {
   return DurationText(absl::Milliseconds(elapsed_ms));
 }
 
+std::string UtcText(absl::Time time) {
+  return absl::FormatTime(absl::RFC3339_sec, time, absl::UTCTimeZone());
+}
+
+std::string UtcMinute(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%d %H:%M UTC", time, absl::UTCTimeZone());
+}
+
 std::string AgeText(int64_t unix_ms, absl::Time now) {
   if (unix_ms == 0) return "never";
   return DurationText(now - absl::FromUnixMillis(unix_ms));

@@ -26,6 +26,12 @@ std::string DurationText(absl::Duration duration);
 // The same for a run that took so many milliseconds.
 std::string ElapsedText(uint64_t elapsed_ms);
 
+// A moment in UTC, as logs and messages have it: "2025-01-01T01:00:00+00:00".
+std::string UtcText(absl::Time time);
+
+// The same to the minute, for people: "2025-01-01 01:00 UTC".
+std::string UtcMinute(absl::Time time);
+
 // How long before `now` the moment `unix_ms` was. "never" if it is 0.
 std::string AgeText(int64_t unix_ms, absl::Time now);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "config/words/terminal.h"
@@ -60,20 +59,6 @@ std::string StateLabel(State state, const Style& style) {
 State WorseState(State a, State b) {
   // The numbers of the enum are in this order.
   return std::max(KnownState(a), KnownState(b));
-}
-
-Counts CountRules(const Report& report) {
-  std::map<State, uint32_t> count;
-  for (const RuleResult& rule : report.rules()) {
-    ++count[KnownState(rule.state())];
-  }
-  Counts counts;
-  counts.set_pass(count[PASS]);
-  counts.set_skipped(count[SKIPPED]);
-  counts.set_warn(count[WARN]);
-  counts.set_unknown(count[UNKNOWN]);
-  counts.set_fail(count[FAIL]);
-  return counts;
 }
 
 }  // namespace clusterd

@@ -3,6 +3,8 @@
 #ifndef CONFIG_WORDS_STATE_WORD_H_
 #define CONFIG_WORDS_STATE_WORD_H_
 
+#include <cstdint>
+#include <map>
 #include <string>
 
 #include "config/words/terminal.h"
@@ -31,8 +33,19 @@ State WorseState(State a, State b);
 
 Paint StatePaint(State state);
 
-// How many rules are in each state, counted anew.
-Counts CountRules(const Report& report);
+// How many of the rules or hosts of a report are in each state.
+template <typename Items>
+Counts CountStates(const Items& items) {
+  std::map<State, uint32_t> count;
+  for (const auto& item : items) ++count[KnownState(item.state())];
+  Counts counts;
+  counts.set_pass(count[PASS]);
+  counts.set_skipped(count[SKIPPED]);
+  counts.set_warn(count[WARN]);
+  counts.set_unknown(count[UNKNOWN]);
+  counts.set_fail(count[FAIL]);
+  return counts;
+}
 
 }  // namespace clusterd
 

@@ -1,11 +1,12 @@
 // Who a finding is about, folded and bounded:
 //   server[0-1] device 3; server2 devices 0-3,5; and 17 more
-// who did something, and the map that such folding takes.
+// who did something, and the map and list that such folding takes.
 #ifndef CONFIG_WORDS_SUBJECT_TEXT_H_
 #define CONFIG_WORDS_SUBJECT_TEXT_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -39,6 +40,14 @@ class FirstMet {
   std::map<Key, size_t> index_;
   std::vector<std::pair<Key, Value>> items_;
 };
+
+// What `of` gives for each item: Each<std::string>(hosts, &HostPlan::host).
+template <typename Value, typename Items, typename Of>
+std::vector<Value> Each(const Items& items, Of of) {
+  std::vector<Value> values;
+  for (const auto& item : items) values.emplace_back(std::invoke(of, item));
+  return values;
+}
 
 // "device 3", "devices 0-3,5"; empty for none.
 std::string DevicesText(std::vector<uint32_t> ids);

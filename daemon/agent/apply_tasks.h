@@ -1,7 +1,7 @@
 // The controller's tasks that change this host: one at a time, on a thread of
-// their own, so that observations neither wait for them nor hold them up. What
-// was begun is finished or undone, whatever becomes of the stream; every task
-// ends in exactly one result, and a refusal is one of them:
+// their own, so that observations neither wait for them nor hold them up. A
+// begun task is finished or undone even when the stream ends. Every task ends
+// in exactly one result; a refusal is one:
 //   the applier's error                  outcome         `error`
 //   NotFound, of a rollback              REFUSED         its message, and
 //                                                        no_journal is set
@@ -40,21 +40,20 @@
 namespace clusterd {
 
 // Results are sent without the facts that they left, which the journal keeps
-// for a rollback; one over this also without the details of its steps and, if
-// need be, with residues cut short: a controller takes no message over 1 MiB,
-// and no text over 16 KiB.
+// for a rollback. A larger one also loses the details of its steps, then the
+// end of its residues: a controller takes 1 MiB a message and 16 KiB a text.
 inline constexpr size_t kMaxResultBytes = 512 << 10;
 
-// How often what is to be taken back is tried again: it waits for a device, was
-// due while a task was at work, or the journals could not be read.
+// From one try of an undo to the next, while it waits for a device or a task,
+// or the journals cannot be read.
 inline constexpr absl::Duration kUndoRetry = absl::Seconds(10);
 
-// And where it is taken back, but its journal could not be closed: every try
-// loads the firewall anew.
+// The same for an undo that is made and whose journal could not be closed:
+// every try loads the firewall again.
 inline constexpr absl::Duration kUnclosedRetry = absl::Minutes(10);
 
-// Longest sleep until a deadline is looked at again: timers stand still while
-// the machine is suspended, deadlines do not.
+// Longest sleep before a deadline: timers stand still while the machine is
+// suspended, deadlines do not.
 inline constexpr absl::Duration kDeadlineLook = absl::Minutes(1);
 
 // "apply a1 was cut off: UNDONE", or that it was not confirmed, for the log.
@@ -88,27 +87,24 @@ class ApplyTasks {
         audit_(audit) {}
   ~ApplyTasks() { Stop(); }
 
-  // Finishes what a crash cut off, on the calling thread, and logs what came of
-  // it. To be called once, before anything else. After an error, which it logs
-  // too, and after a change whose journal could not be written to its end (the
-  // disk was full), every task tries it again first, and is refused with that
-  // error while it lasts; a rollback with force also takes back what waits for
-  // a device. `scheduler`, which must outlive this object: moreover it is tried
-  // every kUndoRetry, or kUnclosedRetry; null: it is not. An audit file that
-  // cannot be written keeps no undo from being made.
+  // Finishes what a crash cut off, on the calling thread, and logs the result.
+  // To be called once, first. After an error, or a journal that a full disk cut
+  // short, every task tries it again first and is refused while the error
+  // lasts. A rollback with force also takes back what waits for a device. With
+  // `scheduler`, which must outlive this object, it is also tried every
+  // kUndoRetry or kUnclosedRetry. An undo is made even if the audit file cannot
+  // be written.
   void Recover(Scheduler* scheduler = nullptr);
 
-  // Called whenever something cut off has been taken back later than by
-  // Recover, on the thread of the changes: Past() tells how it ended. Empty:
-  // nobody. One listener.
+  // Calls `undone` after each undo that a later try made, on the thread of the
+  // changes: Past() tells how it ended. One listener; empty: none.
   void ListenForUndone(std::function<void()> undone)
       ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     undone_ = std::move(undone);
   }
 
-  // Why something cut off is not taken back yet and nothing is applied; empty:
-  // nothing is in the way.
+  // Why an undo is not made yet and nothing is applied; empty: nothing waits.
   std::string Unfinished() const ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return unfinished_;
@@ -119,12 +115,11 @@ class ApplyTasks {
   // Nothing of it is among Past: a refusal would read as that of the apply.
   void Confirm(const ConfirmTask& task, const Done& done);
 
-  // How the newest applies ended, oldest first, as the journals have it; then
-  // what came of the newest tasks that is not in there, such as refusals: their
-  // answers may be lost with a stream. Nothing of the apply that is being made
-  // or taken back: what was is no answer, and that is still to come. At most
-  // 16, and kMaxResultBytes in all. And which one is at work, which have a
-  // journal, and which waits to be confirmed.
+  // How the newest applies ended, oldest first, by the journals; then results
+  // of the newest tasks that no journal has, such as refusals, whose answers a
+  // stream may have lost. At most 16, and kMaxResultBytes in all, without the
+  // apply that is being made or taken back. Also which one is at work, which
+  // have a journal, and which waits to be confirmed.
   PastApplies Past() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Refuses tasks from now on and waits until the one that runs has ended and

@@ -75,8 +75,9 @@ int main(int argc, char** argv) {
   clusterd::BlockedSignals signals;
   clusterd::DescriptorLog log(STDERR_FILENO, !isatty(STDERR_FILENO));
   clusterd::SendGrpcLogTo(&log);
-  if (const absl::Status adopts = clusterd::AdoptOrphans(); !adopts.ok()) {
-    log.Warning(adopts.message());
+  for (const absl::Status& ends :
+       {clusterd::AdoptOrphans(), clusterd::CheckProgramGroups()}) {
+    if (!ends.ok()) log.Warning(ends.message());
   }
   const auto files = clusterd::MakePosixFileSystem(flags.root);
   const auto reader = clusterd::MakeHostReader(

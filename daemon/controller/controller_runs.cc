@@ -68,34 +68,20 @@ ApplyWatcher WatchFor(const std::shared_ptr<ApplyStream>& stream) {
 }  // namespace
 
 template <typename Request>
-absl::Status ControllerService::Prepare(const Context& context,
-                                        const Request& request,
-                                        const char* call,
-                                        const RuleSelection* selection,
-                                        FactOrder* order) const {
-  ASSIGN_OR_RETURN(const SpiffeId user, Admit(context, call, request));
-  order->run_id = NewRunId();
-  order->actor = user.ToString();
-  order->spec = parts_.spec->spec();
+absl::Status ControllerService::ChooseHosts(const Request& request,
+                                            const RuleSelection* selection,
+                                            FactOrder* order) const {
   order->network_namespace = request.network_namespace();
   if (selection != nullptr) order->selection = *selection;
   ASSIGN_OR_RETURN(order->hosts, SelectHosts(*order->spec, request.hosts()));
   RETURN_IF_ERROR(CheckNetworkNamespace(order->network_namespace));
-  // Only now: a long list of wrong names takes time that a stranger may not
-  // have.
   return selection == nullptr ? absl::OkStatus()
                               : ValidateSelection(*selection);
 }
 
-absl::Status ControllerService::Prepare(const Context& context,
-                                        const LearnRequest& request,
-                                        const char* call,
-                                        const RuleSelection* /*selection*/,
-                                        FactOrder* order) const {
-  ASSIGN_OR_RETURN(const SpiffeId user, Admit(context, call, request));
-  order->run_id = NewRunId();
-  order->actor = user.ToString();
-  order->spec = parts_.spec->spec();
+absl::Status ControllerService::ChooseHosts(const LearnRequest& request,
+                                            const RuleSelection* /*selection*/,
+                                            FactOrder* order) const {
   std::set<std::string> wanted(request.hosts().begin(), request.hosts().end());
   for (const HostEntry& entry : parts_.hosts->Entries(*order->spec)) {
     const bool named = wanted.erase(entry.host()) > 0;
@@ -114,15 +100,9 @@ absl::Status ControllerService::Prepare(const Context& context,
       "lists them");
 }
 
-absl::Status ControllerService::Prepare(const Context& context,
-                                        const LaunchRequest& request,
-                                        const char* call,
-                                        const RuleSelection* selection,
-                                        FactOrder* order) const {
-  ASSIGN_OR_RETURN(const SpiffeId user, Admit(context, call, request));
-  order->run_id = NewRunId();
-  order->actor = user.ToString();
-  order->spec = parts_.spec->spec();
+absl::Status ControllerService::ChooseHosts(const LaunchRequest& request,
+                                            const RuleSelection* selection,
+                                            FactOrder* order) const {
   RETURN_IF_ERROR(ValidateSelection(*selection));
   return NarrowOrder(request.job(), order);
 }
@@ -134,8 +114,15 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
     Conclusion<Event> conclude) {
   const auto stream = EventStream<Event>::Create(context, parts_.scheduler);
   const auto order = std::make_shared<FactOrder>();
-  const absl::Status prepared =
-      Prepare(*context, request, call, selection, order.get());
+  const absl::StatusOr<SpiffeId> user = Admit(*context, call, request);
+  absl::Status prepared = user.status();
+  if (user.ok()) {
+    order->run_id = NewRunId();
+    order->actor = user->ToString();
+    order->spec = parts_.spec->spec();
+    // A stranger's list of wrong names, which takes long, is not read.
+    prepared = ChooseHosts(request, selection, order.get());
+  }
   if (!prepared.ok()) {
     stream->End(prepared);
     return stream.get();

@@ -3,6 +3,9 @@
 // controller_runs.cc.
 #include "daemon/controller/controller_service.h"
 
+#include <atomic>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -344,67 +347,106 @@ absl::StatusOr<std::string> ControllerService::IdentityNamed(
   return LockName(id);
 }
 
+namespace {
+
+// How long the answer to a lock waits for the disk.
+constexpr absl::Duration kDiskWait = absl::Seconds(3);
+constexpr char kInMemoryAlone[] =
+    "the lock is in memory alone, and a restart before it can be written "
+    "forgets it: ";
+
+// Holds the lock in memory, without waiting for the disk.
+absl::StatusOr<LockResponse> HoldLock(
+    const ControllerParts& parts, const SpiffeId& user,
+    const absl::StatusOr<std::string>& identity, const LockRequest& request) {
+  RETURN_IF_ERROR(identity.status());
+  if (*identity == LockName(user)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        user.ToString(),
+        ": is who asks, and nobody locks themselves: another admin can"));
+  }
+  if (request.reason().size() > kMaxLockReason) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("reason: ", request.reason().size(),
+                     " bytes, expected at most ", kMaxLockReason));
+  }
+  LockResponse answer;
+  answer.set_schema_version(1);
+  LockEntry& entry = *answer.mutable_lock();
+  entry.set_identity(*identity);
+  entry.set_reason(request.reason());
+  entry.set_by(user.ToString());
+  entry.set_since_ms(absl::ToUnixMillis(parts.scheduler->Now()));
+  answer.set_ended(static_cast<uint32_t>(parts.gate->Hold(entry)));
+  parts.log->Notice(absl::StrCat(entry.by(), " locked ", entry.identity(), ": ",
+                                 QuotedText(entry.reason())));
+  return answer;
+}
+
+// Waits for the disk. Returns what could not be written of a lock that holds,
+// and why, as LockResponse.not_on_disk. A lock is the one change whose first
+// audit line comes after it.
+std::string WriteLock(const ControllerParts& parts, const AuditEntry& entry,
+                      const std::string& identity) {
+  const absl::Status saved = parts.gate->SaveLocks();
+  const bool begun = parts.audit->Begin(entry).ok();
+  std::string lacks;
+  if (!saved.ok()) {
+    lacks = absl::StrCat(kInMemoryAlone, saved.message());
+  } else if (!begun) {
+    lacks = "the lock is on disk, but no audit line is";
+  }
+  if (!lacks.empty()) {
+    parts.log->Warning(absl::StrCat(identity, ": ", lacks));
+  }
+  parts.audit->End(entry, lacks.empty() ? "done" : lacks);
+  return lacks;
+}
+
+}  // namespace
+
 ControllerService::Unary* ControllerService::Lock(Context* context,
                                                   const LockRequest* request,
                                                   LockResponse* response) {
-  const auto hold =
-      [this, request](const SpiffeId& user) -> absl::StatusOr<LockResponse> {
-    LockResponse answer;
-    answer.set_schema_version(1);
-    LockEntry& entry = *answer.mutable_lock();
-    ASSIGN_OR_RETURN(*entry.mutable_identity(),
-                     IdentityNamed(request->identity()));
-    if (entry.identity() == LockName(user)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          user.ToString(),
-          ": is who asks, and nobody locks themselves: another admin can"));
-    }
-    if (request->reason().size() > kMaxLockReason) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("reason: ", request->reason().size(),
-                       " bytes, expected at most ", kMaxLockReason));
-    }
-    entry.set_reason(request->reason());
-    entry.set_by(user.ToString());
-    entry.set_since_ms(absl::ToUnixMillis(parts_.scheduler->Now()));
-    answer.set_ended(static_cast<uint32_t>(parts_.gate->Hold(entry)));
-    return answer;
+  const absl::StatusOr<SpiffeId> user = Admit(*context, "Lock", *request);
+  if (!user.ok()) return FinishWith(context, user.status());
+  const absl::Status taken = slots_.locks.Take(user->name);
+  if (!taken.ok()) {
+    return FinishWith(context, Refused(*context, "Lock", taken));
+  }
+  auto* const reactor =
+      new UnaryAnswer(context, parts_.scheduler, &slots_.locks, user->name);
+  const AuditEntry entry = AuditCaller(*context, "Lock", request->identity());
+  // The lock holds before a thread of the pool is free: an attacker who makes
+  // the disk hang, and all those threads with it, must not prevent the lock.
+  const absl::StatusOr<LockResponse> locked =
+      HoldLock(parts_, *user, IdentityNamed(request->identity()), *request);
+  if (!locked.ok()) {
+    parts_.audit->Refuse(entry, locked.status());
+    reactor->Answer(locked.status(), *response);
+    return reactor;
+  }
+  const auto answer = [reactor, response, locked = *locked,
+                       answered = std::make_shared<std::atomic<bool>>(false)](
+                          const std::string& not_on_disk) {
+    if (answered->exchange(true)) return;
+    *response = locked;
+    response->set_not_on_disk(not_on_disk);
+    reactor->Answer(absl::OkStatus(), *response);
   };
-  const auto save = [this](LockResponse* answer) {
-    const absl::Status saved = parts_.gate->SaveLocks();
-    if (!saved.ok()) {
-      answer->set_not_on_disk(absl::StrCat(
-          "the lock is in memory alone, and a restart before it can be written "
-          "forgets it: ",
-          saved.message()));
-    }
-    const LockEntry& entry = answer->lock();
-    parts_.log->Notice(absl::StrCat(entry.by(), " locked ", entry.identity(),
-                                    ": ", QuotedText(entry.reason()),
-                                    saved.ok() ? "" : "; ",
-                                    answer->not_on_disk()));
-  };
-  return AnswerInSlot<LockResponse>(
-      context, "Lock", *request, &slots_.ends, response,
-      [audit = parts_.audit,
-       entry = AuditCaller(*context, "Lock", request->identity()), hold,
-       save](const SpiffeId& user) {
-        // The one change that does not wait for its first line, nor needs it:
-        // whoever fills the disk, or has it hang, must not keep an identity
-        // from being locked.
-        absl::StatusOr<LockResponse> locked = hold(user);
-        const bool begun = audit->Begin(entry).ok();
-        if (locked.ok()) save(&*locked);
-        if (locked.ok() && !begun && locked->not_on_disk().empty()) {
-          locked->set_not_on_disk("the lock is on disk, but no audit line is");
-        }
-        const absl::string_view done =
-            locked.ok() && !locked->not_on_disk().empty()
-                ? absl::string_view(locked->not_on_disk())
-                : "done";
-        audit->End(entry, locked.ok() ? done : locked.status().message());
-        return locked;
+  const Scheduler::TimerId timer =
+      parts_.scheduler->RunAfter(kDiskWait, [answer] {
+        answer(absl::StrCat(kInMemoryAlone, "the disk has not taken it in ",
+                            absl::FormatDuration(kDiskWait)));
       });
+  // If too much waits for the disk already, the timer answers.
+  lock_writer_.TryRun([parts = &parts_, answer, timer, entry,
+                       identity = locked->lock().identity()] {
+    const std::string not_on_disk = WriteLock(*parts, entry, identity);
+    parts->scheduler->Cancel(timer);
+    answer(not_on_disk);
+  });
+  return reactor;
 }
 
 ControllerService::Unary* ControllerService::Unlock(

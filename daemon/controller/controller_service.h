@@ -13,13 +13,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "config/identity/certificate.h"
-#include "daemon/controller/call_slots.h"
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/hosts/pool_answer.h"
 #include "daemon/controller/jobs/job_desk.h"
 #include "daemon/controller/logs_run.h"
+#include "daemon/controller/run_turns.h"
 #include "daemon/controller/send_room.h"
 #include "daemon/controller/shared_runs.h"
 #include "daemon/controller/waiver_desk.h"
@@ -55,6 +55,7 @@ class ControllerService final : public Controller::CallbackService {
         watch_(watch),
         waivers_(waivers),
         notes_(std::move(notes)) {}
+  ~ControllerService() override { lock_writer_.Drain(); }
 
   // InvalidArgument for hosts that the spec does not name; NotFound or
   // InvalidArgument for rules, as ValidateSelection; ResourceExhausted when as
@@ -133,7 +134,8 @@ class ControllerService final : public Controller::CallbackService {
       Context* context, const LogsRequest* request) override;
   // InvalidArgument for what is no identity, for who asks, and for a reason
   // that is too long; NotFound for a bare name that is no host's, and of Unlock
-  // for what is not locked. Others are the gate's.
+  // for what is not locked. Others are the gate's. Lock is answered also while
+  // the disk hangs.
   Unary* Lock(Context* context, const LockRequest* request,
               LockResponse* response) override;
   Unary* Unlock(Context* context, const UnlockRequest* request,
@@ -161,29 +163,28 @@ class ControllerService final : public Controller::CallbackService {
                                          const std::vector<HostFacts>& facts)>;
 
   // The user who calls, if the row of `call`, a method of Controller, lets
-  // them. Refusals are audited and logged, with what was asked for and from
-  // where.
+  // them. Refusals are audited and logged with the request and its address.
   absl::StatusOr<SpiffeId> Admit(
       const Context& context, absl::string_view call,
       const google::protobuf::Message& request) const;
 
-  // Every call that is refused after it was admitted passes here, for the audit
-  // file; `why` again.
+  // Notes a call in the audit file that is refused after it was admitted.
+  // Returns `why`.
   absl::Status Refused(const Context& context, absl::string_view call,
                        const absl::Status& why) const;
 
-  // Fills in the order, or says why not. `selection`: the rules that the
+  // Chooses the order's hosts, or says why not. `selection`: the rules that the
   // request names; null: it names none.
   template <typename Request>
-  absl::Status Prepare(const Context& context, const Request& request,
-                       const char* call, const RuleSelection* selection,
-                       FactOrder* order) const;
-  absl::Status Prepare(const Context& context, const LearnRequest& request,
-                       const char* call, const RuleSelection* selection,
-                       FactOrder* order) const;
-  absl::Status Prepare(const Context& context, const LaunchRequest& request,
-                       const char* call, const RuleSelection* selection,
-                       FactOrder* order) const;
+  absl::Status ChooseHosts(const Request& request,
+                           const RuleSelection* selection,
+                           FactOrder* order) const;
+  absl::Status ChooseHosts(const LearnRequest& request,
+                           const RuleSelection* selection,
+                           FactOrder* order) const;
+  absl::Status ChooseHosts(const LaunchRequest& request,
+                           const RuleSelection* selection,
+                           FactOrder* order) const;
   absl::StatusOr<LogsOrder> PrepareLogs(const Context& context,
                                         const SpiffeId& user,
                                         const LogsRequest& request) const;
@@ -252,6 +253,7 @@ class ControllerService final : public Controller::CallbackService {
   SharedRuns<PlanEvent> plans_{{kMaxPlans}};
   SendRoom room_{64 << 20};  // Bytes on their way to one user.
   CallSlots slots_;
+  WorkerPool lock_writer_{1, 1024};  // May hang with the disk.
 };
 
 }  // namespace clusterd

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "daemon/controller/hosts/slots.h"
 
 namespace clusterd {
 
@@ -61,6 +62,23 @@ class RunTurns {
   std::list<RunPtr> runs_;
   size_t callers_ = 0;
   std::map<std::string, size_t> callers_of_;  // None is 0.
+};
+
+// How many calls of a kind may be under way, of all users and of one.
+struct CallSlots {
+  Slots lists{"lists are being told", 64, 8};
+  Slots describes{"hosts are being described", 64, 16};
+  // Each may be as long as the plan of a whole cluster, and a client may take
+  // it as slowly as it likes.
+  Slots records{"entries of the history are being read", 12, 4};
+  // Each copies and judges the facts of a whole cluster.
+  Slots so_far{"checks are being judged so far", 4, 2};
+  Slots logs{"calls read logs", 4, 2};
+  Slots watches{"terminals watch", 128, 8};
+  // Runs that are ended, and identities that are unlocked.
+  Slots ends{"runs and identities are being ended", 64, 8};
+  // Apart from the ends, which may all wait for a disk that hangs.
+  Slots locks{"identities are being locked", 64, 8};
 };
 
 }  // namespace clusterd

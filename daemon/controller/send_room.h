@@ -1,6 +1,6 @@
-// How much may be on its way to one user at once. gRPC keeps a copy of a
-// message until its client has taken it, so whoever opens a thousand streams
-// and reads none would otherwise have a thousand reports kept.
+// How much may be on its way to one user at once, and wait for one stream. gRPC
+// keeps a copy of a message until its client has taken it: a client that opens a
+// thousand streams and reads none would otherwise have a thousand reports kept.
 #ifndef DAEMON_CONTROLLER_SEND_ROOM_H_
 #define DAEMON_CONTROLLER_SEND_ROOM_H_
 
@@ -130,6 +130,53 @@ class RoomForOne : public std::enable_shared_from_this<RoomForOne> {
   absl::Mutex mutex_;
   State state_ ABSL_GUARDED_BY(mutex_) = State::kNone;
   size_t bytes_ = 0;  // Constant once it is taken.
+};
+
+// What an EventStream is given.
+struct EventStreamOptions {
+  // The client has gone before the end; at most once.
+  std::function<void()> on_leave = [] {};
+  // The client has taken an event. Must not block.
+  std::function<void()> on_written = [] {};
+  // The call is over; the last that is called.
+  std::function<void()> on_end = [] {};
+  // Single events that may wait; further ones are dropped.
+  size_t max_queued = 1024;
+  size_t max_queued_bytes = 32 << 20;
+  // Waits for it with the last event; null: that waits for nothing.
+  std::shared_ptr<RoomForOne> room;
+};
+
+// The single events of a stream that wait. Not safe for concurrent use.
+template <typename Event>
+class EventQueue {
+ public:
+  // False: there is no room for it.
+  bool Push(Event event, const EventStreamOptions& limits) {
+    const size_t bytes = event.ByteSizeLong();
+    if (events_.size() >= limits.max_queued ||
+        bytes_ + bytes > limits.max_queued_bytes) {
+      return false;
+    }
+    bytes_ += bytes;
+    events_.push_back(std::move(event));
+    return true;
+  }
+
+  // The oldest; false: there is none.
+  bool Pop(Event* event) {
+    if (events_.empty()) return false;
+    *event = std::move(events_.front());
+    events_.pop_front();
+    bytes_ -= event->ByteSizeLong();
+    return true;
+  }
+
+  size_t size() const { return events_.size(); }
+
+ private:
+  std::deque<Event> events_;
+  size_t bytes_ = 0;
 };
 
 }  // namespace clusterd

@@ -107,14 +107,14 @@ TEST_F(DeviceUsersTest, CountsAProcessOnceForEachDevice) {
   EXPECT_EQ(Users(), absl::StrCat("0:", getpid(), " 3:", getpid()));
 }
 
-// As many as a program may have open, of which 100,000 are looked at.
+// A user's process may have more files open than the 100,000 that are read.
 TEST_F(DeviceUsersTest, FindsANodeOfAProcessWithMoreFilesThanItLooksAt) {
   constexpr rlim_t kFiles = 101'000;
   rlimit before;
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit wanted = {kFiles, std::max(kFiles, before.rlim_max)};
   if (setrlimit(RLIMIT_NOFILE, &wanted) != 0) {
-    GTEST_SKIP() << "no process may have so many files open here";
+    GTEST_SKIP() << "the limit of open files cannot be raised";
   }
   const OpenNode node(Path("/dev/davinci3"));
   const int last = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, kFiles - 1);

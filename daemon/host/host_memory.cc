@@ -19,7 +19,7 @@ namespace {
 
 constexpr absl::string_view kDmesg[] = {"/usr/bin/dmesg", "/bin/dmesg"};
 constexpr size_t kMaxKills = 16;
-constexpr size_t kMaxCommandBytes = 64;
+constexpr size_t kMaxKilledNameBytes = 64;
 constexpr size_t kMaxLogBytes = 8 << 20;
 
 // What starts jobs, by who makes it: systemd, Slurm's step daemon, Docker,
@@ -131,7 +131,7 @@ std::vector<OutOfMemory> ParseKills(absl::string_view dmesg,
     }
     kill.set_seconds_ago(uptime_s > at ? uptime_s - at : 0);
     kill.set_pid(pid);
-    kill.set_command(PrintableText(command, kMaxCommandBytes));
+    kill.set_command(PrintableText(command, kMaxKilledNameBytes));
     kill.set_of_cgroup(whose != "Out");
     kills.push_back(std::move(kill));
   }

@@ -9,7 +9,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -122,7 +121,7 @@ absl::StatusOr<PeerNamesFact::Names> ReadPeerNames(
         const CommandResult result,
         host.runner->Run({{getent, "hosts", address.ToString()},
                           std::min(kPeerTime, host.budget->ForCommand())}));
-    PeerName* const name = names.add_names();
+    NameOfPeer* const name = names.add_names();
     name->set_address(address.ToString());
     name->set_elapsed_ms(
         static_cast<uint32_t>(absl::ToInt64Milliseconds(result.elapsed)));

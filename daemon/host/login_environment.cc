@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -265,61 +266,46 @@ class LoginFile {
   // Takes off words that open and close blocks, and what stands in front of a
   // command within one.
   void TakeBlocks(Words* words) {
-    static const auto* const kOpen = new std::vector<std::string>{
-        "if", "while", "until", "for", "case", "select", "{", "("};
-    static const auto* const kClose =
-        new std::vector<std::string>{"fi", "done", "esac", "}", ")"};
-    static const auto* const kInner =
-        new std::vector<std::string>{"then", "else", "elif", "do", "!"};
+    static const LazyRE2 kOpen = {
+        R"(if|while|until|for|case|select|function|\{|\()"};
+    static const LazyRE2 kClose = {R"(fi|done|esac|\}|\))"};
+    static const LazyRE2 kInner = {"then|else|elif|do|!"};
+    const auto is = [](absl::string_view text) {
+      return [text](const Word& word) { return word.raw == text; };
+    };
+    // "f() {", and the pattern of a case: "Linux) ".
+    const bool is_function =
+        words->size() > 2 && is("(")((*words)[1]) && is(")")((*words)[2]);
+    const bool is_pattern = depth_ > 0 && !absl::c_any_of(*words, is("("));
+    const auto end = absl::c_find_if(*words, is(")"));
+    if (end != words->end() && end != words->begin() &&
+        (is_function || is_pattern)) {
+      words->erase(words->begin(), end + 1);
+    }
     while (!words->empty()) {
       const std::string word = words->front().raw;
-      // The pattern of a case.
-      if (!blocks_.empty() && blocks_.back() == "case" && word != "esac") {
-        const auto end = absl::c_find_if(
-            *words, [](const Word& each) { return each.raw == ")"; });
-        if (end != words->end()) {
-          words->erase(words->begin(), end + 1);
-          blocks_.push_back("pattern");
-          continue;
-        }
+      if (HasForm(word, *kOpen)) {
+        ++depth_;
+      } else if (HasForm(word, *kClose)) {
+        depth_ = std::max(depth_ - 1, 0);
+      } else if (!HasForm(word, *kInner)) {
+        break;
       }
-      const bool is_function =
-          words->size() > 2 && (*words)[1].raw == "(" && (*words)[2].raw == ")";
-      if (word == "function" && words->size() > 1) {
-        words->erase(words->begin(), words->begin() + 2);
-      } else if (is_function) {
-        words->erase(words->begin(), words->begin() + 3);
-      } else if (absl::c_linear_search(*kOpen, word)) {
-        blocks_.push_back(word);
-        words->erase(words->begin());
-        // Their words are no command.
-        if (word == "for" || word == "case" || word == "select") words->clear();
-      } else if (absl::c_linear_search(*kClose, word)) {
-        if (word == "esac" && !blocks_.empty() && blocks_.back() == "pattern") {
-          blocks_.pop_back();
-        }
-        if (!blocks_.empty()) blocks_.pop_back();
-        words->erase(words->begin());
-      } else if (absl::c_linear_search(*kInner, word)) {
-        words->erase(words->begin());
-      } else {
-        return;
-      }
+      words->erase(words->begin());
+      // Their words are no command.
+      if (word == "for" || word == "case" || word == "select") words->clear();
+    }
+    if (!words->empty() && words->back().raw == ")") {
+      words->pop_back();
+      ends_ = true;
     }
   }
 
   void Run(Command& command) {
     Words& words = command.words;
-    // An empty command is what stands between the two of a ;;.
-    if (words.empty() && !blocks_.empty() && blocks_.back() == "pattern") {
-      blocks_.pop_back();
-    }
     TakeBlocks(&words);
-    conditional_ = command.conditional || !blocks_.empty();
-    if (!words.empty() && words.back().raw == ")" && !blocks_.empty()) {
-      words.pop_back();
-      blocks_.pop_back();
-    }
+    conditional_ = command.conditional || depth_ > 0;
+    if (std::exchange(ends_, false)) --depth_;
     if (words.empty()) return;
     const std::string name = words[0].text;
     const Words arguments(words.begin() + 1, words.end());
@@ -335,8 +321,7 @@ class LoginFile {
       }
     } else if (name == "setenv") {
       if (!arguments.empty()) AddNotRead(arguments[0].text);
-    } else if (name == "eval" || name == ":" || name == "read" ||
-               name == "printf" || name == "let") {
+    } else if (name == "eval" || name == ":") {
       AddWorkedOut(arguments);
     } else {
       Assign(words);
@@ -407,18 +392,12 @@ class LoginFile {
   void AddWorkedOut(const Words& arguments) {
     static const LazyRE2 kName = {R"(\b([A-Za-z_]\w*)[+:]?=)"};
     for (const Word& word : arguments) {
-      if (!word.computed) AddIfName(word.text);
       re2::StringPiece rest(word.raw);
       std::string name;
       while (RE2::FindAndConsume(&rest, *kName, &name)) {
         AddValue(name, "", /*computed=*/true, /*exported=*/true);
       }
     }
-  }
-
-  void AddIfName(absl::string_view text) {
-    static const LazyRE2 kName = {R"([A-Za-z_]\w*)"};
-    if (HasForm(text, *kName)) AddValue(text, "", /*computed=*/true, true);
   }
 
   // Words that are no command of ours.
@@ -450,7 +429,8 @@ class LoginFile {
   bool conditional_ = false;
   bool exports_all_ = false;
   std::set<std::string> exported_;
-  std::vector<std::string> blocks_;
+  int depth_ = 0;      // Of blocks.
+  bool ends_ = false;  // A subshell ends behind the command.
 };
 
 }  // namespace

@@ -106,11 +106,15 @@ TEST(AddLoginFileTest, KnowsWhatStandsUnderACondition) {
               "f() {\n  export MASTER_PORT=5\n}\n"
               "for i in 1 2; do export RANK_ID=6; done\n"
               "( export NNODES=7 )\nexport WORLD_SIZE=8\n"
+              "if (true); then export HCCL_IF_IP=9; fi\n"
+              "function g {\n  export CM_CHIEF_IP=10\n}\n"
               "if true; then unset WORLD_SIZE; fi\n"),
       ElementsAre("2 HCCL_ALGO=1 perhaps", "4 HCCL_BUFFSIZE=2",
                   "5 HCCL_RDMA_SL=3 perhaps", "7 HCCL_RDMA_TC=4 perhaps",
                   "11 MASTER_PORT=5 perhaps", "13 RANK_ID=6 perhaps",
-                  "14 NNODES=7 perhaps", "15 WORLD_SIZE=8", "16 WORLD_SIZE?"));
+                  "14 NNODES=7 perhaps", "15 WORLD_SIZE=8",
+                  "16 HCCL_IF_IP=9 perhaps", "18 CM_CHIEF_IP=10 perhaps",
+                  "20 WORLD_SIZE?"));
 }
 
 // A file that was written on Windows.

@@ -1,8 +1,9 @@
 #include "daemon/process/log.h"
 
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <iterator>
@@ -178,12 +179,23 @@ std::string FormatLogLine(LogLevel level, bool with_level,
   return line;
 }
 
+DescriptorLog::DescriptorLog(int fd, bool with_level)
+    : fd_(fd), with_level_(with_level) {
+  const timeval patience = {0, 200'000};
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+}
+
 void DescriptorLog::Write(LogLevel level, absl::string_view text) {
   const std::string line = FormatLogLine(level, with_level_, text);
+  const int flags = MSG_NOSIGNAL | (hangs_ ? MSG_DONTWAIT : 0);
   ssize_t written;
   do {
-    written = write(fd_, line.data(), line.size());
+    written = send(fd_, line.data(), line.size(), flags);
+    if (written < 0 && errno == ENOTSOCK) {
+      written = write(fd_, line.data(), line.size());
+    }
   } while (written < 0 && errno == EINTR);
+  hangs_ = written < 0 && errno == EAGAIN;
 }
 
 void SendGrpcLogTo(Log* log) {

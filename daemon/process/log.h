@@ -5,6 +5,7 @@
 #ifndef DAEMON_PROCESS_LOG_H_
 #define DAEMON_PROCESS_LOG_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -38,17 +39,20 @@ std::string FormatLogLine(LogLevel level, bool with_level,
                           absl::string_view text);
 
 // Writes to a file descriptor with one system call per line. What cannot be
-// written is dropped: a full disk must not stop a daemon.
+// written is dropped: neither a full disk must stop a daemon, nor a journald
+// that hangs with its disk and no longer reads its socket. In that case one
+// line waits for 200 ms, and the lines behind it do not wait.
 class DescriptorLog final : public Log {
  public:
   // `fd` stays the caller's. `with_level`: whether lines begin with "<N>".
-  DescriptorLog(int fd, bool with_level) : fd_(fd), with_level_(with_level) {}
+  DescriptorLog(int fd, bool with_level);
 
   void Write(LogLevel level, absl::string_view text) override;
 
  private:
   const int fd_;
   const bool with_level_;
+  std::atomic<bool> hangs_{false};  // As the last line found it.
 };
 
 // From now on, for the whole process, takes gRPC's own messages, such as

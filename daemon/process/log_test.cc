@@ -1,5 +1,6 @@
 #include "daemon/process/log.h"
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <string>
@@ -47,6 +48,30 @@ TEST(DescriptorLogTest, WritesLinesToTheDescriptor) {
   const ssize_t size = read(pipe_fds[0], buffer, sizeof(buffer));
   close(pipe_fds[0]);
   EXPECT_EQ(std::string(buffer, static_cast<size_t>(size)), "<3>one\n<5>two\n");
+}
+
+// Every thread that logs would otherwise hang with journald and its disk.
+TEST(DescriptorLogTest, DropsLinesThatNobodyReadsAndGoesOnAfterwards) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  DescriptorLog log(ends[1], false);
+  const std::string text(1000, 'x');
+  for (int i = 0; i < 10'000; ++i) log.Info(text);
+  char buffer[1 << 16];
+  std::string said;
+  ssize_t size;
+  while ((size = recv(ends[0], buffer, sizeof(buffer), MSG_DONTWAIT)) > 0) {
+    said.append(buffer, static_cast<size_t>(size));
+  }
+  EXPECT_GT(said.size(), 0u);
+  EXPECT_LT(said.size(), 10'000 * text.size());
+  EXPECT_EQ(said.size() % (text.size() + 1), 0u) << "half a line";
+  log.Info("again");
+  ASSERT_EQ(recv(ends[0], buffer, sizeof(buffer), 0), 6);
+  EXPECT_EQ(std::string(buffer, 6), "again\n");
+  close(ends[0]);
+  log.Info("without a reader");
+  close(ends[1]);
 }
 
 TEST(SendGrpcLogToTest, ForwardsErrorsThatAreNewsAsWarnings) {

@@ -4,7 +4,6 @@
 #include <zlib.h>
 
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -81,18 +80,6 @@ class Growth {
   const std::string folder_;
   size_t start_ = 0;
 };
-
-// This process's one child, which serves the enrolment port.
-std::string OneChild() {
-  std::vector<std::string> found;
-  for (const auto& task :
-       std::filesystem::directory_iterator("/proc/self/task")) {
-    std::ifstream children(task.path() / "children");
-    for (std::string child; children >> child;) found.push_back(child);
-  }
-  EXPECT_EQ(found.size(), 1u);
-  return found.empty() ? "none" : found[0];
-}
 
 // Zeros, packed as gRPC's peer would: "deflate" is what zlib writes.
 std::string PackedZeros(grpc_compression_algorithm algorithm,
@@ -352,7 +339,7 @@ TEST_F(CompressedTest, NorDoesTheEnrolmentPort) {
   const grpc::Status serves =
       Enrolment::NewStub(connect())->Roots(context.get(), {}, &roots);
   ASSERT_TRUE(serves.ok()) << serves.error_message();
-  const std::string process = OneChild();
+  const std::string process = EnrolmentProcess();
   const Growth growth(process);
   // As much as a connection may send there.
   ExpectAllRefused(Caller::kAnybody, connect,
@@ -360,7 +347,7 @@ TEST_F(CompressedTest, NorDoesTheEnrolmentPort) {
                      return PackedZeros(algorithm, size_t{96} << 20);
                    });
   EXPECT_LT(growth.Bytes(), kMayGrow);
-  EXPECT_EQ(OneChild(), process);
+  EXPECT_EQ(EnrolmentProcess(), process);
 }
 
 TEST_F(CompressedTest, NorDoesAHostsSocket) {

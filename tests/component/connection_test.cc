@@ -7,6 +7,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "config/identity/grpc_status.h"
+#include "config/identity/root_bundle.h"
 #include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
@@ -17,6 +19,7 @@
 #include "tests/component/test_host.h"
 #include "tests/support/http/tcp_proxy.h"
 #include "tests/support/process/captured_log.h"
+#include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
 
 namespace clusterd {
@@ -143,6 +146,61 @@ TEST(ConnectionTest, RenewedCertificateIsTakenUpWithoutRestart) {
   std::filesystem::rename(renewed.certificate, files.certificate);
   std::filesystem::rename(renewed.key, files.key);
   EXPECT_TRUE(host.WaitAttached());
+}
+
+// For TLS and for rule roots-uniform, which compares hosts with what the
+// controller has read last.
+TEST(ConnectionTest, NewRootsCountWithoutARestartAndOldOnesDoNot) {
+  TestCertificates old;
+  TestCertificates next;
+  ManualScheduler scheduler;
+  TestController controller(&old, 1, &scheduler);
+  const TlsFiles files = old.Controller();
+  controller.StartAs(files, /*refresh_seconds=*/1);
+  HostFacts facts;
+  for (const std::string& hash :
+       RootHashes(old.authority().certificate_pem())) {
+    facts.mutable_roots()->mutable_value()->add_hashes(hash);
+  }
+  MemoryObserver observer(facts);
+  TestHost::Options options;
+  options.controller = controller.address();
+  options.name = "server0";
+  options.tls = old.Host("server0");
+  TestHost host(options, &observer);
+  ASSERT_TRUE(host.WaitAttached());
+  const auto rule_as = [&](const TlsFiles& user) -> absl::StatusOr<State> {
+    const auto client = controller.ClientAs(user);
+    const auto context = NewContext();
+    CheckRequest request;
+    request.mutable_selection()->add_only("roots-uniform");
+    const auto stream = client->Check(context.get(), request);
+    Report report;
+    for (CheckEvent event; stream->Read(&event);) report = event.report();
+    const absl::Status status = ToAbslStatus(stream->Finish());
+    if (!status.ok()) return status;
+    return RuleOf(report, "roots-uniform").state();
+  };
+  const auto before = rule_as(old.User("ann"));
+  ASSERT_TRUE(before.ok()) << before.status();
+  EXPECT_EQ(*before, PASS);
+  const TlsFiles renewed = next.Controller();
+  std::filesystem::rename(renewed.ca, files.ca);
+  std::filesystem::rename(renewed.certificate, files.certificate);
+  std::filesystem::rename(renewed.key, files.key);
+  absl::StatusOr<State> after = absl::UnknownError("not asked yet");
+  ASSERT_TRUE(WaitUntil([&] {
+    after = rule_as(next.User("ann"));
+    return after.ok();
+  })) << after.status();
+  TlsFiles of_old = old.User("ann");
+  of_old.ca = next.User("ann").ca;
+  EXPECT_TRUE(absl::IsUnavailable(rule_as(of_old).status()));
+  scheduler.Advance(absl::Seconds(10));
+  controller.pool().Drain();
+  after = rule_as(next.User("ann"));
+  ASSERT_TRUE(after.ok()) << after.status();
+  EXPECT_EQ(*after, FAIL);
 }
 
 TEST(ConnectionTest, PortInUseIsSaidInOurWords) {

@@ -1,6 +1,9 @@
 // Hosts that join all at once; what a join and a renewal leave in the host's
 // audit file; and that clusterd itself renews.
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -13,9 +16,14 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "config/audit/audit_chain.h"
+#include "config/identity/pem_objects.h"
+#include "config/identity/signing_request.h"
+#include "daemon/agent/identity/enrolment_call.h"
 #include "daemon/agent/identity/held_identity.h"
 #include "daemon/agent/identity/join_command.h"
 #include "daemon/agent/identity/leaf_renewal.h"
@@ -25,12 +33,15 @@
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
 #include "gtest/gtest.h"
+#include "openssl/param_build.h"
 #include "proto/trust.grpc.pb.h"
 #include "tests/component/raw_call.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_daemon.h"
+#include "tests/component/test_host.h"
 #include "tests/support/apply/apply_scenarios.h"
+#include "tests/support/http/tcp_proxy.h"
 #include "tests/support/process/moved_clock.h"
 
 namespace clusterd {
@@ -43,6 +54,12 @@ using ::testing::StartsWith;
 BlockedSignals process_signals;
 
 constexpr int kHerd = 200;
+
+int PortOf(const std::string& address) {
+  int port = 0;
+  EXPECT_TRUE(absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port));
+  return port;
+}
 
 class HerdTest : public testing::Test {
  protected:
@@ -287,6 +304,149 @@ TEST_F(HerdTest, EndedCertificateRenewsAndDoesNothingElse) {
   EXPECT_TRUE(absl::IsUnavailable(late)) << late;
   EXPECT_THAT(std::string(late.message()),
               HasSubstr("clusterctl certificates reset"));
+}
+
+// A key that has the public half of the certificate's, and a private half of
+// its own: what somebody can make who has all but the host's key.
+std::string KeyWithPublicHalfOf(const std::string& key_pem) {
+  const auto read = [](const std::string& pem) {
+    const Owned<BIO> text(
+        BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+    return Owned<EVP_PKEY>(
+        PEM_read_bio_PrivateKey(text.get(), nullptr, nullptr, nullptr));
+  };
+  const Owned<EVP_PKEY> theirs = read(key_pem);
+  const Owned<EVP_PKEY> own = read(*MakePrivateKey());
+  unsigned char half[128];
+  size_t size = 0;
+  BIGNUM* number = nullptr;
+  EXPECT_EQ(EVP_PKEY_get_octet_string_param(theirs.get(), "pub", half,
+                                            sizeof(half), &size),
+            1);
+  EXPECT_EQ(EVP_PKEY_get_bn_param(own.get(), "priv", &number), 1);
+  OSSL_PARAM_BLD* const build = OSSL_PARAM_BLD_new();
+  EXPECT_EQ(OSSL_PARAM_BLD_push_utf8_string(build, "group", "prime256v1", 0) +
+                OSSL_PARAM_BLD_push_octet_string(build, "pub", half, size) +
+                OSSL_PARAM_BLD_push_BN(build, "priv", number),
+            3);
+  OSSL_PARAM* const parts = OSSL_PARAM_BLD_to_param(build);
+  EVP_PKEY_CTX* const context = EVP_PKEY_CTX_new_from_name(
+      /*libctx=*/nullptr, "EC", /*propquery=*/nullptr);
+  EVP_PKEY* made = nullptr;
+  EXPECT_EQ(EVP_PKEY_fromdata_init(context), 1);
+  EXPECT_EQ(EVP_PKEY_fromdata(context, &made, EVP_PKEY_KEYPAIR, parts), 1);
+  const Owned<EVP_PKEY> key(made);
+  EVP_PKEY_CTX_free(context);
+  OSSL_PARAM_free(parts);
+  OSSL_PARAM_BLD_free(build);
+  BN_free(number);
+  const Owned<BIO> text(BIO_new(BIO_s_mem()));
+  EXPECT_EQ(PEM_write_bio_PrivateKey(text.get(), key.get(), nullptr, nullptr, 0,
+                                     nullptr, nullptr),
+            1);
+  return TextOf(text.get());
+}
+
+// Sends the bytes over a new connection, until the other side closes it.
+void SendAgain(const std::string& address, const std::string& bytes) {
+  sockaddr_in to = {};
+  to.sin_family = AF_INET;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  to.sin_port = htons(static_cast<uint16_t>(PortOf(address)));
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof(to)), 0);
+  EXPECT_EQ(send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(bytes.size()));
+  char some[4096];
+  while (recv(fd, some, sizeof(some), 0) > 0) {
+  }
+  close(fd);
+}
+
+// There is no nonce in it: that TLS has verified the key is what counts.
+TEST_F(HerdTest, CapturedLateRenewalIsOfNoUseWithoutTheKey) {
+  const JoinFlags joined = JoinedBefore(absl::Hours(24 * 90));
+  const TlsFiles files = FilesOf(joined);
+  const TlsPem pem = {TestCertificates::Text(files.ca),
+                      TestCertificates::Text(files.certificate),
+                      TestCertificates::Text(files.key)};
+  TcpProxy wire(PortOf(controller_.address()));
+  const auto renewed = AskToRenewLate(wire.address(), "test", pem);
+  ASSERT_TRUE(renewed.ok()) << renewed.status();
+  // The bytes of the wire, and the message that was in them.
+  SendAgain(controller_.address(), wire.Heard());
+  RenewLateRequest captured;
+  captured.set_signing_request(*MakeSigningRequest(pem.key));
+  const auto replay = [&](const TlsPem& shown) {
+    Enrolled answer;
+    return Trust::NewStub(grpc::CreateChannel(
+                              controller_.address(),
+                              MakeChannelCredentialsFromPem(shown, "test")))
+        ->RenewLate(NewContext().get(), captured, &answer)
+        .error_code();
+  };
+  EXPECT_EQ(replay({pem.ca, pem.certificate, KeyWithPublicHalfOf(pem.key)}),
+            grpc::StatusCode::UNAVAILABLE);
+  const auto pem_of = [](const TlsFiles& shown) {
+    return TlsPem{TestCertificates::Text(shown.ca),
+                  TestCertificates::Text(shown.certificate),
+                  TestCertificates::Text(shown.key)};
+  };
+  JoinFlags other = Line();
+  other.name = "server1";
+  other.root = NewRoot();
+  ASSERT_TRUE(Join(other).ok());
+  EXPECT_EQ(replay(pem_of(FilesOf(other))),
+            grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(replay(pem_of(certificates_.Host("server0"))),
+            grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(replay(pem_of(certificates_.User("ann", Role::kAdmin))),
+            grpc::StatusCode::PERMISSION_DENIED);
+  ListCertificatesResponse list;
+  ASSERT_TRUE(Admin()->ListCertificates(NewContext().get(), {}, &list).ok());
+  EXPECT_EQ(list.certificates(0).host(), "server0");
+  EXPECT_EQ(list.certificates(0).late_renewals(), 1u);
+  // With the key the same bytes of a certificate come again.
+  const auto again = AskToRenewLate(controller_.address(), "test", pem);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->certificate_pem(), renewed->certificate_pem());
+}
+
+// More of them than the controller writes down at a time.
+TEST_F(HerdTest, AllNamesSeenByHandInOneBatchNeedAnApproval) {
+  constexpr int kByHand = 120;
+  {
+    absl::Notification gate;
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE(
+          controller_.pool().TryRun([&] { gate.WaitForNotification(); }));
+    }
+    std::vector<std::unique_ptr<RawHost>> hosts;
+    for (int i = 0; i < kByHand; ++i) {
+      hosts.push_back(std::make_unique<RawHost>(
+          controller_.address(),
+          certificates_.Host(absl::StrCat("server", i))));
+      EXPECT_TRUE(hosts.back()->Attach()) << i;
+    }
+    gate.Notify();
+    controller_.pool().Drain();
+  }
+  controller_.Stop();
+  controller_.Start();
+  const JoinFlags line = Line();
+  for (int i = 0; i <= kByHand; ++i) {
+    JoinFlags flags = line;
+    flags.name = absl::StrCat("server", i);
+    flags.root = NewRoot();
+    const absl::Status joined = Join(flags);
+    if (i == kByHand) {
+      EXPECT_TRUE(joined.ok()) << joined;
+      continue;
+    }
+    EXPECT_TRUE(absl::IsPermissionDenied(joined)) << joined;
+    EXPECT_THAT(std::string(joined.message()),
+                HasSubstr("clusterctl certificates approve " + flags.name));
+  }
 }
 
 TEST_F(HerdTest, DaemonRenewsACertificateThatHasEndedBeforeItAttaches) {

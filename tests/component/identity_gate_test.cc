@@ -86,7 +86,8 @@ class IdentityGateTest : public testing::Test {
   void Start(const std::string& crl = "") {
     options_.state = state_;
     options_.now = [this] { return clock_.Now(); };
-    options_.ca = certificates_.Controller().ca;
+    options_.ca = certificates_.Write(
+        "gate.ca", certificates_.authority().certificate_pem() + other_root_);
     options_.crl = crl;
     controller_.OpenGate(options_, &sweeps_);
     controller_.Start();
@@ -148,6 +149,7 @@ class IdentityGateTest : public testing::Test {
   JumpingClock clock_;
   const std::string state_ = NewStateFolder();
   IdentityGateOptions options_;
+  std::string other_root_;  // The gate trusts it, too.
   TestController controller_;
 };
 
@@ -498,6 +500,43 @@ TEST_F(IdentityGateTest, OlderOrPartialListDoesNotLetTheRevokedInAgain) {
             HasSubstr("one was read before that is number 0x2 of ")));
   certificates_.Write("list.crl", newer);
   Start(path);
+  EXPECT_EQ(ListAs(bad).code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_TRUE(ListAs(good).ok());
+}
+
+// A CA that got a new key under its name has two lists, with numbers of each.
+TEST_F(IdentityGateTest, ListOfAnotherKeyUnderTheNameHidesNone) {
+  const TestAuthority& ca = certificates_.authority();
+  const auto other = TestAuthority::Create();
+  other_root_ = other->certificate_pem();
+  const TlsFiles bad = certificates_.User("eve");
+  const TlsFiles good = certificates_.User("ann");
+  const std::string revoked = TestCertificates::Text(bad.certificate);
+  const auto write = [&](const std::string& number,
+                         const std::vector<std::string>& own,
+                         const std::string& others) {
+    return certificates_.Write(
+        "list.crl",
+        ca.RevocationList(own, {-absl::Hours(1)}, {{NID_crl_number, number}}) +
+            other->RevocationList({}, {-absl::Hours(1)},
+                                  {{NID_crl_number, others}}));
+  };
+  const std::string path = write("2", {revoked}, "9");
+  Start(path);
+  EXPECT_EQ(ListAs(bad).code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_TRUE(ListAs(good).ok());
+  write("1", {}, "10");
+  Sweep();
+  ASSERT_TRUE(controller_.log().WaitFor("is number 0x1 of "))
+      << controller_.log().Lines();
+  EXPECT_EQ(ListAs(bad).code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(ListAs(good).code(), absl::StatusCode::kFailedPrecondition);
+  controller_.Stop();
+  controller_.OpenGate({}, &sweeps_);  // The other one has its files open.
+  CapturedLog log;
+  EXPECT_EQ(IdentityGate::Open(options_, &sweeps_, &log).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  Start(write("2", {revoked}, "10"));
   EXPECT_EQ(ListAs(bad).code(), absl::StatusCode::kPermissionDenied);
   EXPECT_TRUE(ListAs(good).ok());
 }

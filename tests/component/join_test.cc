@@ -20,6 +20,7 @@
 #include "daemon/agent/identity/join_command.h"
 #include "daemon/agent/identity/leaf_renewal.h"
 #include "daemon/controller/hosts/agent_hub_service.h"
+#include "daemon/controller/trust/certificate_authority.h"
 #include "daemon/host/identity/identity_folder.h"
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
@@ -475,6 +476,34 @@ TEST(JoinTest, HostThatMissedTheChangeJoinsAgain) {
   EXPECT_EQ(TestCertificates::Text(files.key), key);
   JoinedHost host(world.controller.address(), "server0", files);
   EXPECT_TRUE(host.WaitAttached(1)) << host.log().Lines();
+}
+
+std::string Repeated(const std::string& text, size_t at_most) {
+  std::string all;
+  while (all.size() + text.size() <= at_most) all += text;
+  return all;
+}
+
+// The packets between the process at the enrolment port and the controller have
+// room for the longest files that a controller takes.
+TEST(JoinTest, LongestBundlesAndRootsReachAHostThatJoins) {
+  JoinWorld world;
+  const TestAuthority& root = world.certificates.authority();
+  const std::string& pem = root.certificate_pem();
+  const std::string bundle =
+      root.RootBundle("test", "1", Repeated(pem, kMaxBundleBytes - (1 << 10)));
+  ASSERT_GT(bundle.size(), kMaxBundleBytes - (4 << 10));
+  world.ChangeCaDir(
+      {{"root.crt", Repeated(pem, kMaxRootsBytes)}, {"roots.bundle", bundle}});
+  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
+  const absl::Status joined = world.Join(flags);
+  ASSERT_TRUE(joined.ok()) << joined;
+  EXPECT_EQ(
+      TestCertificates::Text(flags.root + "/etc/clusterd/identity/current/"
+                                          "roots.bundle"),
+      bundle);
+  EXPECT_THAT(HashesIn(FilesOf(flags)), ElementsAre(HashOf(root)));
+  EXPECT_THAT(world.controller.log().Lines(), Not(HasSubstr("has ended (")));
 }
 
 TEST(JoinTest, RuleComparesTheRootsOfHostsWithTheControllers) {

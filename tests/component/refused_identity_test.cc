@@ -4,24 +4,36 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "config/audit/audit_chain.h"
+#include "config/identity/grpc_status.h"
 #include "daemon/controller/gate/call_roles.h"
+#include "gmock/gmock.h"
 #include "google/protobuf/descriptor.h"
 #include "gtest/gtest.h"
+#include "openssl/x509v3.h"
 #include "tests/component/raw_call.h"
 #include "tests/component/scripted_host.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/process/hanging_disk.h"
+#include "tests/support/process/history_testing.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 enum class Way { kLocked, kExpired, kRevoked };
 
@@ -113,7 +125,7 @@ class RefusedIdentityTest : public testing::Test {
       for (const char* identity : {"user/eve", "host/server2"}) {
         LockEntry lock;
         lock.set_identity(identity);
-        ASSERT_TRUE(controller_.gate().Lock(lock).ok());
+        controller_.gate().Hold(lock);
       }
       return;
     }
@@ -267,6 +279,116 @@ INSTANTIATE_TEST_SUITE_P(
                           call.row->method, call.with_field ? "With" : "",
                           call.with_field ? call.row->field : "");
     });
+
+// An intruder may make the disk hang.
+class HangingDiskTest : public testing::Test {
+ protected:
+  // `crl`: the file of revocation lists, if there are any.
+  void Start(const std::string& crl = "") {
+    options_.ca = certificates_.Controller().ca;
+    options_.crl = crl;
+    controller_.OpenGate(options_, &sweeps_);
+    controller_.Start();
+  }
+  absl::Status ListAs(const TlsFiles& files) {
+    ListHostsResponse response;
+    return ToAbslStatus(controller_.ClientAs(files)->ListHosts(
+        NewContext().get(), {}, &response));
+  }
+  // Counts the lines of the audit file about `call` with that result.
+  int Audited(const std::string& call, const std::string& result) {
+    controller_.Stop();
+    int lines = 0;
+    for (const absl::string_view line :
+         absl::StrSplit(TestCertificates::Text(controller_.audit_path()), '\n',
+                        absl::SkipEmpty())) {
+      const AuditEntry entry = ReadAuditLine(line).value_or(AuditEntry());
+      lines += entry.what() == call && entry.result() == result;
+    }
+    return lines;
+  }
+
+  TestCertificates certificates_;
+  // The timer of the answer is this clock's.
+  ManualScheduler clock_;
+  ManualScheduler sweeps_;
+  IdentityGateOptions options_;
+  TestController controller_{&certificates_, 1, &clock_};
+};
+
+TEST_F(HangingDiskTest, LockHoldsAtOnceAndIsAnswered) {
+  options_.state = NewStateFolder();
+  Start();
+  const TlsFiles eve = certificates_.User("eve");
+  ASSERT_TRUE(ListAs(eve).ok());
+  const auto admin = controller_.Client(Role::kAdmin);
+  constexpr int kThreads = 3;
+  LockResponse locked;
+  absl::Status status;
+  {
+    HangingDisk disk;
+    // All threads of the pool hang with the disk.
+    for (int i = 0; i < kThreads; ++i) {
+      ASSERT_TRUE(controller_.pool().TryRun([] { HangingDisk::Wait(); },
+                                            WorkerPool::Place::kFirst));
+    }
+    ASSERT_TRUE(disk.WaitForWaiting(kThreads));
+    std::atomic<bool> answered{false};
+    std::thread call([&] {
+      LockRequest request;
+      request.set_identity("user/eve");
+      status = ToAbslStatus(admin->Lock(NewContext().get(), request, &locked));
+      answered = true;
+    });
+    EXPECT_TRUE(disk.WaitForWaiting(kThreads + 1));
+    EXPECT_EQ(ListAs(eve).code(), absl::StatusCode::kPermissionDenied);
+    EXPECT_TRUE(WaitUntil([&] {
+      clock_.Advance(absl::Seconds(1));
+      return answered.load();
+    }));
+    call.join();
+    EXPECT_EQ(controller_.gate().Locks().size(), 1u);
+  }
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_THAT(locked.not_on_disk(),
+              AllOf(HasSubstr("the lock is in memory alone"),
+                    HasSubstr("the disk has not taken it in 3s")));
+  // The controller writes what waited for the disk before it ends.
+  EXPECT_EQ(Audited("Lock", "done"), 1);
+  Start();
+  EXPECT_TRUE(controller_.log().WaitFor("locked identities: 1"));
+  EXPECT_EQ(ListAs(eve).code(), absl::StatusCode::kPermissionDenied);
+}
+
+TEST_F(HangingDiskTest, ListsAreReadAgainAndAgain) {
+  const TestAuthority& ca = certificates_.authority();
+  const auto revoke = [&](const std::vector<TlsFiles>& users, int number) {
+    std::vector<std::string> revoked;
+    for (const TlsFiles& user : users) {
+      revoked.push_back(TestCertificates::Text(user.certificate));
+    }
+    return certificates_.Write(
+        "list.crl",
+        ca.RevocationList(revoked, {-absl::Minutes(1)},
+                          {{NID_crl_number, absl::StrCat(number)}}));
+  };
+  const TlsFiles eve = certificates_.User("eve");
+  const TlsFiles mallory = certificates_.User("mallory");
+  Start(revoke({}, 1));
+  ASSERT_TRUE(ListAs(eve).ok());
+  HangingDisk disk;
+  revoke({eve}, 2);
+  sweeps_.Advance(IdentityGate::kSweepInterval);
+  ASSERT_TRUE(controller_.log().WaitFor("with 1 certificates"));
+  EXPECT_EQ(ListAs(eve).code(), absl::StatusCode::kPermissionDenied);
+  // The age of that list waits for the disk; the next list is read all the
+  // same.
+  ASSERT_TRUE(disk.WaitForWaiting(1));
+  revoke({eve, mallory}, 3);
+  sweeps_.Advance(IdentityGate::kSweepInterval);
+  ASSERT_TRUE(controller_.log().WaitFor("with 2 certificates"));
+  EXPECT_EQ(ListAs(mallory).code(), absl::StatusCode::kPermissionDenied);
+}
 
 }  // namespace
 }  // namespace clusterd

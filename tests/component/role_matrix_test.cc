@@ -142,7 +142,7 @@ class RoleMatrixTest : public testing::Test {
     for (const char* identity : {"user/mallory", "host/server1"}) {
       LockEntry lock;
       lock.set_identity(identity);
-      ASSERT_TRUE(controller_.gate().Lock(lock).ok());
+      controller_.gate().Hold(lock);
     }
     controller_.Start();
   }

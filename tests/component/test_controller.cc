@@ -118,6 +118,17 @@ std::unique_ptr<Controller::Stub> TestController::ClientAs(
       grpc::CreateCustomChannel(address(), *credentials, arguments));
 }
 
+std::string EnrolmentProcess() {
+  std::vector<std::string> found;
+  for (const auto& task :
+       std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream children(task.path() / "children");
+    for (std::string child; children >> child;) found.push_back(child);
+  }
+  EXPECT_EQ(found.size(), 1u);
+  return found.empty() ? "none" : found[0];
+}
+
 std::unique_ptr<grpc::ClientContext> NewContext() {
   auto context = std::make_unique<grpc::ClientContext>();
   context->set_deadline(PatientDeadline());

@@ -101,6 +101,9 @@ class TestController {
   const HeldPort port_;
 };
 
+// The process that serves the enrolment port: this process's one child.
+std::string EnrolmentProcess();
+
 // A context that gives up after a time that no call should take.
 std::unique_ptr<grpc::ClientContext> NewContext();
 // The same for a stream that is open while others are waited for.

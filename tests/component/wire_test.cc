@@ -5,9 +5,12 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdint>
+#include <ctime>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -49,6 +52,9 @@ constexpr uint8_t kContinuation = 9;
 constexpr uint8_t kEndStream = 1;
 constexpr uint8_t kEndHeaders = 4;
 constexpr size_t kLargestFrame = 16384;
+// More than a stranger can send before it is cut off, however late a busy
+// machine does so.
+constexpr size_t kMost = size_t{256} << 20;
 
 std::string Frame(uint8_t type, uint8_t flags, uint32_t stream,
                   absl::string_view payload) {
@@ -132,19 +138,23 @@ class HalfHello {
 // One connection that sends whatever it is told, over TLS.
 class RawConnection {
  public:
-  // Without files it shows no certificate.
-  RawConnection(const std::string& address, const TlsFiles& files)
+  // The connection comes from 127.0.0.`last`. Without files it shows no
+  // certificate. A server that takes nothing for `patience` has stopped to
+  // read.
+  RawConnection(const std::string& address, const TlsFiles& files, int last = 1,
+                const timeval& patience = {5, 0})
       : context_(SSL_CTX_new(TLS_client_method())),
         fd_(socket(AF_INET, SOCK_STREAM, 0)),
         tls_(SSL_new(context_)) {
     // Some machines' kernels would hold megabytes of it.
     const int held_bytes = 64 << 10;
     setsockopt(fd_, SOL_SOCKET, SO_SNDBUF, &held_bytes, sizeof(held_bytes));
+    const sockaddr_in from = Loopback(last, 0);
     const sockaddr_in to = Loopback(1, Port(address));
+    EXPECT_EQ(bind(fd_, reinterpret_cast<const sockaddr*>(&from), sizeof(from)),
+              0);
     EXPECT_EQ(connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof(to)),
               0);
-    // Who takes nothing for so long has stopped to read.
-    const timeval patience = {5, 0};
     setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     static constexpr unsigned char kH2[] = {2, 'h', '2'};
     EXPECT_EQ(SSL_set_alpn_protos(tls_, kH2, sizeof(kH2)), 0);
@@ -295,6 +305,32 @@ TEST_F(WireTest, CutsOffHeadersWithoutAnEndAfterAGoodCallToo) {
   ExpectServesOthers();
 }
 
+// The dearest headers: gRPC reads a string from its beginning with each frame,
+// so that the time grows with the square of what may come.
+TEST_F(WireTest, AHeaderInFramesOfAFewBytesCostsSecondsOfACoreAndNoMore) {
+  RawConnection peer(controller_->address(), certificates_.User("eve"));
+  // The value of the last header has 512 MiB.
+  const std::string begins = absl::StrCat(
+      CallHeaders(), std::string("\0\7x-flood\x7f\x81\xff\xff\xff\1", 15));
+  std::signal(SIGPIPE, SIG_IGN);
+  const std::clock_t before = std::clock();
+  ASSERT_TRUE(peer.Send(Frame(kHeaders, 0, 1, begins)));
+  std::string more;
+  while (more.size() < kLargestFrame) {
+    more += Frame(kContinuation, 0, 1, "aaaaaaaaa");
+  }
+  size_t sent = 0;
+  EXPECT_TRUE(WaitUntil([&] {
+    if (peer.Send(more)) sent += more.size();
+    return absl::StrContains(controller_->log().Lines(), "without an answer");
+  }));
+  // The kernel holds some of it.
+  EXPECT_LT(sent, size_t{9} << 20);
+  ExpectServesOthers();
+  controller_->Stop();
+  EXPECT_LT(std::clock() - before, 60 * CLOCKS_PER_SEC);
+}
+
 // Who sends half a ClientHello waits for itself alone.
 TEST_F(WireTest, HalfHellosOfManyAddressesKeepNoHostWaiting) {
   controller_->Stop();
@@ -332,8 +368,8 @@ TEST_F(WireTest, CutsOffCallsThatAreBegunAndTakenBack) {
   RawConnection peer(controller_->address(), certificates_.User("eve"));
   // Long before it has sent as many bytes as it may, with all that kernels
   // hold.
-  constexpr size_t kMost = size_t{16} << 20;
-  EXPECT_LT(BeginAndReset(&peer, kDescribeHost, kMost), kMost);
+  constexpr size_t kFew = size_t{16} << 20;
+  EXPECT_LT(BeginAndReset(&peer, kDescribeHost, kFew), kFew);
   EXPECT_TRUE(controller_->log().WaitFor("cut off: more calls"));
   ExpectServesOthers();
 }
@@ -384,7 +420,7 @@ TEST_F(StrangersTest, CallsBegunAndTakenBackCostTheControllerNothing) {
       RawConnection peer(address(), TlsFiles());
       if (!peer.opened()) return;
       const size_t sent =
-          BeginAndReset(&peer, "/clusterd.Enrolment/Join", size_t{16} << 20);
+          BeginAndReset(&peer, "/clusterd.Enrolment/Join", kMost);
       size_t other = most;
       while (other < sent && !most.compare_exchange_weak(other, sent)) continue;
     });
@@ -398,15 +434,112 @@ TEST_F(StrangersTest, CallsBegunAndTakenBackCostTheControllerNothing) {
   for (std::thread& stranger : strangers) stranger.join();
   all_sent = true;
   user.join();
-  // What a connection may send, and what the kernels of both ends hold of it.
   EXPECT_GT(most, 0u);
-  EXPECT_LT(most, size_t{16} << 20);
+  EXPECT_LT(most, kMost);
   // Without a process of its own the port would have taken 1,000 MiB. The
   // strangers are in this process, too, and a sanitizer multiplies their
   // memory.
   const size_t room = size_t{kBoundsMemory ? 64 : 512} << 20;
   EXPECT_LT(MemoryOf("self", "VmRSS"), before + room);
   EXPECT_TRUE(AskForRoots().ok());
+  // On many cores it may be another process by now: beyond its bound it ends.
+  if (kBoundsMemory) {
+    EXPECT_LT(MemoryOf(EnrolmentProcess(), "VmHWM"), kEnrolmentMemoryBytes);
+  }
+}
+
+// One kind of a stranger's bytes, sent over one connection again and again.
+struct Attack {
+  const char* name;
+  std::string begins;
+  std::string goes_on;
+};
+
+std::vector<Attack> AttacksOnMemory() {
+  const std::string headers = CallHeaders("/clusterd.Enrolment/Join");
+  // 62 MiB in 63 kB, behind the five bytes that gRPC begins a message with.
+  const std::string zeros(size_t{62} << 20, '\0');
+  std::string packed(64 << 10, '\0');
+  uLongf size = packed.size();
+  EXPECT_EQ(compress2(reinterpret_cast<Bytef*>(packed.data()), &size,
+                      reinterpret_cast<const Bytef*>(zeros.data()),
+                      zeros.size(), Z_BEST_COMPRESSION),
+            Z_OK);
+  packed.resize(size);
+  std::string message(1, '\1');
+  for (const int shift : {24, 16, 8, 0}) {
+    message.push_back(static_cast<char>(size >> shift));
+  }
+  message += packed;
+  std::string compressed = Frame(kHeaders, kEndHeaders, 1,
+                                 headers + Literal("grpc-encoding", "deflate"));
+  for (size_t at = 0; at < message.size(); at += kLargestFrame) {
+    compressed += Frame(kData, 0, 1, message.substr(at, kLargestFrame));
+  }
+  std::string block;
+  while (block.size() + 130 < kLargestFrame) {
+    block += Literal("x-flood", std::string(110, 'a'));
+  }
+  // Its value has 2^28 bytes, of which frame after frame comes.
+  const std::string endless =
+      Literal("x", "").substr(0, 3) + std::string("\x7f\x80\xff\xff\x7f", 5);
+  return {
+      {"compressed messages", compressed,
+       Frame(kData, 0, 1, packed.substr(0, kLargestFrame))},
+      {"headers without an end", Frame(kHeaders, 0, 1, headers),
+       Frame(kContinuation, 0, 1, block)},
+      {"a header of 256 MiB", Frame(kHeaders, 0, 1, headers + endless),
+       Frame(kContinuation, 0, 1, std::string(kLargestFrame, 'a'))},
+  };
+}
+
+TEST_F(StrangersTest, AttacksStayWithinTheMemoryOfTheProcess) {
+  // A connection may send a sixteenth of this, and is cut off, on a busy
+  // machine late. The process has room for all that they send together.
+  constexpr size_t kSent = size_t{2} << 20;
+  host_.reset();
+  MemoryObserver observer{HostFacts()};
+  TestHost::Options options;
+  options.controller = controller_->address();
+  options.name = "server0";
+  options.tls = certificates_.Host("server0");
+  TestHost host(options, &observer);
+  ASSERT_TRUE(host.WaitAttached());
+  ASSERT_TRUE(AskForRoots().ok());
+  const std::string process = EnrolmentProcess();
+  for (const Attack& attack : AttacksOnMemory()) {
+    SCOPED_TRACE(attack.name);
+    // They stay, so that all bytes are there at once, and have five addresses,
+    // since each address has 16 places until its first call.
+    std::vector<std::unique_ptr<RawConnection>> peers(60);
+    std::atomic<int> opened{0};
+    std::vector<std::thread> strangers;
+    for (size_t i = 0; i < peers.size(); ++i) {
+      strangers.emplace_back([&, i] {
+        // The kernels may tell a stranger that was cut off by taking nothing.
+        peers[i] = std::make_unique<RawConnection>(
+            address(), TlsFiles(), /*last=*/2 + static_cast<int>(i % 5),
+            timeval{1, 0});
+        if (!peers[i]->opened() || !peers[i]->Send(attack.begins)) return;
+        ++opened;
+        for (size_t sent = 0; sent < kSent && peers[i]->Send(attack.goes_on);) {
+          sent += attack.goes_on.size();
+        }
+      });
+    }
+    Report report;
+    const absl::Status checked = controller_->Check({}, &report);
+    EXPECT_TRUE(checked.ok()) << checked;
+    EXPECT_EQ(HostOf(report, "server0").no_facts_reason(), "");
+    for (std::thread& stranger : strangers) stranger.join();
+    EXPECT_GT(opened, 0);
+  }
+  EXPECT_TRUE(AskForRoots().ok());
+  // Beyond its bound it would have ended, and another one would serve.
+  EXPECT_EQ(EnrolmentProcess(), process);
+  if (kBoundsMemory) {
+    EXPECT_LT(MemoryOf(process, "VmHWM"), kEnrolmentMemoryBytes);
+  }
 }
 
 TEST_F(WireTest, RefusesAGigabyteInOneMessage) {

@@ -188,7 +188,7 @@ TEST(StatusTest, OnAnyOtherAddressViewersGetInAndNobodyElse) {
   LockEntry lock;
   lock.set_identity("user/ann-viewer");
   lock.set_by("spiffe://test/user/root");
-  ASSERT_TRUE(controller.gate().Lock(lock).ok());
+  controller.gate().Hold(lock);
   const HttpReply locked =
       get_as(certificates.User("ann-viewer", Role::kViewer));
   EXPECT_EQ(locked.code, 403);

@@ -2,12 +2,14 @@
 // processors, thousands of sockets, hundreds of processes and mounts that come
 // and go, and a page cache that is full. Nothing here knows the tests.
 //   load FOLDER SECONDS
-// Prints "loaded" once all of it is there. SIGTERM, SIGINT or the end of the
-// time ends it: children by their pid, mounts by their path. FOLDER is its own
-// and must exist; its mounts and its one file are below it.
+// Prints "loaded" once all of it is there. SIGTERM, SIGINT, the end of the time
+// or of its parent ends it: children by their pid, mounts by their path. FOLDER
+// is its own and must exist; its mounts and its one file are below it. The exit
+// status is 1 if a part of the load could not begin or has ended by itself.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -100,6 +102,7 @@ void HoldSockets(int ready) {
     auto& [ours, theirs] = held[at];
     close(ours);
     close(theirs);
+    theirs = -1;
     ours = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (connect(ours, reinterpret_cast<const sockaddr*>(&address),
                 sizeof(address)) != 0) {
@@ -135,7 +138,7 @@ void HoldMounts(const std::string& folder, int ready) {
     const std::string path = MountPath(folder, at);
     if (full) umount2(path.c_str(), MNT_DETACH);
     mkdir(path.c_str(), 0700);
-    if (mount("load", path.c_str(), "tmpfs", 0, "size=64k") != 0 && !full) {
+    if (mount("load", path.c_str(), "tmpfs", 0, "size=64k") != 0 && at == 0) {
       std::perror("load: mount (needs root)");
     }
     if (full) absl::SleepFor(absl::Milliseconds(50));
@@ -158,6 +161,7 @@ void FillPageCache(const std::string& folder, int ready) {
                 uint64_t{disk.f_bavail} * disk.f_frsize / 2});
   const std::string path = absl::StrCat(folder, "/pages");
   const int fd = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  if (fd < 0) return std::perror(path.c_str());
   unlink(path.c_str());  // Gone with this process, whatever ends it.
   std::vector<char> block(1 << 20, 'x');
   uint64_t written = 0;
@@ -167,36 +171,74 @@ void FillPageCache(const std::string& folder, int ready) {
   if (write(ready, "p", 1) != 1) return;
   while (true) {
     lseek(fd, 0, SEEK_SET);
-    while (read(fd, block.data(), block.size()) > 0) {
+    do {
       absl::SleepFor(absl::Milliseconds(1));
-    }
+    } while (read(fd, block.data(), block.size()) > 0);
   }
 }
 
+// No child ends by itself; a signal to all of the group ends them, too. Leaves
+// one that has ended to be waited for, so that its pid stays its own.
+bool AllRun() {
+  siginfo_t ended = {};
+  const bool known = waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0;
+  return must_end != 0 || (known && ended.si_pid == 0);
+}
+
+// Until so many children have written to `ready`, or something ends the load.
+void WaitReady(int ready, int count) {
+  while (count > 0 && must_end == 0 && AllRun()) {
+    pollfd readable = {ready, POLLIN, 0};
+    char told;
+    if (poll(&readable, 1, 100) > 0 && read(ready, &told, 1) == 1) --count;
+  }
+}
+
+// Adds nothing where fork fails: -1 would be everybody's pid.
+bool StartInto(std::vector<pid_t>* children,
+               const std::function<void()>& work) {
+  const pid_t pid = Start(work);
+  if (pid < 0) {
+    std::perror("load: fork");
+    return false;
+  }
+  children->push_back(pid);
+  return true;
+}
+
+bool StartAll(const std::string& folder, int ready,
+              std::vector<pid_t>* children) {
+  bool started = StartInto(children, [&] { HoldSockets(ready); }) &&
+                 StartInto(children, [&] { HoldMounts(folder, ready); }) &&
+                 StartInto(children, [&] { FillPageCache(folder, ready); }) &&
+                 StartInto(children, StartPrograms);
+  for (int i = 0; i < kProcesses && started; ++i) {
+    started = StartInto(children, [] {
+      while (true) pause();
+    });
+  }
+  for (unsigned i = 0; i < std::thread::hardware_concurrency() && started;
+       ++i) {
+    started = StartInto(children, Spin);
+  }
+  return started;
+}
+
 int Run(const std::string& folder, absl::Duration time) {
+  const pid_t parent = getppid();
   signal(SIGTERM, EndSoon);
   signal(SIGINT, EndSoon);
   int ready[2];
   if (pipe2(ready, O_CLOEXEC) != 0) return 1;
-  std::vector<pid_t> children;
-  children.push_back(Start([&] { HoldSockets(ready[1]); }));
-  children.push_back(Start([&] { HoldMounts(folder, ready[1]); }));
-  children.push_back(Start([&] { FillPageCache(folder, ready[1]); }));
-  children.push_back(Start(StartPrograms));
-  for (int i = 0; i < kProcesses; ++i)
-    children.push_back(Start([] { pause(); }));
-  for (unsigned i = 0; i < std::thread::hardware_concurrency(); ++i) {
-    children.push_back(Start(Spin));
-  }
-  close(ready[1]);
-  char told;
-  for (int i = 0; i < 3 && must_end == 0; ++i) {
-    if (read(ready[0], &told, 1) <= 0) break;
-  }
-  std::cout << "loaded" << std::endl;
   const absl::Time until = absl::Now() + time;
-  while (must_end == 0 && absl::Now() < until) {
+  std::vector<pid_t> children;
+  bool whole = StartAll(folder, ready[1], &children);
+  if (whole) WaitReady(ready[0], 3);
+  whole = whole && AllRun();
+  if (whole && must_end == 0) std::cout << "loaded" << std::endl;
+  while (whole && must_end == 0 && getppid() == parent && absl::Now() < until) {
     absl::SleepFor(absl::Milliseconds(100));
+    whole = AllRun();
   }
   for (const pid_t pid : children) kill(pid, SIGKILL);
   for (const pid_t pid : children) waitpid(pid, nullptr, 0);
@@ -204,7 +246,8 @@ int Run(const std::string& folder, absl::Duration time) {
     umount2(MountPath(folder, i).c_str(), MNT_DETACH);
     rmdir(MountPath(folder, i).c_str());
   }
-  return 0;
+  if (!whole) std::cerr << "load: a part of it has ended\n";
+  return whole ? 0 : 1;
 }
 
 }  // namespace

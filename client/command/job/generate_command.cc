@@ -2,12 +2,10 @@
 // of the job has just found to be right: its rank table, and the variables and
 // command line of each server.
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"

@@ -100,8 +100,7 @@ class HookCommand final : public Command {
   HookCommand() : Command("hook") {}
 
   void AddOptions(CLI::App& app) override {
-    std::vector<absl::string_view> names;
-    for (const HookRow& row : kHooks) names.push_back(row.name);
+    const auto names = Each<absl::string_view>(kHooks, &HookRow::name);
     AddOption(app, "HOOK", "", hook_,
               absl::StrCat("Who calls: ", absl::StrJoin(names, ", ")))
         ->required();
@@ -133,8 +132,7 @@ class HookCommand final : public Command {
   }
 
   void ReadOptions() {
-    std::vector<absl::string_view> names;
-    for (const HookRow& row : kHooks) names.push_back(row.name);
+    const auto names = Each<absl::string_view>(kHooks, &HookRow::name);
     row_ = &kHooks[ReadChoice("HOOK", hook_, names)];
     prints_json_ = ReadChoice("--output", format_, {"text", "json"}) == 1;
     if (prints_json_ && (row_->kind == HOOK_SLURM_TASK_PROLOG ||

@@ -22,6 +22,7 @@
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
 #include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -56,10 +57,7 @@ uint32_t LowestRank(const RankTableServer& server) {
 JobServer ServerOfTable(const RankTableServer& server, std::string host) {
   JobServer result;
   result.set_host(std::move(host));
-  std::vector<uint32_t> ids;
-  for (const RankTableDevice& device : server.devices) {
-    ids.push_back(device.device_id);
-  }
+  auto ids = Each<uint32_t>(server.devices, &RankTableDevice::device_id);
   std::sort(ids.begin(), ids.end());
   result.mutable_devices()->Assign(ids.begin(), ids.end());
   return result;
@@ -287,10 +285,7 @@ void JobOptions::TakeServersOfTable(const ClusterSpec& spec,
                      return LowestRank(a) < LowestRank(b);
                    });
   const std::map<std::string, std::string> by_name = HostsByAnyName(spec);
-  std::vector<absl::string_view> known;
-  for (const ServerSpec& server : spec.servers()) {
-    known.push_back(server.host());
-  }
+  const auto known = Each<absl::string_view>(spec.servers(), &ServerSpec::host);
   job_.clear_servers();
   absl::flat_hash_set<std::string> seen;
   for (const RankTableServer& server : table->servers) {

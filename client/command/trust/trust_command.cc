@@ -1,6 +1,6 @@
-// clusterctl token and certificates: which hosts may join, and when certificates
-// end. clusterctl lock, unlock and locks: identities that the controller refuses
-// at once, whatever their certificates say.
+// clusterctl token and certificates: which hosts may join, and when
+// certificates end. clusterctl lock, unlock and locks: identities that the
+// controller refuses at once, whatever their certificates say.
 #include <memory>
 #include <string>
 
@@ -49,8 +49,7 @@ class TokenCreateCommand final
               "names, or 1)");
     AddOption(app, "--ttl", "DURATION", life_text_,
               "How long it is good, 1m to 24h (default: 1h)");
-    AddOutput(app);
-    AddTimeout(app, kShortTimeout);
+    Request::AddOptions(app);
   }
 
  private:
@@ -80,9 +79,7 @@ class TokenCreateCommand final
         << Count(answer_.entry().uses(), "host") << " of "
         << (hosts.empty() ? "cluster.yaml" : SafeText(hosts, style.utf8))
         << ", each once, good until "
-        << absl::FormatTime("%Y-%m-%d %H:%M UTC",
-                            absl::FromUnixMillis(answer_.entry().expires_ms()),
-                            absl::UTCTimeZone())
+        << UtcMinute(absl::FromUnixMillis(answer_.entry().expires_ms()))
         << "; it is shown this once\non each such host, as root:\n\n"
         << "  " << Short(style.utf8) << "\n";
   }
@@ -119,8 +116,7 @@ class TokenRevokeCommand final
   void AddOptions(CLI::App& app) override {
     AddOption(app, "ID", "", id_, "The token's id, as token list shows it")
         ->required();
-    AddOutput(app);
-    AddTimeout(app, kShortTimeout);
+    Request::AddOptions(app);
   }
 
  private:
@@ -151,8 +147,7 @@ class CertificatesCommand final : public Request {
     AddOption(app, "KEY", "", key_,
               "Of approve and refuse: which machine, as the list shows it; of "
               "reset: only if this is the host's key, as -o json shows it");
-    AddOutput(app);
-    AddTimeout(app, kShortTimeout);
+    Request::AddOptions(app);
   }
 
  private:
@@ -276,8 +271,7 @@ class LockCommand final : public OneCall<LockRequest, LockResponse> {
         ->required();
     AddOption(app, "--reason", "TEXT", *asked_.mutable_reason(),
               "For whoever is refused, and for clusterctl locks");
-    AddOutput(app);
-    AddTimeout(app, kShortTimeout);
+    Request::AddOptions(app);
   }
 
  private:
@@ -312,8 +306,7 @@ class UnlockCommand final : public OneCall<UnlockRequest, UnlockResponse> {
     AddOption(app, "IDENTITY", "", *asked_.mutable_identity(),
               "HOST, user/NAME or host/NAME, as clusterctl locks names it")
         ->required();
-    AddOutput(app);
-    AddTimeout(app, kShortTimeout);
+    Request::AddOptions(app);
   }
 
  private:
@@ -331,11 +324,6 @@ class UnlockCommand final : public OneCall<UnlockRequest, UnlockResponse> {
 class LocksCommand final : public OneCall<ListLocksRequest, ListLocksResponse> {
  public:
   LocksCommand() : OneCall("locks", &Controller::Stub::ListLocks) {}
-
-  void AddOptions(CLI::App& app) override {
-    AddOutput(app);
-    AddTimeout(app, kShortTimeout);
-  }
 
  private:
   void PrintTable(const Style& style, std::ostream& out) override {

@@ -9,11 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "client/command/request.h"
 #include "config/rules/catalogue.h"
+#include "config/spec/schedule_spec.h"
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
-#include "config/values/utc_time.h"
 #include "config/words/quoted_text.h"
 #include "config/words/waiver_text.h"
 

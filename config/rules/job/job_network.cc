@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "config/hccl/job_variables.h"
 #include "config/launch/rank_table.h"
 #include "config/rules/rule_report.h"
 #include "config/words/number_text.h"
@@ -36,8 +37,10 @@ size_t ServersOf(const ClusterView& view) {
 std::string HostWith(const ClusterView& view, absl::string_view name,
                      absl::string_view value) {
   for (const HostView& host : view.hosts()) {
-    const EnvironmentVariable* const set = FindVariable(host, name);
-    if (set != nullptr && absl::EqualsIgnoreCase(set->value(), value)) {
+    const EnvironmentVariable* const set =
+        FindVariable(*host.facts, view.job(), name);
+    if (set != nullptr && IsSure(*set) &&
+        absl::EqualsIgnoreCase(set->value(), value)) {
       return absl::StrCat(name, "=", value, " on ", PrintableText(host.name));
     }
   }
@@ -46,10 +49,7 @@ std::string HostWith(const ClusterView& view, absl::string_view name,
 
 // The ids that the job takes of its only server.
 std::vector<uint32_t> OnlyDevices(const ClusterView& view) {
-  std::vector<uint32_t> ids;
-  for (const DeviceSpec& device : view.spec().servers(0).devices()) {
-    ids.push_back(device.id());
-  }
+  auto ids = Each<uint32_t>(view.spec().servers(0).devices(), &DeviceSpec::id);
   if (!ids.empty()) return ids;
   ids = view.profile().device_ids;
   const bool is_said = view.job() != nullptr && !view.job()->servers().empty();
@@ -109,6 +109,13 @@ std::optional<uint32_t> RealPod(const HostView& host) {
   return pod;
 }
 
+bool IsUntold(const HostView& host) {
+  return absl::c_any_of(host.devices, [](const DeviceView& device) {
+    const Missing::Reason why = device.facts->super_pod().missing().reason();
+    return why == Missing::NOT_SUPPORTED || why == Missing::ABSENT;
+  });
+}
+
 // By the spec's names: what the launch gives the servers of the job.
 absl::flat_hash_map<absl::string_view, absl::string_view> GivenPods(
     const ClusterView& view) {
@@ -123,10 +130,11 @@ absl::flat_hash_map<absl::string_view, absl::string_view> GivenPods(
 
 // The super pod that every login, else the chips, tell (hccl_env,
 // HCCL_LOGIC_SUPERPOD_ID).
-std::optional<std::string> PodOfHost(const HostView& host) {
+std::optional<std::string> PodOfHost(const ClusterView& view,
+                                     const HostView& host) {
   const EnvironmentVariable* const set =
-      FindVariable(host, "HCCL_LOGIC_SUPERPOD_ID");
-  if (set != nullptr && set->computed()) return {};
+      FindVariable(*host.facts, view.job(), "HCCL_LOGIC_SUPERPOD_ID");
+  if (set != nullptr && !IsSure(*set)) return {};
   if (set != nullptr) return set->value();
   const std::optional<uint32_t> real = RealPod(host);
   if (!real) return {};
@@ -142,7 +150,7 @@ JobNetwork OfSuperPods(const ClusterView& view) {
   for (const HostView& host : view.hosts()) {
     const auto said = given.find(host.name);
     const std::optional<std::string> pod =
-        said == given.end() ? PodOfHost(host) : std::string(said->second);
+        said == given.end() ? PodOfHost(view, host) : std::string(said->second);
     if (!pod) {
       network.unknown.push_back(&host);
       continue;
@@ -216,8 +224,10 @@ void JudgeNetwork(const ClusterView& view, const JobNetwork& network,
     report.Add(report.Text("unusable", network.why, ports));
   }
   if (network.need != Need::kNotKnown || (!unused && ports.empty())) return;
-  for (const HostView* host : network.unknown)
-    report.Add(*host, "pod-not-known");
+  for (const HostView* host : network.unknown) {
+    // Nobody misses what no tool of the host has a query for.
+    if (!IsUntold(*host)) report.Add(*host, "pod-not-known");
+  }
 }
 
 }  // namespace
@@ -295,9 +305,8 @@ std::vector<std::string> JobsThatCanRun(const ClusterView& view,
 // |                              |                    | rings, cannot be used |
 // | a super pod is not known     | unknown            | unknown where ports   |
 // |                              |                    | cannot be used        |
-// | none, several real pods      | warn               | skipped               |
+// | none, several super pods     | warn; one job: fail | skipped              |
 void CheckJobSuperPod(const ClusterView& view, RuleReport& report) {
-  const bool is_job = view.job() != nullptr || view.spec().one_job();
   if (view.job() != nullptr && !view.HasWholeJob()) {
     return report.ExplainSkip("the job's other servers are not known here");
   }
@@ -306,10 +315,12 @@ void CheckJobSuperPod(const ClusterView& view, RuleReport& report) {
     return report.ExplainSkip("which network a job of ", view.profile().title,
                               " needs is not published");
   }
-  if (!is_job) {
+  if (view.job() == nullptr) {
     report.ExplainSkip("no job was named");
-    if (network.need == Need::kRoce && view.spec().roce_unused() &&
-        view.profile().in_super_pod) {
+    if (network.need != Need::kRoce || !view.spec().roce_unused()) return;
+    if (view.spec().one_job()) {
+      report.Add(report.Text("unused", network.why));
+    } else if (view.profile().in_super_pod) {
       report.Add(report.Text("apart", network.why));
     }
     return;

@@ -147,7 +147,7 @@ TEST(JobNetworkTest, ASuperPodThatIsNotKnownMakesFailuresUnknown) {
   TakeDown(cluster);
   cluster.StartJob();
   for (DeviceFacts& device : *cluster.facts[1].mutable_devices()) {
-    SetMissing(Missing::NOT_SUPPORTED, "", device.mutable_super_pod());
+    SetMissing(Missing::TIMED_OUT, "", device.mutable_super_pod());
   }
   EXPECT_EQ(Judged(cluster, "link"), UNKNOWN);
   EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
@@ -170,7 +170,7 @@ TEST(JobNetworkTest, AHostAloneKnowsThatTheJobHasOtherServers) {
 
 TEST(JobNetworkTest, AnInventorySaysWhichJobsCanRun) {
   TestCluster cluster("atlas-a2");
-  EXPECT_TRUE(cluster.MakeReport().notes().empty());
+  EXPECT_EQ(cluster.MakeReport().notes_size(), 1);  // Of the simulation.
   cluster.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
   EXPECT_THAT(cluster.MakeReport().notes(),
               Contains("jobs: those inside one server need no RoCE; others can "
@@ -179,6 +179,8 @@ TEST(JobNetworkTest, AnInventorySaysWhichJobsCanRun) {
   pods.spec.set_roce_unused(true);
   EXPECT_EQ(Judged(pods), SKIPPED);
   SetPod(pods, 1, 1);
+  EXPECT_EQ(Judged(pods), FAIL);  // One job takes all of its servers.
+  pods.spec.clear_one_job();
   EXPECT_EQ(Judged(pods), WARN);
   EXPECT_THAT(pods.MakeReport().notes(),
               Contains("jobs: those inside one logical super pod need no RoCE; "

@@ -201,10 +201,8 @@ void CheckJobDeviceGroup(const ClusterView& view, RuleReport& report) {
   if (view.job()->servers_size() != 1 || view.spec().servers().empty()) {
     return report.ExplainSkip("the job takes ", ServersText(view));
   }
-  std::vector<uint32_t> ids;
-  for (const DeviceSpec& device : view.spec().servers(0).devices()) {
-    ids.push_back(device.id());
-  }
+  const auto ids =
+      Each<uint32_t>(view.spec().servers(0).devices(), &DeviceSpec::id);
   report.JudgedCluster(DevicesText(ids));
   if (ids.size() != 2 && ids.size() != kFour) return;
   const size_t low = absl::c_count_if(ids, [](auto id) { return id < kFour; });

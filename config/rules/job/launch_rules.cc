@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -269,7 +268,7 @@ void CheckHostName(const ClusterView& view, RuleReport& report) {
     const AddressesFact& fact = host.facts->own_name();
     if (!report.Knows(host, "what its name resolves to", fact)) continue;
     if (report.Knows(host, "names of its peers", host.facts->peer_names())) {
-      for (const PeerName& peer : host.facts->peer_names().value().names()) {
+      for (const NameOfPeer& peer : host.facts->peer_names().value().names()) {
         if (peer.answered()) continue;
         report.Add(host, "peer-not-answered", PrintableText(peer.address()),
                    ElapsedText(peer.elapsed_ms()));

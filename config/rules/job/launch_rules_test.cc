@@ -277,7 +277,7 @@ TEST(CheckHostNameTest, NameThatResolvesToALoopbackAddressIsAWarning) {
 
 TEST(CheckHostNameTest, ReverseLookUpWithoutAnAnswerIsAWarning) {
   TestCluster cluster;
-  PeerName* const peer =
+  NameOfPeer* const peer =
       cluster.facts[0].mutable_peer_names()->mutable_value()->add_names();
   peer->set_address("10.0.3.3");
   peer->set_elapsed_ms(2000);

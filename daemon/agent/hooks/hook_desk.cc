@@ -1,7 +1,6 @@
 #include "daemon/agent/hooks/hook_desk.h"
 
 #include <algorithm>
-#include <memory>
 #include <vector>
 
 #include "absl/algorithm/container.h"

@@ -3,7 +3,6 @@
 #include <optional>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "config/rules/catalogue.h"
 
 namespace clusterd {
@@ -39,8 +38,7 @@ std::set<std::string> ReadRules(const YamlValue& list) {
     list.WrongKind("a list of rules");
     return rules;
   }
-  std::vector<absl::string_view> names;
-  for (const Rule& rule : RuleCatalogue()) names.push_back(rule.name);
+  const std::vector<absl::string_view> names = RuleNames();
   for (const YamlValue& item : list.Items()) {
     const std::optional<std::string> rule = item.Word(names);
     if (rule) rules.insert(*rule);

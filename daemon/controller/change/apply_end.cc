@@ -5,6 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/hosts/fact_run.h"
@@ -174,10 +175,7 @@ void CloseConfirmation(absl::Time now, ApplyReport* report) {
   // In words: a clusterctl of before shows nothing else of it.
   report->add_notes(absl::StrCat(
       "hosts that were applied go back by themselves, the first at ",
-      absl::FormatTime(absl::RFC3339_sec,
-                       absl::FromUnixMillis(confirm->deadline_ms()),
-                       absl::UTCTimeZone()),
-      ", unless ",
+      UtcText(absl::FromUnixMillis(confirm->deadline_ms())), ", unless ",
       confirm->automatic() ? "the check of what it touched passes before"
                            : absl::StrCat("clusterctl confirm ",
                                           report->run_id(), " keeps them")));

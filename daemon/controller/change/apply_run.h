@@ -81,20 +81,19 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   // The parts must outlive the run, or Stop.
   ApplyRun(ApplyOrder order, const ControllerParts& parts, Callbacks callbacks);
 
-  // Saves the run and begins the first wave. Blocks for as long as the save
-  // takes. An error: it could not be saved; no host was asked, and nothing but
-  // `save` was called.
+  // Saves the run, which blocks, and begins the first wave. An error: the save
+  // failed, no host was asked and no other callback was called.
   absl::Status Start() ABSL_LOCKS_EXCLUDED(mutex_);
-  // What a host tells of an apply of before. True if it was news of this run.
+  // A host tells of an earlier apply. True if that was news of this run.
   bool OnPastApply(const std::string& host, const ApplyResult& result)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same for all that it tells. A host that says after a welcome that it
-  // knows nothing of this run is not waited for any longer.
+  // The same for all that it tells. The run no longer waits for a host that
+  // knows nothing of it.
   void OnPastApplies(const std::string& host, const PastApplies& past)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // No further wave begins. Saves that, and blocks for as long as the save
-  // takes; it holds all the same if it cannot be saved. Who cancels a run that
-  // is cancelled is told by whom. FailedPrecondition: the run is over.
+  // Begins no further wave, and blocks while it saves that. It holds even if
+  // the save fails. Of a cancelled run the answer names who cancelled it.
+  // FailedPrecondition: the run is over.
   absl::StatusOr<CancelResponse> Cancel(const std::string& actor)
       ABSL_LOCKS_EXCLUDED(saving_, mutex_);
   // Cancels it, and waits for no host any more. Errors as of Cancel.
@@ -120,8 +119,8 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   };
 
   Task MakeTask(size_t index) const;
-  // How long a host that has told so many steps may tell none. What it has done
-  // it may be undoing, which it tells at the end.
+  // How long a host that has told so many steps may stay silent: it may undo
+  // what it did, and tell that at the end.
   absl::Duration SilenceAfter(size_t index, size_t steps_told) const;
 
   // A host goes back by itself by now.
@@ -131,10 +130,10 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   ApplyReport CloseLocked(ApplyReport::Outcome outcome)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // The hosts of that wave are at work: LOST for whoever reads what is saved.
+  // Puts the hosts of that wave to work: LOST in the saved report.
   void TakeWaveLocked(size_t wave) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Saves the report and asks the hosts of the wave that was taken. An error:
-  // it could not be saved, and none was asked.
+  // the save failed, and no host was asked.
   absl::Status BeginWave() ABSL_LOCKS_EXCLUDED(mutex_);
   ApplyEvent WaveEvent(size_t wave) const;
   void OnStep(size_t index, StepOutcome step) ABSL_LOCKS_EXCLUDED(mutex_);

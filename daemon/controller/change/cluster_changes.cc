@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/plan/waves.h"
 #include "config/values/status_macros.h"
+#include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/history/history_entry.h"
@@ -99,9 +100,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
     if (stopped_) return absl::UnavailableError("the controller is stopping");
     if (current_.has_value()) {
       return absl::UnavailableError(
-          absl::StrCat(current_->what, " runs since ",
-                       absl::FormatTime(absl::RFC3339_sec, current_->since,
-                                        absl::UTCTimeZone()),
+          absl::StrCat(current_->what, " runs since ", UtcText(current_->since),
                        ", and only one may at a time"));
     }
     current_ = Current{RunText(report), parts_.scheduler->Now(), nullptr};

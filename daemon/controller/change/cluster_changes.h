@@ -181,6 +181,11 @@ class ClusterChanges {
   void BeginPending(const ApplyReport& report,
                     std::shared_ptr<const ClusterPlan> plan)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<std::shared_ptr<PendingChange>> AllPending() const
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return pending_;
+  }
   // Null: that apply does not wait.
   std::shared_ptr<PendingChange> TakePending(const std::string& apply_id)
       ABSL_LOCKS_EXCLUDED(mutex_);

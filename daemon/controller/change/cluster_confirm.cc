@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
+#include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/change/cluster_changes.h"
@@ -109,11 +110,7 @@ void ClusterChanges::GiveUpPending(const std::string& apply_id) {
 }
 
 absl::Status ClusterChanges::CheckPending(const ApplyOrder& order) const {
-  Waiting waiting;
-  {
-    absl::MutexLock lock(&mutex_);
-    waiting = pending_;
-  }
+  const Waiting waiting = AllPending();
   const bool full =
       order.report.has_confirmation() && waiting.size() >= kMaxUntold;
   for (const auto& pending : waiting) {
@@ -145,21 +142,14 @@ absl::Status ClusterChanges::CheckPending(const ApplyOrder& order) const {
     return absl::UnavailableError(
         absl::StrCat("apply ", pending->apply_id(), " of ",
                      ActorName(pending->head().actor()), why,
-                     absl::FormatTime(absl::RFC3339_sec,
-                                      absl::FromUnixMillis(now.deadline_ms()),
-                                      absl::UTCTimeZone()),
-                     hint));
+                     UtcText(absl::FromUnixMillis(now.deadline_ms())), hint));
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::shared_ptr<PendingChange>> ClusterChanges::FindPending(
     const std::string& id) {
-  Waiting waiting;
-  {
-    absl::MutexLock lock(&mutex_);
-    waiting = pending_;
-  }
+  Waiting waiting = AllPending();
   auto found = FindIn(waiting, id);
   // A history that cannot be read keeps nobody from saying that it stays.
   if (found != waiting.end()) return *found;
@@ -218,13 +208,8 @@ void ClusterChanges::Extend(const std::string& id, const AuditEntry& caller,
 }
 
 std::vector<ConfirmResponse> ClusterChanges::Pending() {
-  Waiting waiting;
-  {
-    absl::MutexLock lock(&mutex_);
-    waiting = pending_;
-  }
   std::vector<ConfirmResponse> responses;
-  for (const auto& pending : waiting) {
+  for (const auto& pending : AllPending()) {
     responses.push_back(
         ResponseOf(pending->apply_id(), pending->confirmation()));
   }

@@ -9,6 +9,7 @@
 #include "config/plan/settings.h"
 #include "config/spec/host_names.h"
 #include "config/words/fact_text.h"
+#include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/controller/hosts/fact_run.h"
 
@@ -89,8 +90,7 @@ void DriftEnforcer::OnDrift(const std::string& host,
   }
   if (next == absl::InfinitePast()) return Enqueue(host);
   Say(host, absl::StrCat("it has drifted again; the next try is not before ",
-                         absl::FormatTime(absl::RFC3339_sec, next,
-                                          absl::UTCTimeZone())));
+                         UtcText(next)));
 }
 
 void DriftEnforcer::Enqueue(const std::string& host) {

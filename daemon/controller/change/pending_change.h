@@ -9,15 +9,14 @@
 //               that was lost in the run, once it says that it has it; over
 //               when all are, or when the deadline of the last has passed
 //   GOES_BACK   over when all hosts have said so, or the same
-// What a host says counts for that host alone: one that has gone back is left
-// out, and the others may still be confirmed. When one goes back, by its word,
-// is bounded by what was agreed: not before the deadline so long after the run
-// began, nor after the one so long after its end, both with their extensions;
-// and it is heard once, when a host that was lost comes back.
+// What a host says counts for that host alone: the others may still be
+// confirmed when one has gone back. A lost host that comes back says once when
+// it goes back. Its word counts between the deadline counted from the begin of
+// the run and the one counted from its end, both with their extensions.
 // Losing a stream takes nothing back: the controller may be the one that is
-// away. A check that fails is made again, less and less often; at once when a
-// person says yes or gives it more time, and shortly before the deadline. That
-// yes counts once the check has passed.
+// away. A check that fails is made again, less and less often. A person's yes,
+// or more time, makes it at once, and it is made shortly before the deadline.
+// The yes counts once the check has passed.
 #ifndef DAEMON_CONTROLLER_CHANGE_PENDING_CHANGE_H_
 #define DAEMON_CONTROLLER_CHANGE_PENDING_CHANGE_H_
 
@@ -115,16 +114,15 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
     absl::Time not_before = absl::InfinitePast();  // To be told again.
   };
 
-  // It may have it, and not for good.
   static bool IsOpen(const HostState& host) {
     return host.waits || host.unknown;
   }
 
-  // All that is to be done now. On the pool.
+  // Does what is due. On the pool.
   void Look() ABSL_LOCKS_EXCLUDED(looking_, mutex_);
   void LookSoon();
   void SetTimer() ABSL_LOCKS_EXCLUDED(mutex_);
-  // It says that it goes back at that time, as it has not said before.
+  // The host says for the first time that it goes back at that time.
   void TakeDeadlineLocked(const std::string& host, absl::Time at)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // It has it. False: that is no news.

@@ -63,7 +63,10 @@ absl::StatusOr<std::unique_ptr<IdentityGate>> IdentityGate::Open(
   return gate;
 }
 
-IdentityGate::~IdentityGate() { callbacks_.Close(); }
+IdentityGate::~IdentityGate() {
+  callbacks_.Close();
+  Save();
+}
 
 absl::StatusOr<IdentityGate::Peer> IdentityGate::PeerOf(
     const grpc::AuthContext& context, IdentityKind kind) const {
@@ -284,17 +287,26 @@ void IdentityGate::Sweep() {
     absl::MutexLock lock(&mutex_);
     unsaved = !unsaved_.empty();
   }
-  if (!options_.crl.empty() || unsaved) {
-    // Full: it is being read.
-    reader_.TryRun(callbacks_.Wrap([this, unsaved] {
-      if (!options_.crl.empty()) ReadLists();
+  // A pool that is full reads or writes already.
+  if (!options_.crl.empty()) {
+    reader_.TryRun(callbacks_.Wrap([this] {
+      ReadLists();
       EndRefused();
-      if (unsaved && SaveLocks().ok()) {
-        log_->Notice("locks that held in memory alone are on disk");
-      }
     }));
   }
+  if (unsaved) writer_.TryRun(callbacks_.Wrap([this] { Save(); }));
   EndRefused();
+}
+
+void IdentityGate::Save() {
+  KeepListAges();
+  {
+    absl::MutexLock lock(&mutex_);
+    if (unsaved_.empty()) return;
+  }
+  if (SaveLocks().ok()) {
+    log_->Notice("locks that held in memory alone are on disk");
+  }
 }
 
 absl::Status IdentityGate::CheckNotOlder(const RevocationLists& lists) {
@@ -355,7 +367,7 @@ void IdentityGate::ReadLists() {
                             absl::StrCat(options_.crl, ": ", status.message()));
     }
   }
-  KeepListAges();
+  writer_.TryRun(callbacks_.Wrap([this] { Save(); }));
   std::string not_in_force;
   bool news = false;
   {

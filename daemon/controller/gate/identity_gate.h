@@ -110,14 +110,8 @@ class IdentityGate {
   // has all fields. It holds until a restart, or SaveLocks.
   size_t Hold(const LockEntry& lock) ABSL_LOCKS_EXCLUDED(mutex_);
   // Writes what holds in memory alone; waits for the disk. After an error of
-  // LockStore every sweep tries again.
+  // LockStore every sweep tries again, and so does the destructor.
   absl::Status SaveLocks() ABSL_LOCKS_EXCLUDED(store_mutex_, mutex_);
-  // Both.
-  absl::Status Lock(const LockEntry& lock)
-      ABSL_LOCKS_EXCLUDED(store_mutex_, mutex_) {
-    Hold(lock);
-    return SaveLocks();
-  }
   // Waits for the disk; NotFound, and LockStore's errors: then it is locked.
   absl::StatusOr<LockEntry> Unlock(const std::string& identity)
       ABSL_LOCKS_EXCLUDED(store_mutex_, mutex_);
@@ -156,13 +150,15 @@ class IdentityGate {
   size_t EndRefused() ABSL_LOCKS_EXCLUDED(mutex_);
   void Sweep() ABSL_LOCKS_EXCLUDED(mutex_);
   // Reads the lists, if they have changed.
-  void ReadLists() ABSL_LOCKS_EXCLUDED(store_mutex_, ages_mutex_, mutex_);
+  void ReadLists() ABSL_LOCKS_EXCLUDED(ages_mutex_, mutex_);
   // FailedPrecondition for lists that are older than others before them, also
   // before a restart.
   absl::Status CheckNotOlder(const RevocationLists& lists)
       ABSL_LOCKS_EXCLUDED(ages_mutex_);
   // Writes down what was not; again at the next look if the disk takes nothing.
   void KeepListAges() ABSL_LOCKS_EXCLUDED(store_mutex_, ages_mutex_);
+  // Writes the ages of lists and the locks that are not on disk.
+  void Save() ABSL_LOCKS_EXCLUDED(store_mutex_, ages_mutex_, mutex_);
 
   const IdentityGateOptions options_;
   Log* const log_;
@@ -189,7 +185,10 @@ class IdentityGate {
   std::string not_in_force_ ABSL_GUARDED_BY(mutex_);
 
   CallbackGate callbacks_;
-  WorkerPool reader_{1, 1};  // Last: uses everything above.
+  // Last: they use everything above. The writer may hang with the disk, and the
+  // reader of lists never waits for the writer.
+  WorkerPool writer_{1, 1};
+  WorkerPool reader_{1, 1};
 };
 
 }  // namespace clusterd

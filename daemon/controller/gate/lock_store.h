@@ -5,9 +5,10 @@
 //   locks.sum  how many locks there are, and the digest of both tables:
 //              "2 3f6c…"; two such lines while one is written, of which either
 //              may hold
-// So a locks.db that is gone, emptied, damaged or an older one is an error of
-// whoever opens it, and never a shorter list. An admin who wants what is left
-// of it writes the one word "accept" into locks.sum.
+// So a locks.db that is gone, emptied, damaged or an older one is an error at
+// the start, and never a shorter list. Two older files that fit each other are
+// not noticed. An admin who wants what is left of locks.db writes the one word
+// "accept" into locks.sum.
 #ifndef DAEMON_CONTROLLER_GATE_LOCK_STORE_H_
 #define DAEMON_CONTROLLER_GATE_LOCK_STORE_H_
 

@@ -25,7 +25,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "daemon/controller/history/sqlite_file.h"
+#include "daemon/controller/history/sqlite_database.h"
 #include "daemon/process/log.h"
 #include "proto/controller.pb.h"
 

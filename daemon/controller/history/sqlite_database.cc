@@ -1,6 +1,12 @@
 #include "daemon/controller/history/sqlite_database.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +14,120 @@
 
 namespace clusterd {
 namespace {
+
+// How this connection locks, syncs and checks, set before anything else is
+// read; daemon/docs/decisions/0005-history-in-sqlite.md has the reasons.
+constexpr char kPragmas[] =
+    "PRAGMA locking_mode = EXCLUSIVE;"
+    "PRAGMA journal_mode = TRUNCATE;"
+    "PRAGMA synchronous = FULL;"
+    "PRAGMA foreign_keys = ON;"
+    "PRAGMA secure_delete = OFF;"
+    "PRAGMA cell_size_check = ON;"
+    "PRAGMA trusted_schema = OFF;"
+    "PRAGMA temp_store = MEMORY;";
+
+absl::Status Damaged(const SqliteDatabase& database, absl::string_view how) {
+  return SqliteStatus(SQLITE_CORRUPT, 0, database.path(), how);
+}
+
+absl::Status CheckTables(const SqliteDatabase& database,
+                         const SqliteFormat& kind) {
+  ASSIGN_OR_RETURN(const int64_t application,
+                   database.ReadNumber("PRAGMA application_id"));
+  if (application != kind.application_id) {
+    return Damaged(
+        database, absl::StrCat("is no ", kind.what, " of clusterd-controller"));
+  }
+  ASSIGN_OR_RETURN(const int64_t format,
+                   database.ReadNumber("PRAGMA user_version"));
+  if (format != kind.version) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        database.path(), ": made by another version of the controller (format ",
+        format, "), expected format ", kind.version,
+        "; install that version again, or move the file away to begin with an "
+        "empty ",
+        kind.what));
+  }
+  std::string verdict;
+  RETURN_IF_ERROR(database.Run(absl::StrCat("PRAGMA quick_check", kind.checked),
+                               {}, [&](const SqliteRow& row) {
+                                 if (verdict.empty()) verdict = row.Text(0);
+                               }));
+  return verdict == "ok" ? absl::OkStatus() : Damaged(database, verdict);
+}
+
+absl::Status FileStatus(const std::string& path, int error) {
+  const std::string message = absl::StrCat(path, ": ", std::strerror(error));
+  if (error == ENOSPC || error == EDQUOT) {
+    return absl::ResourceExhaustedError(message);
+  }
+  return absl::PermissionDeniedError(message);
+}
+
+// Made under another name and then renamed: a file under the right name was
+// whole once, so one without tables is damaged and not new.
+absl::Status MakeFile(const std::string& path, int folder,
+                      const SqliteFormat& kind) {
+  const std::string beside = absl::StrCat(path, ".new");
+  std::remove(beside.c_str());
+  std::remove(absl::StrCat(beside, "-journal").c_str());
+  const int fd =
+      open(beside.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+  if (fd < 0) return FileStatus(beside, errno);
+  close(fd);
+  {
+    ASSIGN_OR_RETURN(const auto database, SqliteDatabase::Open(beside));
+    const std::string sql =
+        absl::StrCat(kind.before_tables, "BEGIN IMMEDIATE;", kind.tables,
+                     "PRAGMA application_id = ", kind.application_id,
+                     "; PRAGMA user_version = ", kind.version, "; COMMIT;");
+    RETURN_IF_ERROR(database->Execute(sql.c_str()));
+  }
+  if (std::rename(beside.c_str(), path.c_str()) != 0) {
+    return FileStatus(path, errno);
+  }
+  // Makes the new name last.
+  if (fsync(folder) == 0) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(path, ": ", std::strerror(errno)));
+}
+
+// No descriptor of the file is opened here: closing one would give up SQLite's
+// own locks on it in this process.
+absl::Status PrepareFile(const std::string& path, int folder,
+                         const SqliteFormat& kind) {
+  struct stat found;
+  if (lstat(path.c_str(), &found) != 0) {
+    return errno == ENOENT ? MakeFile(path, folder, kind)
+                           : FileStatus(path, errno);
+  }
+  if (!S_ISREG(found.st_mode)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": not a regular file, expected the ", kind.what));
+  }
+  // No link that has come there since is followed.
+  if ((found.st_mode & 0077) != 0 &&
+      fchmodat(AT_FDCWD, path.c_str(), 0600, AT_SYMLINK_NOFOLLOW) != 0) {
+    return FileStatus(path, errno);
+  }
+  return absl::OkStatus();
+}
+
+// SQLite takes a last page that is cut off for whole.
+absl::Status CheckLength(const SqliteDatabase& database) {
+  ASSIGN_OR_RETURN(const int64_t pages,
+                   database.ReadNumber("PRAGMA page_count"));
+  ASSIGN_OR_RETURN(const int64_t page_bytes,
+                   database.ReadNumber("PRAGMA page_size"));
+  struct stat found;
+  if (stat(database.path().c_str(), &found) != 0) {
+    return FileStatus(database.path(), errno);
+  }
+  const int64_t expected = pages * page_bytes;
+  if (found.st_size >= expected) return absl::OkStatus();
+  return Damaged(database, absl::StrCat("has ", found.st_size,
+                                        " bytes, expected ", expected));
+}
 
 constexpr char kAfterDamage[] =
     "; stop the controller and put a backup in its place, or move it away to "
@@ -28,6 +148,43 @@ int Bind(const SqliteValue& value, int position, sqlite3_stmt* statement) {
 }
 
 }  // namespace
+
+absl::StatusOr<FolderLock> LockFolder(const std::string& folder) {
+  const std::string what = absl::StrCat("state folder \"", folder, "\": ");
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
+    return absl::NotFoundError(
+        absl::StrCat(what, std::strerror(errno),
+                     ", expected a folder of the controller's user (--state)"));
+  }
+  if (fd < 0) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(what, std::strerror(errno)));
+  }
+  FolderLock lock(new int(fd), [](const int* held) {
+    close(*held);
+    delete held;
+  });
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0) return lock;
+  if (errno != EWOULDBLOCK) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(what, "cannot be locked: ", std::strerror(errno)));
+  }
+  return absl::UnavailableError(
+      absl::StrCat(what,
+                   "in use by another clusterd-controller, expected one "
+                   "controller for one folder (--state)"));
+}
+
+absl::StatusOr<std::unique_ptr<SqliteDatabase>> OpenSqliteFile(
+    const std::string& path, int folder, const SqliteFormat& format) {
+  RETURN_IF_ERROR(PrepareFile(path, folder, format));
+  ASSIGN_OR_RETURN(auto database, SqliteDatabase::Open(path));
+  RETURN_IF_ERROR(database->Execute(kPragmas));
+  RETURN_IF_ERROR(CheckTables(*database, format));
+  RETURN_IF_ERROR(CheckLength(*database));
+  return database;
+}
 
 absl::Status SqliteStatus(int code, int system, absl::string_view path,
                           absl::string_view text) {

@@ -1,5 +1,7 @@
+// The files that the controller keeps through SQLite: each is made whole or not
+// at all, has one process at a time, and syncs every write. SqliteDatabase is
 // SQLite's C interface with owners and Status: one connection, statements with
-// bound values, transactions that end. Knows no table of ours.
+// bound values, transactions that end.
 //   database->Run("SELECT name FROM host WHERE id = ?1", {7},
 //                 [&](const SqliteRow& row) { names.insert(row.Text(0)); });
 // Errors are those of HistoryStore, with the file's path in front, and Internal
@@ -84,6 +86,37 @@ class SqliteDatabase {
 // errno behind it, 0 if there is none.
 absl::Status SqliteStatus(int code, int system, absl::string_view path,
                           absl::string_view text);
+
+// One controller for one state folder: a lock on the folder, held until the
+// last copy goes. The kernel gives it back when the process ends.
+using FolderLock = std::shared_ptr<const int>;  // The folder's descriptor.
+
+// NotFound if there is no such folder; PermissionDenied if it cannot be opened;
+// Unavailable if another holds it, also in this process.
+absl::StatusOr<FolderLock> LockFolder(const std::string& folder);
+
+// How a file is made and recognized.
+struct SqliteFormat {
+  const char* what;    // "history"
+  int application_id;  // So that `file` and we tell it from any other one.
+  // user_version. Goes up when an older controller would misread it.
+  int version;
+  // CREATE TABLE ...; after what can only be chosen before the first table.
+  const char* before_tables;
+  const char* tables;
+  // What is looked through at the start, as quick_check takes it; "": all.
+  const char* checked;
+};
+
+// Makes the file (mode 0600) if there is none. `folder` is an open descriptor
+// of its folder.
+//   Unavailable         another process uses it; or the disk does not read
+//   FailedPrecondition  a controller of another format made it; or no file
+//   DataLoss            none of ours, or damaged as far as it is looked
+//                       through; it stays as it is, and is never replaced
+//   others              as HistoryStore
+absl::StatusOr<std::unique_ptr<SqliteDatabase>> OpenSqliteFile(
+    const std::string& path, int folder, const SqliteFormat& format);
 
 }  // namespace clusterd
 

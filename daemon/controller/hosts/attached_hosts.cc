@@ -13,6 +13,7 @@
 #include "config/identity/tls_credentials.h"
 #include "config/spec/host_names.h"
 #include "config/values/status_macros.h"
+#include "config/words/number_text.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/hosts/spec_holder.h"
@@ -227,10 +228,7 @@ absl::StatusOr<std::shared_ptr<HostLink>> AttachedHosts::AdmitTaskLocked(
   if (session == nullptr) {
     const HostEntry& entry = known->second.entry;
     return absl::FailedPreconditionError(absl::StrCat(
-        "detached at ",
-        absl::FormatTime(absl::RFC3339_sec,
-                         absl::FromUnixMillis(entry.last_seen_ms()),
-                         absl::UTCTimeZone()),
+        "detached at ", UtcText(absl::FromUnixMillis(entry.last_seen_ms())),
         ": ", entry.detached_reason()));
   }
   const Hello& hello = session->attachment.hello;
@@ -396,9 +394,7 @@ std::string AttachedHosts::CertificateNotice(const HostEntry& host) const {
   const bool is_soon = host.attached() && host.certificate_ends_ms() > 0 &&
                        !host.certificate_renews() &&
                        end - scheduler_->Now() <= kCertificateNotice;
-  return is_soon
-             ? absl::FormatTime("%Y-%m-%d %H:%M UTC", end, absl::UTCTimeZone())
-             : "";
+  return is_soon ? UtcMinute(end) : "";
 }
 
 HostEntry AttachedHosts::EntryLocked(const std::string& name) const {

@@ -1,20 +1,39 @@
 #include "daemon/controller/notify/news_sender.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "config/identity/regular_file.h"
+#include "config/report/message_json.h"
+#include "config/report/report_diff.h"
+#include "config/report/verdict.h"
 #include "config/spec/schedule_spec.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/number_text.h"
+#include "config/words/state_word.h"
 #include "daemon/controller/notify/notifier_command.h"
 #include "daemon/controller/notify/webhook.h"
+#include "google/protobuf/struct.pb.h"
 
 namespace clusterd {
 namespace {
+
+std::string OneLineJson(const google::protobuf::Message& message) {
+  std::string line = OnOneLine(MessageJson(message));
+  absl::StripTrailingAsciiWhitespace(&line);
+  return line;
+}
+
+// Also of what a name may not hold.
+std::string JsonText(const std::string& text) {
+  google::protobuf::Value value;
+  value.set_string_value(text);
+  return OneLineJson(value);
+}
 
 constexpr absl::Duration kTryAgainAfter[] = {
     absl::Seconds(5), absl::Seconds(30), absl::Minutes(2)};
@@ -48,6 +67,32 @@ absl::StatusOr<std::string> ReadToken(const std::string& path) {
 }
 
 }  // namespace
+
+std::string NewsText(const VerdictNews& news) {
+  return absl::StrCat("schedule ", news.report.schedule(), ": ",
+                      StateWord(KnownState(news.report.verdict())), ", was ",
+                      StateWord(KnownState(news.before)), " (check ",
+                      news.report.run_id(), ")");
+}
+
+std::string NewsJson(VerdictNews news) {
+  auto* const hosts = news.report.mutable_hosts();
+  hosts->erase(std::remove_if(
+                   hosts->begin(), hosts->end(),
+                   [](const HostStatus& host) { return host.state() == PASS; }),
+               hosts->end());
+  return absl::StrCat(
+      "{\"schema_version\":1,\"cluster\":", JsonText(news.report.cluster()),
+      ",\"schedule\":", JsonText(news.report.schedule()),
+      ",\"run_id\":", JsonText(news.report.run_id()),
+      ",\"verdict_before\":", JsonText(StateWord(KnownState(news.before))),
+      ",\"verdict\":", JsonText(StateWord(KnownState(news.report.verdict()))),
+      ",\"summary\":",
+      JsonText(JoinParts("; ", {CountsText(news.report.rule_counts()),
+                                DiffSummary(news.diff)})),
+      ",\"diff\":", OneLineJson(news.diff),
+      ",\"report\":", OneLineJson(news.report), "}\n");
+}
 
 void NewsSender::ReadSpec(const ClusterSpec& spec) {
   std::map<std::string, Notifier> now;

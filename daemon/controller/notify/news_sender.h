@@ -34,14 +34,32 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/values/owned_fd.h"
-#include "daemon/controller/notify/verdict_news.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
+#include "proto/finding.pb.h"
 #include "proto/spec.pb.h"
 
 namespace clusterd {
+
+// A new verdict of a scheduled check, and the JSON that notifiers are told:
+//   {"schema_version":1, "cluster":"demo", "schedule":"links",
+//    "run_id":"3fa2c4d5e6f70812", "verdict_before":"pass", "verdict":"fail",
+//    "summary":"2 failed, 8 passed; 2 worse", "diff":{…}, "report":{…}}
+// `diff` is a ReportDiff, since the check before; `verdict_before` is what was
+// told last, which may be of an earlier one.
+struct VerdictNews {
+  State before = PASS;
+  Report report;  // With its run, schedule, cluster and verdict.
+  ReportDiff diff;
+};
+
+// "schedule links: fail, was pass (check 3fa2c4d5e6f70812)", for logs.
+std::string NewsText(const VerdictNews& news);
+
+// On one line. Of the report's hosts only those that do not pass.
+std::string NewsJson(VerdictNews news);
 
 // Wakes threads that wait in poll() or in an event loop when a controller
 // stops. Safe for concurrent use.

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
-#include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"

@@ -37,7 +37,7 @@
 #include "absl/types/span.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/fact_run.h"
-#include "daemon/controller/notify/verdict_news.h"
+#include "daemon/controller/notify/news_sender.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/scheduler.h"
 #include "proto/controller.pb.h"

@@ -17,15 +17,17 @@
 
 #include <cerrno>
 #include <csignal>
+#include <memory>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "config/identity/pem_objects.h"
 #include "config/values/status_macros.h"
 #include "daemon/controller/admission/peer_name.h"
-#include "daemon/controller/status/server_context.h"
 #include "daemon/process/listen_trouble.h"
+#include "openssl/err.h"
 
 namespace clusterd {
 namespace {
@@ -130,6 +132,74 @@ void DropReference(const void*, size_t, void* held) {
   delete static_cast<std::shared_ptr<const std::string>*>(held);
 }
 
+bool TakePair(SSL_CTX* context, const TlsPem& pem) {
+  const std::vector<Owned<X509>> chain = AllCertificates(pem.certificate);
+  const Owned<EVP_PKEY> key = FirstOf(pem.key, PEM_read_bio_PrivateKey);
+  if (chain.empty() || key == nullptr) return false;
+  if (SSL_CTX_use_certificate(context, chain[0].get()) != 1) return false;
+  for (size_t i = 1; i < chain.size(); ++i) {
+    if (SSL_CTX_add1_chain_cert(context, chain[i].get()) != 1) return false;
+  }
+  return SSL_CTX_use_PrivateKey(context, key.get()) == 1 &&
+         SSL_CTX_check_private_key(context) == 1;
+}
+
+bool TakeAuthorities(SSL_CTX* context, const std::string& ca) {
+  const std::vector<Owned<X509>> authorities = AllCertificates(ca);
+  X509_STORE* const store = SSL_CTX_get_cert_store(context);
+  for (const Owned<X509>& each : authorities) {
+    // A browser offers certificates by these names.
+    if (X509_STORE_add_cert(store, each.get()) != 1 ||
+        SSL_CTX_add_client_CA(context, each.get()) != 1) {
+      return false;
+    }
+  }
+  return !authorities.empty();
+}
+
+// TLS 1.2 or 1.3 with this pair. Only a client with a certificate of this CA
+// gets through a handshake; no session is resumed, since it would outlive the
+// certificate. InvalidArgument, with OpenSSL's reason, for texts that it does
+// not take.
+absl::StatusOr<TlsContext> MakeServerContext(const TlsPem& pem) {
+  TlsContext context(SSL_CTX_new(TLS_server_method()));
+  ERR_clear_error();
+  const bool is_made =
+      context != nullptr &&
+      SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) == 1 &&
+      SSL_CTX_set_num_tickets(context.get(), 0) == 1 &&
+      TakePair(context.get(), pem) && TakeAuthorities(context.get(), pem.ca);
+  if (!is_made) {
+    const char* const why = ERR_reason_error_string(ERR_peek_last_error());
+    ERR_clear_error();
+    return absl::InvalidArgumentError(
+        absl::StrCat("certificate files: OpenSSL does not take them: ",
+                     why == nullptr ? "no certificate or key" : why));
+  }
+  SSL_CTX_set_verify(context.get(),
+                     SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
+                     // OpenSSL's verdict: one of its own keeps those of
+                     // hosts that have ended out (AdmitEndedCertificates).
+                     [](int is_good, X509_STORE_CTX*) { return is_good; });
+  SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_options(context.get(), SSL_OP_NO_TICKET |
+                                         SSL_OP_NO_RENEGOTIATION |
+                                         SSL_OP_NO_COMPRESSION);
+  return context;
+}
+
+// The client's certificate, PEM; empty: it has shown none.
+std::string PeerCertificate(const SSL* connection) {
+  const Owned<X509> shown(SSL_get1_peer_certificate(connection));
+  const Owned<BIO> memory(BIO_new(BIO_s_mem()));
+  if (shown == nullptr || memory == nullptr ||
+      SSL_get_verify_result(connection) != X509_V_OK ||
+      PEM_write_bio_X509(memory.get(), shown.get()) != 1) {
+    return "";
+  }
+  return TextOf(memory.get());
+}
+
 }  // namespace
 
 HttpAnswer TextAnswer(int code, absl::string_view text) {
@@ -177,7 +247,6 @@ HttpServer::~HttpServer() {
   pool_.reset();
   apart_.reset();
   event_base_free(base_);
-  close(wake_);
 }
 
 void HttpServer::EndAll() {
@@ -239,8 +308,7 @@ absl::Status HttpServer::BeginTls() {
   ASSIGN_OR_RETURN(pair_, ReadTlsFiles(options_.tls));
   ASSIGN_OR_RETURN(CertificateInfo info, ParseCertificate(pair_.certificate));
   self_ = std::move(info.id);
-  ASSIGN_OR_RETURN(SSL_CTX* const context, MakeServerContext(pair_));
-  tls_.reset(context);
+  ASSIGN_OR_RETURN(tls_, MakeServerContext(pair_));
   return absl::OkStatus();
 }
 
@@ -252,9 +320,9 @@ void HttpServer::ReadCertificates() {
                      read->certificate == pair_.certificate)) {
     return;
   }
-  const absl::StatusOr<SSL_CTX*> context = MakeServerContext(*read);
+  absl::StatusOr<TlsContext> context = MakeServerContext(*read);
   if (!context.ok()) return;
-  tls_.reset(*context);
+  tls_ = *std::move(context);
   pair_ = *std::move(read);
 }
 
@@ -273,7 +341,7 @@ void HttpServer::Run() {
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);
   pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
-  AddEvent(wake_, EV_READ, {}, [](int, short, void* self) {
+  AddEvent(wake_.get(), EV_READ, {}, [](int, short, void* self) {
     static_cast<HttpServer*>(self)->TakeAnswers();
   });
   const auto sweep = [](int, short, void* self) {
@@ -468,12 +536,13 @@ void HttpServer::Answer(Id id, HttpAnswer answer) {
 
 void HttpServer::Wake() {
   const uint64_t one = 1;
-  while (write(wake_, &one, sizeof(one)) < 0 && errno == EINTR) continue;
+  while (write(wake_.get(), &one, sizeof(one)) < 0 && errno == EINTR) continue;
 }
 
 void HttpServer::TakeAnswers() {
   uint64_t count;
-  while (read(wake_, &count, sizeof(count)) < 0 && errno == EINTR) continue;
+  while (read(wake_.get(), &count, sizeof(count)) < 0 && errno == EINTR)
+    continue;
   std::vector<std::pair<Id, HttpAnswer>> answers;
   bool stopping;
   {

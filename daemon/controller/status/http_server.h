@@ -39,6 +39,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/identity/tls_credentials.h"
+#include "config/values/owned_fd.h"
 #include "daemon/process/worker_pool.h"
 #include "openssl/ssl.h"
 
@@ -79,6 +80,11 @@ struct HttpServerOptions {
   absl::Duration longest = absl::Seconds(60);
 };
 
+struct FreeTlsContext {
+  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+};
+using TlsContext = std::unique_ptr<SSL_CTX, FreeTlsContext>;
+
 class HttpServer {
  public:
   // Of who shows this certificate, which the CA has issued; the message is for
@@ -105,9 +111,6 @@ class HttpServer {
     std::string network;     // Of its other end, once it was looked at.
     bool has_asked = false;  // For what it may have.
     bool is_ended = false;   // By us; evhttp frees it soon.
-  };
-  struct FreeContext {
-    void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
   };
 
   HttpServer(const HttpServerOptions& options,
@@ -145,7 +148,7 @@ class HttpServer {
   const Admit admit_;
   int port_ = 0;
   bool has_tls_ = false;
-  const int wake_;
+  const OwnedFd wake_;
 
   // The loop's.
   event_base* const base_;
@@ -153,7 +156,7 @@ class HttpServer {
   evconnlistener* listener_ = nullptr;
   std::vector<event*> events_;
   event* soon_ = nullptr;
-  std::unique_ptr<SSL_CTX, FreeContext> tls_;
+  TlsContext tls_;
   TlsPem pair_;
   SpiffeId self_;
   std::list<Connection> connections_;

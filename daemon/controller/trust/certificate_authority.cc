@@ -128,7 +128,8 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
   const std::string root_path = absl::StrCat(folder, "/root.crt");
   const std::string path = absl::StrCat(folder, "/intermediate.crt");
   const std::string key_path = absl::StrCat(folder, "/intermediate.key");
-  ASSIGN_OR_RETURN(std::string roots, ReadRegularFile(root_path, kMaxPemBytes));
+  ASSIGN_OR_RETURN(std::string roots,
+                   ReadRegularFile(root_path, kMaxRootsBytes));
   ASSIGN_OR_RETURN(std::string own, ReadRegularFile(path, kMaxPemBytes));
   ASSIGN_OR_RETURN(const std::string key_pem, ReadKey(key_path));
   const std::string bundles_path = absl::StrCat(folder, "/roots.bundle");

@@ -4,12 +4,12 @@
 //   intermediate.crt  signed by the root, for this cluster's names, pathlen:0
 //   intermediate.key  of the controller's user alone, mode 0600 or 0400
 //   roots.bundle      where the roots were changed: signed bundles, for hosts
-//   that
-//                     have joined (root_bundle.h)
+//                     that have joined (root_bundle.h)
 // Nobody else reads the key, and it is never sent.
 #ifndef DAEMON_CONTROLLER_TRUST_CERTIFICATE_AUTHORITY_H_
 #define DAEMON_CONTROLLER_TRUST_CERTIFICATE_AUTHORITY_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -26,6 +26,9 @@ namespace clusterd {
 
 // Clocks of hosts may be behind by as much and still take a new certificate.
 inline constexpr absl::Duration kClockAllowance = absl::Minutes(5);
+// The longest root.crt: it goes to each host that joins, in one packet with
+// the bundles (enrolment_process.h).
+inline constexpr size_t kMaxRootsBytes = 128 << 10;
 
 // Safe for concurrent use.
 class CertificateAuthority {
@@ -33,10 +36,9 @@ class CertificateAuthority {
   // Reads the folder. An error names the file: NotFound if it is not there;
   // PermissionDenied if it cannot be read, if the key is not this user's (or
   // root's), or if anybody else has access to it; InvalidArgument if it is no
-  // PEM or bundle, if key and certificate are no pair, or if the certificate is
-  // no CA;
-  // FailedPrecondition if the root did not issue it, or if it is not valid at
-  // `now`.
+  // PEM or bundle, or too long, if key and certificate are no pair, or if the
+  // certificate is no CA; FailedPrecondition if the root did not issue it, or
+  // if it is not valid at `now`.
   static absl::StatusOr<std::unique_ptr<CertificateAuthority>> Open(
       const std::string& folder, absl::Time now);
   ~CertificateAuthority();

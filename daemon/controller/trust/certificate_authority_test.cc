@@ -180,6 +180,8 @@ TEST(CertificateAuthorityTest, FolderThatIsNoneIsNamed) {
   const Case cases[] = {
       {"root.crt", "hello", "root.crt: no certificate"},
       {"root.crt", stranger->certificate_pem(), "intermediate.crt: not issued"},
+      {"root.crt", std::string(kMaxRootsBytes + 1, '\n'),
+       "root.crt: over 131072 bytes"},
       {"intermediate.key", *MakePrivateKey(), "is not the certificate's"},
       {"intermediate.key", "", "no private key"},
   };

@@ -22,7 +22,6 @@
 namespace clusterd {
 namespace {
 
-constexpr size_t kMaxMachineId = 64;
 // So many writes, and then others have a turn on the pool.
 constexpr int kKeptAtOnce = 50;
 
@@ -215,7 +214,7 @@ absl::Status EnrolmentDesk::WaitForApproval(const JoinRequest& request,
     HostRecord::Waiting* const noted = record->mutable_waiting();
     noted->Clear();
     noted->set_spki_sha256(key.spki_sha256);
-    noted->set_machine_id(PrintableText(request.machine_id(), kMaxMachineId));
+    noted->set_machine_id(KeptMachineId(request.machine_id()));
     noted->set_peer(peer);
     noted->set_asked_ms(absl::ToUnixMillis(now));
     RETURN_IF_ERROR(store_->Put(*record));
@@ -262,7 +261,7 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryJoin(const JoinRequest& request,
   ASSIGN_OR_RETURN(*record.mutable_held(), Issue(name, key));
   record.clear_next();
   if (waited) record.clear_waiting();
-  record.set_machine_id(PrintableText(request.machine_id(), kMaxMachineId));
+  record.set_machine_id(KeptMachineId(request.machine_id()));
   record.set_enrolled_ms(absl::ToUnixMillis(now));
   record.set_token_id(token.entry().id());
   record.clear_needs_approval();
@@ -477,7 +476,8 @@ absl::StatusOr<bool> EnrolmentDesk::Admit(const std::string& host,
   return true;
 }
 
-void EnrolmentDesk::NoteUnkept(const std::string& host, const Unkept& note) {
+std::string EnrolmentDesk::NoteUnkept(const std::string& host,
+                                      const Unkept& note) {
   absl::MutexLock lock(&unkept_mutex_);
   Unkept& noted = unkept_[host];
   noted.by_hand |= note.by_hand;
@@ -485,6 +485,7 @@ void EnrolmentDesk::NoteUnkept(const std::string& host, const Unkept& note) {
   // One place for all hosts. Where there is none, the next that attaches tries.
   keeps_unkept_ =
       keeps_unkept_ || parts_.pool->TryRun([this] { KeepUnkept(); });
+  return noted.machine_id;
 }
 
 absl::Status EnrolmentDesk::Keep(const std::string& host, const Unkept& note) {
@@ -549,12 +550,10 @@ void EnrolmentDesk::ForgetUnkeptMachine(const std::string& host) {
 std::string EnrolmentDesk::BoundTo(const std::string& host,
                                    const std::string& machine_id) {
   const auto record = store_->Host(host);
-  const std::string bound = record.has_value() ? record->machine_id() : "";
-  const std::string machine = PrintableText(machine_id, kMaxMachineId);
-  if (!bound.empty()) return bound == machine ? "" : bound;
-  if (machine.empty()) return "";
-  NoteUnkept(host, {/*by_hand=*/false, machine});
-  return "";
+  std::string bound = record.has_value() ? record->machine_id() : "";
+  const std::string machine = KeptMachineId(machine_id);
+  if (bound.empty()) bound = NoteUnkept(host, {/*by_hand=*/false, machine});
+  return bound == machine ? "" : bound;
 }
 
 void EnrolmentDesk::Promote(const std::string& host,

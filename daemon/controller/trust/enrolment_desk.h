@@ -83,10 +83,10 @@ class EnrolmentDesk {
   absl::StatusOr<Enrolled> Join(const JoinRequest& request,
                                 const std::string& peer)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
-  // For `host`, which has shown `certificate_pem`. PermissionDenied unless its
-  // key is on record, the request is of that key, the certificate on record
-  // ended less than kLateRenewal ago or has not, and is not revoked, and
-  // cluster.yaml has the host.
+  // For `host`, which has proved in a TLS handshake that it holds the key of
+  // `certificate_pem`: a copied request is of no use. PermissionDenied unless
+  // that key is on record and the request's, cluster.yaml has the host, and the
+  // certificate on record is not revoked and ended at most kLateRenewal ago.
   absl::StatusOr<Enrolled> RenewLate(const std::string& host,
                                      const std::string& certificate_pem,
                                      const RenewLateRequest& request,
@@ -211,13 +211,13 @@ class EnrolmentDesk {
       return by_hand == other.by_hand && machine_id == other.machine_id;
     }
   };
-  void NoteUnkept(const std::string& host, const Unkept& note)
+  // The machine that the name is bound to by all notes.
+  std::string NoteUnkept(const std::string& host, const Unkept& note)
       ABSL_LOCKS_EXCLUDED(unkept_mutex_);
   // Some of them, and has the rest kept later.
   void KeepUnkept() ABSL_LOCKS_EXCLUDED(change_mutex_, unkept_mutex_);
   absl::Status Keep(const std::string& host, const Unkept& note)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
-  // None can be written.
   void DropUnkeptMachines() ABSL_LOCKS_EXCLUDED(unkept_mutex_);
   void ForgetUnkeptMachine(const std::string& host)
       ABSL_LOCKS_EXCLUDED(unkept_mutex_);

@@ -1,8 +1,11 @@
 #include "daemon/controller/trust/enrolment_desk.h"
 
+#include <atomic>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
@@ -98,7 +101,7 @@ class EnrolmentDeskTest : public testing::Test {
     LockEntry lock;
     lock.set_identity(identity);
     lock.set_by(kAdmin.ToString());
-    ASSERT_TRUE(gate_->Lock(lock).ok());
+    gate_->Hold(lock);
   }
   // As a controller that starts again.
   void Reopen() {
@@ -245,6 +248,63 @@ TEST_F(EnrolmentDeskTest, TokenIsForOneHostOnceUnlessItIsAskedForMore) {
   EXPECT_TRUE(Join(Asker(), two, "node2").ok());
   EXPECT_TRUE(Join(Asker(), two, "node3").ok());
   EXPECT_THAT(Message(Join(Asker(), two, "node0")), HasSubstr("is spent"));
+}
+
+// Whatever a name looks like, it is one host's or nobody's.
+TEST_F(EnrolmentDeskTest, AnotherSpellingOfANameIsNoOtherHost) {
+  spec_text_.replace(spec_text_.find("product:"), 0, "domain: example.com\n");
+  Reopen();
+  const std::string token = Token("", absl::Hours(1), 2);
+  const Asker host;
+  const auto first = Join(host, token, "node1.example.com");
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(first->name(), "node1");
+  for (const char* same : {"node1", "192.168.7.23"}) {
+    EXPECT_EQ(Join(host, token, same)->certificate_pem(),
+              first->certificate_pem());
+    EXPECT_TRUE(absl::IsAlreadyExists(Join(Asker(), token, same).status()));
+  }
+  for (const char* wrong :
+       {"NODE1", "Node1", "node1.", "node1.example.com.", "node1.EXAMPLE.com",
+        " node1", "node1\n", "node01", "node[1-2]", "node*", ""}) {
+    EXPECT_FALSE(Join(Asker(), token, wrong).ok()) << wrong;
+    EXPECT_FALSE(Join(host, token, wrong).ok()) << wrong;
+  }
+  EXPECT_EQ(desk_->ListTokens().tokens(0).used(), 1u);
+}
+
+TEST_F(EnrolmentDeskTest, ListOfATokenHasNoWildcards) {
+  for (const char* wrong : {"*", "node*", "node?", "node[*]", "node[0-]",
+                            "NODE1", "node1.", "node[0-99999999]"}) {
+    CreateTokenRequest request;
+    request.set_hosts(wrong);
+    request.set_ttl_ms(3600'000);
+    EXPECT_TRUE(
+        absl::IsInvalidArgument(desk_->CreateToken(request, kAdmin).status()))
+        << wrong;
+  }
+  // Said twice, a host has one use all the same.
+  Token("node1,node[1-2]");
+  EXPECT_EQ(desk_->ListTokens().tokens(0).uses(), 2u);
+}
+
+// The uses are counted with the host's record, in one transaction.
+TEST_F(EnrolmentDeskTest, TokenIsUsedNoMoreOftenHoweverManyAskAtOnce) {
+  const std::string token = Token("", absl::Hours(1), 2);
+  std::atomic<int> joined{0};
+  std::vector<std::thread> askers;
+  for (int i = 0; i < 16; ++i) {
+    askers.emplace_back([&, i] {
+      if (Join(Asker(), token, absl::StrCat("node", i % 4)).ok()) ++joined;
+    });
+  }
+  for (std::thread& asker : askers) asker.join();
+  EXPECT_EQ(joined, 2);
+  Reopen();
+  EXPECT_EQ(desk_->ListTokens().tokens(0).used(), 2u);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_FALSE(Join(Asker(), token, absl::StrCat("node", i)).ok()) << i;
+  }
 }
 
 TEST_F(EnrolmentDeskTest, HostUsesATokenOnceAlsoAfterResets) {
@@ -870,12 +930,30 @@ TEST_F(EnrolmentDeskTest, NameIsBoundToTheMachineThatJoinedUntilAReset) {
   EXPECT_EQ(desk_->BoundTo("node1", "another"), "");
 }
 
+// Images of machines that have not started yet have this word: many at once.
+TEST_F(EnrolmentDeskTest, WordForNoMachineIdBindsNoName) {
+  const Asker host;
+  JoinRequest request = RequestOf(host, Token());
+  request.set_machine_id("uninitialized");
+  ASSERT_TRUE(desk_->Join(request, "ipv4:10.0.0.5:4").ok());
+  EXPECT_EQ(desk_->BoundTo("node1", "uninitialized"), "");
+  EXPECT_EQ(desk_->BoundTo("node1", "first"), "");
+  pool_.Drain();
+  for (const char* other : {"second", "uninitialized", ""}) {
+    EXPECT_EQ(desk_->BoundTo("node1", other), "first") << other;
+  }
+}
+
 TEST_F(EnrolmentDeskTest, CertificateMadeElsewhereIsBoundWhereItAttachesFirst) {
   const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node1"});
   EXPECT_EQ(desk_->BoundTo("node1", ""), "") << "says nothing";
   EXPECT_EQ(desk_->BoundTo("node1", "first"), "");
-  pool_.Drain();
-  EXPECT_EQ(desk_->BoundTo("node1", "second"), "first");
+  for (const bool is_kept : {false, true}) {
+    if (is_kept) pool_.Drain();
+    EXPECT_EQ(desk_->BoundTo("node1", "second"), "first");
+    EXPECT_EQ(desk_->BoundTo("node1", ""), "first");
+    EXPECT_EQ(desk_->BoundTo("node1", "first"), "");
+  }
   const auto link = Attach("node1", "first");
   ASSERT_TRUE(desk_->Reset("node1").ok());
   EXPECT_FALSE(link->end().ok()) << "the next one may come now";

@@ -1,8 +1,11 @@
 // The process at the enrolment port: the controller's program, started by it
 // (enrolment_listener.h) under one word that nobody types. Strangers talk to
-// this process alone, and what they make it cost is bounded by the kernel:
-// memory, descriptors, its share of the CPU. It sends the roots, hands on the
-// rest of the service Enrolment, which is Join, and ends with the controller.
+// this process alone. It sends the roots, hands on the rest of the service
+// Enrolment, which is Join, and ends with the controller.
+// The kernel bounds its memory, descriptors and priority: a stranger who
+// exhausts them does not exhaust the controller. The process bounds no trust.
+// It runs as the controller's user and reads the controller's key, so a
+// stranger who takes it over has what that user and key have.
 #ifndef DAEMON_CONTROLLER_TRUST_ENROLMENT_PROCESS_H_
 #define DAEMON_CONTROLLER_TRUST_ENROLMENT_PROCESS_H_
 
@@ -12,7 +15,9 @@
 
 #include "absl/base/config.h"
 #include "absl/status/status.h"
+#include "config/identity/root_bundle.h"
 #include "daemon/controller/admission/connection_acceptor.h"
+#include "daemon/controller/trust/certificate_authority.h"
 #include "daemon/process/log.h"
 #include "google/protobuf/message_lite.h"
 
@@ -36,8 +41,9 @@ inline constexpr bool kBoundsMemory = true;
 #endif
 // Of a packet to the controller, and of one to the process.
 inline constexpr size_t kMaxQuestionBytes = 68 << 10;
-// With all bundles of roots (root_bundle.h).
-inline constexpr size_t kMaxAnswerBytes = 400 << 10;
+// An answer has all bundles, the roots of root.crt and a certificate's chain.
+inline constexpr size_t kMaxAnswerBytes =
+    kMaxBundleBytes + kMaxRootsBytes + (16 << 10);
 // Joins that were handed on and have no answer yet.
 inline constexpr size_t kMaxJoinsUnderWay = 256;
 

@@ -3,6 +3,7 @@
 #define DAEMON_CONTROLLER_TRUST_ENROLMENT_WORDS_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,6 +29,15 @@ inline std::string NotInSpec(const ClusterSpec& spec, const std::string& name) {
     known.push_back(server.host());
   return absl::StrCat("host ", QuotedText(name), ": is not in cluster.yaml",
                       DidYouMean(name, known));
+}
+
+// A machine's text about itself is cut there.
+inline constexpr size_t kMaxMachineId = 64;
+
+// An id that is empty binds no name. systemd writes the word into the images of
+// machines that have not started yet (machine-id(5)): many have it at once.
+inline std::string KeptMachineId(const std::string& said) {
+  return said == "uninitialized" ? "" : PrintableText(said, kMaxMachineId);
 }
 
 // When the certificate of a host that is good for longest ends; Unix time.

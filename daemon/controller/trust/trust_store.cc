@@ -9,7 +9,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
-#include "daemon/controller/history/sqlite_file.h"
+#include "daemon/controller/history/sqlite_database.h"
 
 namespace clusterd {
 namespace {

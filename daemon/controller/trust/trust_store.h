@@ -30,8 +30,8 @@ inline constexpr char kTrustFile[] = "trust.db";
 // store is as it was. Errors as HistoryStore.
 class TrustStore {
  public:
-  // REQUIRES: this process holds the folder's lock (sqlite_file.h). Errors as
-  // OpenSqliteFile; DataLoss also for a record that cannot be read.
+  // REQUIRES: this process holds the folder's lock (sqlite_database.h). Errors
+  // as OpenSqliteFile; DataLoss also for a record that cannot be read.
   static absl::StatusOr<std::unique_ptr<TrustStore>> Open(
       const std::string& folder);
 

@@ -1,8 +1,6 @@
 #include "daemon/controller/watch/cluster_watch.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -41,21 +39,6 @@ RuleResult WrongRule(const FindingBlock& block) {
   }
   rule.set_summary(SubjectsText(who, kWhoGroups, kWhoColumns));
   return rule;
-}
-
-// "hosts: 2 failed, 10 passed".
-std::string HostsByState(const Report& report) {
-  std::array<uint32_t, State_ARRAYSIZE> of_state = {};
-  for (const HostStatus& host : report.hosts()) {
-    ++of_state[KnownState(host.state())];
-  }
-  Counts counts;
-  counts.set_fail(of_state[FAIL]);
-  counts.set_unknown(of_state[UNKNOWN]);
-  counts.set_warn(of_state[WARN]);
-  counts.set_pass(of_state[PASS]);
-  counts.set_skipped(of_state[SKIPPED]);
-  return absl::StrCat("hosts: ", CountsText(counts));
 }
 
 ReportDiff CutDiff(const ReportDiff& whole) {
@@ -100,7 +83,10 @@ ClusterNow::ScheduleNow CheckNow(const Report& newest,
   head.set_network_namespace(newest.network_namespace());
   head.set_partial(newest.partial());
   head.set_schedule(newest.schedule());
-  if (newest.hosts_size() > 0) head.add_notes(HostsByState(newest));
+  if (newest.hosts_size() > 0) {
+    head.add_notes(
+        absl::StrCat("hosts: ", CountsText(CountStates(newest.hosts()))));
+  }
   if (changes != nullptr) *now.mutable_changes() = CutDiff(*changes);
   const FindingOverview overview = ArrangeFindings(newest);
   const auto& blocks = overview.blocks;

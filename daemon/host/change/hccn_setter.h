@@ -14,7 +14,6 @@
 #define DAEMON_HOST_CHANGE_HCCN_SETTER_H_
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

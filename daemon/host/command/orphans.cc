@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -79,12 +81,12 @@ bool KillOrphans(const std::vector<pid_t>& children, StartedChildren* started)
 
 // This process's own group of version 2, "" if there is none: of a line "0::"
 // in /proc/self/cgroup, below where a hybrid or a unified hierarchy lies.
-std::string OwnGroup() {
-  std::ifstream file("/proc/self/cgroup");
+std::string OwnGroup(const std::string& root = "") {
+  std::ifstream file(root + "/proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {
     if (!absl::StartsWith(line, "0::/")) continue;
-    for (const char* root : {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"}) {
-      const std::string path = absl::StrCat(root, line.substr(3));
+    for (const char* mount : {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"}) {
+      const std::string path = absl::StrCat(root, mount, line.substr(3));
       // Version 1 has no such file.
       const std::string mark = absl::StrCat(path, "/cgroup.controllers");
       if (access(mark.c_str(), F_OK) == 0) return path;
@@ -149,6 +151,25 @@ void EndOrphans(absl::Duration limit) {
     }
     poll(nullptr, 0, kLookAgainMs);
   }
+}
+
+absl::Status CheckProgramGroups(const std::string& root) {
+  const std::string own = OwnGroup(root);
+  const std::string path = absl::StrCat(own, "/program-", getpid());
+  std::string why = "this process is in no control group of version 2";
+  if (!own.empty() && mkdir(path.c_str(), 0755) != 0) {
+    why = absl::StrCat(own, ": ", strerror(errno));
+  } else if (!own.empty()) {
+    const bool can_kill =
+        access(absl::StrCat(path, "/cgroup.kill").c_str(), F_OK) == 0;
+    rmdir(path.c_str());
+    if (can_kill) return absl::OkStatus();
+    why = "there is no cgroup.kill, expected Linux 5.14 or later";
+  }
+  return absl::UnimplementedError(absl::StrCat(
+      "programs that run as a user have no control group of their own: ", why,
+      "; processes that such a program leaves behind, and that multiply faster "
+      "than they are killed, survive it"));
 }
 
 ProgramGroup::ProgramGroup(bool makes) {

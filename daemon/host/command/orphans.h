@@ -36,6 +36,12 @@ pid_t ReapChild(pid_t pid, int* status);
 // effect without AdoptOrphans.
 void EndOrphans(absl::Duration limit);
 
+// OK if a program that runs as a user gets a control group of its own;
+// otherwise Unimplemented, with the reason and with what may survive such a
+// program. The daemon logs it at its start, since the programs run in any case.
+// `root`: the folder of /proc and /sys.
+absl::Status CheckProgramGroups(const std::string& root = "");
+
 // A control group (version 2) below this process's own, for one program and all
 // that it starts, whichever group or session these move to.
 class ProgramGroup {

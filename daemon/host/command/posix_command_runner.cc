@@ -310,8 +310,8 @@ class Child {
       poll(fds, count, PollMilliseconds(wait));
       ReadAvailable(out, kMaxStreamBytes);
       ReadAvailable(err, kMaxStreamBytes);
-      // The end of a program that its user traces is the tracer's until that
-      // has looked (wait(2)), and the descriptor tells of it without a pause.
+      // A user's tracer hides the end of a program until it has called wait(2),
+      // and poll(2) returns at once for this descriptor meanwhile.
       if (pidfd_.open() && fds[count - 1].revents != 0 && !HasEnded()) {
         pidfd_.Close();
       }
@@ -521,9 +521,9 @@ void PosixCommandRunner::ReapLeftBehind() {
       left_behind_.end());
 }
 
-// A file system of the user's own keeps its readers alive for as long as it
-// does not answer, a tracer whom it traces for as long as it does not look, and
-// each has a place among the tasks of the service.
+// A file system of the user's own keeps its readers alive while it does not
+// answer, and a tracer those whom it traces while it does not call wait(2).
+// Each of them has a place among the tasks of the service.
 absl::Status PosixCommandRunner::CheckLeftBehind(const Command& command) {
   if (!command.as.has_value()) return absl::OkStatus();
   absl::MutexLock lock(&mutex_);

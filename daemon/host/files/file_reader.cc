@@ -24,7 +24,7 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxLineBytes = 64 << 10;
-// Of /proc: PID_MAX_LIMIT of the kernel, proc(5), and what else is there.
+// As many as /proc may have: PID_MAX_LIMIT, proc(5), and its other names.
 constexpr size_t kMaxProcesses = (4 << 20) + 1000;
 // Between two tries for a lock, or two looks.
 constexpr absl::Duration kPoll = absl::Milliseconds(10);

@@ -32,7 +32,7 @@ class FileReader {
   static constexpr size_t kMaxFileBytes = 1 << 20;
   static constexpr size_t kMaxNames = 100'000;
 
-  // `root`: an absolute path. `max_names`: of a folder.
+  // `root`: an absolute path. `max_names`: how long the list of a folder is.
   explicit FileReader(std::string root, size_t max_names = kMaxNames);
 
   // Where `path` lies for this process: root and path.
@@ -68,7 +68,7 @@ class FileReader {
   // PermissionDenied, FailedPrecondition (not a directory), ResourceExhausted
   // (over `max_names`), or those beyond are left out: of what a user can make
   // long, so that nobody waits for it. /proc is listed whole: an undo must not
-  // take a namespace for gone because a user has many processes.
+  // miss a namespace because a user has many processes.
   enum class Beyond { kRefused, kLeftOut };
   absl::StatusOr<std::vector<std::string>> List(
       absl::string_view path, Beyond beyond = Beyond::kRefused) const;

@@ -123,8 +123,8 @@ class FolderSearch {
   }
 
   // What the memory of a user's process answers, and when, is in the hands of
-  // that user: it is read by a program that runs as the user and can be ended,
-  // or that is counted among those of the user that cannot.
+  // that user. It is read by a program that runs as the user, so that one which
+  // cannot be killed counts among those of the user.
   absl::StatusOr<std::string> ReadEnviron(const Process& process) const {
     const std::string path = absl::StrCat("/proc/", process.pid, "/environ");
     if (process.uid == 0) {

@@ -109,7 +109,7 @@ TEST_F(FindLogFoldersTest, AProcessThatDoesNotAnswerHidesNoOther) {
   EXPECT_LE(clock_.Monotonic() - began_, absl::Seconds(1));
 }
 
-// So that it counts among what that user keeps from being killed.
+// A reader that cannot be killed then counts among those of that user.
 TEST_F(FindLogFoldersTest, WhatReadsTheMemoryOfAUsersProcessIsTheUser) {
   AddProcess(11, 1001, "SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=/l");
   AddProcess(12, 0, "SLURM_JOB_ID=7");

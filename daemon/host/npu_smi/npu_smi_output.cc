@@ -1,7 +1,5 @@
 #include "daemon/host/npu_smi/npu_smi_output.h"
 
-#include <utility>
-
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

@@ -227,7 +227,7 @@ void FillNetwork(const ServerSpec& server, HostFacts* facts) {
     interface->set_up(absl::string_view(name) != "docker0");
   }
   facts->mutable_own_name()->mutable_value()->add_addresses(server.address());
-  PeerName* const peer =
+  NameOfPeer* const peer =
       facts->mutable_peer_names()->mutable_value()->add_names();
   peer->set_address(server.address());
   peer->set_answered(true);

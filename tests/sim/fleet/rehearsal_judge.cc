@@ -306,7 +306,7 @@ std::string StepText(const Report& report) {
   if (report.rules_size() == 0) {
     return absl::StrCat("no report ", report.error());
   }
-  const Counts counts = CountRules(report);
+  const Counts counts = CountStates(report.rules());
   std::vector<std::string> parts;
   const auto add = [&parts](uint32_t count, const char* what) {
     if (count > 0) parts.push_back(absl::StrCat(count, " ", what));

@@ -247,6 +247,17 @@ std::vector<FaultKind> JobFaults() {
                 ProfileOf(c).job_dtypes, absl::string_view("bfp16"));
             c.job->add_dtypes(has_bf16 ? "int64" : "bfp16");
           }),
+      Alone(OfJob(
+          "job-over-super-pods", "job-super-pod", FAIL, "",
+          [](const RandomCluster& c) {
+            return IsUntouched(c) && c.spec.roce_unused() &&
+                   c.job->rank_table().empty();
+          },
+          [](RandomCluster& c, int, int) {
+            for (JobServer& server : *c.job->mutable_servers()) {
+              server.set_logic_super_pod(server.host());
+            }
+          })),
       OfJob("job-master-elsewhere", "rendezvous", FAIL, "", HasJob,
             Give([](const RandomCluster& c, JobServer* server) {
               server->set_master_addr(c.spec.servers(1).address());

@@ -236,7 +236,13 @@ void PlaceFault(const FaultKind& kind, RandomCluster& cluster) {
     // What nobody counts on cannot be broken.
     if (cluster.Planned(host, id) == nullptr) return;
   }
-  if (cluster.spec.roce_unused() && FindRule(kind.rule)->needs_roce) return;
+  // A job inside a super pod uses no RoCE port either.
+  const bool on_hccs = cluster.spec.roce_unused() ||
+                       (cluster.job && ProfileOf(cluster).in_super_pod);
+  const bool of_port =
+      FindRule(kind.rule)->needs_roce ||
+      (cluster.job && absl::string_view(kind.rule) == "hccn-conf");
+  if (on_hccs && of_port) return;
   if (!IsFree(cluster, kind, host, device)) return;
   if (kind.applies && !kind.applies(cluster, host, device)) return;
   kind.make(cluster, host, device);

@@ -313,7 +313,10 @@ std::vector<Variation> DeviceVariations() {
       {"switch-per-rail", 3, HasSwitches, UseSwitchPerRail},
       {"switches-planned", 6, HasSwitches, PlanSwitches},
       {"roce-unused", 3,
-       [](const RandomCluster& c) { return ProfileOf(c).in_super_pod; },
+       [](const RandomCluster& c) {
+         constexpr size_t kServersOfPod = 48;  // As healthy facts have it.
+         return ProfileOf(c).in_super_pod && c.facts.size() <= kServersOfPod;
+       },
        LeaveRoceUnused},
       {"no-recovery-yet", 10, IsClassic, NeverRecover},
       {"shared-gateways", 2,

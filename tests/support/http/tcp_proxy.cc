@@ -15,6 +15,8 @@
 namespace clusterd {
 namespace {
 
+constexpr size_t kMaxHeard = 64 << 10;
+
 sockaddr_in Loopback(int port) {
   sockaddr_in address = {};
   address.sin_family = AF_INET;
@@ -116,8 +118,8 @@ void TcpProxy::Accept() {
     return;
   }
   absl::MutexLock lock(&mutex_);
-  wires_.push_back({near, far, cuts_all_});
-  wires_.push_back({far, near, cuts_all_});
+  wires_.push_back({near, far, cuts_all_, /*is_dialled=*/true});
+  wires_.push_back({far, near, cuts_all_, /*is_dialled=*/false});
 }
 
 bool TcpProxy::Pass(const Wire& wire) {
@@ -125,6 +127,9 @@ bool TcpProxy::Pass(const Wire& wire) {
   const ssize_t count = recv(wire.from, buffer, sizeof(buffer), MSG_DONTWAIT);
   if (count < 0) return errno == EAGAIN || errno == EINTR;
   if (count == 0) return false;
+  if (wire.is_dialled && heard_.size() < kMaxHeard) {
+    heard_.append(buffer, static_cast<size_t>(count));
+  }
   for (ssize_t sent = 0; sent < count;) {
     const ssize_t now = send(wire.to, buffer + sent,
                              static_cast<size_t>(count - sent), MSG_NOSIGNAL);

@@ -24,6 +24,11 @@ class TcpProxy {
   // HOST:PORT to dial.
   std::string address() const;
 
+  // The first 64 KiB that the dialling ends have sent.
+  std::string Heard() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return heard_;
+  }
   // From now on nothing that either end of the present connections says comes
   // through, and neither is told. New connections work.
   void CutPresentConnections() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -35,12 +40,13 @@ class TcpProxy {
     int from;
     int to;
     bool cut;
+    bool is_dialled;  // From the end that has dialled.
   };
 
   void Run();
   void Accept();
   // One end's bytes to the other; false at the end of either.
-  static bool Pass(const Wire& wire);
+  bool Pass(const Wire& wire) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const int target_port_;
   int listener_ = -1;
@@ -49,6 +55,7 @@ class TcpProxy {
   int wake_write_ = -1;
   absl::Mutex mutex_;
   std::vector<Wire> wires_ ABSL_GUARDED_BY(mutex_);
+  std::string heard_ ABSL_GUARDED_BY(mutex_);
   bool cuts_all_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;

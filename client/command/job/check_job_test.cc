@@ -1,0 +1,193 @@
+// clusterctl check of a job: which job reaches the controller, and which
+// options do not go together.
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "tests/support/client/fake_controller.h"
+#include "tests/support/client/program_run.h"
+
+namespace clusterd {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+// Two servers, and a check with this report.
+ProgramWorld WorldWith(const Report& report) {
+  ProgramWorld world;
+  *world.script.spec.mutable_spec() = SpecOfServers(2);
+  world.script.check_events = {EventOf(report)};
+  return world;
+}
+
+// A report about a job on both servers.
+Report JobReport(const std::string& id) {
+  Report report = PassingReport({"server0", "server1"});
+  report.set_job_id(id);
+  report.set_job_servers(2);
+  report.set_job_devices(2);
+  return report;
+}
+
+// What reached the controller from `check` with these options.
+std::optional<CheckRequest> Asked(const Arguments& options, ProgramWorld world,
+                                  int status = 0) {
+  FakeController controller(world.script);
+  world.controller = &controller;
+  Arguments arguments = {"check"};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  const ProgramOutput output = RunProgram(arguments, world);
+  EXPECT_EQ(output.status, status) << output.err << output.out;
+  return controller.check_request();
+}
+
+TEST(CheckJobTest, AsksAboutTheJobOfTheOptionsAndNamesNoHostsBesideIt) {
+  const auto request =
+      Asked({"--nodes", "server[1,0]", "--devices", "0-3", "--product",
+             "atlas-a2", "--dtype", "fp16,bf16", "--method", "torchrun",
+             "--job-id", "mine", "--max-age", "10m"},
+            WorldWith(JobReport("mine")));
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(request->hosts_size(), 0);
+  EXPECT_EQ(request->max_age_ms(), 600'000u);
+  const JobSpec& job = request->job();
+  ASSERT_EQ(job.servers_size(), 2);
+  EXPECT_EQ(job.servers(0).host(), "server1");
+  EXPECT_EQ(job.servers(1).devices_size(), 4);
+  EXPECT_EQ(job.product(), "atlas-a2");
+  ASSERT_EQ(job.dtypes_size(), 2);
+  EXPECT_EQ(job.dtypes(1), "bfp16");
+  EXPECT_EQ(job.method(), "torchrun");
+  EXPECT_EQ(job.id(), "mine");
+}
+
+TEST(CheckJobTest, ReadsAJobFileAndItsRankTableBesideIt) {
+  const std::string table = TestFile("table.json", "{}");
+  const std::string file = TestFile(
+      "job.yaml", absl::StrCat("nodes: server[0-1]\ndevices: 1\nrank_table: ",
+                               table.substr(table.rfind('/') + 1), "\n"));
+  const auto request = Asked({"--job", file}, WorldWith(JobReport("")));
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(request->job().servers_size(), 2);
+  EXPECT_EQ(request->job().rank_table(), "{}");
+}
+
+// As generate launch does, so that both judge the same.
+TEST(CheckJobTest, HasTheLoginsOfHorovodrunTried) {
+  ProgramWorld world = WorldWith(JobReport(""));
+  world.environment["USER"] = "ann";
+  const auto asked = [&](const Arguments& more) {
+    Arguments all = {"--nodes", "server[0-1]", "--method", "horovodrun"};
+    all.insert(all.end(), more.begin(), more.end());
+    return Asked(all, world)->job();
+  };
+  EXPECT_EQ(asked({}).ssh().user(), "ann");
+  const JobSpec named = asked({"--ssh-user", "bob", "--ssh-port", "12345"});
+  EXPECT_EQ(named.ssh().user(), "bob");
+  EXPECT_EQ(named.ssh().container_port(), 12345u);
+  const std::string file = TestFile(
+      "mpi.yaml", "nodes: server[0-1]\nmethod: horovodrun\nuser: eve\n");
+  EXPECT_EQ(Asked({"--job", file}, world)->job().ssh().user(), "eve");
+  EXPECT_FALSE(Asked({"--nodes", "server[0-1]", "--method", "torchrun"}, world)
+                   ->job()
+                   .has_ssh());
+}
+
+TEST(CheckJobTest, AnEmptyRankTableIsOne) {
+  const std::string table = TestFile("empty.json", "");
+  const auto request = Asked({"--nodes", "server[0-1]", "--rank-table", table},
+                             WorldWith(JobReport("")));
+  ASSERT_TRUE(request.has_value());
+  EXPECT_FALSE(request->job().rank_table().empty());
+  EXPECT_EQ(request->job().rank_table_file(), table);
+}
+
+TEST(CheckJobTest, IsTheSlurmJobThatItRunsInUnlessHostsAreNamed) {
+  ProgramWorld world = WorldWith(JobReport("slurm:7.2"));
+  world.environment["SLURM_JOB_ID"] = "7";
+  world.environment["SLURM_JOB_NODELIST"] = "server[0-1]";
+  world.environment["SLURM_RESTART_COUNT"] = "2";
+  auto request = Asked({}, world);
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(request->job().id(), "slurm:7.2");
+  EXPECT_EQ(request->job().servers_size(), 2);
+  for (const Arguments& hosts :
+       {Arguments{"--all"}, Arguments{"server[0-1]"}}) {
+    request = Asked(hosts, world);
+    ASSERT_TRUE(request.has_value());
+    EXPECT_FALSE(request->has_job());
+  }
+}
+
+constexpr char kTable[] = R"({"version": "1.0", "status": "completed",
+  "server_count": "2", "server_list": [
+    {"server_id": "10.0.0.2", "device": [
+      {"device_id": "3", "device_ip": "192.168.1.2", "rank_id": "1"}]},
+    {"server_id": "server0", "device": [
+      {"device_id": "1", "device_ip": "192.168.1.1", "rank_id": "0"}]}]})";
+
+TEST(CheckJobTest, TakesTheJobFromARankTableAloneInTheOrderOfItsRanks) {
+  ProgramWorld world = WorldWith(JobReport(""));
+  world.script.spec.mutable_spec()->mutable_servers(1)->set_address("10.0.0.2");
+  const auto request =
+      Asked({"--rank-table", TestFile("table.json", kTable)}, world);
+  ASSERT_TRUE(request.has_value());
+  const JobSpec& job = request->job();
+  ASSERT_EQ(job.servers_size(), 2);
+  EXPECT_EQ(job.servers(0).host(), "server0");
+  EXPECT_EQ(job.servers(0).devices(0), 1u);
+  EXPECT_EQ(job.servers(1).host(), "server1");
+  EXPECT_EQ(job.rank_table(), kTable);
+}
+
+TEST(CheckJobTest, RefusesATableWhoseServersTheSpecDoesNotKnow) {
+  const ProgramOutput output =
+      RunProgram({"check", "--rank-table", TestFile("table.json", kTable)},
+                 WorldWith(JobReport("")));
+  EXPECT_EQ(output.status, 3);
+  EXPECT_TRUE(absl::StrContains(
+      output.err, "server_id \"10.0.0.2\", expected a host of the spec"))
+      << output.err;
+}
+
+TEST(CheckJobTest, NamesEveryMistakeAtOnce) {
+  const ProgramOutput output = RunProgram(
+      {"check", "server0", "--nodes", "server9", "--devices", "x", "--dtype",
+       "fp15", "--method", "torchrum", "--netns", "pid:1"},
+      WorldWith(JobReport("")));
+  EXPECT_EQ(output.status, 3);
+  for (const char* const text :
+       {"--nodes: HOSTS, --exclude", "--nodes: --netns is given too",
+        "--devices: ", "--dtype: \"fp15\"", "did you mean \"torchrun\"",
+        "host \"server9\" is not in the spec"}) {
+    EXPECT_TRUE(absl::StrContains(output.err, text)) << text << output.err;
+  }
+}
+
+TEST(CheckJobTest, NamesOptionsThatDoNotGoTogether) {
+  const std::pair<Arguments, const char*> cases[] = {
+      {{"--job", "x", "--nodes", "a"}, "--job: --nodes is given too"},
+      {{"--devices", "8"}, "--devices: no job is named"},
+      {{"--max-age", "1m"}, "--max-age: is for a job"},
+      {{"--local", "--nodes", "a"}, "--local: knows no job, expected no --nod"},
+      {{"--rank-table", "x", "--devices", "8"},
+       "--rank-table: --devices is given too"},
+  };
+  for (const auto& [options, text] : cases) {
+    Arguments arguments = {"check"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const ProgramOutput output =
+        RunProgram(arguments, WorldWith(PassingReport({"server0", "server1"})));
+    EXPECT_EQ(output.status, 3);
+    EXPECT_TRUE(absl::StrContains(output.err, text)) << output.err;
+  }
+}
+
+TEST(CheckJobTest, DoubtsAControllerThatKnowsNoJobs) {
+  Asked({"--nodes", "server[0-1]"},
+        WorldWith(PassingReport({"server0", "server1"})), 2);
+}
+
+}  // namespace
+}  // namespace clusterd

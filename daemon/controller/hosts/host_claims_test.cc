@@ -1,0 +1,297 @@
+// Which machine has a host's name: the one that is attached, unless it answers
+// no more or has restarted.
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/controller/hosts/attached_hosts.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/controller/attached_machines.h"
+#include "tests/support/process/captured_log.h"
+#include "tests/support/process/manual_scheduler.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+// What became of a stream that came second.
+class Decision {
+ public:
+  // 0: not yet.
+  absl::StatusOr<uint64_t> Attach(AttachedHosts* hosts, Attachment second) {
+    second.decided = [this](const absl::StatusOr<uint64_t>& session) {
+      EXPECT_FALSE(later_.has_value()) << "a second word";
+      later_ = session;
+    };
+    return hosts->Attach(std::move(second));
+  }
+  const std::optional<absl::StatusOr<uint64_t>>& later() const {
+    return later_;
+  }
+
+ private:
+  std::optional<absl::StatusOr<uint64_t>> later_;
+};
+
+TEST(HostClaimsTest, ReplacesStreamOfTheSameMachineThatAnswersNoMore) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto old_link = std::make_shared<FakeLink>();
+  const auto first = hosts.Attach(Machine("a", "m", "1", old_link));
+  Answer answer;
+  hosts.Observe(Ask("a"), answer.Expect());
+  Decision decision;
+  const auto second = decision.Attach(
+      &hosts, Machine("a", "m", "1", std::make_shared<FakeLink>()));
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(*second, 0u);
+  EXPECT_TRUE(old_link->sent.back().task().has_ping());
+  EXPECT_FALSE(decision.later().has_value());
+  EXPECT_FALSE(old_link->closed.has_value());
+  scheduler.Advance(HostLimits().ask);
+  ASSERT_TRUE(decision.later().has_value() && decision.later()->ok());
+  EXPECT_TRUE(old_link->closed.has_value());
+  EXPECT_TRUE(answer.arrived());
+  // The old stream's end is no news about the new one.
+  hosts.Detach(*first, "closed");
+  EXPECT_TRUE(hosts.IsAttached("a"));
+  EXPECT_EQ(hosts.Entry(SpecOf({"a"}), "a").conflict(), "");
+}
+
+// Its pong is behind much else that it has to say.
+TEST(HostClaimsTest, StreamThatSaysAnythingAtAllLives) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto link = std::make_shared<FakeLink>();
+  const auto session = hosts.Attach(Machine("a", "m", "1", link));
+  Decision decision;
+  ASSERT_EQ(*decision.Attach(
+                &hosts, Machine("a", "m", "1", std::make_shared<FakeLink>())),
+            0u);
+  ASSERT_TRUE(hosts.OnDrift(*session, DriftReport()).ok());
+  scheduler.Advance(HostLimits().ask);
+  ASSERT_TRUE(decision.later().has_value());
+  EXPECT_EQ(decision.later()->status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_FALSE(link->closed.has_value());
+}
+
+// A copied certificate, with the ids of the machine, which all there can read.
+TEST(HostClaimsTest, StreamThatLivesIsNotReplacedBySomebodyWithItsIds) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const int64_t now_s = absl::ToUnixSeconds(scheduler.Now());
+  const auto link = std::make_shared<FakeLink>();
+  Attachment real = Machine("a", "m", "1", link);
+  real.hello.set_booted_at_s(now_s - 1000);
+  const auto session = hosts.Attach(real);
+  for (const char* boot_id : {"1", "2"}) {
+    Attachment thief = Machine("a", "m", boot_id, std::make_shared<FakeLink>());
+    thief.hello.set_booted_at_s(now_s - 10);
+    Decision decision;
+    ASSERT_EQ(*decision.Attach(&hosts, thief), 0u);
+    // One more is not kept waiting with it.
+    EXPECT_EQ(hosts.Attach(thief).status().code(),
+              absl::StatusCode::kUnavailable);
+    TaskResult pong;
+    pong.set_task_id(link->sent.back().task().task_id());
+    pong.set_pong(true);
+    ASSERT_TRUE(hosts.OnResult(*session, pong).ok());
+    ASSERT_TRUE(decision.later().has_value());
+    EXPECT_EQ(decision.later()->status().code(),
+              absl::StatusCode::kFailedPrecondition);
+    EXPECT_FALSE(link->closed.has_value());
+    EXPECT_THAT(hosts.Entry(SpecOf({"a"}), "a").conflict(),
+                HasSubstr(absl::StrCat("(boot id ", boot_id, ") was refused")));
+  }
+  Answer answer;
+  const uint64_t task = hosts.Observe(Ask("a"), answer.Expect());
+  ASSERT_TRUE(hosts.OnResult(*session, FactsFor(task)).ok());
+  EXPECT_NE(answer.facts().conflict(), "") << "for rule host-identity";
+}
+
+// Also an older clusterd, which knows no ping, or one that has much to do.
+TEST(HostClaimsTest, AnyAnswerSaysThatAStreamLives) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  HostLimits limits;
+  limits.max_pending = 1;
+  AttachedHosts hosts(&scheduler, &log, limits);
+  const auto link = std::make_shared<FakeLink>();
+  const auto session = hosts.Attach(Machine("a", "m", "1", link));
+  Answer busy;
+  hosts.Observe(Ask("a"), busy.Expect());
+  Decision decision;
+  ASSERT_EQ(*decision.Attach(
+                &hosts, Machine("a", "m", "1", std::make_shared<FakeLink>())),
+            0u);
+  TaskResult unknown;
+  unknown.set_task_id(link->sent.back().task().task_id());
+  unknown.set_unsupported("what is ping?");
+  ASSERT_TRUE(hosts.OnResult(*session, unknown).ok());
+  EXPECT_FALSE(decision.later()->ok());
+  hosts.Detach(*session, "closed");
+}
+
+TEST(HostClaimsTest, StreamThatEndsWhileItIsAskedGivesTheNameAtOnce) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto session =
+      hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>()));
+  Decision decision;
+  ASSERT_EQ(*decision.Attach(
+                &hosts, Machine("a", "m", "1", std::make_shared<FakeLink>())),
+            0u);
+  hosts.Detach(*session, "the connection broke");
+  ASSERT_TRUE(decision.later().has_value());
+  ASSERT_TRUE(decision.later()->ok());
+  EXPECT_NE(**decision.later(), *session);
+  EXPECT_EQ(scheduler.pending(), 0);
+}
+
+TEST(HostClaimsTest, NameThatIsBoundIsNobodyElses) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  Attachment other = Machine("a", "m2", "1", std::make_shared<FakeLink>());
+  other.bound_to = "m1";
+  EXPECT_EQ(hosts.Attach(other).status().code(),
+            absl::StatusCode::kPermissionDenied);
+  ASSERT_TRUE(
+      hosts.Attach(Machine("a", "m1", "1", std::make_shared<FakeLink>())).ok());
+  const absl::Status refused = hosts.Attach(other).status();
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("clusterctl certificates reset a"));
+  EXPECT_THAT(hosts.Entry(SpecOf({"a"}), "a").conflict(),
+              HasSubstr("(machine id m2) was refused"));
+}
+
+// The scheduler begins at the first day of 2024.
+constexpr int64_t kDay = 24 * 3600;
+constexpr int64_t kNow = 1704067200;
+
+Attachment BootedAt(int64_t booted_at_s, const std::string& machine_id = "m") {
+  Attachment attachment =
+      Machine("a", machine_id, absl::StrCat("boot", booted_at_s),
+              std::make_shared<FakeLink>());
+  attachment.hello.set_booted_at_s(booted_at_s);
+  return attachment;
+}
+
+// It is back before its old stream has missed its pings.
+TEST(HostClaimsTest, MachineThatHasRestartedTakesOverASilentStream) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const Attachment before = BootedAt(kNow - 3 * kDay);
+  ASSERT_TRUE(hosts.Attach(before).ok());
+  Answer answer;
+  hosts.Observe(Ask("a"), answer.Expect());
+  Decision decision;
+  ASSERT_EQ(*decision.Attach(&hosts, BootedAt(kNow - kDay)), 0u);
+  scheduler.Advance(HostLimits().ask);
+  ASSERT_TRUE(decision.later().has_value() && decision.later()->ok());
+  EXPECT_TRUE(answer.arrived());
+  EXPECT_TRUE(
+      std::static_pointer_cast<FakeLink>(before.link)->closed.has_value());
+  EXPECT_EQ(hosts.Entry(SpecOf({"a"}), "a").conflict(), "");
+  // A copy of the machine that runs since earlier is none of its restarts.
+  EXPECT_FALSE(hosts.Attach(BootedAt(kNow - 2 * kDay)).ok());
+  EXPECT_THAT(
+      hosts.Entry(SpecOf({"a"}), "a").conflict(),
+      HasSubstr(absl::StrCat("(boot id boot", kNow - 2 * kDay, ") was")));
+}
+
+TEST(HostClaimsTest, BootTimesThatTellNothingKeepNobodyOutNorIn) {
+  constexpr int64_t kNever = int64_t{1} << 62;
+  for (const int64_t absurd : {kNever, -kNever, kNow + 301, int64_t{1000}}) {
+    ManualScheduler scheduler;
+    CapturedLog log;
+    AttachedHosts hosts(&scheduler, &log);
+    ASSERT_TRUE(hosts.Attach(BootedAt(kNow - kDay)).ok());
+    EXPECT_FALSE(hosts.Attach(BootedAt(absurd)).ok()) << absurd;
+    // Who is first with such a one keeps no true start out for good.
+    AttachedHosts taken(&scheduler, &log);
+    ASSERT_TRUE(taken.Attach(BootedAt(absurd)).ok());
+    EXPECT_EQ(*taken.Attach(BootedAt(kNow - kDay)), 0u) << absurd;
+    scheduler.Advance(HostLimits().ask);
+    EXPECT_TRUE(taken.IsAttached("a"));
+  }
+}
+
+TEST(HostClaimsTest, LaterStartOfWhatMayBeAnotherMachineIsRefused) {
+  const std::pair<Attachment, Attachment> cases[] = {
+      {BootedAt(kNow - kDay, "m1"), BootedAt(kNow, "m2")},
+      {BootedAt(kNow - kDay, ""), BootedAt(kNow, "")},
+      {BootedAt(0), BootedAt(kNow)},
+      {BootedAt(kNow - kDay), BootedAt(0)}};
+  for (const auto& [first, second] : cases) {
+    ManualScheduler scheduler;
+    CapturedLog log;
+    AttachedHosts hosts(&scheduler, &log);
+    ASSERT_TRUE(hosts.Attach(first).ok());
+    EXPECT_FALSE(hosts.Attach(second).ok());
+  }
+}
+
+TEST(HostClaimsTest, RefusesSecondMachineAndReportsConflict) {
+  for (const bool same_machine_id : {false, true}) {
+    ManualScheduler scheduler;
+    CapturedLog log;
+    AttachedHosts hosts(&scheduler, &log);
+    const auto link = std::make_shared<FakeLink>();
+    const auto first = hosts.Attach(Machine("a", "m1", "boot1", link));
+    const auto second =
+        hosts.Attach(Machine("a", same_machine_id ? "m1" : "m2", "boot2",
+                             std::make_shared<FakeLink>()));
+    EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_FALSE(link->closed.has_value());
+    EXPECT_THAT(hosts.Entry(SpecOf({"a"}), "a").conflict(),
+                HasSubstr(same_machine_id ? "(boot id boot2) was refused"
+                                          : "(machine id m2) was refused"));
+    Answer answer;
+    const uint64_t task = hosts.Observe(Ask("a"), answer.Expect());
+    ASSERT_TRUE(hosts.OnResult(*first, FactsFor(task)).ok());
+    EXPECT_THAT(answer.facts().conflict(), HasSubstr("10.0.0.1:5000 ("));
+  }
+}
+
+TEST(HostClaimsTest, ForgetsConflictWhenTheSecondMachineStopsTrying) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  ASSERT_TRUE(
+      hosts.Attach(Machine("a", "m1", "1", std::make_shared<FakeLink>())).ok());
+  ASSERT_FALSE(
+      hosts.Attach(Machine("a", "m2", "1", std::make_shared<FakeLink>())).ok());
+  scheduler.Advance(absl::Minutes(4));
+  EXPECT_EQ(hosts.Entry(SpecOf({"a"}), "a").conflict(), "");
+}
+
+TEST(HostClaimsTest, ForgetsConflictOfMachineThatRestarted) {
+  ManualScheduler scheduler;
+  CapturedLog log;
+  AttachedHosts hosts(&scheduler, &log);
+  const auto before =
+      hosts.Attach(Machine("a", "m", "boot1", std::make_shared<FakeLink>()));
+  // It is back before we have noticed that its old stream is dead.
+  EXPECT_FALSE(
+      hosts.Attach(Machine("a", "m", "boot2", std::make_shared<FakeLink>()))
+          .ok());
+  hosts.Detach(*before, "no answer to pings");
+  EXPECT_TRUE(
+      hosts.Attach(Machine("a", "m", "boot2", std::make_shared<FakeLink>()))
+          .ok());
+  EXPECT_EQ(hosts.Entry(SpecOf({"a"}), "a").conflict(), "");
+}
+
+}  // namespace
+}  // namespace clusterd
