@@ -22,6 +22,19 @@ bool HasReason(const Missing* missing, Missing::Reason reason) {
   return missing != nullptr && missing->reason() == reason;
 }
 
+// What is waived stays in the report, and its verdict is never a pass.
+void Waive(const Waiver& waiver, Finding* finding) {
+  *finding->mutable_waiver() = waiver;
+  finding->mutable_waiver()->clear_hosts();
+  finding->set_waived_from(finding->state());
+  if (finding->rule() == kMaintenanceRule) return;
+  absl::StrAppend(finding->mutable_observed(), "; ",
+                  waiver.rule() == kMaintenanceRule ? "in maintenance, else "
+                                                    : "waived, else ",
+                  StateWord(finding->state()), ", ", WaiverText(waiver));
+  finding->set_state(WARN);
+}
+
 }  // namespace
 
 bool FindingText::operator==(const FindingText& other) const {
@@ -219,19 +232,6 @@ void RuleReport::WriteFinding(FindingText&& text,
     finding->set_caused_by(std::move(text.caused_by));
   finding->set_holds_alone(text.holds_alone);
   if (text.waiver != nullptr) Waive(*text.waiver, finding);
-}
-
-// What is waived stays in the report, and its verdict is never a pass.
-void RuleReport::Waive(const Waiver& waiver, Finding* finding) const {
-  *finding->mutable_waiver() = waiver;
-  finding->mutable_waiver()->clear_hosts();
-  finding->set_waived_from(finding->state());
-  if (rule_.name == kMaintenanceRule) return;
-  absl::StrAppend(finding->mutable_observed(), "; ",
-                  waiver.rule() == kMaintenanceRule ? "in maintenance, else "
-                                                    : "waived, else ",
-                  StateWord(finding->state()), ", ", WaiverText(waiver));
-  finding->set_state(WARN);
 }
 
 void RuleReport::WriteGroup(Group* group, RuleResult* result) const {

@@ -170,7 +170,6 @@ class RuleReport {
   void ExplainSkip(const Parts&... parts) {
     skip_reason_ = absl::StrCat(parts...);
   }
-  // Added to the summary.
   template <typename... Parts>
   void AddNote(const Parts&... parts) {
     absl::StrAppend(&notes_, "; ", parts...);
@@ -205,16 +204,13 @@ class RuleReport {
   bool IsWordless() const { return found_ != nullptr && found_->causes_only; }
   const RuleFinding& RowOf(absl::string_view name) const;
   Group* GroupOf(FindingText&& text);
-  // About all of them together.
   void AddMembers(absl::Span<const Member> members, FindingText&& text);
   void AddNoDevices(const HostView& host);
   void AddUnknown(const DeviceView& device, absl::string_view what,
                   const Missing* missing, absl::string_view reason);
   void WriteGroup(Group* group, RuleResult* result) const;
-  // Those whom one waiver covers, or none.
   void WriteMembers(FindingText&& text, absl::Span<const Member> members,
                     RuleResult* result) const;
-  void Waive(const Waiver& waiver, Finding* finding) const;
   void WriteFinding(FindingText&& text, absl::Span<const Member> members,
                     RuleResult* result) const;
   void WriteFix(FindingText* text, absl::Span<const uint32_t> devices,

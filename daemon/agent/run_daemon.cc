@@ -118,6 +118,10 @@ OtherTasks TasksFor(const std::string& host, TicketTasks* tickets,
   return tasks;
 }
 
+// What a controller told this host last; null: none has since the start. Only
+// with std::atomic_load and std::atomic_store.
+using ToldWaivers = std::shared_ptr<const HostWaivers>;
+
 // What answers a scheduler's hooks. All that is handed to it must outlive it.
 struct Hooks {
   Hooks(const AgentFlags& flags, const SpiffeId& self, const DaemonParts& parts,
@@ -136,11 +140,12 @@ struct Hooks {
              },
              [waivers, clock = parts.access.clock](const HostFacts& facts,
                                                    const JobSpec* job) {
-               return JudgeSelf(facts, job, waivers->Get().get(), clock->Now());
+               return JudgeSelf(facts, job, std::atomic_load(waivers).get(),
+                                clock->Now());
              },
              [&flags, log = parts.log] { return ReadHooks(flags.config, log); },
              &line, &verdicts, &drainer, parts.access.clock, parts.log,
-             [waivers] { return waivers->Get() != nullptr; }}) {}
+             [waivers] { return std::atomic_load(waivers) != nullptr; }}) {}
 
   StreamLine line;
   VerdictStore verdicts;
@@ -349,7 +354,8 @@ absl::Status RunDaemon(const AgentFlags& flags,
     renewal->OnOfferedRoots(bundle);
   };
   options.on_waivers = [&waivers](HostWaivers told) {
-    waivers.Set(std::move(told));
+    std::atomic_store(&waivers,
+                      std::make_shared<const HostWaivers>(std::move(told)));
   };
   options.on_change = [&watch, &renewal, &metrics](bool attached) {
     if (watch) watch->OnAttached(attached);

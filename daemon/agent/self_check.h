@@ -5,14 +5,10 @@
 #ifndef DAEMON_AGENT_SELF_CHECK_H_
 #define DAEMON_AGENT_SELF_CHECK_H_
 
-#include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
-#include <utility>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "daemon/agent/agent_flags.h"
 #include "daemon/host/command/clock.h"
@@ -36,24 +32,6 @@ ClusterSpec AssumedSpec(const HostFacts& facts);
 Report JudgeSelf(const HostFacts& facts, const JobSpec* job,
                  const HostWaivers* waivers = nullptr,
                  absl::Time now = absl::InfiniteFuture());
-
-// The waivers that a controller told this host last. Safe for concurrent use.
-class ToldWaivers {
- public:
-  void Set(HostWaivers waivers) ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
-    told_ = std::make_shared<const HostWaivers>(std::move(waivers));
-  }
-  // Null: none has since this daemon started.
-  std::shared_ptr<const HostWaivers> Get() const ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
-    return told_;
-  }
-
- private:
-  mutable absl::Mutex mutex_;
-  std::shared_ptr<const HostWaivers> told_ ABSL_GUARDED_BY(mutex_);
-};
 
 // Observes now, for at most `deadline`, what those rules need.
 HostFacts ObserveSelf(HostObserver* observer, const std::string& host,

@@ -221,9 +221,8 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
                 [this](VerdictNews news) { news_.Send(std::move(news)); }),
       watch_(parts_.spec->cluster(), WhatIsWatched(), parts_.scheduler,
              parts_.pool),
-      waivers_(parts_),
       hub_(parts_, Questions()),
-      controller_(parts_, &changes_, &running_, &jobs_, &watch_, &waivers_,
+      controller_(parts_, &changes_, &running_, &jobs_, &watch_,
                   Notes(options, parts)),
       trust_(parts_, options.tls, desk_.get(), listener_.get()) {}
 
@@ -399,7 +398,11 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   }
   std::unique_ptr<ControllerServer> server(
       new ControllerServer(options, parts, std::move(trusted)));
-  server->waivers_.Restore();
+  const absl::StatusOr<std::vector<Waiver>> kept = parts.history->Waivers();
+  if (kept.ok() && !kept->empty()) {
+    parts.spec->ChangeWaivers(
+        [&kept](auto* waivers) { waivers->Add(kept->begin(), kept->end()); });
+  }
   server->changes_.Recover();
   server->BeginOwnRoots(options.tls.ca);
   ASSIGN_OR_RETURN(server->acceptor_,
@@ -527,6 +530,11 @@ ControllerServer::~ControllerServer() {
   server_->Wait();
   // What calls have left there uses our members.
   parts_.pool->Drain();
+}
+
+void ControllerServer::OnSpecRead() {
+  ReadSpec(absl::ZeroDuration());
+  hosts_.TellWaivers(*parts_.spec->spec());
 }
 
 void ControllerServer::ReadSpec(absl::Duration settle) {

@@ -37,7 +37,6 @@
 #include "daemon/controller/trust/enrolment_listener.h"
 #include "daemon/controller/trust/trust_service.h"
 #include "daemon/controller/trust/trust_store.h"
-#include "daemon/controller/waiver_desk.h"
 #include "daemon/controller/watch/cluster_watch.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/watchdog.h"
@@ -112,10 +111,7 @@ class ControllerServer {
   EnrolmentListener* enrolment() { return listener_.get(); }
 
   // To be called when the spec was read again.
-  void OnSpecRead() {
-    ReadSpec(absl::ZeroDuration());
-    waivers_.Tell();
-  }
+  void OnSpecRead();
 
   // 0: it is off.
   int status_port() const { return status_ == nullptr ? 0 : status_->port(); }
@@ -183,7 +179,6 @@ class ControllerServer {
   NewsSender news_;
   CheckSchedule schedule_;
   ClusterWatch watch_;
-  WaiverDesk waivers_;
   AgentHubService hub_;
   ControllerService controller_;
   TrustService trust_;

@@ -26,13 +26,9 @@
 #include "daemon/controller/hosts/pool_answer.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/controller/hosts/unary_answer.h"
+#include "daemon/controller/waiver_calls.h"
 
 namespace clusterd {
-namespace {
-
-constexpr size_t kMaxWaiverLog = 512;
-
-}  // namespace
 
 absl::StatusOr<SpiffeId> ControllerService::Admit(
     const Context& context, absl::string_view call,
@@ -491,18 +487,21 @@ ControllerService::Unary* ControllerService::ChangeWaivers(
     std::function<absl::StatusOr<Waiver>(const std::string& owner)> change) {
   return AnswerInSlot<WaiverResponse>(
       context, call, request, &slots_.ends, response,
-      [this, entry = AuditCaller(*context, call, subject),
-       change = std::move(change),
-       call](const SpiffeId& user) -> absl::StatusOr<WaiverResponse> {
+      [this, call, change = std::move(change),
+       entry = AuditCaller(*context, call,
+                           PrintableText(subject, kMaxPrintableBytes * 2))](
+          const SpiffeId& user) -> absl::StatusOr<WaiverResponse> {
         WaiverResponse answer;
         ASSIGN_OR_RETURN(*answer.mutable_waiver(),
                          RunAudited(parts_.audit, entry,
                                     [&] { return change(user.ToString()); }));
         answer.set_schema_version(1);
+        parts_.hosts->TellWaivers(*parts_.spec->spec());
         parts_.log->Notice(absl::StrCat(
-            ActorName(user.ToString()), ": ", call, " ", answer.waiver().id(),
-            ": ", PrintableText(WaivedText(answer.waiver()), kMaxWaiverLog),
-            " ", PrintableText(WaiverText(answer.waiver()), kMaxWaiverLog)));
+            ActorName(user.ToString()), ": ", call, ": ",
+            PrintableText(absl::StrCat(WaivedText(answer.waiver()), " ",
+                                       WaiverText(answer.waiver())),
+                          kMaxPrintableBytes * 2)));
         return answer;
       });
 }
@@ -514,12 +513,10 @@ ControllerService::Unary* ControllerService::Waive(Context* context,
   asked.set_rule(request->rule());
   *asked.mutable_hosts() = request->hosts();
   *asked.mutable_devices() = request->devices();
-  const std::string subject =
-      absl::StrCat(WaivedText(asked), ": ", request->reason());
   return ChangeWaivers(context, "Waive", *request,
-                       PrintableText(subject, kMaxWaiverLog), response,
-                       [this, request](const std::string& owner) {
-                         return waivers_->Add(*request, owner);
+                       absl::StrCat(WaivedText(asked), ": ", request->reason()),
+                       response, [this, request](const std::string& owner) {
+                         return AddWaiver(parts_, *request, owner);
                        });
 }
 
@@ -527,8 +524,8 @@ ControllerService::Unary* ControllerService::EndWaiver(
     Context* context, const EndWaiverRequest* request,
     WaiverResponse* response) {
   return ChangeWaivers(context, "EndWaiver", *request, request->id(), response,
-                       [this, request](const std::string&) {
-                         return waivers_->End(request->id());
+                       [this, request](const auto&) {
+                         return clusterd::EndWaiver(parts_, request->id());
                        });
 }
 

@@ -22,7 +22,6 @@
 #include "daemon/controller/run_turns.h"
 #include "daemon/controller/send_room.h"
 #include "daemon/controller/shared_runs.h"
-#include "daemon/controller/waiver_desk.h"
 #include "daemon/controller/watch/cluster_watch.h"
 #include "daemon/process/worker_pool.h"
 #include "grpcpp/support/server_callback.h"
@@ -46,14 +45,12 @@ class ControllerService final : public Controller::CallbackService {
   // of the controller itself.
   ControllerService(const ControllerParts& parts, ClusterChanges* changes,
                     RunningChecks* running, JobDesk* jobs, ClusterWatch* watch,
-                    WaiverDesk* waivers,
                     std::function<std::vector<std::string>()> notes)
       : parts_(parts),
         changes_(changes),
         running_(running),
         jobs_(jobs),
         watch_(watch),
-        waivers_(waivers),
         notes_(std::move(notes)) {}
   ~ControllerService() override { lock_writer_.Drain(); }
 
@@ -142,7 +139,7 @@ class ControllerService final : public Controller::CallbackService {
                 UnlockResponse* response) override;
   Unary* ListLocks(Context* context, const ListLocksRequest* request,
                    ListLocksResponse* response) override;
-  // Errors are those of WaiverDesk.
+  // Errors are those of waiver_calls.h.
   Unary* Waive(Context* context, const WaiveRequest* request,
                WaiverResponse* response) override;
   Unary* EndWaiver(Context* context, const EndWaiverRequest* request,
@@ -202,7 +199,7 @@ class ControllerService final : public Controller::CallbackService {
   absl::StatusOr<ForgetHostResponse> ForgetHostNow(const std::string& named,
                                                    AuditEntry entry);
   absl::StatusOr<Report> ReportSoFar(const std::string& run_id) const;
-  // Waives, or ends a waiver, between two lines of the audit file.
+  // Between two lines of the audit file.
   template <typename Request>
   Unary* ChangeWaivers(
       Context* context, const char* call, const Request& request,
@@ -244,7 +241,6 @@ class ControllerService final : public Controller::CallbackService {
   RunningChecks* const running_;
   JobDesk* const jobs_;
   ClusterWatch* const watch_;
-  WaiverDesk* const waivers_;
   const std::function<std::vector<std::string>()> notes_;
 
   SharedRuns<CheckEvent> checks_{{kMaxChecks}};

@@ -1,16 +1,14 @@
 // clusterctl waive, maintenance, unwaive and waivers: failures that are
 // accepted until a moment, and hosts that are out of service until then.
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "client/command/request.h"
-#include "config/rules/catalogue.h"
+#include "config/rules/waiver_rules.h"
 #include "config/spec/schedule_spec.h"
-#include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
@@ -24,8 +22,8 @@ constexpr uint32_t kMaxDeviceId = 4095;
 
 // With the id that unwaive takes, first.
 std::string WaiverLine(const Waiver& waiver) {
-  return absl::StrCat(waiver.id(), "  ", WaivedText(waiver), " ",
-                      WaiverText(waiver));
+  return absl::StrCat(waiver.id().empty() ? "cluster.yaml" : waiver.id(), ": ",
+                      WaivedText(waiver), " ", WaiverText(waiver));
 }
 
 // Of waive, and of maintenance, which has no rule and no devices.
@@ -64,11 +62,6 @@ class WaiveCommand final : public ClusterRequest {
 
  private:
   void ReadOptions() override {
-    if (FindRule(asked_for_.rule()) == nullptr) {
-      AddMistake("RULE: rule ", QuotedText(asked_for_.rule()),
-                 " does not exist", DidYouMean(asked_for_.rule(), RuleNames()),
-                 "; clusterctl explain lists all rules");
-    }
     if (!devices_.empty()) {
       const auto ids = ParseIdList(devices_, kMaxDeviceId);
       if (ids.ok()) {
@@ -77,12 +70,8 @@ class WaiveCommand final : public ClusterRequest {
         AddMistake("--devices: ", ids.status().message());
       }
     }
-    const size_t bytes = absl::StripAsciiWhitespace(asked_for_.reason()).size();
-    if (bytes == 0 || bytes > kMaxWaiverReason) {
-      AddMistake("--reason: ", bytes, " bytes, expected 1 to ",
-                 kMaxWaiverReason);
-    }
     ReadUntil();
+    FindMistakes();
     if (hosts_.hosts.empty() && hosts_.hostfile.empty() && !hosts_.all) {
       AddMistake("HOSTS: none is named, expected some or --all");
       return;
@@ -91,25 +80,38 @@ class WaiveCommand final : public ClusterRequest {
   }
 
   void ReadUntil() {
-    static const LazyRE2 kDays = {R"((\d{1,3})d)"};
+    static const LazyRE2 kDays = {R"((\d{1,4})d)"};
     absl::Duration from_now;
     int days = 0;
-    const auto moment = ParseUtcTime(until_);
     if (HasForm(until_, *kDays, &days)) {
       from_now = absl::Hours(24 * days);
-    } else if (moment.ok()) {
-      asked_for_.set_until_ms(absl::ToUnixMillis(*moment));
-      return;
     } else if (!absl::ParseDuration(until_, &from_now)) {
-      return AddMistake("--until: ", moment.status().message(),
-                        ", or a duration such as 2h or 30d");
+      const auto moment = ParseUtcTime(until_);
+      if (moment.ok())
+        return asked_for_.set_until_ms(absl::ToUnixMillis(*moment));
+      AddMistake("--until: ", moment.status().message(),
+                 ", or a duration such as 2h or 30d");
+      from_now = absl::Minutes(1);
     }
-    if (from_now < absl::Milliseconds(1) || from_now > kLongestWaiver) {
-      return AddMistake("--until: ", QuotedText(until_),
-                        " is not a duration of at most 90 days");
+    // The controller's clock counts.
+    asked_for_.set_for_ms(static_cast<uint64_t>(std::clamp<int64_t>(
+        absl::ToInt64Milliseconds(from_now), 0, INT32_MAX * int64_t{1000})));
+  }
+
+  // Names what the controller would refuse, with all other mistakes.
+  void FindMistakes() {
+    const absl::Time now = session().now();
+    Waiver waiver;
+    waiver.set_rule(asked_for_.rule());
+    waiver.set_reason(asked_for_.reason());
+    waiver.set_until_ms(
+        asked_for_.until_ms() != 0
+            ? asked_for_.until_ms()
+            : absl::ToUnixMillis(now +
+                                 absl::Milliseconds(asked_for_.for_ms())));
+    for (const std::string& mistake : WaiverMistakes(waiver, now)) {
+      AddMistake(mistake);
     }
-    asked_for_.set_for_ms(
-        static_cast<uint64_t>(absl::ToInt64Milliseconds(from_now)));
   }
 
   absl::Status Ask(ControllerClient* client) override {
@@ -167,22 +169,13 @@ class WaiversCommand final
   }
 
   void PrintTable(const Style& style, std::ostream& out) override {
-    Page page(style, out);
-    if (answer_.waivers().empty()) {
-      page.out() << "nothing is waived\n";
-      return;
-    }
-    std::vector<Row> rows = {{{"ID", Paint::kBold},
-                              {"STATE", Paint::kBold},
-                              {"WAIVER", Paint::kBold}}};
     for (const Waiver& waiver : answer_.waivers()) {
-      const std::string id = waiver.id().empty() ? "cluster.yaml" : waiver.id();
-      rows.push_back({{page.Safe(id)},
-                      {std::string(StateOf(waiver))},
-                      {page.Safe(absl::StrCat(WaivedText(waiver), " ",
-                                              WaiverText(waiver)))}});
+      out << SafeText(
+                 absl::StrCat(WaiverLine(waiver), " (", StateOf(waiver), ")"),
+                 style.utf8)
+          << "\n";
     }
-    page.PrintTable(rows, {});
+    if (answer_.waivers().empty()) out << "nothing is waived\n";
   }
 
   std::string Short(bool /*utf8*/) const override {

@@ -273,19 +273,4 @@ std::string RulePage(absl::Span<const RuleCategory> categories) {
   return absl::StrCat(list, texts);
 }
 
-std::string HookPage(absl::Span<const RuleCategory> categories) {
-  std::string page =
-      "| rule | controller there | controller away | why "
-      "|\n|---|---|---|---|\n";
-  for (const RuleCategory& category : categories) {
-    for (const RuleRow& row : category.rows.rule()) {
-      if (!MayFail(row)) continue;
-      const HookWords hook = WordsForHooks(row);
-      absl::StrAppend(&page, "| `", row.name(), "` | ", hook.with_controller,
-                      " | ", hook.alone, " | ", hook.why, " |\n");
-    }
-  }
-  return page;
-}
-
 }  // namespace clusterd

@@ -40,10 +40,6 @@ std::string RuleTable(absl::Span<const RuleCategory> categories);
 // config/rules/README.md below page_head.md.
 std::string RulePage(absl::Span<const RuleCategory> categories);
 
-// The table of deploy/slurm/README.md: what a hook does for each rule that may
-// fail.
-std::string HookPage(absl::Span<const RuleCategory> categories);
-
 }  // namespace clusterd
 
 #endif  // CONFIG_RULES_TEXTS_RULE_ROWS_H_

@@ -331,15 +331,14 @@ void ClusterView::AddWaivers() {
     if (!IsInForce(waiver, now_)) continue;
     const absl::flat_hash_set<absl::string_view> hosts(waiver.hosts().begin(),
                                                        waiver.hosts().end());
-    if (absl::c_all_of(spec_.servers(), [&hosts](const ServerSpec& server) {
-          return hosts.empty() || hosts.contains(server.host());
-        })) {
-      waivers_of_all_.push_back(&waiver);
-      continue;
-    }
-    for (const absl::string_view host : hosts) {
+    const bool is_of_all =
+        hosts.empty() ||
+        absl::c_all_of(spec_.servers(), [&hosts](const ServerSpec& server) {
+          return hosts.contains(server.host());
+        });
+    if (is_of_all) waivers_[""].push_back(&waiver);
+    for (const absl::string_view host : hosts)
       waivers_[host].push_back(&waiver);
-    }
   }
 }
 
@@ -348,8 +347,10 @@ const Waiver* ClusterView::WaiverOf(absl::string_view rule,
                                     absl::string_view host,
                                     std::optional<uint32_t> device) const {
   const Waiver* found = nullptr;
-  const auto look = [&](const std::vector<const Waiver*>& waivers) {
-    for (const Waiver* waiver : waivers) {
+  for (const absl::string_view of : {absl::string_view(), host}) {
+    const auto waivers = waivers_.find(of);
+    if (waivers == waivers_.end()) continue;
+    for (const Waiver* waiver : waivers->second) {
       const bool is_maintenance = waiver->rule() == kMaintenanceRule;
       const bool covers = is_maintenance
                               ? rule != kMaintenanceRule || state == WARN
@@ -361,10 +362,7 @@ const Waiver* ClusterView::WaiverOf(absl::string_view rule,
       if (!covers || !is_there) continue;
       if (found == nullptr || is_maintenance) found = waiver;
     }
-  };
-  look(waivers_of_all_);
-  const auto of_host = waivers_.find(host);
-  if (of_host != waivers_.end()) look(of_host->second);
+  }
   return found;
 }
 

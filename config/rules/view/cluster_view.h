@@ -173,8 +173,7 @@ class ClusterView {
   // in its place, if there is one.
   enum class Addresses { kLive, kPlanned };
 
-  // `job` may be null; without `now` no waiver is heeded. REQUIRES: at most one
-  // entry of `hosts` per name.
+  // `job` may be null. REQUIRES: at most one entry of `hosts` per name.
   ClusterView(const ClusterSpec& spec, absl::Span<const HostFacts* const> hosts,
               const JobSpec* job = nullptr,
               absl::Time now = absl::InfiniteFuture());
@@ -204,20 +203,13 @@ class ClusterView {
   size_t host_count() const { return hosts_.size() + silent_.size(); }
   // Devices that the hosts of the view have or should have.
   size_t expected_devices() const { return expected_devices_; }
-
   absl::Time now() const { return now_; }
-  // A waiver of the spec is in force.
-  bool HasWaivers() const {
-    return !waivers_.empty() || !waivers_of_all_.empty();
-  }
-  // The one for a finding of the rule, which `cause` explains, about the host
-  // (empty: the cluster) or a device of it; null: none. What is not known is
-  // waived by its own rule alone, and no maintenance waives that there is one
-  // where it fails.
+  bool HasWaivers() const { return !waivers_.empty(); }  // In force.
+  // The one for a finding about the host (empty: the cluster) or its device;
+  // null: none. It is of the rule, or of the `cause` of a failure.
   const Waiver* WaiverOf(absl::string_view rule, absl::string_view cause,
                          State state, absl::string_view host,
                          std::optional<uint32_t> device) const;
-  // Null: the host is in service.
   const Waiver* MaintenanceOf(absl::string_view host) const {
     return WaiverOf(kMaintenanceRule, "", WARN, host, std::nullopt);
   }
@@ -237,9 +229,8 @@ class ClusterView {
   size_t expected_devices_ = 0;
   const JobSpec* job_ = nullptr;
   absl::Time now_ = absl::InfiniteFuture();
-  // In force, by host; and those of every host, which cover the cluster, too.
+  // In force, by host; under "" those of every host and of the cluster.
   absl::flat_hash_map<absl::string_view, std::vector<const Waiver*>> waivers_;
-  std::vector<const Waiver*> waivers_of_all_;
 };
 
 // Another device of the host with which this one has its gateway together, as

@@ -205,21 +205,6 @@ State StateOf(const Report& report, absl::string_view rule) {
   return STATE_UNSPECIFIED;
 }
 
-// A prolog or epilog of Slurm that refuses has its node drained: jobs on hosts
-// in maintenance are told there, not refused.
-void TellMaintenance(JudgedHost* judged) {
-  const auto tell = [](JobReason* reason) {
-    if (reason->rule() != kMaintenanceRule) return;
-    reason->set_state(WARN);
-    reason->set_waived(true);
-  };
-  for (auto* const reasons :
-       {&judged->by_verdict, &judged->by_itself, &judged->whole}) {
-    for (JobReason& reason : *reasons) tell(&reason);
-  }
-  for (auto& [host, reason] : judged->others) tell(&reason);
-}
-
 }  // namespace
 
 struct HookDesk::Call {
@@ -257,6 +242,10 @@ absl::StatusOr<HookAnswer> HookDesk::Answer(const HookRequest& request,
   const absl::Duration wait = request.wait_ms() > 0
                                   ? absl::Milliseconds(request.wait_ms())
                                   : absl::Seconds(kind.default_wait_s);
+  HookSettings settings = parts_.settings();
+  // A prolog of Slurm that refuses has its node drained: a job on hosts in
+  // maintenance is told there.
+  if (kind.is_slurm) settings.fail_open.insert(kMaintenanceRule);
   const Call call{request,
                   *job,
                   kind,
@@ -264,7 +253,7 @@ absl::StatusOr<HookAnswer> HookDesk::Answer(const HookRequest& request,
                   parts_.clock,
                   parts_.clock->Monotonic(),
                   std::min(wait, kMaxHookWait),
-                  parts_.settings(),
+                  std::move(settings),
                   ServerOf(*job, parts_.host)};
   HookAnswer answer = Decided(call);
   Act(call, &answer);
@@ -292,7 +281,6 @@ HookAnswer HookDesk::Decided(const Call& call) {
     default:
       JudgeAlone(call, nullptr, &judged);
   }
-  if (call.kind.is_slurm) TellMaintenance(&judged);
   HookAnswer answer = Decide(judged, call.settings);
   if (call.kind.judges == Judges::kJob &&
       answer.decision() == HookAnswer::ALLOW) {

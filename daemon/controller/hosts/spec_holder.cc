@@ -1,7 +1,5 @@
 #include "daemon/controller/hosts/spec_holder.h"
 
-#include <algorithm>
-
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/identity/regular_file.h"
@@ -59,14 +57,16 @@ absl::StatusOr<std::shared_ptr<ClusterSpec>> SpecHolder::Load() const {
 // is in force.
 absl::Status SpecHolder::Reload() {
   absl::StatusOr<std::shared_ptr<ClusterSpec>> spec = Load();
-  absl::MutexLock change(&change_mutex_);
-  if (spec.ok()) {
-    (*spec)->mutable_waivers()->Add(waivers_.begin(), waivers_.end());
-  }
+  absl::MutexLock turn(&change_mutex_);
   absl::MutexLock lock(&mutex_);
   if (!spec.ok()) {
     refused_ = std::string(spec.status().message());
     return spec.status();
+  }
+  if (spec_ != nullptr) {
+    for (const Waiver& waiver : spec_->waivers()) {
+      if (!waiver.id().empty()) *(*spec)->add_waivers() = waiver;
+    }
   }
   spec_ = *std::move(spec);
   loaded_at_ = scheduler_->Now();
@@ -76,16 +76,10 @@ absl::Status SpecHolder::Reload() {
 
 // Another spec also where the file is the same, so that nothing that was
 // concluded by the one before is used again.
-void SpecHolder::SetWaivers(std::vector<Waiver> waivers) {
-  absl::MutexLock change(&change_mutex_);
-  waivers_ = std::move(waivers);
+void SpecHolder::ChangeWaivers(absl::FunctionRef<void(Waivers*)> change) {
+  absl::MutexLock turn(&change_mutex_);
   const auto next = std::make_shared<ClusterSpec>(*spec());
-  auto* const all = next->mutable_waivers();
-  all->erase(
-      std::remove_if(all->begin(), all->end(),
-                     [](const Waiver& waiver) { return !waiver.id().empty(); }),
-      all->end());
-  all->Add(waivers_.begin(), waivers_.end());
+  change(next->mutable_waivers());
   absl::MutexLock lock(&mutex_);
   spec_ = next;
 }

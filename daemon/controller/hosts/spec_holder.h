@@ -7,9 +7,9 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
@@ -37,9 +37,10 @@ class SpecHolder {
   // Describe() tells of it until a re-read succeeds.
   absl::Status Reload() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Those that the controller keeps: they stand in the spec behind those of the
-  // file, also after a reload.
-  void SetWaivers(std::vector<Waiver> waivers)
+  // Puts a spec with other waivers in force. Those with an id, which are the
+  // controller's, also stay after a reload.
+  using Waivers = google::protobuf::RepeatedPtrField<Waiver>;
+  void ChangeWaivers(absl::FunctionRef<void(Waivers* waivers)> change)
       ABSL_LOCKS_EXCLUDED(change_mutex_, mutex_);
 
   // Its name, in the spec and in every certificate.
@@ -66,7 +67,6 @@ class SpecHolder {
   Scheduler* const scheduler_;
 
   absl::Mutex change_mutex_;  // Of one change at a time; before mutex_.
-  std::vector<Waiver> waivers_ ABSL_GUARDED_BY(change_mutex_);
   mutable absl::Mutex mutex_;
   std::shared_ptr<const ClusterSpec> spec_ ABSL_GUARDED_BY(mutex_);
   absl::Time loaded_at_ ABSL_GUARDED_BY(mutex_);

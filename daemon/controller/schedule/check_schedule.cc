@@ -36,17 +36,14 @@ absl::Duration EveryOf(const ScheduledCheck& check) {
 
 // What is waived is nobody's news.
 State UnwaivedState(const RuleResult& result) {
-  if (absl::c_none_of(result.findings(), [](const Finding& finding) {
-        return finding.has_waiver();
-      })) {
-    return KnownState(result.state());
-  }
   State worst = PASS;
+  bool waived = false;
   for (const Finding& finding : result.findings()) {
+    waived |= finding.has_waiver();
     if (finding.has_waiver() || finding.state() == SKIPPED) continue;
     worst = WorseState(worst, KnownState(finding.state()));
   }
-  return worst;
+  return waived ? worst : KnownState(result.state());
 }
 
 struct Look {
