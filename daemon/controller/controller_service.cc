@@ -17,7 +17,6 @@
 #include "config/values/version.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
-#include "config/words/waiver_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/gate/call_roles.h"
 #include "daemon/controller/gate/identity_gate.h"
@@ -480,53 +479,32 @@ ControllerService::Unary* ControllerService::ListLocks(
       });
 }
 
-template <typename Request>
-ControllerService::Unary* ControllerService::ChangeWaivers(
-    Context* context, const char* call, const Request& request,
-    const std::string& subject, WaiverResponse* response,
-    std::function<absl::StatusOr<Waiver>(const std::string& owner)> change) {
-  return AnswerInSlot<WaiverResponse>(
-      context, call, request, &slots_.ends, response,
-      [this, call, change = std::move(change),
-       entry = AuditCaller(*context, call,
-                           PrintableText(subject, kMaxPrintableBytes * 2))](
-          const SpiffeId& user) -> absl::StatusOr<WaiverResponse> {
-        WaiverResponse answer;
-        ASSIGN_OR_RETURN(*answer.mutable_waiver(),
-                         RunAudited(parts_.audit, entry,
-                                    [&] { return change(user.ToString()); }));
-        answer.set_schema_version(1);
-        parts_.hosts->TellWaivers(*parts_.spec->spec());
-        parts_.log->Notice(absl::StrCat(
-            ActorName(user.ToString()), ": ", call, ": ",
-            PrintableText(absl::StrCat(WaivedText(answer.waiver()), " ",
-                                       WaiverText(answer.waiver())),
-                          kMaxPrintableBytes * 2)));
-        return answer;
-      });
-}
-
 ControllerService::Unary* ControllerService::Waive(Context* context,
                                                    const WaiveRequest* request,
                                                    WaiverResponse* response) {
-  Waiver asked;
-  asked.set_rule(request->rule());
-  *asked.mutable_hosts() = request->hosts();
-  *asked.mutable_devices() = request->devices();
-  return ChangeWaivers(context, "Waive", *request,
-                       absl::StrCat(WaivedText(asked), ": ", request->reason()),
-                       response, [this, request](const std::string& owner) {
-                         return AddWaiver(parts_, *request, owner);
-                       });
+  return AnswerInSlot<WaiverResponse>(
+      context, "Waive", *request, &slots_.ends, response,
+      [this, request,
+       entry = AuditCaller(*context, "Waive", WaiverSubject(*request))](
+          const SpiffeId& user) {
+        return RunAudited(parts_.audit, entry, [&] {
+          return AddWaiver(parts_, *request, user.ToString());
+        });
+      });
 }
 
 ControllerService::Unary* ControllerService::EndWaiver(
     Context* context, const EndWaiverRequest* request,
     WaiverResponse* response) {
-  return ChangeWaivers(context, "EndWaiver", *request, request->id(), response,
-                       [this, request](const auto&) {
-                         return clusterd::EndWaiver(parts_, request->id());
-                       });
+  return AnswerInSlot<WaiverResponse>(
+      context, "EndWaiver", *request, &slots_.ends, response,
+      [this, request,
+       entry = AuditCaller(*context, "EndWaiver", QuotedText(request->id()))](
+          const SpiffeId& user) {
+        return RunAudited(parts_.audit, entry, [&] {
+          return RemoveWaiver(parts_, request->id(), user.ToString());
+        });
+      });
 }
 
 ControllerService::Unary* ControllerService::ListWaivers(

@@ -139,7 +139,6 @@ class ControllerService final : public Controller::CallbackService {
                 UnlockResponse* response) override;
   Unary* ListLocks(Context* context, const ListLocksRequest* request,
                    ListLocksResponse* response) override;
-  // Errors are those of waiver_calls.h.
   Unary* Waive(Context* context, const WaiveRequest* request,
                WaiverResponse* response) override;
   Unary* EndWaiver(Context* context, const EndWaiverRequest* request,
@@ -199,12 +198,6 @@ class ControllerService final : public Controller::CallbackService {
   absl::StatusOr<ForgetHostResponse> ForgetHostNow(const std::string& named,
                                                    AuditEntry entry);
   absl::StatusOr<Report> ReportSoFar(const std::string& run_id) const;
-  // Between two lines of the audit file.
-  template <typename Request>
-  Unary* ChangeWaivers(
-      Context* context, const char* call, const Request& request,
-      const std::string& subject, WaiverResponse* response,
-      std::function<absl::StatusOr<Waiver>(const std::string& owner)> change);
   // What a request to lock or unlock means, as LockName has it.
   absl::StatusOr<std::string> IdentityNamed(const std::string& text) const;
   // Admits the user, and answers from a thread of the pool, or from this one,

@@ -9,7 +9,10 @@
 #include "config/rules/waiver_rules.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
+#include "config/words/waiver_text.h"
 #include "daemon/controller/history/history_store.h"
+#include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/hosts/spec_holder.h"
 
@@ -17,6 +20,7 @@ namespace clusterd {
 namespace {
 
 constexpr int kMaxWaivers = 512;  // Of the spec.
+constexpr size_t kMaxWaiverLog = 512;
 
 // InvalidArgument with every mistake, a line each.
 absl::StatusOr<Waiver> ReadWaiver(const WaiveRequest& request,
@@ -42,11 +46,32 @@ absl::StatusOr<Waiver> ReadWaiver(const WaiveRequest& request,
   return absl::InvalidArgumentError(absl::StrJoin(mistakes, "\n"));
 }
 
+WaiverResponse Done(const ControllerParts& parts, const Waiver& waiver,
+                    absl::string_view what) {
+  parts.hosts->TellWaivers(*parts.spec->spec());
+  parts.log->Notice(PrintableText(
+      absl::StrCat(what, ": ", WaivedText(waiver), " ", WaiverText(waiver)),
+      kMaxWaiverLog));
+  WaiverResponse answer;
+  *answer.mutable_waiver() = waiver;
+  answer.set_schema_version(1);
+  return answer;
+}
+
 }  // namespace
 
-absl::StatusOr<Waiver> AddWaiver(const ControllerParts& parts,
-                                 const WaiveRequest& request,
-                                 const std::string& owner) {
+std::string WaiverSubject(const WaiveRequest& request) {
+  Waiver asked;
+  asked.set_rule(request.rule());
+  *asked.mutable_hosts() = request.hosts();
+  *asked.mutable_devices() = request.devices();
+  return PrintableText(absl::StrCat(WaivedText(asked), ": ", request.reason()),
+                       kMaxWaiverLog);
+}
+
+absl::StatusOr<WaiverResponse> AddWaiver(const ControllerParts& parts,
+                                         const WaiveRequest& request,
+                                         const std::string& owner) {
   ASSIGN_OR_RETURN(Waiver waiver, ReadWaiver(request, *parts.spec->spec(),
                                              parts.scheduler->Now()));
   waiver.set_id(NewRunId().substr(0, 8));
@@ -54,11 +79,12 @@ absl::StatusOr<Waiver> AddWaiver(const ControllerParts& parts,
   RETURN_IF_ERROR(parts.history->PutWaiver(waiver));
   parts.spec->ChangeWaivers(
       [&waiver](auto* waivers) { *waivers->Add() = waiver; });
-  return waiver;
+  return Done(parts, waiver, "waived");
 }
 
-absl::StatusOr<Waiver> EndWaiver(const ControllerParts& parts,
-                                 const std::string& id) {
+absl::StatusOr<WaiverResponse> RemoveWaiver(const ControllerParts& parts,
+                                            const std::string& id,
+                                            const std::string& user) {
   Waiver ended;
   for (const Waiver& waiver : parts.spec->spec()->waivers()) {
     if (waiver.id() == id) ended = waiver;
@@ -76,7 +102,7 @@ absl::StatusOr<Waiver> EndWaiver(const ControllerParts& parts,
                        [&id](const Waiver& each) { return each.id() == id; }),
         waivers->end());
   });
-  return ended;
+  return Done(parts, ended, absl::StrCat(ActorName(user), " ended"));
 }
 
 }  // namespace clusterd

@@ -11,14 +11,18 @@
 
 namespace clusterd {
 
+// For the audit file.
+std::string WaiverSubject(const WaiveRequest& request);
+
 // InvalidArgument with every mistake of the request, a line each; the history's
 // errors.
-absl::StatusOr<Waiver> AddWaiver(const ControllerParts& parts,
-                                 const WaiveRequest& request,
-                                 const std::string& owner);
+absl::StatusOr<WaiverResponse> AddWaiver(const ControllerParts& parts,
+                                         const WaiveRequest& request,
+                                         const std::string& owner);
 // NotFound for an id that none has; the history's errors.
-absl::StatusOr<Waiver> EndWaiver(const ControllerParts& parts,
-                                 const std::string& id);
+absl::StatusOr<WaiverResponse> RemoveWaiver(const ControllerParts& parts,
+                                            const std::string& id,
+                                            const std::string& user);
 
 }  // namespace clusterd
 
