@@ -2,8 +2,8 @@
 //
 //   read the options  ->  connect  ->  prepare  ->  ask  ->  print  ->  status
 //
-// A command fills in the steps. Every mistake of the command line is named in
-// one run, and then nothing is asked.
+// A command fills in the steps. One run names every mistake of the command
+// line, and then asks nothing.
 #ifndef CLIENT_COMMAND_REQUEST_H_
 #define CLIENT_COMMAND_REQUEST_H_
 
@@ -44,7 +44,6 @@ class Request : public Command {
   }
 
  protected:
-  // For AddOptions.
   // -o/--output and --color. `why_no_short` for a command without that format,
   // e.g. "says nothing of one host".
   void AddOutput(CLI::App& app, const std::string& why_no_short = "",
@@ -56,16 +55,15 @@ class Request : public Command {
                   const std::string& words = "");
   // --netns.
   void AddNamespace(CLI::App& app, const std::string& description);
-  // --report.
-  void AddReport(CLI::App& app);
+  void AddReport(CLI::App& app);  // --report
 
   // The steps, in this order.
   // Looks at the command's own options; adds mistakes.
   virtual void ReadOptions() {}
   // Whether there is anything to ask the controller.
   virtual bool AsksController() const { return true; }
-  // Learns from the controller what options mean; may add mistakes. Is called
-  // even if there are some already, to find those that only it can find.
+  // Learns from the controller what options mean; adds mistakes beside those
+  // that there are.
   virtual absl::Status Prepare(ControllerClient& /*client*/) {
     return absl::OkStatus();
   }
@@ -73,19 +71,19 @@ class Request : public Command {
   virtual absl::Status Ask(ControllerClient* client) = 0;
   // After a successful Ask.
   virtual int Finish() { return Deliver(kExitPass); }
-  // After mistakes or an error, which were told: makes an answer of what is
-  // known. False: there is nothing to print.
+  // Makes an answer of what is known after mistakes or an error. False: there
+  // is nothing to print.
   virtual bool AnswerWithout(const absl::Status& /*error*/) { return false; }
   // The last word about the status of a request that failed.
   virtual int StatusOfFailure(int status) const { return status; }
 
-  // For a request that is made over and over. What becomes of an answer, whose
-  // status may still be changed:
+  // What becomes of an answer of a request that is made over and over:
   enum class Next {
     kShow,   // It is shown.
     kAgain,  // It is not shown: the request is made again.
     kEnd,    // It is not shown: that was all.
   };
+  // May change the exit status.
   virtual Next AfterAnswer(int& /*status*/) { return Next::kShow; }
   // Whether the request is made again after an answer that was shown.
   virtual bool Repeats() { return false; }
@@ -96,15 +94,15 @@ class Request : public Command {
     out << Short(style.utf8) << "\n";
   }
   virtual std::string Short(bool /*utf8*/) const { return ""; }
-  // The answer, if it is the report of a check; else nullptr, and the formats
-  // of a report alone (jsonl, junit, markdown, html) are refused.
+  // The answer, if it is the report of a check. nullptr refuses the formats of
+  // a report (jsonl, junit, markdown, html).
   virtual const Report* CheckedReport() const { return nullptr; }
   // Whether JSON is a line per answer, of many.
   virtual bool PrintsJsonLines() const { return false; }
   // Stdout is taken by something else.
   virtual bool PrintsToErr() const { return false; }
 
-  // Adds a mistake if the file of --report could not be made; none is then.
+  // Adds a mistake if the file of --report cannot be made.
   void CheckReport();
   // Prints the answer and writes the file of --report, unless AfterAnswer says
   // otherwise; the exit status.
@@ -138,8 +136,7 @@ class Request : public Command {
   void RefuseFormat(absl::string_view why, absl::Span<const OutputFormat> left);
   void Print();
   void PrintHtml(std::ostream& out);
-  // False if it could not be written.
-  bool WriteReport();
+  bool WriteReport();  // False: it could not be written.
   // One time from Prepare to the end.
   int Look(ControllerClient* client);
   int FinishWithout(absl::Status error);
@@ -182,7 +179,7 @@ class OneCall : public Request {
 // A request about hosts of the spec: check and plan.
 class ClusterRequest : public Request {
  public:
-  // How long a run may take beyond the spec's own deadline for it before the
+  // `margin`: how long beyond the spec's deadline a run may take before the
   // controller counts as hung.
   ClusterRequest(const char* name, absl::Duration margin)
       : Request(name), margin_(margin) {}
@@ -197,8 +194,7 @@ class ClusterRequest : public Request {
   absl::Status Prepare(ControllerClient& client) override;
 
   // Makes the call about the hosts and the namespace of the command line, and
-  // shows how far it is. The answer that its stream ends with. `on_interrupt`:
-  // as of RpcClient::Follow.
+  // shows its progress. The rest as RpcClient::Follow.
   template <typename CallRequest, typename Event>
   auto Follow(ControllerClient& client,
               std::unique_ptr<grpc::ClientReader<Event>> (
@@ -220,8 +216,7 @@ class ClusterRequest : public Request {
         },
         on_interrupt);
   }
-  // There is another progress_.
-  virtual void OnProgress() {}
+  virtual void OnProgress() {}  // There is another progress_.
 
   HostSelection hosts_;
   GetSpecResponse spec_;

@@ -1,6 +1,5 @@
-#include "config/hccl/cann_ports.h"
-
 #include "absl/strings/str_cat.h"
+#include "config/hccl/job_ports.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "config/hccl/cann_ports.h"
 #include "config/hccl/job_variables.h"
 #include "config/spec/product_profile.h"
+#include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -99,6 +100,16 @@ HcclPortNeed NeedOfRange(const EnvironmentVariable& range) {
 }
 
 }  // namespace
+
+std::optional<CannPorts> CannPortsOf(absl::string_view version) {
+  static const LazyRE2 kForm = {R"((\d{1,4})\.(\d{1,4})(?:\.[A-Za-z0-9]+)*)"};
+  std::pair<uint32_t, uint32_t> number;
+  if (!HasForm(version, *kForm, &number.first, &number.second)) return {};
+  CannPorts ports;
+  if (number < std::make_pair(8u, 1u)) ports.possible = ports.certain;
+  if (number > std::make_pair(8u, 1u)) ports.certain = ports.possible;
+  return ports;
+}
 
 PortSet HcclPorts(const ClusterSpec& spec) {
   const uint64_t count = spec.hccl().port_count();

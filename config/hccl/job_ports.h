@@ -1,11 +1,13 @@
-// Which ports HCCL will have on a host: what its variables say there, else what
-// cluster.yaml says, else HCCL's own. For the rules, for plans and for who asks
-// the hosts. Pure.
+// Which ports HCCL will have on a host: by its variables there, then by
+// cluster.yaml, then by HCCL's own defaults. Pure.
 #ifndef CONFIG_HCCL_JOB_PORTS_H_
 #define CONFIG_HCCL_JOB_PORTS_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "config/values/port_set.h"
 #include "proto/facts.pb.h"
 #include "proto/job.pb.h"
@@ -13,12 +15,32 @@
 
 namespace clusterd {
 
+// How many ports HCCL takes on a host, from its base port on, by the version of
+// CANN. The pages of HCCL_IF_BASE_PORT say 16 for CANN 5.0.4, 6.3 and 8.0, and
+// 32 from 8.2 on (https://www.hiascend.com/document/detail/zh/canncommercial/
+// 82RC1/maintenref/envvar/envref_07_0074.html); what 8.1 takes is not
+// published. The defaults are those of a version that is not known.
+struct CannPorts {
+  uint32_t certain = 16;
+  uint32_t possible = 32;
+};
+
+// The ports for a job's rendezvous (MASTER_PORT) that names none; hosts are
+// asked which are taken. The vendor's example has the first (PyTorch on two
+// servers of eight). torchrun's own default, 29500, is the likeliest to be
+// taken. All lie below the ports that Linux gives to outgoing connections.
+inline constexpr uint32_t kFirstMasterPort = 29501;
+inline constexpr uint32_t kLastMasterPort = 29999;
+
+// By "8.0.0" or "8.2.RC1"; nothing for a text that is no version.
+std::optional<CannPorts> CannPortsOf(absl::string_view version);
+
 // hccl.base_port and the ports after it. A spec without the two numbers means
 // HCCL's defaults, 60000 and 32.
 PortSet HcclPorts(const ClusterSpec& spec);
 
-// The HCCL range, the rendezvous port, the ssh port and those of other services,
-// where they are set.
+// The HCCL range, the rendezvous port, the ssh port and those of other
+// services, where they are set.
 PortSet JobPorts(const ClusterSpec& spec);
 
 // The ports of the job's other services.

@@ -12,7 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "config/hccl/cann_ports.h"
+#include "config/hccl/job_ports.h"
 #include "config/launch/launch_methods.h"
 #include "config/values/host_interfaces.h"
 #include "config/values/hostlist.h"

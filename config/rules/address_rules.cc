@@ -1,6 +1,6 @@
-// Each device's own addresses: device IP, gateway, detect address; and addresses
-// that must differ, as a whole and in their last 8 bits. subnet_rules.cc
-// compares the subnets of devices.
+// Each device's own addresses: device IP, gateway, detect address; and
+// addresses that must differ, as a whole and in their last 8 bits.
+// subnet_rules.cc compares the subnets of devices.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -1,11 +1,11 @@
 #include "config/rules/catalogue.h"
 
 #include "config/values/nearest_word.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 
 #include "config/rules/texts/rule_table.inc"
-#include "config/words/subject_text.h"
 
 bool Rule::JudgesOneHost() const {
   return scope == RuleScope::kNamespace || scope == RuleScope::kHost ||

@@ -11,6 +11,7 @@
 #include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"
 #include "config/values/number_list.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {

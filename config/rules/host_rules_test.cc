@@ -396,6 +396,8 @@ TEST(CheckSysctlPersistentTest, OnlyWarnsOfPortsThatMayNotBeNeeded) {
   EXPECT_THAT(Lines(cluster.Check("sysctl-persistent")),
               HasSubstr("WARN server0 net.ipv4.ip_local_reserved_ports"));
   cluster.spec.mutable_hccl()->set_cann("8.2.RC1");
+  EXPECT_EQ(cluster.Check("sysctl-persistent").state(), WARN);
+  cluster.spec.mutable_hccl()->set_base_port_auto(false);
   EXPECT_EQ(cluster.Check("sysctl-persistent").state(), FAIL);
 }
 

@@ -15,7 +15,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "config/hccl/cann_ports.h"
 #include "config/hccl/job_ports.h"
 #include "config/rules/catalogue.h"
 #include "config/rules/host_rules.h"

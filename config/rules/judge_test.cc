@@ -5,7 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "config/hccl/cann_ports.h"
+#include "config/hccl/job_ports.h"
 #include "config/rules/catalogue.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/message_differencer.h"

@@ -164,7 +164,7 @@ void AddTiedGroups(absl::string_view finding, absl::string_view what,
     FindingText text =
         report.Text("tied", what, version, Count(hosts.size(), "host"),
                     OtherGroupsText(versions, version));
-    text.state = report.Text(finding).state;
+    text.state = report.Text(finding, what, version, "", "", "").state;
     for (const HostView* host : hosts) report.Add(*host, text);
   }
 }

@@ -13,7 +13,6 @@
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
-#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -410,7 +409,10 @@ class Reader {
     const std::vector<const YamlNode*> nodes = ValuesByServer(value, groups_);
     for (size_t s = 0; s < nodes.size(); ++s) {
       if (nodes[s] == nullptr) continue;
-      const auto ids = Each<uint32_t>(plan_.OfServer(s), &PlannedDevice::id);
+      std::vector<uint32_t> ids;
+      for (const PlannedDevice& device : plan_.OfServer(s)) {
+        ids.push_back(device.id);
+      }
       SetSwitches(value.Inner(*nodes[s], absl::StrCat(value.subject(), ": ",
                                                       groups_.servers[s].host)),
                   ids, plan_.OfServer(s));

@@ -36,7 +36,9 @@ void AppendFieldByHost(const ClusterSpec& spec, absl::string_view key,
 }
 
 std::string IdsText(const ServerSpec& server) {
-  return FoldIds(Each<uint32_t>(server.devices(), &DeviceSpec::id));
+  std::vector<uint32_t> ids;
+  for (const DeviceSpec& device : server.devices()) ids.push_back(device.id());
+  return FoldIds(ids);
 }
 
 bool HaveSameIds(const ClusterSpec& spec) {

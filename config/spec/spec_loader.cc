@@ -7,7 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "config/hccl/cann_ports.h"
+#include "config/hccl/job_ports.h"
 #include "config/spec/device_plan.h"
 #include "config/spec/lossless_spec.h"
 #include "config/spec/mistakes.h"

@@ -26,8 +26,8 @@
 #include "daemon/controller/history/newest_report.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/audit_caller.h"
-#include "daemon/controller/hosts/pool_answer.h"
 #include "daemon/controller/hosts/spec_holder.h"
+#include "daemon/controller/hosts/unary_answer.h"
 #include "daemon/controller/logs_run.h"
 
 namespace clusterd {

@@ -16,7 +16,7 @@
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/fact_run.h"
-#include "daemon/controller/hosts/pool_answer.h"
+#include "daemon/controller/hosts/unary_answer.h"
 #include "daemon/controller/jobs/job_desk.h"
 #include "daemon/controller/logs_run.h"
 #include "daemon/controller/run_turns.h"

@@ -1,6 +1,7 @@
 // How much may be on its way to one user at once, and wait for one stream. gRPC
-// keeps a copy of a message until its client has taken it: a client that opens a
-// thousand streams and reads none would otherwise have a thousand reports kept.
+// keeps a copy of a message until its client has taken it: a client that opens
+// a thousand streams and reads none would otherwise have a thousand reports
+// kept.
 #ifndef DAEMON_CONTROLLER_SEND_ROOM_H_
 #define DAEMON_CONTROLLER_SEND_ROOM_H_
 

@@ -1,7 +1,6 @@
-#include "daemon/host/device_owners.h"
-
 #include <string>
 
+#include "daemon/host/device_users.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/scratch_root.h"

@@ -1,11 +1,17 @@
-// Which processes use an NPU now: those that hold its node /dev/davinci<N>
-// open. That is how the vendor's own manual finds them (hicann/driver, DCMI API
-// reference, FAQ "Querying NPU Service Processes": `fuser -uv /dev/davinci* …`,
-// no output meaning that no service process runs), and <N> is the physical id
-// that `hccn_tool -i` takes.
-// Not the process list of `npu-smi info`: it is cut after a number of processes
-// for each chip, counts NPUs otherwise, and whether it shows those of other
-// containers is not known.
+// Which processes use an NPU now, and which own it.
+// Users hold its node /dev/davinci<N> open. The vendor's own manual finds them
+// so (hicann/driver, DCMI API reference, FAQ "Querying NPU Service Processes":
+// `fuser -uv /dev/davinci* …`, no output: no service process runs); <N> is the
+// physical id that `hccn_tool -i` takes. The list of `npu-smi info` is cut
+// after a number of processes for each chip and counts NPUs otherwise; whether
+// it shows those of other containers is not known. Owners stand in the driver's
+// own table, /proc/uda/namespace_node:
+//   ns_id 0 identify 5b0c7e21d9f4 root_tgid 731804 dev_num 1 namespace …, udev
+//   list: logic_devid udevid
+//          0        3
+// The first mount namespace that initialises the driver owns its devices as
+// long as it lives, whether a process in it computes or not (driver source,
+// uda_ns_node_single_show). Entries from ns_id 128 on are the host's own.
 #ifndef DAEMON_HOST_DEVICE_USERS_H_
 #define DAEMON_HOST_DEVICE_USERS_H_
 
@@ -14,6 +20,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/files/file_reader.h"
 #include "proto/facts.pb.h"
@@ -44,6 +51,16 @@ absl::StatusOr<std::vector<DeviceUser>> ReadDeviceUsers(
 // there, or clusterd sees only the processes of its own container.
 NpuProcessesFact ReadNpuProcesses(const HostPaths& paths,
                                   const TimeBudget& budget);
+
+// Pid, identity and devices of each entry that is not the host's.
+// InvalidArgument, quoting the line, for another form or a list that was cut.
+absl::StatusOr<DeviceOwnersFact::Owners> ParseNamespaceNode(
+    absl::string_view text);
+
+// The same with what the processes are; `users` are those that have an NPU
+// open. NOT_SUPPORTED where the driver has no such file.
+DeviceOwnersFact ReadDeviceOwners(const FileReader& files,
+                                  const NpuProcessesFact& users);
 
 }  // namespace clusterd
 

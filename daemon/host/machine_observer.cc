@@ -11,7 +11,6 @@
 #include "config/hccl/job_ports.h"
 #include "config/values/network_namespace.h"
 #include "daemon/host/device_observer.h"
-#include "daemon/host/device_owners.h"
 #include "daemon/host/device_users.h"
 #include "daemon/host/files/missing.h"
 #include "daemon/host/firewall/firewall_observer.h"

@@ -12,7 +12,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "tests/sim/facts/healthy_facts.h"
 #include "tests/sim/fault.h"
 #include "tests/sim/host_folder.h"
 #include "tests/sim/lldp_text.h"
@@ -84,12 +83,11 @@ DeviceState HealthyState(const Server& of) {
     if (!device.detect_address().empty()) {
       state.Set(DeviceKey("netdetect", id), device.detect_address());
     }
-    // As the tool has it where nothing else is set: what server 0 has.
+    // Of server 0 what the tool has where nothing else is set.
     if (of.product == "A3-superpod") {
-      const uint32_t index = MakeSuperPodPlace(of.number, id).server_index();
-      state.Set(
-          DeviceKey("vnic_ip", id),
-          absl::StrCat("192.", index, ".", 2 + id / 2, ".", 199 - id % 2));
+      state.Set(DeviceKey("vnic_ip", id),
+                absl::StrCat("192.", of.number % 256, ".", 2 + id / 2, ".",
+                             199 - id % 2));
     }
     state.Set(DeviceKey("link", id), "1");
     state.Set(DeviceKey("tls", id), of.spec.tls() ? "1" : "0");

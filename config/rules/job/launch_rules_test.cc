@@ -226,9 +226,10 @@ TEST(CheckHostInterfaceTest, OneAddressOfTwoHostsFails) {
   }
   EXPECT_THAT(
       Lines(cluster.Check("host-interface")),
-      HasSubstr("FAIL server0 HCCL takes 198.18.0.1 of Meta, as a proxy's "
-                "tunnel has it, which is one address on several hosts: "
-                "server[0-1]"));
+      HasSubstr(
+          "FAIL server0 server1 HCCL takes 198.18.0.1 of Meta, as a proxy's "
+          "tunnel has it, which is one address on several hosts: "
+          "server[0-1]"));
   // Of one host alone a job may still say otherwise.
   cluster.facts[1]
       .mutable_interfaces()

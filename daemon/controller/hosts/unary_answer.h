@@ -1,18 +1,21 @@
-// The one answer to a call, in a slot of its user that is held until the client
-// has all of it, or has gone; who does not take it is cut off
+// The one answer to a call. It holds a slot of its user until the client has
+// all of it or has gone; a client that does not take it is cut off
 // (hosts/write_deadline.h).
 #ifndef DAEMON_CONTROLLER_HOSTS_UNARY_ANSWER_H_
 #define DAEMON_CONTROLLER_HOSTS_UNARY_ANSWER_H_
 
+#include <functional>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "config/identity/grpc_status.h"
 #include "daemon/controller/hosts/slots.h"
 #include "daemon/controller/hosts/write_deadline.h"
 #include "daemon/process/scheduler.h"
+#include "daemon/process/worker_pool.h"
 #include "google/protobuf/message.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
@@ -61,6 +64,35 @@ class UnaryAnswer final : public grpc::ServerUnaryReactor {
   absl::Mutex mutex_;
   WriteDeadline deadline_ ABSL_GUARDED_BY(mutex_);
 };
+
+// Why a call is refused while the pool is full.
+inline absl::Status TooMuchToDo() {
+  return absl::ResourceExhaustedError(
+      "the controller has too much to do, try again later");
+}
+
+// Fills in the response from a thread of the pool, which may wait for the disk,
+// and then calls `done`. If the pool is full, calls `refused` and `done` at
+// once with ResourceExhausted.
+template <typename Response>
+void AnswerOnPool(
+    WorkerPool* pool, WorkerPool::Place place, Response* response,
+    std::function<absl::StatusOr<Response>()> read,
+    const std::function<void(const absl::Status& status)>& done,
+    const std::function<void(const absl::Status& full)>& refused = nullptr) {
+  const bool taken = pool->TryRun(
+      [response, read = std::move(read), done] {
+        absl::StatusOr<Response> answer = read();
+        const absl::Status status = answer.status();
+        if (status.ok()) *response = *std::move(answer);
+        done(status);
+      },
+      place);
+  if (taken) return;
+  const absl::Status full = TooMuchToDo();
+  if (refused) refused(full);
+  done(full);
+}
 
 }  // namespace clusterd
 

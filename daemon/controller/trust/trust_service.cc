@@ -13,7 +13,6 @@
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/audit_caller.h"
-#include "daemon/controller/hosts/pool_answer.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/controller/hosts/unary_answer.h"
 #include "grpc/grpc_security_constants.h"

@@ -106,8 +106,9 @@ void FillPort(const ClusterSpec& spec, const ServerSpec& server,
   if (!profile.in_super_pod) return;
   VnicFact::Vnic* vnic = device->mutable_vnic()->mutable_value();
   vnic->set_up(true);
-  vnic->mutable_setting()->set_address(absl::StrCat(
-      "192.", NumberOf(server) % kServersOfPod, ".2.", 1 + device->id()));
+  vnic->mutable_setting()->set_address(
+      absl::StrCat("192.", NumberOf(server) / 250 % 256, ".",
+                   2 + NumberOf(server) % 250, ".", 1 + device->id()));
   vnic->mutable_setting()->set_netmask("255.0.0.0");
   *device->mutable_super_pod()->mutable_value() =
       MakeSuperPodPlace(NumberOf(server), device->id());

@@ -171,6 +171,10 @@ void NarrowToRandomJob(RandomCluster& cluster) {
   cluster.spec.set_cluster_servers(static_cast<uint32_t>(servers.size()));
   servers.resize(count);
   cluster.job.emplace();
+  // Whether HCCL works there, one page of the vendor tells.
+  if (cluster.spec.mode() == "amp") {
+    cluster.warnings["job-super-pod"].insert(-1);
+  }
   cluster.job->set_id(absl::StrCat("slurm:", cluster.seed, ".0"));
   NarrowTo(servers, cluster);
   cluster.spec.set_one_job(true);

@@ -222,6 +222,18 @@ void PlanLossless(RandomCluster& cluster) {
                cluster);
 }
 
+bool IsOneSuperPod(const RandomCluster& c) {
+  const auto pod = [](const HostFacts& host) {
+    return host.devices_size() == 0
+               ? 0
+               : host.devices(0).super_pod().value().super_pod_id();
+  };
+  return ProfileOf(c).in_super_pod &&
+         absl::c_all_of(c.facts, [&](const HostFacts& host) {
+           return pod(host) == pod(c.facts[0]);
+         });
+}
+
 // A super pod that goes through HCCS alone.
 void LeaveRoceUnused(RandomCluster& cluster) {
   cluster.spec.set_roce_unused(true);
@@ -312,12 +324,7 @@ std::vector<Variation> DeviceVariations() {
        [](const RandomCluster& c) { return !Has(c, "old-tool"); }, BootToday},
       {"switch-per-rail", 3, HasSwitches, UseSwitchPerRail},
       {"switches-planned", 6, HasSwitches, PlanSwitches},
-      {"roce-unused", 3,
-       [](const RandomCluster& c) {
-         constexpr size_t kServersOfPod = 48;  // As healthy facts have it.
-         return ProfileOf(c).in_super_pod && c.facts.size() <= kServersOfPod;
-       },
-       LeaveRoceUnused},
+      {"roce-unused", 3, IsOneSuperPod, LeaveRoceUnused},
       {"no-recovery-yet", 10, IsClassic, NeverRecover},
       {"shared-gateways", 2,
        [](const RandomCluster& c) {
