@@ -219,7 +219,9 @@ void AddHosts(const ClusterView& view, Report* report) {
     status->set_elapsed_ms(facts->elapsed_ms());
     status->set_simulation(facts->simulation());
     const auto found = worst.find(facts->host());
-    status->set_maintenance(view.MaintenanceOf(facts->host()) != nullptr);
+    if (view.MaintenanceOf(facts->host()) != nullptr) {
+      status->set_maintenance(true);
+    }
     if (facts->has_missing()) {
       status->set_state(status->maintenance() ? WARN : UNKNOWN);
       status->set_no_facts_reason(WhyMissing(&facts->missing()));
@@ -272,8 +274,8 @@ void CountWaived(Report* report) {
       rules.insert(result.rule());
     }
   }
-  report->set_waived_findings(waived);
   if (waived == 0) return;
+  report->set_waived_findings(waived);
   report->add_notes(absl::StrCat(
       Count(waived, "finding"), " waived: ", absl::StrJoin(rules, ", "),
       "; clusterctl waivers says by whom and until when"));

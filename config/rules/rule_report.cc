@@ -26,7 +26,7 @@ bool HasReason(const Missing* missing, Missing::Reason reason) {
 void Waive(const Waiver& waiver, Finding* finding) {
   *finding->mutable_waiver() = waiver;
   finding->mutable_waiver()->clear_hosts();
-  finding->set_waived_from(finding->state());
+  finding->mutable_waiver()->set_waived_from(finding->state());
   if (finding->rule() == kMaintenanceRule) return;
   absl::StrAppend(finding->mutable_observed(), "; ",
                   waiver.rule() == kMaintenanceRule ? "in maintenance, else "
@@ -230,7 +230,7 @@ void RuleReport::WriteFinding(FindingText&& text,
   if (!text.why.empty()) finding->set_why(std::move(text.why));
   if (!text.caused_by.empty())
     finding->set_caused_by(std::move(text.caused_by));
-  finding->set_holds_alone(text.holds_alone);
+  if (text.holds_alone) finding->set_holds_alone(true);
   if (text.waiver != nullptr) Waive(*text.waiver, finding);
 }
 
