@@ -838,7 +838,7 @@ TEST(WaiverTest, MakesAWarningThatSaysSoOfTheFailuresThatItCovers) {
   EXPECT_EQ(Who(link.findings(1)), "server1:3");
   EXPECT_EQ(report.waived_findings(), 1u);
   EXPECT_THAT(report.notes(),
-              testing::Contains(HasSubstr("1 finding waived: link")));
+              testing::Contains(HasSubstr("1 finding waived;")));
   EXPECT_EQ(report.hosts(0).state(), WARN);
   EXPECT_EQ(report.hosts(1).state(), FAIL);
 }
@@ -860,7 +860,8 @@ TEST(WaiverTest, OfDevicesCoversNoOtherDeviceAndNotTheHost) {
 TEST(WaiverTest, OfACauseCoversTheFailuresThatFollow) {
   TestCluster cluster("atlas-training", "", 1);
   cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
-  cluster.device(0, 3).mutable_net_health()->set_value(NET_HEALTH_RECEIVE_TIMEOUT);
+  cluster.device(0, 3).mutable_net_health()->set_value(
+      NET_HEALTH_RECEIVE_TIMEOUT);
   AddWaiver("link", {"server0"}, &cluster);
   for (const RuleResult& result : cluster.MakeReport().rules()) {
     EXPECT_NE(result.state(), FAIL) << Lines(result);

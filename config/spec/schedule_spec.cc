@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "absl/time/civil_time.h"
 #include "absl/time/time.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/hostlist.h"
@@ -386,24 +385,19 @@ std::string ScheduleText(const ClusterSpec& spec) {
 }
 
 absl::StatusOr<absl::Time> ParseUtcTime(const std::string& text) {
-  static const LazyRE2 kForm = {
-      R"((\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?)?(?:Z| ?UTC)?)"};
-  std::string day, minute, second;
-  if (HasForm(text, *kForm, &day, &minute, &second)) {
-    if (minute.empty()) minute = "00:00";
-    if (second.empty()) second = ":00";
-    // Formatted again it is another text if a field was out of range.
-    const std::string whole = absl::StrCat(day, "T", minute, second);
-    absl::CivilSecond civil;
-    if (absl::ParseCivilTime(whole, &civil) &&
-        absl::FormatCivilTime(civil) == whole) {
-      return absl::FromCivil(civil, absl::UTCTimeZone());
+  for (const char* format :
+       {"%Y-%m-%d", "%Y-%m-%dT%H:%MZ", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M",
+        "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M UTC"}) {
+    absl::Time time;
+    // Written again it is another text if a field was out of range.
+    if (absl::ParseTime(format, text, &time, nullptr) &&
+        absl::FormatTime(format, time, absl::UTCTimeZone()) == text) {
+      return time;
     }
   }
   return absl::InvalidArgumentError(
       absl::StrCat(QuoteValue(text),
-                   " is not a moment, expected UTC such as "
-                   "2026-12-01T10:00Z"));
+                   " is not a moment, expected UTC such as 2026-12-01T10:00Z"));
 }
 
 absl::StatusOr<WebhookUrl> ParseWebhookUrl(const std::string& text) {

@@ -46,8 +46,7 @@ void LoadNotify(const YamlValue& value, ClusterSpec* spec);
 std::string ScheduleText(const ClusterSpec& spec);
 
 // A moment in UTC: "2026-12-01", which is its first second, or
-// "2026-12-01T10:00", with seconds, a blank for the T, and Z or UTC behind.
-// InvalidArgument, quoting it, for anything else, also a day that no month has.
+// "2026-12-01T10:00Z". InvalidArgument, quoting it, for anything else.
 absl::StatusOr<absl::Time> ParseUtcTime(const std::string& text);
 
 struct WebhookUrl {

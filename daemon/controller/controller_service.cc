@@ -484,8 +484,12 @@ ControllerService::Unary* ControllerService::Waive(Context* context,
   return AnswerInSlot<WaiverResponse>(
       context, "Waive", *request, &slots_.ends, response,
       [this, request,
-       entry = AuditCaller(*context, "Waive", WaiverSubject(*request))](
-          const SpiffeId& user) {
+       entry = AuditCaller(
+           *context, "Waive",
+           PrintableText(
+               absl::StrCat(request->rule(), " on ", request->hosts(), " ",
+                            request->devices(), ": ", request->reason()),
+               kMaxPrintableBytes * 2))](const SpiffeId& user) {
         return RunAudited(parts_.audit, entry, [&] {
           return AddWaiver(parts_, *request, user.ToString());
         });

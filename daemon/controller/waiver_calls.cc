@@ -4,10 +4,17 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/rules/waiver_rules.h"
+#include "config/rules/catalogue.h"
+#include "config/spec/host_names.h"
+#include "config/spec/schedule_spec.h"
+#include "config/values/hostlist.h"
+#include "config/values/nearest_word.h"
+#include "config/values/number_list.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "config/words/waiver_text.h"
@@ -21,23 +28,62 @@ namespace {
 
 constexpr int kMaxWaivers = 512;  // Of the spec.
 constexpr size_t kMaxWaiverLog = 512;
+constexpr char kAllHosts[] = "all";
+constexpr uint32_t kMaxDeviceId = 4095;
+
+absl::StatusOr<absl::Time> ParseUntil(const std::string& text, absl::Time now) {
+  static const LazyRE2 kDays = {R"((\d{1,4})d)"};
+  int days = 0;
+  if (HasForm(text, *kDays, &days)) return now + absl::Hours(24 * days);
+  absl::Duration from_now;
+  if (absl::ParseDuration(text, &from_now)) return now + from_now;
+  return ParseUtcTime(text);
+}
 
 // InvalidArgument with every mistake, a line each.
 absl::StatusOr<Waiver> ReadWaiver(const WaiveRequest& request,
                                   const ClusterSpec& spec, absl::Time now) {
   Waiver waiver;
+  std::vector<std::string> mistakes;
+  const auto note = [&mistakes](const char* what, const auto& value) {
+    if (value.ok()) return true;
+    mistakes.push_back(absl::StrCat(what, ": ", value.status().message()));
+    return false;
+  };
   waiver.set_rule(request.rule());
-  *waiver.mutable_hosts() = request.hosts();
-  *waiver.mutable_devices() = request.devices();
-  waiver.set_reason(ValidUtf8(request.reason()));
+  if (FindRule(request.rule()) == nullptr) {
+    mistakes.push_back(absl::StrCat("rule ", QuotedText(request.rule()),
+                                    " does not exist",
+                                    DidYouMean(request.rule(), RuleNames())));
+  }
+  auto hosts = ExpandHostlist(request.hosts());
+  if (request.hosts() != kAllHosts && note("hosts", hosts)) {
+    for (std::string& name : *hosts) {
+      *waiver.add_hosts() = HostNamed(spec, name);
+    }
+    note("hosts", SelectHosts(spec, waiver.hosts()));
+  }
+  const auto devices = ParseIdList(request.devices(), kMaxDeviceId);
+  if (!request.devices().empty() && note("devices", devices)) {
+    waiver.mutable_devices()->Add(devices->begin(), devices->end());
+  }
+  waiver.set_reason(ValidUtf8(absl::StripAsciiWhitespace(request.reason())));
+  if (waiver.reason().empty() || waiver.reason().size() > kMaxWaiverReason) {
+    mistakes.push_back(absl::StrCat("reason: has ", waiver.reason().size(),
+                                    " bytes, expected 1 to ",
+                                    kMaxWaiverReason));
+  }
+  const auto until = ParseUntil(request.until(), now);
+  if (note("until", until)) {
+    waiver.set_until_ms(absl::ToUnixMillis(*until));
+    if (!IsInForce(waiver, now)) {
+      mistakes.push_back(absl::StrCat(
+          "until: ", QuotedText(request.until()),
+          " is not in the 90 days after ",
+          absl::FormatTime(absl::RFC3339_sec, now, absl::UTCTimeZone())));
+    }
+  }
   waiver.set_since_ms(absl::ToUnixMillis(now));
-  waiver.set_until_ms(
-      request.for_ms() > 0
-          ? absl::ToUnixMillis(now + absl::Milliseconds(request.for_ms()))
-          : request.until_ms());
-  std::vector<std::string> mistakes = WaiverMistakes(waiver, now);
-  const auto hosts = SelectHosts(spec, request.hosts());
-  if (!hosts.ok()) mistakes.emplace_back(hosts.status().message());
   if (spec.waivers_size() >= kMaxWaivers) {
     mistakes.push_back(absl::StrCat(
         kMaxWaivers, " waivers are kept, end one with clusterctl unwaive"));
@@ -59,15 +105,6 @@ WaiverResponse Done(const ControllerParts& parts, const Waiver& waiver,
 }
 
 }  // namespace
-
-std::string WaiverSubject(const WaiveRequest& request) {
-  Waiver asked;
-  asked.set_rule(request.rule());
-  *asked.mutable_hosts() = request.hosts();
-  *asked.mutable_devices() = request.devices();
-  return PrintableText(absl::StrCat(WaivedText(asked), ": ", request.reason()),
-                       kMaxWaiverLog);
-}
 
 absl::StatusOr<WaiverResponse> AddWaiver(const ControllerParts& parts,
                                          const WaiveRequest& request,

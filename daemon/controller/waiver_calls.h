@@ -11,9 +11,6 @@
 
 namespace clusterd {
 
-// For the audit file.
-std::string WaiverSubject(const WaiveRequest& request);
-
 // InvalidArgument with every mistake of the request, a line each; the history's
 // errors.
 absl::StatusOr<WaiverResponse> AddWaiver(const ControllerParts& parts,

@@ -668,9 +668,9 @@ TEST(LargeClusterTest, IsJudgedAlikeEveryTime) {
 WaiveRequest AskToWaive(const std::string& rule, const std::string& host) {
   WaiveRequest request;
   request.set_rule(rule);
-  request.add_hosts(host);
+  request.set_hosts(host);
   request.set_reason("cable\x1b[31m ordered");
-  request.set_for_ms(3600'000);
+  request.set_until("1h");
   return request;
 }
 
@@ -702,12 +702,24 @@ TEST(WaiveTest, IsForOperatorsAndCountsFromTheNextCheckOn) {
           .error_code(),
       grpc::StatusCode::PERMISSION_DENIED);
   const auto client = controller.Client(Role::kOperator);
-  const grpc::Status wrong = client->Waive(
-      NewContext().get(), AskToWaive("lnik", "server9"), &response);
+  WaiveRequest bad = AskToWaive("lnik", "server[0-9]");
+  bad.set_devices("x");
+  bad.set_reason(" ");
+  bad.set_until("2025-02-30");
+  const grpc::Status wrong = client->Waive(NewContext().get(), bad, &response);
   EXPECT_EQ(wrong.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(wrong.error_message(),
-              testing::AllOf(HasSubstr("did you mean \"link\"?"),
-                             HasSubstr("server9")));
+  EXPECT_THAT(
+      wrong.error_message(),
+      testing::AllOf(HasSubstr("did you mean \"link\"?"), HasSubstr("server9"),
+                     HasSubstr("devices: "), HasSubstr("reason: has 0 bytes"),
+                     HasSubstr("\"2025-02-30\" is not a moment")));
+  for (const char* until : {"-2h", "0s", "91d", "9999d", "2000-01-01", "inf"}) {
+    WaiveRequest late = AskToWaive("link", "all");
+    late.set_until(until);
+    EXPECT_EQ(client->Waive(NewContext().get(), late, &response).error_code(),
+              grpc::StatusCode::INVALID_ARGUMENT)
+        << until;
+  }
   EXPECT_EQ(link_state(), FAIL);
 
   ASSERT_TRUE(
@@ -719,7 +731,7 @@ TEST(WaiveTest, IsForOperatorsAndCountsFromTheNextCheckOn) {
   EXPECT_EQ(link_state(), WARN);
   controller.Stop();
   const std::string audit = TestCertificates::Text(controller.audit_path());
-  EXPECT_THAT(audit, HasSubstr("link on server0: cable\\\\x1b[31m ordered"));
+  EXPECT_THAT(audit, HasSubstr("link on server0 : cable\\\\x1b[31m ordered"));
   EXPECT_THAT(audit, testing::Not(HasSubstr("\x1b")));
   // Also over a restart.
   controller.Start();
@@ -757,7 +769,7 @@ TEST(WaiveTest, HostsAreToldWhatCoversThem) {
     ASSERT_TRUE(message.has_waivers());
     EXPECT_EQ(message.waivers().waivers_size(), name[6] - '0');
   }
-  EXPECT_EQ(message.waivers().waivers(0).hosts(0), "server1");
+  EXPECT_EQ(message.waivers().waivers(0).rule(), "maintenance");
 }
 
 }  // namespace

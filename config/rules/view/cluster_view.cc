@@ -6,7 +6,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -329,16 +328,10 @@ const DeviceView* HostView::Find(uint32_t id) const {
 void ClusterView::AddWaivers() {
   for (const Waiver& waiver : spec_.waivers()) {
     if (!IsInForce(waiver, now_)) continue;
-    const absl::flat_hash_set<absl::string_view> hosts(waiver.hosts().begin(),
-                                                       waiver.hosts().end());
-    const bool is_of_all =
-        hosts.empty() ||
-        absl::c_all_of(spec_.servers(), [&hosts](const ServerSpec& server) {
-          return hosts.contains(server.host());
-        });
-    if (is_of_all) waivers_[""].push_back(&waiver);
-    for (const absl::string_view host : hosts)
+    if (waiver.hosts().empty()) waivers_[""].push_back(&waiver);
+    for (const std::string& host : waiver.hosts()) {
       waivers_[host].push_back(&waiver);
+    }
   }
 }
 

@@ -178,8 +178,7 @@ class HistoryStore {
   absl::StatusOr<RunningRecords> FindRunning() const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Waivers stand beside the entries, and no bound drops one. On disk, synced,
-  // when it returns OK.
+  // Waivers stand beside the entries, and no bound drops one.
   absl::Status PutWaiver(const Waiver& waiver) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status DropWaiver(absl::string_view id) ABSL_LOCKS_EXCLUDED(mutex_);
   // By their ids.

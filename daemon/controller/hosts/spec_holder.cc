@@ -114,7 +114,6 @@ HostWaivers WaiversOfHost(const ClusterSpec& spec, const std::string& host) {
     Waiver* const told = own.add_waivers();
     *told = waiver;
     told->clear_hosts();
-    told->add_hosts(host);
   }
   return own;
 }
