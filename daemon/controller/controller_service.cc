@@ -503,10 +503,9 @@ ControllerService::Unary* ControllerService::EndWaiver(
       context, "EndWaiver", *request, &slots_.ends, response,
       [this, request,
        entry = AuditCaller(*context, "EndWaiver", QuotedText(request->id()))](
-          const SpiffeId& user) {
-        return RunAudited(parts_.audit, entry, [&] {
-          return RemoveWaiver(parts_, request->id(), user.ToString());
-        });
+          const SpiffeId&) {
+        return RunAudited(parts_.audit, entry,
+                          [&] { return RemoveWaiver(parts_, request->id()); });
       });
 }
 

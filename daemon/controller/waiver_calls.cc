@@ -16,7 +16,6 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
-#include "config/words/subject_text.h"
 #include "config/words/waiver_text.h"
 #include "daemon/controller/history/history_store.h"
 #include "daemon/controller/hosts/attached_hosts.h"
@@ -27,7 +26,6 @@ namespace clusterd {
 namespace {
 
 constexpr int kMaxWaivers = 512;  // Of the spec.
-constexpr size_t kMaxWaiverLog = 512;
 constexpr char kAllHosts[] = "all";
 constexpr uint32_t kMaxDeviceId = 4095;
 
@@ -92,12 +90,8 @@ absl::StatusOr<Waiver> ReadWaiver(const WaiveRequest& request,
   return absl::InvalidArgumentError(absl::StrJoin(mistakes, "\n"));
 }
 
-WaiverResponse Done(const ControllerParts& parts, const Waiver& waiver,
-                    absl::string_view what) {
+WaiverResponse Done(const ControllerParts& parts, const Waiver& waiver) {
   parts.hosts->TellWaivers(*parts.spec->spec());
-  parts.log->Notice(PrintableText(
-      absl::StrCat(what, ": ", WaivedText(waiver), " ", WaiverText(waiver)),
-      kMaxWaiverLog));
   WaiverResponse answer;
   *answer.mutable_waiver() = waiver;
   answer.set_schema_version(1);
@@ -116,12 +110,11 @@ absl::StatusOr<WaiverResponse> AddWaiver(const ControllerParts& parts,
   RETURN_IF_ERROR(parts.history->PutWaiver(waiver));
   parts.spec->ChangeWaivers(
       [&waiver](auto* waivers) { *waivers->Add() = waiver; });
-  return Done(parts, waiver, "waived");
+  return Done(parts, waiver);
 }
 
 absl::StatusOr<WaiverResponse> RemoveWaiver(const ControllerParts& parts,
-                                            const std::string& id,
-                                            const std::string& user) {
+                                            const std::string& id) {
   Waiver ended;
   for (const Waiver& waiver : parts.spec->spec()->waivers()) {
     if (waiver.id() == id) ended = waiver;
@@ -139,7 +132,7 @@ absl::StatusOr<WaiverResponse> RemoveWaiver(const ControllerParts& parts,
                        [&id](const Waiver& each) { return each.id() == id; }),
         waivers->end());
   });
-  return Done(parts, ended, absl::StrCat(ActorName(user), " ended"));
+  return Done(parts, ended);
 }
 
 }  // namespace clusterd

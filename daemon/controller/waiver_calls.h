@@ -18,8 +18,7 @@ absl::StatusOr<WaiverResponse> AddWaiver(const ControllerParts& parts,
                                          const std::string& owner);
 // NotFound for an id that none has; the history's errors.
 absl::StatusOr<WaiverResponse> RemoveWaiver(const ControllerParts& parts,
-                                            const std::string& id,
-                                            const std::string& user);
+                                            const std::string& id);
 
 }  // namespace clusterd
 

@@ -85,7 +85,7 @@ class WaiversCommand final
   WaiversCommand() : OneCall("waivers", &Controller::Stub::ListWaivers) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOutput(app);
+    AddOutput(app, "says nothing of many waivers");
     AddTimeout(app, kShortTimeout);
   }
 
@@ -104,15 +104,6 @@ class WaiversCommand final
           << "\n";
     }
     if (answer_.waivers().empty()) out << "nothing is waived\n";
-  }
-
-  std::string Short(bool /*utf8*/) const override {
-    size_t in_force = 0;
-    for (const Waiver& waiver : answer_.waivers()) {
-      if (StateOf(waiver) == "in force") ++in_force;
-    }
-    return absl::StrCat(in_force, " in force, ",
-                        answer_.waivers_size() - in_force, " not");
   }
 };
 
