@@ -26,15 +26,15 @@ copy of DIR/ca.crt), intermediate.crt and intermediate.key, valid two years. Giv
 it to the controller's user, and keep DIR/ca.key where no network reaches it: with
 `clusterctl token create` and `clusterd join` hosts need no more of this script.
 
-Two steps change the root of hosts that have joined, the old one in OLD, the new
-one, of init, in NEW; README.md has them in full. roots adds a bundle to FILE, which
-is the controller's OUT/roots.bundle: from then on hosts believe the ROOTS, files as
-OLD/ca.crt, and no others. DIR/ca.key signs it, so DIR/ca.crt must be one that they
-believe by then. Give all of FILE to the controller; it cannot make one itself.
+Two steps change the root of joined hosts; README.md has them in full. OLD has the
+old root, NEW the new one, made by init. roots appends a bundle to FILE, the
+controller's OUT/roots.bundle: hosts then trust only the ROOTS, files such as
+OLD/ca.crt. DIR/ca.key signs the bundle, so hosts must trust DIR/ca.crt by then.
+Give the whole FILE to the controller; it cannot make a bundle.
   roots OLD CLUSTER OUT/roots.bundle OLD/ca.crt NEW/ca.crt
   roots NEW CLUSTER OUT/roots.bundle NEW/ca.crt
-cross makes NEWDIR/cross.crt: the CA of NEWDIR, certified by that of DIR. Behind the
-certificate in controller.crt it lets hosts in that were away when the first came.
+cross makes NEWDIR/cross.crt: the CA of NEWDIR, certified by that of DIR. Appended
+to controller.crt, it admits hosts that missed the first bundle.
 
 Exit status: 0 every pair is there, 1 one could not be made, 3 wrong usage.
 EOT

@@ -8,7 +8,6 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
 #include "client/command/job/job_options.h"
 #include "client/command/request.h"
@@ -124,11 +123,7 @@ class CheckCommand final : public ClusterRequest {
     selection_.mutable_skip()->Assign(skip_.begin(), skip_.end());
     selection_.mutable_downgrade()->Assign(downgrade_.begin(),
                                            downgrade_.end());
-    const absl::Status selection = ValidateSelection(selection_);
-    for (const absl::string_view line :
-         absl::StrSplit(selection.message(), '\n', absl::SkipEmpty())) {
-      AddMistake(line);
-    }
+    AddMistakes("", ValidateSelection(selection_), mistakes_);
     max_age_ = ReadDuration("--max-age", max_age_text_, absl::Milliseconds(1),
                             absl::ZeroDuration());
     if (local_) {

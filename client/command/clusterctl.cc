@@ -133,7 +133,7 @@ constexpr std::pair<absl::string_view, const char*> kGroups[] = {
     {"config",
      "Look at a cluster.yaml, or write one: validate, show, learn, import"},
     {"generate", "Write what a job is started with: ranktable, launch"},
-    {"token", "Let hosts join with one line: create, list, revoke"},
+    {"token", "Manage join tokens: create, list, revoke"},
 };
 
 // "show" of "config show" stands below "config".

@@ -106,6 +106,14 @@ int Command::ReportFailure(const absl::Status& failure) {
   return ExitStatusOf(failure);
 }
 
+void AddMistakes(absl::string_view head, const absl::Status& error,
+                 MistakeList& mistakes) {
+  for (const absl::string_view line :
+       absl::StrSplit(error.message(), '\n', absl::SkipEmpty())) {
+    mistakes.push_back(absl::StrCat(head, line));
+  }
+}
+
 CommandError ErrorDocument(absl::string_view name, absl::string_view error,
                            int status) {
   CommandError document;

@@ -30,6 +30,10 @@ inline constexpr absl::Duration kShortTimeout = absl::Seconds(10);
 
 using MistakeList = std::vector<std::string>;
 
+// Adds each line of the error, with `head` in front.
+void AddMistakes(absl::string_view head, const absl::Status& error,
+                 MistakeList& mistakes);
+
 // An option, or an argument whose name has no dash; help calls its value
 // `placeholder`.
 template <typename Value>

@@ -17,8 +17,7 @@
 //   goes back at 2026-11-27 12:05:00 UTC unless: clusterctl confirm 3fa2…
 //   take it back with: clusterctl rollback 3fa2c4d5e6f70812
 //
-// A report is never read as better than what its hosts say, whatever its
-// outcome field holds.
+// The verdict of a report is never better than what its hosts say.
 #ifndef CLIENT_PRINT_APPLY_TABLE_H_
 #define CLIENT_PRINT_APPLY_TABLE_H_
 
@@ -63,12 +62,11 @@ State SupportedVerdict(const ApplyReport& report);
 std::string RunWord(const ApplyReport& report);
 
 // Whether the host may hold what this apply set, so that a rollback asks it:
-// applied, lost, without an end, or taken back but for residues: once more may
-// help.
+// applied, lost, without an end, or taken back with residues.
 bool MayHold(ApplyResult::Outcome outcome);
 
-// Whether `clusterctl rollback` may have something to take back. Not of a run
-// that is under way: a rollback of it would be refused.
+// Whether `clusterctl rollback` may have something to take back; never while
+// the apply runs.
 bool LeftChanges(const ApplyReport& report);
 
 // How an apply that goes back by itself is doing; empty for one that stays:

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/identity/tls_credentials.h"
@@ -23,6 +24,33 @@ namespace {
 constexpr int kHostsColumns = 60;
 // Lines of one table; a cluster where every host differs stays readable.
 constexpr size_t kMaxGroups = 40;
+
+// Prints a row for each group. The worst groups stand last and are kept.
+template <typename Groups, typename RowOf>
+void PrintGroups(const Groups& groups, Row head, const RowOf& row_of,
+                 Page& page) {
+  const size_t hidden = groups.size() - std::min(groups.size(), kMaxGroups);
+  std::vector<Row> rows = {std::move(head)};
+  for (auto it = std::next(groups.begin(), hidden); it != groups.end(); ++it) {
+    rows.push_back(row_of(it->first, it->second));
+  }
+  page.PrintTable(rows, {});
+  if (hidden > 0) page.out() << hidden << " more groups; -o json has all\n";
+}
+
+// "2 attached, 1 left", by the row of each entry in `states`.
+template <typename Entries, typename States, typename RowOf>
+std::string StatesText(const Entries& entries, const States& states,
+                       const RowOf& row_of) {
+  std::map<size_t, int> counts;
+  for (const auto& entry : entries) ++counts[row_of(entry)];
+  return counts.empty()
+             ? "no hosts"
+             : absl::StrJoin(counts, ", ", [&](std::string* out, auto count) {
+                 absl::StrAppend(out, count.second, " ",
+                                 states[count.first].words);
+               });
+}
 
 // In the order in which they are printed, worst last.
 enum Presence { kAttached, kNotInSpec, kLeft, kNotAttached, kConflict };
@@ -114,15 +142,9 @@ std::string SinceText(const HostGroup& group, absl::Time now) {
 }
 
 std::string CountsLine(const ListHostsResponse& response) {
-  std::map<Presence, int> counts;
-  for (const HostEntry& host : response.hosts()) ++counts[PresenceOf(host)];
-  std::vector<std::string> parts;
-  for (const auto& [presence, count] : counts) {
-    parts.push_back(absl::StrCat(count, " ", kPresences[presence].words));
-  }
-  const auto drifted = absl::c_count_if(response.hosts(), HasDrift);
-  if (drifted > 0) parts.push_back(absl::StrCat(drifted, " with drift"));
-  return parts.empty() ? "no hosts" : absl::StrJoin(parts, ", ");
+  const size_t drifted = absl::c_count_if(response.hosts(), HasDrift);
+  return JoinParts(", ", {StatesText(response.hosts(), kPresences, PresenceOf),
+                          Part(drifted, "with drift")});
 }
 
 // Both values of everything that drifted, folded over hosts that agree.
@@ -168,26 +190,79 @@ std::string EntryText(const HostEntry& entry, absl::Time now) {
                           Part("conflict: ", entry.conflict())});
 }
 
+// The list names a certificate that is not renewed this long before its end.
+constexpr absl::Duration kByHandNotice = absl::Hours(30 * 24);
+
+// By CertificateEntry::State, worst last.
+constexpr struct {
+  CertificateEntry::State state;
+  const char* words;
+  Paint paint;
+} kTrustStates[] = {
+    {CertificateEntry::ENROLLED, "enrolled", Paint::kGreen},
+    {CertificateEntry::BY_HAND, "by hand", Paint::kNone},
+    {CertificateEntry::NONE, "none", Paint::kYellow},
+    {CertificateEntry::ENDED, "ended", Paint::kRed},
+    {CertificateEntry::WAITS_FOR_APPROVAL, "waits", Paint::kYellow}};
+
+size_t TrustRowOf(CertificateEntry::State state) {
+  for (size_t row = 0; row < std::size(kTrustStates); ++row) {
+    if (kTrustStates[row].state == state) return row;
+  }
+  return 2;  // A state of a newer controller: nothing is known.
+}
+
+std::string UntilText(int64_t unix_ms) {
+  if (unix_ms == 0) return "";
+  return UtcMinute(absl::FromUnixMillis(unix_ms));
+}
+
+std::string TrustRemark(const CertificateEntry& entry, absl::Time now) {
+  const absl::Time end = absl::FromUnixMillis(entry.ends_ms());
+  switch (entry.state()) {
+    case CertificateEntry::ENROLLED:
+      return entry.late_renewals() > 0
+                 ? absl::StrCat("renewed automatically; late ",
+                                entry.late_renewals(), " times")
+                 : "renewed automatically";
+    case CertificateEntry::ENDED:
+      return "renewed automatically when the host is back";
+    case CertificateEntry::BY_HAND:
+      return end - now <= kByHandNotice
+                 ? "not renewed: clusterd join, or deploy/certificates.sh"
+                 : "not renewed";
+    case CertificateEntry::WAITS_FOR_APPROVAL:
+      return absl::StrCat(
+          entry.serial().empty() ? "" : "enrolled; ", "machine ",
+          entry.waiting_machine_id(), " from ", entry.waiting_peer(),
+          entry.approved()
+              ? ": approved, it must join again"
+              : absl::StrCat(
+                    " asks for the name: clusterctl certificates approve ",
+                    entry.host(), " ", entry.waiting_key(), ", or refuse ",
+                    entry.host(), " ", entry.waiting_key()));
+    default:
+      return "has not attached yet";
+  }
+}
+
 }  // namespace
 
 void PrintHostsTable(const ListHostsResponse& response, const Style& style,
                      absl::Time now, std::ostream& out) {
   Page page(style, out);
-  const std::map<GroupKey, HostGroup> groups = GroupHosts(response, now);
-  // The worst stand last and are the ones to keep.
-  const size_t hidden = groups.size() - std::min(groups.size(), kMaxGroups);
-  std::vector<Row> rows = {
-      {{"STATE", Paint::kBold}, {"HOSTS"}, {"SINCE"}, {"VERSION"}, {""}}};
-  for (auto it = std::next(groups.begin(), hidden); it != groups.end(); ++it) {
-    const auto& [presence, version, remark, never_seen] = it->first;
-    rows.push_back({{kPresences[presence].words, kPresences[presence].paint},
-                    {page.Safe(HostsText(it->second.hosts, kHostsColumns))},
-                    {SinceText(it->second, now)},
-                    {page.Safe(version)},
-                    {page.Safe(remark)}});
-  }
-  page.PrintTable(rows, {});
-  if (hidden > 0) out << hidden << " more groups; -o json has all\n";
+  PrintGroups(
+      GroupHosts(response, now),
+      {{"STATE", Paint::kBold}, {"HOSTS"}, {"SINCE"}, {"VERSION"}, {""}},
+      [&](const GroupKey& key, const HostGroup& group) -> Row {
+        const auto& [presence, version, remark, never_seen] = key;
+        return {{kPresences[presence].words, kPresences[presence].paint},
+                {page.Safe(HostsText(group.hosts, kHostsColumns))},
+                {SinceText(group, now)},
+                {page.Safe(version)},
+                {page.Safe(remark)}};
+      },
+      page);
   PrintDrift(response, page);
   out << "\n"
       << JoinParts(": ", {page.Safe(response.cluster()), CountsLine(response)})
@@ -257,6 +332,88 @@ void PrintHostFacts(const DescribeHostResponse& answer, const Style& style,
   } else {
     out << "no facts\n";
   }
+}
+
+std::string JoinLine(const CreateTokenResponse& made,
+                     const std::string& controller) {
+  const size_t colon = controller.rfind(':');
+  uint32_t port = 0;
+  const bool is_next = colon != std::string::npos &&
+                       absl::SimpleAtoi(controller.substr(colon + 1), &port) &&
+                       made.enrol_port() == port + 1;
+  return absl::StrCat(
+      "clusterd join --controller ", controller, " --ca-hash ", made.ca_hash(),
+      is_next ? "" : absl::StrCat(" --enrol-port ", made.enrol_port()),
+      " --token ", made.token());
+}
+
+void PrintTokens(const ListTokensResponse& tokens, const Style& style,
+                 absl::Time now, std::ostream& out) {
+  Page page(style, out);
+  std::vector<Row> rows = {
+      {{"TOKEN", Paint::kBold}, {"HOSTS"}, {"USED"}, {"EXPIRES"}, {"MADE BY"}}};
+  for (const TokenEntry& token : tokens.tokens()) {
+    const absl::Time end = absl::FromUnixMillis(token.expires_ms());
+    rows.push_back(
+        {{page.Safe(token.id())},
+         {token.hosts().empty() ? "all" : page.Safe(token.hosts())},
+         {absl::StrCat(token.used(), " of ", token.uses())},
+         {now < end ? absl::StrCat("in ", DurationText(end - now)) : "expired",
+          now < end ? Paint::kNone : Paint::kDim},
+         {page.Safe(token.creator())}});
+  }
+  if (rows.size() == 1) {
+    out << "no tokens\n";
+    return;
+  }
+  page.PrintTable(rows, {});
+}
+
+void PrintCertificates(const ListCertificatesResponse& certificates,
+                       const Style& style, absl::Time now, std::ostream& out) {
+  Page page(style, out);
+  // State, end to the minute, serial of a host alone, remark.
+  using Key = std::tuple<size_t, std::string, std::string>;
+  std::map<Key, std::vector<const CertificateEntry*>> groups;
+  for (const CertificateEntry& entry : certificates.certificates()) {
+    groups[{TrustRowOf(entry.state()), UntilText(entry.ends_ms()),
+            TrustRemark(entry, now)}]
+        .push_back(&entry);
+  }
+  PrintGroups(
+      groups, {{"STATE", Paint::kBold}, {"HOSTS"}, {"ENDS"}, {"SERIAL"}, {""}},
+      [&](const Key& key,
+          const std::vector<const CertificateEntry*>& entries) -> Row {
+        const auto& [state, end, remark] = key;
+        const auto hosts = Each<std::string>(entries, &CertificateEntry::host);
+        return {{kTrustStates[state].words, kTrustStates[state].paint},
+                {page.Safe(HostsText(hosts, kHostsColumns))},
+                {end},
+                {page.Safe(entries.size() == 1 ? entries[0]->serial() : "")},
+                {page.Safe(remark)}};
+      },
+      page);
+  for (const OwnCertificate& own : certificates.own()) {
+    const absl::Time end = absl::FromUnixMillis(own.ends_ms());
+    out << page.Safe(
+               absl::StrCat(own.what(), ": ends ",
+                            own.ends_ms() == 0 ? "at a time that is not known"
+                                               : UntilText(own.ends_ms()),
+                            own.ends_ms() != 0 && end - now <= kByHandNotice
+                                ? "; not renewed: deploy/certificates.sh"
+                                : ""))
+        << "\n";
+  }
+  out << "\n"
+      << JoinParts(": ", {page.Safe(certificates.cluster()),
+                          CertificatesShort(certificates)})
+      << "\n";
+}
+
+std::string CertificatesShort(const ListCertificatesResponse& certificates) {
+  return StatesText(
+      certificates.certificates(), kTrustStates,
+      [](const CertificateEntry& entry) { return TrustRowOf(entry.state()); });
 }
 
 }  // namespace clusterd

@@ -1,4 +1,4 @@
-// Who is attached, folded over hosts that agree:
+// Attached hosts, join tokens and certificates, folded over hosts that agree:
 //   STATE         HOSTS           SINCE      VERSION
 //   attached      server[0-1023]  5 min-2 h  0.1.0
 //   left          server1026      2 h        0.1.0    stream broken
@@ -9,6 +9,9 @@
 //   Drift
 //     server3: net.core.somaxconn is 128, applied was 65535 (apply 3fa2... by
 //     ann)
+//
+//   STATE     HOSTS           ENDS                  SERIAL
+//   by hand   node[001-1151]  2026-12-26 17:21 UTC          not renewed
 #ifndef CLIENT_PRINT_HOSTS_TABLE_H_
 #define CLIENT_PRINT_HOSTS_TABLE_H_
 
@@ -21,6 +24,7 @@
 #include "absl/time/time.h"
 #include "config/words/terminal.h"
 #include "proto/controller.pb.h"
+#include "proto/trust.pb.h"
 
 namespace clusterd {
 
@@ -47,6 +51,19 @@ std::string HostsShort(const ListHostsResponse& hosts, bool utf8,
 // and then as PrintFactsTable.
 void PrintHostFacts(const DescribeHostResponse& answer, const Style& style,
                     absl::Time now, std::ostream& out);
+
+// The command that joins a host. `controller` is HOST:PORT as the user dials
+// it.
+std::string JoinLine(const CreateTokenResponse& made,
+                     const std::string& controller);
+
+void PrintTokens(const ListTokensResponse& tokens, const Style& style,
+                 absl::Time now, std::ostream& out);
+void PrintCertificates(const ListCertificatesResponse& certificates,
+                       const Style& style, absl::Time now, std::ostream& out);
+
+// "1151 enrolled, 1 ended".
+std::string CertificatesShort(const ListCertificatesResponse& certificates);
 
 }  // namespace clusterd
 

@@ -20,12 +20,10 @@
 //
 //   FAIL: 1 failed, 24 passed of 25 rules; 2 hosts in 1.3 s
 //
-// What follows from another finding has no block of its own, and the last 24
-// lines have every cause, unless it is verbose.
-// Worst last, where the eye is. Bounded: however many findings there are, each
-// rule shows some and says how many it left out, and on which hosts. Failures
-// take their room before anything else, and under "Hosts" every host that fails
-// is named, however many they are.
+// The worst stands last, where the eye is. Unless it is verbose, a finding that
+// follows from another has no block, and the last 24 lines have every cause. A
+// rule shows a bounded number of findings, failures first, and says how many
+// are left out and on which hosts. "Hosts" names every host that fails.
 #ifndef CONFIG_REPORT_REPORT_TABLE_H_
 #define CONFIG_REPORT_REPORT_TABLE_H_
 
@@ -44,12 +42,11 @@ void PrintReportTable(const Report& report, const Style& style, bool verbose,
 
 // The report as one line that fits a chat message:
 //   demo: FAIL on s1: 1 failed: link: s1 device 3: DOWN; 2 hosts in 1.3 s
-// One line without its end, some 500 characters at most; made safe for a
-// terminal. Begins with the cluster's name; with that of the host where a host
-// without a cluster reports on itself alone. Names every host that fails, or
-// counts those it has no room for: "and 12 more failing hosts". Names the worst
-// findings only, first those that no other rule causes; and the first of the
-// hosts without facts, with the reason, after the failures.
+// At most some 500 characters without a line end; made safe for a terminal.
+// Begins with the cluster's name, or with that of a host that reports on itself
+// alone. Names every host that fails, as far as they fit: "and 12 more failing
+// hosts". Then the worst findings, causes first, and the first of the hosts
+// without facts, with the reason.
 std::string ReportShort(const Report& report, bool utf8);
 
 }  // namespace clusterd

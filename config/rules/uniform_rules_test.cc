@@ -389,10 +389,10 @@ TEST(CheckRootsUniformTest, FailsForARootThatTheControllerDoesNotHave) {
   EXPECT_EQ(cluster.Check("roots-uniform").state(), PASS);
   const std::string good = cluster.facts[2].roots().value().hashes(0);
   cluster.facts[2].mutable_roots()->mutable_value()->add_hashes("sha256:bad");
-  EXPECT_THAT(Lines(cluster.Check("roots-uniform")),
-              StartsWith("FAIL server2 takes controllers from " + good +
-                         " sha256:bad | no root but " + good +
-                         ", as the controller | "));
+  EXPECT_THAT(
+      Lines(cluster.Check("roots-uniform")),
+      StartsWith("FAIL server2 trusts the roots " + good +
+                 " sha256:bad | only " + good + ", as on the controller | "));
   // Also where all hosts have it: the controller was cleaned, they were not.
   for (HostFacts& host : cluster.facts) {
     *host.mutable_roots() = cluster.facts[2].roots();
@@ -407,10 +407,9 @@ TEST(CheckRootsUniformTest, ComparesHostsWhereNoControllerHasToldItsOwn) {
   for (HostFacts& host : cluster.facts) host.clear_controller_roots();
   EXPECT_EQ(cluster.Check("roots-uniform").state(), PASS);
   cluster.facts[2].mutable_roots()->mutable_value()->set_hashes(0, "\x1b");
-  EXPECT_THAT(
-      Lines(cluster.Check("roots-uniform")),
-      AllOf(StartsWith("FAIL server2 takes controllers from \\x1b | no root "),
-            HasSubstr(", as most hosts | ")));
+  EXPECT_THAT(Lines(cluster.Check("roots-uniform")),
+              AllOf(StartsWith("FAIL server2 trusts the roots \\x1b | only "),
+                    HasSubstr(", as on most hosts | ")));
   TestCluster alone("atlas-training", "", 1);
   alone.facts[0].clear_controller_roots();
   EXPECT_EQ(alone.Check("roots-uniform").state(), SKIPPED);
@@ -428,12 +427,11 @@ TEST(CheckRootsUniformTest, WarnsWhileABundleIsOnItsWay) {
       cluster.facts[1].mutable_roots()->mutable_value();
   late->set_bundle(1);
   EXPECT_THAT(Lines(cluster.Check("roots-uniform")),
-              StartsWith("WARN server1 has bundle 1 of roots | bundle 2, as "
-                         "the controller | "));
+              StartsWith("WARN server1 has root bundle 1 | bundle 2, as on the "
+                         "controller | "));
   late->mutable_hashes()->RemoveLast();
   EXPECT_THAT(Lines(cluster.Check("roots-uniform")),
-              AllOf(StartsWith("WARN server1 takes controllers from sha256:a"),
-                    HasSubstr(" alone | ")));
+              StartsWith("WARN server1 trusts only the roots sha256:a"));
 }
 
 TEST(CheckRootsUniformTest, IsUnknownAboutAHostThatDoesNotTell) {

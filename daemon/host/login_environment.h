@@ -1,10 +1,9 @@
 // Variables of jobs that a host's own files set for every login:
-//   /etc/environment       as pam_env(8) reads it: NAME=value, or with "export
-//   "
-//                          in front; nothing is expanded
-//   /etc/profile.d/*.sh    as a shell reads it
-// No shell runs: what only one could work out is named and has no value. Files
-// that these include are not read.
+//   /etc/environment     as pam_env(8) reads it: NAME=value, perhaps behind
+//                        "export "; nothing is expanded
+//   /etc/profile.d/*.sh  as a shell reads it
+// No shell runs: a variable that only a shell could compute is named without a
+// value. Files that these include are not read.
 #ifndef DAEMON_HOST_LOGIN_ENVIRONMENT_H_
 #define DAEMON_HOST_LOGIN_ENVIRONMENT_H_
 
@@ -15,17 +14,16 @@
 
 namespace clusterd {
 
-// Adds what the file sets to what earlier ones did. By its path it is read as
-// one of the two kinds. Of a shell's file:
-// | export A=1, declare -x A='1', typeset -x, A=1; export A | set | | A=1
-// alone, declare A=1, export -n A                     | not exported     | |
-// setenv A 1, A = 1, export A = 1, A: 1, A-B=1            | not read         |
-// | export A=$B, A=`b`, A+=1, : ${A:=1}, eval "A=1"         | computed | |
-// unset A                                                 | set to ""        |
-// | any of them within if, case, a loop, a function, or     | the same, | |
-// after && and ||                                         | under a condition|
-// | A=1 program                                             | nothing | Names
-// that IsJobVariable does not know are left out.
+// Adds the variables of the file to those of earlier ones; its path says which
+// kind it is. Names that IsJobVariable does not know are left out. In a shell's
+// file:
+//   export A=1, declare -x A='1', typeset -x, A=1; export A  set
+//   A=1 alone, declare A=1, export -n A                      not exported
+//   setenv A 1, A = 1, export A = 1, A: 1, A-B=1             not read
+//   export A=$B, A=`b`, A+=1, : ${A:=1}, eval "A=1"          computed
+//   unset A                                                  set to ""
+//   A=1 program                                              nothing
+//   within if, case, a loop, a function, behind && and ||    conditional
 void AddLoginFile(absl::string_view path, absl::string_view text,
                   EnvironmentFact::Variables* variables);
 

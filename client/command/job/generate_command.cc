@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "client/command/job/job_options.h"
 #include "client/command/request.h"
 #include "client/files/user_files.h"
@@ -65,18 +64,11 @@ class GenerateCommand : public Command {
       if (!is_named) Tell("for ", job_.id(), ", the job that this runs in");
     }
     selection_.mutable_skip()->Assign(skip_.begin(), skip_.end());
-    AddMistakes(ValidateSelection(selection_));
+    AddMistakes("", ValidateSelection(selection_), mistakes_);
     if (!timeout_text_.empty() &&
         (!absl::ParseDuration(timeout_text_, &timeout_) ||
          timeout_ < absl::Milliseconds(1) || timeout_ > absl::Hours(24))) {
       AddMistake("--timeout: \"", timeout_text_, "\", expected 1ms to 24h");
-    }
-  }
-
-  void AddMistakes(const absl::Status& status) {
-    for (const absl::string_view line :
-         absl::StrSplit(status.message(), '\n', absl::SkipEmpty())) {
-      AddMistake(line);
     }
   }
 
@@ -260,7 +252,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
     const absl::StatusOr<Launch> launch =
         MakeLaunch(facts_.spec(), Facts(), options_);
     if (!launch.ok()) {
-      AddMistakes(launch.status());
+      AddMistakes("", launch.status(), mistakes_);
       return Refuse(RejectUsage(), launch.status().message());
     }
     for (const std::string& note : launch->notes) Tell("note: ", note);

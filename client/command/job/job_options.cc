@@ -9,7 +9,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "client/command/job/scheduler_job.h"
 #include "client/command/request.h"
 #include "client/files/user_files.h"
@@ -31,13 +30,6 @@ constexpr size_t kMaxJobFileBytes = 4 << 20;
 constexpr size_t kMaxIdBytes = 128;
 constexpr uint32_t kMaxPort = 65535;
 constexpr uint32_t kSshPort = 22;
-
-void AddLines(absl::string_view head, const absl::Status& status,
-              MistakeList& mistakes) {
-  for (const absl::string_view line : absl::StrSplit(status.message(), '\n')) {
-    mistakes.push_back(absl::StrCat(head, line));
-  }
-}
 
 // As client.yaml does: beside the file that names it.
 std::string PathBeside(const std::string& file, const std::string& path) {
@@ -138,10 +130,10 @@ void JobOptions::CheckConflicts(MistakeList& mistakes) const {
 
 void JobOptions::ReadFile(MistakeList& mistakes) {
   const auto text = ReadTextFile(file_, kMaxJobFileBytes);
-  if (!text.ok()) return AddLines("--job ", text.status(), mistakes);
+  if (!text.ok()) return AddMistakes("--job ", text.status(), mistakes);
   std::string table;
   auto job = LoadJobSpec(file_, *text, &table);
-  if (!job.ok()) return AddLines("", job.status(), mistakes);
+  if (!job.ok()) return AddMistakes("", job.status(), mistakes);
   job_ = *std::move(job);
   servers_known_ = true;
   if (table_file_.empty() && !table.empty()) {
@@ -153,7 +145,7 @@ void JobOptions::ReadNodes(const Environment& environment,
                            MistakeList& mistakes) {
   if (!nodes_.empty()) {
     const auto hosts = ExpandHostlist(nodes_);
-    if (!hosts.ok()) return AddLines("--nodes: ", hosts.status(), mistakes);
+    if (!hosts.ok()) return AddMistakes("--nodes: ", hosts.status(), mistakes);
     for (const std::string& host : *hosts) job_.add_servers()->set_host(host);
     servers_known_ = true;
     return;
@@ -164,7 +156,7 @@ void JobOptions::ReadNodes(const Environment& environment,
         given(), ": no job is named, expected --job, --nodes or --rank-table"));
     return;
   }
-  if (!job.ok()) return AddLines("", job.status(), mistakes);
+  if (!job.ok()) return AddMistakes("", job.status(), mistakes);
   job_ = *std::move(job);
   is_own_job_ = servers_known_ = true;
 }
@@ -177,13 +169,13 @@ void JobOptions::ReadDevices(MistakeList& mistakes) {
   probe.add_servers();
   JobSpec* const job = servers_known_ ? &job_ : &probe;
   const absl::Status read = SetJobDevices(devices_, job);
-  if (!read.ok()) AddLines("--devices: ", read, mistakes);
+  if (!read.ok()) AddMistakes("--devices: ", read, mistakes);
 }
 
 void JobOptions::ReadTable(MistakeList& mistakes) {
   if (table_file_.empty()) return;
   auto text = ReadTextFile(table_file_, kMaxRankTableBytes);
-  if (!text.ok()) return AddLines("--rank-table ", text.status(), mistakes);
+  if (!text.ok()) return AddMistakes("--rank-table ", text.status(), mistakes);
   // An empty text would be a job without a table.
   job_.set_rank_table(text->empty() ? "\n" : *std::move(text));
   // What a shell hands over in place of a file has no name.
@@ -278,7 +270,8 @@ void JobOptions::TakeServersOfTable(const ClusterSpec& spec,
                                     MistakeList& mistakes) {
   auto table = ParseRankTable(job_.rank_table());
   if (!table.ok()) {
-    return AddLines(absl::StrCat(table_file_, ": "), table.status(), mistakes);
+    return AddMistakes(absl::StrCat(table_file_, ": "), table.status(),
+                       mistakes);
   }
   std::stable_sort(table->servers.begin(), table->servers.end(),
                    [](const RankTableServer& a, const RankTableServer& b) {

@@ -103,7 +103,7 @@ TEST(LocksCommandTest, ListsEachWithItsReason) {
 
 TEST(LocksCommandTest, SaysThatNobodyIs) {
   ProgramWorld world;
-  EXPECT_EQ(RunProgram({"locks"}, world).out, "nobody is locked\n");
+  EXPECT_EQ(RunProgram({"locks"}, world).out, "no locks\n");
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/command/request.h"
-#include "client/print/trust_table.h"
+#include "client/print/hosts_table.h"
 #include "config/values/hostlist.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
@@ -42,13 +42,13 @@ class TokenCreateCommand final
 
   void AddOptions(CLI::App& app) override {
     AddOption(app, "--hosts", "LIST", *asked_.mutable_hosts(),
-              "Hosts of cluster.yaml that may use it, each once, e.g. "
-              "node[01-12] (default: any, one of them)");
+              "Hosts of cluster.yaml that may use the token, once each, e.g. "
+              "node[01-12] (default: any one host)");
     AddOption(app, "--uses", "N", uses_text_,
-              "How many hosts may use it in all (default: as many as --hosts "
-              "names, or 1)");
+              "How many hosts may use the token in total (default: all of "
+              "--hosts, or 1)");
     AddOption(app, "--ttl", "DURATION", life_text_,
-              "How long it is good, 1m to 24h (default: 1h)");
+              "How long the token is valid, 1m to 24h (default: 1h)");
     Request::AddOptions(app);
   }
 
@@ -67,8 +67,7 @@ class TokenCreateCommand final
     if (absl::StartsWith(controller_, "127.") ||
         absl::StartsWith(controller_, "localhost:")) {
       Tell("warning: hosts do not reach ", controller_,
-           "; put the address in its place under which they reach this "
-           "controller");
+           "; replace it with the controller's address in their network");
     }
     return Deliver(kExitPass);
   }
@@ -78,9 +77,9 @@ class TokenCreateCommand final
     out << "token " << SafeText(answer_.entry().id(), style.utf8) << " for "
         << Count(answer_.entry().uses(), "host") << " of "
         << (hosts.empty() ? "cluster.yaml" : SafeText(hosts, style.utf8))
-        << ", each once, good until "
+        << ", once each, valid until "
         << UtcMinute(absl::FromUnixMillis(answer_.entry().expires_ms()))
-        << "; it is shown this once\non each such host, as root:\n\n"
+        << "; it is not shown again\nrun on each such host, as root:\n\n"
         << "  " << Short(style.utf8) << "\n";
   }
   std::string Short(bool utf8) const override {
@@ -127,8 +126,8 @@ class TokenRevokeCommand final
   }
   std::string Short(bool utf8) const override {
     return SafeText(absl::StrCat("token ", answer_.entry().id(),
-                                 ": revoked; hosts that have joined with it "
-                                 "stay"),
+                                 ": revoked; hosts that joined with it keep "
+                                 "their certificates"),
                     utf8);
   }
 
@@ -143,10 +142,10 @@ class CertificatesCommand final : public Request {
   void AddOptions(CLI::App& app) override {
     AddOption(app, "ACTION", "", action_text_,
               "list (default), approve, refuse or reset");
-    AddOption(app, "HOST", "", host_, "Of approve, refuse and reset");
+    AddOption(app, "HOST", "", host_, "The host to approve, refuse or reset");
     AddOption(app, "KEY", "", key_,
-              "Of approve and refuse: which machine, as the list shows it; of "
-              "reset: only if this is the host's key, as -o json shows it");
+              "approve, refuse: the machine's key, as the list shows it; "
+              "reset: do nothing unless the host has this key (-o json)");
     Request::AddOptions(app);
   }
 
@@ -159,7 +158,7 @@ class CertificatesCommand final : public Request {
           "ACTION", action_text_, {"list", "approve", "refuse", "reset"}));
     }
     if (action_ == kList && !host_.empty()) {
-      AddMistake("HOST: \"", host_, "\" was not expected, of list");
+      AddMistake("HOST: \"", host_, "\" was not expected for list");
     }
     if (action_ != kList && !IsHostName(host_)) {
       AddMistake("HOST: ", QuotedText(host_),
@@ -226,19 +225,18 @@ class CertificatesCommand final : public Request {
                        approved_.entry().waiting_peer(),
                        action_ == kRefuse
                            ? " is refused; nothing else has changed"
-                           : " may have the name; it has to join once more "
-                             "within an hour"),
+                           : " is approved; it must join again within an hour"),
           utf8);
     }
     const std::string& waited = reset_.refused_machine_id();
     return SafeText(
         absl::StrCat(
-            reset_.host(), ": its key is forgotten",
+            reset_.host(), ": its key is deleted",
             waited.empty()
-                ? "; it has to join with a token to come back"
+                ? "; the host must join again with a token"
                 : absl::StrCat(", and machine ", waited,
-                               " that waited is refused; whoever joins with a "
-                               "token now needs certificates approve")),
+                               " that waited is refused; the next join needs "
+                               "clusterctl certificates approve")),
         utf8);
   }
 
@@ -270,7 +268,7 @@ class LockCommand final : public OneCall<LockRequest, LockResponse> {
               "HOST, user/NAME or host/NAME")
         ->required();
     AddOption(app, "--reason", "TEXT", *asked_.mutable_reason(),
-              "For whoever is refused, and for clusterctl locks");
+              "Shown to the refused identity, and by clusterctl locks");
     Request::AddOptions(app);
   }
 
@@ -330,7 +328,7 @@ class LocksCommand final : public OneCall<ListLocksRequest, ListLocksResponse> {
     for (const LockEntry& lock : answer_.locks()) {
       out << SafeText(LockLine(lock, session().zone), style.utf8) << "\n";
     }
-    if (answer_.locks().empty()) out << "nobody is locked\n";
+    if (answer_.locks().empty()) out << "no locks\n";
   }
   std::string Short(bool utf8) const override {
     std::string names;

@@ -45,8 +45,8 @@ TEST(TokenCommandTest, PrintsTheLineForEveryHost) {
   EXPECT_EQ(controller.token_request()->uses(), 7u);
   EXPECT_THAT(
       output.out,
-      AllOf(HasSubstr("token 4f09c2d1 for 12 hosts of node[01-12], each "
-                      "once, good until 2025-01-01 02:00 UTC"),
+      AllOf(HasSubstr("token 4f09c2d1 for 12 hosts of node[01-12], once "
+                      "each, valid until 2025-01-01 02:00 UTC"),
             HasSubstr("\n  clusterd join --controller head:7443 "
                       "--ca-hash sha256:abc --token "
                       "cj1.4f09c2d1.secret\n")));
@@ -155,13 +155,13 @@ TEST(CertificatesCommandTest, FoldsHostsThatAgreeAndSaysWhatToDo) {
   EXPECT_EQ(output.status, 0) << output.err;
   EXPECT_THAT(output.out,
               AllOf(HasSubstr("enrolled  node[01-03]  2025-01-21 00:00 UTC"),
-                    HasSubstr("renews itself"),
-                    HasSubstr("nobody renews it: clusterd join, or"),
+                    HasSubstr("renewed automatically"),
+                    HasSubstr("not renewed: clusterd join, or"),
                     HasSubstr("enrolled; machine cafe from"),
                     HasSubstr("clusterctl certificates approve node05 01ab, "
                               "or refuse node05 01ab"),
                     HasSubstr("intermediate CA: ends 2025-01-30 00:00 UTC; "
-                              "nobody renews it"),
+                              "not renewed: deploy/certificates.sh"),
                     HasSubstr("demo: 3 enrolled, 1 by hand, 1 waits"),
                     Not(HasSubstr("\x1b"))));
   EXPECT_EQ(RunProgram({"certificates", "-o", "short"}, world).out,
@@ -195,11 +195,11 @@ TEST(CertificatesCommandTest, ResetSaysWhomItHasRefusedAsWell) {
   ProgramWorld world;
   world.script.reset.set_host("node05");
   EXPECT_EQ(RunProgram({"certificates", "reset", "node05"}, world).out,
-            "node05: its key is forgotten; it has to join with a token to come "
-            "back\n");
+            "node05: its key is deleted; the host must join again with a "
+            "token\n");
   world.script.reset.set_refused_machine_id("cafe");
   EXPECT_THAT(RunProgram({"certificates", "reset", "node05"}, world).out,
-              AllOf(HasSubstr("its key is forgotten"),
+              AllOf(HasSubstr("its key is deleted"),
                     HasSubstr("machine cafe that waited is refused"),
                     HasSubstr("certificates approve")));
 }

@@ -164,14 +164,14 @@ TEST(CheckEnvironmentUniformTest, WarnsOfTheClusterAndFailsAJob) {
   for (int host : {0, 1}) SetOn(cluster, host, "HCCL_RDMA_TIMEOUT", "17");
   const RuleResult result = cluster.Check("environment-uniform");
   EXPECT_EQ(result.state(), WARN);
-  EXPECT_THAT(
-      Lines(result),
-      AllOf(HasSubstr("WARN server0 HCCL_INTRA_ROCE_ENABLE is \"1\" "
-                      "(/etc/profile.d/hccl.sh:3) | one HCCL_INTRA_ROCE_ENABLE "
-                      "on all hosts, not \"1\" (/etc/profile.d/hccl.sh:3) on 1 "
-                      "host, not set on 1 host"),
-            HasSubstr("WARN server1 HCCL_INTRA_ROCE_ENABLE is not set"),
-            Not(HasSubstr("HCCL_RDMA_TIMEOUT"))));
+  EXPECT_THAT(Lines(result),
+              AllOf(HasSubstr("WARN server0 HCCL_INTRA_ROCE_ENABLE is \"1\" "
+                              "(/etc/profile.d/hccl.sh:3) | the same "
+                              "HCCL_INTRA_ROCE_ENABLE on all hosts; there is "
+                              "\"1\" (/etc/profile.d/hccl.sh:3) on 1 "
+                              "host, not set on 1 host"),
+                    HasSubstr("WARN server1 HCCL_INTRA_ROCE_ENABLE is not set"),
+                    Not(HasSubstr("HCCL_RDMA_TIMEOUT"))));
   cluster.StartJob();
   EXPECT_EQ(cluster.Check("environment-uniform").state(), FAIL);
   // What the job sets itself is the same everywhere.

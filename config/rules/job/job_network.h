@@ -24,9 +24,9 @@ struct JobNetwork {
   // product's network is not published.
   std::string why;
   // Servers that answered and whose super pod is not known.
-  std::vector<const HostView*> unknown;
+  std::vector<const HostView*> unknown = {};
   // Logical super pods that reach over several real ones, as why has them.
-  std::vector<std::string> spread;
+  std::vector<std::string> spread = {};
 };
 
 // Of the job; without one, as though one job took all servers.

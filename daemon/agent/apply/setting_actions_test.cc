@@ -152,7 +152,7 @@ TEST(SetOnDeviceTest, TellsOfAMapWhatDiffersAndWhatGoesBackToNought) {
   EXPECT_EQ(MapCommands(test), (std::vector<std::string>{"3 tc 0", "33 tc 1"}));
   EXPECT_EQ(test.device(1).dscp, "33:1,46:2");
   // The tool keeps what went back to 0.
-  EXPECT_NE(test.Conf().find("dscp_tc_1=3:0,33:1,46:2,\n"), std::string::npos);
+  EXPECT_NE(test.Conf().find("dscp_tc_1=3:0,46:2,33:1,\n"), std::string::npos);
   EXPECT_TRUE(*test.actions.IsAlreadySo(step));
 }
 
@@ -167,7 +167,7 @@ TEST(SetOnDeviceTest, StoresOfAMapWhatTheFileAloneHasOtherwise) {
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_EQ(MapCommands(test),
             (std::vector<std::string>{"33 tc 1", "46 tc 0"}));
-  EXPECT_NE(test.Conf().find("dscp_tc_1=8:0,33:1,46:0,\n"), std::string::npos);
+  EXPECT_NE(test.Conf().find("dscp_tc_1=8:0,46:0,33:1,\n"), std::string::npos);
 }
 
 TEST(SetOnDeviceTest, StopsInAMapAtTheCommandThatChangesNothing) {

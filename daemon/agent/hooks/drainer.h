@@ -5,12 +5,11 @@
 //   scontrol update NodeName=N State=DRAIN "Reason=clusterd: link: DOWN …"
 //   scontrol update NodeName=N State=UNDRAIN
 // UNDRAIN and not RESUME: a node that is DOWN for another cause stays so
-// (scontrol(1)). What a person has set or changed is never replaced nor taken
-// back: the node is read before each change, and again after a drain. Nor is a
-// reason of ours replaced by one that is easier to take back, see ReturnOf.
-// scontrol is only run if root alone can have changed it (program_path.h), and
-// only when there is something to drain, when this daemon has drained, and once
-// after its start, since the one before it may have.
+// (scontrol(1)). A drain that a person made or changed stays: the drainer reads
+// the node before each change, and again after a drain. It replaces no reason
+// of ours by one that is easier to take back, see ReturnOf. scontrol runs only
+// if root alone can have changed it (program_path.h): to drain, after this
+// daemon has drained, and once after its start.
 #ifndef DAEMON_AGENT_HOOKS_DRAINER_H_
 #define DAEMON_AGENT_HOOKS_DRAINER_H_
 
@@ -44,12 +43,11 @@ struct SlurmNode {
   std::string reason;               // Without who set it and when.
 
   bool IsDrained() const;
-  // The reason is one of ours as DrainReason made it: a person who has changed
-  // it, or added to it, has taken the drain over.
+  // The reason is as DrainReason made it: a person who changes it takes the
+  // drain over.
   bool IsOurs() const;
-  // Somebody else's reason stands there, which must not be replaced. Slurm's
-  // own words for a hook of ours that refused, and for a host that was away,
-  // are nobody's.
+  // The reason is another's and must not be replaced. Slurm's own words for a
+  // hook that refused, or for a host that was away, do not count.
   bool IsOfOthers() const;
 };
 

@@ -1,18 +1,15 @@
-// What a hook answers, from what is known about the host and the job: pure.
+// Decides what a hook answers, from what is known about the host and the job.
+// Pure. The first line that holds wins; an unknown rule never drains.
 //
-//   what fails (see hook_settings.h)     | answer
-//   ------------------------------------- | -----------------------------------
-//   a rule about this host                | REFUSE_AND_DRAIN; REFUSE where the
-//                                         | rule is of the job, or `drain:
-//                                         false`
-//   a rule about another host of the job  | REFUSE: that host drains itself
-//   a rule about the job or the cluster   | REFUSE
-//   only what is waived                   | ALLOW, told in `let_through`
-//   only what is unknown                  | ALLOW, told in `let_through`;
-//   REFUSE
-//                                         | for `fail_closed_unknown`
-//   nothing                               | ALLOW
-// The first of the table wins; nothing unknown ever drains.
+//   what fails (see hook_settings.h)      answer
+//   a rule about this host                REFUSE_AND_DRAIN; REFUSE if the rule
+//                                         is of the job, or for `drain: false`
+//   a rule about another host of the job  REFUSE: that host drains itself
+//   a rule about the job or the cluster   REFUSE
+//   a rule is waived                      ALLOW, named in `let_through`
+//   a rule is unknown                     ALLOW, named in `let_through`;
+//                                         REFUSE for `fail_closed_unknown`
+//   nothing                               ALLOW
 #ifndef DAEMON_AGENT_HOOKS_HOOK_DECISION_H_
 #define DAEMON_AGENT_HOOKS_HOOK_DECISION_H_
 
@@ -43,17 +40,17 @@ struct JudgedHost {
   std::string basis;
 };
 
-// Splits a verdict. A state that no reason explains, for the list is bounded,
-// becomes a reason without a rule's name; a host that is not in it is trouble.
+// Splits a verdict. A state without a reason in the bounded list becomes a
+// reason without a rule; a host that the verdict lacks is trouble.
 void AddVerdict(const JobVerdict& verdict, absl::string_view host,
                 JudgedHost* judged);
 
 HookAnswer Decide(const JudgedHost& judged, const HookSettings& settings);
 
-// For NAME=VALUE lines of the job: HCCL_WHITELIST_DISABLE, and what `verdict`
-// tells for sure: HCCL_IF_IP of `host`, MASTER_ADDR, MASTER_PORT,
-// HCCL_IF_BASE_PORT, and, by the order of the job's servers, NNODES and
-// NODE_RANK. nullptr: there is none. Addresses that are not IPv4 are left out.
+// NAME=VALUE lines for the job: HCCL_WHITELIST_DISABLE, and what `verdict`
+// (nullptr: none) is sure of: HCCL_IF_IP of `host`, MASTER_ADDR, MASTER_PORT,
+// HCCL_IF_BASE_PORT, and NNODES and NODE_RANK by the order of the job's
+// servers. Only IPv4 addresses.
 std::vector<std::string> JobEnvironment(const JobVerdict* verdict,
                                         const JobSpec& job,
                                         absl::string_view host);

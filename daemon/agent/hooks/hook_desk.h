@@ -1,32 +1,29 @@
-// Answers a scheduler's hooks on this host. How each kind is answered:
+// Answers a scheduler's hooks on this host (hook_decision.h has the answers):
 //
-//   kind              | judged by                               | drains by
-//   name
-//   ------------------ | --------------------------------------- |
-//   -------------- slurm-prolog      | the controller's verdict; while it is |
-//   yes pbs, lsf, plain   | away fresh own facts and a kept verdict | no
-//   slurm-health      | fresh own facts, no job                 | yes, and back
-//   slurm-epilog      | fresh own facts, once the job's devices | yes, and back
-//                     | are idle or `grace` is over             |
-//   slurm-task-prolog | nothing: the kept verdict's addresses   | no
+//   kind               judged by                             drains
+//   slurm-prolog       the controller's verdict; while the   yes
+//   pbs, lsf, plain    controller is away, fresh own facts   no
+//                      and a kept verdict
+//   slurm-health       fresh own facts, no job               yes, and back
+//   slurm-epilog       fresh own facts, when the job's       yes, and back
+//                      devices are idle or `grace` is over
+//   slurm-task-prolog  only the kept verdict's addresses     no
 //
-// hook_decision.h has what follows from what was judged. 64 prologs at once
-// share their questions: one to the controller per job digest, one look at the
-// host.
+// 64 prologs at once share their questions: one to the controller for each job
+// digest, and one look at the host.
 //
-// The brake. Who must be drained is asked of the controller first, which counts
-// how many hosts fail in a window. When it says no, something is more likely
-// wrong with what is judged than with so many hosts, and a person has to look.
-// Then nobody is drained, and the answer is:
+// The brake. Before it drains, the desk asks the controller, which counts the
+// hosts that fail in a window. A "no" means that the check is more likely wrong
+// than so many hosts are: a person must look. No host is drained then, and the
+// answer is:
 //   Slurm  ALLOW, with the failure in `let_through`: a prolog or epilog that
-//          exits with a failure drains its node whatever its answer, which is
-//          what the brake is there to prevent. One job may be lost; an emptied
-//          cluster loses all. What refuses such jobs without draining anybody
-//          is PrologSlurmctld.
-//   others REFUSE: nothing of theirs is drained by an exit status.
-// The same while the controller is there and does not say: it may be busy with
-// very many that fail. Only one that is away is no brake: this host cannot know
-// of others then, and drains for what is broken for sure by its own facts.
+//          fails drains its node, which the brake must prevent. One job may be
+//          lost; an emptied cluster loses all. PrologSlurmctld refuses such
+//          jobs and drains no node.
+//   others REFUSE: their exit status drains no host.
+// The brake also holds while an attached controller does not answer, as it may
+// be busy with many failing hosts. Without a controller there is no brake: this
+// host drains for failures that its own facts prove.
 #ifndef DAEMON_AGENT_HOOKS_HOOK_DESK_H_
 #define DAEMON_AGENT_HOOKS_HOOK_DESK_H_
 
@@ -50,8 +47,7 @@
 
 namespace clusterd {
 
-// What is asked, and how long it may take in all; zero in the request: the
-// default of its kind (hook_desk.cc).
+// The longest wait of a request; zero in it is its kind's default.
 inline constexpr absl::Duration kMaxHookWait = absl::Minutes(5);
 
 // What a hook asks the controller, over the stream that this host has open.
@@ -99,9 +95,9 @@ class HookDesk {
     parts_.drainer->Settle();
   }
 
-  // Blocks at most about as long as the hook can wait. `gone`: whether who
-  // asked is there no more; nobody is drained for a hook that was killed.
-  // InvalidArgument, with every mistake, for a request that is none.
+  // Blocks about as long as the hook can wait. `gone`: whether the hook was
+  // killed, which then drains no host. InvalidArgument, with every mistake, for
+  // an invalid request.
   absl::StatusOr<HookAnswer> Answer(const HookRequest& request,
                                     const std::function<bool()>& gone);
 

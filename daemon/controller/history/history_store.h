@@ -70,21 +70,21 @@ bool IsHistoryIdText(absl::string_view text);
 // The outcome of an entry that has not ended.
 inline constexpr char kRunningOutcome[] = "running";
 
-// What is kept, whichever bound is met first. Then the oldest go: checks and
-// plans as long as applies and rollbacks hold at most half of both bounds, and
-// of these checks as long as plans hold at most a quarter, so that checks
-// before every job wash away neither who changed what nor a plan that waits for
-// its apply. Of checks those by schedule and those that hosts asked for go
-// first, as long as what people asked for holds at most an eighth of both.
-// Before all of these the oldest checks of an actor who holds more than its
-// share: an eighth of both of a person, a thirty-second of a host. So whoever
-// asks without end drops what it asked for itself. Never one that is running.
+// How much is kept; the bound that is met first counts. Then the oldest entries
+// go, in this order, and never one that is running:
+//   1. checks of an actor over its share of both bounds: an eighth for a user,
+//      a thirty-second for a host
+//   2. checks by schedule or by hosts, while those of users hold at most an
+//      eighth
+//   3. checks, while plans hold at most a quarter
+//   4. checks and plans, while applies and rollbacks hold at most half
+//   5. any entry
+// So checks before every job drop neither who changed what nor a plan that
+// waits for its apply.
 //
-// Before that, whatever the bounds, checks by schedule since whose forerunner
-// nothing has changed go, but for the newest kKeptUnchanged of each schedule
-// and for those right before one with a change, which is compared with it: a
-// quiet cluster that is looked at every minute keeps a handful, and what
-// happened to it stays.
+// Whatever the bounds, checks by schedule without a change since the one before
+// go first. The newest kKeptUnchanged of each schedule stay, and those right
+// before a change, which it is compared with.
 struct HistoryLimits {
   int64_t max_entries = 2000;
   // Of the details, serialized.

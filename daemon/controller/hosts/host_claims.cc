@@ -124,9 +124,9 @@ absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
         "host ", attachment.host, ": its name is bound to the machine with id ",
         attachment.bound_to, ", and this one has ",
         ShortId(attachment.hello.machine_id()),
-        "; if it was replaced or installed anew, an admin runs clusterctl "
+        "; if the host was replaced or reinstalled, an admin runs clusterctl "
         "certificates reset ",
-        attachment.host, ", and it joins again",
+        attachment.host, ", and the host joins again",
         attachment.certificate_renews ? "" : kOrByHand));
   }
   if (holder != nullptr) {

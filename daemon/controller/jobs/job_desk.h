@@ -1,21 +1,19 @@
-// Checks of jobs, one each however many ask: when a job starts, the hooks on
-// all of its hosts ask within a second or two, and whoever started it may, too.
+// Checks of jobs, one for each job: when a job starts, the hooks on all of its
+// hosts ask within a second or two, and so may the user.
 //
-//   while the run of the job      | who asks
-//   waits for its turn            | shares it
-//   asks hosts                    | shares it, unless it is a plain question
-//                                 | without a job id, whose asker may just have
-//                                 | mended something
-//   is over, and is young enough  | gets what it concluded
-//   is over                       | begins another one
+//   the run of the job            a new question
+//   is queued                     joins it
+//   asks hosts                    joins it; a question without a job id begins
+//                                 another run, since its user may just have
+//                                 fixed something
+//   is over, and young enough     gets its result
+//   is over                       begins another run
 //
-// Whose tools run for a question: job_ask.h.
-//
-// A job is the same if all of its JobSpec is, its id too: a job that is started
-// again has another one. What was concluded by another cluster.yaml is dropped.
-// Runs over different jobs go side by side, in the order in which they came,
-// but no host is in more than a few of them at a time, and nobody's questions,
-// a host's or a user's, fill others' places.
+// job_ask.h says whose tools run for a question. Two questions are about the
+// same job if their JobSpecs, with the id, are equal. Another cluster.yaml
+// drops the results. Runs of different jobs go side by side in the order in
+// which they came. Bounds keep each host in a few of them at a time, and keep
+// the questions of one host or user from filling the places of others.
 #ifndef DAEMON_CONTROLLER_JOBS_JOB_DESK_H_
 #define DAEMON_CONTROLLER_JOBS_JOB_DESK_H_
 

@@ -1,24 +1,20 @@
-// Begins the checks of `schedule` in cluster.yaml, keeps each in the history
-// with what has changed since the one before, and says when its verdict is
-// news. They are the controller's own, as its SPIFFE id.
+// Runs the checks of `schedule` in cluster.yaml under the controller's SPIFFE
+// id, keeps each in the history with the changes since the one before, and
+// reports news of its verdict.
 //
-//   one schedule          never two beside each other: what comes due while it
-//                         runs is left out, and nothing that was missed is made
-//                         up for
-//   all                   two at once; the others wait, and whoever waits
-//                         longest is next
-//   the first one         a random part of its interval later, at most a
-//                         minute; after a start once hosts had time to come
-//                         back
+//   one schedule          one check at a time; a check that comes due while it
+//                         runs is left out
+//   all schedules         two checks at a time; the longest waiting is next
+//   the first check       after a random part of its interval, at most a
+//                         minute; after a start, once hosts had time to return
 //   the queue is full     another try in 10 s
-//   a look is wanted      within two minutes (VerdictWatch)
-//   cluster.yaml is read  what is new or has changed begins anew; what is gone
-//   again                 is cancelled
+//   a second look         within two minutes (VerdictWatch)
+//   cluster.yaml re-read  new and changed schedules start again; removed ones
+//                         are cancelled
 //
-// The check before is that of the history, so that a restart hides no change.
-// What has become news in the ten minutes before a restart may be told again:
-// whether it was told is not written down. What then still waited for a second
-// look waits for it after the restart.
+// A restart hides no change: the history has the check before. News of the ten
+// minutes before a restart may be sent twice, since their sending is not
+// stored. A second look that was due then is made after the restart.
 #ifndef DAEMON_CONTROLLER_SCHEDULE_CHECK_SCHEDULE_H_
 #define DAEMON_CONTROLLER_SCHEDULE_CHECK_SCHEDULE_H_
 
@@ -46,21 +42,18 @@
 
 namespace clusterd {
 
-// Whether what a scheduled check found is news: its verdict is another one than
-// was told last. PASS needs not be told at first. What a waiver covers, or the
-// maintenance of a host, counts as PASS here.
+// Whether a scheduled check is news: its verdict differs from the one sent
+// last. A first PASS is not. What a waiver covers counts as PASS. Pure.
 //
-//   the change rests on            | told
-//   rules about the host, its      | at once
-//   settings, the spec, …          |
-//   rules about the network alone  | when a look that begins within five
-//   (link, optics, ping, a host    | minutes sees one again: a cable that
-//   that gives no facts)           | flaps, a switch that boots and a host
-//                                  | that comes back wake nobody; or when it
-//                                  | is the third one in a row, however long
-//                                  | the checks take
-// A better verdict counts anew when the told one was seen in between; a worse
-// one does not, so that what flaps is told after all. Pure.
+//   the change rests on            sent
+//   rules about the host, its      at once
+//   settings, the spec, …
+//   rules about the network alone  when a look that begins within five minutes
+//   (link, optics, ping, a host    sees a change again, or at the third change
+//   without facts)                 in a row: a flapping cable, a booting switch
+//                                  and a returning host send nothing
+// Seeing the sent verdict again restarts the count of a better verdict, and not
+// that of a worse one, so that a flapping failure is sent in the end.
 inline constexpr absl::Duration kSeenTwiceWithin = absl::Minutes(5);
 
 // Those about the network.

@@ -88,13 +88,13 @@ absl::StatusOr<uint32_t> FindContainerPid(const HostAccess& host,
 absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespace(
     const HostAccess& host, const NetworkNamespace& target);
 
-// By its number, for when the name under which people knew it leads nowhere, or
-// elsewhere, by now: a container that stopped may have shared the host's own
-// namespace, or that of a pod which goes on; a process may have ended before
-// the others in there. Looks at every thread of every process, and at the files
-// in /run/netns and docker's own folders, below paths.root. At any moment one
-// namespace at most has the number; whether it is still the one that had it
-// before is for the caller to tell (ReadNetworkNamespaceCookie, the boot id).
+// Finds a namespace by its number, when its name leads elsewhere by now: a
+// stopped container may have shared the namespace of the host or of a pod that
+// goes on, and a process may have ended before others in it. Looks at every
+// thread of every process, and at the files in /run/netns and docker's own
+// folders, below paths.root. At most one namespace has the number at a time;
+// the caller must tell whether it is the earlier one
+// (ReadNetworkNamespaceCookie, the boot id).
 //   NotFound     nothing holds it. Not seen is one that only an open
 //                descriptor or a file bound elsewhere holds.
 //   Unavailable  not found, and there is a process or file whose namespace

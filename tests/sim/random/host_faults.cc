@@ -462,7 +462,15 @@ std::vector<FaultKind> LaunchFaults() {
       {"hccl-variable", "", false, "hccl-environment", FAIL,
        "environment-uniform", false, nullptr,
        OnHost("environment { value { variables { name: 'HCCL_CONNECT_TIMEOUT' "
-              "value: '60' file: '/etc/profile.d/hccl.sh' line: 3 } } }")},
+              "value: '60' file: '/etc/profile.d/hccl.sh' line: 3 } } }"),
+       true},
+      FailsWhere([](const RandomCluster& c) { return Has(c, "job"); },
+                 {"role-variable", "", false, "environment-uniform", WARN, "",
+                  false, nullptr,
+                  OnHost("environment { value { variables { "
+                         "name: 'HCCL_INTRA_ROCE_ENABLE' value: '1' "
+                         "file: '/etc/environment' line: 1 } } }"),
+                  true}),
       {"host-name", "hostname=NAME", false, "host-name", WARN, "", false,
        nullptr,
        [](RandomCluster& cluster, int host, int) {
