@@ -8,8 +8,8 @@
 
 namespace clusterd {
 void CheckMaintenance(const ClusterView& view, RuleReport& report) {
-  if (view.spec().waivers().empty() || view.now() == absl::InfiniteFuture()) {
-    return report.ExplainSkip("no waiver is known");
+  if (!view.spec().waivers().empty() && view.now() == absl::InfiniteFuture()) {
+    return report.ExplainSkip("whoever judges here has no clock");
   }
   size_t in_force = 0;
   for (const Waiver& waiver : view.spec().waivers()) {
@@ -24,7 +24,8 @@ void CheckMaintenance(const ClusterView& view, RuleReport& report) {
               : absl::StrCat("clusterctl unwaive ", waiver.id())));
     }
   }
-  report.JudgedCluster(absl::StrCat(Count(in_force, "waiver"), " in force"));
+  if (in_force > 0) report.AddNote(Count(in_force, "waiver"), " in force");
+  for (const HostView& host : view.hosts()) report.Judged(host);
   for (const auto* const hosts : {&view.hosts(), &view.silent()}) {
     for (const HostView& host : *hosts) {
       const Waiver* const waiver = view.MaintenanceOf(host.name);
