@@ -227,7 +227,7 @@ TEST(LoadWaiversTest, TellsEveryMistakeAtItsPlace) {
 }
 
 TEST(ParseUtcTimeTest, TakesUtcAndNothingElse) {
-  for (const char* text : {"2026-12-01T10:00", "2026-12-01 10:00:00",
+  for (const char* text : {"2026-12-01T10:00", "2026-12-01T10:00:00Z",
                            "2026-12-01T10:00Z", "2026-12-01 10:00 UTC"}) {
     const auto time = ParseUtcTime(text);
     ASSERT_TRUE(time.ok()) << text;
