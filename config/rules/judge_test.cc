@@ -863,7 +863,8 @@ TEST(WaiverTest, OfACauseCoversTheFailuresThatFollow) {
   cluster.device(0, 3).mutable_net_health()->set_value(
       NET_HEALTH_RECEIVE_TIMEOUT);
   AddWaiver("link", {"server0"}, &cluster);
-  for (const RuleResult& result : cluster.MakeReport().rules()) {
+  const Report report = cluster.MakeReport();
+  for (const RuleResult& result : report.rules()) {
     EXPECT_NE(result.state(), FAIL) << Lines(result);
   }
 }
@@ -942,7 +943,8 @@ TEST(MaintenanceTest, FailsAJobOnItsHostsAndNothingElseDoes) {
   TestCluster cluster = WithLinksDown();
   cluster.StartJob();
   AddWaiver("maintenance", {"server0", "server1"}, &cluster);
-  for (const RuleResult& result : cluster.MakeReport().rules()) {
+  const Report report = cluster.MakeReport();
+  for (const RuleResult& result : report.rules()) {
     EXPECT_EQ(result.state() == FAIL, result.rule() == "maintenance")
         << Lines(result);
   }

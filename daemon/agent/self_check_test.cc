@@ -184,12 +184,16 @@ TEST(JudgeSelfTest, IsSureOfAFileThatIsMissingAndOfNoOtherMistakeInIt) {
   const ClusterSpec spec = MakeSpec("atlas-training", "", 1);
   HostFacts facts = MakeHealthyHost(spec, spec.servers(0));
   facts.mutable_hccn_conf()->mutable_missing()->set_reason(Missing::ABSENT);
-  for (const RuleResult& result : JudgeSelf(facts, nullptr).rules()) {
+  const Report report = JudgeSelf(facts, nullptr);
+  int sure = 0;
+  for (const RuleResult& result : report.rules()) {
     for (const Finding& finding : result.findings()) {
       EXPECT_EQ(finding.holds_alone(), result.rule() == "hccn-conf")
           << result.rule();
+      sure += finding.holds_alone();
     }
   }
+  EXPECT_EQ(sure, 1);
 }
 
 }  // namespace

@@ -124,7 +124,7 @@ bool NeedsAloneWhy(const RuleRow& row) {
   const bool judges_one_host =
       row.scope() == RuleRow::NAMESPACE || row.scope() == RuleRow::HOST ||
       row.scope() == RuleRow::DEVICE ||
-      (row.scope() == RuleRow::SPEC && row.needs_job());
+      (row.scope() == RuleRow::SPEC && (row.needs_job() || row.holds_alone()));
   return judges_one_host && MayFail(row);
 }
 
