@@ -246,11 +246,11 @@ void CheckTlsCertificates(const ClusterView&, RuleReport& report) {
     }
     const bool on = *device.tls_enabled;
     std::map<absl::string_view, std::pair<std::string, std::string>> found;
-    for (const TlsCertificate& each :
-         device.facts->tls().value().certificates()) {
+    const auto& certificates = device.facts->tls().value().certificates();
+    if (!certificates.empty()) report.Judged(device);
+    for (const TlsCertificate& each : certificates) {
       const bool expired = each.status() == TlsCertificate::EXPIRED;
       const bool soon = each.status() == TlsCertificate::ENDS_SOON && on;
-      report.Judged(device);
       if (!expired && !soon) continue;
       auto& [names, ends] = found[soon ? "ends-soon"
                                   : on ? "expired"

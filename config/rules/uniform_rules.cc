@@ -100,10 +100,14 @@ std::string SwitchText(bool enabled) {
   return absl::StrCat("TLS ", enabled ? "on" : "off");
 }
 
-// The tool was asked, and hccn.conf has another value for the next boot. A file
-// without the key lets the device keep what it has.
+// The tool was asked, and hccn.conf has another value for the next boot, also
+// once hccn-conf's finding is repaired. A file without the key lets the device
+// keep what it has.
 bool FileHasOtherSwitch(const DeviceView& device) {
-  const std::string& in_file = device.facts->tls().value().in_file();
+  absl::string_view in_file = device.facts->tls().value().in_file();
+  if (device.conf_tls != nullptr && in_file == device.conf_tls->value()) {
+    in_file = RepairedValue(*device.host, *device.conf_tls);
+  }
   return device.tls_enabled.has_value() && !in_file.empty() &&
          in_file != (*device.tls_enabled ? "1" : "0");
 }

@@ -351,6 +351,57 @@ Lines Describe(const SshFact::Ssh& value) {
   return lines;
 }
 
+Lines Describe(const DeviceOwnersFact::Owners& value) {
+  Lines lines;
+  for (const DeviceOwner& owner : value.owners()) {
+    lines.push_back(absl::StrCat(
+        "pid ", owner.pid(), Part(" ", owner.command()),
+        Part(", container ", owner.identity()), " owns ",
+        DevicesText({owner.devices().begin(), owner.devices().end()}),
+        owner.privileged() ? ", with every capability" : "",
+        owner.uses_device() ? ", in use" : ", not in use"));
+  }
+  return OrNone(std::move(lines), "no container owns a device");
+}
+
+Lines Describe(const HostMemoryFact::Memory& value) {
+  Lines lines = {absl::StrCat(value.total_bytes() >> 20, " MiB, ",
+                              value.available_bytes() >> 20, " MiB available")};
+  for (const MemoryLimit& limit : value.limits()) {
+    lines.push_back(
+        absl::StrCat(limit.slice(), " may use ", limit.bytes() >> 20, " MiB"));
+  }
+  for (const OutOfMemory& kill : value.kills()) {
+    lines.push_back(
+        absl::StrCat("the kernel killed pid ", kill.pid(), " (", kill.command(),
+                     ") for lack of memory ",
+                     DurationText(absl::Seconds(kill.seconds_ago())), " ago"));
+  }
+  return lines;
+}
+
+Lines Describe(const PeerNamesFact::Names& value) {
+  Lines lines;
+  for (const NameOfPeer& peer : value.names()) {
+    lines.push_back(absl::StrCat(
+        peer.address(), peer.answered() ? ": answer after " : ": no answer in ",
+        peer.elapsed_ms(), " ms"));
+  }
+  return OrNone(std::move(lines), "no peer was looked up");
+}
+
+Lines Describe(const PathsFact::Paths& value) {
+  return OrNone({value.paths().begin(), value.paths().end()}, "none");
+}
+
+Lines Describe(const DeviceMemory& value) {
+  return {absl::StrCat(
+      value.used_mb(), " of ", value.total_mb(), " MB used, ",
+      value.pids().empty()
+          ? "by no process"
+          : absl::StrCat("by pid ", absl::StrJoin(value.pids(), " ")))};
+}
+
 // Tries one type after the other; an unknown one, of a newer .proto, is told in
 // protobuf's own words.
 template <typename... Types>
@@ -373,7 +424,9 @@ Lines DescribeMessage(const Message& value) {
       LinkHistoryFact::History, InterfacesFact::Interfaces,
       AddressesFact::Addresses, EnvironmentFact::Variables, ClockFact::Clock,
       ZonesFact::Zones, OpenFilesFact::Limits, CounterRisesFact::Rises,
-      SshFact::Ssh, RootsFact::Roots>(value);
+      SshFact::Ssh, RootsFact::Roots, DeviceOwnersFact::Owners,
+      HostMemoryFact::Memory, PeerNamesFact::Names, PathsFact::Paths,
+      DeviceMemory>(value);
 }
 
 Lines DescribeValue(const Message& fact, const FieldDescriptor& field) {

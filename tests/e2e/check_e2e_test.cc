@@ -218,9 +218,9 @@ INSTANTIATE_TEST_SUITE_P(
                   "syn-backlog", FAIL, "2048"},
         FaultCase{"Reserved", "server1", -1, "host:reserved_ports=60000-60014",
                   "ports-reserved", FAIL, "60015-60031"},
-        // Which CANN runs is not known.
+        // No base port is pinned, so the first 16 are enough.
         FaultCase{"SecondSixteen", "server1", -1,
-                  "host:reserved_ports=60000-60015", "ports-reserved", FAIL,
+                  "host:reserved_ports=60000-60015", "ports-reserved", WARN,
                   "60016-60031"},
         FaultCase{"Stale", "server0", -1, "host:persistent=stale",
                   "sysctl-persistent", FAIL, "99-zz-site.conf"},

@@ -15,11 +15,12 @@ jobs_run_while_the_controller_is_away() {
   done
 }
 
+# A job of two servers needs its ports.
 a_broken_device_refuses_while_the_controller_is_away() {
   local job
   server_end controller
   fault server1 3:link=DOWN
-  job=$(submit true -w server1 --requeue)
+  job=$(submit true -w 'server[1-2]' -N2 --requeue)
   await "the drain of server1" drained_for server1 link || return 1
   await "the requeue" job_waits "$job" || return 1
   expect_in "reason" "device 3" "$(slurm_reason server1)"

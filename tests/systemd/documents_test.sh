@@ -88,7 +88,7 @@ delivered() {
     --tool "$here/tests/sim/hccn_tool" --fault host:cann=absent "$@"
   sed -i -E '/^(ip|mask|gateway|netdetect)\./d' "$folder/var/lib/hccn_sim/state"
   : >"$folder/etc/hccn.conf"
-  tar -C "$folder" -ch dev etc sys usr var | on "$name" /bin/sh -c 'mkdir -p /srv/sim && tar -C /srv/sim -x'
+  server_files "$folder" | on "$name" /bin/sh -c 'mkdir -p /srv/sim && tar -C /srv/sim -x'
   on "$name" /bin/sh -c '
     cd /srv/sim && cp -a etc/hccn.conf etc/ascend_install.info /etc/ && cp -a usr/local/. /usr/local/ &&
     cp -a dev/. /dev/ && mkdir -p /var/lib /var/log && cp -a var/. /var/ 2>/dev/null

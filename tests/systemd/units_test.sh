@@ -90,7 +90,7 @@ in_machine /bin/chown clusterd /etc/clusterd/controller.key
 tests/sim/simhost create --root "$TEST_TMPDIR/server0" --spec "$spec" --host server0 \
   --tool "$here/tests/sim/hccn_tool" \
   --fault 3:netmask=255.255.255.0 --fault 5:detect=none --fault host:persistent=none
-tar -C "$TEST_TMPDIR/server0" -ch dev etc sys usr var | in_machine /bin/sh -c 'mkdir -p /srv/sim && tar -C /srv/sim -x'
+server_files "$TEST_TMPDIR/server0" | in_machine /bin/sh -c 'mkdir -p /srv/sim && tar -C /srv/sim -x'
 in_machine /bin/sh -c '
   cd /srv/sim && cp -a etc/hccn.conf /etc/ && cp -a usr/local/. /usr/local/ && cp -a dev/. /dev/ &&
   mkdir -p /var/lib /var/log && cp -a var/. /var/ 2>/dev/null

@@ -114,11 +114,14 @@ absl::StatusOr<ChipHealth> ParseNpuSmiHealth(absl::string_view output) {
     if (absl::StartsWith(digits, "0X")) digits.erase(0, 2);
     const bool is_code = !digits.empty() && digits.size() <= 8 &&
                          absl::c_all_of(digits, absl::ascii_isxdigit);
-    if (health.error_codes_size() == kMaxCodes ||
-        (!is_code && health.health() == ChipHealth::OK)) {
-      return Bad("no error code:", code);
+    // The word alone says that the chip is ill, whatever the codes look like.
+    if (health.health() == ChipHealth::OK) {
+      if (!is_code || health.error_codes_size() == kMaxCodes) {
+        return Bad("no error code:", code);
+      }
+    } else if (health.error_codes_size() == kMaxCodes) {
+      break;
     }
-    // The word alone says that the chip is ill, whatever the code looks like.
     health.add_error_codes(is_code ? digits
                                    : PrintableText(code, kMaxCodeBytes));
   }

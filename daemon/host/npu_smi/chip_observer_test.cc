@@ -105,6 +105,7 @@ TEST_F(ChipObserverTest, TellsNpuIdsThatAreNoNumbersOfDevices) {
   ReadChips({root_.paths(), &runner_, &budget}, request_, ids_, &locks_,
             &npu_ids);
   EXPECT_THAT(npu_ids, ElementsAre(1, 4));
+  runner_.Forget("npu-smi info -m");
   runner_.Answers("npu-smi info -m",
                   "\tNPU ID   Chip ID   Chip Logic ID   Chip Name\n"
                   "\t0   0   0   Ascend 910B\n\t1   0   1   Ascend 910B\n");

@@ -384,6 +384,13 @@ std::vector<FaultKind> ChipFaults() {
        OnDevice("memory_errors { value { double_bit: 2 isolated_pages: 1 } }")},
       {"compatibility", "compatibility=NOK", true, "driver-compat", FAIL, "",
        false, nullptr, OnDevice("compatibility { value: 'NOK' }")},
+      // Nothing that the host shows uses it.
+      {"memory-left", "", true, "device-memory", WARN, "", false,
+       [](const RandomCluster& cluster, int host, int) {
+         return !Has(cluster, "npu-smi-absent") &&
+                cluster.facts[host].npu_processes().value().processes().empty();
+       },
+       OnDevice("memory { value { used_mb: 30710 total_mb: 65536 } }")},
       {"hccs", "hccs=NOK", true, "hccs", FAIL, "", false, nullptr,
        OnDevice("hccs { value { ok: false } }")},
       {"hccs-lanes", "hccs=/LANES", true, "hccs", WARN, "", false,
@@ -539,6 +546,40 @@ std::vector<FaultKind> LaunchFaults() {
                  "environment { missing { reason: NOT_PERMITTED } }",
                  "hccl-environment",
                  "host-interface ports-reserved environment-uniform"),
+      {"few-neighbours", "", false, "neighbour-table", WARN, "", false,
+       [](const RandomCluster& cluster, int host, int) {
+         return cluster.facts[host].kernel().neighbours_most().has_value();
+       },
+       OnHost("kernel { neighbours_most { value: 1 } "
+              "neighbours_kept { value: 1 } }")},
+      {"out-of-memory", "", false, "host-memory", WARN, "", false, nullptr,
+       OnHost("memory { value { kills { pid: 4711 command: 'python3' "
+              "seconds_ago: 60 } } }")},
+      FailsWhere(
+          [](const RandomCluster& c) {
+            const bool runs = c.job.has_value() &&
+                              c.job->ssh().container_port() != 0 &&
+                              !c.job->ssh().before();
+            return c.job.has_value() && !runs;
+          },
+          {"owned-by-container", "", true, "device-namespace", WARN, "", false,
+           [](const RandomCluster& cluster, int host, int device) {
+             const HostFacts& facts = cluster.facts[host];
+             return facts.device_owners().has_value() &&
+                    cluster.Planned(host, facts.devices(device).id()) !=
+                        nullptr;
+           },
+           [](RandomCluster& cluster, int host, int device) {
+             const uint32_t id = DeviceOf(cluster, host, device).id();
+             DeviceOwner* const owner = cluster.facts[host]
+                                            .mutable_device_owners()
+                                            ->mutable_value()
+                                            ->add_owners();
+             owner->set_pid(4711);
+             owner->set_identity("5b0c7e21d9f4");
+             owner->set_command("bash");
+             owner->add_devices(id);
+           }}),
       {"too-few-open-files", "", false, "open-files", WARN, "", false, nullptr,
        [](RandomCluster& cluster, int host, int) {
          OpenFilesLimit* limit = cluster.facts[host]
