@@ -38,8 +38,8 @@ void ExplainRule(const Rule& rule, Page& page) {
   page.out() << page.Strong(rule.name) << "\n";
   const RuleText& words = rule.text;
   const std::string hook =
-      absl::StrCat("controller there: ", rule.with_controller, "; controller away: ", rule.alone,
-                   ". ", rule.alone_why);
+      absl::StrCat("controller there: ", rule.with_controller,
+                   "; controller away: ", rule.alone, ". ", rule.alone_why);
   const std::pair<const char*, absl::string_view> fields[] = {
       {"what        ", words.title},
       {"fails when  ", words.fails_when},
