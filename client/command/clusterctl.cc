@@ -173,9 +173,10 @@ void BuildTree(Tree& tree) {
   for (const auto add :
        {AddCheckCommand, AddHookCommand, AddPlanCommand, AddRunCommands,
         AddCancelCommands, AddHistoryCommands, AddDiffCommands, AddWatchCommand,
-        AddHostCommands, AddLockCommands, AddLogsCommands, AddAuditCommands,
-        AddConfigCommands, AddLearnCommands, AddGenerateCommands,
-        AddTrustCommands, AddExplainCommand, AddAnonymiseCommand}) {
+        AddHostCommands, AddWaiverCommands, AddLockCommands, AddLogsCommands,
+        AddAuditCommands, AddConfigCommands, AddLearnCommands,
+        AddGenerateCommands, AddTrustCommands, AddExplainCommand,
+        AddAnonymiseCommand}) {
     add(tree.commands);
   }
   tree.commands.push_back(std::make_unique<VersionCommand>());

@@ -175,6 +175,7 @@ void AddWatchCommand(CommandList& commands);
 void AddHostCommands(CommandList& commands);
 void AddLogsCommands(CommandList& commands);
 void AddLockCommands(CommandList& commands);
+void AddWaiverCommands(CommandList& commands);
 void AddAuditCommands(CommandList& commands);
 void AddConfigCommands(CommandList& commands);
 void AddLearnCommands(CommandList& commands);

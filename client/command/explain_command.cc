@@ -37,6 +37,9 @@ void ListRules(Page& page) {
 void ExplainRule(const Rule& rule, Page& page) {
   page.out() << page.Strong(rule.name) << "\n";
   const RuleText& words = rule.text;
+  const std::string hook =
+      absl::StrCat("controller there: ", rule.with_controller,
+                   "; controller away: ", rule.alone, ". ", rule.alone_why);
   const std::pair<const char*, absl::string_view> fields[] = {
       {"what        ", words.title},
       {"fails when  ", words.fails_when},
@@ -45,6 +48,7 @@ void ExplainRule(const Rule& rule, Page& page) {
       {"fix         ", words.fix},
       {"needs       ",
        rule.JudgesOneHost() ? "one host" : "all hosts together"},
+      {"hook        ", hook},
       {"source      ", words.source}};
   for (const auto& [key, text] : fields) {
     if (!text.empty()) page.Wrapped(key, page.SafeLines(text));

@@ -1,4 +1,5 @@
 #include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/program_run.h"
 
@@ -79,6 +80,21 @@ TEST(ExplainCommandTest, PrintsAsciiWhereTheLocaleIsNotUtf8) {
   for (const char c : RunProgram({"explain", "net-health"}, EmptyWorld()).out) {
     EXPECT_GT(static_cast<signed char>(c), 0);
   }
+}
+
+TEST(ExplainCommandTest, SaysWhatAHookDoesWithAndWithoutTheController) {
+  const auto words = [](const char* rule) {
+    return absl::StrReplaceAll(RunProgram({"explain", rule}, EmptyWorld()).out,
+                               {{"\n            ", " "}});
+  };
+  EXPECT_TRUE(absl::StrContains(
+      words("link"),
+      "\nhook        controller there: refuse and drain; controller away: "
+      "refuse and drain. No packet passes a port that is down."))
+      << words("link");
+  EXPECT_TRUE(absl::StrContains(words("firewall"),
+                                "controller away: let through. Whether"))
+      << words("firewall");
 }
 
 }  // namespace

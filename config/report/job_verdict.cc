@@ -101,6 +101,8 @@ JobReason ReasonOf(const Told& told) {
   reason.set_state(KnownState(finding.state()));
   reason.mutable_devices()->Add(told.devices.begin(), told.devices.end());
   reason.set_text(SeenText(finding));
+  reason.set_waived(finding.has_waiver());
+  reason.set_holds_alone(finding.holds_alone());
   std::string fix = OneLine(finding.fix(), kTextColumns + 1);
   if (fix.size() > static_cast<size_t>(kTextColumns)) {
     fix = absl::StrCat("clusterctl explain ", reason.rule());

@@ -85,7 +85,7 @@ void AddSchemas(const Descriptor& type, Fields& defs) {
   Texts properties, required;
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
-    EXPECT_FALSE(field.is_map() || field.containing_oneof() != nullptr)
+    EXPECT_FALSE(field.is_map() || field.real_containing_oneof() != nullptr)
         << field.full_name() << " has no schema yet; add it here";
     const bool is_message = field.message_type() != nullptr;
     const std::string name = absl::StrCat("\"", field.name(), "\"");
@@ -95,7 +95,7 @@ void AddSchemas(const Descriptor& type, Fields& defs) {
         field.is_repeated()
             ? absl::StrCat(R"({"type": "array", "items": )", element, "}")
             : element));
-    if (field.is_repeated() || !is_message) required.push_back(name);
+    if (field.is_repeated() || !field.has_presence()) required.push_back(name);
     if (is_message) AddSchemas(*field.message_type(), defs);
   }
   *defs[type.name()].mutable_struct_value() = ParseJson(absl::StrCat(

@@ -21,7 +21,8 @@ State SupportedVerdict(const Report& report) {
   }
   if (!judged || report.hosts().empty()) verdict = WorseState(verdict, UNKNOWN);
   for (const HostStatus& host : report.hosts()) {
-    if (!host.no_facts_reason().empty()) verdict = WorseState(verdict, UNKNOWN);
+    if (host.no_facts_reason().empty() || host.maintenance()) continue;
+    verdict = WorseState(verdict, UNKNOWN);
   }
   return verdict;
 }

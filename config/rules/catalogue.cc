@@ -10,7 +10,7 @@ namespace clusterd {
 bool Rule::JudgesOneHost() const {
   return scope == RuleScope::kNamespace || scope == RuleScope::kHost ||
          scope == RuleScope::kDevice ||
-         (scope == RuleScope::kSpec && needs_job);
+         (scope == RuleScope::kSpec && (needs_job || holds_alone));
 }
 
 bool Rule::JudgesNamespaces() const {

@@ -44,6 +44,7 @@ struct RuleFinding {
   absl::string_view caused_by;
   absl::string_view explained_by;  // "link/detect-address".
   bool by_hand;
+  bool holds_alone;
 };
 
 struct Rule {
@@ -63,6 +64,14 @@ struct Rule {
   bool needs_roce;
   // About the job that is judged.
   bool needs_job;
+  // For hooks, as texts/rule_row.proto explains.
+  bool of_job;
+  bool holds_alone;
+  // In words: what a hook does with the controller's verdict, what it does
+  // alone, and why that.
+  absl::string_view with_controller;
+  absl::string_view alone;
+  absl::string_view alone_why;
 
   // English where the catalogue lacks the language.
   const RuleText& TextIn(Language language) const {

@@ -155,5 +155,37 @@ TEST(NearestRuleTest, FindsWhatWasMeant) {
   EXPECT_EQ(NearestRule(std::string(100000, 'x')), "");
 }
 
+// The table of deploy/slurm/README.md: what hooks do for each rule that may
+// fail.
+TEST(RuleCatalogueTest, IsTheTableOfHooks) {
+  std::string table =
+      "| rule | controller there | controller away | why "
+      "|\n|---|---|---|---|\n";
+  for (const Rule& rule : RuleCatalogue()) {
+    if (rule.with_controller == "let through") continue;
+    table += "| `" + std::string(rule.name) + "` | " +
+             std::string(rule.with_controller) + " | " +
+             std::string(rule.alone) + " | " + std::string(rule.alone_why) +
+             " |\n";
+  }
+  EXPECT_THAT(ReadFile("deploy/slurm/README.md"), testing::HasSubstr(table))
+      << "deploy/slurm/README.md is not what the rules are now, expected:\n"
+      << table;
+}
+
+TEST(RuleTest, HoldsAloneOnlyWhereOneHostCanTell) {
+  for (const Rule& rule : RuleCatalogue()) {
+    if (rule.holds_alone) {
+      EXPECT_TRUE(rule.JudgesOneHost()) << rule.name;
+    }
+    EXPECT_FALSE(rule.alone_why.empty()) << rule.name;
+  }
+  EXPECT_EQ(FindRule("link")->alone, "refuse and drain");
+  EXPECT_EQ(FindRule("hccn-conf")->alone, "in part: refuse and drain");
+  EXPECT_EQ(FindRule("firewall")->alone, "let through");
+  EXPECT_EQ(FindRule("rank-table")->with_controller, "refuse");
+  EXPECT_EQ(FindRule("optics")->with_controller, "let through");
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -218,8 +218,11 @@ void AddHosts(const ClusterView& view, Report* report) {
     status->set_elapsed_ms(facts->elapsed_ms());
     status->set_simulation(facts->simulation());
     const auto found = worst.find(facts->host());
+    if (view.MaintenanceOf(facts->host()) != nullptr) {
+      status->set_maintenance(true);
+    }
     if (facts->has_missing()) {
-      status->set_state(UNKNOWN);
+      status->set_state(status->maintenance() ? WARN : UNKNOWN);
       status->set_no_facts_reason(WhyMissing(&facts->missing()));
     } else if (found != worst.end()) {
       status->set_state(found->second);
@@ -260,6 +263,20 @@ void AddNotes(const ClusterView& view, Report* report) {
   }
 }
 
+void CountWaived(Report* report) {
+  uint32_t waived = 0;
+  for (const RuleResult& result : report->rules()) {
+    waived += absl::c_count_if(result.findings(), [](const Finding& finding) {
+      return finding.has_waiver() && finding.rule() != kMaintenanceRule;
+    });
+  }
+  if (waived == 0) return;
+  report->set_waived_findings(waived);
+  report->add_notes(
+      absl::StrCat(Count(waived, "finding"),
+                   " waived; clusterctl waivers says by whom and until when"));
+}
+
 void AddSeen(const ClusterView& view, Report* report) {
   auto* const values = report->mutable_value_groups();
   auto* const switches = report->mutable_switches();
@@ -277,7 +294,10 @@ State Verdict(const ClusterView& view, const Report& report) {
     any_judged = any_judged || JudgesHosts(result);
   }
   const bool complete =
-      any_judged && !view.hosts().empty() && view.silent().empty();
+      any_judged && !view.hosts().empty() &&
+      absl::c_all_of(view.silent(), [&view](const HostView& host) {
+        return view.MaintenanceOf(host.name) != nullptr;
+      });
   return complete ? worst : std::max(worst, UNKNOWN);
 }
 
@@ -339,12 +359,13 @@ Report BuildReport(const ClusterSpec& spec,
   report.set_spec_digest(spec.digest());
   report.set_network_namespace(options.network_namespace);
   const NamespaceFacts asked(options.network_namespace, hosts);
-  const ClusterView view(spec, asked.hosts(), options.job);
+  const ClusterView view(spec, asked.hosts(), options.job, options.now);
   if (options.job != nullptr) DescribeJob(view, &report);
   RunRules(view, options, &report);
   *report.mutable_rule_counts() = CountStates(report.rules());
   AddHosts(view, &report);
   AddNotes(view, &report);
+  CountWaived(&report);
   AddSeen(view, &report);
   report.set_verdict(Verdict(view, report));
   return report;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "proto/facts.pb.h"
 #include "proto/finding.pb.h"
@@ -30,6 +31,8 @@ struct JudgeOptions {
   // may be narrowed to that host alone; the job is the whole one all the same,
   // and what needs the other servers is not judged.
   const JobSpec* job = nullptr;
+  // By which waivers of the spec are in force; without it, none is.
+  absl::Time now = absl::InfiniteFuture();
 };
 
 // NotFound, with the nearest name for every one that is not a rule, all in one
@@ -39,7 +42,8 @@ absl::Status ValidateSelection(const RuleSelection& selection);
 // One result per rule of the catalogue that ran or was skipped, in catalogue
 // order; per-host states, counts, verdict, cluster, product, digest, schema,
 // network namespace, id and size of the job, and notes (simulation, containers
-// that share the host's network); the caller fills in run id and times. `hosts`
+// that share the host's network, waivers). What a waiver covers is a warning
+// that says so; the caller fills in run id and times. `hosts`
 // are the hosts to judge, at most one entry each; an entry with `missing` set
 // is a host of which nothing is known: it costs one `unknown` (host-identity)
 // and counts in no other rule. Findings that read the same are folded into one

@@ -7,6 +7,7 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/words/state_word.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -19,6 +20,19 @@ auto Fields(const FindingText& text) {
 
 bool HasReason(const Missing* missing, Missing::Reason reason) {
   return missing != nullptr && missing->reason() == reason;
+}
+
+// What is waived stays in the report, and its verdict is never a pass.
+void Waive(const Waiver& waiver, Finding* finding) {
+  *finding->mutable_waiver() = waiver;
+  finding->mutable_waiver()->clear_hosts();
+  finding->mutable_waiver()->set_waived_from(finding->state());
+  if (finding->rule() == kMaintenanceRule) return;
+  absl::StrAppend(finding->mutable_observed(), "; ",
+                  waiver.rule() == kMaintenanceRule ? "in maintenance, else "
+                                                    : "waived, else ",
+                  StateWord(finding->state()), ", ", WaiverText(waiver));
+  finding->set_state(WARN);
 }
 
 }  // namespace
@@ -216,15 +230,38 @@ void RuleReport::WriteFinding(FindingText&& text,
   if (!text.why.empty()) finding->set_why(std::move(text.why));
   if (!text.caused_by.empty())
     finding->set_caused_by(std::move(text.caused_by));
+  if (text.holds_alone) finding->set_holds_alone(true);
+  if (text.waiver != nullptr) Waive(*text.waiver, finding);
 }
 
 void RuleReport::WriteGroup(Group* group, RuleResult* result) const {
   Members& members = group->members;
   if (!absl::c_is_sorted(members)) absl::c_sort(members);
   members.erase(std::unique(members.begin(), members.end()), members.end());
+  if (!view_.HasWaivers() || group->text.state == SKIPPED) {
+    return WriteMembers(std::move(group->text), members, result);
+  }
+  FirstMet<const Waiver*, Members> parts;
+  for (const Member& member : members) {
+    absl::string_view host;
+    if (member.host != nullptr) host = member.host->host();
+    parts[view_.WaiverOf(rule_.name, group->text.caused_by, group->text.state,
+                         host, member.device)]
+        .push_back(member);
+  }
+  for (const auto& [waiver, part] : parts) {
+    FindingText text = group->text;
+    text.waiver = waiver;
+    WriteMembers(std::move(text), part, result);
+  }
+}
+
+void RuleReport::WriteMembers(FindingText&& text,
+                              absl::Span<const Member> members,
+                              RuleResult* result) const {
   const bool is_of_one_host = members.front().host == members.back().host;
-  if (group->text.device_command.empty() || is_of_one_host) {
-    WriteFinding(std::move(group->text), members, result);
+  if (text.device_command.empty() || is_of_one_host) {
+    WriteFinding(std::move(text), members, result);
     return;
   }
   // The command names devices, so only hosts with the same ones share it.
@@ -240,7 +277,7 @@ void RuleReport::WriteGroup(Group* group, RuleResult* result) const {
     begin = end;
   }
   for (const auto& [devices, part] : parts) {
-    WriteFinding(FindingText(group->text), part, result);
+    WriteFinding(FindingText(text), part, result);
   }
 }
 

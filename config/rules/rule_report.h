@@ -44,6 +44,8 @@ struct FindingText {
   std::string caused_by = {};           // Another rule, which says it too.
   absl::string_view explained_by = {};  // Of the row, for Causes.
   bool by_hand = false;                 // No plan mends it.
+  bool holds_alone = false;             // As the row says.
+  const Waiver* waiver = nullptr;       // In force for all subjects.
 };
 
 // What rules found so far, and what is still found of those that addresses may
@@ -92,7 +94,8 @@ class RuleReport {
                         with_values(row.why),
                         with_values(row.caused_by),
                         row.explained_by,
-                        row.by_hand};
+                        row.by_hand,
+                        row.holds_alone};
     if (text.device_command.empty() && !row.fix_without_command.empty()) {
       text.fix = with_values(row.fix_without_command);
       text.by_hand = true;
@@ -167,7 +170,6 @@ class RuleReport {
   void ExplainSkip(const Parts&... parts) {
     skip_reason_ = absl::StrCat(parts...);
   }
-  // Added to the summary.
   template <typename... Parts>
   void AddNote(const Parts&... parts) {
     absl::StrAppend(&notes_, "; ", parts...);
@@ -202,12 +204,13 @@ class RuleReport {
   bool IsWordless() const { return found_ != nullptr && found_->causes_only; }
   const RuleFinding& RowOf(absl::string_view name) const;
   Group* GroupOf(FindingText&& text);
-  // About all of them together.
   void AddMembers(absl::Span<const Member> members, FindingText&& text);
   void AddNoDevices(const HostView& host);
   void AddUnknown(const DeviceView& device, absl::string_view what,
                   const Missing* missing, absl::string_view reason);
   void WriteGroup(Group* group, RuleResult* result) const;
+  void WriteMembers(FindingText&& text, absl::Span<const Member> members,
+                    RuleResult* result) const;
   void WriteFinding(FindingText&& text, absl::Span<const Member> members,
                     RuleResult* result) const;
   void WriteFix(FindingText* text, absl::Span<const uint32_t> devices,

@@ -5,6 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,7 @@
 #include "config/values/hostlist.h"
 #include "config/values/ipv4.h"
 #include "config/values/nearest_word.h"
+#include "config/values/number_list.h"
 #include "config/values/text_form.h"
 
 namespace clusterd {
@@ -22,6 +24,9 @@ namespace {
 
 constexpr size_t kMaxSchedules = 32;
 constexpr size_t kMaxNotifiers = 16;
+constexpr size_t kMaxWaivers = 256;
+constexpr size_t kMaxReasonBytes = 200;
+constexpr uint32_t kMaxDeviceId = 4095;
 constexpr size_t kMaxTextBytes = 4096;
 constexpr uint32_t kMaxPortNumber = 65535;
 // Each check asks every host of it everything.
@@ -89,7 +94,7 @@ class ScheduleLoader {
     } else if (given.has_value()) {
       check->set_every_s(static_cast<uint32_t>(absl::ToInt64Seconds(*given)));
     }
-    LoadHosts(map["hosts"], check);
+    LoadHosts(map["hosts"], check->mutable_hosts());
     RuleSelection* const selection = check->mutable_selection();
     LoadRules(map[kOnly], selection->mutable_only());
     LoadRules(map[kSkip], selection->mutable_skip());
@@ -104,7 +109,41 @@ class ScheduleLoader {
     }
   }
 
+  void Load(const YamlValue& value, Waiver* waiver) {
+    const YamlMap map(value.node(), value.subject(),
+                      {"rule", "hosts", "devices", "reason", "owner", "until"},
+                      value.mistakes());
+    google::protobuf::RepeatedPtrField<std::string> rules;
+    const YamlValue rule = map.Require("rule");
+    if (rule.Is(YamlNode::Kind::kList)) {
+      rule.WrongKind("one rule");
+    } else {
+      LoadRules(rule, &rules);
+    }
+    if (!rules.empty()) waiver->set_rule(rules[0]);
+    LoadHosts(map["hosts"], waiver->mutable_hosts());
+    const auto devices = map["devices"].Parsed([](const std::string& text) {
+      return ParseIdList(text, kMaxDeviceId);
+    });
+    if (devices)
+      waiver->mutable_devices()->Add(devices->begin(), devices->end());
+    waiver->set_reason(ShortText(map.Require("reason")));
+    waiver->set_owner(ShortText(map.Require("owner")));
+    const auto until = map.Require("until").Parsed(ParseUtcTime);
+    if (until) waiver->set_until_ms(absl::ToUnixMillis(*until));
+  }
+
  private:
+  static std::string ShortText(const YamlValue& value) {
+    std::string text = value.Text().value_or("");
+    if (text.size() > kMaxReasonBytes ||
+        absl::c_any_of(text, absl::ascii_iscntrl)) {
+      value.Wrong(" is ", QuoteValue(text), ", expected one line of at most ",
+                  kMaxReasonBytes, " bytes");
+    }
+    return text;
+  }
+
   void LoadName(const YamlValue& value, ScheduledCheck* check) {
     static const LazyRE2 kForm = {"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?"};
     const std::string name = value.Text().value_or("");
@@ -120,7 +159,8 @@ class ScheduleLoader {
   }
 
   // In the order of the file's servers.
-  void LoadHosts(const YamlValue& value, ScheduledCheck* check) {
+  void LoadHosts(const YamlValue& value,
+                 google::protobuf::RepeatedPtrField<std::string>* hosts) {
     if (value.node() == nullptr) return;
     absl::flat_hash_set<std::string> wanted;
     for (const YamlValue& item : value.Items()) {
@@ -134,7 +174,7 @@ class ScheduleLoader {
     }
     if (wanted.empty()) value.Wrong(" is empty, expected host names");
     for (const PlannedServer& server : groups_.servers) {
-      if (wanted.contains(server.host)) check->add_hosts(server.host);
+      if (wanted.contains(server.host)) hosts->Add(std::string(server.host));
     }
   }
 
@@ -229,7 +269,7 @@ bool IsLoopback(const std::string& host) {
   return Ipv4Address::Parse(host).ok() && absl::StartsWith(host, "127.");
 }
 
-// Of printable ASCII.
+// Of text without control characters.
 std::string InQuotes(absl::string_view text) {
   return absl::StrCat(
       "\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
@@ -265,6 +305,27 @@ std::string CheckText(const ScheduledCheck& check) {
   return text;
 }
 
+std::string WaiverYaml(const Waiver& waiver) {
+  std::string text = absl::StrCat("  - rule: ", YamlName(waiver.rule()), "\n");
+  const std::vector<std::string> hosts(waiver.hosts().begin(),
+                                       waiver.hosts().end());
+  if (!hosts.empty()) {
+    absl::StrAppend(&text, "    hosts: ", InQuotes(FoldHostlist(hosts)), "\n");
+  }
+  if (!waiver.devices().empty()) {
+    absl::StrAppend(&text, "    devices: ",
+                    InQuotes(FoldIds({waiver.devices().data(),
+                                      size_t(waiver.devices_size())})),
+                    "\n");
+  }
+  return absl::StrCat(text, "    reason: ", InQuotes(waiver.reason()),
+                      "\n    owner: ", InQuotes(waiver.owner()),
+                      "\n    until: ",
+                      absl::FormatTime("%Y-%m-%dT%H:%M:%SZ\n",
+                                       absl::FromUnixMillis(waiver.until_ms()),
+                                       absl::UTCTimeZone()));
+}
+
 std::string NotifierText(const Notifier& notifier) {
   return absl::StrCat(
       notifier.url().empty()
@@ -291,6 +352,14 @@ void LoadSchedule(const YamlValue& value, const ServerGroups& groups,
   }
 }
 
+void LoadWaivers(const YamlValue& value, const ServerGroups& groups,
+                 absl::Span<const absl::string_view> rules, ClusterSpec* spec) {
+  ScheduleLoader loader(groups, rules);
+  for (const YamlValue& item : ListOf(value, "waivers", kMaxWaivers)) {
+    loader.Load(item, spec->add_waivers());
+  }
+}
+
 void LoadNotify(const YamlValue& value, ClusterSpec* spec) {
   for (const YamlValue& item : ListOf(value, "notifiers", kMaxNotifiers)) {
     LoadNotifier(item, spec->add_notify());
@@ -307,7 +376,28 @@ std::string ScheduleText(const ClusterSpec& spec) {
   for (const Notifier& notifier : spec.notify()) {
     absl::StrAppend(&text, NotifierText(notifier));
   }
-  return text;
+  std::string waivers;
+  for (const Waiver& waiver : spec.waivers()) {
+    // The others are the controller's own.
+    if (waiver.id().empty()) absl::StrAppend(&waivers, WaiverYaml(waiver));
+  }
+  return absl::StrCat(text, waivers.empty() ? "" : "waivers:\n", waivers);
+}
+
+absl::StatusOr<absl::Time> ParseUtcTime(const std::string& text) {
+  for (const char* format :
+       {"%Y-%m-%d", "%Y-%m-%dT%H:%MZ", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M",
+        "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M UTC"}) {
+    absl::Time time;
+    // Written again it is another text if a field was out of range.
+    if (absl::ParseTime(format, text, &time, nullptr) &&
+        absl::FormatTime(format, time, absl::UTCTimeZone()) == text) {
+      return time;
+    }
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(QuoteValue(text),
+                   " is not a moment, expected UTC such as 2026-12-01T10:00Z"));
 }
 
 absl::StatusOr<WebhookUrl> ParseWebhookUrl(const std::string& text) {

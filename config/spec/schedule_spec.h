@@ -10,6 +10,14 @@
 //     - url: https://hooks.example.com/clusterd
 //       token_file: /etc/clusterd/hook.token
 //       deadline: 20s            # of one try; 10s
+// And about failures that are accepted until a moment:
+//   waivers:
+//     - rule: link               # maintenance: the hosts are out of service
+//       hosts: node07            # all
+//       devices: 3               # all, and the host itself
+//       reason: cable is ordered
+//       owner: ann
+//       until: 2026-12-01T10:00Z
 #ifndef CONFIG_SPEC_SCHEDULE_SPEC_H_
 #define CONFIG_SPEC_SCHEDULE_SPEC_H_
 
@@ -18,6 +26,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "config/spec/device_plan.h"
 #include "config/spec/yaml_document.h"
@@ -25,14 +34,20 @@
 
 namespace clusterd {
 
-// Both record the mistakes of what they read. `groups`: the servers of the
+// All record the mistakes of what they read. `groups`: the servers of the
 // file. `rules`: the names of all rules; empty: any name that may be one.
 void LoadSchedule(const YamlValue& value, const ServerGroups& groups,
                   absl::Span<const absl::string_view> rules, ClusterSpec* spec);
+void LoadWaivers(const YamlValue& value, const ServerGroups& groups,
+                 absl::Span<const absl::string_view> rules, ClusterSpec* spec);
 void LoadNotify(const YamlValue& value, ClusterSpec* spec);
 
 // The keys again; empty if none was given.
 std::string ScheduleText(const ClusterSpec& spec);
+
+// A moment in UTC: "2026-12-01", which is its first second, or
+// "2026-12-01T10:00Z". InvalidArgument, quoting it, for anything else.
+absl::StatusOr<absl::Time> ParseUtcTime(const std::string& text);
 
 struct WebhookUrl {
   bool tls = true;

@@ -176,5 +176,70 @@ TEST(ParseWebhookUrlTest, TakesAUrlApart) {
   }
 }
 
+constexpr char kWaivers[] =
+    "waivers:\n"
+    "  - {rule: link, hosts: [n2, \"n[0-1]\"], devices: 3, reason: \"a "
+    "\\\"b\\\"\",\n"
+    "     owner: ann, until: 2026-12-01T10:00Z}\n"
+    "  - {rule: optics, reason: dust, owner: 李, until: 2026-12-01}\n";
+
+TEST(LoadWaiversTest, ReadsHostsDevicesAndEnds) {
+  const ClusterSpec spec = LoadGood(With(kWaivers));
+  ASSERT_EQ(spec.waivers_size(), 2);
+  const Waiver& link = spec.waivers(0);
+  EXPECT_EQ(link.rule(), "link");
+  EXPECT_THAT(link.hosts(), ElementsAre("n0", "n1", "n2"));
+  EXPECT_THAT(link.devices(), ElementsAre(3));
+  EXPECT_EQ(link.reason(), "a \"b\"");
+  EXPECT_EQ(link.until_ms(), 1796119200000);
+  EXPECT_THAT(spec.waivers(1).hosts(), IsEmpty());
+  EXPECT_EQ(spec.waivers(1).until_ms(), 1796083200000);
+}
+
+TEST(LoadWaiversTest, IsReadAgainAsItIsShownWithoutTheControllersOwn) {
+  ClusterSpec spec = LoadGood(With(kWaivers));
+  const std::string shown = SpecToYaml(spec);
+  ClusterSpec again = LoadGood(shown);
+  again.set_digest(spec.digest());
+  EXPECT_EQ(again.SerializeAsString(), spec.SerializeAsString());
+  spec.add_waivers()->set_id("3fa2c4d5");
+  EXPECT_EQ(SpecToYaml(spec), shown);
+}
+
+TEST(LoadWaiversTest, TellsEveryMistakeAtItsPlace) {
+  const std::string wrong = WrongWith(
+      "waivers:\n"
+      "  - rule: lnik\n"
+      "    hosts: n[0-9]\n"
+      "    devices: 5000\n"
+      "    reason: \"a\\nb\"\n"
+      "    until: 2h\n"
+      "    untl: 3\n"
+      "  - {rule: [link, optics], reason: r, owner: o, until: 2026-02-30}\n");
+  for (const char* part :
+       {"f:10:11: ", "\"lnik\" does not exist, did you mean \"link\"?",
+        "f:11:12: ", "host \"n4\" is in no group",
+        "f:12:14: ", "f:13:13: ", "expected one line of at most 200 bytes",
+        "waivers[0].owner", "f:14:12: ", "\"2h\" is not a moment", "\"untl\"",
+        "one rule", "\"2026-02-30\" is not a moment"}) {
+    EXPECT_THAT(wrong, HasSubstr(part));
+  }
+}
+
+TEST(ParseUtcTimeTest, TakesUtcAndNothingElse) {
+  for (const char* text : {"2026-12-01T10:00", "2026-12-01T10:00:00Z",
+                           "2026-12-01T10:00Z", "2026-12-01 10:00 UTC"}) {
+    const auto time = ParseUtcTime(text);
+    ASSERT_TRUE(time.ok()) << text;
+    EXPECT_EQ(absl::ToUnixSeconds(*time), 1796119200) << text;
+  }
+  for (const char* text :
+       {"", "tomorrow", "2026-12-01T10:00+08:00", "2026-13-01", "2026-02-29",
+        "2026-12-01T24:00", "2026-12-01T10:60", "2026-12-01T10", "7d",
+        "2026-12-01\n"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(ParseUtcTime(text).status())) << text;
+  }
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -87,7 +87,7 @@ class Loader {
                        "firewall",        "deadlines", "tls",     "mtu",
                        "rendezvous_port", "ssh_port",  "ports",   "enforce",
                        "domain",          "roce",      "job",     "lossless",
-                       "clock_skew",      "schedule",  "notify"},
+                       "clock_skew",      "schedule",  "notify",  "waivers"},
                       mistakes_);
     // What is no mapping has its mistake already, but for "nothing"; that all
     // keys are missing would add nothing.
@@ -330,6 +330,7 @@ class Loader {
     const ServerGroups groups =
         ReadServerGroups(map.Require("servers").node(), mistakes_);
     LoadSchedule(map["schedule"], groups, rules_, &spec_);
+    LoadWaivers(map["waivers"], groups, rules_, &spec_);
     spec_.set_roce_unused(map["roce"].Word({"used", kUnused}) == kUnused);
     const DevicePlan plan =
         spec_.roce_unused()

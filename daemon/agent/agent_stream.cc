@@ -180,6 +180,9 @@ void AgentStream::OnMessage(const HubMessage& message) {
   if (attached_ && message.has_audit_head()) {
     NoteControllerHead(message.audit_head());
   }
+  if (attached_ && message.has_waivers() && options_.on_waivers) {
+    options_.on_waivers(message.waivers());
+  }
 }
 
 void AgentStream::NoteControllerHead(const AuditHead& told) {

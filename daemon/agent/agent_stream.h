@@ -97,6 +97,8 @@ struct AgentStreamOptions {
   std::function<std::shared_ptr<grpc::ChannelCredentials>()> credentials;
   // Called on the loop's thread with Welcome.roots_bundle, before on_change.
   std::function<void(uint64_t bundle)> on_offered_roots;
+  // Called on the loop's thread with what replaces the waivers told before.
+  std::function<void(HostWaivers waivers)> on_waivers;
   // Called on the loop's thread whenever the host has attached or detached.
   std::function<void(bool attached)> on_change;
 };

@@ -118,11 +118,15 @@ OtherTasks TasksFor(const std::string& host, TicketTasks* tickets,
   return tasks;
 }
 
+// What a controller told this host last; null: none has since the start. Only
+// with std::atomic_load and std::atomic_store.
+using ToldWaivers = std::shared_ptr<const HostWaivers>;
+
 // What answers a scheduler's hooks. All that is handed to it must outlive it.
 struct Hooks {
   Hooks(const AgentFlags& flags, const SpiffeId& self, const DaemonParts& parts,
         HostObserver* observer, const std::shared_ptr<AgentStream>& stream,
-        AuditLog* audit)
+        AuditLog* audit, const ToldWaivers* waivers)
       : line(stream),
         verdicts(
             {absl::StrCat(flags.state, "/verdicts"), self.cluster,
@@ -134,9 +138,14 @@ struct Hooks {
              [observer, host = self.name](absl::Duration deadline) {
                return ObserveSelf(observer, host, deadline);
              },
-             JudgeSelf,
+             [waivers, clock = parts.access.clock](const HostFacts& facts,
+                                                   const JobSpec* job) {
+               return JudgeSelf(facts, job, std::atomic_load(waivers).get(),
+                                clock->Now());
+             },
              [&flags, log = parts.log] { return ReadHooks(flags.config, log); },
-             &line, &verdicts, &drainer, parts.access.clock, parts.log}) {}
+             &line, &verdicts, &drainer, parts.access.clock, parts.log,
+             [waivers] { return std::atomic_load(waivers) != nullptr; }}) {}
 
   StreamLine line;
   VerdictStore verdicts;
@@ -332,6 +341,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   std::optional<DriftWatch> watch;
   std::optional<LeafRenewal> renewal;
   std::optional<MetricsFile> metrics;
+  ToldWaivers waivers;
   AgentStreamOptions options;
   options.dial.controller = flags.controller;
   options.cluster = self.cluster;
@@ -342,6 +352,10 @@ absl::Status RunDaemon(const AgentFlags& flags,
   options.credentials = [&identity] { return identity.ForDial(); };
   options.on_offered_roots = [&renewal](uint64_t bundle) {
     renewal->OnOfferedRoots(bundle);
+  };
+  options.on_waivers = [&waivers](HostWaivers told) {
+    std::atomic_store(&waivers,
+                      std::make_shared<const HostWaivers>(std::move(told)));
   };
   options.on_change = [&watch, &renewal, &metrics](bool attached) {
     if (watch) watch->OnAttached(attached);
@@ -371,7 +385,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
     if (metrics) metrics->OnChanged(/*look=*/true);
   });
   applies.ListenForUndone([&stream] { stream->SendPast(); });
-  Hooks hooks(flags, self, parts, &observer, stream, &audit);
+  Hooks hooks(flags, self, parts, &observer, stream, &audit, &waivers);
   ASSIGN_OR_RETURN(
       const auto local,
       LocalServer::Start(

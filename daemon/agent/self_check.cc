@@ -130,8 +130,10 @@ HostFacts ObserveSelf(HostObserver* observer, const std::string& host,
   return observer->Observe(host, request);
 }
 
-Report JudgeSelf(const HostFacts& facts, const JobSpec* job) {
+Report JudgeSelf(const HostFacts& facts, const JobSpec* job,
+                 const HostWaivers* waivers, absl::Time now) {
   ClusterSpec spec = AssumedSpec(facts);
+  if (waivers != nullptr) *spec.mutable_waivers() = waivers->waivers();
   spec.set_roce_unused(
       absl::c_none_of(facts.devices(), [](const DeviceFacts& device) {
         return device.address().value().settings_size() > 0;
@@ -148,6 +150,7 @@ Report JudgeSelf(const HostFacts& facts, const JobSpec* job) {
   }
   JudgeOptions options;
   options.one_host = true;
+  options.now = now;
   options.job = job == nullptr ? nullptr : &own;
   const std::vector<const HostFacts*> hosts = {&facts};
   return BuildReport(spec, hosts, options);

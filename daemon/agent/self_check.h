@@ -27,8 +27,11 @@ ClusterSpec AssumedSpec(const HostFacts& facts);
 
 // The rules that need one host only, over this host's facts by AssumedSpec, for
 // a hook. `job`: narrowed to this host; nullptr: no job. Where no device has an
-// address, nothing is set up that uses their ports.
-Report JudgeSelf(const HostFacts& facts, const JobSpec* job);
+// address, nothing is set up that uses their ports. `waivers` in force at `now`
+// are heeded; null: none is known.
+Report JudgeSelf(const HostFacts& facts, const JobSpec* job,
+                 const HostWaivers* waivers = nullptr,
+                 absl::Time now = absl::InfiniteFuture());
 
 // Observes now, for at most `deadline`, what those rules need.
 HostFacts ObserveSelf(HostObserver* observer, const std::string& host,

@@ -163,5 +163,38 @@ TEST(JudgeSelfTest, JobsRendezvousPortMustBeFreeOnItsFirstServer) {
   EXPECT_EQ(StateOf(JudgeSelf(facts, &job), "ports-free"), PASS);
 }
 
+TEST(JudgeSelfTest, HeedsTheWaiversThatItWasToldAndOnlyWhileTheyLast) {
+  const ClusterSpec spec = MakeSpec("atlas-training", "", 1);
+  HostFacts facts = MakeHealthyHost(spec, spec.servers(0));
+  facts.mutable_devices(3)->mutable_link()->set_value(LinkFact::DOWN);
+  const absl::Time now = absl::FromUnixSeconds(1'000'000);
+  HostWaivers told;
+  Waiver* const waiver = told.add_waivers();
+  waiver->set_rule("link");
+  waiver->add_hosts(facts.host());
+  waiver->set_until_ms(absl::ToUnixMillis(now + absl::Hours(1)));
+  EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr, &told, now), "link"), WARN);
+  EXPECT_EQ(
+      StateOf(JudgeSelf(facts, nullptr, &told, now + absl::Hours(1)), "link"),
+      FAIL);
+  EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr, nullptr, now), "link"), FAIL);
+}
+
+TEST(JudgeSelfTest, IsSureOfAFileThatIsMissingAndOfNoOtherMistakeInIt) {
+  const ClusterSpec spec = MakeSpec("atlas-training", "", 1);
+  HostFacts facts = MakeHealthyHost(spec, spec.servers(0));
+  facts.mutable_hccn_conf()->mutable_missing()->set_reason(Missing::ABSENT);
+  const Report report = JudgeSelf(facts, nullptr);
+  int sure = 0;
+  for (const RuleResult& result : report.rules()) {
+    for (const Finding& finding : result.findings()) {
+      EXPECT_EQ(finding.holds_alone(), result.rule() == "hccn-conf")
+          << result.rule();
+      sure += finding.holds_alone();
+    }
+  }
+  EXPECT_EQ(sure, 1);
+}
+
 }  // namespace
 }  // namespace clusterd

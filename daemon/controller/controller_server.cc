@@ -398,6 +398,11 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   }
   std::unique_ptr<ControllerServer> server(
       new ControllerServer(options, parts, std::move(trusted)));
+  const absl::StatusOr<std::vector<Waiver>> kept = parts.history->Waivers();
+  if (kept.ok() && !kept->empty()) {
+    parts.spec->ChangeWaivers(
+        [&kept](auto* waivers) { waivers->Add(kept->begin(), kept->end()); });
+  }
   server->changes_.Recover();
   server->BeginOwnRoots(options.tls.ca);
   ASSIGN_OR_RETURN(server->acceptor_,
@@ -491,11 +496,13 @@ ClusterNumbers ControllerServer::Numbers(const TlsFiles& tls,
                                          const TrustOptions& trust) {
   ClusterNumbers numbers;
   numbers.hosts = hosts_.Entries(*parts_.spec->spec());
+  numbers.now = parts_.scheduler->Now();
+  numbers.in_maintenance =
+      HostsInMaintenance(*parts_.spec->spec(), numbers.now);
   numbers.newest = newest_->Get();
   numbers.applies = changes_.Ended();
   numbers.attach_waits = acceptor_->first_call_waits();
   numbers.certificate_ends = FirstEnds(tls, trust.ca_dir);
-  numbers.now = parts_.scheduler->Now();
   // Hosts begin at half of it.
   numbers.late_renewal = trust.leaf_life / 4;
   return numbers;
@@ -523,6 +530,11 @@ ControllerServer::~ControllerServer() {
   server_->Wait();
   // What calls have left there uses our members.
   parts_.pool->Drain();
+}
+
+void ControllerServer::OnSpecRead() {
+  ReadSpec(absl::ZeroDuration());
+  hosts_.TellWaivers(*parts_.spec->spec());
 }
 
 void ControllerServer::ReadSpec(absl::Duration settle) {

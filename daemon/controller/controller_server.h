@@ -111,7 +111,7 @@ class ControllerServer {
   EnrolmentListener* enrolment() { return listener_.get(); }
 
   // To be called when the spec was read again.
-  void OnSpecRead() { ReadSpec(absl::ZeroDuration()); }
+  void OnSpecRead();
 
   // 0: it is off.
   int status_port() const { return status_ == nullptr ? 0 : status_->port(); }

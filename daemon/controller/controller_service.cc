@@ -24,6 +24,7 @@
 #include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/controller/hosts/unary_answer.h"
+#include "daemon/controller/waiver_calls.h"
 
 namespace clusterd {
 
@@ -472,6 +473,51 @@ ControllerService::Unary* ControllerService::ListLocks(
         for (LockEntry& lock : parts_.gate->Locks()) {
           *answer.add_locks() = std::move(lock);
         }
+        answer.set_schema_version(1);
+        return answer;
+      });
+}
+
+ControllerService::Unary* ControllerService::Waive(Context* context,
+                                                   const WaiveRequest* request,
+                                                   WaiverResponse* response) {
+  return AnswerInSlot<WaiverResponse>(
+      context, "Waive", *request, &slots_.ends, response,
+      [this, request,
+       entry = AuditCaller(
+           *context, "Waive",
+           PrintableText(
+               absl::StrCat(request->rule(), " on ", request->hosts(), " ",
+                            request->devices(), ": ", request->reason()),
+               kMaxPrintableBytes * 2))](const SpiffeId& user) {
+        return RunAudited(parts_.audit, entry, [&] {
+          return AddWaiver(parts_, *request, user.ToString());
+        });
+      });
+}
+
+ControllerService::Unary* ControllerService::EndWaiver(
+    Context* context, const EndWaiverRequest* request,
+    WaiverResponse* response) {
+  return AnswerInSlot<WaiverResponse>(
+      context, "EndWaiver", *request, &slots_.ends, response,
+      [this, request,
+       entry = AuditCaller(*context, "EndWaiver", QuotedText(request->id()))](
+          const SpiffeId&) {
+        return RunAudited(parts_.audit, entry,
+                          [&] { return RemoveWaiver(parts_, request->id()); });
+      });
+}
+
+ControllerService::Unary* ControllerService::ListWaivers(
+    Context* context, const ListWaiversRequest* request,
+    ListWaiversResponse* response) {
+  return AnswerInSlot<ListWaiversResponse>(
+      context, "ListWaivers", *request, &slots_.lists, response,
+      [this](const SpiffeId&) {
+        ListWaiversResponse answer;
+        *answer.mutable_waivers() = parts_.spec->spec()->waivers();
+        answer.set_now_ms(absl::ToUnixMillis(parts_.scheduler->Now()));
         answer.set_schema_version(1);
         return answer;
       });

@@ -139,6 +139,12 @@ class ControllerService final : public Controller::CallbackService {
                 UnlockResponse* response) override;
   Unary* ListLocks(Context* context, const ListLocksRequest* request,
                    ListLocksResponse* response) override;
+  Unary* Waive(Context* context, const WaiveRequest* request,
+               WaiverResponse* response) override;
+  Unary* EndWaiver(Context* context, const EndWaiverRequest* request,
+                   WaiverResponse* response) override;
+  Unary* ListWaivers(Context* context, const ListWaiversRequest* request,
+                     ListWaiversResponse* response) override;
   // Operators.
   Unary* GetAuditHeads(Context* context, const GetAuditHeadsRequest* request,
                        GetAuditHeadsResponse* response) override;

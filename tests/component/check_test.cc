@@ -665,5 +665,112 @@ TEST(LargeClusterTest, IsJudgedAlikeEveryTime) {
   EXPECT_GT(of_links, 0u);
 }
 
+WaiveRequest AskToWaive(const std::string& rule, const std::string& host) {
+  WaiveRequest request;
+  request.set_rule(rule);
+  request.set_hosts(host);
+  request.set_reason("cable\x1b[31m ordered");
+  request.set_until("1h");
+  return request;
+}
+
+TEST(WaiveTest, IsForOperatorsAndCountsFromTheNextCheckOn) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  HostFacts facts = Healthy(controller, 0);
+  facts.mutable_devices(3)->mutable_link()->set_value(LinkFact::DOWN);
+  MemoryObserver observer(facts);
+  TestHost::Options options;
+  options.name = "server0";
+  options.controller = controller.address();
+  options.tls = certificates.Host("server0");
+  TestHost host(options, &observer);
+  ASSERT_TRUE(host.WaitAttached());
+  const auto link_state = [&controller] {
+    Report report;
+    EXPECT_TRUE(controller.Check(CheckRequest(), &report).ok());
+    return RuleOf(report, "link").state();
+  };
+  EXPECT_EQ(link_state(), FAIL);
+
+  WaiverResponse response;
+  EXPECT_EQ(
+      controller.Client(Role::kViewer)
+          ->Waive(NewContext().get(), AskToWaive("link", "server0"), &response)
+          .error_code(),
+      grpc::StatusCode::PERMISSION_DENIED);
+  const auto client = controller.Client(Role::kOperator);
+  WaiveRequest bad = AskToWaive("lnik", "server[0-9]");
+  bad.set_devices("x");
+  bad.set_reason(" ");
+  bad.set_until("2025-02-30");
+  const grpc::Status wrong = client->Waive(NewContext().get(), bad, &response);
+  EXPECT_EQ(wrong.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(
+      wrong.error_message(),
+      testing::AllOf(HasSubstr("did you mean \"link\"?"), HasSubstr("server9"),
+                     HasSubstr("devices: "), HasSubstr("reason: has 0 bytes"),
+                     HasSubstr("\"2025-02-30\" is not a moment")));
+  for (const char* until : {"-2h", "0s", "91d", "9999d", "2000-01-01", "inf"}) {
+    WaiveRequest late = AskToWaive("link", "all");
+    late.set_until(until);
+    EXPECT_EQ(client->Waive(NewContext().get(), late, &response).error_code(),
+              grpc::StatusCode::INVALID_ARGUMENT)
+        << until;
+  }
+  EXPECT_EQ(link_state(), FAIL);
+
+  ASSERT_TRUE(
+      client
+          ->Waive(NewContext().get(), AskToWaive("link", "server0"), &response)
+          .ok());
+  EXPECT_EQ(response.waiver().owner(),
+            "spiffe://test/user/tester/role/operator");
+  EXPECT_EQ(link_state(), WARN);
+  controller.Stop();
+  const std::string audit = TestCertificates::Text(controller.audit_path());
+  EXPECT_THAT(audit, HasSubstr("link on server0 : cable\\\\x1b[31m ordered"));
+  EXPECT_THAT(audit, testing::Not(HasSubstr("\x1b")));
+  // Also over a restart.
+  controller.Start();
+  ASSERT_TRUE(host.WaitAttached());
+  EXPECT_EQ(link_state(), WARN);
+  const auto again = controller.Client(Role::kOperator);
+  EndWaiverRequest end;
+  end.set_id(response.waiver().id());
+  EXPECT_TRUE(again->EndWaiver(NewContext().get(), end, &response).ok());
+  EXPECT_EQ(again->EndWaiver(NewContext().get(), end, &response).error_code(),
+            grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(link_state(), FAIL);
+}
+
+TEST(WaiveTest, HostsAreToldWhatCoversThem) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 2, &scheduler);
+  controller.Start();
+  RawHost host(controller.address(), certificates.Host("server1"));
+  ASSERT_TRUE(host.Send(RawHost::Hello()));
+  HubMessage message;
+  ASSERT_TRUE(host.Receive(&message));
+  ASSERT_TRUE(message.has_welcome());
+  ASSERT_TRUE(message.has_waivers()) << "it knows that there is none";
+  EXPECT_EQ(message.waivers().waivers_size(), 0);
+  const auto client = controller.Client(Role::kAdmin);
+  for (const char* name : {"server0", "server1"}) {
+    WaiverResponse response;
+    ASSERT_TRUE(client
+                    ->Waive(NewContext().get(), AskToWaive("maintenance", name),
+                            &response)
+                    .ok());
+    ASSERT_TRUE(host.Receive(&message));
+    ASSERT_TRUE(message.has_waivers());
+    EXPECT_EQ(message.waivers().waivers_size(), name[6] - '0');
+  }
+  EXPECT_EQ(message.waivers().waivers(0).rule(), "maintenance");
+}
+
 }  // namespace
 }  // namespace clusterd

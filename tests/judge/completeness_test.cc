@@ -208,6 +208,13 @@ std::vector<Fault> Faults() {
        [](TestCluster& c) {
          c.facts[0].mutable_drift()->mutable_value()->add_drifts();
        }},
+      {"maintenance", a1,
+       [](TestCluster& c) { c.spec.mutable_waivers(0)->set_until_ms(0); },
+       [](TestCluster& c) {
+         c.now = absl::FromUnixSeconds(1'000'000);
+         c.spec.add_waivers()->set_rule("optics");
+         c.spec.mutable_waivers(0)->set_until_ms(1'000'001'000);
+       }},
       {"hccn-tool", a1,
        [](TestCluster& c) {
          SetMissing(Missing::ABSENT, "",

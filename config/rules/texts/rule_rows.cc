@@ -87,7 +87,8 @@ std::string FindingTable(absl::string_view name, const Findings& findings) {
                  finding.fix(), finding.device_command(),
                  finding.fix_without_command(), finding.caused_by(),
                  absl::StrJoin(finding.explained_by(), "/")}),
-        finding.by_hand() ? ", true},\n" : ", false},\n");
+        finding.by_hand() ? ", true" : ", false",
+        finding.holds_alone() ? ", true},\n" : ", false},\n");
   }
   return absl::StrCat("\nconstexpr RuleFinding ", name, "[] = {\n", rows,
                       "};\n");
@@ -109,6 +110,50 @@ void NumberValues(Findings* findings) {
       *text = absl::StrReplaceAll(*text, numbers);
     }
   }
+}
+
+bool MayFail(const RuleRow& row) {
+  return row.level() == RuleRow::FAIL ||
+         absl::c_any_of(row.finding(), [](const RowFinding& finding) {
+           return finding.level() == RuleRow::FAIL;
+         });
+}
+
+// One host alone can judge it, and it may fail.
+bool NeedsAloneWhy(const RuleRow& row) {
+  const bool judges_one_host =
+      row.scope() == RuleRow::NAMESPACE || row.scope() == RuleRow::HOST ||
+      row.scope() == RuleRow::DEVICE ||
+      (row.scope() == RuleRow::SPEC && (row.needs_job() || row.holds_alone()));
+  return judges_one_host && MayFail(row);
+}
+
+bool SomeHoldAlone(const RuleRow& row) {
+  return row.holds_alone() || absl::c_any_of(row.finding(), [](const auto& f) {
+           return f.holds_alone();
+         });
+}
+
+// What a hook does when the rule fails about its host.
+struct HookWords {
+  std::string with_controller;
+  std::string alone;
+  std::string why;
+};
+
+HookWords WordsForHooks(const RuleRow& row) {
+  if (!MayFail(row)) {
+    return {"let through", "let through", "It never fails."};
+  }
+  const bool drains = !row.of_job() && row.scope() != RuleRow::SPEC;
+  HookWords words = {drains ? "refuse and drain" : "refuse", "let through",
+                     "Only the controller, with all hosts, can judge it."};
+  if (SomeHoldAlone(row)) {
+    words.alone = absl::StrCat(row.holds_alone() ? "" : "in part: ",
+                               words.with_controller);
+  }
+  if (NeedsAloneWhy(row)) words.why = row.alone_why();
+  return words;
 }
 
 // Whether no phrase and no value is left in any text.
@@ -140,6 +185,14 @@ absl::StatusOr<std::vector<RuleCategory>> ReadRuleRows(
     }
     for (RuleRow& row : *rows.mutable_rule()) {
       NumberValues(row.mutable_finding());
+      if (NeedsAloneWhy(row) != row.has_alone_why() ||
+          (SomeHoldAlone(row) && !row.has_alone_why())) {
+        return Mistake(
+            file, absl::StrCat(" rule \"", row.name(), "\": alone_why is ",
+                               row.has_alone_why() ? "not expected: no host "
+                                                     "alone sees it fail"
+                                                   : "missing"));
+      }
       if (IsWhole(row.text()) && IsWhole(row.chinese()) &&
           absl::c_all_of(row.finding(), IsWhole)) {
         continue;
@@ -173,19 +226,23 @@ std::string RuleTable(absl::Span<const RuleCategory> categories) {
     for (const RuleRow& row : category.rows.rule()) {
       const std::string check = absl::StrCat("Check", CamelCase(row.name()));
       const std::string rows = absl::StrCat("kFindingsOf", check);
+      const HookWords hook = WordsForHooks(row);
       absl::StrAppend(&declarations, "void ", check,
                       "(const ClusterView& view, RuleReport& report);\n");
-      absl::StrAppend(&table, "    {\"", row.name(), "\", \"", category.name,
-                      "\", RuleScope::k",
-                      CamelCase(RuleRow::Scope_Name(row.scope())), ",\n     ",
-                      RuleRow::Level_Name(row.level()), ", ", check, ",\n     ",
-                      TextRow(row, row.text()), ",\n     ",
-                      row.has_chinese() ? TextRow(row, row.chinese()) : "{}",
-                      ",\n     ", row.finding().empty() ? "{}" : rows,
-                      ",\n     \"", absl::StrJoin(row.mended_by(), "/"),
-                      "\", \"", absl::StrJoin(row.perhaps_by(), "/"), "\", ",
-                      row.needs_roce() ? "true" : "false", ", ",
-                      row.needs_job() ? "true" : "false", "},\n");
+      absl::StrAppend(
+          &table, "    {\"", row.name(), "\", \"", category.name,
+          "\", RuleScope::k", CamelCase(RuleRow::Scope_Name(row.scope())),
+          ",\n     ", RuleRow::Level_Name(row.level()), ", ", check, ",\n     ",
+          TextRow(row, row.text()), ",\n     ",
+          row.has_chinese() ? TextRow(row, row.chinese()) : "{}", ",\n     ",
+          row.finding().empty() ? "{}" : rows, ",\n     \"",
+          absl::StrJoin(row.mended_by(), "/"), "\", \"",
+          absl::StrJoin(row.perhaps_by(), "/"), "\", ",
+          row.needs_roce() ? "true" : "false", ", ",
+          row.needs_job() ? "true" : "false", ", ",
+          row.of_job() ? "true" : "false", ", ",
+          row.holds_alone() ? "true" : "false", ",\n     ",
+          Strings({hook.with_controller, hook.alone, hook.why}), "},\n");
       if (row.finding().empty()) continue;
       absl::StrAppend(&findings, FindingTable(rows, row.finding()));
     }

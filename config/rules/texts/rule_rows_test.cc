@@ -15,6 +15,7 @@ rule {
   name: "port-free"
   scope: NAMESPACE
   level: FAIL
+  alone_why: "a plan says it"
   text {
     title: "a title"
     fails_when: "it fails"
@@ -197,6 +198,15 @@ TEST(RulePageTest, ListsTheRuleAndItsTexts) {
   EXPECT_THAT(page, HasSubstr("## Category host\n\n### port-free\n\n"
                               "- **Fails when**: it fails\n"
                               "- **Level**: fail, mostly\n"));
+}
+
+TEST(ReadRuleRowsTest, WantsAReasonForWhatAHostAloneDoes) {
+  const char* const why = "  alone_why: \"a plan says it\"\n";
+  EXPECT_THAT(MistakeIn(Row(why, "")), HasSubstr("alone_why is missing"));
+  const std::string of_all =
+      absl::StrReplaceAll(kRow, {{"NAMESPACE", "CLUSTER"}});
+  EXPECT_THAT(MistakeIn(of_all), HasSubstr("alone_why is not expected"));
+  EXPECT_EQ(MistakeIn(absl::StrReplaceAll(of_all, {{why, ""}})), "");
 }
 
 }  // namespace

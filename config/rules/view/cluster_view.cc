@@ -325,10 +325,45 @@ const DeviceView* HostView::Find(uint32_t id) const {
   return FindDevice(devices, id);
 }
 
+void ClusterView::AddWaivers() {
+  for (const Waiver& waiver : spec_.waivers()) {
+    if (!IsInForce(waiver, now_)) continue;
+    if (waiver.hosts().empty()) waivers_[""].push_back(&waiver);
+    for (const std::string& host : waiver.hosts()) {
+      waivers_[host].push_back(&waiver);
+    }
+  }
+}
+
+const Waiver* ClusterView::WaiverOf(absl::string_view rule,
+                                    absl::string_view cause, State state,
+                                    absl::string_view host,
+                                    std::optional<uint32_t> device) const {
+  const Waiver* found = nullptr;
+  for (const absl::string_view of : {absl::string_view(), host}) {
+    const auto waivers = waivers_.find(of);
+    if (waivers == waivers_.end()) continue;
+    for (const Waiver* waiver : waivers->second) {
+      const bool is_maintenance = waiver->rule() == kMaintenanceRule;
+      const bool covers = is_maintenance
+                              ? rule != kMaintenanceRule || state == WARN
+                              : waiver->rule() == rule ||
+                                    (state == FAIL && waiver->rule() == cause);
+      const bool is_there =
+          waiver->devices().empty() ||
+          (device && absl::c_linear_search(waiver->devices(), *device));
+      if (!covers || !is_there) continue;
+      if (found == nullptr || is_maintenance) found = waiver;
+    }
+  }
+  return found;
+}
+
 ClusterView::ClusterView(const ClusterSpec& spec,
                          absl::Span<const HostFacts* const> hosts,
-                         const JobSpec* job)
-    : spec_(spec), job_(job) {
+                         const JobSpec* job, absl::Time now)
+    : spec_(spec), job_(job), now_(now) {
+  AddWaivers();
   profile_.title = "a product that the spec does not name";
   const absl::StatusOr<const ProductProfile*> profile =
       FindProductProfile(spec.product(), spec.mode());

@@ -10,14 +10,18 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "config/spec/product_profile.h"
 #include "config/values/ipv4.h"
 #include "config/words/fact_text.h"
+#include "config/words/waiver_text.h"
 #include "proto/facts.pb.h"
+#include "proto/finding.pb.h"
 #include "proto/job.pb.h"
 #include "proto/spec.pb.h"
 
@@ -171,7 +175,8 @@ class ClusterView {
 
   // `job` may be null. REQUIRES: at most one entry of `hosts` per name.
   ClusterView(const ClusterSpec& spec, absl::Span<const HostFacts* const> hosts,
-              const JobSpec* job = nullptr);
+              const JobSpec* job = nullptr,
+              absl::Time now = absl::InfiniteFuture());
   // The same hosts as `live` has, without reading their facts again.
   ClusterView(const ClusterView& live, Addresses addresses);
   ClusterView(const ClusterView&) = delete;
@@ -198,9 +203,20 @@ class ClusterView {
   size_t host_count() const { return hosts_.size() + silent_.size(); }
   // Devices that the hosts of the view have or should have.
   size_t expected_devices() const { return expected_devices_; }
+  absl::Time now() const { return now_; }
+  bool HasWaivers() const { return !waivers_.empty(); }  // In force.
+  // The one for a finding about the host (empty: the cluster) or its device;
+  // null: none. It is of the rule, or of the `cause` of a failure.
+  const Waiver* WaiverOf(absl::string_view rule, absl::string_view cause,
+                         State state, absl::string_view host,
+                         std::optional<uint32_t> device) const;
+  const Waiver* MaintenanceOf(absl::string_view host) const {
+    return WaiverOf(kMaintenanceRule, "", WARN, host, std::nullopt);
+  }
 
  private:
   void AddHost(HostView host);
+  void AddWaivers();
 
   const ClusterSpec& spec_;
   ProductProfile profile_;
@@ -212,6 +228,9 @@ class ClusterView {
   std::vector<HostView> silent_;
   size_t expected_devices_ = 0;
   const JobSpec* job_ = nullptr;
+  absl::Time now_ = absl::InfiniteFuture();
+  // In force, by host; under "" those of every host and of the cluster.
+  absl::flat_hash_map<absl::string_view, std::vector<const Waiver*>> waivers_;
 };
 
 // Another device of the host with which this one has its gateway together, as

@@ -27,7 +27,8 @@ bool Closes(const JobReason& reason, Source source,
   if (state != FAIL || settings.fail_open.count(reason.rule()) > 0) {
     return false;
   }
-  return source == Source::kVerdict || HookRuleOf(reason.rule()).holds_alone ||
+  return source == Source::kVerdict || reason.holds_alone() ||
+         HoldsAlone(reason.rule()) ||
          settings.fail_closed.count(reason.rule()) > 0;
 }
 
@@ -45,15 +46,17 @@ class Deciding {
       answer_.set_reason(ReasonLine(reason));
     }
     const State state = KnownState(reason.state());
-    if (!closes && (state == FAIL || state == UNKNOWN)) LetThrough(reason);
+    if (!closes && (state == FAIL || state == UNKNOWN || reason.waived())) {
+      LetThrough(reason);
+    }
     if (answer_.reasons_size() < static_cast<int>(kMaxTold)) {
       *answer_.add_reasons() = reason;
     }
   }
 
   HookAnswer::Decision IfHere(const JobReason& reason) const {
-    const bool drains = settings_.drain && reason.state() == FAIL &&
-                        !HookRuleOf(reason.rule()).is_of_job;
+    const bool drains =
+        settings_.drain && reason.state() == FAIL && !IsOfJob(reason.rule());
     return drains ? HookAnswer::REFUSE_AND_DRAIN : HookAnswer::REFUSE;
   }
 

@@ -6,6 +6,7 @@
 //                                         is of the job, or for `drain: false`
 //   a rule about another host of the job  REFUSE: that host drains itself
 //   a rule about the job or the cluster   REFUSE
+//   a rule is waived                      ALLOW, named in `let_through`
 //   a rule is unknown                     ALLOW, named in `let_through`;
 //                                         REFUSE for `fail_closed_unknown`
 //   nothing                               ALLOW

@@ -226,5 +226,29 @@ TEST(JobEnvironmentTest, InventsNothing) {
               ElementsAre("HCCL_WHITELIST_DISABLE=1"));
 }
 
+TEST(DecideTest, LetsWhatIsWaivedThroughAndTellsIt) {
+  JobReason reason = Reason("link", WARN, "DOWN; waived, else fail, until …");
+  reason.set_waived(true);
+  const HookAnswer answer = Decide(ByVerdict(reason), {});
+  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
+  EXPECT_THAT(answer.let_through(),
+              ElementsAre(HasSubstr("warn: clusterd: link: DOWN; waived")));
+}
+
+TEST(DecideTest, RefusesForMaintenanceAndDrainsNobody) {
+  const JobReason reason = Reason("maintenance", FAIL, "until 10:00");
+  for (const JudgedHost& judged : {ByVerdict(reason), ByItself(reason)}) {
+    EXPECT_EQ(Decide(judged, {}).decision(), HookAnswer::REFUSE);
+  }
+}
+
+TEST(DecideTest, AHostAloneRefusesForOneFindingOfARuleThatItIsNotSureOf) {
+  JobReason reason = Reason("hccn-conf", FAIL, "/etc/hccn.conf: no such file");
+  EXPECT_EQ(Decide(ByItself(reason), {}).decision(), HookAnswer::ALLOW);
+  reason.set_holds_alone(true);
+  EXPECT_EQ(Decide(ByItself(reason), {}).decision(),
+            HookAnswer::REFUSE_AND_DRAIN);
+}
+
 }  // namespace
 }  // namespace clusterd

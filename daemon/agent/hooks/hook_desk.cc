@@ -14,6 +14,7 @@
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
+#include "config/words/waiver_text.h"
 #include "google/protobuf/arena.h"
 
 namespace clusterd {
@@ -187,9 +188,19 @@ std::string VerdictBasis(const JobVerdict& verdict, absl::Time now) {
       DurationText(now - absl::FromUnixMillis(verdict.judged_at_ms())), " old");
 }
 
+// PASS also where a waiver of the rule covers all that is found: a drain is
+// taken back then. Maintenance takes none back.
 State StateOf(const Report& report, absl::string_view rule) {
   for (const RuleResult& result : report.rules()) {
-    if (result.rule() == rule) return result.state();
+    if (result.rule() != rule) continue;
+    const bool waived =
+        result.state() == WARN &&
+        absl::c_all_of(result.findings(), [](const Finding& finding) {
+          return finding.state() == SKIPPED ||
+                 (finding.has_waiver() &&
+                  finding.waiver().rule() != kMaintenanceRule);
+        });
+    return waived ? PASS : result.state();
   }
   return STATE_UNSPECIFIED;
 }
@@ -231,6 +242,10 @@ absl::StatusOr<HookAnswer> HookDesk::Answer(const HookRequest& request,
   const absl::Duration wait = request.wait_ms() > 0
                                   ? absl::Milliseconds(request.wait_ms())
                                   : absl::Seconds(kind.default_wait_s);
+  HookSettings settings = parts_.settings();
+  // A prolog of Slurm that refuses has its node drained: a job on hosts in
+  // maintenance is told there.
+  if (kind.is_slurm) settings.fail_open.insert(kMaintenanceRule);
   const Call call{request,
                   *job,
                   kind,
@@ -238,7 +253,7 @@ absl::StatusOr<HookAnswer> HookDesk::Answer(const HookRequest& request,
                   parts_.clock,
                   parts_.clock->Monotonic(),
                   std::min(wait, kMaxHookWait),
-                  parts_.settings(),
+                  std::move(settings),
                   ServerOf(*job, parts_.host)};
   HookAnswer answer = Decided(call);
   Act(call, &answer);
@@ -342,6 +357,14 @@ void HookDesk::JudgeAlone(const Call& call, const JobVerdict* kept,
     for (JobReason& reason : ReasonsAbout(call.report, "")) {
       judged->by_itself.push_back(std::move(reason));
     }
+  }
+  if (parts_.knows_waivers != nullptr && !parts_.knows_waivers() &&
+      absl::c_any_of(judged->by_itself, [](const JobReason& reason) {
+        return reason.state() == FAIL;
+      })) {
+    judged->trouble.push_back(
+        "waivers are not known: no controller has told this host since its "
+        "clusterd started");
   }
   judged->basis = "this host alone";
   if (kept == nullptr) return;

@@ -84,6 +84,8 @@ class HookDesk {
     Drainer* drainer = nullptr;
     Clock* clock = nullptr;
     Log* log = nullptr;
+    // Whether `judge` knows which failures are waived. Null: it does.
+    std::function<bool()> knows_waivers = nullptr;
   };
 
   explicit HookDesk(Parts parts) : parts_(std::move(parts)) {}

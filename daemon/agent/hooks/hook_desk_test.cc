@@ -560,5 +560,45 @@ TEST_F(HookDeskTest, RefusesARequestThatIsNoneWithEveryMistake) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST_F(HookDeskTest, PrologOfSlurmTellsAJobOfMaintenanceWhichOthersRefuse) {
+  VerdictFails("maintenance");
+  const HookAnswer slurm = Answer(Request(HOOK_SLURM_PROLOG));
+  EXPECT_EQ(slurm.decision(), HookAnswer::ALLOW);
+  EXPECT_THAT(slurm.let_through(),
+              ElementsAre(HasSubstr("fail: clusterd: maintenance: DOWN")));
+  EXPECT_EQ(Answer(Request(HOOK_PBS)).decision(), HookAnswer::REFUSE);
+  EXPECT_THAT(controller_.drains, IsEmpty());
+}
+
+TEST_F(HookDeskTest, TakesADrainBackOnceItsRuleIsWaivedAndNotForMaintenance) {
+  runner_.Forget(kShow);
+  runner_.Answers(kShow, absl::Substitute(kDrained, "link"));
+  runner_.Answers("scontrol update NodeName=node1 State=UNDRAIN", "");
+  Finds("link", WARN, {3});
+  Waiver* const waiver =
+      report_.mutable_rules(0)->mutable_findings(0)->mutable_waiver();
+  waiver->set_rule("maintenance");
+  Answer(Request(HOOK_SLURM_HEALTH));
+  EXPECT_THAT(runner_.commands(), Not(Contains(HasSubstr("UNDRAIN"))));
+  waiver->set_rule("link");
+  Answer(Request(HOOK_SLURM_HEALTH));
+  EXPECT_THAT(runner_.commands(), Contains(HasSubstr("UNDRAIN")));
+}
+
+TEST_F(HookDeskTest, SaysThatItDoesNotKnowWhatIsWaived) {
+  HookDesk desk({"node1", [this](absl::Duration) { return facts_; },
+                 [this](const HostFacts&, const JobSpec*) { return report_; },
+                 [this] { return settings_; }, &controller_, &verdicts_,
+                 &drainer_, &clock_, &log_, [] { return false; }});
+  controller_.away = absl::UnavailableError("away");
+  Finds("link", FAIL, {3});
+  HookRequest request = Request(HOOK_PBS);
+  *request.mutable_job() = job_.SerializeAsString();
+  const auto answer = desk.Answer(request, [] { return false; });
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_THAT(answer->let_through(),
+              Contains(HasSubstr("waivers are not known")));
+}
+
 }  // namespace
 }  // namespace clusterd

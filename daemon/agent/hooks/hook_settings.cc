@@ -8,37 +8,6 @@
 namespace clusterd {
 namespace {
 
-constexpr bool kHoldsAlone = true;
-constexpr bool kOfJob = true;
-
-// Alone hold: a port, device or link that is broken, lost or in use, by what
-// the vendor's tools say of it. Not firewall, ports-reserved, the kernel's
-// values and addresses: how those should be is in cluster.yaml. Not lldp,
-// optics, hccn-conf: a job runs in spite of them.
-constexpr HookRule kHookRules[] = {
-    {"device-count", kHoldsAlone, false},
-    {"device-health", kHoldsAlone, false},
-    {"device-idle", kHoldsAlone, false},
-    {"driver-compat", kHoldsAlone, false},
-    {"hccs", kHoldsAlone, false},
-    {"link", kHoldsAlone, false},
-    {"net-health", kHoldsAlone, false},
-    {"cluster-size", false, kOfJob},
-    {"device-process-limit", false, kOfJob},
-    {"environment-uniform", false, kOfJob},
-    {"hccl-environment", false, kOfJob},
-    {"job-device-count", false, kOfJob},
-    {"job-device-group", false, kOfJob},
-    {"job-dtype", false, kOfJob},
-    {"job-size", false, kOfJob},
-    {"job-super-pod", false, kOfJob},
-    {"job-uniform", false, kOfJob},
-    {"rank-table", false, kOfJob},
-    {"ranks", false, kOfJob},
-    {"rendezvous", false, kOfJob},
-    {"ssh-ready", false, kOfJob},
-};
-
 constexpr absl::Duration kLeastAge = absl::Seconds(1);
 constexpr absl::Duration kMostAge = absl::Hours(24);
 constexpr absl::Duration kMostGrace = absl::Seconds(25);
@@ -79,17 +48,18 @@ std::set<std::string> ReadRules(const YamlValue& list) {
 
 }  // namespace
 
-absl::Span<const HookRule> HookRules() { return kHookRules; }
+bool HoldsAlone(absl::string_view rule) {
+  const Rule* const row = FindRule(rule);
+  return row != nullptr && row->holds_alone;
+}
 
-HookRule HookRuleOf(absl::string_view name) {
-  for (const HookRule& rule : kHookRules) {
-    if (rule.name == name) return rule;
-  }
-  return {name};
+bool IsOfJob(absl::string_view rule) {
+  const Rule* const row = FindRule(rule);
+  return row != nullptr && row->of_job;
 }
 
 Return ReturnOf(absl::string_view rule) {
-  if (HookRuleOf(rule).holds_alone) return Return::kByItself;
+  if (HoldsAlone(rule)) return Return::kByItself;
   const Rule* const row = FindRule(rule);
   return row != nullptr && row->JudgesOneHost() ? Return::kByController
                                                 : Return::kByHand;

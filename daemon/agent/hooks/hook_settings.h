@@ -25,27 +25,17 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "absl/types/span.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/yaml_document.h"
 
 namespace clusterd {
 
-struct HookRule {
-  absl::string_view name;
-  // It fails for sure without any cluster.yaml: a device that is broken is so
-  // whatever was planned.
-  bool holds_alone = false;
-  // What fails is how the job was asked for, or what it brings: no host is the
-  // worse for it, and none is drained.
-  bool is_of_job = false;
-};
-
-// Rules that are not named here refuse in a controller's verdict and drain the
-// host that they are about.
-absl::Span<const HookRule> HookRules();
-// A row of default values for a rule that has none.
-HookRule HookRuleOf(absl::string_view name);
+// Whether this host may refuse for the rule without cluster.yaml; and whether
+// it is about how the job was asked for, so that nobody is drained. Others
+// refuse in a controller's verdict and drain the host that they are about. The
+// rules' rows say why.
+bool HoldsAlone(absl::string_view rule);
+bool IsOfJob(absl::string_view rule);
 
 // Who lets a host be used again that was drained for a rule; a later one needs
 // more than one before it: what this host sees, a verdict of the controller

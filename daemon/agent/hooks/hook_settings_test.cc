@@ -1,6 +1,5 @@
 #include "daemon/agent/hooks/hook_settings.h"
 
-#include <set>
 #include <string>
 
 #include "config/rules/catalogue.h"
@@ -79,16 +78,14 @@ TEST(ReadHookSettingsTest, TellsEveryMistakeAtOnce) {
                     HasSubstr("\"scontrol\" is no absolute path")));
 }
 
-TEST(HookRulesTest, NamesEachRuleOnceAndAloneOnlyWhatOneHostCanTell) {
-  std::set<absl::string_view> names;
-  for (const HookRule& row : HookRules()) {
-    EXPECT_TRUE(names.insert(row.name).second) << row.name;
-    EXPECT_FALSE(row.holds_alone && row.is_of_job) << row.name;
-    if (!row.holds_alone) continue;
-    const Rule* const rule = FindRule(row.name);
-    ASSERT_NE(rule, nullptr) << row.name;
-    EXPECT_TRUE(rule->JudgesOneHost()) << row.name;
-  }
+TEST(HookRulesTest, AreThoseOfTheRows) {
+  EXPECT_TRUE(HoldsAlone("link") && !IsOfJob("link"));
+  EXPECT_TRUE(HoldsAlone("maintenance") && IsOfJob("maintenance"));
+  EXPECT_TRUE(!HoldsAlone("rank-table") && IsOfJob("rank-table"));
+  EXPECT_TRUE(!HoldsAlone("verdict") && !IsOfJob("verdict"));
+  EXPECT_EQ(ReturnOf("link"), Return::kByItself);
+  EXPECT_EQ(ReturnOf("hccn-conf"), Return::kByController);
+  EXPECT_EQ(ReturnOf("ip-unique"), Return::kByHand);
 }
 
 }  // namespace

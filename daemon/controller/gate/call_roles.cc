@@ -40,6 +40,9 @@ constexpr CallRole kCallRoles[] = {
     {"Controller", "Lock", Caller::kUser, Role::kAdmin},
     {"Controller", "Unlock", Caller::kUser, Role::kAdmin},
     {"Controller", "ListLocks", Caller::kUser, Role::kAdmin},
+    {"Controller", "Waive", Caller::kUser, Role::kOperator},
+    {"Controller", "EndWaiver", Caller::kUser, Role::kOperator},
+    {"Controller", "ListWaivers", Caller::kUser, Role::kViewer},
     {"Controller", "GetAuditHeads", Caller::kUser, Role::kOperator},
 
     {"Trust", "CreateToken", Caller::kUser, Role::kAdmin},

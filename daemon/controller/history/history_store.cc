@@ -42,6 +42,11 @@ constexpr SqliteFormat kFormat = {
     ") STRICT;",
     "('entry')"};
 
+// Not in every file: an older controller, which knows none, leaves it alone.
+constexpr char kWaiverTable[] =
+    "CREATE TABLE IF NOT EXISTS waiver ("
+    "id TEXT PRIMARY KEY, record BLOB NOT NULL) STRICT;";
+
 // Candidates that an ambiguous id is answered with.
 constexpr size_t kNamedCandidates = 8;
 // 4 KiB pages that nothing uses before the file is made shorter, and how many
@@ -196,6 +201,8 @@ absl::StatusOr<HistoryFile> OpenHistoryFile(const std::string& folder) {
   ASSIGN_OR_RETURN(file.database,
                    OpenSqliteFile(absl::StrCat(folder, "/", kHistoryFile),
                                   *file.lock, kFormat));
+  // A file that can only be read has none.
+  file.database->Execute(kWaiverTable).IgnoreError();
   return file;
 }
 
@@ -513,6 +520,34 @@ absl::StatusOr<RunningRecords> HistoryStore::FindRunning() const {
     if (!status.ok() && !absl::IsDataLoss(status)) return status;
   }
   return running;
+}
+
+absl::Status HistoryStore::PutWaiver(const Waiver& waiver) {
+  if (!closed_.ok()) return closed_;
+  absl::MutexLock lock(&mutex_);
+  return database_->Run(
+      "INSERT OR REPLACE INTO waiver (id, record) VALUES (?1, ?2)",
+      {waiver.id(), SqliteBlob{waiver.SerializeAsString()}});
+}
+
+absl::Status HistoryStore::DropWaiver(absl::string_view id) {
+  if (!closed_.ok()) return closed_;
+  absl::MutexLock lock(&mutex_);
+  return database_->Run("DELETE FROM waiver WHERE id = ?1", {id});
+}
+
+absl::StatusOr<std::vector<Waiver>> HistoryStore::Waivers() const {
+  if (!closed_.ok()) return closed_;
+  absl::MutexLock lock(&mutex_);
+  std::vector<Waiver> waivers;
+  RETURN_IF_ERROR(database_->Run(
+      "SELECT record FROM waiver ORDER BY id", {}, [&](const SqliteRow& row) {
+        // One that cannot be read waives nothing.
+        if (!waivers.emplace_back().ParseFromString(row.Text(0))) {
+          waivers.pop_back();
+        }
+      }));
+  return waivers;
 }
 
 }  // namespace clusterd

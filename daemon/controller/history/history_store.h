@@ -178,6 +178,13 @@ class HistoryStore {
   absl::StatusOr<RunningRecords> FindRunning() const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Waivers stand beside the entries, and no bound drops one.
+  absl::Status PutWaiver(const Waiver& waiver) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status DropWaiver(absl::string_view id) ABSL_LOCKS_EXCLUDED(mutex_);
+  // By their ids.
+  absl::StatusOr<std::vector<Waiver>> Waivers() const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
  private:
   HistoryStore(HistoryFile file, HistoryLimits limits, absl::Status closed)
       : closed_(std::move(closed)),

@@ -451,5 +451,28 @@ TEST(HistoryStoreTest, TakesManyThreads) {
   EXPECT_THAT(*store->FindRunning(), IsEmpty());
 }
 
+TEST(HistoryStoreTest, KeepsWaiversOverARestartAndOldFilesGetThem) {
+  const std::string folder = NewStateFolder();
+  Waiver waiver;
+  waiver.set_id("3fa2c4d5");
+  waiver.set_rule("link");
+  waiver.set_reason("a \x1b b");
+  {
+    const auto store = OpenStore(folder, {});
+    ASSERT_EQ(store->PutWaiver(waiver), absl::OkStatus());
+    Waiver other = waiver;
+    other.set_id("00000000");
+    ASSERT_EQ(store->PutWaiver(other), absl::OkStatus());
+    ASSERT_EQ(store->DropWaiver("00000000"), absl::OkStatus());
+  }
+  const auto store = OpenStore(folder, {});
+  const auto kept = store->Waivers();
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  ASSERT_EQ(kept->size(), 1u);
+  EXPECT_EQ((*kept)[0].SerializeAsString(), waiver.SerializeAsString());
+  const auto closed = HistoryStore::Closed(absl::DataLossError("damaged"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(closed->PutWaiver(waiver)));
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -337,6 +337,7 @@ class HostStream final
             static_cast<uint32_t>(
                 absl::ToInt64Milliseconds(questions_.spread())));
       }
+      *welcome.mutable_waivers() = WaiversOfHost(*parts_.spec->spec(), host_);
       queued_bytes_ += welcome.ByteSizeLong();
     }
     if (ended) {

@@ -16,6 +16,7 @@
 #include "config/words/number_text.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/fact_run.h"
+#include "daemon/controller/hosts/spec_holder.h"
 
 namespace clusterd {
 namespace {
@@ -454,6 +455,21 @@ void AttachedHosts::CloseHost(const std::string& host,
     link = known->second.session->attachment.link;
   }
   link->Close(why);
+}
+
+void AttachedHosts::TellWaivers(const ClusterSpec& spec) {
+  std::vector<std::pair<std::string, std::shared_ptr<HostLink>>> links;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [id, session] : sessions_) {
+      links.emplace_back(session->attachment.host, session->attachment.link);
+    }
+  }
+  for (const auto& [host, link] : links) {
+    HubMessage message;
+    *message.mutable_waivers() = WaiversOfHost(spec, host);
+    link->Send(std::move(message));
+  }
 }
 
 void AttachedHosts::CloseAll(const absl::Status& why,

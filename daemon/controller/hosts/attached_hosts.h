@@ -157,10 +157,10 @@ class AttachedHosts {
   std::vector<HostEntry> Entries(const ClusterSpec& spec);
   // Fills in the hosts of ClusterNow. Copies no entries: called every second.
   void CountHosts(const ClusterSpec& spec, ClusterNow* now);
-  // One host, known or not.
   HostEntry Entry(const ClusterSpec& spec, const std::string& host);
   // Ends the host's stream, if it has one.
   void CloseHost(const std::string& host, const absl::Status& why);
+  void TellWaivers(const ClusterSpec& spec);
   // Tells all hosts to leave; after a moment closes the streams that are left.
   void CloseAll(const absl::Status& why, absl::Duration come_back_within);
 

@@ -18,7 +18,7 @@ class SpecHolder;
 
 // All must outlive whoever is given it.
 struct ControllerParts {
-  const SpecHolder* spec = nullptr;
+  SpecHolder* spec = nullptr;
   HistoryStore* history = nullptr;
   Scheduler* scheduler = nullptr;
   // The server's alone: it is drained when the server ends.

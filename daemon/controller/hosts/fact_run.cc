@@ -208,6 +208,7 @@ ClockFact CompareClocks(const HostFacts& facts, absl::Time asked,
 Report MakeCheckReport(const FactOrder& order, const RuleSelection& selection,
                        const std::vector<HostFacts>& facts, absl::Time now) {
   JudgeOptions options;
+  options.now = now;
   options.selection = selection;
   options.network_namespace = NetworkNamespaceText(order.network_namespace);
   options.job = order.job.get();

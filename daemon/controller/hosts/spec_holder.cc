@@ -1,10 +1,12 @@
 #include "daemon/controller/hosts/spec_holder.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/identity/regular_file.h"
 #include "config/rules/catalogue.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/status_macros.h"
+#include "config/words/waiver_text.h"
 
 namespace clusterd {
 namespace {
@@ -37,7 +39,7 @@ absl::Status SpecHolder::WhyRefused() const {
       path_, " and send clusterd-controller SIGHUP"));
 }
 
-absl::StatusOr<std::shared_ptr<const ClusterSpec>> SpecHolder::Load() const {
+absl::StatusOr<std::shared_ptr<ClusterSpec>> SpecHolder::Load() const {
   ASSIGN_OR_RETURN(const std::string text,
                    ReadRegularFile(path_, kMaxSpecBytes));
   ASSIGN_OR_RETURN(ClusterSpec spec,
@@ -48,22 +50,38 @@ absl::StatusOr<std::shared_ptr<const ClusterSpec>> SpecHolder::Load() const {
                      "\" is not this controller's cluster, expected \"",
                      cluster_, "\" (--cluster)"));
   }
-  return std::make_shared<const ClusterSpec>(std::move(spec));
+  return std::make_shared<ClusterSpec>(std::move(spec));
 }
 
 // Reads without the lock: a slow disk must not keep checks from the spec that
 // is in force.
 absl::Status SpecHolder::Reload() {
-  absl::StatusOr<std::shared_ptr<const ClusterSpec>> spec = Load();
+  absl::StatusOr<std::shared_ptr<ClusterSpec>> spec = Load();
+  absl::MutexLock turn(&change_mutex_);
   absl::MutexLock lock(&mutex_);
   if (!spec.ok()) {
     refused_ = std::string(spec.status().message());
     return spec.status();
   }
+  if (spec_ != nullptr) {
+    for (const Waiver& waiver : spec_->waivers()) {
+      if (!waiver.id().empty()) *(*spec)->add_waivers() = waiver;
+    }
+  }
   spec_ = *std::move(spec);
   loaded_at_ = scheduler_->Now();
   refused_.clear();
   return absl::OkStatus();
+}
+
+// Another spec also where the file is the same, so that nothing that was
+// concluded by the one before is used again.
+void SpecHolder::ChangeWaivers(absl::FunctionRef<void(Waivers*)> change) {
+  absl::MutexLock turn(&change_mutex_);
+  const auto next = std::make_shared<ClusterSpec>(*spec());
+  change(next->mutable_waivers());
+  absl::MutexLock lock(&mutex_);
+  spec_ = next;
 }
 
 std::shared_ptr<const ClusterSpec> SpecHolder::spec() const {
@@ -84,6 +102,32 @@ GetSpecResponse SpecHolder::Describe() const {
   }
   *response.mutable_spec() = *spec;
   return response;
+}
+
+HostWaivers WaiversOfHost(const ClusterSpec& spec, const std::string& host) {
+  HostWaivers own;
+  for (const Waiver& waiver : spec.waivers()) {
+    if (!waiver.hosts().empty() &&
+        !absl::c_linear_search(waiver.hosts(), host)) {
+      continue;
+    }
+    Waiver* const told = own.add_waivers();
+    *told = waiver;
+    told->clear_hosts();
+  }
+  return own;
+}
+
+std::set<std::string> HostsInMaintenance(const ClusterSpec& spec,
+                                         absl::Time now) {
+  std::set<std::string> hosts;
+  for (const Waiver& waiver : spec.waivers()) {
+    if (waiver.rule() != kMaintenanceRule || !IsInForce(waiver, now)) continue;
+    hosts.insert(waiver.hosts().begin(), waiver.hosts().end());
+    if (!waiver.hosts().empty()) continue;
+    for (const ServerSpec& server : spec.servers()) hosts.insert(server.host());
+  }
+  return hosts;
 }
 
 }  // namespace clusterd

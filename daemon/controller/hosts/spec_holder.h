@@ -4,15 +4,18 @@
 #define DAEMON_CONTROLLER_HOSTS_SPEC_HOLDER_H_
 
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "daemon/process/scheduler.h"
+#include "proto/agent_hub.pb.h"
 #include "proto/controller.pb.h"
 #include "proto/spec.pb.h"
 
@@ -34,6 +37,12 @@ class SpecHolder {
   // Describe() tells of it until a re-read succeeds.
   absl::Status Reload() ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Puts a spec with other waivers in force. Those with an id, which are the
+  // controller's, also stay after a reload.
+  using Waivers = google::protobuf::RepeatedPtrField<Waiver>;
+  void ChangeWaivers(absl::FunctionRef<void(Waivers* waivers)> change)
+      ABSL_LOCKS_EXCLUDED(change_mutex_, mutex_);
+
   // Its name, in the spec and in every certificate.
   const std::string& cluster() const { return cluster_; }
   // There is no cluster.yaml yet, and the spec names no server.
@@ -51,17 +60,24 @@ class SpecHolder {
         cluster_(std::move(cluster)),
         scheduler_(scheduler) {}
 
-  absl::StatusOr<std::shared_ptr<const ClusterSpec>> Load() const;
+  absl::StatusOr<std::shared_ptr<ClusterSpec>> Load() const;
 
   const std::string path_;
   const std::string cluster_;
   Scheduler* const scheduler_;
 
+  absl::Mutex change_mutex_;  // Of one change at a time; before mutex_.
   mutable absl::Mutex mutex_;
   std::shared_ptr<const ClusterSpec> spec_ ABSL_GUARDED_BY(mutex_);
   absl::Time loaded_at_ ABSL_GUARDED_BY(mutex_);
   std::string refused_ ABSL_GUARDED_BY(mutex_);
 };
+
+// The waivers of the spec that cover the host, for the host itself.
+HostWaivers WaiversOfHost(const ClusterSpec& spec, const std::string& host);
+// Those of the spec that are out of service at `now`.
+std::set<std::string> HostsInMaintenance(const ClusterSpec& spec,
+                                         absl::Time now);
 
 }  // namespace clusterd
 

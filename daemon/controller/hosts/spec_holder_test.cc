@@ -109,5 +109,37 @@ TEST(SpecHolderTest, NeverHangsOnFifo) {
   unlink(path.c_str());
 }
 
+TEST(SpecHolderTest, WaiversOfTheControllerStayAfterAReload) {
+  ManualScheduler scheduler;
+  const std::string path = WriteSpec(GoodSpec(2));
+  const auto holder = SpecHolder::Open(path, "test", &scheduler);
+  ASSERT_TRUE(holder.ok()) << holder.status();
+  const std::shared_ptr<const ClusterSpec> before = (*holder)->spec();
+  (*holder)->ChangeWaivers([](SpecHolder::Waivers* waivers) {
+    Waiver* const waiver = waivers->Add();
+    waiver->set_id("3fa2c4d5");
+    waiver->add_hosts("server0");
+  });
+  EXPECT_NE((*holder)->spec(), before) << "what was concluded counts no more";
+  ASSERT_TRUE((*holder)->Reload().ok());
+  ASSERT_EQ((*holder)->spec()->waivers_size(), 1);
+  EXPECT_EQ(WaiversOfHost(*(*holder)->spec(), "server0").waivers_size(), 1);
+  EXPECT_EQ(WaiversOfHost(*(*holder)->spec(), "server1").waivers_size(), 0);
+}
+
+TEST(HostsInMaintenanceTest, AreThoseOfWaiversInForce) {
+  ClusterSpec spec = MakeSpec("atlas-training", "", 2);
+  const absl::Time now = absl::FromUnixSeconds(1'000'000);
+  Waiver* const waiver = spec.add_waivers();
+  waiver->set_rule("maintenance");
+  waiver->add_hosts("server1");
+  waiver->set_until_ms(absl::ToUnixMillis(now + absl::Hours(1)));
+  EXPECT_THAT(HostsInMaintenance(spec, now), testing::ElementsAre("server1"));
+  EXPECT_THAT(HostsInMaintenance(spec, now + absl::Hours(1)),
+              testing::IsEmpty());
+  waiver->clear_hosts();
+  EXPECT_EQ(HostsInMaintenance(spec, now).size(), 2u);
+}
+
 }  // namespace
 }  // namespace clusterd

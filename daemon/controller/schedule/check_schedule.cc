@@ -34,6 +34,18 @@ absl::Duration EveryOf(const ScheduledCheck& check) {
   return absl::Seconds(check.every_s());
 }
 
+// What is waived is nobody's news.
+State UnwaivedState(const RuleResult& result) {
+  State worst = PASS;
+  bool waived = false;
+  for (const Finding& finding : result.findings()) {
+    waived |= finding.has_waiver();
+    if (finding.has_waiver() || finding.state() == SKIPPED) continue;
+    worst = WorseState(worst, KnownState(finding.state()));
+  }
+  return waived ? worst : KnownState(result.state());
+}
+
 struct Look {
   Verdicts verdicts;
   absl::Time began, ended;
@@ -54,15 +66,18 @@ absl::Span<const absl::string_view> NetworkRules() {
 
 Verdicts VerdictsOf(const Report& report) {
   Verdicts verdicts;
-  verdicts.all = KnownState(report.verdict());
+  State of_rules = PASS;
   for (const RuleResult& result : report.rules()) {
-    if (result.state() == SKIPPED ||
-        absl::c_linear_search(NetworkRules(), result.rule())) {
-      continue;
-    }
-    verdicts.without_network =
-        WorseState(verdicts.without_network, KnownState(result.state()));
+    if (result.state() == SKIPPED) continue;
+    of_rules = WorseState(of_rules, KnownState(result.state()));
+    const State state = UnwaivedState(result);
+    verdicts.all = WorseState(verdicts.all, state);
+    if (absl::c_linear_search(NetworkRules(), result.rule())) continue;
+    verdicts.without_network = WorseState(verdicts.without_network, state);
   }
+  // It is worse than all rules where something could not be judged.
+  const State verdict = KnownState(report.verdict());
+  if (verdict != of_rules) verdicts.all = WorseState(verdicts.all, verdict);
   return verdicts;
 }
 

@@ -43,7 +43,7 @@
 namespace clusterd {
 
 // Whether a scheduled check is news: its verdict differs from the one sent
-// last. A first PASS is not. Pure.
+// last. A first PASS is not. What a waiver covers counts as PASS. Pure.
 //
 //   the change rests on            sent
 //   rules about the host, its      at once

@@ -119,5 +119,25 @@ TEST(NetworkRulesTest, AreRules) {
   }
 }
 
+TEST(VerdictsOfTest, CountsWhatIsWaivedAsAPass) {
+  Report report;
+  report.set_verdict(WARN);
+  RuleResult* const link = report.add_rules();
+  link->set_rule("link");
+  link->set_state(WARN);
+  Finding* const waived = link->add_findings();
+  waived->set_state(WARN);
+  waived->mutable_waiver()->set_rule("link");
+  EXPECT_EQ(VerdictsOf(report).all, PASS);
+  link->set_state(FAIL);
+  report.set_verdict(FAIL);
+  link->add_findings()->set_state(FAIL);
+  EXPECT_EQ(VerdictsOf(report).all, FAIL);
+  link->mutable_findings()->RemoveLast();
+  link->set_state(WARN);
+  report.set_verdict(UNKNOWN);
+  EXPECT_EQ(VerdictsOf(report).all, UNKNOWN) << "a host gave no facts";
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -162,5 +162,36 @@ TEST(ClusterMetricsTest, AppliesAreCountedFromZero) {
             HasSubstr("clusterd_attach_wait_seconds_bucket{le=\"5\"} 1\n")));
 }
 
+TEST(ClusterMetricsTest, NobodyIsCalledForAHostInMaintenance) {
+  ClusterNumbers numbers;
+  numbers.hosts = {HostNamed("a", true, true), HostNamed("b", true, false),
+                   HostNamed("c", true, true)};
+  for (HostEntry& host : numbers.hosts) {
+    host.mutable_drift()->mutable_value()->add_drifts();
+  }
+  numbers.in_maintenance = {"b", "c"};
+  EXPECT_THAT(ClusterMetrics(numbers),
+              AllOf(HasSubstr("clusterd_hosts{state=\"expected\"} 2\n"),
+                    HasSubstr("clusterd_hosts{state=\"attached\"} 2\n"),
+                    HasSubstr("clusterd_hosts{state=\"drifted\"} 1\n"),
+                    HasSubstr("clusterd_hosts{state=\"maintenance\"} 2\n")));
+}
+
+TEST(ClusterMetricsTest, CountsWhatIsWaivedByRule) {
+  auto report = std::make_shared<Report>();
+  RuleResult* const link = report->add_rules();
+  link->set_rule("link");
+  link->set_state(WARN);
+  link->add_findings()->mutable_waiver()->set_rule("link");
+  link->add_findings();
+  report->add_rules()->set_rule("mtu");
+  ClusterNumbers numbers;
+  numbers.newest = report;
+  const std::string text = ClusterMetrics(numbers);
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("clusterd_waived_findings{rule=\"link\"} 1\n"),
+                    Not(HasSubstr("clusterd_waived_findings{rule=\"mtu\""))));
+}
+
 }  // namespace
 }  // namespace clusterd

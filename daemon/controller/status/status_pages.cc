@@ -32,31 +32,28 @@ bool HasDrifted(const HostEntry& host) {
   return !host.drift().value().drifts().empty();
 }
 
-void AddHosts(const std::vector<HostEntry>& hosts, MetricsText* text) {
-  const auto count = [&hosts](bool (*is)(const HostEntry& host)) {
-    return static_cast<double>(std::count_if(hosts.begin(), hosts.end(), is));
-  };
+void AddHosts(const ClusterNumbers& numbers, MetricsText* text) {
+  // Of the hosts of the spec, but for what nobody is to be called for.
+  std::map<absl::string_view, int> counts = {
+      {"expected", 0}, {"attached", 0},   {"drifted", 0},
+      {"refused", 0},  {"unexpected", 0}, {"maintenance", 0}};
+  for (const HostEntry& host : numbers.hosts) {
+    const bool serves = numbers.in_maintenance.count(host.host()) == 0;
+    counts["expected"] += host.in_spec() && (serves || host.attached());
+    counts["attached"] += host.in_spec() && host.attached();
+    counts["drifted"] += host.in_spec() && serves && HasDrifted(host);
+    counts["unexpected"] += !host.in_spec() && host.attached();
+    counts["refused"] += !host.conflict().empty();
+    counts["maintenance"] += host.in_spec() && !serves;
+  }
   text->Begin("clusterd_hosts", "gauge",
               "Hosts that the spec expects, of them attached and drifted; "
               "attached without being in the spec (unexpected); and names that "
-              "a second machine wants and is refused (refused).");
-  text->Add(count([](const HostEntry& host) { return host.in_spec(); }),
-            {{"state", "expected"}});
-  text->Add(count([](const HostEntry& host) {
-              return host.in_spec() && host.attached();
-            }),
-            {{"state", "attached"}});
-  text->Add(count([](const HostEntry& host) {
-              return host.in_spec() && HasDrifted(host);
-            }),
-            {{"state", "drifted"}});
-  text->Add(count([](const HostEntry& host) {
-              return !host.in_spec() && host.attached();
-            }),
-            {{"state", "unexpected"}});
-  text->Add(
-      count([](const HostEntry& host) { return !host.conflict().empty(); }),
-      {{"state", "refused"}});
+              "a second machine wants and is refused (refused). One in "
+              "maintenance is neither expected while it is away nor drifted.");
+  for (const auto& [state, count] : counts) {
+    text->Add(count, {{"state", std::string(state)}});
+  }
 }
 
 // How far from fine; a host of which the newest check has nothing is unknown.
@@ -127,6 +124,17 @@ void AddRules(const Report& report, MetricsText* text) {
     std::map<State, int> counts = HostsByState(rule, report.hosts_size());
     for (const auto& [state, name] : MetricStates()) {
       text->Add(counts[state], {{"rule", rule.rule()}, {"state", name}});
+    }
+  }
+  text->Begin("clusterd_waived_findings", "gauge",
+              "Findings of the newest check of all that a waiver covers, by "
+              "rule; clusterd_rule_state has them as warn.");
+  for (const RuleResult& rule : report.rules()) {
+    const auto waived = std::count_if(
+        rule.findings().begin(), rule.findings().end(),
+        [](const Finding& finding) { return finding.has_waiver(); });
+    if (waived > 0) {
+      text->Add(static_cast<double>(waived), {{"rule", rule.rule()}});
     }
   }
   text->AddGauge("clusterd_check_duration_seconds",
@@ -305,7 +313,7 @@ std::string ClusterMetrics(const ClusterNumbers& numbers) {
   MetricsText text;
   text.Begin("clusterd_build_info", "gauge", "1, by the controller's version.");
   text.Add(1, {{"version", kClusterdVersion}});
-  AddHosts(numbers.hosts, &text);
+  AddHosts(numbers, &text);
   AddHostStates(numbers, &text);
   if (numbers.newest != nullptr) AddRules(*numbers.newest, &text);
   text.Begin("clusterd_apply_total", "counter",

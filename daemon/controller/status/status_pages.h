@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,8 @@ namespace clusterd {
 struct ClusterNumbers {
   // As AttachedHosts::Entries has them.
   std::vector<HostEntry> hosts;
+  // Of them by name: nobody is called for one that is away or has drifted.
+  std::set<std::string> in_maintenance;
   // The newest check of the whole cluster; null: none yet.
   std::shared_ptr<const Report> newest;
   // Ended runs by outcome, as ClusterChanges::Ended.

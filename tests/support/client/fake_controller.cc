@@ -230,6 +230,26 @@ class FakeController::ControllerService final : public Controller::Service {
     return owner_.script_.lock_status;
   }
 
+  grpc::Status Waive(grpc::ServerContext*, const WaiveRequest* request,
+                     WaiverResponse* response) override {
+    absl::MutexLock lock(&owner_.mutex_);
+    owner_.waive_request_ = *request;
+    *response = owner_.script_.waived;
+    return owner_.script_.waive_status;
+  }
+
+  grpc::Status EndWaiver(grpc::ServerContext*, const EndWaiverRequest*,
+                         WaiverResponse* response) override {
+    *response = owner_.script_.waived;
+    return owner_.script_.waive_status;
+  }
+
+  grpc::Status ListWaivers(grpc::ServerContext*, const ListWaiversRequest*,
+                           ListWaiversResponse* response) override {
+    *response = owner_.script_.waivers;
+    return owner_.script_.waive_status;
+  }
+
   grpc::Status Unlock(grpc::ServerContext*, const UnlockRequest*,
                       UnlockResponse* response) override {
     *response = owner_.script_.unlocked;
@@ -414,6 +434,11 @@ std::optional<RollBackRequest> FakeController::roll_back_request() const {
 std::optional<LockRequest> FakeController::lock_request() const {
   absl::MutexLock lock(&mutex_);
   return lock_request_;
+}
+
+std::optional<WaiveRequest> FakeController::waive_request() const {
+  absl::MutexLock lock(&mutex_);
+  return waive_request_;
 }
 
 std::vector<ListHistoryRequest> FakeController::history_requests() const {

@@ -76,6 +76,10 @@ struct ControllerScript {
   ListLocksResponse locks;
   grpc::Status lock_status;  // Of all three.
 
+  WaiverResponse waived;  // Of Waive and EndWaiver.
+  ListWaiversResponse waivers;
+  grpc::Status waive_status;
+
   // Answers of ListHistory, one after the other; then empty ones.
   std::vector<ListHistoryResponse> history;
   grpc::Status history_status;
@@ -124,6 +128,7 @@ class FakeController final : public Connector {
   std::optional<ApplyPlanRequest> apply_request() const;
   std::optional<RollBackRequest> roll_back_request() const;
   std::optional<LockRequest> lock_request() const;
+  std::optional<WaiveRequest> waive_request() const;
   std::optional<ConnectionSettings> settings() const;
   std::string socket_path() const;
   int checks() const;
@@ -170,6 +175,7 @@ class FakeController final : public Connector {
   std::optional<ApplyPlanRequest> apply_request_ ABSL_GUARDED_BY(mutex_);
   std::optional<RollBackRequest> roll_back_request_ ABSL_GUARDED_BY(mutex_);
   std::optional<LockRequest> lock_request_ ABSL_GUARDED_BY(mutex_);
+  std::optional<WaiveRequest> waive_request_ ABSL_GUARDED_BY(mutex_);
   std::vector<ListHistoryRequest> history_requests_ ABSL_GUARDED_BY(mutex_);
   std::string record_id_ ABSL_GUARDED_BY(mutex_);
   std::string cancelled_id_ ABSL_GUARDED_BY(mutex_);

@@ -87,6 +87,7 @@ RuleResult TestCluster::Check(absl::string_view rule) const {
 Report TestCluster::MakeReport(const JudgeOptions& options) const {
   JudgeOptions with_job = options;
   if (job.has_value() && options.job == nullptr) with_job.job = &*job;
+  if (options.now == absl::InfiniteFuture()) with_job.now = now;
   return BuildReport(spec, Pointers(facts), with_job);
 }
 

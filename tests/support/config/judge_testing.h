@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "config/rules/judge.h"
 #include "tests/sim/facts/healthy_facts.h"
 
@@ -45,6 +46,7 @@ struct TestCluster {
   ClusterSpec spec;
   std::vector<HostFacts> facts;
   std::optional<JobSpec> job;
+  absl::Time now = absl::InfiniteFuture();  // Where the options name none.
 };
 
 // "server0:3 server1:0-7", "server0" without devices, "cluster".

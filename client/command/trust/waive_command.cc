@@ -1,0 +1,119 @@
+// clusterctl waive, maintenance, unwaive and waivers: failures that are
+// accepted until a moment, and hosts that are out of service until then.
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "client/command/request.h"
+#include "config/words/quoted_text.h"
+#include "config/words/waiver_text.h"
+
+namespace clusterd {
+namespace {
+
+// With the id that unwaive takes, first.
+std::string WaiverLine(const Waiver& waiver) {
+  return absl::StrCat(waiver.id().empty() ? "cluster.yaml" : waiver.id(), ": ",
+                      WaivedText(waiver), " ", WaiverText(waiver));
+}
+
+// Of waive, and of maintenance, which has no rule and no devices.
+class WaiveCommand final : public OneCall<WaiveRequest, WaiverResponse> {
+ public:
+  explicit WaiveCommand(bool is_maintenance)
+      : OneCall(is_maintenance ? kMaintenanceRule : "waive",
+                &Controller::Stub::Waive),
+        is_maintenance_(is_maintenance) {}
+
+  void AddOptions(CLI::App& app) override {
+    if (!is_maintenance_) {
+      AddOption(app, "RULE", "", *asked_.mutable_rule(),
+                "The rule whose failures are accepted, e.g. link")
+          ->required();
+    }
+    AddOption(app, "HOSTS", "", *asked_.mutable_hosts(),
+              "On which hosts, e.g. node[01-12,15]; all: on every one")
+        ->required();
+    if (!is_maintenance_) {
+      AddOption(app, "--devices", "IDS", *asked_.mutable_devices(),
+                "Only these devices of the hosts, e.g. 0-3,7 (default: all, "
+                "and the host itself)");
+    }
+    AddOption(app, "--until", "TIME", *asked_.mutable_until(),
+              "When it ends: UTC such as 2026-12-01T10:00Z, or from now, such "
+              "as 2h or 30d; at most 90 days")
+        ->required();
+    AddOption(app, "--reason", "TEXT", *asked_.mutable_reason(),
+              "Why, for whoever sees it; at most 200 bytes")
+        ->required();
+    AddOutput(app);
+    AddTimeout(app, kShortTimeout);
+  }
+
+ private:
+  void ReadOptions() override {
+    if (is_maintenance_) asked_.set_rule(kMaintenanceRule);
+  }
+  std::string Short(bool utf8) const override {
+    return SafeText(WaiverLine(answer_.waiver()), utf8);
+  }
+
+  const bool is_maintenance_;
+};
+
+class UnwaiveCommand final : public OneCall<EndWaiverRequest, WaiverResponse> {
+ public:
+  UnwaiveCommand() : OneCall("unwaive", &Controller::Stub::EndWaiver) {}
+
+  void AddOptions(CLI::App& app) override {
+    AddOption(app, "ID", "", *asked_.mutable_id(),
+              "Of the waiver, as clusterctl waivers shows it")
+        ->required();
+    AddOutput(app);
+    AddTimeout(app, kShortTimeout);
+  }
+
+ private:
+  std::string Short(bool utf8) const override {
+    return SafeText(absl::StrCat("ended ", WaiverLine(answer_.waiver())), utf8);
+  }
+};
+
+class WaiversCommand final
+    : public OneCall<ListWaiversRequest, ListWaiversResponse> {
+ public:
+  WaiversCommand() : OneCall("waivers", &Controller::Stub::ListWaivers) {}
+
+  void AddOptions(CLI::App& app) override {
+    AddOutput(app, "says nothing of many waivers");
+    AddTimeout(app, kShortTimeout);
+  }
+
+ private:
+  absl::string_view StateOf(const Waiver& waiver) const {
+    const absl::Time now = absl::FromUnixMillis(answer_.now_ms());
+    if (IsInForce(waiver, now)) return "in force";
+    return waiver.until_ms() <= answer_.now_ms() ? "ended" : "too long";
+  }
+
+  void PrintTable(const Style& style, std::ostream& out) override {
+    for (const Waiver& waiver : answer_.waivers()) {
+      out << SafeText(
+                 absl::StrCat(WaiverLine(waiver), " (", StateOf(waiver), ")"),
+                 style.utf8)
+          << "\n";
+    }
+    if (answer_.waivers().empty()) out << "nothing is waived\n";
+  }
+};
+
+}  // namespace
+
+void AddWaiverCommands(CommandList& commands) {
+  commands.push_back(std::make_unique<WaiveCommand>(false));
+  commands.push_back(std::make_unique<WaiveCommand>(true));
+  commands.push_back(std::make_unique<WaiversCommand>());
+  commands.push_back(std::make_unique<UnwaiveCommand>());
+}
+
+}  // namespace clusterd

@@ -1,0 +1,39 @@
+// The rule about waivers themselves: hosts in maintenance, and waivers that
+// have ended or that nobody heeds. What a waiver covers, rule_report.cc marks.
+#include "absl/strings/str_cat.h"
+#include "config/rules/catalogue.h"
+#include "config/rules/rule_report.h"
+#include "config/rules/view/cluster_view.h"
+#include "config/words/waiver_text.h"
+
+namespace clusterd {
+void CheckMaintenance(const ClusterView& view, RuleReport& report) {
+  if (!view.spec().waivers().empty() && view.now() == absl::InfiniteFuture()) {
+    return report.ExplainSkip("whoever judges here has no clock");
+  }
+  size_t in_force = 0;
+  for (const Waiver& waiver : view.spec().waivers()) {
+    if (IsInForce(waiver, view.now())) {
+      ++in_force;
+    } else if (view.job() == nullptr) {
+      const bool ended = absl::FromUnixMillis(waiver.until_ms()) <= view.now();
+      report.Add(report.Text(
+          ended ? "ended" : "too-long", WaivedText(waiver), WaiverText(waiver),
+          waiver.id().empty()
+              ? "correct waivers in cluster.yaml"
+              : absl::StrCat("clusterctl unwaive ", waiver.id())));
+    }
+  }
+  if (in_force > 0) report.AddNote(Count(in_force, "waiver"), " in force");
+  for (const HostView& host : view.hosts()) report.Judged(host);
+  for (const auto* const hosts : {&view.hosts(), &view.silent()}) {
+    for (const HostView& host : *hosts) {
+      const Waiver* const waiver = view.MaintenanceOf(host.name);
+      if (waiver == nullptr) continue;
+      report.Add(host, view.job() == nullptr ? "in-maintenance" : "of-job",
+                 WaiverText(*waiver));
+    }
+  }
+}
+
+}  // namespace clusterd

@@ -1,0 +1,138 @@
+#include "daemon/controller/waiver_calls.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/rules/catalogue.h"
+#include "config/spec/host_names.h"
+#include "config/spec/schedule_spec.h"
+#include "config/values/hostlist.h"
+#include "config/values/nearest_word.h"
+#include "config/values/number_list.h"
+#include "config/values/status_macros.h"
+#include "config/values/text_form.h"
+#include "config/words/quoted_text.h"
+#include "config/words/waiver_text.h"
+#include "daemon/controller/history/history_store.h"
+#include "daemon/controller/hosts/attached_hosts.h"
+#include "daemon/controller/hosts/fact_run.h"
+#include "daemon/controller/hosts/spec_holder.h"
+
+namespace clusterd {
+namespace {
+
+constexpr int kMaxWaivers = 512;  // Of the spec.
+constexpr char kAllHosts[] = "all";
+constexpr uint32_t kMaxDeviceId = 4095;
+
+absl::StatusOr<absl::Time> ParseUntil(const std::string& text, absl::Time now) {
+  static const LazyRE2 kDays = {R"((\d{1,4})d)"};
+  int days = 0;
+  if (HasForm(text, *kDays, &days)) return now + absl::Hours(24 * days);
+  absl::Duration from_now;
+  if (absl::ParseDuration(text, &from_now)) return now + from_now;
+  return ParseUtcTime(text);
+}
+
+// InvalidArgument with every mistake, a line each.
+absl::StatusOr<Waiver> ReadWaiver(const WaiveRequest& request,
+                                  const ClusterSpec& spec, absl::Time now) {
+  Waiver waiver;
+  std::vector<std::string> mistakes;
+  const auto note = [&mistakes](const char* what, const auto& value) {
+    if (value.ok()) return true;
+    mistakes.push_back(absl::StrCat(what, ": ", value.status().message()));
+    return false;
+  };
+  waiver.set_rule(request.rule());
+  if (FindRule(request.rule()) == nullptr) {
+    mistakes.push_back(absl::StrCat("rule ", QuotedText(request.rule()),
+                                    " does not exist",
+                                    DidYouMean(request.rule(), RuleNames())));
+  }
+  auto hosts = ExpandHostlist(request.hosts());
+  if (request.hosts() != kAllHosts && note("hosts", hosts)) {
+    for (std::string& name : *hosts) {
+      *waiver.add_hosts() = HostNamed(spec, name);
+    }
+    note("hosts", SelectHosts(spec, waiver.hosts()));
+  }
+  const auto devices = ParseIdList(request.devices(), kMaxDeviceId);
+  if (!request.devices().empty() && note("devices", devices)) {
+    waiver.mutable_devices()->Add(devices->begin(), devices->end());
+  }
+  waiver.set_reason(ValidUtf8(absl::StripAsciiWhitespace(request.reason())));
+  if (waiver.reason().empty() || waiver.reason().size() > kMaxWaiverReason) {
+    mistakes.push_back(absl::StrCat("reason: has ", waiver.reason().size(),
+                                    " bytes, expected 1 to ",
+                                    kMaxWaiverReason));
+  }
+  const auto until = ParseUntil(request.until(), now);
+  if (note("until", until)) {
+    waiver.set_until_ms(absl::ToUnixMillis(*until));
+    if (!IsInForce(waiver, now)) {
+      mistakes.push_back(absl::StrCat(
+          "until: ", QuotedText(request.until()),
+          " is not in the 90 days after ",
+          absl::FormatTime(absl::RFC3339_sec, now, absl::UTCTimeZone())));
+    }
+  }
+  waiver.set_since_ms(absl::ToUnixMillis(now));
+  if (spec.waivers_size() >= kMaxWaivers) {
+    mistakes.push_back(absl::StrCat(
+        kMaxWaivers, " waivers are kept, end one with clusterctl unwaive"));
+  }
+  if (mistakes.empty()) return waiver;
+  return absl::InvalidArgumentError(absl::StrJoin(mistakes, "\n"));
+}
+
+WaiverResponse Done(const ControllerParts& parts, const Waiver& waiver) {
+  parts.hosts->TellWaivers(*parts.spec->spec());
+  WaiverResponse answer;
+  *answer.mutable_waiver() = waiver;
+  answer.set_schema_version(1);
+  return answer;
+}
+
+}  // namespace
+
+absl::StatusOr<WaiverResponse> AddWaiver(const ControllerParts& parts,
+                                         const WaiveRequest& request,
+                                         const std::string& owner) {
+  ASSIGN_OR_RETURN(Waiver waiver, ReadWaiver(request, *parts.spec->spec(),
+                                             parts.scheduler->Now()));
+  waiver.set_id(NewRunId().substr(0, 8));
+  waiver.set_owner(owner);
+  RETURN_IF_ERROR(parts.history->PutWaiver(waiver));
+  parts.spec->ChangeWaivers(
+      [&waiver](auto* waivers) { *waivers->Add() = waiver; });
+  return Done(parts, waiver);
+}
+
+absl::StatusOr<WaiverResponse> RemoveWaiver(const ControllerParts& parts,
+                                            const std::string& id) {
+  Waiver ended;
+  for (const Waiver& waiver : parts.spec->spec()->waivers()) {
+    if (waiver.id() == id) ended = waiver;
+  }
+  if (id.empty() || ended.id().empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("no waiver has the id ", QuotedText(id),
+                     ", expected one that clusterctl waivers lists; those of "
+                     "cluster.yaml end there"));
+  }
+  RETURN_IF_ERROR(parts.history->DropWaiver(id));
+  parts.spec->ChangeWaivers([&id](auto* waivers) {
+    waivers->erase(
+        std::remove_if(waivers->begin(), waivers->end(),
+                       [&id](const Waiver& each) { return each.id() == id; }),
+        waivers->end());
+  });
+  return Done(parts, ended);
+}
+
+}  // namespace clusterd
