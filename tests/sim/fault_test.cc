@@ -50,6 +50,8 @@ TEST(ParseFaultsTest, NamesEveryMistakeInOneRun) {
   EXPECT_THAT(mistakes, HasSubstr("unknown key \"link\" of the host"));
   EXPECT_THAT(mistakes, HasSubstr("net_health is \"11\""));
   EXPECT_THAT(mistakes, HasSubstr("address is \"10.0.0.300\""));
+  EXPECT_THAT(MistakesIn({"0:state=lnk=1"}),
+              HasSubstr("state is \"lnk=1\", expected NAME=VALUE"));
   const std::vector<std::string> lines = absl::StrSplit(mistakes, '\n');
   EXPECT_EQ(lines.size(), 7u);
 }

@@ -9,6 +9,7 @@
 #include "tests/sim/fault/simulated_process.h"
 #include "tests/sim/lldp_text.h"
 #include "tests/sim/npu_smi.h"
+#include "tests/sim/run_setup.h"
 #include "tests/sim/tool/device_values.h"
 #include "tests/sim/tool/hccn_conf.h"
 
@@ -319,8 +320,8 @@ std::vector<FaultRow> ChipRows() {
       {{"npu_smi",
         kServer,
         "absent|silent|hangs|garbled|refused",
-        "npu-smi is missing, prints nothing and exits 0, hangs, prints no "
-        "table, or fails with -8020",
+        "npu-smi is missing (only noted), prints nothing and exits 0, hangs, "
+        "prints no table, or fails with -8020",
         {"refused", "device-health", UNKNOWN},
         Servers::kNotAscend950},
        OneOf({"absent", "silent", "hangs", "garbled", "refused"}),
@@ -329,6 +330,14 @@ std::vector<FaultRow> ChipRows() {
                                   : WriteBrokenNpuSmi(folder, value);
        }},
   };
+}
+
+// Keys that no record of the classic tool holds.
+bool IsStateKey(const std::string& value) {
+  const std::string name = value.substr(0, value.find('='));
+  return absl::StrContains(value, '=') &&
+         (IsKnownStateKey(DeviceKey(name, 0)) ||
+          OneOf({"bond", "lldp_second", "opt_serial", "ports"})(name));
 }
 
 std::vector<FaultRow> ToolRows() {
@@ -387,12 +396,9 @@ std::vector<FaultRow> ToolRows() {
       {{"state",
         kDevice,
         "NAME=VALUE",
-        "any key of the device's state, e.g. state=res.0x5=-16; README.md of "
-        "tests/sim lists them",
+        "a key of the device's state, which README.md of tests/sim lists",
         {"speed=1000", "speed-uniform", WARN}},
-       [](const std::string& value) {
-         return absl::StrContains(value, '=') && value[0] != '=';
-       },
+       IsStateKey,
        [](const HostFolder& folder, int device, const std::string& value) {
          const size_t equals = value.find('=');
          return SetState(folder, DeviceKey(value.substr(0, equals), device),

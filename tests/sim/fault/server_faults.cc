@@ -148,8 +148,8 @@ absl::Status ApplyDeviceAbsent(const HostFolder& folder, int,
 // The first line of the file holds the version; the others stay.
 FaultRow VersionFile(const std::string& key, const std::string& file,
                      const std::string& word, const Noticed& noticed) {
-  return {{key, false, "VERSION|absent", key + " version, or no such file",
-           noticed},
+  return {{key, false, "VERSION|absent",
+           key + " version, or no such file (only noted for cann)", noticed},
           IsFilled,
           [=](const HostFolder& folder, int, const std::string& value) {
             const std::string path = "usr/local/Ascend/" + file;
