@@ -58,6 +58,10 @@ obstacle() {
       mount -t overlay -o lowerdir=/etc,upperdir=/mnt/u,workdir=/mnt/w overlay /etc
   ' 2>/dev/null; then
     echo "the kernel refuses an overlay over /etc"
+    return
+  fi
+  if ! unshare --net --mount --propagation private mount -t sysfs probe /mnt 2>/dev/null; then
+    echo "the kernel refuses a /sys of a network namespace"
   fi
 }
 
@@ -83,13 +87,11 @@ enter_server() {
   done
   cp -a "$root/dev/." "$own/dev/"
   mount --bind "$own/dev" /dev
-  # /sys shows the interfaces of the namespace that it was mounted in. A kernel may
-  # refuse that; then interfaces cannot be broken.
+  # /sys shows the interfaces of the network namespace that mounted it.
   mkdir "$own/sys"
-  if mount -t sysfs sysfs "$own/sys" 2>/dev/null; then
-    if [ -d /sys/fs/cgroup ]; then mount --rbind /sys/fs/cgroup "$own/sys/fs/cgroup"; fi
-    mount --rbind "$own/sys" /sys
-  fi
+  mount -t sysfs sysfs "$own/sys"
+  if [ -d /sys/fs/cgroup ]; then mount --rbind /sys/fs/cgroup "$own/sys/fs/cgroup"; fi
+  mount --rbind "$own/sys" /sys
   if [ -d /sys/bus/pci/devices ]; then
     mount --bind "$root/sys/bus/pci/devices" /sys/bus/pci/devices
   else
