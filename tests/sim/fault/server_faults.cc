@@ -312,7 +312,10 @@ absl::Status StopInterface(const HostFolder& folder, int,
         absl::StrCat(folder.Path(path), ": the server has no such interface"));
   }
   if (!InNamespaces(folder)) return folder.Write(path, "down\n");
-  return RunHere({"ip", "link", "set", name, "down"});
+  absl::Status status = RunHere({"ip", "link", "set", name, "down"});
+  if (!status.ok() || folder.Read(path) == "down\n") return status;
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, " is not of this namespace: it does not say down"));
 }
 
 std::vector<FaultRow> NetworkRows() {
