@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/rules/judge.h"
 #include "config/spec/spec_loader.h"
@@ -62,12 +62,15 @@ std::string WhyNoNamespaces() {
              : result.standard_output + result.standard_error;
 }
 
-// Whether the rule says so of server2.
-bool Names(const Report& report, const Noticed& noticed) {
-  for (const Finding& finding : FindingsOf(report, noticed.rule)) {
-    if (finding.state() != noticed.state) continue;
+// Whether the rule says so of server2, and of device 3 where it is about one.
+bool Names(const Report& report, const FaultKey& key) {
+  for (const Finding& finding : FindingsOf(report, key.noticed.rule)) {
+    if (finding.state() != key.noticed.state) continue;
     for (const Subject& subject : finding.subjects()) {
-      if (subject.host() == "server2") return true;
+      if (subject.host() == "server2" &&
+          (!key.of_device || absl::c_linear_search(subject.devices(), 3u))) {
+        return true;
+      }
     }
   }
   return false;
@@ -248,7 +251,7 @@ TEST_P(FaultOfEveryKindTest, IsNoticedOrRefused) {
       absl::StrAppend(&said, finding.ShortDebugString(), "\n");
     }
   }
-  EXPECT_TRUE(Names(report, key.noticed))
+  EXPECT_TRUE(Names(report, key))
       << fault << ": expected " << key.noticed.rule << " "
       << State_Name(key.noticed.state) << ", found\n"
       << said;
@@ -281,7 +284,7 @@ TEST_F(FaultTest, HealthyServerIsNamedByNoRuleOfTheTable) {
     ASSERT_EQ(server.refusal(), "");
     const Report report = Check(server);
     for (const FaultKey& key : sim::FaultKeys()) {
-      EXPECT_FALSE(Names(report, key.noticed))
+      EXPECT_FALSE(Names(report, key))
           << key.key << (mode == Mode::kNamespaces ? " in namespaces" : "");
       if (key.noticed.rule.empty()) continue;
       EXPECT_NE(StateOf(report, key.noticed.rule), STATE_UNSPECIFIED)

@@ -17,8 +17,6 @@ namespace clusterd {
 namespace sim {
 namespace {
 
-constexpr bool kDevice = true;
-constexpr bool kServer = false;
 constexpr const char* kHealthNames[] = {
     "Success", "SocketFail", "ReceiveTimeout", "Unreachable", "TimeExceeded",
     "Fault",   "Init",       "ThreadError",    "DetectIpSet", "Unknown"};
@@ -98,139 +96,91 @@ absl::Status ApplyTls(const HostFolder& folder, int device,
 
 std::vector<FaultRow> AddressRows() {
   return {
-      {{"address",
-        kDevice,
-        "IPV4|none",
-        "device address, as `hccn_tool -ip -s` leaves it: on the device and in "
-        "hccn.conf",
-        {"10.20.9.9", "device-ip-planned", FAIL}},
-       IsAddressOrNone,
-       Store("ip", "address")},
-      {{"netmask",
-        kDevice,
-        "IPV4",
-        "netmask, on the device and in hccn.conf",
-        {"255.255.255.0", "netmask-uniform", FAIL}},
-       IsIpv4,
-       Store("mask", "netmask")},
-      {{"gateway",
-        kDevice,
-        "IPV4|none",
-        "gateway, on the device and in hccn.conf",
-        {"10.20.0.9", "gateway", WARN}},
-       IsAddressOrNone,
-       Store("gateway", "gateway")},
-      {{"detect",
-        kDevice,
-        "IPV4|none",
-        "detect address, on the device and in hccn.conf; 0.0.0.0 is \"not "
-        "set\"",
-        {"none", "detect-address", FAIL}},
-       IsAddressOrNone,
-       Store("netdetect", "netdetect")},
-      {{"live_address",
-        kDevice,
-        "IPV4|none",
-        "device address; hccn.conf keeps the old one",
-        {"10.20.9.9", "device-ip-persistent", FAIL}},
-       IsAddressOrNone,
-       Live("ip")},
-      {{"live_netmask",
-        kDevice,
-        "IPV4",
-        "netmask of the device; hccn.conf keeps the old one",
-        {"255.255.255.0", "device-ip-persistent", FAIL}},
-       IsIpv4,
-       Live("mask")},
-      {{"live_gateway",
-        kDevice,
-        "IPV4|none",
-        "gateway of the device; hccn.conf keeps the old one",
-        {"10.20.0.9", "gateway-persistent", WARN}},
-       IsAddressOrNone,
-       Live("gateway")},
-      {{"stored_address",
-        kDevice,
-        "IPV4|none",
-        "address in hccn.conf alone, which the next boot sets",
-        {"10.20.9.9", "device-ip-persistent", FAIL}},
-       IsAddressOrNone,
-       Store("", "address")},
-      {{"stored_netmask",
-        kDevice,
-        "IPV4|none",
-        "netmask in hccn.conf alone",
-        {"255.255.255.0", "device-ip-persistent", FAIL}},
-       IsAddressOrNone,
-       Store("", "netmask")},
-      {{"stored_gateway",
-        kDevice,
-        "TEXT|none",
-        "gateway in hccn.conf alone",
-        {"10.20.0.9", "gateway-persistent", WARN}},
-       IsFilled,
-       Store("", "gateway")},
-      {{"mtu",
-        kDevice,
-        "BYTES",
-        "MTU, on the device and in hccn.conf",
-        {"9000", "mtu-uniform", WARN}},
-       IsNumber,
-       Store("mtu", "mtu")},
+      OfDevice("address", "IPV4|none",
+               "device address, as `hccn_tool -ip -s` leaves it: on the device "
+               "and in hccn.conf",
+               {"10.20.9.9", "device-ip-planned", FAIL}, IsAddressOrNone,
+               Store("ip", "address")),
+      OfDevice("netmask", "IPV4", "netmask, on the device and in hccn.conf",
+               {"255.255.255.0", "netmask-uniform", FAIL}, IsIpv4,
+               Store("mask", "netmask")),
+      OfDevice("gateway", "IPV4|none",
+               "gateway, on the device and in hccn.conf",
+               {"10.20.0.9", "gateway", WARN}, IsAddressOrNone,
+               Store("gateway", "gateway")),
+      OfDevice(
+          "detect", "IPV4|none",
+          "detect address, on the device and in hccn.conf; 0.0.0.0 is \"not "
+          "set\"",
+          {"none", "detect-address", FAIL}, IsAddressOrNone,
+          Store("netdetect", "netdetect")),
+      OfDevice("live_address", "IPV4|none",
+               "device address; hccn.conf keeps the old one",
+               {"10.20.9.9", "device-ip-persistent", FAIL}, IsAddressOrNone,
+               Live("ip")),
+      OfDevice("live_netmask", "IPV4",
+               "netmask of the device; hccn.conf keeps the old one",
+               {"255.255.255.0", "device-ip-persistent", FAIL}, IsIpv4,
+               Live("mask")),
+      OfDevice("live_gateway", "IPV4|none",
+               "gateway of the device; hccn.conf keeps the old one",
+               {"10.20.0.9", "gateway-persistent", WARN}, IsAddressOrNone,
+               Live("gateway")),
+      OfDevice("stored_address", "IPV4|none",
+               "address in hccn.conf alone, which the next boot sets",
+               {"10.20.9.9", "device-ip-persistent", FAIL}, IsAddressOrNone,
+               Store("", "address")),
+      OfDevice("stored_netmask", "IPV4|none", "netmask in hccn.conf alone",
+               {"255.255.255.0", "device-ip-persistent", FAIL}, IsAddressOrNone,
+               Store("", "netmask")),
+      OfDevice("stored_gateway", "TEXT|none", "gateway in hccn.conf alone",
+               {"10.20.0.9", "gateway-persistent", WARN}, IsFilled,
+               Store("", "gateway")),
+      OfDevice("mtu", "BYTES", "MTU, on the device and in hccn.conf",
+               {"9000", "mtu-uniform", WARN}, IsNumber, Store("mtu", "mtu")),
   };
 }
 
 std::vector<FaultRow> ConditionRows() {
   return {
-      {{"link", kDevice, "UP|DOWN", "physical link", {"DOWN", "link", FAIL}},
-       OneOf({"UP", "DOWN"}),
-       [](const HostFolder& folder, int device, const std::string& value) {
-         return SetState(folder, DeviceKey("link", device),
-                         value == "UP" ? "1" : "0");
-       }},
-      {{"net_health",
-        kDevice,
-        absl::StrCat("0-9|", absl::StrJoin(kHealthNames, "|")),
-        "result of the device's own check",
-        {"ReceiveTimeout", "net-health", FAIL}},
-       [](const std::string& value) { return HealthCode(value) >= 0; },
-       [](const HostFolder& folder, int device, const std::string& value) {
-         return SetState(folder, DeviceKey("net_health", device),
-                         absl::StrCat(HealthCode(value)));
-       }},
-      {{"lldp",
-        kDevice,
-        "none|npu|long|SWITCH[/PORT]",
-        "neighbour: nothing, another NPU, an answer over 1999 bytes, or this "
-        "switch",
-        {"none", "lldp", FAIL}},
-       IsFilled,
-       ApplyLldp},
-      {{"tls",
-        kDevice,
-        "0|1|absent",
-        "TLS switch, on the device and in hccn.conf; absent: no such key",
-        {"1", "tls-uniform", FAIL}},
-       OneOf({"0", "1", "absent"}),
-       ApplyTls},
-      {{"gone",
-        kDevice,
-        "1",
-        "the driver does not know the device any more",
-        {"1", "device-count", FAIL}},
-       OneOf({"1"}),
-       [](const HostFolder& folder, int device, const std::string&) {
-         return SetState(folder, DeviceKey("health", device), "0xffffffff");
-       }},
-      {{"process",
-        kDevice,
-        "NAME",
-        "a process of that name uses the device",
-        {"python3", "device-idle", WARN}},
-       [](const std::string& value) {
-         return IsFilled(value) && value.size() <= kMaxProcessName;
-       },
-       StartDeviceUser},
+      OfDevice(
+          "link", "UP|DOWN", "physical link", {"DOWN", "link", FAIL},
+          OneOf({"UP", "DOWN"}),
+          [](const HostFolder& folder, int device, const std::string& value) {
+            return SetState(folder, DeviceKey("link", device),
+                            value == "UP" ? "1" : "0");
+          }),
+      OfDevice(
+          "net_health", absl::StrCat("0-9|", absl::StrJoin(kHealthNames, "|")),
+          "result of the device's own check",
+          {"ReceiveTimeout", "net-health", FAIL},
+          [](const std::string& value) { return HealthCode(value) >= 0; },
+          [](const HostFolder& folder, int device, const std::string& value) {
+            return SetState(folder, DeviceKey("net_health", device),
+                            absl::StrCat(HealthCode(value)));
+          }),
+      OfDevice(
+          "lldp", "none|npu|long|SWITCH[/PORT]",
+          "neighbour: nothing, another NPU, an answer over 1999 bytes, or this "
+          "switch",
+          {"none", "lldp", FAIL}, IsFilled, ApplyLldp),
+      OfDevice(
+          "tls", "0|1|absent",
+          "TLS switch, on the device and in hccn.conf; absent: no such key",
+          {"1", "tls-uniform", FAIL}, OneOf({"0", "1", "absent"}), ApplyTls),
+      OfDevice("gone", "1", "the driver does not know the device any more",
+               {"1", "device-count", FAIL}, OneOf({"1"}),
+               [](const HostFolder& folder, int device, const std::string&) {
+                 return SetState(folder, DeviceKey("health", device),
+                                 "0xffffffff");
+               }),
+      OfDevice(
+          "process", "NAME", "a process of that name uses the device",
+          {"python3", "device-idle", WARN},
+          [](const std::string& value) {
+            return IsFilled(value) && value.size() <= kMaxProcessName;
+          },
+          StartDeviceUser),
   };
 }
 
@@ -242,97 +192,68 @@ Valid StartsWithOneOf(std::vector<std::string> words) {
 
 FaultRow SuperPodRow(const std::string& key, const std::string& name,
                      const std::string& wrong) {
-  return {
-      {key,
-       kDevice,
-       "N",
-       absl::StrCat("the ", name, " that npu-smi prints"),
-       {wrong, "subnet-superpod", FAIL},
-       Servers::kSuperPod},
-      IsNumber,
+  return OfDevice(
+      key, "N", absl::StrCat("the ", name, " that npu-smi prints"),
+      {wrong, "subnet-superpod", FAIL}, IsNumber,
       [name](const HostFolder& folder, int device, const std::string& value) {
         return SetSuperPodValue(folder, device, name, value);
-      }};
+      },
+      Servers::kSuperPod);
 }
 
 std::vector<FaultRow> ChipRows() {
   return {
-      {{"health",
-        kDevice,
-        "OK|Warning|Alarm|Critical|UNKNOWN[/CODE…]",
-        "health of the chip as npu-smi prints it, and its fault codes",
-        {"Alarm/0x80E18401", "device-health", FAIL},
-        Servers::kNotAscend950},
-       StartsWithOneOf({"OK", "Warning", "Alarm", "Critical", "UNKNOWN"}),
-       SetChipHealth},
-      {{"ecc",
-        kDevice,
-        "N",
-        "double bit errors, and pages to isolate",
-        {"3", "device-health", WARN},
-        Servers::kNotAscend950},
-       IsNumber,
-       SetMemoryErrors},
-      {{"compatibility",
-        kDevice,
-        "OK|NOK|UNKNOWN|NOT SUPPORT",
-        "npu-smi's verdict on driver and firmware, for the device's card",
-        {"NOK", "driver-compat", FAIL},
-        Servers::kNotAscend950},
-       OneOf({"OK", "NOK", "UNKNOWN", "NOT SUPPORT"}),
-       SetCompatibility},
-      {{"hccs",
-        kDevice,
-        "OK|NOK[/LANES]",
-        "npu-smi's verdict on HCCS, and the lanes of the first port",
-        {"NOK", "hccs", FAIL},
-        Servers::kNotAscend950},
-       StartsWithOneOf({"OK", "NOK"}),
-       SetHccs},
-      {{"hbm",
-        kDevice,
-        "MB",
-        "memory in use as npu-smi prints it; no process has it",
-        {"40000", "device-memory", WARN},
-        Servers::kNotAscend950},
-       IsNumber,
-       SetMemoryUse},
-      {{"chip",
-        kDevice,
-        "absent",
-        "npu-smi does not list the chip",
-        {"absent", "device-health", UNKNOWN},
-        Servers::kNotAscend950},
-       OneOf({"absent"}),
-       [](const HostFolder& folder, int device, const std::string&) {
-         return HideChip(folder, device);
-       }},
-      {{"chip_answer",
-        kDevice,
-        "TEXT",
-        "what npu-smi answers instead to each question about the chip",
-        {"garbled", "device-health", UNKNOWN},
-        Servers::kNotAscend950},
-       IsFilled,
-       SetChipAnswer},
+      OfDevice(
+          "health", "OK|Warning|Alarm|Critical|UNKNOWN[/CODE…]",
+          "health of the chip as npu-smi prints it, and its fault codes",
+          {"Alarm/0x80E18401", "device-health", FAIL},
+          StartsWithOneOf({"OK", "Warning", "Alarm", "Critical", "UNKNOWN"}),
+          SetChipHealth, Servers::kNotAscend950),
+      OfDevice("ecc", "N", "double bit errors, and pages to isolate",
+               {"3", "device-health", WARN}, IsNumber, SetMemoryErrors,
+               Servers::kNotAscend950),
+      OfDevice(
+          "compatibility", "OK|NOK|UNKNOWN|NOT SUPPORT",
+          "npu-smi's verdict on driver and firmware, for the device's card",
+          {"NOK", "driver-compat", FAIL},
+          OneOf({"OK", "NOK", "UNKNOWN", "NOT SUPPORT"}), SetCompatibility,
+          Servers::kNotAscend950),
+      OfDevice("hccs", "OK|NOK[/LANES]",
+               "npu-smi's verdict on HCCS, and the lanes of the first port",
+               {"NOK", "hccs", FAIL}, StartsWithOneOf({"OK", "NOK"}), SetHccs,
+               Servers::kNotAscend950),
+      OfDevice("hbm", "MB",
+               "memory in use as npu-smi prints it; no process has it",
+               {"40000", "device-memory", WARN}, IsNumber, SetMemoryUse,
+               Servers::kNotAscend950),
+      OfDevice(
+          "chip", "absent", "npu-smi does not list the chip",
+          {"absent", "device-health", UNKNOWN}, OneOf({"absent"}),
+          [](const HostFolder& folder, int device, const std::string&) {
+            return HideChip(folder, device);
+          },
+          Servers::kNotAscend950),
+      OfDevice("chip_answer", "TEXT",
+               "what npu-smi answers instead to each question about the chip",
+               {"garbled", "device-health", UNKNOWN}, IsFilled, SetChipAnswer,
+               Servers::kNotAscend950),
       SuperPodRow("sdid", "SDID", "0"),
       SuperPodRow("server_index", "Server Index", "9"),
-      {{"npu_smi",
-        kServer,
-        "absent|silent|hangs|garbled|refused",
-        "npu-smi is missing (only noted), prints nothing and exits 0, hangs, "
-        "prints no table, or fails with -8020",
-        {"refused", "device-health", UNKNOWN},
-        Servers::kNotAscend950},
-       OneOf({"absent", "silent", "hangs", "garbled", "refused"}),
-       [](const HostFolder& folder, int, const std::string& value) {
-         return value == "absent" ? folder.Remove(kNpuSmi)
-                                  : WriteBrokenNpuSmi(folder, value);
-       }},
+      OfServer(
+          "npu_smi", "absent|silent|hangs|garbled|refused",
+          "npu-smi is missing (only noted), prints nothing and exits 0, hangs, "
+          "prints no table, or fails with -8020",
+          {"refused", "device-health", UNKNOWN},
+          OneOf({"absent", "silent", "hangs", "garbled", "refused"}),
+          [](const HostFolder& folder, int, const std::string& value) {
+            return value == "absent" ? folder.Remove(kNpuSmi)
+                                     : WriteBrokenNpuSmi(folder, value);
+          },
+          Servers::kNotAscend950),
   };
 }
 
-// Keys that no record of the classic tool holds.
+// No record of the classic tool holds the last four keys.
 bool IsStateKey(const std::string& value) {
   const std::string name = value.substr(0, value.find('='));
   return absl::StrContains(value, '=') &&
@@ -342,72 +263,67 @@ bool IsStateKey(const std::string& value) {
 
 std::vector<FaultRow> ToolRows() {
   return {
-      {{"hang",
-        kDevice,
-        "0|1",
-        "every hccn_tool command for the device hangs",
-        {"1", "hccn-tool", UNKNOWN}},
-       OneOf({"0", "1"}),
-       Live("hang")},
-      {{"lies",
-        kDevice,
-        "0|1",
-        "every change is reported as done, and nothing is changed",
-        {"1", "detect-address", FAIL, Noticed::kChanged}},
-       OneOf({"0", "1"}),
-       Live("lies")},
-      {{"delay",
-        kDevice,
-        "MS",
-        "every hccn_tool command takes so long",
-        {"600000", "hccn-tool", UNKNOWN}},
-       IsNumber,
-       [](const HostFolder& folder, int device, const std::string& value) {
-         return SetState(folder, DeviceKey("delay", device) + ".ms", value);
-       }},
-      {{"busy",
-        kDevice,
-        "N|always",
-        "the next N hccn_tool commands answer \"busy\"",
-        {"always", "hccn-tool", UNKNOWN}},
-       [](const std::string& value) {
-         return value == "always" || IsNumber(value);
-       },
-       [](const HostFolder& folder, int device, const std::string& value) {
-         return SetState(folder, DeviceKey("busy", device),
-                         value == "always" ? "-1" : value);
-       }},
-      {{"answer",
-        kDevice,
-        "TEXT",
-        "what hccn_tool prints instead of any answer",
-        {"0xdeadbeef", "hccn-tool", UNKNOWN}},
-       IsAnything,
-       Live("say")},
-      {{"conf_empty",
-        kServer,
-        "MS",
-        "how long each write of hccn.conf leaves the file empty at most",
-        {"600000", "device-ip-persistent", FAIL, Noticed::kChanging}},
-       IsNumber,
-       [](const HostFolder& folder, int, const std::string& value) {
-         return SetState(folder, "conf_empty.ms", value);
-       }},
-      {{"state",
-        kDevice,
-        "NAME=VALUE",
-        "a key of the device's state, which README.md of tests/sim lists",
-        {"speed=1000", "speed-uniform", WARN}},
-       IsStateKey,
-       [](const HostFolder& folder, int device, const std::string& value) {
-         const size_t equals = value.find('=');
-         return SetState(folder, DeviceKey(value.substr(0, equals), device),
-                         value.substr(equals + 1));
-       }},
+      OfDevice("hang", "0|1", "every hccn_tool command for the device hangs",
+               {"1", "hccn-tool", UNKNOWN}, OneOf({"0", "1"}), Live("hang")),
+      OfDevice("lies", "0|1",
+               "every change is reported as done, and nothing is changed",
+               {"1", "detect-address", FAIL, Noticed::kChanged},
+               OneOf({"0", "1"}), Live("lies")),
+      OfDevice(
+          "delay", "MS", "every hccn_tool command takes so long",
+          {"600000", "hccn-tool", UNKNOWN}, IsNumber,
+          [](const HostFolder& folder, int device, const std::string& value) {
+            return SetState(folder, DeviceKey("delay", device) + ".ms", value);
+          }),
+      OfDevice(
+          "busy", "N|always", "the next N hccn_tool commands answer \"busy\"",
+          {"always", "hccn-tool", UNKNOWN},
+          [](const std::string& value) {
+            return value == "always" || IsNumber(value);
+          },
+          [](const HostFolder& folder, int device, const std::string& value) {
+            return SetState(folder, DeviceKey("busy", device),
+                            value == "always" ? "-1" : value);
+          }),
+      OfDevice("answer", "TEXT", "what hccn_tool prints instead of any answer",
+               {"0xdeadbeef", "hccn-tool", UNKNOWN}, IsAnything, Live("say")),
+      OfServer("conf_empty", "MS",
+               "how long each write of hccn.conf leaves the file empty at most",
+               {"600000", "device-ip-persistent", FAIL, Noticed::kChanging},
+               IsNumber,
+               [](const HostFolder& folder, int, const std::string& value) {
+                 return SetState(folder, "conf_empty.ms", value);
+               }),
+      OfDevice(
+          "state", "NAME=VALUE",
+          "a key of the device's state, which README.md of tests/sim lists",
+          {"speed=1000", "speed-uniform", WARN}, IsStateKey,
+          [](const HostFolder& folder, int device, const std::string& value) {
+            const size_t equals = value.find('=');
+            return SetState(folder, DeviceKey(value.substr(0, equals), device),
+                            value.substr(equals + 1));
+          }),
   };
 }
 
 }  // namespace
+
+FaultRow OfDevice(std::string key, std::string values, std::string meaning,
+                  Noticed noticed, Valid valid, Act act, Servers servers) {
+  return {{std::move(key), true, std::move(values), std::move(meaning),
+           std::move(noticed), servers},
+          std::move(valid),
+          std::move(act)};
+}
+
+FaultRow OfServer(std::string key, std::string values, std::string meaning,
+                  Noticed noticed, Valid valid, Act act, Servers servers) {
+  FaultRow row =
+      OfDevice(std::move(key), std::move(values), std::move(meaning),
+               std::move(noticed), std::move(valid), std::move(act), servers);
+  row.key.of_device = false;
+  return row;
+}
 
 bool IsNumber(const std::string& value) {
   int number;

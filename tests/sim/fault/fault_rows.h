@@ -24,6 +24,13 @@ struct FaultRow {
   Act act;
 };
 
+FaultRow OfDevice(std::string key, std::string values, std::string meaning,
+                  Noticed noticed, Valid valid, Act act,
+                  Servers servers = Servers::kAll);
+FaultRow OfServer(std::string key, std::string values, std::string meaning,
+                  Noticed noticed, Valid valid, Act act,
+                  Servers servers = Servers::kAll);
+
 // The values that faults of both kinds take.
 bool IsNumber(const std::string& value);
 bool IsFilled(const std::string& value);

@@ -17,6 +17,19 @@ namespace {
 
 constexpr char kHccnConf[] = "etc/hccn.conf";
 constexpr char kUfw[] = "/usr/sbin/ufw";
+constexpr char kNoRule[] =
+    "no rule reads it: the controller refuses a second machine that attaches "
+    "under the name of a host, and each server has its own name";
+
+// Reasons why a fault cannot act, and what it needs in namespaces.
+FaultRow Refused(FaultRow row, const std::string& side_by_side,
+                 const std::string& in_namespaces,
+                 const std::string& without_program = "") {
+  row.key.not_side_by_side = side_by_side;
+  row.key.not_in_namespaces = in_namespaces;
+  row.key.program = without_program;
+  return row;
+}
 
 bool InNamespaces(const HostFolder& folder) {
   return ModeOf(folder) == Mode::kNamespaces;
@@ -59,49 +72,35 @@ absl::Status ApplyListen(const HostFolder& folder, int,
 
 std::vector<FaultRow> KernelRows() {
   return {
-      {{"somaxconn",
-        false,
-        "N",
-        "running net.core.somaxconn",
-        {"128", "listen-backlog", FAIL}},
-       IsNumber,
-       WriteTo("proc/sys/net/core/somaxconn")},
-      {{"syn_backlog",
-        false,
-        "N",
-        "running net.ipv4.tcp_max_syn_backlog",
-        {"128", "syn-backlog", FAIL}},
-       IsNumber,
-       WriteTo("proc/sys/net/ipv4/tcp_max_syn_backlog")},
-      {{"reserved_ports",
-        false,
-        "PORTS|none",
-        "running net.ipv4.ip_local_reserved_ports",
-        {"none", "ports-reserved", FAIL}},
-       [](const std::string& value) {
-         return value == "none" || PortSet::Parse(value).ok();
-       },
-       [](const HostFolder& folder, int, const std::string& value) {
-         return folder.Write("proc/sys/net/ipv4/ip_local_reserved_ports",
-                             value == "none" ? "\n" : value + "\n");
-       }},
-      {{"persistent",
-        false,
-        "none|stale",
-        "no sysctl.d file, or one that a later file overrides",
-        {"stale", "sysctl-persistent", FAIL}},
-       OneOf({"none", "stale"}),
-       ApplyPersistent},
-      {{"listen",
-        false,
-        "PORT",
-        "a process listens on this TCP port",
-        {"60003", "ports-free", WARN}},
-       [](const std::string& value) {
-         int port;
-         return absl::SimpleAtoi(value, &port) && port > 0 && port < 65536;
-       },
-       ApplyListen},
+      OfServer("somaxconn", "N", "running net.core.somaxconn",
+               {"128", "listen-backlog", FAIL}, IsNumber,
+               WriteTo("proc/sys/net/core/somaxconn")),
+      OfServer("syn_backlog", "N", "running net.ipv4.tcp_max_syn_backlog",
+               {"128", "syn-backlog", FAIL}, IsNumber,
+               WriteTo("proc/sys/net/ipv4/tcp_max_syn_backlog")),
+      OfServer(
+          "reserved_ports", "PORTS|none",
+          "running net.ipv4.ip_local_reserved_ports",
+          {"none", "ports-reserved", FAIL},
+          [](const std::string& value) {
+            return value == "none" || PortSet::Parse(value).ok();
+          },
+          [](const HostFolder& folder, int, const std::string& value) {
+            return folder.Write("proc/sys/net/ipv4/ip_local_reserved_ports",
+                                value == "none" ? "\n" : value + "\n");
+          }),
+      OfServer("persistent", "none|stale",
+               "no sysctl.d file, or one that a later file overrides",
+               {"stale", "sysctl-persistent", FAIL}, OneOf({"none", "stale"}),
+               ApplyPersistent),
+      OfServer(
+          "listen", "PORT", "a process listens on this TCP port",
+          {"60003", "ports-free", WARN},
+          [](const std::string& value) {
+            int port;
+            return absl::SimpleAtoi(value, &port) && port > 0 && port < 65536;
+          },
+          ApplyListen),
   };
 }
 
@@ -148,17 +147,17 @@ absl::Status ApplyDeviceAbsent(const HostFolder& folder, int,
 // The first line of the file holds the version; the others stay.
 FaultRow VersionFile(const std::string& key, const std::string& file,
                      const std::string& word, const Noticed& noticed) {
-  return {{key, false, "VERSION|absent",
-           key + " version, or no such file (only noted for cann)", noticed},
-          IsFilled,
-          [=](const HostFolder& folder, int, const std::string& value) {
-            const std::string path = "usr/local/Ascend/" + file;
-            if (value == "absent") return folder.Remove(path);
-            std::string rest = folder.Read(path);
-            rest.erase(0, rest.find('\n'));
-            if (rest.empty()) rest = "\n";
-            return folder.Write(path, absl::StrCat(word, "=", value, rest));
-          }};
+  return OfServer(
+      key, "VERSION|absent",
+      key + " version, or no such file (only noted for cann)", noticed,
+      IsFilled, [=](const HostFolder& folder, int, const std::string& value) {
+        const std::string path = "usr/local/Ascend/" + file;
+        if (value == "absent") return folder.Remove(path);
+        std::string rest = folder.Read(path);
+        rest.erase(0, rest.find('\n'));
+        if (rest.empty()) rest = "\n";
+        return folder.Write(path, absl::StrCat(word, "=", value, rest));
+      });
 }
 
 // The form of the driver's own table. The process is one of the container's, as
@@ -182,64 +181,49 @@ absl::Status ApplyOwner(const HostFolder& folder, int,
 
 std::vector<FaultRow> FileRows() {
   return {
-      {{"hccn_conf",
-        false,
-        "absent|directory|empty|no-newline|crlf",
-        "state of /etc/hccn.conf",
-        {"crlf", "hccn-conf", FAIL}},
-       OneOf({"absent", "directory", "empty", "no-newline", "crlf"}),
-       ApplyConfFault},
-      {{"tool",
-        false,
-        "absent|broken|silent",
-        "hccn_tool is missing, is not a program, or prints nothing and exits 0",
-        {"absent", "hccn-tool", UNKNOWN}},
-       OneOf({"absent", "broken", "silent"}),
-       ApplyTool},
-      {{"device",
-        false,
-        "absent-ID",
-        "the device is not there",
-        {"absent-3", "device-count", FAIL}},
-       [](const std::string& value) {
-         return absl::StartsWith(value, "absent-") &&
-                IsNumber(value.substr(value.find('-') + 1));
-       },
-       ApplyDeviceAbsent},
+      OfServer("hccn_conf", "absent|directory|empty|no-newline|crlf",
+               "state of /etc/hccn.conf", {"crlf", "hccn-conf", FAIL},
+               OneOf({"absent", "directory", "empty", "no-newline", "crlf"}),
+               ApplyConfFault),
+      OfServer("tool", "absent|broken|silent",
+               "hccn_tool is missing, is not a program, or prints nothing and "
+               "exits 0",
+               {"absent", "hccn-tool", UNKNOWN},
+               OneOf({"absent", "broken", "silent"}), ApplyTool),
+      OfServer(
+          "device", "absent-ID", "the device is not there",
+          {"absent-3", "device-count", FAIL},
+          [](const std::string& value) {
+            return absl::StartsWith(value, "absent-") &&
+                   IsNumber(value.substr(value.find('-') + 1));
+          },
+          ApplyDeviceAbsent),
       VersionFile("driver", "driver/version.info", "Version",
                   {"24.1.0", "version-uniform", WARN}),
       VersionFile("firmware", "firmware/version.info", "Version",
                   {"7.9.9", "driver-compat", FAIL}),
       VersionFile("cann", CannInfoFile(), "version",
                   {"8.2.RC1", "version-uniform", WARN}),
-      {{"uda",
-        false,
-        "CONTAINER",
-        "that container owns all devices and uses none of them "
-        "(/proc/uda/namespace_node)",
-        {"5b0c7e21d9f4", "device-namespace", WARN},
-        Servers::kAll,
-        "",
-        "/proc is the kernel's there, and only the driver makes /proc/uda"},
-       [](const std::string& value) {
-         return IsFilled(value) && value.find_first_not_of(
-                                       "0123456789abcdef") == std::string::npos;
-       },
-       ApplyOwner},
-      {{"profile",
-        false,
-        "LINE",
-        "one more line of /etc/profile.d/hccl.sh",
-        {"export HCCL_RDMA_TIMEOUT=99", "hccl-environment", FAIL}},
-       IsFilled,
-       AppendTo("etc/profile.d/hccl.sh")},
-      {{"environment",
-        false,
-        "LINE",
-        "one more line of /etc/environment",
-        {"HCCL_BUFFSIZE=0", "hccl-environment", FAIL}},
-       IsFilled,
-       AppendTo("etc/environment")},
+      Refused(
+          OfServer(
+              "uda", "CONTAINER",
+              "that container owns all devices and uses none of them "
+              "(/proc/uda/namespace_node)",
+              {"5b0c7e21d9f4", "device-namespace", WARN},
+              [](const std::string& value) {
+                return IsFilled(value) &&
+                       value.find_first_not_of("0123456789abcdef") ==
+                           std::string::npos;
+              },
+              ApplyOwner),
+          "",
+          "/proc is the kernel's there, and only the driver makes /proc/uda"),
+      OfServer("profile", "LINE", "one more line of /etc/profile.d/hccl.sh",
+               {"export HCCL_RDMA_TIMEOUT=99", "hccl-environment", FAIL},
+               IsFilled, AppendTo("etc/profile.d/hccl.sh")),
+      OfServer("environment", "LINE", "one more line of /etc/environment",
+               {"HCCL_BUFFSIZE=0", "hccl-environment", FAIL}, IsFilled,
+               AppendTo("etc/environment")),
   };
 }
 
@@ -320,53 +304,32 @@ absl::Status StopInterface(const HostFolder& folder, int,
 
 std::vector<FaultRow> NetworkRows() {
   return {
-      {{"ufw",
-        false,
-        "active|inactive",
-        "ufw is installed, and on or off",
-        {"active", "firewall", FAIL},
-        Servers::kAll,
-        "",
-        "",
-        kUfw},
-       OneOf({"active", "inactive"}),
-       ApplyUfw},
-      {{"interface",
-        false,
-        "NAME/IPV4",
-        "one more interface of the host that is up, e.g. a proxy's tunnel",
-        {"Meta/198.18.0.1", "host-interface", WARN}},
-       [](const std::string& value) {
-         const std::vector<std::string> parts = absl::StrSplit(value, '/');
-         return parts.size() == 2 && IsInterface(parts[0]) && IsIpv4(parts[1]);
-       },
-       AddInterface},
-      {{"interface_down",
-        false,
-        "NAME",
-        "the interface of the host is DOWN; eth0 has the host's address",
-        {"eth0", "host-interface", FAIL}},
-       IsInterface,
-       StopInterface},
-      {{"hostname",
-        false,
-        "NAME",
-        "host name that the kernel reports",
-        {"other", "host-name", WARN}},
-       IsFilled,
-       WriteTo("proc/sys/kernel/hostname")},
-      {{"machine_id",
-        false,
-        "HEX",
-        "/etc/machine-id, e.g. of a cloned server",
-        {"51a0c0de000000000000000000000000", "", PASS},
-        Servers::kAll,
-        "no rule reads it: the controller refuses a second machine that "
-        "attaches under the name of a host, and each server has its own name",
-        "no rule reads it: the controller refuses a second machine that "
-        "attaches under the name of a host, and each server has its own name"},
-       IsFilled,
-       WriteTo("etc/machine-id")},
+      Refused(
+          OfServer("ufw", "active|inactive", "ufw is installed, and on or off",
+                   {"active", "firewall", FAIL}, OneOf({"active", "inactive"}),
+                   ApplyUfw),
+          "", "", kUfw),
+      OfServer(
+          "interface", "NAME/IPV4",
+          "one more interface of the host that is up, e.g. a proxy's tunnel",
+          {"Meta/198.18.0.1", "host-interface", WARN},
+          [](const std::string& value) {
+            const std::vector<std::string> parts = absl::StrSplit(value, '/');
+            return parts.size() == 2 && IsInterface(parts[0]) &&
+                   IsIpv4(parts[1]);
+          },
+          AddInterface),
+      OfServer("interface_down", "NAME",
+               "the interface of the host is DOWN; eth0 has the host's address",
+               {"eth0", "host-interface", FAIL}, IsInterface, StopInterface),
+      OfServer("hostname", "NAME", "host name that the kernel reports",
+               {"other", "host-name", WARN}, IsFilled,
+               WriteTo("proc/sys/kernel/hostname")),
+      Refused(OfServer("machine_id", "HEX",
+                       "/etc/machine-id, e.g. of a cloned server",
+                       {"51a0c0de000000000000000000000000", "", PASS}, IsFilled,
+                       WriteTo("etc/machine-id")),
+              kNoRule, kNoRule),
   };
 }
 
