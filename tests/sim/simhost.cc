@@ -3,7 +3,7 @@
 //     --fault 3:link=DOWN
 //   simhost set --root DIR 5:address=10.0.0.9
 //   simhost fault-keys     what can be wrong, for a terminal
-//   simhost fault-page     the same as faults.md has it
+//   simhost fault-page     the same as fault/faults.md has it
 // Exit status: 0 done, 1 could not be done, 3 wrong usage, spec or fault.
 #include <stdio.h>
 

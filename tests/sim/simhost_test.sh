@@ -87,5 +87,5 @@ done
 ! grep -s '^State:.*[^Z] (' "/proc/$user/status" || fail "process $user of a removed server is left"
 
 grep -q "  net_health=" <("$simhost" fault-keys) || fail "fault-keys does not list net_health"
-diff "$PWD/tests/sim/faults.md" <("$simhost" fault-page) ||
-  fail "faults.md is old: tests/sim/simhost fault-page >tests/sim/faults.md"
+diff "$PWD/tests/sim/fault/faults.md" <("$simhost" fault-page) ||
+  fail "faults.md is old: tests/sim/simhost fault-page >tests/sim/fault/faults.md"
