@@ -382,11 +382,21 @@ void CheckHccnConf(const ClusterView& view, RuleReport& report) {
 
 // Live addresses against the file. Without the file this is unknown, caused by
 // hccn-conf; so is a difference that the repair of the file ends. A device with
-// udhcpc_enable_N, whatever its value, has its address from a server.
-void CheckDeviceIpPersistent(const ClusterView&, RuleReport& report) {
+// udhcpc_enable_N, whatever its value, has its address from a server: a warning
+// where an address is planned, which a plan cannot store either.
+void CheckDeviceIpPersistent(const ClusterView& view, RuleReport& report) {
+  for (const DeviceView& device : view.devices()) {
+    if (device.conf_dhcp == nullptr || !device.planned.has_value()) continue;
+    report.Judged(device);
+    report.Add(device, "planned-by-dhcp", QuotedText(device.conf_dhcp->value()),
+               device.planned->ToString());
+  }
   report.ForEachAddress([&](const DeviceView& device) {
     if (!KnowsFile(device, report)) return;
-    if (device.conf_dhcp != nullptr) return report.Add(device, "by-dhcp");
+    if (device.conf_dhcp != nullptr) {
+      if (!device.planned.has_value()) report.Add(device, "by-dhcp");
+      return;
+    }
     report.Judged(device);
     const HccnConf::Entry* address = device.conf_address;
     const HccnConf::Entry* netmask = device.conf_netmask;
