@@ -93,6 +93,19 @@ TEST(CheckSubnetAcrossHostsTest, LetsThePlanDecideBetweenTwoHosts) {
   }
 }
 
+TEST(CheckSubnetAcrossHostsTest, OneAgainstOneWithoutAPlanIsNoMajority) {
+  TestCluster cluster;
+  cluster.SetAddress(1, 3, "192.168.99.9", kMask);
+  for (const int host : {0, 1}) cluster.PlanAddress(host, 3, "", "");
+  EXPECT_EQ(Lines(cluster.Check("subnet-across-hosts")),
+            "FAIL server0:3 subnet 192.168.103.0/24 on 1 host | the same on "
+            "all hosts: there is 192.168.99.0/24 on 1 host, and no majority | "
+            "decide which subnet is right, then change the other hosts\n"
+            "FAIL server1:3 subnet 192.168.99.0/24 on 1 host | the same on all "
+            "hosts: there is 192.168.103.0/24 on 1 host, and no majority | "
+            "decide which subnet is right, then change the other hosts\n");
+}
+
 TEST(CheckSubnetAcrossHostsTest, AsksForAnotherPlanWhereThePlanIsWrongOrNone) {
   for (const char* planned : {"192.168.99.9", ""}) {
     TestCluster cluster("atlas-training", "", 4);
@@ -324,6 +337,14 @@ TEST(CheckSubnetSharedTest, FailsForServersThatNothingRoutesBetween) {
   }
   EXPECT_EQ(TestCluster("atlas-a3-superpod").Check("subnet-shared").state(),
             SKIPPED);
+}
+
+TEST(CheckSubnetSharedTest, OneServerAgainstOneIsNoMajority) {
+  const std::string lines =
+      Lines(PerServer("atlas-a2-box16", "").Check("subnet-shared"));
+  EXPECT_THAT(lines, HasSubstr("FAIL server0:"));
+  EXPECT_THAT(lines, HasSubstr("FAIL server1:"));
+  EXPECT_THAT(lines, Not(HasSubstr("as most devices")));
 }
 
 TEST(CheckSubnetSharedTest, CountsTheOneGatewayThatFourDevicesKeep) {
