@@ -10,6 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "config/learn/address_layout.h"
 #include "config/rules/judge.h"
 #include "config/spec/lossless_spec.h"
@@ -256,13 +257,20 @@ class Writer {
     Note(
         "no device address is known: fill in `devices`, then clusterctl "
         "config validate says whether it is right");
-    body_ = absl::StrCat(Head(profile), servers,
-                         "\ndevices:\n"
-                         "  # Fill in, for example:\n"
-                         "  # rails:\n"
-                         "  #   - device: 0-7\n"
-                         "  #     subnet: 10.20.0.0/24\n"
-                         "  #     host: 1 + 8*n + d\n");
+    ids_ = profile.device_ids;
+    if (ids_.empty()) ids_ = {0, 1, 2, 3, 4, 5, 6, 7};
+    std::string example = "\n";
+    const auto plans = ExampleRails(profile, ids_, hosts_.size());
+    if (Choose(servers, plans).ok() && refused_.empty()) {
+      const std::vector<std::string> parts =
+          absl::StrSplit(body_, absl::MaxSplits("\ndevices:", 1));
+      example =
+          absl::StrCat(", for example:",
+                       absl::StrReplaceAll(parts[1], {{"\n  ", "\n  # "}}));
+    }
+    written_.pattern.clear();
+    body_ = absl::StrCat(Head(profile), servers, "\ndevices:\n  # Fill in",
+                         example);
     return Finish();
   }
 
