@@ -442,7 +442,10 @@ class Importer {
     for (const ImportLine& line : lines) {
       const std::string& text = line.words[0];
       if (HasSetting(line) || NamesTheMachineItself(line)) continue;
-      if (absl::StrContains(text, ':')) {
+      if (absl::StrContains(text, ':') &&
+          absl::c_all_of(text.substr(0, text.find('%')), [](char c) {
+            return absl::ascii_isxdigit(c) || c == ':' || c == '.';
+          })) {
         LeaveOut(line, "IPv6 is not planned");
         continue;
       }

@@ -431,6 +431,13 @@ TEST(ImportClusterTest, LinesOfHccnConfAreNamedWhateverTheirSeparator) {
   }
 }
 
+TEST(ImportClusterTest, AKeyOfAnotherFileIsNoIpv6Address) {
+  EXPECT_THAT(
+      std::string(
+          Import({"version: 1.0\nserver_list: []\n"}).status().message()),
+      HasSubstr("file0:1:1: address \"version:\" is not IPv4"));
+}
+
 TEST(ImportClusterTest, AnAddressBesideANameIsNoServer) {
   EXPECT_EQ(Import({"node[01-02]\nnode03 10.10.0.13\n"}).status().message(),
             "file0:2:1: has names and addresses, expected one kind, or address "
