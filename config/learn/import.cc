@@ -21,6 +21,7 @@
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
+#include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -35,7 +36,11 @@ std::optional<Ipv4Address> ServerAddress(absl::string_view text) {
   return *address;
 }
 
-using LinesByReason = std::map<std::string, std::vector<uint32_t>>;
+struct OpenFile {
+  Mistakes mistakes;
+  // Lines that are not taken, by the reason.
+  std::map<std::string, std::vector<uint32_t>> left_out;
+};
 
 class Importer {
  public:
@@ -78,29 +83,28 @@ class Importer {
   }
   template <typename... Parts>
   void Wrong(const ImportLine& line, const Parts&... parts) {
-    mistakes_->Add(line.position, parts...);
+    file_->mistakes.Add(line.position, parts...);
   }
 
   // The line might be about a server: a note of the file names it.
   template <typename... Parts>
   void LeaveOut(const ImportLine& line, const Parts&... why) {
-    (*left_out_)[absl::StrCat(why...)].push_back(line.position.line);
+    std::vector<uint32_t>& lines = file_->left_out[absl::StrCat(why...)];
+    const auto number = static_cast<uint32_t>(line.position.line);
+    if (lines.empty() || lines.back() != number) lines.push_back(number);
   }
 
   // Calls read() to read the file. A file that includes it goes on afterwards.
   void InFile(const std::string& name, absl::FunctionRef<void()> read) {
-    Mistakes mistakes(name);
-    LinesByReason left_out;
-    Mistakes* const outer = std::exchange(mistakes_, &mistakes);
-    LinesByReason* const outer_left_out = std::exchange(left_out_, &left_out);
+    OpenFile file = {Mistakes(name), {}};
+    OpenFile* const outer = std::exchange(file_, &file);
     read();
-    mistakes_ = outer;
-    left_out_ = outer_left_out;
-    for (const auto& [why, lines] : left_out) {
+    file_ = outer;
+    for (const auto& [why, lines] : file.left_out) {
       Note(QuoteValue(name), ": line ", FoldIds(lines), " not taken: ", why);
     }
-    if (mistakes.empty()) return;
-    problems_.emplace_back(mistakes.ToStatus().message());
+    if (file.mistakes.empty()) return;
+    problems_.emplace_back(file.mistakes.ToStatus().message());
   }
 
   void ReadAs(const ImportedFile& file, bool is_hosts) {
@@ -353,17 +357,20 @@ class Importer {
     const bool is_whole = absl::StartsWith(line.words[1], "/");
     const std::string path =
         absl::StrCat(is_whole ? "" : folder_, line.words[1]);
+    const auto wrong = [&](const auto&... parts) {
+      Wrong(line, "Include: ", parts...);
+    };
     if (absl::c_linear_search(including_, path)) {
-      return Wrong(line, "Include: ", QuoteValue(path), " includes itself");
+      return wrong(QuoteValue(path), " includes itself");
     }
     if (++included_ > kMaxIncluded) {
-      return Wrong(line, "Include: more than ", kMaxIncluded, " files");
+      return wrong("more than ", kMaxIncluded, " files");
     }
     if (options_.read_file == nullptr) {
-      return Wrong(line, "Include: ", QuoteValue(path), " is not read here");
+      return wrong(QuoteValue(path), " is not read here");
     }
     const auto text = options_.read_file(path);
-    if (!text.ok()) return Wrong(line, "Include: ", text.status().message());
+    if (!text.ok()) return wrong(PrintableText(text.status().message()));
     including_.push_back(path);
     InFile(path, [&] { ReadSlurm(SplitLines(*text)); });
     including_.pop_back();
@@ -531,9 +538,7 @@ class Importer {
   }
 
   const ImportOptions& options_;
-  // Of the file that is read.
-  Mistakes* mistakes_ = nullptr;
-  LinesByReason* left_out_ = nullptr;
+  OpenFile* file_ = nullptr;  // That is read.
   // Of slurm.conf: with "/" at the end, and the files that are being read.
   std::string folder_;
   std::vector<std::string> including_;

@@ -118,16 +118,6 @@ bool FileHasOtherSwitch(const DeviceView& device) {
          in_file != (*device.tls_enabled ? "1" : "0");
 }
 
-void AddTiedSwitches(const ClusterView& view, const Ballot<bool>& switches,
-                     RuleReport& report) {
-  for (const DeviceView& device : view.devices()) {
-    if (!device.tls_enabled.has_value()) continue;
-    report.Add(device, TiedText(report, {FAIL, "TLS switch", "device"},
-                                switches, *device.tls_enabled,
-                                [](bool on) { return on ? "on" : "off"; }));
-  }
-}
-
 constexpr char kNpuSeries[] = "NPU series";
 
 // One thing that hosts have a version of.
@@ -166,8 +156,6 @@ bool MayLack(const VersionKind& kind, const ClusterView& view,
 
 using HostsByValue = FirstMet<std::string, std::vector<const HostView*>>;
 
-std::string AsItIs(const std::string& text) { return text; }
-
 // `fix_names_right`: the finding's fix names the value of most hosts, and
 // nothing can be advised without.
 void AddGroups(absl::string_view finding, absl::string_view what,
@@ -190,7 +178,8 @@ void AddGroups(absl::string_view finding, absl::string_view what,
         Count(groups.back().second.size(), "host"));
     if (!right.has_value()) {
       FindingText tied =
-          TiedText(report, {text.state, what, "host"}, ballot, version, AsItIs);
+          TiedText(report, {text.state, what, "host"}, ballot, version,
+                   [](const std::string& each) { return each; });
       text.expected = tied.expected;
       if (fix_names_right) text = std::move(tied);
     }
@@ -319,11 +308,9 @@ void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
   });
   if (switches.empty()) return;
   const bool planned = view.spec().has_tls();
-  const std::optional<bool> majority = Majority(switches);
-  if (!planned && !majority.has_value()) {
-    return AddTiedSwitches(view, switches, report);
-  }
-  const bool right = planned ? view.spec().tls() : *majority;
+  const std::optional<bool> majority =
+      planned ? std::make_optional(view.spec().tls()) : Majority(switches);
+  const bool right = majority.value_or(false);
   if (switches.count(!right) == 0 && files_agree) return;
   const std::string expected = absl::StrCat(
       SwitchText(right),
@@ -332,7 +319,11 @@ void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
                              Count(switches[right].live, "other device")));
   for (const DeviceView& device : view.devices()) {
     FindingText text;
-    if (device.tls_enabled.value_or(right) != right) {
+    if (device.tls_enabled.has_value() && !majority.has_value()) {
+      text = TiedText(report, {FAIL, "TLS switch", "device"}, switches,
+                      *device.tls_enabled,
+                      [](bool on) { return on ? "on" : "off"; });
+    } else if (device.tls_enabled.value_or(right) != right) {
       text =
           report.Text("other", right ? "off" : "on", expected, right ? 1 : 0);
     } else if (FileHasOtherSwitch(device)) {

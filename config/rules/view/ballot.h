@@ -3,7 +3,6 @@
 #ifndef CONFIG_RULES_VIEW_BALLOT_H_
 #define CONFIG_RULES_VIEW_BALLOT_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -48,10 +47,9 @@ std::optional<Value> Majority(const Ballot<Value>& ballot) {
   if (ballot.empty()) return std::nullopt;
   const Value best = MostCommon(ballot);
   const Votes& most = ballot.at(best);
-  const auto is_less = [&most](const auto& each) { return each.second < most; };
-  if (absl::c_count_if(ballot, is_less) + 1 < ptrdiff_t(ballot.size())) {
-    return std::nullopt;
-  }
+  const auto as_many = absl::c_count_if(
+      ballot, [&most](const auto& each) { return !(each.second < most); });
+  if (as_many > 1) return std::nullopt;
   return best;
 }
 
