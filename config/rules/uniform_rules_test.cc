@@ -247,12 +247,12 @@ TEST(CheckVersionUniformTest, OneAgainstOneIsNoMajority) {
   TestCluster cluster;
   cluster.facts[1].mutable_versions()->mutable_driver()->set_value("23.0.7");
   EXPECT_EQ(Lines(cluster.Check("version-uniform")),
-            "WARN server0 driver 24.1.rc1 on 1 host | the same on all hosts: "
+            "WARN server0 driver 24.1.rc1 on 1 host | the same everywhere: "
             "there is 23.0.7 on 1 host, and no majority | decide which driver "
-            "is right, then change the other hosts\n"
-            "WARN server1 driver 23.0.7 on 1 host | the same on all hosts: "
-            "there is 24.1.rc1 on 1 host, and no majority | decide which "
-            "driver is right, then change the other hosts\n");
+            "is right, then change the others\n"
+            "WARN server1 driver 23.0.7 on 1 host | the same everywhere: there "
+            "is 24.1.rc1 on 1 host, and no majority | decide which driver is "
+            "right, then change the others\n");
 }
 
 TEST(CheckVersionUniformTest, WarnsOfAnotherKernelRelease) {
@@ -673,13 +673,13 @@ TEST(NoMajorityTest, MasksOfAsManyDevicesNameBoth) {
     }
   }
   EXPECT_EQ(Lines(cluster.Check("netmask-uniform")),
-            "FAIL server0:0-7 netmask 255.255.255.0 on 8 devices | the same on "
-            "all hosts: there is 255.255.255.128 on 8 devices, and no majority "
-            "| decide which netmask is right, then change the other hosts\n"
+            "FAIL server0:0-7 netmask 255.255.255.0 on 8 devices | the same "
+            "everywhere: there is 255.255.255.128 on 8 devices, and no "
+            "majority | decide which netmask is right, then change the "
+            "others\n"
             "FAIL server1:0-7 netmask 255.255.255.128 on 8 devices | the same "
-            "on all hosts: there is 255.255.255.0 on 8 devices, and no "
-            "majority | decide which netmask is right, then change the other "
-            "hosts\n");
+            "everywhere: there is 255.255.255.0 on 8 devices, and no majority "
+            "| decide which netmask is right, then change the others\n");
 }
 
 }  // namespace
