@@ -112,9 +112,7 @@ class Importer {
     const auto of_hccn_conf = absl::c_find_if(lines, IsOfHccnConf);
     if (is_hosts) {
       ReadHosts(lines);
-    } else if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(
-                                    WithoutByteOrderMark(file.text)),
-                                "{")) {
+    } else if (!lines.empty() && absl::StartsWith(lines[0].words[0], "{")) {
       ReadRankTable(file);
     } else if (absl::c_any_of(lines, IsOfInventory)) {
       ReadInventory(file, lines);

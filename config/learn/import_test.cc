@@ -220,6 +220,14 @@ TEST(ImportClusterTest, TakesARankTableAndNamesItsServersByAHostsFile) {
               HasSubstr("file0: server_list[1].device[1].rank_id"));
 }
 
+TEST(ImportClusterTest, ARankTableWithCommentsIsNamedAsThat) {
+  for (const std::string comment : {"# of the guide\n", "\n  // rank 0\n"}) {
+    const absl::Status status = Import({comment + kRankTable}).status();
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("JSON has no comments"));
+  }
+}
+
 TEST(ImportClusterTest, TakesARankTableOfASuperPod) {
   ImportOptions options = Options("atlas-a3-superpod");
   options.netmask = "255.255.255.0";
