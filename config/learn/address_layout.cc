@@ -9,6 +9,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "config/learn/seen_cluster.h"
 #include "config/values/address_pattern.h"
 #include "config/values/hostlist.h"
@@ -459,6 +461,13 @@ std::vector<std::string> ExampleRails(const ProductProfile& profile,
                              "\n      host: 1 + ", ids.size(), "*n + d\n"));
   }
   return plans;
+}
+
+std::string AsExample(const std::string& yaml) {
+  const std::pair<std::string, std::string> parts =
+      absl::StrSplit(yaml, absl::MaxSplits("\ndevices:", 1));
+  return absl::StrCat(parts.first, "\ndevices:\n  # Fill in, for example:",
+                      absl::StrReplaceAll(parts.second, {{"\n  ", "\n  # "}}));
 }
 
 }  // namespace clusterd

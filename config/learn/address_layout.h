@@ -72,6 +72,9 @@ std::vector<std::string> ExampleRails(const ProductProfile& profile,
                                       absl::Span<const uint32_t> ids,
                                       size_t servers);
 
+// The file with what stands below `devices:` as a comment to be filled in.
+std::string AsExample(const std::string& yaml);
+
 }  // namespace clusterd
 
 #endif  // CONFIG_LEARN_ADDRESS_LAYOUT_H_

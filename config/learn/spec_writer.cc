@@ -10,7 +10,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "config/learn/address_layout.h"
 #include "config/rules/judge.h"
 #include "config/spec/lossless_spec.h"
@@ -259,18 +258,12 @@ class Writer {
         "config validate says whether it is right");
     ids_ = profile.device_ids;
     if (ids_.empty()) ids_ = {0, 1, 2, 3, 4, 5, 6, 7};
-    std::string example = "\n";
     const auto plans = ExampleRails(profile, ids_, hosts_.size());
-    if (Choose(servers, plans).ok() && refused_.empty()) {
-      const std::vector<std::string> parts =
-          absl::StrSplit(body_, absl::MaxSplits("\ndevices:", 1));
-      example =
-          absl::StrCat(", for example:",
-                       absl::StrReplaceAll(parts[1], {{"\n  ", "\n  # "}}));
-    }
+    const bool found = Choose(servers, plans).ok() && refused_.empty();
     written_.pattern.clear();
-    body_ = absl::StrCat(Head(profile), servers, "\ndevices:\n  # Fill in",
-                         example);
+    body_ = found ? AsExample(body_)
+                  : absl::StrCat(Head(profile), servers,
+                                 "\ndevices:\n  # Fill in\n");
     return Finish();
   }
 
