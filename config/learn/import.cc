@@ -134,8 +134,7 @@ class Importer {
   }
 
   void ReadRankTable(const ImportedFile& file) {
-    const absl::StatusOr<RankTable> table =
-        ParseRankTable(WithoutByteOrderMark(file.text));
+    const absl::StatusOr<RankTable> table = ParseRankTable(file.text);
     if (!table.ok()) {
       for (absl::string_view mistake :
            absl::StrSplit(table.status().message(), '\n')) {

@@ -67,11 +67,6 @@ std::optional<std::string> ImportLine::Find(absl::string_view key) const {
   return std::nullopt;
 }
 
-absl::string_view WithoutByteOrderMark(absl::string_view text) {
-  absl::ConsumePrefix(&text, "\xEF\xBB\xBF");
-  return text;
-}
-
 std::string Shown(const std::string& word) {
   return QuoteValue(word.substr(0, word.find('=')));
 }
@@ -90,11 +85,11 @@ bool IsOfInventory(const ImportLine& line) {
 
 std::vector<ImportLine> SplitLines(absl::string_view text) {
   std::vector<ImportLine> lines;
+  absl::ConsumePrefix(&text, "\xEF\xBB\xBF");  // An editor may put it there.
   const auto parts = absl::c_count(text, '\n') + 1;
   int number = 0;
   std::string joined;
-  for (absl::string_view part :
-       absl::StrSplit(WithoutByteOrderMark(text), '\n')) {
+  for (absl::string_view part : absl::StrSplit(text, '\n')) {
     ++number;
     part = absl::StripTrailingAsciiWhitespace(part);
     // slurm.conf goes on behind a backslash, unless the file ends there.

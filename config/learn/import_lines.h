@@ -31,22 +31,15 @@ struct ImportLine {
 // whose number counts.
 std::vector<ImportLine> SplitLines(absl::string_view text);
 
-// An editor may put the mark at the beginning.
-absl::string_view WithoutByteOrderMark(absl::string_view text);
-
 // For a message, quoted: the text behind "=" may be a password.
 std::string Shown(const std::string& word);
 
-// "[all:vars]", not a hostlist.
+// "[all:vars]", not a hostlist; variables of Ansible are of an inventory, too.
 bool IsSection(const std::string& word);
-
-// A section, or variables of Ansible.
 bool IsOfInventory(const ImportLine& line);
 
-// "Include nodes.conf".
+// "Include nodes.conf"; a line of a node is of Slurm, too.
 bool IsInclude(const ImportLine& line);
-
-// A node, or an Include.
 bool IsOfSlurm(const ImportLine& line);
 
 // "address_0 10.20.0.2", "address_0=10.20.0.2" or "address_0: 10.20.0.2".
