@@ -28,30 +28,29 @@ void JoinSettings(std::vector<std::string>* words) {
   *words = std::move(joined);
 }
 
-ImportLine SplitLine(absl::string_view text, int number) {
-  ImportLine line;
-  line.position.line = number;
+std::vector<std::string> Words(absl::string_view line) {
+  std::vector<std::string> words;
   char quote = 0;
   bool inside = false;
-  for (const char c : text) {
+  for (const char c : line) {
     if (!inside && (c == '#' || c == ';')) break;
     const bool begins = !inside;
     inside = quote != 0 || !absl::ascii_isspace(c);
     if (!inside) continue;
-    if (begins) line.words.emplace_back();
+    if (begins) words.emplace_back();
     if (c == quote || (quote == 0 && (c == '"' || c == '\''))) {
       quote = c == quote ? 0 : c;
     } else {
-      line.words.back() += c;
+      words.back() += c;
     }
   }
   // What the Deployer's documentation puts behind a line to explain it.
-  const auto comment = absl::c_find_if(line.words, [](const auto& word) {
-    return absl::StartsWith(word, "//");
-  });
-  line.words.erase(comment, line.words.end());
-  JoinSettings(&line.words);
-  return line;
+  words.erase(absl::c_find_if(words,
+                              [](const std::string& word) {
+                                return absl::StartsWith(word, "//");
+                              }),
+              words.end());
+  return words;
 }
 
 }  // namespace
@@ -87,18 +86,20 @@ std::vector<ImportLine> SplitLines(absl::string_view text) {
   std::vector<ImportLine> lines;
   absl::ConsumePrefix(&text, "\xEF\xBB\xBF");  // An editor may put it there.
   const auto parts = absl::c_count(text, '\n') + 1;
+  ImportLine line;
   int number = 0;
-  std::string joined;
-  for (absl::string_view part : absl::StrSplit(text, '\n')) {
-    ++number;
-    part = absl::StripTrailingAsciiWhitespace(part);
-    // slurm.conf goes on behind a backslash, unless the file ends there.
-    const bool goes_on = absl::ConsumeSuffix(&part, "\\");
-    absl::StrAppend(&joined, part, goes_on ? " " : "");
-    if (goes_on && number < parts) continue;
-    ImportLine line = SplitLine(joined, number);
-    joined.clear();
+  for (const absl::string_view part : absl::StrSplit(text, '\n')) {
+    line.position.line = ++number;
+    for (std::string& word : Words(part)) line.words.push_back(std::move(word));
+    // slurm.conf goes on behind a backslash, unless that is of a comment.
+    if (!line.words.empty() && absl::EndsWith(line.words.back(), "\\")) {
+      line.words.back().pop_back();
+      if (line.words.back().empty()) line.words.pop_back();
+      if (number < parts) continue;
+    }
+    JoinSettings(&line.words);
     if (!line.words.empty()) lines.push_back(std::move(line));
+    line = ImportLine();
   }
   return lines;
 }

@@ -415,9 +415,11 @@ TEST(ImportClusterTest, NoLineOfSlurmIsDroppedForItsSpelling) {
       "file0:2:1: \"NodNename\" is not known, did you mean "
       "\"NodeName\"?\n"
       "file0:3:1: \"NodeName\" is not a setting, expected KEY=VALUE");
-  const auto seen = Import(
-      {"NodeName = node01  NodeAddr =10.10.0.11\n"
-       "NodeName=node02 NodeHostname=10.10.0.12\nNodeSet=all Feature=x\n"});
+  const auto seen =
+      Import({"NodeName = node01  NodeAddr =10.10.0.11\n"
+              "# A comment goes on nowhere: \\\n"
+              "NodeName=node02 \\  # goes on\n  \\\n NodeHostname=10.10.0.12\n"
+              "NodeSet=all Feature=x\n"});
   ASSERT_TRUE(seen.ok()) << seen.status();
   EXPECT_THAT(Names(*seen),
               ElementsAre("node01 10.10.0.11", "node02 10.10.0.12"));
