@@ -535,8 +535,8 @@ class Importer {
   }
 
   const ImportOptions& options_;
-  OpenFile* file_ = nullptr;  // That is read.
-  // Of slurm.conf: with "/" at the end, and the files that are being read.
+  OpenFile* file_ = nullptr;  // The one that is read.
+  // The folder of slurm.conf, with "/" at its end, and the files being read.
   std::string folder_;
   std::vector<std::string> including_;
   size_t included_ = 0;

@@ -44,7 +44,7 @@ std::vector<std::string> Words(absl::string_view line) {
       words.back() += c;
     }
   }
-  // What the Deployer's documentation puts behind a line to explain it.
+  // The Deployer's documentation explains a line behind such a mark.
   words.erase(absl::c_find_if(words,
                               [](const std::string& word) {
                                 return absl::StartsWith(word, "//");

@@ -472,7 +472,7 @@ TEST(ChooseProductTest, FactsSettleItOrTheMessageNamesWhatFits) {
       HasSubstr("product \"atlas-b2\" is not known"));
 }
 
-// What stands in comments to be filled in loads, for every product and size.
+// The comment that is to be filled in loads, for every product and size.
 TEST(WriteSpecTest, TheExampleOfDevicesValidates) {
   for (const ProductProfile& profile : AllProductProfiles()) {
     for (const int servers : {1, 2, 40, 300}) {

@@ -48,7 +48,7 @@ std::string MaskText(int prefix_length) {
   return Ipv4Subnet(Ipv4Address(), prefix_length).netmask().ToString();
 }
 
-// Of the masks in one place, that of most devices is right.
+// The mask of most devices in one place is right.
 void JudgeMask(const DeviceView& device, const Ipv4Subnet& widest,
                const Ballot<int>& lengths, RuleReport& report) {
   const Ipv4Interface own = device.Address();

@@ -105,7 +105,7 @@ TEST_F(HostMemoryTest, ReadsTotalsLimitsAndKills) {
   EXPECT_EQ(memory.kills(0).seconds_ago(), 10u);
 }
 
-// Of cgroup v2 and of v1.
+// Both with cgroup v2 and with v1.
 TEST_F(HostMemoryTest, ReadsTheLimitsOfUsersWhoAreLoggedIn) {
   root_.Write("/sys/fs/cgroup/user.slice/user-1000.slice/memory.max",
               "1073741824\n");

@@ -137,7 +137,7 @@ TEST(CheckRankTableTest, NamesOtherBridgesByTheHostsInterfaces) {
   for (const auto& [bridge, finding] :
        {std::pair("br-0123456789ab", "a bridge of Docker"),
         std::pair("podman0", "a bridge of Docker"),
-        // Of Open vSwitch; a host may have its address there.
+        // A bridge of Open vSwitch may have the host's own address.
         std::pair("br-ex", "server_list[1]")}) {
     TestCluster cluster = Small();
     HostInterface* interface = cluster.facts[0]

@@ -1,5 +1,5 @@
-// What most devices or hosts have counts as right where the spec does not say
-// what is. Where as many have one value as another, neither is right.
+// The value of most devices or hosts counts as right where the spec names none.
+// Where as many have one value as another, neither is right.
 #ifndef CONFIG_RULES_VIEW_BALLOT_H_
 #define CONFIG_RULES_VIEW_BALLOT_H_
 
@@ -31,7 +31,7 @@ struct Votes {
 template <typename Value>
 using Ballot = std::map<Value, Votes>;
 
-// Of equals the one that more plan, then the lowest. REQUIRES: not empty.
+// Among equals the one that more plan, then the lowest. REQUIRES: not empty.
 template <typename Value>
 Value MostCommon(const Ballot<Value>& ballot) {
   return absl::c_max_element(
@@ -53,11 +53,11 @@ std::optional<Value> Majority(const Ballot<Value>& ballot) {
   return best;
 }
 
-// What has no majority, e.g. {WARN, "MTU", "host"}.
+// A setting without a majority, e.g. {WARN, "MTU", "host"}.
 struct Tie {
-  State state;  // Of the rule's finding about a minority.
+  State state;  // The one of the rule's finding about a minority.
   absl::string_view what;
-  absl::string_view unit;  // What has the values.
+  absl::string_view unit;  // The owner of a value.
 };
 
 // The finding about those with `own`: it names all values and advises none.
