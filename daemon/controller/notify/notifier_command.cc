@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -203,9 +204,12 @@ absl::StatusOr<std::string> RunNotifierCommand(
         "not done in ", absl::FormatDuration(deadline), " and killed")));
   }
   if (status.has_value() && WIFEXITED(*status)) {
-    if (WEXITSTATUS(*status) == 0) return line;
-    return absl::FailedPreconditionError(
-        failed(absl::StrCat("exit status ", WEXITSTATUS(*status))));
+    const int code = WEXITSTATUS(*status);
+    if (code == 0) return line;
+    return absl::Status(code == EX_TEMPFAIL
+                            ? absl::StatusCode::kUnavailable
+                            : absl::StatusCode::kFailedPrecondition,
+                        failed(absl::StrCat("exit status ", code)));
   }
   return absl::FailedPreconditionError(failed(
       status.has_value() ? absl::StrCat("ended by signal ", WTERMSIG(*status))

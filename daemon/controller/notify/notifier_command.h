@@ -20,8 +20,9 @@ namespace clusterd {
 //
 // FailedPrecondition, with that line, for another status than 0 or a signal;
 // NotFound or PermissionDenied if it cannot be run; DeadlineExceeded;
-// Cancelled: `stop`; Unavailable: no process or memory to be had.
-// REQUIRES: argv[0] is an absolute path.
+// Cancelled: `stop`; Unavailable: no process or memory to be had, or a status
+// of 75, EX_TEMPFAIL of sysexits.h, by which a program asks to be run again
+// later. REQUIRES: argv[0] is an absolute path.
 absl::StatusOr<std::string> RunNotifierCommand(
     const std::vector<std::string>& argv, absl::string_view input,
     absl::Duration deadline, int stop);
