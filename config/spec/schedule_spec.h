@@ -19,7 +19,6 @@
 #ifndef CONFIG_SPEC_SCHEDULE_SPEC_H_
 #define CONFIG_SPEC_SCHEDULE_SPEC_H_
 
-#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"

@@ -144,8 +144,10 @@ class HookCommand final : public Command {
                          row_->kind == HOOK_KIND_UNSPECIFIED)) {
       AddMistake("--output: json is not for ", hook_, ", expected text");
     }
-    max_age_ = ReadShort("--max-age", max_age_text_, absl::ZeroDuration());
-    wait_ = ReadShort("--timeout", timeout_text_, absl::Seconds(row_->wait_s));
+    max_age_ = ReadDuration("--max-age", max_age_text_, absl::Milliseconds(1),
+                            absl::ZeroDuration(), kLongestWait);
+    wait_ = ReadDuration("--timeout", timeout_text_, absl::Milliseconds(1),
+                         absl::Seconds(row_->wait_s), kLongestWait);
     if (!job_options_.given().empty() && SourceOf(row_->kind) != nullptr) {
       AddMistake(job_options_.given(), ": ", hook_,
                  " takes the job from its environment, expected no option ",
@@ -158,19 +160,6 @@ class HookCommand final : public Command {
     // A scheduler's own word is no mistake of the command line.
     AddTrouble("node name ", QuotedText(node_name_), " is no host's name");
     node_name_.clear();
-  }
-
-  absl::Duration ReadShort(absl::string_view option, const std::string& text,
-                           absl::Duration absent) {
-    absl::Duration value = absent;
-    if (text.empty() ||
-        (absl::ParseDuration(text, &value) && value >= absl::Milliseconds(1) &&
-         value <= kLongestWait)) {
-      return value;
-    }
-    AddMistake(option, ": ", QuotedText(text), ", expected 1ms to ",
-               absl::FormatDuration(kLongestWait), ", such as 5s");
-    return absent;
   }
 
   // What is wrong with the scheduler's words leaves the job unknown; this host

@@ -1,7 +1,6 @@
 #include "daemon/agent/hooks/hook_desk.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"

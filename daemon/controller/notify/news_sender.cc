@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -11,7 +10,6 @@
 #include "config/report/verdict.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
-#include "daemon/controller/notify/notifier_command.h"
 #include "google/protobuf/struct.pb.h"
 
 namespace clusterd {

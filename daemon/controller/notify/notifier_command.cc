@@ -1,5 +1,3 @@
-#include "daemon/controller/notify/notifier_command.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,10 +18,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
+#include "daemon/controller/notify/news_sender.h"
 
 namespace clusterd {
 namespace {
