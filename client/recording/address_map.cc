@@ -1,5 +1,3 @@
-#include "client/recording/address_map.h"
-
 #include <arpa/inet.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -20,6 +18,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "client/recording/recording.h"
 #include "config/values/text_form.h"
 
 namespace clusterd {

@@ -76,7 +76,7 @@ struct AgentFlags : AgentSettings {
 // exit with: 0 after --help and --version, 3 after wrong usage or a mistake in
 // the file. What there is to say has been printed then.
 
-// The command line alone, which is enough to recover by (first_recovery.h).
+// The command line alone, which is enough to recover by (FirstRecovery).
 std::optional<int> ParseAgentFlags(int argc, const char* const* argv,
                                    AgentFlags* flags);
 // Adds what the file of --config says, and the defaults.

@@ -9,7 +9,7 @@
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/agent/apply/journal.h"
-#include "daemon/agent/audited_task.h"
+#include "daemon/agent/task_runner.h"
 
 namespace clusterd {
 namespace {

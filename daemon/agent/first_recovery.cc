@@ -1,5 +1,3 @@
-#include "daemon/agent/first_recovery.h"
-
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -12,7 +10,8 @@
 #include "daemon/agent/apply/applier.h"
 #include "daemon/agent/apply/journal_contents.h"
 #include "daemon/agent/apply_tasks.h"
-#include "daemon/audit/audit_file.h"
+#include "daemon/agent/run_daemon.h"
+#include "daemon/audit/audit_log.h"
 
 namespace clusterd {
 namespace {

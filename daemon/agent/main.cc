@@ -12,7 +12,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "daemon/agent/agent_flags.h"
-#include "daemon/agent/first_recovery.h"
 #include "daemon/agent/identity/join_command.h"
 #include "daemon/agent/run_daemon.h"
 #include "daemon/agent/self_check.h"

@@ -1,4 +1,3 @@
-#include "daemon/agent/ticket_tasks.h"
 
 #include <functional>
 #include <memory>

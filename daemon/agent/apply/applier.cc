@@ -14,7 +14,6 @@
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
-#include "daemon/agent/apply/confirm_deadline.h"
 #include "daemon/agent/apply/journal_contents.h"
 #include "daemon/agent/apply/setting_actions.h"
 #include "daemon/host/change/mutation_token_issuer.h"

@@ -7,7 +7,7 @@
 #include "config/values/status_macros.h"
 #include "config/words/subject_text.h"
 #include "daemon/agent/apply/applier.h"
-#include "daemon/agent/apply/confirm_deadline.h"
+#include "daemon/agent/apply/journal_contents.h"
 
 namespace clusterd {
 namespace {
