@@ -15,7 +15,6 @@
 #include "config/identity/regular_file.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/yaml_document.h"
-#include "config/values/change_kind.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "config/words/quoted_text.h"

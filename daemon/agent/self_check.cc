@@ -24,7 +24,6 @@
 #include "config/spec/spec_loader.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
-#include "config/words/fact_text.h"
 #include "daemon/agent/task_runner.h"
 #include "google/protobuf/text_format.h"
 #include "proto/host_recording.pb.h"

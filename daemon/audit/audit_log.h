@@ -179,7 +179,6 @@ class AuditLog {
     double left = 0;
     std::optional<absl::Time> at = {};
   };
-  // For such an entry.
   bool HasRoomLocked(const AuditEntry& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteHeadLocked(const AuditHead& head)

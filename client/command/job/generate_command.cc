@@ -26,8 +26,6 @@
 #include "config/values/nearest_word.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
-#include "config/words/number_text.h"
-#include "config/words/quoted_text.h"
 
 namespace clusterd {
 namespace {

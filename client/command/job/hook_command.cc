@@ -17,7 +17,6 @@
 #include "absl/strings/str_split.h"
 #include "client/command/command.h"
 #include "client/command/job/job_options.h"
-#include "client/command/job/scheduler_job.h"
 #include "client/files/user_files.h"
 #include "config/launch/hook_table.h"
 #include "config/report/message_json.h"

@@ -2,7 +2,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/report/job_verdict.h"
-#include "config/report/verdict.h"
 #include "config/values/ipv4.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"

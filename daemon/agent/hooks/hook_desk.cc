@@ -13,7 +13,6 @@
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
-#include "config/words/state_word.h"
 #include "config/words/waiver_text.h"
 #include "google/protobuf/arena.h"
 

@@ -18,7 +18,6 @@
 #include "config/identity/signing_request.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
-#include "config/values/version.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/identity/identity_folder.h"
 #include "daemon/process/log.h"
