@@ -185,29 +185,6 @@ std::string ReadMetricsFile(const YamlValue& value) {
   return path;
 }
 
-struct VetoRead {
-  HostAllows allows = AllowsOnly({CHANGE_OBSERVE});
-  std::string why_none;  // Why the file is not obeyed; empty: it is.
-};
-
-VetoRead ReadVeto(const std::string& config) {
-  VetoRead read;
-  const absl::StatusOr<AgentConfig> file =
-      config.empty() ? AgentConfig() : ReadAgentConfig(config);
-  if (file.ok()) {
-    read.allows = file->allows;
-  } else {
-    const absl::string_view all = file.status().message();
-    read.why_none = absl::StrCat(
-        "this host is only observed until its file has no mistake: ", all);
-    // One line for each mistake; the first will do.
-    read.allows.set_mistake(
-        PrintableText(all.substr(0, all.find('\n')), kMaxToldBytes));
-  }
-  read.allows.set_file(PrintableText(config, kMaxToldBytes));
-  return read;
-}
-
 AgentConfig ReadConfig(const YamlNode& tree, Mistakes* mistakes) {
   std::vector<absl::string_view> keys;
   for (const TextSetting& setting : kTextSettings) keys.push_back(setting.key);
@@ -276,10 +253,22 @@ absl::StatusOr<AgentConfig> ReadAgentConfig(const std::string& path) {
   return ParseAgentConfig(path, text);
 }
 
-HostAllows ReadHostVeto(const std::string& config, Log* log) {
-  VetoRead read = ReadVeto(config);
-  if (!read.why_none.empty()) log->Warning(read.why_none);
-  return std::move(read.allows);
+HostAllows ReadHostAllows(const std::string& config, Log* log) {
+  const absl::StatusOr<AgentConfig> file =
+      config.empty() ? AgentConfig() : ReadAgentConfig(config);
+  HostAllows allows = file.ok() ? file->allows : AllowsOnly({CHANGE_OBSERVE});
+  if (!file.ok()) {
+    const absl::string_view all = file.status().message();
+    if (log != nullptr) {
+      log->Warning(absl::StrCat(
+          "this host is only observed until its file has no mistake: ", all));
+    }
+    // One line for each mistake; the first will do.
+    allows.set_mistake(
+        PrintableText(all.substr(0, all.find('\n')), kMaxToldBytes));
+  }
+  allows.set_file(PrintableText(config, kMaxToldBytes));
+  return allows;
 }
 
 HookSettings ReadHooks(const std::string& config, Log* log) {
@@ -293,10 +282,6 @@ HookSettings ReadHooks(const std::string& config, Log* log) {
   HookSettings defaults;
   defaults.drain = false;  // What it may have said before.
   return defaults;
-}
-
-HostAllows ReadHostAllows(const std::string& config) {
-  return ReadVeto(config).allows;
 }
 
 }  // namespace clusterd

@@ -93,7 +93,7 @@ Applier MakeApplier(const AgentFlags& flags, const std::string& host,
   return Applier(
       std::move(options), parts.access,
       [config = flags.config, log = parts.log] {
-        return ReadHostVeto(config, log);
+        return ReadHostAllows(config, log);
       },
       parts.device_users);
 }
@@ -188,40 +188,37 @@ struct Background {
 LeafRenewal::Parts RenewalParts(const AgentFlags& flags, HeldIdentity* identity,
                                 const std::shared_ptr<AgentStream>& stream,
                                 const Background& background) {
-  LeafRenewal::Parts parts;
-  parts.held = identity;
-  parts.files = flags.tls;
-  parts.controller = flags.controller;
-  parts.ask = [stream](AgentMessage question, absl::Duration wait,
-                       LeafRenewal::Answered answered) {
-    stream->Ask(std::move(question), wait, std::move(answered));
-  };
-  parts.reattach = [stream] { stream->ReattachIfIdle(); };
-  parts.random = MakeRandom();
-  parts.scheduler = background.scheduler;
-  parts.pool = background.pool;
-  parts.log = background.log;
-  parts.audit = background.audit;
-  return parts;
+  return {identity,
+          flags.tls,
+          flags.controller,
+          [stream](AgentMessage question, absl::Duration wait,
+                   LeafRenewal::Answered answered) {
+            stream->Ask(std::move(question), wait, std::move(answered));
+          },
+          [stream] { stream->ReattachIfIdle(); },
+          MakeRandom(),
+          background.scheduler,
+          background.pool,
+          background.log,
+          background.audit};
 }
 
 MetricsFile::Parts MetricsParts(const AgentFlags& flags,
                                 const std::string& host, HostObserver* observer,
                                 std::function<AgentStatus()> status,
                                 const Background& background) {
-  MetricsFile::Parts parts;
-  parts.tls = flags.tls;
-  parts.status = std::move(status);
-  parts.check = [observer, host] { return CheckSelf(observer, host, {}); };
-  parts.write = [root = flags.root,
-                 path = flags.metrics_file](const std::string& text) {
+  const auto write = [root = flags.root,
+                      path = flags.metrics_file](const std::string& text) {
     return ReplaceTextFile(root, path, text);
   };
-  parts.random = MakeRandom();
-  parts.scheduler = background.scheduler;
-  parts.pool = background.pool;
-  parts.log = background.log;
-  return parts;
+  return {flags.tls,
+          std::move(status),
+          [observer, host] { return CheckSelf(observer, host, {}); },
+          write,
+          MakeRandom(),
+          background.scheduler,
+          background.pool,
+          background.log};
 }
 
 // Before there is a self to speak of, and with an audit file that is closed
