@@ -3,10 +3,7 @@
 // an apply that would be rolled back automatically stays, or is rolled back
 // later.
 #include <chrono>
-#include <memory>
-#include <string>
 
-#include "absl/strings/str_cat.h"
 #include "client/command/request.h"
 #include "client/command/run_canceller.h"
 #include "client/print/apply_table.h"

@@ -1,13 +1,10 @@
 #include <cassert>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <sstream>
 
-#include "CLI/CLI.hpp"
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -15,7 +12,6 @@
 #include "config/values/nearest_word.h"
 #include "config/values/version.h"
 #include "config/words/quoted_text.h"
-#include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {

@@ -1,12 +1,9 @@
 // clusterctl config: looks at a cluster.yaml, here; asks the controller only
 // for the one that it has loaded.
 #include <map>
-#include <string>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "client/command/command.h"

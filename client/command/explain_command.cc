@@ -1,11 +1,9 @@
 // clusterctl explain: the catalogue of rules, without any controller.
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "client/command/command.h"
 #include "config/rules/catalogue.h"
 #include "config/rules/error_codes.h"
 #include "config/values/text_form.h"
-#include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {

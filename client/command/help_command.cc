@@ -1,13 +1,10 @@
 // clusterctl help and clusterctl completion; and the words that a shell
 // completes a line with, which are those of the tree of commands, of the rules
 // and of the controller.
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/command/command.h"
 #include "config/rules/catalogue.h"

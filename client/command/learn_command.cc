@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <string>
-#include <vector>
 
 #include "absl/strings/strip.h"
 #include "client/command/request.h"
 #include "client/files/user_files.h"
-#include "client/print/progress_line.h"
 #include "config/learn/import.h"
 #include "config/learn/spec_writer.h"
-#include "config/values/status_macros.h"
 #include "config/words/number_text.h"
 
 namespace clusterd {

@@ -7,10 +7,6 @@
 #ifndef CLIENT_COMMAND_REQUEST_H_
 #define CLIENT_COMMAND_REQUEST_H_
 
-#include <string>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "client/command/command.h"
 #include "client/command/host_selection.h"

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
-#include <utility>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"

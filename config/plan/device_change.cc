@@ -1,4 +1,3 @@
-#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"

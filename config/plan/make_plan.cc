@@ -1,19 +1,13 @@
 #include "config/plan/make_plan.h"
 
-#include <map>
-#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
-#include "config/plan/named_facts.h"
-#include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
-#include "config/spec/product_profile.h"
 #include "config/values/change_kind.h"
-#include "config/values/ipv4.h"
 #include "config/values/network_namespace.h"
 #include "config/values/sha256.h"
 #include "config/values/version.h"

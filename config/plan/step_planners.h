@@ -4,20 +4,9 @@
 #ifndef CONFIG_PLAN_STEP_PLANNERS_H_
 #define CONFIG_PLAN_STEP_PLANNERS_H_
 
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "absl/strings/string_view.h"
-#include "config/plan/named_facts.h"
 #include "config/plan/settings.h"
 #include "config/spec/product_profile.h"
 #include "config/values/ipv4.h"
-#include "proto/facts.pb.h"
-#include "proto/plan.pb.h"
-#include "proto/spec.pb.h"
 
 namespace clusterd {
 

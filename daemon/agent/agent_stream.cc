@@ -1,10 +1,7 @@
 #include "daemon/agent/agent_stream.h"
 
-#include <utility>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "config/audit/audit_chain.h"
 #include "config/identity/connect_failure.h"
 #include "config/values/version.h"
 #include "config/words/number_text.h"

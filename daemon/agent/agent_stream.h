@@ -6,30 +6,11 @@
 #ifndef DAEMON_AGENT_AGENT_STREAM_H_
 #define DAEMON_AGENT_AGENT_STREAM_H_
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <memory>
-#include <string>
-
-#include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
-#include "absl/time/time.h"
 #include "config/identity/tls_credentials.h"
 #include "daemon/agent/apply_tasks.h"
 #include "daemon/agent/hub_connection.h"
 #include "daemon/agent/task_runner.h"
-#include "daemon/audit/audit_log.h"
-#include "daemon/host/host_observer.h"
-#include "daemon/process/log.h"
-#include "daemon/process/scheduler.h"
-#include "daemon/process/worker_pool.h"
-#include "grpcpp/security/credentials.h"
-#include "proto/agent_hub.pb.h"
 
 namespace clusterd {
 

@@ -8,7 +8,6 @@
 #include "absl/strings/strip.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
-#include "daemon/agent/apply/journal.h"
 #include "daemon/agent/task_runner.h"
 
 namespace clusterd {

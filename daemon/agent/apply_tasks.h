@@ -18,24 +18,11 @@
 #define DAEMON_AGENT_APPLY_TASKS_H_
 
 #include <cstddef>
-#include <functional>
 #include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "daemon/agent/apply/applier.h"
 #include "daemon/agent/drift_watch.h"
-#include "daemon/audit/audit_log.h"
-#include "daemon/process/callback_gate.h"
 #include "daemon/process/log.h"
-#include "daemon/process/scheduler.h"
-#include "daemon/process/worker_pool.h"
-#include "proto/agent_hub.pb.h"
 
 namespace clusterd {
 

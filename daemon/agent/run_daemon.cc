@@ -1,37 +1,27 @@
 #include "daemon/agent/run_daemon.h"
 
 #include <fstream>
-#include <optional>
 #include <random>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "config/identity/regular_file.h"
-#include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/values/version.h"
 #include "config/words/quoted_text.h"
 #include "daemon/agent/apply/machine.h"
-#include "daemon/agent/apply_tasks.h"
-#include "daemon/agent/drift_watch.h"
 #include "daemon/agent/identity/leaf_renewal.h"
 #include "daemon/agent/local/local_server.h"
 #include "daemon/agent/metrics/metrics_file.h"
 #include "daemon/agent/self_check.h"
-#include "daemon/agent/task_runner.h"
-#include "daemon/audit/audit_log.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/files/text_file.h"
 #include "daemon/host/identity_observer.h"
-#include "daemon/process/scheduler.h"
 #include "daemon/process/watchdog.h"
-#include "daemon/process/worker_pool.h"
 
 namespace clusterd {
 namespace {

@@ -3,26 +3,10 @@
 #ifndef DAEMON_AGENT_RUN_DAEMON_H_
 #define DAEMON_AGENT_RUN_DAEMON_H_
 
-#include <cstddef>
-#include <functional>
-#include <memory>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "daemon/agent/agent_flags.h"
 #include "daemon/agent/agent_stream.h"
-#include "daemon/agent/apply/applier.h"
 #include "daemon/agent/hooks/hook_desk.h"
-#include "daemon/host/host_observer.h"
-#include "daemon/process/log.h"
 #include "daemon/process/signals.h"
-#include "proto/agent_hub.pb.h"
 
 namespace clusterd {
 

@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -26,7 +24,6 @@
 #include "config/values/version.h"
 #include "daemon/agent/task_runner.h"
 #include "google/protobuf/text_format.h"
-#include "proto/host_recording.pb.h"
 
 namespace clusterd {
 namespace {

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/change_kind.h"
 #include "config/values/status_macros.h"

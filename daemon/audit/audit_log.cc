@@ -11,7 +11,6 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"

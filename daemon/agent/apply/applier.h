@@ -34,23 +34,11 @@
 #ifndef DAEMON_AGENT_APPLY_APPLIER_H_
 #define DAEMON_AGENT_APPLY_APPLIER_H_
 
-#include <functional>
-#include <memory>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "daemon/agent/apply/journal.h"
 #include "daemon/agent/apply/machine.h"
 #include "daemon/agent/apply/veto.h"
 #include "daemon/host/device_users.h"
 #include "google/protobuf/repeated_ptr_field.h"
-#include "proto/plan.pb.h"
 
 namespace clusterd {
 

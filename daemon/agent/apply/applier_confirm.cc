@@ -1,7 +1,6 @@
 // What keeps the next apply from being made, and what of that ends by itself:
 // an apply that a crash cut off, and one that waits to be confirmed.
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"

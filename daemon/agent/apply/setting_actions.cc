@@ -5,14 +5,12 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/values/hccn_conf_line.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
-#include "daemon/host/change/saved_file.h"
 
 namespace clusterd {
 namespace {

@@ -5,16 +5,13 @@
 #define DAEMON_AGENT_APPLY_SETTING_ACTIONS_H_
 
 #include <set>
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "config/plan/named_facts.h"
 #include "daemon/agent/apply/machine.h"
 #include "daemon/host/change/mutation_token.h"
-#include "proto/plan.pb.h"
 
 namespace clusterd {
 

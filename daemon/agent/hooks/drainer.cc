@@ -1,7 +1,6 @@
 #include "daemon/agent/hooks/drainer.h"
 
 #include <cstddef>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
@@ -17,7 +16,6 @@
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/process/monotonic_notification.h"
 
 namespace clusterd {
 namespace {

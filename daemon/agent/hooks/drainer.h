@@ -15,13 +15,10 @@
 
 #include <atomic>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "daemon/agent/hooks/hook_settings.h"
 #include "daemon/agent/hooks/shared_work.h"
 #include "daemon/audit/audit_log.h"

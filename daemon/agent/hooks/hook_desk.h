@@ -27,26 +27,12 @@
 #ifndef DAEMON_AGENT_HOOKS_HOOK_DESK_H_
 #define DAEMON_AGENT_HOOKS_HOOK_DESK_H_
 
-#include <atomic>
 #include <cstdint>
-#include <functional>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
 #include "config/identity/signature.h"
 #include "daemon/agent/hooks/drainer.h"
-#include "daemon/agent/hooks/hook_settings.h"
-#include "daemon/agent/hooks/shared_work.h"
 #include "daemon/host/change/file_system.h"
 #include "daemon/host/command/clock.h"
-#include "daemon/process/log.h"
 #include "proto/agent_hub.pb.h"
 #include "proto/facts.pb.h"
 #include "proto/job.pb.h"

@@ -4,15 +4,10 @@
 #ifndef DAEMON_AGENT_IDENTITY_JOIN_COMMAND_H_
 #define DAEMON_AGENT_IDENTITY_JOIN_COMMAND_H_
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <ostream>
-#include <string>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/time/time.h"
 #include "daemon/agent/identity/enrolment_call.h"
 #include "daemon/audit/audit_log.h"
 

@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/identity/regular_file.h"
-#include "config/identity/root_bundle.h"
 #include "config/identity/signing_request.h"
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
