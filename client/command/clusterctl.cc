@@ -260,12 +260,6 @@ std::string ArgumentOf(absl::string_view option,
   return "";
 }
 
-bool AsksForJson(const std::vector<std::string>& arguments) {
-  return ArgumentOf("-o", arguments) == "json" ||
-         ArgumentOf("--output", arguments) == "json" ||
-         absl::c_linear_search(arguments, "-ojson");
-}
-
 int RejectLine(const CLI::ParseError& error, Tree& tree,
                const std::vector<std::string>& arguments, Session& session) {
   // The innermost command that the line names, and its full name.
@@ -276,7 +270,9 @@ int RejectLine(const CLI::ParseError& error, Tree& tree,
     absl::StrAppend(&name, name.empty() ? "" : " ", app->get_name());
   }
   const MistakeList mistakes = ParseMistakes(error, *app, tree.root);
-  if (AsksForJson(arguments)) {
+  if (ArgumentOf("-o", arguments) == "json" ||
+      ArgumentOf("--output", arguments) == "json" ||
+      absl::c_linear_search(arguments, "-ojson")) {
     PrintErrorJson(name, absl::StrJoin(mistakes, "\n"), kExitUsage,
                    session.out);
   }

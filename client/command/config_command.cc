@@ -317,7 +317,9 @@ class ConfigShowCommand final : public ConfigCommand {
       spec = client == nullptr ? ReadSpec(file_) : AskForSpec(*client);
     }
     if (!spec.ok()) {
-      const int status = Reject(spec.status(), client != nullptr);
+      const int status = !mistakes_.empty()  ? RejectUsage()
+                         : client != nullptr ? ReportFailure(spec.status())
+                                             : PrintMistakes(spec.status());
       if (json) {
         PrintErrorJson(name(), spec.status().message(), status, session().out);
       }
@@ -326,11 +328,6 @@ class ConfigShowCommand final : public ConfigCommand {
     spec->set_schema_version(kReportSchemaVersion);
     session().out << (json ? MessageJson(*spec) : SpecToYaml(*spec));
     return kExitPass;
-  }
-
-  int Reject(const absl::Status& why, bool asked_controller) {
-    if (!mistakes_.empty()) return RejectUsage();
-    return asked_controller ? ReportFailure(why) : PrintMistakes(why);
   }
 
   std::string output_ = "yaml";

@@ -126,7 +126,6 @@ class Request : public Command {
   // Adds the mistake, with the formats that are left; takes the table.
   void RefuseFormat(absl::string_view why, absl::Span<const OutputFormat> left);
   void Print();
-  void PrintHtml(std::ostream& out);
   bool WriteReport();  // False: it could not be written.
   // One time from Prepare to the end.
   int Look(ControllerClient* client);

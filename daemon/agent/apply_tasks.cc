@@ -54,12 +54,6 @@ AuditEntry Audited(absl::string_view what, const Task& task) {
   return entry;
 }
 
-bool IsAsWished(const ApplyResult& result) {
-  return result.outcome() == ApplyResult::APPLIED ||
-         result.outcome() == ApplyResult::NOTHING_TO_DO ||
-         result.outcome() == ApplyResult::ROLLED_BACK;
-}
-
 }  // namespace
 
 std::string CutOffText(const ApplyResult& result) {
@@ -301,7 +295,10 @@ ApplyResult ApplyTasks::Run(const Asked& asked, const Change& change) {
   } else {
     audit_->Refuse(asked.audited, ready);
   }
-  log_->Write(IsAsWished(result) ? LogLevel::kNotice : LogLevel::kWarning,
+  const bool is_as_wished = result.outcome() == ApplyResult::APPLIED ||
+                            result.outcome() == ApplyResult::NOTHING_TO_DO ||
+                            result.outcome() == ApplyResult::ROLLED_BACK;
+  log_->Write(is_as_wished ? LogLevel::kNotice : LogLevel::kWarning,
               absl::StrCat(asked.what, " ended: ", Summary(result)));
   ReadPast(cleared, undone);
   if (undone) TellUndone();

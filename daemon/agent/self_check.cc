@@ -95,12 +95,6 @@ absl::StatusOr<std::optional<ClusterSpec>> ReadSpec(const std::string& path,
 
 constexpr int kNotWritten = 1;
 
-bool IsPipe(int descriptor) {
-  struct stat info;
-  return fstat(descriptor, &info) == 0 &&
-         (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode));
-}
-
 }  // namespace
 
 ClusterSpec AssumedSpec(const HostFacts& facts) {
@@ -207,7 +201,9 @@ int RunOnce(const AgentFlags& flags, const std::string& machine_name,
 
 int RecordHost(int descriptor, const std::string& root, CommandRunner* runner,
                Clock* clock, std::ostream* err) {
-  if (!IsPipe(descriptor)) {
+  struct stat info;
+  if (fstat(descriptor, &info) != 0 ||
+      (!S_ISFIFO(info.st_mode) && !S_ISSOCK(info.st_mode))) {
     *err << "--record: standard output is no pipe, expected `clusterd --record "
             "| clusterctl anonymise FILE`\n";
     return kNotWritten;

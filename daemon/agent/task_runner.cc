@@ -325,11 +325,6 @@ constexpr absl::Duration kLogCommand = absl::Seconds(10);
 // Of the time that the answer is waited for: what there is by then is sent.
 constexpr double kShare = 0.8;
 
-absl::Status AnotherReads() {
-  return absl::ResourceExhaustedError(
-      "this host's logs are being read already, try again later");
-}
-
 }  // namespace
 
 HostRecording MakeRecording(const std::string& host, const std::string& root,
@@ -394,7 +389,8 @@ absl::Status TicketTasks::CheckAllowed(const AuditEntry& entry) const {
 
 absl::Status TicketTasks::Begin(const AuditEntry& entry) {
   if (reads_.exchange(true)) {
-    const absl::Status refused = AnotherReads();
+    const absl::Status refused = absl::ResourceExhaustedError(
+        "this host's logs are being read already, try again later");
     if (parts_.audit != nullptr) parts_.audit->Refuse(entry, refused);
     return refused;
   }

@@ -65,16 +65,11 @@ std::string NewestOlder(const std::string& path) {
   return newest == 0 ? "" : absl::StrCat(path, ".", newest);
 }
 
-// The last whole line of the text, without its end.
-absl::string_view LastLine(absl::string_view whole) {
-  whole.remove_suffix(1);
-  const size_t before = whole.rfind('\n');
-  return before == absl::string_view::npos ? whole : whole.substr(before + 1);
-}
-
 absl::StatusOr<AuditEntry> ReadLast(const std::string& path,
                                     absl::string_view whole) {
-  absl::StatusOr<AuditEntry> last = ReadAuditLine(LastLine(whole));
+  const absl::string_view lines = absl::StripSuffix(whole, "\n");
+  absl::StatusOr<AuditEntry> last =
+      ReadAuditLine(lines.substr(lines.rfind('\n') + 1));
   if (last.ok()) return last;
   return absl::FailedPreconditionError(absl::StrCat(
       "audit: ", path, ": the last line: ", last.status().message(),
@@ -237,12 +232,6 @@ constexpr int kMaxHeads = 256;
 // Hosts that are told of; who holds a certificate decides how many there are.
 constexpr size_t kMaxOthers = 100000;
 
-// A caller without the port, which is another one each time.
-std::string CallerKey(const AuditEntry& entry) {
-  return entry.who().empty() ? entry.peer().substr(0, entry.peer().rfind(':'))
-                             : entry.who();
-}
-
 bool OnlyReads(const AuditEntry& entry) {
   return entry.what() == kAuditReadLogs || entry.what() == kAuditRecord;
 }
@@ -386,8 +375,11 @@ void AuditLog::End(AuditEntry entry, absl::string_view result) {
 
 void AuditLog::Refuse(AuditEntry entry, const absl::Status& why) {
   entry.set_result(absl::StrCat("refused: ", why.ToString()));
-  std::string key = absl::StrCat(CallerKey(entry), "|", entry.what(), "|",
-                                 static_cast<int>(why.code()));
+  // An address without the port, which is another one each time.
+  const absl::string_view peer = entry.peer();
+  std::string key = absl::StrCat(
+      entry.who().empty() ? peer.substr(0, peer.rfind(':')) : entry.who(), "|",
+      entry.what(), "|", static_cast<int>(why.code()));
   {
     absl::MutexLock lock(&refusals_mutex_);
     const bool is_many =

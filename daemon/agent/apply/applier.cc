@@ -48,15 +48,6 @@ absl::Status RunStep(const PlanStep& step, SettingActions* actions,
   return absl::OkStatus();
 }
 
-// The machine is as `result` says, whatever became of the journal's last entry.
-void AddUnclosed(const absl::Status& closed, ApplyResult* result) {
-  if (closed.ok()) return;
-  absl::StrAppend(result->mutable_error(), result->error().empty() ? "" : "; ",
-                  "the journal could not be closed, so the next apply, "
-                  "rollback or start of clusterd undoes it once more: ",
-                  closed.message());
-}
-
 // Applies that came after one and set the same things, newest first: taking
 // back the older one would pull the newer one's values away from under it.
 std::string LaterAppliesText(const JournalState& state,
@@ -106,12 +97,6 @@ std::vector<SavedResource> ChangedOthers(
   absl::c_remove_copy_if(all_saved, std::back_inserter(others), IsOfDevices);
   Machine machine(inside->access, paths);
   return SettingActions(&machine).FindChanged(others);
-}
-
-bool TouchesDevices(const JournalState& state) {
-  return absl::c_any_of(state.saved, [](const SavedResource& saved) {
-    return saved.has_device();
-  });
 }
 
 // Facts of the plan and the digests of saved files, as they are now.
@@ -235,7 +220,13 @@ struct Run {
     *result.mutable_facts_after() = {after.begin(), after.end()};
     result.set_elapsed_ms(MillisecondsSince(started));
     CleanTexts(&result);
-    AddUnclosed(journal->AppendEnd(result), &result);
+    const absl::Status closed = journal->AppendEnd(result);
+    if (closed.ok()) return std::move(result);
+    // The machine is as `result` says all the same.
+    absl::StrAppend(result.mutable_error(), result.error().empty() ? "" : "; ",
+                    "the journal could not be closed, so the next apply, "
+                    "rollback or start of clusterd undoes it once more: ",
+                    closed.message());
     return std::move(result);
   }
 };
@@ -512,7 +503,7 @@ absl::StatusOr<ApplyResult> Applier::UndoCutOff(const std::string& apply_id,
   // Who forced it has agreed to changes under a job. Where it cannot be told
   // who uses the devices, its undo would wait for ever.
   const absl::Status idle =
-      TouchesDevices(state)
+      absl::c_any_of(state.saved, std::mem_fn(&SavedResource::has_device))
           ? CheckIdle(plan, force || state.forced, undo.mutable_forced(),
                       /*undoes=*/true)
           : absl::OkStatus();

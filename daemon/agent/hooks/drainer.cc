@@ -35,7 +35,8 @@ constexpr absl::Duration kCommandDeadline = absl::Seconds(15);
 constexpr size_t kMaxOutputBytes = 1 << 16;
 
 absl::Status CheckName(const std::string& node) {
-  if (IsSlurmNodeName(node)) return absl::OkStatus();
+  // Leaves no place for a list of nodes, an option or a blank.
+  if (IsHostName(node)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("node ", QuotedText(node),
                    ": is no name of one Slurm node, expected letters, digits, "
@@ -114,8 +115,6 @@ absl::StatusOr<SlurmNode> ParseSlurmNode(absl::string_view line) {
   }
   return node;
 }
-
-bool IsSlurmNodeName(absl::string_view name) { return IsHostName(name); }
 
 std::string RuleOfReason(absl::string_view reason) {
   if (!absl::ConsumePrefix(&reason, kReasonPrefix)) return "";

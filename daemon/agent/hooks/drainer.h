@@ -51,10 +51,6 @@ struct SlurmNode {
 // InvalidArgument, quoting the start, for what has not this form.
 absl::StatusOr<SlurmNode> ParseSlurmNode(absl::string_view line);
 
-// Whether `name` can be one node's name on a command line: IsHostName, which
-// leaves no place for a list of nodes, an option or a blank.
-bool IsSlurmNodeName(absl::string_view name);
-
 // The rule in a reason of ours, "clusterd: link: device 3: DOWN"; empty if it
 // is none.
 std::string RuleOfReason(absl::string_view reason);

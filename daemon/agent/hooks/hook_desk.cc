@@ -82,7 +82,7 @@ absl::Status CheckRequest(const HookRequest& request, const JobSpec& job) {
           " devices, expected at most ", kMaxServerDevices));
     }
   }
-  if (!request.node_name().empty() && !IsSlurmNodeName(request.node_name())) {
+  if (!request.node_name().empty() && !IsHostName(request.node_name())) {
     mistakes.push_back(absl::StrCat("hook: node name ",
                                     QuotedText(request.node_name()),
                                     " is none of Slurm's"));

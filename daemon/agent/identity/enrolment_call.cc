@@ -103,11 +103,6 @@ auto Patiently(const CallPatience& patience, bool has_answered,
   return answer;
 }
 
-bool SameText(const std::string& a, const std::string& b) {
-  return a.size() == b.size() &&
-         CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
-}
-
 }  // namespace
 
 bool MayPass(const absl::Status& status, int tries, bool has_answered) {
@@ -143,7 +138,11 @@ absl::StatusOr<TrustedRoots> FetchRoots(
   for (const NamedCertificate& root : SplitCertificates(answer.roots_pem())) {
     shown.push_back(absl::StrCat("sha256:", root.spki_sha256));
     for (const std::string& expected : ca_hashes) {
-      if (SameText(shown.back(), expected)) trusted.roots_pem.append(root.pem);
+      const std::string& own = shown.back();
+      if (own.size() == expected.size() &&
+          CRYPTO_memcmp(own.data(), expected.data(), own.size()) == 0) {
+        trusted.roots_pem.append(root.pem);
+      }
     }
   }
   if (trusted.roots_pem.empty()) {

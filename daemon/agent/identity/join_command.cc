@@ -94,17 +94,6 @@ bool IsInPlace(const IdentityFolder& folder, const TlsPem& pair) {
          access(folder.PathOf("agent.yaml").c_str(), F_OK) == 0;
 }
 
-// Writes what was won; whether agent.yaml is new.
-absl::StatusOr<bool> PutInPlace(const JoinFlags& flags,
-                                const IdentityFolder& folder,
-                                const std::string& cluster,
-                                const TlsPem& pair) {
-  ASSIGN_OR_RETURN(const bool is_new,
-                   folder.WriteAgentConfig(AgentConfigText(flags, cluster)));
-  RETURN_IF_ERROR(folder.Install(pair));
-  return is_new;
-}
-
 // `put` between two lines of this host's audit file.
 absl::StatusOr<bool> PutAudited(
     AuditLog* audit, const std::string& host, const TlsPem& pair,
@@ -223,8 +212,13 @@ absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts) {
                    CheckedPair(answer, roots.cluster, after, key, parts.now()));
   absl::StatusOr<bool> is_new = false;
   if (!IsInPlace(folder, pair)) {
-    const auto put = [&] {
-      return PutInPlace(flags, folder, roots.cluster, pair);
+    // Whether agent.yaml is new.
+    const auto put = [&]() -> absl::StatusOr<bool> {
+      ASSIGN_OR_RETURN(
+          const bool wrote,
+          folder.WriteAgentConfig(AgentConfigText(flags, roots.cluster)));
+      RETURN_IF_ERROR(folder.Install(pair));
+      return wrote;
     };
     const auto audit = parts.open_audit ? parts.open_audit() : nullptr;
     is_new = audit ? PutAudited(audit.get(), answer.name(), pair, put) : put();
