@@ -1,12 +1,11 @@
 // Does what the controller asks of this host. Every task has a deadline and
-// ends in exactly one result, also when the work behind it never returns; what
-// this daemon does not know is answered `unsupported`. The controller is not
-// trusted with this host's memory or threads: how much runs at once is bounded
-// here.
+// ends in exactly one result, also when the work behind it never returns; an
+// unknown task is answered `unsupported`. What runs at once is bounded here,
+// whatever the controller asks.
 //
-// Equal observations go one after the other: whoever asks while one is under
-// way shares the next, and is never told what was read before it asked. One
-// that nobody waits for any more stops after the command it is at.
+// Equal observations go one after the other: a caller that comes while one is
+// under way shares the next, and never gets what was read before it asked. One
+// without callers stops after the command it is at.
 #ifndef DAEMON_AGENT_TASK_RUNNER_H_
 #define DAEMON_AGENT_TASK_RUNNER_H_
 

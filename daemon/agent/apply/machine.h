@@ -75,14 +75,12 @@ struct PlanNamespace {
 // NamespaceAccess::Enter; Unimplemented where there is none.
 absl::StatusOr<PlanNamespace> EnterNamespace(const MachineAccess& access,
                                              const HostPlan& plan);
-// The same after the plan was applied, and the same namespace, though its name
-// may lead nowhere or elsewhere by now: it may be the host's own, or a pod's,
-// or have other processes. NotFound: it is gone, after a reboot always, and
-// what the apply set has gone with it; nothing of it can be put back or left
-// behind. Unavailable also when it cannot be told whether it is gone, or which
-// one it is: a kernel before 5.14 does not tell a namespace from a later one
-// that got its number, unless it is the host's own or all values are as they
-// were applied.
+// The same namespace after the plan was applied, though its name may lead
+// nowhere or elsewhere by now. NotFound: it is gone, after a reboot always, and
+// what the apply set with it. Unavailable also when it is not known whether it
+// is gone or which one it is: a kernel before 5.14 does not tell a namespace
+// from a later one with its number, unless it is the host's own or all values
+// are as applied.
 absl::StatusOr<PlanNamespace> EnterNamespaceAgain(const MachineAccess& access,
                                                   const HostPlan& plan);
 

@@ -27,10 +27,9 @@ class SettingActions {
   // Changes nothing.
   absl::StatusOr<bool> IsAlreadySo(const PlanStep& step);
 
-  // What the step changes and no earlier call has saved, as it is now: a file,
-  // a kernel parameter, a device's settings, a firewall or a rule of it.
-  // Changes nothing. FailedPrecondition, with what could not be told: a thing
-  // that cannot be put back is not touched.
+  // What the step changes and no earlier call has saved, as it is now. Changes
+  // nothing. FailedPrecondition, with what is not known: a thing that cannot be
+  // put back is not touched.
   absl::StatusOr<std::vector<SavedResource>> Save(const PlanStep& step);
 
   // Sets it. `saved` is what Save gave for this step. Returns what was repaired
@@ -41,11 +40,11 @@ class SettingActions {
                                   const PlanStep& step,
                                   const std::vector<SavedResource>& saved);
 
-  // Puts everything back, the last saved first, and reads it back. Does nothing
-  // that is done already, so it can be cut off anywhere and run again. Returns
-  // what is not as it was, with both values and why; empty: all of it is.
-  // hccn.conf is put back twice: before the devices, because a half-written
-  // file would make the tool fail, and after them, because the tool writes it.
+  // Puts everything back, the last saved first, and reads it back. May be cut
+  // off anywhere and run again. Returns what is not as it was, with both values
+  // and why; empty: all of it is. hccn.conf is put back twice: before the
+  // devices, because a half-written file would make the tool fail, and after
+  // them, because the tool writes it.
   std::vector<std::string> Restore(const MutationToken& token,
                                    const std::vector<SavedResource>& saved);
 
