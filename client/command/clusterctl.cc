@@ -170,9 +170,8 @@ void BuildTree(Tree& tree) {
        {AddCheckCommand, AddHookCommand, AddPlanCommand, AddRunCommands,
         AddCancelCommands, AddHistoryCommands, AddDiffCommands, AddWatchCommand,
         AddHostCommands, AddWaiverCommands, AddLockCommands, AddLogsCommands,
-        AddAuditCommands, AddConfigCommands, AddLearnCommands,
-        AddGenerateCommands, AddTrustCommands, AddExplainCommand,
-        AddAnonymiseCommand}) {
+        AddAuditCommands, AddConfigCommands, AddGenerateCommands,
+        AddTrustCommands, AddExplainCommand, AddAnonymiseCommand}) {
     add(tree.commands);
   }
   tree.commands.push_back(std::make_unique<VersionCommand>());

@@ -13,7 +13,7 @@
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/agent/apply/journal_contents.h"
-#include "daemon/agent/apply/setting_actions.h"
+#include "daemon/agent/apply/machine.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 
 namespace clusterd {

@@ -11,7 +11,7 @@
 #include "config/values/dscp_classes.h"
 #include "config/values/status_macros.h"
 #include "config/words/fact_text.h"
-#include "daemon/agent/apply/setting_actions.h"
+#include "daemon/agent/apply/machine.h"
 
 namespace clusterd {
 namespace {

@@ -1,4 +1,4 @@
-#include "daemon/agent/apply/setting_actions.h"
+#include "daemon/agent/apply/machine.h"
 
 #include <gtest/gtest.h>
 
