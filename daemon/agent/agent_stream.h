@@ -73,8 +73,7 @@ struct AgentStreamOptions {
   BackoffOptions backoff;
   // The first dial waits a random part of it: racks are switched on at once.
   absl::Duration first_dial_within;
-  // What the next connection shows, asked on the loop's thread before each;
-  // empty: always the credentials that the stream was made with.
+  // What the next connection shows, asked on the loop's thread before each.
   std::function<std::shared_ptr<grpc::ChannelCredentials>()> credentials;
   // Called on the loop's thread with Welcome.roots_bundle, before on_change.
   std::function<void(uint64_t bundle)> on_offered_roots;
@@ -108,9 +107,7 @@ struct AgentStreamParts {
 // all else happens on the loop's thread.
 class AgentStream : public std::enable_shared_from_this<AgentStream> {
  public:
-  AgentStream(AgentStreamOptions options,
-              std::shared_ptr<grpc::ChannelCredentials> credentials,
-              const AgentStreamParts& parts);
+  AgentStream(AgentStreamOptions options, const AgentStreamParts& parts);
 
   // Begins to attach. Once; then it must be stopped before the owner lets go.
   void Start();
@@ -168,7 +165,6 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   void Reattach();
 
   const AgentStreamOptions options_;
-  const std::shared_ptr<grpc::ChannelCredentials> credentials_;
   const AgentStreamParts parts_;
   Backoff backoff_;
   const std::shared_ptr<TaskRunner> tasks_;

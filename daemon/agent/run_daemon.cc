@@ -340,10 +340,9 @@ absl::Status RunDaemon(const AgentFlags& flags,
     if (attached) renewal->Start();
   };
   const auto stream = std::make_shared<AgentStream>(
-      options, nullptr,
-      AgentStreamParts{&observer, &loop, &scheduler, &pool, parts.log,
-                       MakeRandom(), &applies,
-                       TasksFor(self.name, &tickets, &audit), &audit});
+      options, AgentStreamParts{&observer, &loop, &scheduler, &pool, parts.log,
+                                MakeRandom(), &applies,
+                                TasksFor(self.name, &tickets, &audit), &audit});
   const auto status = [stream, &applies] {
     AgentStatus now = stream->Status();
     now.set_unfinished(applies.Unfinished());

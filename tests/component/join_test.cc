@@ -183,7 +183,7 @@ class JoinedHost {
       if (attached) ++attached_;
     };
     stream_ = std::make_shared<AgentStream>(
-        std::move(options), nullptr,
+        std::move(options),
         AgentStreamParts{&with_roots_, &loop_, &threads_, &pool_, &log_,
                          [] { return 0.5; }});
     LeafRenewal::Parts parts;

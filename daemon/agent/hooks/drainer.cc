@@ -174,15 +174,12 @@ absl::Status Drainer::Update(const HookSettings& settings,
   AuditEntry entry;
   entry.set_what(what);
   entry.set_subject(absl::StrCat(node, ": ", absl::StrJoin(changes, " ")));
-  if (audit_ != nullptr) RETURN_IF_ERROR(audit_->Begin(entry));
   std::vector<std::string> arguments = {"update",
                                         absl::StrCat("NodeName=", node)};
   arguments.insert(arguments.end(), changes.begin(), changes.end());
-  const absl::Status changed = Scontrol(settings, arguments).status();
-  if (audit_ != nullptr) {
-    audit_->End(entry, changed.ok() ? "done" : changed.message());
-  }
-  return changed;
+  const auto change = [&] { return Scontrol(settings, arguments); };
+  return (audit_ == nullptr ? change() : RunAudited(audit_, entry, change))
+      .status();
 }
 
 absl::Status Drainer::DrainNow(const HookSettings& settings,

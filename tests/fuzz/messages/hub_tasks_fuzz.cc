@@ -205,8 +205,8 @@ void RunStream(const HubInput& input) {
   AgentStreamParts parts{observer, loop, scheduler,
                          pool,     log,  [] { return 0.5; }};
   parts.others = OtherTasksOfHost();
-  stream = std::make_shared<AgentStream>(
-      std::move(options), grpc::InsecureChannelCredentials(), parts);
+  options.credentials = [] { return grpc::InsecureChannelCredentials(); };
+  stream = std::make_shared<AgentStream>(std::move(options), parts);
   stream->Start();
   Require(said.WaitForNotificationWithTimeout(kPatience));
   {

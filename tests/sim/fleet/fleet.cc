@@ -133,8 +133,9 @@ void Fleet::Begin(const std::string& controller, const std::string& cluster,
     };
     const TlsPem pem = authority.Issue(
         {absl::StrCat("spiffe://", cluster, "/host/", member.name)});
-    streams_.push_back(std::make_shared<AgentStream>(
-        std::move(options), credentials(pem, cluster), parts));
+    options.credentials = [own = credentials(pem, cluster)] { return own; };
+    streams_.push_back(
+        std::make_shared<AgentStream>(std::move(options), parts));
   }
   for (size_t i = 0; i < kMaxDials; ++i) StartNext();
 }
