@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "daemon/agent/identity/join_command.h"
+#include "daemon/agent/identity/enrolment_call.h"
 #include "daemon/agent/run_daemon.h"
 #include "daemon/agent/self_check.h"
 #include "daemon/host/change/file_system.h"

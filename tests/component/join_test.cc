@@ -16,7 +16,6 @@
 #include "config/identity/root_bundle.h"
 #include "daemon/agent/drift_watch.h"
 #include "daemon/agent/identity/enrolment_call.h"
-#include "daemon/agent/identity/join_command.h"
 #include "daemon/agent/identity/leaf_renewal.h"
 #include "daemon/controller/hosts/agent_hub_service.h"
 #include "daemon/controller/trust/certificate_authority.h"

@@ -211,20 +211,17 @@ void LeafRenewal::Look() {
   }
   const absl::Time now = parts_.scheduler->Now();
   absl::Time due;
+  uint64_t asked_bundle = 0;
   {
     absl::MutexLock lock(&mutex_);
     due = RenewalTime(*info, draw_);
+    asked_bundle = offered_bundle_;
   }
   if (now < due && !WantsRoots(now)) {
     LookAgain(std::min(due - now, kMostWait));
   } else if (now <= info->not_after) {
     AskOverStream();
   } else {
-    uint64_t asked_bundle = 0;
-    {
-      absl::MutexLock lock(&mutex_);
-      asked_bundle = offered_bundle_;
-    }
     const absl::Status late = RenewLate(
         parts_.held->pair(), parts_.controller,
         {parts_.held->self(), folder_, now, parts_.audit, parts_.log});
