@@ -340,10 +340,6 @@ class ConfigShowCommand final : public ConfigCommand {
   std::string output_ = "yaml";
 };
 
-}  // namespace
-
-namespace {
-
 // Twice what the controller waits for hosts where no spec says how long, and a
 // little.
 constexpr absl::Duration kLearnTimeout = absl::Seconds(140);

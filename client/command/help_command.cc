@@ -128,14 +128,6 @@ class ExplainCommand final : public Command {
   std::string name_;
 };
 
-}  // namespace
-
-void AddExplainCommand(CommandList& commands) {
-  commands.push_back(std::make_unique<ExplainCommand>());
-}
-
-namespace {
-
 // A person waits for the next key.
 constexpr absl::Duration kCompletionTimeout = absl::Seconds(1);
 
@@ -420,6 +412,10 @@ class CompleteCommand final : public Command {
 };
 
 }  // namespace
+
+void AddExplainCommand(CommandList& commands) {
+  commands.push_back(std::make_unique<ExplainCommand>());
+}
 
 void AddHelpCommands(const CLI::App& root, CommandList& commands) {
   commands.push_back(std::make_unique<CompletionCommand>());

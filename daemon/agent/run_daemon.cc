@@ -26,14 +26,6 @@
 namespace clusterd {
 namespace {
 
-absl::Status ErrorOf(const TaskError& error) {
-  if (error.code() == 0) {
-    return absl::UnknownError("the controller's error has no code");
-  }
-  return absl::Status(static_cast<absl::StatusCode>(error.code()),
-                      PrintableText(error.message()));
-}
-
 constexpr int kWorkers = 4;
 constexpr size_t kMaxQueuedWork = 16;
 constexpr size_t kMaxPemBytes = 1 << 20;
@@ -253,7 +245,12 @@ absl::StatusOr<SignedVerdict> StreamLine::AskJob(JobQuestion question,
   *message.mutable_job_question() = std::move(question);
   ASSIGN_OR_RETURN(HubMessage answer, Ask(std::move(message), wait));
   if (answer.job_answer().has_error()) {
-    return ErrorOf(answer.job_answer().error());
+    const TaskError& error = answer.job_answer().error();
+    if (error.code() != 0) {
+      return absl::Status(static_cast<absl::StatusCode>(error.code()),
+                          PrintableText(error.message()));
+    }
+    return absl::UnknownError("the controller's error has no code");
   }
   if (!answer.job_answer().has_verdict()) {
     return absl::UnknownError("the controller's answer has no verdict");

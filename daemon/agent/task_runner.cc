@@ -63,6 +63,14 @@ void SetOutcome(absl::StatusOr<Value> value, Value* (TaskResult::*outcome)(),
   *(result->*outcome)() = *std::move(value);
 }
 
+// A controller takes no message over 1 MiB.
+constexpr size_t kMaxRecordingBytes = 960 << 10;
+// For one run of `find` or `tail`: a file server that is away costs no more.
+constexpr absl::Duration kLogCommand = absl::Seconds(10);
+
+// Of the time that the answer is waited for: what there is by then is sent.
+constexpr double kShare = 0.8;
+
 }  // namespace
 
 absl::StatusOr<ObserveRequest> NormalizeObserveRequest(
@@ -314,18 +322,6 @@ void TaskRunner::CancelAll() {
   }
   for (const auto& [id, task] : dropped) scheduler_->Cancel(task.timer);
 }
-
-namespace {
-
-// A controller takes no message over 1 MiB.
-constexpr size_t kMaxRecordingBytes = 960 << 10;
-// For one run of `find` or `tail`: a file server that is away costs no more.
-constexpr absl::Duration kLogCommand = absl::Seconds(10);
-
-// Of the time that the answer is waited for: what there is by then is sent.
-constexpr double kShare = 0.8;
-
-}  // namespace
 
 HostRecording MakeRecording(const std::string& host, const std::string& root,
                             CommandRunner* runner, Clock* clock,

@@ -76,6 +76,16 @@ absl::StatusOr<AuditEntry> ReadLast(const std::string& path,
       "; move the file away and keep it, a new one is begun"));
 }
 
+constexpr size_t kMaxRefusals = 256;
+// Of one line.
+constexpr int kMaxHeads = 256;
+// Hosts that are told of; who holds a certificate decides how many there are.
+constexpr size_t kMaxOthers = 100000;
+
+bool OnlyReads(const AuditEntry& entry) {
+  return entry.what() == kAuditReadLogs || entry.what() == kAuditRecord;
+}
+
 }  // namespace
 
 std::string AuditMoment(absl::Time time) {
@@ -223,20 +233,6 @@ absl::Status AuditFile::Append(AuditEntry entry) {
   }
   return WriteLine(std::move(entry), "");
 }
-
-namespace {
-
-constexpr size_t kMaxRefusals = 256;
-// Of one line.
-constexpr int kMaxHeads = 256;
-// Hosts that are told of; who holds a certificate decides how many there are.
-constexpr size_t kMaxOthers = 100000;
-
-bool OnlyReads(const AuditEntry& entry) {
-  return entry.what() == kAuditReadLogs || entry.what() == kAuditRecord;
-}
-
-}  // namespace
 
 AuditLog::AuditLog(std::string path, AuditLimits limits, std::string self,
                    Scheduler* scheduler, Log* log)

@@ -91,6 +91,34 @@ uint32_t Restarts(const Environment& environment) {
   return ParseDigits(text.value, &count) ? count : 0;
 }
 
+constexpr size_t kMaxJobFileBytes = 4 << 20;
+constexpr uint32_t kMaxPort = 65535;
+constexpr uint32_t kSshPort = 22;
+
+// As client.yaml does: beside the file that names it.
+std::string PathBeside(const std::string& file, const std::string& path) {
+  const size_t slash = file.rfind('/');
+  if (absl::StartsWith(path, "/") || slash == std::string::npos) return path;
+  return absl::StrCat(file.substr(0, slash + 1), path);
+}
+
+uint32_t LowestRank(const RankTableServer& server) {
+  uint32_t lowest = UINT32_MAX;
+  for (const RankTableDevice& device : server.devices) {
+    lowest = std::min(lowest, device.rank_id);
+  }
+  return lowest;
+}
+
+JobServer ServerOfTable(const RankTableServer& server, std::string host) {
+  JobServer result;
+  result.set_host(std::move(host));
+  auto ids = Each<uint32_t>(server.devices, &RankTableDevice::device_id);
+  std::sort(ids.begin(), ids.end());
+  result.mutable_devices()->Assign(ids.begin(), ids.end());
+  return result;
+}
+
 }  // namespace
 
 absl::StatusOr<JobSpec> SlurmJob(const Environment& environment) {
@@ -192,38 +220,6 @@ std::string OptOut(const Environment& environment) {
   }
   return "";
 }
-
-namespace {
-
-constexpr size_t kMaxJobFileBytes = 4 << 20;
-constexpr uint32_t kMaxPort = 65535;
-constexpr uint32_t kSshPort = 22;
-
-// As client.yaml does: beside the file that names it.
-std::string PathBeside(const std::string& file, const std::string& path) {
-  const size_t slash = file.rfind('/');
-  if (absl::StartsWith(path, "/") || slash == std::string::npos) return path;
-  return absl::StrCat(file.substr(0, slash + 1), path);
-}
-
-uint32_t LowestRank(const RankTableServer& server) {
-  uint32_t lowest = UINT32_MAX;
-  for (const RankTableDevice& device : server.devices) {
-    lowest = std::min(lowest, device.rank_id);
-  }
-  return lowest;
-}
-
-JobServer ServerOfTable(const RankTableServer& server, std::string host) {
-  JobServer result;
-  result.set_host(std::move(host));
-  auto ids = Each<uint32_t>(server.devices, &RankTableDevice::device_id);
-  std::sort(ids.begin(), ids.end());
-  result.mutable_devices()->Assign(ids.begin(), ids.end());
-  return result;
-}
-
-}  // namespace
 
 void JobOptions::AddTo(CLI::App& app) {
   const auto add = [&app](const char* name, const char* placeholder,

@@ -118,61 +118,6 @@ absl::StatusOr<PlanNamespace> Search(const MachineAccess& access,
       "is, set its values by hand"));
 }
 
-}  // namespace
-
-MachinePaths FindMachinePaths(const HostPaths& host) {
-  MachinePaths paths;
-  paths.hccn_tool = PathOr(LocateHccnTool(host), host, paths.hccn_tool);
-  FirewallPrograms& firewalls = paths.firewalls;
-  for (std::string* program :
-       {&firewalls.ufw, &firewalls.firewall_cmd, &firewalls.systemctl}) {
-    // Below /bin and /sbin where these are folders of their own.
-    const absl::string_view candidates[] = {
-        *program, absl::StripPrefix(*program, "/usr")};
-    *program = PathOr(FindProgram(host.root, candidates), host, *program);
-  }
-  return paths;
-}
-
-Machine::Machine(const MachineAccess& access, const MachinePaths& paths)
-    : files(access.files),
-      reader(access.reader),
-      conf(access.files, access.clock, kHccnConfFile, kLockWait),
-      tool(access.runner, access.clock, access.locks, paths.hccn_tool,
-           paths.command_deadline),
-      sysctl(access.open_sysctl
-                 ? access.open_sysctl
-                 : [files = access.files](
-                       const std::string& path,
-                       OpenMode mode) { return files->Open(path, mode); }),
-      firewall(access.runner, access.files, access.reader, paths.firewalls) {}
-
-absl::StatusOr<PlanNamespace> EnterNamespace(const MachineAccess& access,
-                                             const HostPlan& plan) {
-  if (!plan.has_network_namespace()) {
-    return PlanNamespace{
-        access, [reader = access.reader] { return reader->ReadHost(); }};
-  }
-  if (access.namespaces == nullptr) {
-    return absl::UnimplementedError(
-        absl::StrCat("this clusterd has no way into network namespace ",
-                     NetworkNamespaceText(plan.network_namespace())));
-  }
-  return At(access, access.namespaces->Enter(plan.network_namespace()));
-}
-
-absl::StatusOr<PlanNamespace> EnterNamespaceAgain(const MachineAccess& access,
-                                                  const HostPlan& plan) {
-  absl::StatusOr<PlanNamespace> inside = EnterNamespace(access, plan);
-  const std::string planned = PlannedNamespace(plan);
-  if (access.namespaces == nullptr || planned.empty()) return inside;
-  absl::Status named = inside.status();
-  if (inside.ok()) named = CheckIsPlanned(plan, planned, inside->read_host());
-  return named.ok() ? std::move(inside) : Search(access, plan, named);
-}
-
-namespace {
-
 using Resources = std::vector<SavedResource>;
 using Touched = std::set<std::string>;
 
@@ -479,6 +424,57 @@ std::vector<std::string> Differences(Machine* machine,
 }
 
 }  // namespace
+
+MachinePaths FindMachinePaths(const HostPaths& host) {
+  MachinePaths paths;
+  paths.hccn_tool = PathOr(LocateHccnTool(host), host, paths.hccn_tool);
+  FirewallPrograms& firewalls = paths.firewalls;
+  for (std::string* program :
+       {&firewalls.ufw, &firewalls.firewall_cmd, &firewalls.systemctl}) {
+    // Below /bin and /sbin where these are folders of their own.
+    const absl::string_view candidates[] = {
+        *program, absl::StripPrefix(*program, "/usr")};
+    *program = PathOr(FindProgram(host.root, candidates), host, *program);
+  }
+  return paths;
+}
+
+Machine::Machine(const MachineAccess& access, const MachinePaths& paths)
+    : files(access.files),
+      reader(access.reader),
+      conf(access.files, access.clock, kHccnConfFile, kLockWait),
+      tool(access.runner, access.clock, access.locks, paths.hccn_tool,
+           paths.command_deadline),
+      sysctl(access.open_sysctl
+                 ? access.open_sysctl
+                 : [files = access.files](
+                       const std::string& path,
+                       OpenMode mode) { return files->Open(path, mode); }),
+      firewall(access.runner, access.files, access.reader, paths.firewalls) {}
+
+absl::StatusOr<PlanNamespace> EnterNamespace(const MachineAccess& access,
+                                             const HostPlan& plan) {
+  if (!plan.has_network_namespace()) {
+    return PlanNamespace{
+        access, [reader = access.reader] { return reader->ReadHost(); }};
+  }
+  if (access.namespaces == nullptr) {
+    return absl::UnimplementedError(
+        absl::StrCat("this clusterd has no way into network namespace ",
+                     NetworkNamespaceText(plan.network_namespace())));
+  }
+  return At(access, access.namespaces->Enter(plan.network_namespace()));
+}
+
+absl::StatusOr<PlanNamespace> EnterNamespaceAgain(const MachineAccess& access,
+                                                  const HostPlan& plan) {
+  absl::StatusOr<PlanNamespace> inside = EnterNamespace(access, plan);
+  const std::string planned = PlannedNamespace(plan);
+  if (access.namespaces == nullptr || planned.empty()) return inside;
+  absl::Status named = inside.status();
+  if (inside.ok()) named = CheckIsPlanned(plan, planned, inside->read_host());
+  return named.ok() ? std::move(inside) : Search(access, plan, named);
+}
 
 absl::StatusOr<bool> SettingActions::IsAlreadySo(const PlanStep& step) {
   const auto is_already_so = ActionsOf(step).is_already_so;

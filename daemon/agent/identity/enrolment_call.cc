@@ -118,6 +118,98 @@ auto Patiently(const CallPatience& patience, bool has_answered,
   return answer;
 }
 
+constexpr int kWrongUsage = 3;
+constexpr size_t kMaxTokenBytes = 4096;
+constexpr int kMaxPort = 65535;
+constexpr size_t kMaxAuditBytes = 8 << 20;
+
+constexpr char kFooter[] =
+    R"(An admin gets the whole line from `clusterctl token create`. The host's key is
+made here and never sent; the token is sent only to a controller whose CA has
+the hash. Where files of another identity are there they are replaced, and what
+agent.yaml says stays.
+
+Exit status: 0 this host has its certificate, 1 it has not, and why is said; 3
+wrong usage.)";
+
+// The controller's host, and the port that hosts join on.
+absl::StatusOr<std::string> EnrolmentAddress(const JoinFlags& flags) {
+  const size_t colon = flags.controller.rfind(':');
+  int port = 0;
+  if (colon == std::string::npos || colon == 0 ||
+      !absl::SimpleAtoi(flags.controller.substr(colon + 1), &port) ||
+      port < 1 || port >= kMaxPort) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--controller: ", QuotedText(flags.controller),
+                     ", expected HOST:PORT, such as head:7443"));
+  }
+  return absl::StrCat(flags.controller.substr(0, colon), ":",
+                      flags.enrol_port > 0 ? flags.enrol_port : port + 1);
+}
+
+absl::StatusOr<std::string> TokenOf(const JoinFlags& flags) {
+  if (flags.token_file.empty()) return flags.token;
+  ASSIGN_OR_RETURN(const std::string text,
+                   ReadRegularFile(flags.token_file, kMaxTokenBytes));
+  return std::string(absl::StripAsciiWhitespace(text));
+}
+
+// The key of a join that was cut off, else the one that this host has, else a
+// new one, which is on disk before anybody hears of it.
+absl::StatusOr<std::string> KeyFor(const JoinFlags& flags,
+                                   const IdentityFolder& folder) {
+  const absl::StatusOr<std::string> pending = folder.ReadPendingKey();
+  if (pending.ok() && !SpkiOfPrivateKey(*pending).empty()) return pending;
+  if (folder.HasJoined() && !flags.new_key) {
+    const auto own = ReadRegularFile(folder.PathOf("host.key"), 1 << 20);
+    if (own.ok() && !SpkiOfPrivateKey(*own).empty()) return own;
+  }
+  ASSIGN_OR_RETURN(std::string key, MakePrivateKey());
+  RETURN_IF_ERROR(folder.WritePendingKey(key));
+  return key;
+}
+
+// What YAML reads as this text whatever is in it.
+std::string YamlText(const std::string& text) {
+  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}}), "'");
+}
+
+// Whether nothing is left to do, as a join that is run again finds.
+bool IsInPlace(const IdentityFolder& folder, const TlsPem& pair) {
+  const absl::StatusOr<TlsPem> now =
+      ReadTlsFiles({folder.PathOf("ca.crt"), folder.PathOf("host.crt"),
+                    folder.PathOf("host.key")});
+  return folder.HasJoined() && !folder.ReadPendingKey().ok() && now.ok() &&
+         now->ca == pair.ca && now->certificate == pair.certificate &&
+         now->key == pair.key &&
+         folder.ReadRootsBundle().value_or("unread") == pair.roots_bundle &&
+         access(folder.PathOf("agent.yaml").c_str(), F_OK) == 0;
+}
+
+// `put` between two lines of this host's audit file.
+absl::StatusOr<bool> PutAudited(
+    AuditLog* audit, const std::string& host, const TlsPem& pair,
+    const std::function<absl::StatusOr<bool>()>& put) {
+  AuditEntry entry;
+  entry.set_what("join");
+  entry.set_subject(host);
+  const absl::Status begun = audit->Begin(entry);
+  if (!begun.ok()) {
+    return absl::Status(
+        begun.code(),
+        absl::StrCat(begun.message(),
+                     "; clusterd writes it while it runs: stop it first"));
+  }
+  absl::StatusOr<bool> done = put();
+  audit->End(entry,
+             done.ok()
+                 ? absl::StrCat("done, certificate ",
+                                CertificateSerial(pair.certificate), ", roots ",
+                                absl::StrJoin(RootHashes(pair.ca), " "))
+                 : std::string(done.status().message()));
+  return done;
+}
+
 }  // namespace
 
 bool MayPass(const absl::Status& status, int tries, bool has_answered) {
@@ -236,102 +328,6 @@ absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,
   if (!issued.ok()) return wrong(issued.message());
   return TlsPem{roots.pem, answer.certificate_pem(), key_pem, roots.bundle};
 }
-
-namespace {
-
-constexpr int kWrongUsage = 3;
-constexpr size_t kMaxTokenBytes = 4096;
-constexpr int kMaxPort = 65535;
-constexpr size_t kMaxAuditBytes = 8 << 20;
-
-constexpr char kFooter[] =
-    R"(An admin gets the whole line from `clusterctl token create`. The host's key is
-made here and never sent; the token is sent only to a controller whose CA has
-the hash. Where files of another identity are there they are replaced, and what
-agent.yaml says stays.
-
-Exit status: 0 this host has its certificate, 1 it has not, and why is said; 3
-wrong usage.)";
-
-// The controller's host, and the port that hosts join on.
-absl::StatusOr<std::string> EnrolmentAddress(const JoinFlags& flags) {
-  const size_t colon = flags.controller.rfind(':');
-  int port = 0;
-  if (colon == std::string::npos || colon == 0 ||
-      !absl::SimpleAtoi(flags.controller.substr(colon + 1), &port) ||
-      port < 1 || port >= kMaxPort) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--controller: ", QuotedText(flags.controller),
-                     ", expected HOST:PORT, such as head:7443"));
-  }
-  return absl::StrCat(flags.controller.substr(0, colon), ":",
-                      flags.enrol_port > 0 ? flags.enrol_port : port + 1);
-}
-
-absl::StatusOr<std::string> TokenOf(const JoinFlags& flags) {
-  if (flags.token_file.empty()) return flags.token;
-  ASSIGN_OR_RETURN(const std::string text,
-                   ReadRegularFile(flags.token_file, kMaxTokenBytes));
-  return std::string(absl::StripAsciiWhitespace(text));
-}
-
-// The key of a join that was cut off, else the one that this host has, else a
-// new one, which is on disk before anybody hears of it.
-absl::StatusOr<std::string> KeyFor(const JoinFlags& flags,
-                                   const IdentityFolder& folder) {
-  const absl::StatusOr<std::string> pending = folder.ReadPendingKey();
-  if (pending.ok() && !SpkiOfPrivateKey(*pending).empty()) return pending;
-  if (folder.HasJoined() && !flags.new_key) {
-    const auto own = ReadRegularFile(folder.PathOf("host.key"), 1 << 20);
-    if (own.ok() && !SpkiOfPrivateKey(*own).empty()) return own;
-  }
-  ASSIGN_OR_RETURN(std::string key, MakePrivateKey());
-  RETURN_IF_ERROR(folder.WritePendingKey(key));
-  return key;
-}
-
-// What YAML reads as this text whatever is in it.
-std::string YamlText(const std::string& text) {
-  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}}), "'");
-}
-
-// Whether nothing is left to do, as a join that is run again finds.
-bool IsInPlace(const IdentityFolder& folder, const TlsPem& pair) {
-  const absl::StatusOr<TlsPem> now =
-      ReadTlsFiles({folder.PathOf("ca.crt"), folder.PathOf("host.crt"),
-                    folder.PathOf("host.key")});
-  return folder.HasJoined() && !folder.ReadPendingKey().ok() && now.ok() &&
-         now->ca == pair.ca && now->certificate == pair.certificate &&
-         now->key == pair.key &&
-         folder.ReadRootsBundle().value_or("unread") == pair.roots_bundle &&
-         access(folder.PathOf("agent.yaml").c_str(), F_OK) == 0;
-}
-
-// `put` between two lines of this host's audit file.
-absl::StatusOr<bool> PutAudited(
-    AuditLog* audit, const std::string& host, const TlsPem& pair,
-    const std::function<absl::StatusOr<bool>()>& put) {
-  AuditEntry entry;
-  entry.set_what("join");
-  entry.set_subject(host);
-  const absl::Status begun = audit->Begin(entry);
-  if (!begun.ok()) {
-    return absl::Status(
-        begun.code(),
-        absl::StrCat(begun.message(),
-                     "; clusterd writes it while it runs: stop it first"));
-  }
-  absl::StatusOr<bool> done = put();
-  audit->End(entry,
-             done.ok()
-                 ? absl::StrCat("done, certificate ",
-                                CertificateSerial(pair.certificate), ", roots ",
-                                absl::StrJoin(RootHashes(pair.ca), " "))
-                 : std::string(done.status().message()));
-  return done;
-}
-
-}  // namespace
 
 std::string AgentConfigText(const JoinFlags& flags,
                             const std::string& cluster) {
