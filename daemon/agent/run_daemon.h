@@ -82,7 +82,6 @@ Hello ReadMachineIds(const std::string& root);
 // agent.yaml has `state`, so that neither a mistake in agent.yaml nor another
 // folder in it hides a journal that a crash has left. It is believed only if
 // root alone can have written it.
-
 // One thread.
 class FirstRecovery {
  public:

@@ -155,15 +155,8 @@ class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
   int busy_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// The controller's tasks that read what a vendor's ticket needs: a job's logs,
-// and one look with every run of hccn_tool. Both need the word "logs" in this
-// host's agent.yaml, since they tell what its users wrote. One at a time: each
-// reads up to 64 MiB, and the controller is not trusted with this host's time.
-
-// A controller's task as this host's audit file has it.
-
-// Who asked and from where, as the controller tells it, and the newest line of
-// its own file, which thereby stands in this host's.
+// A controller's task as this host's audit file has it: who asked and from
+// where, as the controller tells it, and the newest line of its own file.
 template <typename Task>
 AuditEntry AuditedTask(absl::string_view what, const Task& task) {
   AuditEntry entry;
@@ -192,6 +185,10 @@ HostRecording MakeRecording(const std::string& host, const std::string& root,
 // the last. Then it is not `complete`.
 void BoundRecording(size_t max_bytes, HostRecording* recording);
 
+// The controller's tasks that read what a vendor's ticket needs: a job's logs,
+// and one look with every run of hccn_tool. Both need the word "logs" in this
+// host's agent.yaml, since they tell what its users wrote. One at a time: each
+// reads up to 64 MiB, and the controller is not trusted with this host's time.
 // Safe for concurrent use.
 class TicketTasks {
  public:

@@ -93,7 +93,6 @@ absl::StatusOr<PlanNamespace> EnterNamespaceAgain(const MachineAccess& access,
 // How each setting of config/plan/settings.h is saved, set, read back and put
 // back: the acting half of its rows. What the machine says afterwards decides,
 // not what a command or a write returned.
-
 // For the steps of one apply, in their order, or for one undo.
 class SettingActions {
  public:

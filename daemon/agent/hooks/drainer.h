@@ -38,7 +38,6 @@ namespace clusterd {
 
 // Equal questions that come at once are worked on once: the first does the
 // work, those that come before it has ended wait for what it finds.
-
 // Safe for concurrent use.
 template <typename Found>
 class SharedWork {

@@ -1,5 +1,6 @@
-// What a host without a good certificate asks a controller: to join, at the
-// enrolment port, and to renew late, at the port of all other calls.
+// How a host without a good certificate gets one: what it asks a controller, to
+// join, at the enrolment port, and to renew late, at the port of all other
+// calls; and the command clusterd join.
 // The order is what makes it safe: the roots are fetched from whoever answers
 // and compared with a hash that the host was told; only then a second
 // connection is opened, by those roots and to the controller's SPIFFE id, and
@@ -77,7 +78,6 @@ absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,
 // clusterd join: this host gets a certificate of its own from the controller,
 // with a key that it makes and that never leaves it. Run again, with the same
 // words, it finishes what was cut off, or finds that nothing is left to do.
-
 struct JoinFlags {
   std::string controller;  // HOST:PORT, as agent.yaml has it.
   std::vector<std::string> ca_hashes;

@@ -44,7 +44,6 @@ namespace clusterd {
 //   cut short, no PEM, not a pair, of another host or cluster, not valid now,
 //   without a way to the CA, a key that others may read
 // The files are looked at before every connection.
-
 // Safe for concurrent use.
 class HeldIdentity {
  public:
