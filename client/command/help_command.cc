@@ -220,6 +220,12 @@ class CompleteCommand final : public Command {
     return found;
   }
 
+  static Candidates StepsOfPlans() {
+    Candidates found;
+    for (const std::string& word : StepWords()) found.push_back({word, ""});
+    return found;
+  }
+
   // Empty if the controller cannot be asked, or does not answer in time.
   template <typename Asked, typename Answer>
   Answer Known(grpc::Status (Controller::Stub::*call)(grpc::ClientContext*,
@@ -258,6 +264,7 @@ class CompleteCommand final : public Command {
   // What help calls the value says of what kind it is.
   Candidates Values(const std::string& kind, const std::string& help) {
     if (kind == "RULE" || kind == "RULE,..") return Rules();
+    if (kind == "KIND|RULE,..") return StepsOfPlans();
     if (kind == "HOST" || kind == "HOSTS") return Hosts();
     if (kind == "ID") return Runs(HISTORY_KIND_UNSPECIFIED);
     if (kind == "APPLY_ID") return Runs(HISTORY_APPLY);

@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/named_facts.h"
@@ -156,7 +157,7 @@ bool HaveMoved(const google::protobuf::RepeatedPtrField<DeviceSpec>& devices,
 }
 
 HostPlan PlanHost(const ClusterSpec& spec, const ServerSpec* server,
-                  const HostFacts& facts) {
+                  const HostFacts& facts, const PlanSelection& selection) {
   const bool whole_host = facts.network_namespace().empty();
   HostPlanBuilder plan(facts);
   if (server == nullptr) {
@@ -181,8 +182,10 @@ HostPlan PlanHost(const ClusterSpec& spec, const ServerSpec* server,
   }
   PlanSysctlSteps(spec, &plan);
   if (whole_host) PlanFirewallSteps(spec, &plan);
+  if (!selection.words.empty()) plan.Narrow(selection);
   HostPlan host_plan = plan.Finish();
-  if (whole_host && HaveMoved(server->devices(), plan)) {
+  if (whole_host && selection.words.empty() &&
+      HaveMoved(server->devices(), plan)) {
     host_plan.add_notes(kMovedNote);
   }
   host_plan.set_command_ms(spec.deadlines().command_ms());
@@ -223,15 +226,10 @@ absl::Status VerifyPlan(const ClusterPlan& plan) {
 
 namespace {
 
-// The part of "10.0.0.1/255.255.255.0" that makes it another device.
-absl::string_view AddressPart(absl::string_view value) {
-  return value.substr(0, value.find('/'));
-}
-
+// Another netmask, too: it decides which peers the device reaches.
 bool IsReaddressing(const PlanStep& step) {
   return step.setting() == kAddressSetting &&
-         step.kind() == CHANGE_DEVICE_ADDRESS && step.from() != kNoneFact &&
-         AddressPart(step.from()) != AddressPart(step.to());
+         step.kind() == CHANGE_DEVICE_ADDRESS && step.from() != kNoneFact;
 }
 
 }  // namespace
@@ -239,17 +237,22 @@ bool IsReaddressing(const PlanStep& step) {
 PlanCounts CountPlan(const ClusterPlan& plan) {
   PlanCounts counts;
   for (const HostPlan& host : plan.hosts()) {
-    const bool fails = absl::c_any_of(
-        host.unmended(), [](const auto& rule) { return rule.state() == FAIL; });
+    bool fails = false;
+    bool in_doubt = false;
+    for (const UnmendedRule& rule : host.unmended()) {
+      if (rule.not_asked()) continue;
+      (rule.state() == FAIL ? fails : in_doubt) = true;
+    }
     ++counts.hosts;
     counts.steps += host.steps_size();
     counts.hosts_with_steps += !host.steps().empty();
     counts.blocked += host.blocked_size();
     counts.hosts_with_blocked += !host.blocked().empty();
     counts.hosts_failing += fails;
-    counts.hosts_in_doubt += !fails && !host.unmended().empty();
+    counts.hosts_in_doubt += !fails && in_doubt;
     counts.hosts_readdressed += absl::c_any_of(host.steps(), IsReaddressing);
   }
+  counts.only = absl::StrJoin(plan.only(), ",");
   // Of a plan that does not tell, those that it is for.
   counts.cluster_hosts = plan.cluster_hosts();
   if (counts.cluster_hosts == 0) counts.cluster_hosts = counts.hosts;
@@ -264,25 +267,34 @@ std::string ReaddressedText(const PlanCounts& counts) {
 
 std::string PlanCountsText(const PlanCounts& counts) {
   const std::string hosts = Count(counts.hosts, "host");
-  if (counts.nothing_to_do()) return absl::StrCat("nothing to do on ", hosts);
-  return JoinParts(
-      ", ",
-      {counts.steps == 0 ? "no step"
-                         : absl::StrCat(Count(counts.steps, "step"), " on ",
-                                        Count(counts.hosts_with_steps, "host")),
-       counts.blocked == 0
-           ? ""
-           : absl::StrCat(Count(counts.blocked, "change"), " blocked on ",
-                          Count(counts.hosts_with_blocked, "host")),
-       Part(counts.hosts_failing, "left failing"),
-       Part(counts.hosts_in_doubt, "left in doubt"),
-       absl::StrCat("of ", hosts)});
+  const std::string only =
+      counts.only.empty() ? "" : absl::StrCat("only ", counts.only, ": ");
+  if (counts.nothing_to_do()) {
+    return absl::StrCat(only, "nothing to do on ", hosts);
+  }
+  return absl::StrCat(
+      only,
+      JoinParts(
+          ", ",
+          {counts.steps == 0
+               ? "no step"
+               : absl::StrCat(Count(counts.steps, "step"), " on ",
+                              Count(counts.hosts_with_steps, "host")),
+           counts.blocked == 0
+               ? ""
+               : absl::StrCat(Count(counts.blocked, "change"), " blocked on ",
+                              Count(counts.hosts_with_blocked, "host")),
+           Part(counts.hosts_failing, "left failing"),
+           Part(counts.hosts_in_doubt, "left in doubt"),
+           absl::StrCat("of ", hosts)}));
 }
 
 ClusterPlan MakePlan(const ClusterSpec& spec,
                      absl::Span<const HostFacts* const> hosts,
-                     const NetworkNamespace& network_namespace) {
+                     const NetworkNamespace& network_namespace,
+                     const PlanSelection& selection) {
   ClusterPlan plan;
+  *plan.mutable_only() = {selection.words.begin(), selection.words.end()};
   plan.set_schema_version(kPlanSchemaVersion);
   plan.set_cluster(spec.name());
   plan.set_product(spec.product());
@@ -305,8 +317,8 @@ ClusterPlan MakePlan(const ClusterSpec& spec,
   for (const auto& [position, facts] : sorted) {
     const bool is_named = position < spec.servers_size();
     HostPlan& host_plan = *plan.add_hosts();
-    host_plan =
-        PlanHost(spec, is_named ? &spec.servers(position) : nullptr, *facts);
+    host_plan = PlanHost(spec, is_named ? &spec.servers(position) : nullptr,
+                         *facts, selection);
     if (network_namespace.target_case() != NetworkNamespace::TARGET_NOT_SET) {
       *host_plan.mutable_network_namespace() = network_namespace;
     }

@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "config/plan/make_plan.h"
 #include "proto/finding.pb.h"
 
 namespace clusterd {
@@ -99,6 +101,18 @@ std::vector<absl::string_view> RuleNames();
 
 // The rule whose name is nearest to a mistyped one; empty if none is near.
 std::string NearestRule(absl::string_view name);
+
+// Steps of these kinds of change, and steps that mend these rules; a word that
+// is both is the kind. No words: a selection without words. InvalidArgument,
+// one line for each word that names no step of any plan, with the nearest.
+absl::StatusOr<PlanSelection> SelectSteps(
+    const std::vector<std::string>& words);
+
+// The words that SelectSteps takes, kinds first.
+std::vector<std::string> StepWords();
+
+// Whether the selection names the rule, or has all that mends it.
+bool IsAbout(const PlanSelection& selection, const Rule& rule);
 
 }  // namespace clusterd
 
