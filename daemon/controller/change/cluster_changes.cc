@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "config/plan/canary.h"
 #include "config/plan/waves.h"
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
@@ -90,7 +91,6 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
   report.set_actor(request.actor);
   report.set_force(request.force);
   report.set_enforced(request.enforced);
-  report.set_canary(request.canary);
   report.set_wave_size(request.wave_size == 0 ? kDefaultWaveSize
                                               : request.wave_size);
   // Before anything is prepared: what is read of the history must not change
@@ -111,11 +111,14 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
 }
 
 absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
-    const ApplyReport& head, const ChangeRequest& request,
-    ApplyWatcher watcher) {
+    ApplyReport head, const ChangeRequest& request, ApplyWatcher watcher) {
   Confirmation confirm;
+  Canary canary;
   if (request.plan != nullptr) {
     RETURN_IF_ERROR(CheckPending(ApplyOrder()));
+    canary = ChooseCanary(*request.plan, request.canary, head.wave_size());
+    head.set_canary(static_cast<uint32_t>(canary.size));
+    if (!canary.why.empty()) head.add_notes(canary.why);
     ASSIGN_OR_RETURN(confirm,
                      ConfirmationOf(*request.plan, request.confirm_within,
                                     request.auto_confirm, request.no_confirm,
@@ -127,6 +130,10 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
                        : OrderOfRollback(parts_, request.rollback_of));
   RETURN_IF_ERROR(CheckPending(order));
   order.report.MergeFrom(head);
+  std::stable_partition(order.hosts.begin(), order.hosts.end(),
+                        [&canary](const ApplyOrder::Host& host) {
+                          return canary.hosts.count(host.name) > 0;
+                        });
   order.caller = request.caller;
   const ApplyReport report = order.report;
   parts_.log->Notice(absl::StrCat(
