@@ -1,6 +1,7 @@
 // clusterctl help and clusterctl completion; and the words that a shell
 // completes a line with, which are those of the tree of commands, of the rules
 // and of the controller.
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -261,6 +262,22 @@ class CompleteCommand final : public Command {
     return found;
   }
 
+  // Who stands in the history's newest entries.
+  Candidates Actors() {
+    static const LazyRE2 kWord = {"[0-9A-Za-z._-]+"};
+    std::set<std::string> names;
+    const auto known =
+        Known(&Controller::Stub::ListHistory, ListHistoryRequest());
+    for (const HistoryEntry& entry : known.entries()) {
+      names.insert(ActorName(entry.actor()));
+    }
+    Candidates found;
+    for (const std::string& name : names) {
+      if (HasForm(name, *kWord)) found.push_back({name, ""});
+    }
+    return found;
+  }
+
   // What help calls the value says of what kind it is.
   Candidates Values(const std::string& kind, const std::string& help) {
     if (kind == "RULE" || kind == "RULE,..") return Rules();
@@ -289,7 +306,9 @@ class CompleteCommand final : public Command {
     if (is_list && comma != std::string::npos) {
       before = typed_.substr(0, comma + 1);
     }
-    Print(Values(kind, option.get_description()), before);
+    Print(option.check_lname("who") ? Actors()
+                                    : Values(kind, option.get_description()),
+          before);
   }
 
   void Print(const Candidates& candidates, const std::string& before) {

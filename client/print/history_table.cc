@@ -214,7 +214,7 @@ void PrintHistoryTable(const ListHistoryResponse& history, const Style& style,
   } else {
     page.PrintTable(rows, {0, TableLayout::Last::kIsCut});
   }
-  if (history.entries().empty()) out << "\nnothing yet\n";
+  if (history.entries().empty()) out << "\nno entries\n";
 }
 
 std::string HistoryEntryLine(const HistoryEntry& entry, absl::TimeZone zone,

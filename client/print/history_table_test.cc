@@ -114,7 +114,7 @@ TEST(HistoryTableTest, IsSafeForATerminal) {
 
 TEST(HistoryTableTest, SaysThatThereIsNothing) {
   EXPECT_EQ(Printed({}, Utf8()),
-            "ID  WHEN  WHO  KIND  OUTCOME  SUMMARY\n\nnothing yet\n");
+            "ID  WHEN  WHO  KIND  OUTCOME  SUMMARY\n\nno entries\n");
 }
 
 TEST(HistoryEntryLineTest, TellsOneEntryInOneLine) {
