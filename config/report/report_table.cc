@@ -69,9 +69,9 @@ class ReportPrinter {
 
   void Print() {
     PrintHead();
+    PrintFindings();
     PrintRules();
     PrintHosts();
-    PrintFindings();
     PrintRepairs();
     PrintSummary();
   }
@@ -118,24 +118,71 @@ class ReportPrinter {
     return absl::StrCat(Who(subjects), Part(", because of ", cause));
   }
 
+  using Rules = std::vector<const RuleResult*>;
+  struct OneState {
+    explicit OneState(State state) : value(state) {}
+    State state() const { return value; }
+    State value;
+  };
+
+  std::string TitleOf(const std::string& category) const {
+    std::string title = category.empty() ? "other" : category;
+    title[0] = absl::ascii_toupper(title[0]);
+    return title;
+  }
+
+  // One line for each category, in the report's order; when verbose, one for
+  // each rule, worst first.
   void PrintRules() {
-    // Categories in the report's order; the rules of one, worst last.
-    FirstMet<std::string, std::vector<const RuleResult*>> categories;
-    for (const RuleResult& rule : report_.rules()) {
-      categories[rule.category()].push_back(&rule);
-    }
-    FirstMet<std::string, std::vector<Row>> tables;
+    FirstMet<std::string, Rules> categories;
     FirstMet<std::string, size_t> not_run;
+    for (const RuleResult& rule : report_.rules()) {
+      if (rule.not_run()) {
+        ++not_run[rule.skip_reason()];
+      } else {
+        categories[rule.category()].push_back(&rule);
+      }
+    }
+    if (verbose_) {
+      PrintEachRule(categories);
+    } else {
+      PrintCategories(categories);
+    }
+    if (!not_run.empty()) page_.out() << "\n";
+    for (const auto& [why, rules] : not_run) {
+      page_.Wrapped("  ", page_.Safe(absl::StrCat(Count(rules, "rule"),
+                                                  " not run: ", why)));
+    }
+  }
+
+  // "  Device  2 failed, 24 passed"; the findings have said what failed.
+  void PrintCategories(const FirstMet<std::string, Rules>& categories) {
+    if (categories.empty()) return;
+    page_.Title("Rules; --verbose has each");
+    std::vector<Row> rows;
+    for (const auto& [category, rules] : categories) {
+      const auto states = Each<OneState>(rules, &RuleResult::state);
+      State worst = SKIPPED;
+      for (const OneState& each : states) {
+        const State state = KnownState(each.value);
+        if (state == SKIPPED) continue;
+        worst = worst == SKIPPED ? state : std::max(worst, state);
+      }
+      rows.push_back({StateCell(worst),
+                      {page_.Safe(TitleOf(category))},
+                      {CountsText(CountStates(states))}});
+    }
+    page_.PrintTable(rows, kWholeTable);
+  }
+
+  void PrintEachRule(FirstMet<std::string, Rules>& categories) {
+    FirstMet<std::string, std::vector<Row>> tables;
     std::vector<Row> all;
     for (auto& [category, rules] : categories.items()) {
       absl::c_stable_sort(rules, [](const RuleResult* a, const RuleResult* b) {
-        return KnownState(a->state()) < KnownState(b->state());
+        return KnownState(a->state()) > KnownState(b->state());
       });
       for (const RuleResult* rule : rules) {
-        if (rule->not_run()) {
-          ++not_run[rule->skip_reason()];
-          continue;
-        }
         all.push_back({StateCell(rule->state()),
                        {page_.Safe(rule->rule())},
                        {page_.Safe(RuleText(*rule))}});
@@ -145,15 +192,8 @@ class ReportPrinter {
     // One width for all categories.
     const std::vector<int> columns = ColumnWidths(all);
     for (const auto& [category, rows] : tables) {
-      std::string title = category.empty() ? "other" : category;
-      title[0] = absl::ascii_toupper(title[0]);
-      page_.Title(title);
+      page_.Title(TitleOf(category));
       for (const Row& row : rows) page_.PrintRow(row, columns, kCutTable);
-    }
-    if (!not_run.empty()) page_.out() << "\n";
-    for (const auto& [why, rules] : not_run) {
-      page_.Wrapped("  ", page_.Safe(absl::StrCat(Count(rules, "rule"),
-                                                  " not run: ", why)));
     }
   }
 
@@ -277,14 +317,14 @@ class ReportPrinter {
   void PrintFindings() {
     const FindingOverview overview = ArrangeFindings(report_, verbose_);
     const std::vector<size_t> shown = Shown(overview.blocks, verbose_);
-    size_t i = 0;
-    for (const State state : {WARN, UNKNOWN, FAIL}) {
-      // What is not known stands behind what follows from others.
+    size_t i = shown.size();
+    for (const State state : {FAIL, UNKNOWN, WARN}) {
+      for (; i > 0 && overview.blocks[i - 1].state == state; --i) {
+        PrintBlock(overview.blocks[i - 1], shown[i - 1]);
+      }
+      // What follows from others stands behind the causes that are known.
       for (const auto& [cause, group] : overview.causes) {
         if (group.state == state) PrintCause(cause, group);
-      }
-      for (; i < shown.size() && overview.blocks[i].state == state; ++i) {
-        PrintBlock(overview.blocks[i], shown[i]);
       }
     }
   }
