@@ -189,7 +189,7 @@ TEST(HistoryStoreTest, ListsOfChecksOnlyThoseWithChanges) {
   Add(store.get(), TestApply(TestId(2)));
   Add(store.get(), TestCheck(TestId(3)));
   Add(store.get(), ScheduledRecord(4, "links"));
-  Add(store.get(), ScheduledRecord(5, "links", "1 mended"));
+  Add(store.get(), ScheduledRecord(5, "links", "1 resolved"));
   ListHistoryRequest request;
   request.set_changes_only(true);
   EXPECT_THAT(Ids(*store, request),
