@@ -103,10 +103,15 @@ std::string Summary(const HistoryEntry& entry) {
 
 Paint OutcomePaint(const std::string& outcome) {
   constexpr std::pair<absl::string_view, Paint> kPaints[] = {
-      {"pass", Paint::kGreen},       {"succeeded", Paint::kGreen},
-      {"empty", Paint::kGreen},      {"fail", Paint::kRed},
-      {"stopped", Paint::kRed},      {"blocked", Paint::kRed},
-      {"unknown", Paint::kMagenta},  {"interrupted", Paint::kMagenta},
+      {"pass", Paint::kGreen},
+      {"succeeded", Paint::kGreen},
+      {"confirmed", Paint::kGreen},
+      {"empty", Paint::kGreen},
+      {"fail", Paint::kRed},
+      {"stopped", Paint::kRed},
+      {"blocked", Paint::kRed},
+      {"unknown", Paint::kMagenta},
+      {"interrupted", Paint::kMagenta},
       {"cancelled", Paint::kMagenta}};
   for (const auto& [word, paint] : kPaints) {
     if (outcome == word) return paint;

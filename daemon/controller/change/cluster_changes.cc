@@ -482,6 +482,7 @@ void ClusterChanges::Correct(const std::string& run_id,
     by_host[host.host()] = &host;
   }
   std::set<std::string> rollbacks;
+  std::vector<std::string> came_back;
   for (const Correction& correction : corrections) {
     const auto found = by_host.find(correction.result.host());
     if (found == by_host.end()) continue;
@@ -502,6 +503,19 @@ void ClusterChanges::Correct(const std::string& run_id,
       *host = correction.result;
       host->clear_facts_after();
       host->clear_of_rollback();
+      came_back.push_back(host->host());
+    }
+  }
+  if (!came_back.empty()) {
+    report.add_notes(absl::StrCat("came back and told how it ended there: ",
+                                  NamesText(came_back)));
+    const bool all_well =
+        absl::c_all_of(report.hosts(), [&report](const ApplyResult& host) {
+          return IsGoodOutcome(report.rollback(), host.outcome());
+        });
+    // It had stopped only because nobody knew.
+    if (all_well && report.outcome() == ApplyReport::STOPPED) {
+      report.set_outcome(ApplyReport::SUCCEEDED);
     }
   }
   for (const std::string& rollback : rollbacks) {

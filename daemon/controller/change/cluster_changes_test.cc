@@ -188,9 +188,11 @@ TEST_F(ClusterChangesTest, RollbackAsksHostsThatAreAppliedOrLost) {
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::ROLLED_BACK);
   EXPECT_THAT(Kept(id).notes(),
               Contains("taken back by rollback " + (*rollback)->run_id()));
+  EXPECT_EQ(history_->Get(id)->entry().outcome(), "partly rolled back");
   ASSERT_TRUE(RollBack(id).ok());
   EXPECT_EQ(links_["server0"]->tasks().size(), 2u);
   Answer("server2", ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(history_->Get(id)->entry().outcome(), "rolled back");
   EXPECT_EQ(RollBack(id).status().code(),
             absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(RollBack("0000000000000000").status().code(),
@@ -322,7 +324,9 @@ TEST_F(ClusterChangesTest, LostHostThatTellsLaterIsCorrectedInTheHistory) {
   ASSERT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
   Tell("server0", id, ApplyResult::APPLIED);
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
-  EXPECT_EQ(Kept(id).outcome(), ApplyReport::STOPPED);
+  EXPECT_EQ(Kept(id).outcome(), ApplyReport::SUCCEEDED);
+  EXPECT_THAT(Kept(id).notes(),
+              Contains("came back and told how it ended there: server0"));
   // It has spoken; what it says of its later life is not of that run.
   Tell("server0", id, ApplyResult::ROLLED_BACK);
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
