@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "client/command/request.h"
@@ -15,7 +16,6 @@
 #include "client/print/apply_table.h"
 #include "client/print/history_table.h"
 #include "client/print/plan_table.h"
-#include "config/plan/canary.h"
 #include "config/plan/make_plan.h"
 #include "config/plan/waves.h"
 #include "config/values/network_namespace.h"
@@ -434,8 +434,13 @@ class ApplyCommand final : public RunCommand {
     }
     plan_ = *std::move(plan);
     subject_known_ = true;
+    for (const HostPlan& host : plan_.hosts()) {
+      if (!host.steps().empty()) hosts_.push_back(host.host());
+    }
     first_wave_ = ChooseCanary(plan_, canary_, wave_size_);
-    hosts_ = AskedInOrder(plan_, first_wave_);
+    absl::c_stable_partition(hosts_, [this](const std::string& host) {
+      return first_wave_.hosts.count(host) > 0;
+    });
     const PlanCounts counts = CountPlan(plan_);
     what_will_happen_ = absl::StrCat("Apply ", Count(counts.steps, "step"));
     if (counts.readdresses_many()) {

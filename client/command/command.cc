@@ -14,16 +14,6 @@
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
-namespace {
-
-// A moment without a zone is in the session's.
-constexpr const char* kMoments[] = {absl::RFC3339_full,  "%Y-%m-%dT%H:%M%Ez",
-                                    "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M",
-                                    "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M",
-                                    "%Y-%m-%d"};
-
-}  // namespace
-
 size_t Command::ReadChoice(absl::string_view option, absl::string_view value,
                            const std::vector<absl::string_view>& words) {
   const auto found = absl::c_find(words, value);
@@ -57,7 +47,9 @@ absl::Time Command::ReadSince(absl::string_view option,
   } else if (absl::ParseDuration(text, &ago)) {
     if (ago > absl::ZeroDuration()) time = now - ago;
   } else {
-    for (const char* format : kMoments) {
+    for (const char* format :
+         {absl::RFC3339_full, "%Y-%m-%dT%H:%M%Ez", "%Y-%m-%d %H:%M:%S",
+          "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d"}) {
       if (absl::ParseTime(format, text, session().zone, &time, nullptr)) break;
     }
   }

@@ -1,7 +1,6 @@
 // clusterctl help and clusterctl completion; and the words that a shell
 // completes a line with, which are those of the tree of commands, of the rules
 // and of the controller.
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -221,12 +220,6 @@ class CompleteCommand final : public Command {
     return found;
   }
 
-  static Candidates StepsOfPlans() {
-    Candidates found;
-    for (const std::string& word : StepWords()) found.push_back({word, ""});
-    return found;
-  }
-
   // Empty if the controller cannot be asked, or does not answer in time.
   template <typename Asked, typename Answer>
   Answer Known(grpc::Status (Controller::Stub::*call)(grpc::ClientContext*,
@@ -262,26 +255,14 @@ class CompleteCommand final : public Command {
     return found;
   }
 
-  // Who stands in the history's newest entries.
-  Candidates Actors() {
-    static const LazyRE2 kWord = {"[0-9A-Za-z._-]+"};
-    std::set<std::string> names;
-    const auto known =
-        Known(&Controller::Stub::ListHistory, ListHistoryRequest());
-    for (const HistoryEntry& entry : known.entries()) {
-      names.insert(ActorName(entry.actor()));
-    }
-    Candidates found;
-    for (const std::string& name : names) {
-      if (HasForm(name, *kWord)) found.push_back({name, ""});
-    }
-    return found;
-  }
-
   // What help calls the value says of what kind it is.
   Candidates Values(const std::string& kind, const std::string& help) {
     if (kind == "RULE" || kind == "RULE,..") return Rules();
-    if (kind == "KIND|RULE,..") return StepsOfPlans();
+    if (kind == "KIND|RULE,..") {
+      Candidates found;
+      for (const std::string& word : StepWords()) found.push_back({word, ""});
+      return found;
+    }
     if (kind == "HOST" || kind == "HOSTS") return Hosts();
     if (kind == "ID") return Runs(HISTORY_KIND_UNSPECIFIED);
     if (kind == "APPLY_ID") return Runs(HISTORY_APPLY);
@@ -306,9 +287,7 @@ class CompleteCommand final : public Command {
     if (is_list && comma != std::string::npos) {
       before = typed_.substr(0, comma + 1);
     }
-    Print(option.check_lname("who") ? Actors()
-                                    : Values(kind, option.get_description()),
-          before);
+    Print(Values(kind, option.get_description()), before);
   }
 
   void Print(const Candidates& candidates, const std::string& before) {

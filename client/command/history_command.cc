@@ -1,8 +1,6 @@
 // clusterctl history and clusterctl show: who checked, planned, applied and
 // rolled back what, when; and one of these, printed as its command printed it.
 #include <algorithm>
-#include <set>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/command/request.h"
@@ -10,10 +8,8 @@
 #include "client/print/history_table.h"
 #include "client/print/plan_table.h"
 #include "config/report/report_table.h"
-#include "config/values/nearest_word.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
-#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -37,9 +33,8 @@ class HistoryCommand final : public Request {
     AddOption(app, "--since", "TIME|DURATION", since_text_,
               "Only what began since then: 2h, 7d, 2026-03-01, \"2026-03-01 "
               "10:11\"");
-    AddOption(app, "--who", "NAME", who_,
-              "Only what this user, host or SPIFFE id asked for; a name of the "
-              "column WHO");
+    AddOption(app, "--who", "NAME", *request_.mutable_who(),
+              "Only what this user, host or SPIFFE id asked for");
     AddOption(app, "--limit", "N", limit_text_,
               absl::StrCat("At most this many (default: ", kDefaultLimit, ")"));
     AddOutput(app, "says nothing of many runs");
@@ -49,8 +44,11 @@ class HistoryCommand final : public Request {
  private:
   void ReadOptions() override {
     limit_ = ReadCount("--limit", limit_text_, kDefaultLimit);
-    since_ = ReadSince("--since", since_text_);
     request_.set_changes_only(changes_);
+    if (!since_text_.empty()) {
+      request_.set_since_ms(
+          absl::ToUnixMillis(ReadSince("--since", since_text_)));
+    }
     for (const std::string& kind : kinds_) {
       request_.add_kinds(static_cast<HistoryKind>(
           HISTORY_CHECK +
@@ -58,47 +56,23 @@ class HistoryCommand final : public Request {
     }
   }
 
-  bool IsFiltered() const {
-    return !who_.empty() || since_ > absl::InfinitePast();
-  }
-
-  bool IsWanted(const HistoryEntry& entry) const {
-    const std::string name = ActorName(entry.actor());
-    return absl::FromUnixMillis(entry.started_at_ms()) >= since_ &&
-           (who_.empty() || who_ == name || who_ == entry.actor() ||
-            name == absl::StrCat("host ", who_));
-  }
-
-  // Asks for page after page until so many entries are there. The clock may
-  // have been set back in between, so that no entry ends the search.
+  // Asks for page after page until so many entries are there.
   absl::Status Ask(ControllerClient* client) override {
     history_.set_schema_version(kReportSchemaVersion);
-    std::set<std::string> names;
-    bool more = true;
-    while (more && history_.entries_size() < static_cast<int>(limit_)) {
+    history_.set_more(true);
+    while (history_.more() &&
+           history_.entries_size() < static_cast<int>(limit_)) {
       const uint32_t left =
           limit_ - static_cast<uint32_t>(history_.entries_size());
-      request_.set_limit(IsFiltered() ? kPage : std::min(left, kPage));
+      request_.set_limit(std::min(left, kPage));
       ASSIGN_OR_RETURN(
-          ListHistoryResponse page,
+          const ListHistoryResponse page,
           client->Ask(&Controller::Stub::ListHistory, request_, timeout_));
-      more = page.more() && !page.entries().empty();
-      for (HistoryEntry& entry : *page.mutable_entries()) {
-        request_.set_before_id(entry.id());
-        names.insert(ActorName(entry.actor()));
-        if (!IsWanted(entry)) continue;
-        if (history_.entries_size() == static_cast<int>(limit_)) {
-          more = true;
-          break;
-        }
-        *history_.add_entries() = std::move(entry);
+      history_.set_more(page.more() && !page.entries().empty());
+      history_.mutable_entries()->MergeFrom(page.entries());
+      if (history_.more()) {
+        request_.set_before_id(history_.entries().rbegin()->id());
       }
-    }
-    history_.set_more(more);
-    if (history_.entries().empty() && !who_.empty() && names.count(who_) == 0) {
-      Tell("--who: the history has nothing of \"", who_, "\"",
-           DidYouMean(who_, std::vector<absl::string_view>(names.begin(),
-                                                           names.end())));
     }
     return absl::OkStatus();
   }
@@ -112,8 +86,6 @@ class HistoryCommand final : public Request {
   std::vector<std::string> kinds_;
   bool changes_ = false;
   std::string since_text_;
-  absl::Time since_;
-  std::string who_;
   std::string limit_text_;
   uint32_t limit_ = 0;
   ListHistoryRequest request_;

@@ -49,13 +49,6 @@ std::string FoldKey(const UnmendedRule& rule, bool = false) {
   return absl::StrCat(rule.rule(), " (", StateWord(rule.state()), ")");
 }
 
-// Only of a rule: a narrowed plan is not about it.
-bool IsNotAsked(const UnmendedRule& rule) { return rule.not_asked(); }
-template <typename Line>
-bool IsNotAsked(const Line&) {
-  return false;
-}
-
 // What hosts share. Pointers into the plan: of the first host that has it.
 struct PlanFold {
   std::vector<const PlanStep*> steps;
@@ -85,7 +78,6 @@ FirstMet<HostNames, PlanFold> FoldPlan(const ClusterPlan& plan, bool verbose) {
   const auto add = [&](const std::string& name, const auto& all,
                        auto PlanFold::*kind) {
     for (const auto& each : all) {
-      if (IsNotAsked(each)) continue;
       auto& [hosts, line] = lines[FoldKey(each, verbose)];
       Keep(each, &(line.*kind));
       if (hosts.empty() || hosts.back() != name) hosts.push_back(name);
@@ -208,21 +200,18 @@ void PrintFolds(const ClusterPlan& plan, bool verbose, Page& page) {
              << Count(hidden.size(), "host") << "; --verbose has all\n";
 }
 
-// Hosts with no step, nothing blocked and no finding that the plan is about.
+// Hosts with no step, nothing blocked and no finding.
 void PrintInOrder(const ClusterPlan& plan, Page& page) {
   HostNames hosts;
   for (const HostPlan& host : plan.hosts()) {
     if (host.steps().empty() && host.blocked().empty() &&
-        absl::c_all_of(host.unmended(), [](const UnmendedRule& rule) {
-          return IsNotAsked(rule);
-        })) {
+        host.unmended().empty()) {
       hosts.push_back(host.host());
     }
   }
   if (hosts.empty()) return;
   page.out() << "\n";
-  page.Wrapped(plan.only().empty() ? "In order: " : "Nothing of this to do: ",
-               HostsOf(hosts, page), Paint::kGreen);
+  page.Wrapped("In order: ", HostsOf(hosts, page), Paint::kGreen);
 }
 
 void PrintNotes(const ClusterPlan& plan, bool verbose, Page& page) {

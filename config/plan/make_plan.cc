@@ -1,5 +1,6 @@
 #include "config/plan/make_plan.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -128,6 +129,91 @@ HostPlan HostPlanBuilder::Finish() {
 
 namespace {
 
+bool AsksFor(const PlanSelection& selection, const PlanStep& step) {
+  return selection.kinds.count(step.kind()) > 0 ||
+         selection.settings.count(step.setting()) > 0 ||
+         selection.settings.count(step.target().kernel_parameter()) > 0;
+}
+
+// Every kind that a step of the selection may have.
+std::set<ChangeKind> KindsOf(const PlanSelection& selection) {
+  std::set<ChangeKind> kinds = selection.kinds;
+  kinds.insert(CHANGE_OBSERVE);  // A host of which nothing is known.
+  for (const std::string& name : selection.settings) {
+    const Setting* const row = FindSetting(name);
+    kinds.insert(row == nullptr ? CHANGE_SYSCTL : row->kind);
+    if (row != nullptr && row->device) kinds.insert(CHANGE_HCCN_CONF);
+  }
+  return kinds;
+}
+
+// The address of "10.0.0.1/255.255.255.0".
+absl::string_view AddressPart(absl::string_view value) {
+  return value.substr(0, value.find('/'));
+}
+
+//   a step                needs, of the same host
+//   of a device           the repair of hccn.conf, which the tool then writes
+//   a device's gateway    its address: the tool refuses one of another subnet
+//   a device's address    its gateway: the tool drops one with the old subnet
+//   a device's address    the one that takes it from another device
+bool Needs(const PlanStep& step, const PlanStep& other) {
+  if (!IsOfDevice(step)) return false;
+  if (other.setting() == kFormSetting) return true;
+  const bool is_address = step.setting() == kAddressSetting;
+  if (!IsOfDevice(other) ||
+      (!is_address && step.setting() != kGatewaySetting)) {
+    return false;
+  }
+  if (step.target().device() == other.target().device()) {
+    return other.setting() == (is_address ? kGatewaySetting : kAddressSetting);
+  }
+  return is_address && other.setting() == kAddressSetting &&
+         AddressPart(other.from()) == AddressPart(step.to());
+}
+
+}  // namespace
+
+void HostPlanBuilder::Narrow(const PlanSelection& selection) {
+  const auto note = [this](size_t count, const char* one, const char* why) {
+    if (count > 0) Note(absl::StrCat(Count(count, one), why));
+  };
+  std::vector<Planned> all = std::exchange(planned_, {});
+  std::vector<bool> stays(all.size());
+  size_t added = 0;
+  // Until no step that stays needs another one.
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (stays[i]) continue;
+      const bool is_asked = AsksFor(selection, all[i].step);
+      bool is_needed = false;
+      for (size_t k = 0; k < all.size(); ++k) {
+        is_needed |= stays[k] && Needs(all[k].step, all[i].step);
+      }
+      if (!is_asked && !is_needed) continue;
+      stays[i] = grows = true;
+      added += !is_asked;
+    }
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (stays[i]) planned_.push_back(std::move(all[i]));
+  }
+  note(added, "step", " added, which others need");
+  note(all.size() - planned_.size(), "step", " left out by --only");
+  const std::set<ChangeKind> kinds = KindsOf(selection);
+  auto* const blocked = plan_.mutable_blocked();
+  const int before = blocked->size();
+  blocked->erase(std::remove_if(blocked->begin(), blocked->end(),
+                                [&kinds](const BlockedChange& change) {
+                                  return kinds.count(change.kind()) == 0;
+                                }),
+                 blocked->end());
+  note(before - blocked->size(), "blocked change", " left out by --only");
+}
+
+namespace {
+
 constexpr char kMovedNote[] =
     "all its devices have addresses of the planned subnets, and other ones are "
     "planned: a pattern that counts by index (n, i) does that when a host is "
@@ -236,20 +322,17 @@ bool IsReaddressing(const PlanStep& step) {
 
 PlanCounts CountPlan(const ClusterPlan& plan) {
   PlanCounts counts;
+  const bool is_whole = plan.only().empty();
   for (const HostPlan& host : plan.hosts()) {
-    bool fails = false;
-    bool in_doubt = false;
-    for (const UnmendedRule& rule : host.unmended()) {
-      if (rule.not_asked()) continue;
-      (rule.state() == FAIL ? fails : in_doubt) = true;
-    }
+    const bool fails = absl::c_any_of(
+        host.unmended(), [](const auto& rule) { return rule.state() == FAIL; });
     ++counts.hosts;
     counts.steps += host.steps_size();
     counts.hosts_with_steps += !host.steps().empty();
     counts.blocked += host.blocked_size();
     counts.hosts_with_blocked += !host.blocked().empty();
-    counts.hosts_failing += fails;
-    counts.hosts_in_doubt += !fails && in_doubt;
+    counts.hosts_failing += is_whole && fails;
+    counts.hosts_in_doubt += is_whole && !fails && !host.unmended().empty();
     counts.hosts_readdressed += absl::c_any_of(host.steps(), IsReaddressing);
   }
   counts.only = absl::StrJoin(plan.only(), ",");

@@ -58,7 +58,8 @@ struct PlanCounts {
   size_t hosts_with_steps = 0;
   size_t blocked = 0;
   size_t hosts_with_blocked = 0;
-  // With a FAIL that no step mends; without one, with less than that.
+  // With a FAIL that no step mends; without one, with less than that. None of a
+  // narrowed plan, which is not to mend everything.
   size_t hosts_failing = 0;
   size_t hosts_in_doubt = 0;
   // Where steps put another address or netmask in the place of a device's. A

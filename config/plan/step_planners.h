@@ -53,7 +53,7 @@ class HostPlanBuilder {
 
   // Leaves out what the selection does not ask for, and notes how much:
   //   a step of another kind, setting and kernel parameter; not where a step
-  //   that stays needs it (narrow_plan.cc has the table)
+  //   that stays needs it (make_plan.cc has the table)
   //   a blocked change of a kind that no asked-for step could have
   // REQUIRES: called at most once, after the planners and before Finish.
   void Narrow(const PlanSelection& selection);

@@ -103,97 +103,50 @@ class ReportPrinter {
     page_.PrintNotes(report_.notes());
   }
 
-  std::string RuleText(const RuleResult& rule) const {
-    if (rule.state() == SKIPPED) return rule.skip_reason();
-    if (rule.findings().empty()) return rule.summary();
-    Subjects subjects;
-    std::string cause = rule.findings(0).caused_by();
-    for (const Finding& finding : rule.findings()) {
-      if (finding.state() != rule.state()) continue;
-      subjects.MergeFrom(finding.subjects());
-      if (finding.caused_by() != cause) cause.clear();
-    }
-    // A pass whose findings only say what was left out.
-    if (subjects.empty()) return rule.summary();
-    return absl::StrCat(Who(subjects), Part(", because of ", cause));
-  }
-
   using Rules = std::vector<const RuleResult*>;
-  struct OneState {
-    explicit OneState(State state) : value(state) {}
-    State state() const { return value; }
-    State value;
-  };
-
-  std::string TitleOf(const std::string& category) const {
-    std::string title = category.empty() ? "other" : category;
-    title[0] = absl::ascii_toupper(title[0]);
-    return title;
-  }
 
   // One line for each category, in the report's order; when verbose, one for
   // each rule, worst first.
   void PrintRules() {
     FirstMet<std::string, Rules> categories;
     FirstMet<std::string, size_t> not_run;
+    Rules rules;
     for (const RuleResult& rule : report_.rules()) {
       if (rule.not_run()) {
         ++not_run[rule.skip_reason()];
-      } else {
-        categories[rule.category()].push_back(&rule);
+        continue;
+      }
+      categories[rule.category()].push_back(&rule);
+      rules.push_back(&rule);
+    }
+    absl::c_stable_sort(rules, [](const RuleResult* a, const RuleResult* b) {
+      return KnownState(a->state()) > KnownState(b->state());
+    });
+    std::vector<Row> rows;
+    if (verbose_) {
+      for (const RuleResult* rule : rules) {
+        rows.push_back(
+            {StateCell(rule->state()),
+             {page_.Safe(rule->rule())},
+             {page_.Safe(IsTrouble(rule->state())
+                             ? Count(rule->findings_size(), "finding")
+                         : rule->state() == SKIPPED ? rule->skip_reason()
+                                                    : rule->summary())}});
+      }
+    } else {
+      for (const auto& [category, of_it] : categories) {
+        rows.push_back({{page_.Safe(category.empty() ? "other" : category)},
+                        {CountsText(CountStates(of_it))}});
       }
     }
-    if (verbose_) {
-      PrintEachRule(categories);
-    } else {
-      PrintCategories(categories);
+    if (!rows.empty()) {
+      page_.Title(verbose_ ? "Rules" : "Rules; --verbose has each");
+      page_.PrintTable(rows, kCutTable);
     }
     if (!not_run.empty()) page_.out() << "\n";
-    for (const auto& [why, rules] : not_run) {
-      page_.Wrapped("  ", page_.Safe(absl::StrCat(Count(rules, "rule"),
+    for (const auto& [why, count] : not_run) {
+      page_.Wrapped("  ", page_.Safe(absl::StrCat(Count(count, "rule"),
                                                   " not run: ", why)));
-    }
-  }
-
-  // "  Device  2 failed, 24 passed"; the findings have said what failed.
-  void PrintCategories(const FirstMet<std::string, Rules>& categories) {
-    if (categories.empty()) return;
-    page_.Title("Rules; --verbose has each");
-    std::vector<Row> rows;
-    for (const auto& [category, rules] : categories) {
-      const auto states = Each<OneState>(rules, &RuleResult::state);
-      State worst = SKIPPED;
-      for (const OneState& each : states) {
-        const State state = KnownState(each.value);
-        if (state == SKIPPED) continue;
-        worst = worst == SKIPPED ? state : std::max(worst, state);
-      }
-      rows.push_back({StateCell(worst),
-                      {page_.Safe(TitleOf(category))},
-                      {CountsText(CountStates(states))}});
-    }
-    page_.PrintTable(rows, kWholeTable);
-  }
-
-  void PrintEachRule(FirstMet<std::string, Rules>& categories) {
-    FirstMet<std::string, std::vector<Row>> tables;
-    std::vector<Row> all;
-    for (auto& [category, rules] : categories.items()) {
-      absl::c_stable_sort(rules, [](const RuleResult* a, const RuleResult* b) {
-        return KnownState(a->state()) > KnownState(b->state());
-      });
-      for (const RuleResult* rule : rules) {
-        all.push_back({StateCell(rule->state()),
-                       {page_.Safe(rule->rule())},
-                       {page_.Safe(RuleText(*rule))}});
-        tables[category].push_back(all.back());
-      }
-    }
-    // One width for all categories.
-    const std::vector<int> columns = ColumnWidths(all);
-    for (const auto& [category, rows] : tables) {
-      page_.Title(TitleOf(category));
-      for (const Row& row : rows) page_.PrintRow(row, columns, kCutTable);
     }
   }
 

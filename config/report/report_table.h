@@ -14,8 +14,8 @@
 //   × fail     1 rule because of link on server1 device 3: net-health
 //
 //   Rules; --verbose has each
-//     × fail     Device   2 failed, 22 passed
-//     √ pass     Cluster  12 passed
+//     device   2 failed, 22 passed
+//     cluster  12 passed
 //   ...
 //   What to repair, worst last
 //     × fail     server1 device 3: check the cable (link, net-health)

@@ -184,15 +184,18 @@ TEST(RulesTest, FoldByCategoryAndHaveALineEachWhenVerbose) {
   report.mutable_rules(4)->set_state(PASS);
   EXPECT_NE(Table(report, Style())
                 .find("\nRules; --verbose has each\n"
-                      "  x fail     Device   1 failed, 2 passed, 1 skipped\n"
-                      "  + pass     Cluster  1 passed\n"),
+                      "  device   1 failed, 2 passed, 1 skipped\n"
+                      "  cluster  1 passed\n"),
             std::string::npos)
       << Table(report, Style());
   const std::string all = Table(report, Style(), /*verbose=*/true);
-  EXPECT_NE(all.find("\nDevice\n  x fail     rule-5  8 devices\n"),
+  EXPECT_NE(all.find("\nRules\n"
+                     "  x fail     rule-5  0 findings\n"
+                     "  - skipped  rule-2"),
             std::string::npos)
       << all;
-  EXPECT_NE(all.find("  + pass     rule-1  8 devices\n\nCluster\n"),
+  EXPECT_NE(all.find("  + pass     rule-1  8 devices\n"
+                     "  + pass     skew"),
             std::string::npos)
       << all;
 }

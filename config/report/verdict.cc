@@ -63,19 +63,17 @@ std::string StandingWord(const ApplyReport& report) {
   if (report.rollback() || report.outcome() == ApplyReport::RUNNING) return "";
   bool taken_back = false;
   bool stays = false;
-  bool all_well = report.outcome() == ApplyReport::SUCCEEDED;
   for (const ApplyResult& host : report.hosts()) {
     const ApplyResult::Outcome outcome = host.outcome();
     taken_back |= outcome == ApplyResult::ROLLED_BACK ||
                   outcome == ApplyResult::ROLLED_BACK_WITH_RESIDUES;
     stays |= !absl::c_linear_search(kClean, outcome);
-    all_well &= outcome == ApplyResult::APPLIED ||
-                outcome == ApplyResult::NOTHING_TO_DO;
   }
   if (taken_back) return stays ? "partly rolled back" : "rolled back";
-  const bool is_confirmed =
-      report.confirmation().state() == Confirmation::CONFIRMED;
-  return is_confirmed && all_well ? "confirmed" : "";
+  return report.outcome() == ApplyReport::SUCCEEDED &&
+                 report.confirmation().state() == Confirmation::CONFIRMED
+             ? "confirmed"
+             : "";
 }
 
 ExitStatus ExitStatusOf(State verdict, FailOn fail_on) {

@@ -1,6 +1,7 @@
 #include "config/rules/catalogue.h"
 
-#include <optional>
+#include <set>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -50,74 +51,49 @@ std::vector<std::string> MendersOf(const Rule& rule) {
   return absl::StrSplit(rule.mended_by, '/', absl::SkipEmpty());
 }
 
-bool HasSteps(ChangeKind kind) {
-  const auto is_of_kind = [kind](const char* setting) {
-    return FindSetting(setting)->kind == kind;
-  };
-  return absl::c_any_of(kDeviceSettingNames, is_of_kind) ||
-         absl::c_any_of(kHostSettingNames, is_of_kind);
+// A kernel parameter is no row.
+ChangeKind KindOf(const std::string& setting) {
+  const Setting* const row = FindSetting(setting);
+  return row == nullptr ? CHANGE_SYSCTL : row->kind;
 }
 
 }  // namespace
 
-absl::StatusOr<PlanSelection> SelectSteps(
-    const std::vector<std::string>& words) {
+std::vector<std::string> StepWords() {
+  std::set<std::string> words;
+  for (const Rule& rule : RuleCatalogue()) {
+    for (const std::string& name : MendersOf(rule)) {
+      words.insert({ChangeKindName(KindOf(name)), std::string(rule.name)});
+    }
+  }
+  return {words.begin(), words.end()};
+}
+
+absl::StatusOr<PlanSelection> SelectSteps(std::vector<std::string> words) {
+  const std::vector<std::string> known = StepWords();
   PlanSelection selection;
   std::vector<std::string> mistakes;
   for (const std::string& word : words) {
-    const std::optional<ChangeKind> kind = ParseChangeKind(word);
-    const Rule* const rule = FindRule(word);
-    if (kind && HasSteps(*kind)) {
+    if (!absl::c_linear_search(known, word)) {
+      mistakes.push_back(
+          absl::StrCat("only: \"", word,
+                       "\" is not a kind of change that plans have, or a "
+                       "rule that a step mends",
+                       DidYouMean(word, std::vector<absl::string_view>(
+                                            known.begin(), known.end()))));
+    } else if (const auto kind = ParseChangeKind(word)) {
       selection.kinds.insert(*kind);
-    } else if (rule != nullptr && !rule->mended_by.empty()) {
-      const std::vector<std::string> settings = MendersOf(*rule);
-      selection.settings.insert(settings.begin(), settings.end());
-    } else if (kind || rule != nullptr) {
-      mistakes.push_back(absl::StrCat(
-          "only: no step of a plan ",
-          kind ? "is of the kind \"" : "mends the rule \"", word,
-          "\", expected a kind that clusterctl plan shows, or a rule that a "
-          "step mends"));
     } else {
-      const std::vector<std::string> known = StepWords();
-      mistakes.push_back(absl::StrCat(
-          "only: \"", word, "\" is not a kind of change or a rule, expected ",
-          "names such as sysctl, firewall or gateway",
-          DidYouMean(word, std::vector<absl::string_view>(known.begin(),
-                                                          known.end()))));
-    }
-    if (!absl::c_linear_search(selection.words, word)) {
-      selection.words.push_back(word);
+      for (std::string& name : MendersOf(*FindRule(word))) {
+        selection.settings.insert(std::move(name));
+      }
     }
   }
-  if (mistakes.empty()) return selection;
-  return absl::InvalidArgumentError(absl::StrJoin(mistakes, "\n"));
-}
-
-std::vector<std::string> StepWords() {
-  std::vector<std::string> words;
-  for (const ChangeKind kind : AllChangeKinds()) {
-    if (HasSteps(kind)) words.push_back(ChangeKindName(kind));
+  if (!mistakes.empty()) {
+    return absl::InvalidArgumentError(absl::StrJoin(mistakes, "\n"));
   }
-  for (const Rule& rule : RuleCatalogue()) {
-    const std::string name(rule.name);
-    if (!rule.mended_by.empty() && !absl::c_linear_search(words, name)) {
-      words.push_back(name);
-    }
-  }
-  return words;
-}
-
-bool IsAbout(const PlanSelection& selection, const Rule& rule) {
-  if (absl::c_linear_search(selection.words, rule.name)) return true;
-  const std::vector<std::string> menders = MendersOf(rule);
-  return !menders.empty() &&
-         absl::c_all_of(menders, [&selection](const std::string& name) {
-           const Setting* const row = FindSetting(name);
-           return selection.settings.count(name) > 0 ||
-                  selection.kinds.count(row == nullptr ? CHANGE_SYSCTL
-                                                       : row->kind) > 0;
-         });
+  selection.words = std::move(words);
+  return selection;
 }
 
 }  // namespace clusterd

@@ -102,17 +102,14 @@ std::vector<absl::string_view> RuleNames();
 // The rule whose name is nearest to a mistyped one; empty if none is near.
 std::string NearestRule(absl::string_view name);
 
-// Steps of these kinds of change, and steps that mend these rules; a word that
-// is both is the kind. No words: a selection without words. InvalidArgument,
-// one line for each word that names no step of any plan, with the nearest.
-absl::StatusOr<PlanSelection> SelectSteps(
-    const std::vector<std::string>& words);
-
-// The words that SelectSteps takes, kinds first.
+// What `clusterctl plan --only` takes: kinds of change that plans have, and
+// rules that a step mends.
 std::vector<std::string> StepWords();
 
-// Whether the selection names the rule, or has all that mends it.
-bool IsAbout(const PlanSelection& selection, const Rule& rule);
+// Steps of these kinds, and those that mend these rules; a word that is both is
+// the kind. InvalidArgument, a line for each word that is none of StepWords,
+// with the nearest.
+absl::StatusOr<PlanSelection> SelectSteps(std::vector<std::string> words);
 
 }  // namespace clusterd
 

@@ -6,7 +6,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "config/plan/canary.h"
 #include "config/plan/waves.h"
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
@@ -130,10 +129,9 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
                        : OrderOfRollback(parts_, request.rollback_of));
   RETURN_IF_ERROR(CheckPending(order));
   order.report.MergeFrom(head);
-  std::stable_partition(order.hosts.begin(), order.hosts.end(),
-                        [&canary](const ApplyOrder::Host& host) {
-                          return canary.hosts.count(host.name) > 0;
-                        });
+  absl::c_stable_partition(order.hosts, [&canary](const auto& host) {
+    return canary.hosts.count(host.name) > 0;
+  });
   order.caller = request.caller;
   const ApplyReport report = order.report;
   parts_.log->Notice(absl::StrCat(

@@ -86,8 +86,7 @@ HostTask ForAnyHost(const FactOrder& order) {
 }
 
 // Says of each host what is found there and its steps leave, by its cause.
-void AddUnmended(const Report& report, const PlanSelection& steps,
-                 ClusterPlan* plan) {
+void AddUnmended(const Report& report, ClusterPlan* plan) {
   std::map<std::string, Goals> goals;
   Goals all;
   for (const HostPlan& host : plan->hosts()) {
@@ -128,8 +127,6 @@ void AddUnmended(const Report& report, const PlanSelection& steps,
       UnmendedRule* const unmended = host.add_unmended();
       unmended->set_rule(rule);
       unmended->set_state(state);
-      unmended->set_not_asked(!steps.words.empty() &&
-                              !IsAbout(steps, *FindRule(rule)));
     }
   }
   plan->set_digest(PlanDigest(*plan));
@@ -229,7 +226,7 @@ ClusterPlan MakeHostsPlan(const FactOrder& order,
                           const std::vector<HostFacts>& facts, absl::Time now) {
   ClusterPlan plan = MakePlan(*order.spec, PointersTo(facts),
                               order.network_namespace, order.steps);
-  AddUnmended(MakeCheckReport(order, {}, facts, now), order.steps, &plan);
+  AddUnmended(MakeCheckReport(order, {}, facts, now), &plan);
   plan.set_plan_id(order.run_id);
   plan.set_created_at_ms(absl::ToUnixMillis(now));
   plan.set_created_by(order.actor);
