@@ -372,6 +372,29 @@ TEST_F(ClusterChangesTest, ControllerThatIsKilledInAWaveLearnsWhatCameOfIt) {
   EXPECT_TRUE(links_["server1"]->tasks().empty());
 }
 
+TEST_F(ClusterChangesTest, CanaryHasAStepOfEveryKindAndTheNotesSayWhere) {
+  for (const char* host : {"server0", "server1", "server2"}) Attach(host);
+  ClusterPlan plan = MakePlan(3);
+  plan.mutable_hosts(2)->mutable_steps()->Add()->set_kind(CHANGE_TLS);
+  plan.set_digest(PlanDigest(plan));
+  ChangeRequest request = By("alice");
+  request.canary = 1;
+  const auto run = Apply(plan, request);
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(links_["server2"]->tasks().size(), 1u);
+  EXPECT_TRUE(links_["server0"]->tasks().empty());
+  EXPECT_TRUE(links_["server1"]->tasks().empty());
+  Answer("server2", ApplyResult::APPLIED);
+  EXPECT_EQ(links_["server0"]->tasks().size(), 1u);
+  EXPECT_EQ(links_["server1"]->tasks().size(), 1u);
+  const ApplyReport report = (*run)->report();
+  EXPECT_EQ(report.canary(), 1u);
+  EXPECT_EQ(report.hosts(0).host(), "server2");
+  EXPECT_THAT(report.notes(),
+              Contains(HasSubstr("canary: a step of every kind in the plan is "
+                                 "on server2 (")));
+}
+
 TEST_F(ClusterChangesTest, CancelEndsTheRunAfterItsWaveAndSaysWhoDidIt) {
   Attach("server0");
   Attach("server1");
