@@ -551,7 +551,7 @@ class NarrowTest : public testing::Test {
 
 using Texts = std::vector<std::string>;
 
-PlanSelection Setting(const std::string& setting) {
+PlanSelection OfSetting(const std::string& setting) {
   PlanSelection selection;
   selection.words = {"rule"};
   selection.settings = {setting};
@@ -578,7 +578,7 @@ TEST_F(NarrowTest, AddsTheStepsThatAnAskedOneNeeds) {
   Add(DeviceStep(0, kGatewaySetting, "10.0.0.254", "10.0.0.254"));
   Add(DeviceStep(0, kMtuSetting, "1500", "9000"));
   Add(RunningStep("net.core.somaxconn", "128", "65535"));
-  EXPECT_EQ(Narrow(Setting(kGatewaySetting)),
+  EXPECT_EQ(Narrow(OfSetting(kGatewaySetting)),
             (Texts{"hccn.conf: form", "device 1: address", "device 0: address",
                    "device 0: gateway"}));
   EXPECT_EQ(notes_, (Texts{"3 steps added, which others need",
@@ -589,14 +589,14 @@ TEST_F(NarrowTest, AddsTheGatewayThatAnAddressDropsAndNoOtherDevices) {
   Add(AddressStep(0, "10.0.0.1/255.255.255.0", "10.0.1.2/255.255.255.0", ""));
   Add(DeviceStep(0, kGatewaySetting, "10.0.0.254", "10.0.1.254"));
   Add(DeviceStep(1, kGatewaySetting, "10.0.0.253", "10.0.0.254"));
-  EXPECT_EQ(Narrow(Setting(kAddressSetting)),
+  EXPECT_EQ(Narrow(OfSetting(kAddressSetting)),
             (Texts{"device 0: address", "device 0: gateway"}));
 }
 
 TEST_F(NarrowTest, NeedsNothingForWhatStandsAlone) {
   Add(DeviceStep(0, kGatewaySetting, "10.0.0.253", "10.0.0.254"));
   Add(DeviceStep(0, kMtuSetting, "1500", "9000"));
-  EXPECT_EQ(Narrow(Setting(kMtuSetting)), Texts{"device 0: mtu"});
+  EXPECT_EQ(Narrow(OfSetting(kMtuSetting)), Texts{"device 0: mtu"});
 }
 
 TEST_F(NarrowTest, KeepsWhatIsBlockedOfKindsThatTheStepsCouldHave) {
@@ -605,7 +605,7 @@ TEST_F(NarrowTest, KeepsWhatIsBlockedOfKindsThatTheStepsCouldHave) {
         CHANGE_HCCN_CONF}) {
     builder_.Block(kind, {}, ChangeKindName(kind), "why", "fix");
   }
-  Narrow(Setting(kMtuSetting));
+  Narrow(OfSetting(kMtuSetting));
   Texts left;
   for (const BlockedChange& blocked : plan_.blocked()) {
     left.push_back(blocked.what());
