@@ -28,7 +28,7 @@ inline constexpr TurnRow kTurns[] = {
     {Turn::kWorse, "worse"},
     {Turn::kNew, "wrong and not judged before"},
     {Turn::kChanged, "wrong with another value"},
-    {Turn::kBetter, "better, not yet resolved"},
+    {Turn::kBetter, "better but not resolved"},
     {Turn::kResolved, "resolved"},
     {Turn::kNotJudged, "not judged any more"}};
 

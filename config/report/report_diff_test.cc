@@ -403,7 +403,7 @@ TEST(DiffReportsTest, SaysOfABetterStateWhatIsFoundNow) {
   const ReportDiff diff = DiffReports(before, after);
   EXPECT_THAT(Lines(diff), ElementsAre("link node0 device 3: fail to warn: UP "
                                        "at half speed (mend it)"));
-  EXPECT_EQ(DiffSummary(diff), "1 better, not yet resolved");
+  EXPECT_EQ(DiffSummary(diff), "1 better but not resolved");
 }
 
 TEST(DiffReportsTest, NotesThatTheFirstReportIsTheNewerOne) {
