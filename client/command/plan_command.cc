@@ -64,9 +64,7 @@ class PlanCommand final : public ClusterRequest {
       const absl::Status target = CheckPlanTarget(out_);
       if (!target.ok()) AddMistake("--out ", target.message());
     }
-    const absl::StatusOr<PlanSelection> steps = SelectSteps(only_);
-    AddMistakes("--", steps.status(), mistakes_);
-    if (steps.ok()) only_ = steps->words;
+    AddMistakes("--", SelectSteps(only_).status(), mistakes_);
     ClusterRequest::ReadOptions();
   }
 

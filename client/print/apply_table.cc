@@ -286,12 +286,14 @@ State SupportedVerdict(const ApplyReport& report) {
 }
 
 std::string RunWord(const ApplyReport& report) {
-  if (report.outcome() == ApplyReport::RUNNING) return "RUNNING";
+  constexpr ApplyReport::Outcome kNamedOutcomes[] = {
+      ApplyReport::RUNNING, ApplyReport::INTERRUPTED, ApplyReport::STOPPED,
+      ApplyReport::CANCELLED};
   const std::string standing = StandingWord(report);
   if (!standing.empty()) return absl::AsciiStrToUpper(standing);
-  if (report.outcome() == ApplyReport::INTERRUPTED) return "INTERRUPTED";
-  if (report.outcome() == ApplyReport::STOPPED) return "STOPPED";
-  if (report.outcome() == ApplyReport::CANCELLED) return "CANCELLED";
+  if (absl::c_linear_search(kNamedOutcomes, report.outcome())) {
+    return ApplyReport::Outcome_Name(report.outcome());
+  }
   if (report.outcome() == ApplyReport::SUCCEEDED) {
     const State verdict = SupportedVerdict(report);
     if (verdict == PASS) return "SUCCEEDED";

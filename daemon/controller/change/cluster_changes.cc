@@ -206,10 +206,7 @@ std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
 void ClusterChanges::OnRunEnd(const ApplyReport& report,
                               const AuditEntry& audited) {
   parts_.log->Notice(
-      absl::StrCat(RunText(report), ": ",
-                   report.outcome() == ApplyReport::SUCCEEDED   ? "succeeded"
-                   : report.outcome() == ApplyReport::CANCELLED ? "cancelled"
-                                                                : "stopped"));
+      absl::StrCat(RunText(report), ": ", RunOutcomeName(report)));
   AuditEnd(
       audited,
       absl::StrCat(
