@@ -508,10 +508,8 @@ void ClusterChanges::Correct(const std::string& run_id,
         absl::c_all_of(report.hosts(), [&report](const ApplyResult& host) {
           return IsGoodOutcome(report.rollback(), host.outcome());
         });
-    // It had stopped only because nobody knew.
-    if (all_well && report.outcome() == ApplyReport::STOPPED) {
-      report.set_outcome(ApplyReport::SUCCEEDED);
-    }
+    // The run had not ended well only because nobody knew.
+    if (all_well) report.set_outcome(ApplyReport::SUCCEEDED);
   }
   for (const std::string& rollback : rollbacks) {
     report.add_notes(absl::StrCat("taken back by rollback ", rollback));
