@@ -49,6 +49,8 @@ class GenerateCommand : public Command {
     AddOption(app, "--skip", "RULE,..", skip_, "Do not let these rules stop it")
         ->delimiter(',')
         ->allow_extra_args(false);
+    app.add_flag("--verbose", verbose_,
+                 "Of a check that is not passed every finding, rule and host");
     AddOption(app, "--timeout", "DURATION", timeout_text_,
               "Give up after this long, e.g. 90s or 2m (default: 140s)");
   }
@@ -95,7 +97,7 @@ class GenerateCommand : public Command {
     report.set_verdict(SupportedVerdict(report));
     const int status = ExitStatusOf(report.verdict(), FailOn::kFail);
     if (status == kExitPass) return status;
-    PrintReportTable(report, ErrStyle(), /*verbose=*/false, session().err);
+    PrintReportTable(report, ErrStyle(), verbose_, session().err);
     const char* const why =
         "the check of the job is not passed, so nothing was written; mend what "
         "it names, or leave a rule out with --skip RULE";
@@ -151,6 +153,7 @@ class GenerateCommand : public Command {
  private:
   JobOptions named_;
   std::vector<std::string> skip_;
+  bool verbose_ = false;
   std::string timeout_text_;
   absl::Duration timeout_ = kLaunchTimeout;
   RuleSelection selection_;
