@@ -56,6 +56,31 @@ void CheckCharacters(absl::string_view text, Mistakes* mistakes) {
 // Of one mapping; more are named and not looked at.
 constexpr size_t kMaxRepeats = 100;
 
+// The line with its hostlists in quotes, if yaml-cpp stumbles over a bracket of
+// one there: in {} and [] a bracket begins a list, and no text goes on in it.
+// Of a long line only the hostlist. Empty: it is something else.
+std::string WithQuotedHostlists(absl::string_view text, TextPosition at) {
+  static const LazyRE2 kHostlist = {
+      R"((^|[{\[,:\s]))"
+      R"(([\w./@-]+(?:\[[\w,-]*\][\w./-]*)+(?:,[\w./-]+(?:\[[\w,-]*\][\w./-]*)*)*)"
+      R"((?: \+ [\w*%/() +-]*[\w)])?)([,}\]\s]|$))"};
+  constexpr size_t kMaxLine = 160;
+  const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  const size_t line = static_cast<size_t>(at.line) - 1;
+  const size_t column = static_cast<size_t>(at.column) - 1;
+  if (line >= lines.size() || column >= lines[line].size() ||
+      lines[line][column] != '[') {
+    return "";
+  }
+  std::string quoted(absl::StripAsciiWhitespace(lines[line]));
+  std::string before, hostlist, behind;
+  if (!RE2::PartialMatch(quoted, *kHostlist, &before, &hostlist, &behind)) {
+    return "";
+  }
+  RE2::GlobalReplace(&quoted, *kHostlist, R"(\1"\2"\3)");
+  return quoted.size() > kMaxLine ? absl::StrCat("\"", hostlist, "\"") : quoted;
+}
+
 // Builds the tree from yaml-cpp's events. After a limit is passed it ignores
 // all further events, so that memory stays bounded too.
 class TreeBuilder : public YAML::EventHandler {
@@ -268,9 +293,15 @@ std::optional<YamlNode> ParseYaml(absl::string_view text,
     while (!builder.over_limit() && parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::Exception& exception) {
-    if (!builder.over_limit()) {
-      mistakes->Add(PositionOf(exception.mark),
-                    "is not YAML here: ", exception.msg);
+    const TextPosition at = PositionOf(exception.mark);
+    const std::string quoted = WithQuotedHostlists(text, at);
+    if (!builder.over_limit() && quoted.empty()) {
+      mistakes->Add(at, "is not YAML here: ", exception.msg);
+    } else if (!builder.over_limit()) {
+      mistakes->Add(at,
+                    "a bracket begins a list inside of {} and []; quote this "
+                    "hostlist: ",
+                    quoted);
     }
     return std::nullopt;
   }
