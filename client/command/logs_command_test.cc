@@ -116,6 +116,21 @@ TEST(LogsCommandTest, IsNotWholeWhereAHostCannotBeRead) {
   EXPECT_THAT(left.err, HasSubstr("leaves out 1 of the hosts"));
 }
 
+TEST(LogsCommandTest, HostsWithoutLogsAreAnAnswer) {
+  ProgramWorld world = WorldOfLogs();
+  for (LogsEvent& event : world.script.logs_events) {
+    event.mutable_host()->mutable_logs()->Clear();
+  }
+  const ProgramOutput output = RunProgram({"logs"}, world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_THAT(output.out, HasSubstr("there are no logs on 2 hosts; --user"));
+  EXPECT_EQ(RunProgram({"logs", "-o", "short"}, world).out, "no logs\n");
+  // Files without a code are something else.
+  world.script.logs_events[0].mutable_host()->mutable_logs()->add_files();
+  EXPECT_THAT(RunProgram({"logs"}, world).out,
+              HasSubstr("no code of HCCL stands in what was read; 1 file"));
+}
+
 TEST(LogsCommandTest, NamesEveryWrongOption) {
   const ProgramOutput output = RunProgram(
       {"logs", "--since", "yesterday", "--bytes", "0"}, WorldOfLogs());
