@@ -195,9 +195,10 @@ std::string EndOf(const HostRecording::Run& run) {
 }
 
 // As a person would have seen it in a shell.
-std::string RunsText(const HostRecording& recording) {
+std::string RunsText(
+    const google::protobuf::RepeatedPtrField<HostRecording::Run>& runs) {
   std::string text;
-  for (const HostRecording::Run& run : recording.runs()) {
+  for (const HostRecording::Run& run : runs) {
     absl::StrAppend(&text, "$ ", absl::StrJoin(run.argv(), " "), "\n",
                     run.standard_output(), run.standard_error(), "[",
                     EndOf(run), ", ", run.elapsed_us() / 1000, " ms",
@@ -299,6 +300,35 @@ void Bundle::AddFacts(const HostFacts& facts) {
       "observed now");
 }
 
+void Bundle::AddTicketParts(const std::string& folder,
+                            const HostRecording& recording,
+                            const std::string& cut) {
+  if (!recording.npu_smi_runs().empty()) {
+    Add(folder + "/npu-smi.txt", RunsText(recording.npu_smi_runs()),
+        "runs of npu-smi", cut);
+  }
+  if (recording.has_kernel_log()) {
+    Add(folder + "/dmesg.txt", recording.kernel_log(), "the kernel's log",
+        "lines about NPUs, drivers and memory, and the last 100");
+  } else if (recording.gaps().empty()) {
+    AddGap(absl::StrCat(folder,
+                        ": npu-smi, dmesg: its clusterd is an older "
+                        "one and does not send them"));
+  }
+  for (const std::string& gap : recording.gaps()) {
+    AddGap(absl::StrCat(folder, ": ", gap));
+  }
+  if (recording.msnpureport().empty()) return;
+  Add(folder + "/msnpureport.txt",
+      absl::StrCat(
+          recording.msnpureport(),
+          "\nis installed and was not run: it exports the logs of all "
+          "devices, which are\ntoo large for this archive, into a new folder "
+          "below the one that it is started\nin. Run it as root in an empty "
+          "folder and send that folder along.\n"),
+      "the driver's folder");
+}
+
 void Bundle::AddHost(const LogsOfHost& host) {
   const std::string folder = FileName(host.host());
   if (!host.error().empty()) {
@@ -307,8 +337,11 @@ void Bundle::AddHost(const LogsOfHost& host) {
   if (host.has_recording()) {
     const HostRecording& recording = host.recording();
     AddFacts(recording.facts());
-    Add(folder + "/hccn_tool.txt", RunsText(recording), "runs of hccn_tool",
-        recording.complete() ? "" : "outputs are missing where it says so");
+    const std::string cut =
+        recording.complete() ? "" : "outputs are missing where it says so";
+    Add(folder + "/hccn_tool.txt", RunsText(recording.runs()),
+        "runs of hccn_tool", cut);
+    AddTicketParts(folder, recording, cut);
     for (const HostRecording::Run& run : recording.runs()) {
       if (!run.has_hccn_conf_before()) continue;
       Add(folder + "/hccn.conf", run.hccn_conf_before(), "/etc/hccn.conf");

@@ -1,20 +1,30 @@
 #include "daemon/agent/ticket_tasks.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "config/values/change_kind.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/agent/audited_task.h"
+#include "daemon/host/command/program_path.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/files/missing.h"
+#include "daemon/host/hccn/hccn_tool.h"
 #include "daemon/host/hccn/hccn_tool_recorder.h"
+#include "daemon/host/host_memory.h"
 #include "daemon/host/logs/read_logs.h"
 #include "daemon/host/machine_observer.h"
+#include "daemon/host/npu_smi/device_ids.h"
+#include "re2/re2.h"
 
 namespace clusterd {
 namespace {
@@ -26,10 +36,70 @@ constexpr absl::Duration kLogCommand = absl::Seconds(10);
 
 // Of the time that the answer is waited for: what there is by then is sent.
 constexpr double kShare = 0.8;
+// For a run beside the observation.
+constexpr absl::Duration kTicketCommand = absl::Seconds(5);
+constexpr size_t kMaxKernelBytes = 64 << 10;
 
 absl::Status AnotherReads() {
   return absl::ResourceExhaustedError(
       "this host's logs are being read already, try again later");
+}
+
+// `npu-smi info`, where the observation had no use for it.
+void AddNpuTable(const HostPaths& paths, HccnToolRecorder* recorder,
+                 Clock* clock, HostRecording* recording) {
+  const TimeBudget budget(clock, kTicketCommand, kTicketCommand);
+  const absl::StatusOr<std::string> npu_smi = LocateNpuSmi(paths);
+  absl::Status had = npu_smi.status();
+  if (npu_smi.ok() &&
+      absl::c_none_of(recorder->npu_smi_runs(),
+                      [](const auto& run) { return run.argv_size() == 2; })) {
+    had = RunNpuSmi({*npu_smi, "info"}, {paths, recorder, &budget}).status();
+  }
+  // What a run says of its failure is in the recording, too.
+  if (!had.ok() && !absl::IsNotFound(had) && recorder->npu_smi_runs().empty()) {
+    recording->add_gaps(absl::StrCat("npu-smi: ", had.message()));
+  }
+}
+
+// Lines about NPUs, their drivers and memory that ran out, and the last ones.
+std::string KernelLinesForTicket(absl::string_view log) {
+  static const LazyRE2 kAbout = {
+      R"((?i)ascend|davinci|devmm|\bnpu|\bhdc|hclge|\bhns|hisi|\buda\b|)"
+      R"(\boom\b|oom[_-]|out of memory|killed process|hardware error|\baer\b)",
+      RE2::Latin1};
+  constexpr size_t kLast = 100;
+  const std::vector<absl::string_view> lines =
+      absl::StrSplit(absl::StripSuffix(log, "\n"), '\n');
+  std::string kept;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const re2::StringPiece line(lines[i].data(), lines[i].size());
+    if (i + kLast < lines.size() && !RE2::PartialMatch(line, *kAbout)) continue;
+    absl::StrAppend(&kept, lines[i], "\n");
+  }
+  const size_t cut = kept.size() - std::min(kept.size(), kMaxKernelBytes);
+  return cut == 0 ? kept : kept.substr(kept.find('\n', cut) + 1);
+}
+
+// What a vendor asks for besides. msnpureport exports more than a message
+// holds, into the folder that it is started in, and wants to be alone (CANN
+// 8.0.RC2, log reference, logreference_0016): only that it is there is said.
+void AddForTicket(const HostAccess& host, HostRecording* recording) {
+  absl::StatusOr<std::string> log = ReadKernelLog(host, /*errors_only=*/false);
+  if (log.ok()) {
+    recording->set_kernel_log(KernelLinesForTicket(*log));
+  } else {
+    recording->add_gaps(absl::StrCat("kernel log: ", log.status().message()));
+  }
+  const absl::StatusOr<std::string> hccn_tool = LocateHccnTool(host.paths);
+  if (!hccn_tool.ok()) return;
+  const std::string beside = absl::StrCat(
+      hccn_tool->substr(host.paths.root.size(),
+                        hccn_tool->rfind('/') + 1 - host.paths.root.size()),
+      "msnpureport");
+  if (FindProgram(host.paths.root, {beside}).ok()) {
+    recording->set_msnpureport(beside);
+  }
 }
 
 }  // namespace
@@ -46,8 +116,12 @@ HostRecording MakeRecording(const std::string& host, const std::string& root,
   MachineObserver observer({root}, &recorder, clock, locks);
   HostRecording recording;
   *recording.mutable_facts() = observer.Observe(host, request);
+  AddNpuTable({root}, &recorder, clock, &recording);
   for (HostRecording::Run& run : recorder.runs()) {
     *recording.add_runs() = std::move(run);
+  }
+  for (HostRecording::Run& run : recorder.npu_smi_runs()) {
+    *recording.add_npu_smi_runs() = std::move(run);
   }
   recording.set_complete(true);
   return recording;
@@ -55,8 +129,9 @@ HostRecording MakeRecording(const std::string& host, const std::string& root,
 
 void BoundRecording(size_t max_bytes, HostRecording* recording) {
   std::optional<std::string> conf;
-  size_t used = recording->facts().ByteSizeLong();
-  for (HostRecording::Run& run : *recording->mutable_runs()) {
+  size_t used =
+      recording->facts().ByteSizeLong() + recording->kernel_log().size();
+  const auto bound = [&](HostRecording::Run& run) {
     if (run.has_hccn_conf_after() &&
         run.hccn_conf_after() == run.hccn_conf_before()) {
       run.clear_hccn_conf_after();
@@ -68,17 +143,22 @@ void BoundRecording(size_t max_bytes, HostRecording* recording) {
     }
     if (run.has_hccn_conf_after()) conf = run.hccn_conf_after();
     used += run.ByteSizeLong() + 8;
-    if (used <= max_bytes) continue;
+    if (used <= max_bytes) return;
     used -= run.standard_output().size() + run.standard_error().size();
     run.clear_standard_output();
     run.clear_standard_error();
     run.set_output_cut(true);
     recording->set_complete(false);
-  }
+  };
+  absl::c_for_each(*recording->mutable_runs(), bound);
+  absl::c_for_each(*recording->mutable_npu_smi_runs(), bound);
   // What is left of runs whose outputs were taken out.
-  while (recording->ByteSizeLong() > max_bytes && recording->runs_size() > 0) {
-    recording->mutable_runs()->RemoveLast();
-    recording->set_complete(false);
+  for (auto* runs :
+       {recording->mutable_npu_smi_runs(), recording->mutable_runs()}) {
+    while (recording->ByteSizeLong() > max_bytes && !runs->empty()) {
+      runs->RemoveLast();
+      recording->set_complete(false);
+    }
   }
 }
 
@@ -143,6 +223,8 @@ absl::StatusOr<HostRecording> TicketTasks::Record(const std::string& host,
       static_cast<uint32_t>(absl::ToInt64Milliseconds(deadline * kShare)));
   HostRecording recording = MakeRecording(host, parts_.root, parts_.runner,
                                           parts_.clock, parts_.locks, request);
+  const TimeBudget budget(parts_.clock, kTicketCommand, 2 * kTicketCommand);
+  AddForTicket({{parts_.root}, parts_.runner, &budget}, &recording);
   BoundRecording(kMaxRecordingBytes, &recording);
   End(entry, absl::StrCat("read: ", recording.runs_size(), " runs"));
   return recording;

@@ -18,6 +18,8 @@ namespace clusterd {
 namespace {
 
 constexpr absl::string_view kDmesg[] = {"/usr/bin/dmesg", "/bin/dmesg"};
+constexpr absl::string_view kJournalctl[] = {"/usr/bin/journalctl",
+                                             "/bin/journalctl"};
 constexpr size_t kMaxKills = 16;
 constexpr size_t kMaxKilledNameBytes = 64;
 constexpr size_t kMaxLogBytes = 8 << 20;
@@ -63,18 +65,23 @@ void ReadLimits(const FileReader& files, HostMemoryFact::Memory* memory) {
   }
 }
 
-absl::StatusOr<std::string> ReadKernelErrors(const HostAccess& host) {
-  ASSIGN_OR_RETURN(std::string dmesg, FindProgram(host.paths.root, kDmesg));
-  ASSIGN_OR_RETURN(
-      CommandResult result,
-      RunWithin(*host.budget, host.runner, "`dmesg`",
-                {std::move(dmesg), "--kernel", "--level=emerg,alert,crit,err"},
-                kMaxLogBytes));
-  if (result.exit_status == 0 && result.signal == 0) {
+absl::StatusOr<std::string> RunLogReader(
+    const HostAccess& host, absl::Span<const absl::string_view> candidates,
+    std::vector<std::string> argv) {
+  ASSIGN_OR_RETURN(std::string program,
+                   FindProgram(host.paths.root, candidates));
+  const std::string name = absl::StrCat("`", argv[0], "`");
+  argv[0] = std::move(program);
+  ASSIGN_OR_RETURN(CommandResult result,
+                   RunWithin(*host.budget, host.runner, name, std::move(argv),
+                             kMaxLogBytes));
+  // The journal of a machine has no kernel lines where journald takes none.
+  if (result.exit_status == 0 && result.signal == 0 &&
+      result.standard_output != "-- No entries --\n") {
     return std::move(result.standard_output);
   }
   return absl::UnavailableError(
-      absl::StrCat("`dmesg`: status ", result.exit_status, " and ",
+      absl::StrCat(name, ": status ", result.exit_status, " and ",
                    QuotedText(result.standard_error)));
 }
 
@@ -92,7 +99,8 @@ absl::StatusOr<HostMemoryFact::Memory> ReadMemory(const HostAccess& host) {
   memory.set_total_bytes(total);
   memory.set_available_bytes(available);
   ReadLimits(files, &memory);
-  const absl::StatusOr<std::string> errors = ReadKernelErrors(host);
+  const absl::StatusOr<std::string> errors =
+      ReadKernelLog(host, /*errors_only=*/true);
   uint64_t uptime = 0;
   if (!errors.ok()) {
     *memory.mutable_kills_missing() = MissingFor(errors.status());
@@ -110,12 +118,31 @@ absl::StatusOr<HostMemoryFact::Memory> ReadMemory(const HostAccess& host) {
 
 }  // namespace
 
+absl::StatusOr<std::string> ReadKernelLog(const HostAccess& host,
+                                          bool errors_only) {
+  std::vector<std::string> dmesg = {"dmesg", "--kernel"};
+  std::vector<std::string> journal = {"journalctl", "--dmesg", "--no-pager",
+                                      "--output=short-monotonic",
+                                      "--lines=20000"};
+  if (errors_only) {
+    dmesg.push_back("--level=emerg,alert,crit,err");
+    journal.push_back("--priority=err");
+  }
+  absl::StatusOr<std::string> log =
+      RunLogReader(host, kDmesg, std::move(dmesg));
+  if (log.ok()) return log;
+  absl::StatusOr<std::string> kept =
+      RunLogReader(host, kJournalctl, std::move(journal));
+  return kept.ok() ? kept : log;
+}
+
 std::vector<OutOfMemory> ParseKills(absl::string_view dmesg,
                                     uint64_t uptime_s) {
   // Before Linux 4.20 the first line says "Kill process"; the name may hold
   // anything but a line break.
   static const LazyRE2 kForm = {
-      R"((?:<\d+>)?\[ *(\d+)\.\d+\] (Memory cgroup out|Out) of memory: )"
+      R"((?:<\d+>)?\[ *(\d+)\.\d+\] (?:[\w.-]+ kernel: )?)"
+      R"((Memory cgroup out|Out) of memory: )"
       R"(Kill(?:ed)? process (\d+),? \((.*)\)(?:[ ,].*)?)",
       RE2::Latin1};
   std::vector<OutOfMemory> kills;

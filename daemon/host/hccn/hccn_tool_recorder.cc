@@ -10,18 +10,21 @@ HccnToolRecorder::HccnToolRecorder(CommandRunner* runner, ReadConf read_conf)
     : runner_(runner), read_conf_(std::move(read_conf)) {}
 
 absl::StatusOr<CommandResult> HccnToolRecorder::Run(const Command& command) {
+  const bool is_npu_smi =
+      !command.argv.empty() && absl::EndsWith(command.argv[0], "/npu-smi");
   if (command.argv.empty() || command.instead.has_value() ||
-      !absl::EndsWith(command.argv[0], "/hccn_tool")) {
+      (!is_npu_smi && !absl::EndsWith(command.argv[0], "/hccn_tool"))) {
     return runner_->Run(command);
   }
   HostRecording::Run run;
   run.mutable_argv()->Assign(command.argv.begin(), command.argv.end());
-  if (std::optional<std::string> conf = read_conf_()) {
-    run.set_hccn_conf_before(*std::move(conf));
+  const auto conf = [&] { return is_npu_smi ? std::nullopt : read_conf_(); };
+  if (std::optional<std::string> before = conf()) {
+    run.set_hccn_conf_before(*std::move(before));
   }
   ASSIGN_OR_RETURN(CommandResult result, runner_->Run(command));
-  if (std::optional<std::string> conf = read_conf_()) {
-    run.set_hccn_conf_after(*std::move(conf));
+  if (std::optional<std::string> after = conf()) {
+    run.set_hccn_conf_after(*std::move(after));
   }
   run.set_standard_output(result.standard_output);
   run.set_standard_error(result.standard_error);
@@ -32,13 +35,18 @@ absl::StatusOr<CommandResult> HccnToolRecorder::Run(const Command& command) {
   run.set_output_cut(result.output_cut);
   run.set_elapsed_us(absl::ToInt64Microseconds(result.elapsed));
   absl::MutexLock lock(&mutex_);
-  runs_.push_back(std::move(run));
+  (is_npu_smi ? npu_smi_runs_ : runs_).push_back(std::move(run));
   return result;
 }
 
 std::vector<HostRecording::Run> HccnToolRecorder::runs() const {
   absl::MutexLock lock(&mutex_);
   return runs_;
+}
+
+std::vector<HostRecording::Run> HccnToolRecorder::npu_smi_runs() const {
+  absl::MutexLock lock(&mutex_);
+  return npu_smi_runs_;
 }
 
 }  // namespace clusterd

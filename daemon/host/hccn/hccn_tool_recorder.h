@@ -1,5 +1,6 @@
-// Notes down every run of hccn_tool that passes through, as it was: nothing in
-// it is anonymised. `clusterctl anonymise` makes a file of it that may be sent.
+// Notes down every run of hccn_tool and npu-smi that passes through, as it was:
+// nothing in it is anonymised. `clusterctl anonymise` makes a file of it that
+// may be sent.
 #ifndef DAEMON_HOST_HCCN_HCCN_TOOL_RECORDER_H_
 #define DAEMON_HOST_HCCN_HCCN_TOOL_RECORDER_H_
 
@@ -28,18 +29,20 @@ class HccnToolRecorder final : public CommandRunner {
   HccnToolRecorder(CommandRunner* runner, ReadConf read_conf);
 
   // What `runner` answers. Noted down if the program's file name is hccn_tool
-  // and it did run over the machine's own hccn.conf; other devices' runs may
-  // change that meanwhile.
+  // and it did run over the machine's own hccn.conf, which other devices' runs
+  // may change meanwhile; or if it is npu-smi.
   absl::StatusOr<CommandResult> Run(const Command& command) override;
 
   // The runs so far, in the order in which they ended.
   std::vector<HostRecording::Run> runs() const;
+  std::vector<HostRecording::Run> npu_smi_runs() const;
 
  private:
   CommandRunner* const runner_;
   const ReadConf read_conf_;
   mutable absl::Mutex mutex_;
   std::vector<HostRecording::Run> runs_ ABSL_GUARDED_BY(mutex_);
+  std::vector<HostRecording::Run> npu_smi_runs_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace clusterd
