@@ -50,8 +50,9 @@ class Maker {
       CheckServers();
     }
     ReadNodes();
-    if (mistakes_.empty()) ChoosePort();
-    if (mistakes_.empty()) ChooseTiers();
+    if (mistakes_.empty()) NoteEnvironment();
+    if (mistakes_.empty() && !options_.standalone) ChoosePort();
+    if (mistakes_.empty() && !options_.standalone) ChooseTiers();
     Launch launch;
     launch.method = options_.method;
     for (int s = 0; mistakes_.empty() && s < job_.servers_size(); ++s) {
@@ -88,6 +89,23 @@ class Maker {
                    Count(job_.servers_size(), "server"), " of the job");
     }
     const ServerSpec& first = job_.servers(0);
+    if (options_.standalone && job_.servers_size() > 1) {
+      Wrong("--standalone: the job has ", job_.servers_size(),
+            " servers, expected one");
+    } else if (options_.standalone) {
+      notes_.push_back(
+          "standalone: torch_npu_run uses PyTorch's own store then, not its "
+          "parallel one");
+    }
+    // torch_npu/distributed/rendezvous.py: the store is that of --master_addr
+    // and --master_port, whatever the endpoint is.
+    const auto endpoint = ParseEndpoint(options_.rdzv_endpoint);
+    if (endpoint.has_value() && endpoint->first != first.address() &&
+        endpoint->first != first.host()) {
+      Wrong("--rdzv-endpoint: names ", QuotedText(endpoint->first),
+            ", expected the first server of the job, ", first.address(), ":",
+            endpoint->second, ": torch_npu_run's store is there");
+    }
     for (const ServerSpec& server : job_.servers()) {
       world_size_ += server.devices_size();
       if (!IsHostName(server.host())) {
@@ -143,6 +161,15 @@ class Maker {
         "from the nodes that come");
   }
 
+  void NoteEnvironment() {
+    for (const auto& [name, value] : options_.environment) {
+      if (!absl::c_linear_search(method_->variables, name)) continue;
+      notes_.push_back(absl::StrCat("environment: ", name,
+                                    " of the job file is left out, the launch "
+                                    "itself sets it"));
+    }
+  }
+
   void ChoosePort() {
     absl::StatusOr<MasterPort> chosen =
         ChooseMasterPort(job_, *facts_[0], options_.master_port);
@@ -176,7 +203,10 @@ class Maker {
         {"NPUS_PER_NODE", absl::StrCat(server.devices_size())},
         {"PYTHON", options_.python},
         {"JOB_ID", options_.job_id.empty() ? "clusterd" : options_.job_id},
+        {"RDZV_ID", options_.rdzv_id},
+        {"LOCAL_ADDR", server.address()},
     };
+    if (options_.standalone) values.erase("MASTER_PORT");
     if (!range_) values["WORLD_SIZE"] = absl::StrCat(world_size_);
     if (method_->from_master) AddMpiValues(values);
     return values;
@@ -258,7 +288,7 @@ class Maker {
   void AddVariables(const Values& values, NodeLaunch& node) {
     for (const absl::string_view name : method_->variables) {
       const auto value = values.find(std::string(name));
-      if (value == values.end()) continue;
+      if (value == values.end() || options_.standalone) continue;
       LaunchVariable variable = {value->first, value->second, method_->exports};
       if (name == "WORLD_SIZE")
         variable.formula = "$(($NPUS_PER_NODE*$NNODES))";
@@ -298,6 +328,21 @@ class Maker {
           {"CM_CHIEF_DEVICE", absl::StrCat(job_.servers(0).devices(0).id())});
       variables.push_back({"CM_WORKER_SIZE", values.at("WORLD_SIZE")});
       variables.push_back({"CM_WORKER_IP", server.address()});
+    }
+    AddEnvironment(node);
+  }
+
+  void AddEnvironment(NodeLaunch& node) const {
+    for (const auto& [name, value] : options_.environment) {
+      if (absl::c_linear_search(method_->variables, name)) continue;
+      for (auto* of : {&node.variables, &node.hccl_variables}) {
+        of->erase(std::remove_if(of->begin(), of->end(),
+                                 [&name = name](const LaunchVariable& each) {
+                                   return each.name == name;
+                                 }),
+                  of->end());
+      }
+      node.hccl_variables.push_back({name, value});
     }
   }
 
@@ -339,6 +384,16 @@ class Maker {
         return !options_.mpi_args.empty();
       case WordWhen::kSshPort:
         return options_.ssh_port != 0 && options_.ssh_port != kSshPort;
+      case WordWhen::kStandalone:
+        return options_.standalone;
+      case WordWhen::kJoined:
+        return !options_.standalone;
+      case WordWhen::kRdzvEndpoint:
+        return !options_.rdzv_endpoint.empty();
+      case WordWhen::kRdzvId:
+        return !options_.rdzv_id.empty();
+      case WordWhen::kLocalAddr:
+        return options_.local_addr;
     }
     return false;
   }

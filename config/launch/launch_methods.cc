@@ -1,10 +1,12 @@
 #include "config/launch/launch_methods.h"
 
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/launch/launch.h"
+#include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -43,14 +45,19 @@ LaunchMethod Torchrun() {
 LaunchMethod TorchNpuRun() {
   LaunchMethod row;
   row.name = "torch-npu-run";
-  row.words = {{"torch_npu_run"},
-               {"--rdzv_backend=parallel"},
-               {"--master_addr=$MASTER_IP_ADDR"},
-               {"--master_port=$MASTER_PORT"},
-               {"--nnodes={NNODES}"},
-               {"--node_rank {NODE_RANK}", When::kSeveralNodes},
-               {"--nproc_per_node={NPUS_PER_NODE}"},
-               {"--enable_tiered_parallel_tcpstore=true", When::kTiered}};
+  row.words = {
+      {"torch_npu_run"},
+      {"--standalone", When::kStandalone},
+      {"--rdzv_backend=parallel", When::kJoined},
+      {"--rdzv_endpoint=$MASTER_IP_ADDR:$MASTER_PORT", When::kRdzvEndpoint},
+      {"--rdzv_id={RDZV_ID}", When::kRdzvId},
+      {"--master_addr=$MASTER_IP_ADDR", When::kJoined},
+      {"--master_port=$MASTER_PORT", When::kJoined},
+      {"--nnodes={NNODES}"},
+      {"--node_rank {NODE_RANK}", When::kSeveralNodes},
+      {"--nproc_per_node={NPUS_PER_NODE}"},
+      {"--local_addr={LOCAL_ADDR}", When::kLocalAddr},
+      {"--enable_tiered_parallel_tcpstore=true", When::kTiered}};
   row.variables = {"MASTER_IP_ADDR", "MASTER_PORT"};
   row.exports = true;
   row.sources = {kToolkit, "./env_npu.sh"};
@@ -154,8 +161,14 @@ class OptionCheck {
     if (options_.asd > 3) {
       Wrong("--asd: ", options_.asd, ", expected 0 to 3");
     }
+    for (const auto& [name, value] : options_.environment) {
+      if (!value.empty()) {
+        CheckWord(absl::StrCat("environment.", name), value);
+      }
+    }
     CheckRankTablePath();
     CheckMpi();
+    CheckRendezvous();
     if (options_.tiered.has_value() && method_.name != "torch-npu-run") {
       Wrong("--tiered: ", options_.method,
             " has no tiers, expected --method torch-npu-run");
@@ -201,6 +214,47 @@ class OptionCheck {
     }
   }
 
+  void CheckRendezvous() {
+    static const LazyRE2 kId = {"[A-Za-z0-9_.:+@-]{1,128}"};
+    const std::pair<absl::string_view, bool> given[] = {
+        {"--rdzv-endpoint", !options_.rdzv_endpoint.empty()},
+        {"--rdzv-id", !options_.rdzv_id.empty()},
+        {"--local-addr", options_.local_addr},
+        {"--standalone", options_.standalone},
+        {"--tiered on", options_.tiered.value_or(false)},
+        {"--nnodes", !options_.nnodes.empty()},
+        {"--master-port",
+         options_.master_port != 0 && options_.rdzv_endpoint.empty()}};
+    constexpr size_t kOfMethod = 4;
+    for (size_t i = 0; i < std::size(given); ++i) {
+      const auto& [option, is_given] = given[i];
+      if (!is_given) continue;
+      if (i < kOfMethod && method_.name != "torch-npu-run") {
+        Wrong(option, ": ", options_.method,
+              " is not started with it, expected --method torch-npu-run");
+      } else if (options_.standalone && option != "--standalone") {
+        // torch/distributed/run.py: c10d on localhost and a free port.
+        Wrong(option, ": does not go with --standalone, by which PyTorch ",
+              "chooses its own store, address, port and id on one server");
+      }
+    }
+    if (!options_.rdzv_id.empty() && !HasForm(options_.rdzv_id, *kId)) {
+      Wrong("--rdzv-id: ", QuotedText(options_.rdzv_id),
+            ", expected letters, digits and _.:+@-");
+    }
+    if (options_.rdzv_endpoint.empty()) return;
+    const auto endpoint = ParseEndpoint(options_.rdzv_endpoint);
+    if (!endpoint.has_value()) {
+      Wrong("--rdzv-endpoint: ", QuotedText(options_.rdzv_endpoint),
+            ", expected HOST:PORT of the first server");
+    } else if (options_.master_port != 0 &&
+               options_.master_port != endpoint->second) {
+      Wrong("--rdzv-endpoint: port ", endpoint->second, " and --master-port ",
+            options_.master_port, ", expected one port: the server of rank 0 ",
+            "listens on it");
+    }
+  }
+
   template <typename... Parts>
   void Wrong(const Parts&... parts) {
     mistakes_.push_back(absl::StrCat(parts...));
@@ -212,6 +266,17 @@ class OptionCheck {
 };
 
 }  // namespace
+
+std::optional<std::pair<std::string, uint32_t>> ParseEndpoint(
+    absl::string_view text) {
+  static const LazyRE2 kForm = {R"(([A-Za-z0-9_.-]{1,253}):(\d{1,5}))"};
+  std::pair<std::string, uint32_t> endpoint;
+  if (!HasForm(text, *kForm, &endpoint.first, &endpoint.second) ||
+      endpoint.second == 0 || endpoint.second > 65535) {
+    return std::nullopt;
+  }
+  return endpoint;
+}
 
 absl::Span<const LaunchMethod> AllLaunchMethods() {
   static const auto& methods = *new std::vector<LaunchMethod>{

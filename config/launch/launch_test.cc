@@ -472,5 +472,115 @@ TEST(ChooseMasterPortTest, AnEphemeralPortIsFineOnceItIsReserved) {
   EXPECT_THAT(ChooseMasterPort(job.spec, job.facts[0], 0)->notes, IsEmpty());
 }
 
+TEST(MakeLaunchTest, TorchNpuRunTakesItsEndpointIdAndLocalAddress) {
+  Job job;
+  job.options.method = "torch-npu-run";
+  job.options.rdzv_endpoint = "192.168.10.22:29600";
+  job.options.master_port = 29600;
+  job.options.rdzv_id = "job-7";
+  job.options.local_addr = true;
+  EXPECT_THAT(
+      job.Text(1),
+      HasSubstr("torch_npu_run --rdzv_backend=parallel "
+                "--rdzv_endpoint=$MASTER_IP_ADDR:$MASTER_PORT --rdzv_id=job-7 "
+                "--master_addr=$MASTER_IP_ADDR --master_port=$MASTER_PORT "
+                "--nnodes=2 --node_rank 1 --nproc_per_node=8 "
+                "--local_addr=192.168.10.23 train.py\n"));
+  EXPECT_THAT(job.Text(1), HasSubstr("export MASTER_PORT=29600\n"));
+  const auto launch = job.Make();
+  ASSERT_TRUE(launch.ok()) << launch.status();
+  EXPECT_EQ(launch->nodes[0].command[2].value,
+            "--rdzv_endpoint=192.168.10.22:29600");
+  job.options.rdzv_endpoint =
+      absl::StrCat(job.spec.servers(0).host(), ":29600");
+  EXPECT_EQ(job.Refusal(), "none");
+}
+
+TEST(MakeLaunchTest, StandaloneIsOneServerWithoutAMaster) {
+  Job job(1);
+  job.options.method = "torch-npu-run";
+  job.options.standalone = true;
+  EXPECT_THAT(job.Text(0), HasSubstr("torch_npu_run --standalone --nnodes=1 "
+                                     "--nproc_per_node=8 train.py\n"));
+  EXPECT_THAT(job.Text(0), Not(HasSubstr("MASTER_")));
+  EXPECT_THAT(job.Notes(), HasSubstr("PyTorch's own store"));
+}
+
+TEST(MakeLaunchTest, SaysWhichOptionsOfTheRendezvousDoNotFit) {
+  const auto refusal = [](int servers, const auto& change) {
+    Job job(servers);
+    job.options.method = "torch-npu-run";
+    change(job.options);
+    return job.Refusal();
+  };
+  EXPECT_THAT(
+      refusal(2, [](LaunchOptions& options) { options.standalone = true; }),
+      HasSubstr("--standalone: the job has 2 servers, expected one"));
+  const std::string alone = refusal(1, [](LaunchOptions& options) {
+    options.standalone = true;
+    options.rdzv_id = "a";
+    options.local_addr = true;
+    options.tiered = true;
+    options.master_port = 29600;
+  });
+  for (const char* option :
+       {"--rdzv-id", "--local-addr", "--tiered on", "--master-port"}) {
+    EXPECT_THAT(alone, HasSubstr(absl::StrCat(
+                           option, ": does not go with --standalone")));
+  }
+  EXPECT_THAT(refusal(2,
+                      [](LaunchOptions& options) {
+                        options.rdzv_endpoint = "192.168.10.23:29600";
+                      }),
+              HasSubstr("names \"192.168.10.23\", expected the first server of "
+                        "the job, 192.168.10.22:29600"));
+  EXPECT_THAT(refusal(2,
+                      [](LaunchOptions& options) {
+                        options.rdzv_endpoint = "192.168.10.22:29600";
+                        options.master_port = 29601;
+                      }),
+              HasSubstr("port 29600 and --master-port 29601"));
+  for (const char* wrong : {"192.168.10.22", "a:0", "a:65536", ":1", "a b:1"}) {
+    EXPECT_THAT(refusal(2,
+                        [wrong](LaunchOptions& options) {
+                          options.rdzv_endpoint = wrong;
+                        }),
+                HasSubstr("expected HOST:PORT of the first server"))
+        << wrong;
+  }
+  EXPECT_THAT(
+      refusal(2, [](LaunchOptions& options) { options.rdzv_id = "a b"; }),
+      HasSubstr("--rdzv-id: \"a b\", expected letters"));
+  EXPECT_THAT(refusal(1,
+                      [](LaunchOptions& options) {
+                        options.method = "torchrun";
+                        options.standalone = true;
+                        options.rdzv_id = "a";
+                      }),
+              HasSubstr("--rdzv-id: torchrun is not started with it"));
+}
+
+TEST(MakeLaunchTest, ExportsWhatTheJobFileSets) {
+  Job job;
+  job.spec.mutable_hccl()->set_base_port_auto(false);
+  job.spec.mutable_hccl()->set_base_port(60000);
+  job.options.environment = {{"HCCL_IF_BASE_PORT", "50000"},
+                             {"NPU_ASD_ENABLE", "0"},
+                             {"MY_FLAG", "a $b"},
+                             {"MASTER_PORT", "1"}};
+  const std::string text = job.Text(0);
+  EXPECT_THAT(text, HasSubstr("export HCCL_IF_BASE_PORT=50000\n"));
+  EXPECT_THAT(text, Not(HasSubstr("60000")));
+  EXPECT_THAT(text, HasSubstr("export NPU_ASD_ENABLE=0\n"));
+  EXPECT_THAT(text, Not(HasSubstr("NPU_ASD_ENABLE=1")));
+  EXPECT_THAT(text, HasSubstr("export MY_FLAG='a $b'\n"));
+  EXPECT_THAT(text, Not(HasSubstr("MASTER_PORT=1\n")));
+  EXPECT_THAT(job.Notes(),
+              HasSubstr("MASTER_PORT of the job file is left out"));
+  EXPECT_THAT(job.Text(0, LaunchForm::kDotenv), HasSubstr("MY_FLAG=a $b\n"));
+  job.options.environment = {{"MY_FLAG", "a\nexport LD_PRELOAD=x"}};
+  EXPECT_THAT(job.Refusal(), HasSubstr("environment.MY_FLAG: "));
+}
+
 }  // namespace
 }  // namespace clusterd
