@@ -404,13 +404,17 @@ std::string GroupHosts(absl::Span<const SeenHost* const> hosts,
       server.inputs.name = NumberInName(names.back());
     }
     const Ipv4Address start = *hosts[first]->address;
+    // Counted from 0 where that is an address of the same /24, which is what a
+    // person reads; else from the first host.
+    const int64_t number = NumberInName(names[0]);
+    const bool from_zero = number <= int64_t{start.bits() & 0xff};
+    const Ipv4Address base(static_cast<uint32_t>(
+        start.bits() - (named && from_zero ? number : 0)));
     const std::string address =
-        named ? absl::StrCat(
-                    Ipv4Address(static_cast<uint32_t>(start.bits() -
-                                                      NumberInName(names[0])))
-                        .ToString(),
-                    " + name")
-              : absl::StrCat(start.ToString(), end > first + 1 ? " + i" : "");
+        absl::StrCat(base.ToString(),
+                     !named      ? (end > first + 1 ? " + i" : "")
+                     : from_zero ? std::string(" + name")
+                                 : absl::StrCat(" + (name - ", number, ")"));
     absl::StrAppend(&text, "  - hosts: ", HostsOf(names),
                     "\n    address: ", address, "\n");
     first = end;

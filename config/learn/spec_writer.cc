@@ -371,23 +371,26 @@ class Writer {
                         "\n  addresses:\n", text);
   }
 
+  using Source = std::optional<Ipv4Address> SeenDevice::*;
+
   // Gateways, then detect addresses, which may lean on them.
   void AddSources() {
-    Try("gateway", {HostParts(&SeenDevice::gateway)}, &DeviceSpec::gateway,
-        &SeenDevice::gateway);
+    const Source gateway = &SeenDevice::gateway;
+    Try("gateway", {HostParts(gateway, true), HostParts(gateway, false)},
+        &DeviceSpec::gateway, gateway);
     std::vector<std::string> detects = {"gateway"};
     if (hosts_.size() == 2) detects.push_back("peer(1 - n, d)");
     detects.push_back("peer((n+1) % servers, d)");
-    detects.push_back(HostParts(&SeenDevice::detect_address));
+    detects.push_back(HostParts(&SeenDevice::detect_address, true));
+    detects.push_back(HostParts(&SeenDevice::detect_address, false));
     Try("detect_address", detects, &DeviceSpec::detect_address,
         &SeenDevice::detect_address);
   }
 
-  using Source = std::optional<Ipv4Address> SeenDevice::*;
-
-  // The host part in its own subnet, or the address outside of it, that most
-  // have, for each device: "254", "[254, none]"; empty where all are `none`.
-  std::string HostParts(Source member) const {
+  // The address that most have, for each device: "10.20.0.254", "[10.20.0.254,
+  // none]"; not `whole`: inside of a device's own subnet its host part, "254",
+  // which hosts with other subnets can share. Empty where all are `none`.
+  std::string HostParts(Source member, bool whole) const {
     std::vector<std::string> items;
     for (const uint32_t id : ids_) {
       std::map<std::string, size_t> votes;
@@ -397,7 +400,7 @@ class Writer {
         const Ipv4Address value = *(device.*member);
         const Ipv4Subnet subnet = device.address->subnet();
         ++votes[value.IsUnset() ? "none"
-                : subnet.Contains(value)
+                : !whole && subnet.Contains(value)
                     ? absl::StrCat(value.bits() - subnet.network().bits())
                     : value.ToString()];
       }
@@ -515,6 +518,12 @@ class Writer {
     AddSettings();
     ASSIGN_OR_RETURN(const ClusterSpec spec, LoadSpec(kFile, body_));
     written_.exceptions = ExceptionFinder(spec).Find(hosts_);
+    for (const int s : {0, spec.servers_size() - 1}) {
+      const auto& devices = spec.servers(s).devices();
+      if (devices.empty() || devices[0].address().empty()) continue;
+      examples_[spec.servers(s).host()] = absl::StrCat(
+          devices[0].address(), " to ", devices.rbegin()->address());
+    }
     return Finish();
   }
 
@@ -529,6 +538,9 @@ class Writer {
                     ", and an apply brings the others there.\n");
     for (const std::string& note : written_.notes) {
       absl::StrAppend(&yaml, "# Note: ", note, "\n");
+    }
+    for (const auto& [host, addresses] : examples_) {
+      absl::StrAppend(&yaml, "# Devices of ", host, ": ", addresses, "\n");
     }
     const std::vector<SpecException>& all = written_.exceptions;
     if (!all.empty()) yaml += "# Exceptions, which a check finds:\n";
@@ -561,6 +573,7 @@ class Writer {
   ClusterSpec spec_;      // Of the body.
   bool is_tied_ = false;  // Some value is of no more than half.
   std::string refused_;   // By the product's rules; empty: it is not.
+  std::map<std::string, std::string> examples_;  // Addresses by host.
   WrittenSpec written_;
 };
 
