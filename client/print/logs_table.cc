@@ -144,6 +144,14 @@ void AddDetails(const LogHit& hit, const Ends& ends, std::set<std::string>* tls,
   }
 }
 
+// Every host was read, and none has a log file.
+bool AreNone(const LogsAnswer& answer) {
+  return CountUnread(answer) == 0 &&
+         absl::c_all_of(answer.hosts(), [](const LogsOfHost& host) {
+           return host.logs().files().empty();
+         });
+}
+
 }  // namespace
 
 void AddCodes(const ClusterSpec& spec, LogsAnswer* answer) {
@@ -189,18 +197,6 @@ size_t CountUnread(const LogsAnswer& answer) {
         return !host.error().empty() || host.logs().has_missing();
       }));
 }
-
-namespace {
-
-// Every host was read, and none has a log file.
-bool AreNone(const LogsAnswer& answer) {
-  return CountUnread(answer) == 0 &&
-         absl::c_all_of(answer.hosts(), [](const LogsOfHost& host) {
-           return host.logs().files().empty();
-         });
-}
-
-}  // namespace
 
 void PrintLogsTable(const LogsAnswer& answer, const Style& style,
                     std::ostream& out) {

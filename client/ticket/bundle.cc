@@ -310,10 +310,6 @@ void Bundle::AddTicketParts(const std::string& folder,
   if (recording.has_kernel_log()) {
     Add(folder + "/dmesg.txt", recording.kernel_log(), "the kernel's log",
         "lines about NPUs, drivers and memory, and the last 100");
-  } else if (recording.gaps().empty()) {
-    AddGap(absl::StrCat(folder,
-                        ": npu-smi, dmesg: its clusterd is an older "
-                        "one and does not send them"));
   }
   for (const std::string& gap : recording.gaps()) {
     AddGap(absl::StrCat(folder, ": ", gap));

@@ -50,7 +50,6 @@ class Maker {
       CheckServers();
     }
     ReadNodes();
-    if (mistakes_.empty()) NoteEnvironment();
     if (mistakes_.empty() && !options_.standalone) ChoosePort();
     if (mistakes_.empty() && !options_.standalone) ChooseTiers();
     Launch launch;
@@ -96,15 +95,6 @@ class Maker {
       notes_.push_back(
           "standalone: torch_npu_run uses PyTorch's own store then, not its "
           "parallel one");
-    }
-    // torch_npu/distributed/rendezvous.py: the store is that of --master_addr
-    // and --master_port, whatever the endpoint is.
-    const auto endpoint = ParseEndpoint(options_.rdzv_endpoint);
-    if (endpoint.has_value() && endpoint->first != first.address() &&
-        endpoint->first != first.host()) {
-      Wrong("--rdzv-endpoint: names ", QuotedText(endpoint->first),
-            ", expected the first server of the job, ", first.address(), ":",
-            endpoint->second, ": torch_npu_run's store is there");
     }
     for (const ServerSpec& server : job_.servers()) {
       world_size_ += server.devices_size();
@@ -161,20 +151,22 @@ class Maker {
         "from the nodes that come");
   }
 
-  void NoteEnvironment() {
-    for (const auto& [name, value] : options_.environment) {
-      if (!absl::c_linear_search(method_->variables, name)) continue;
-      notes_.push_back(absl::StrCat("environment: ", name,
-                                    " of the job file is left out, the launch "
-                                    "itself sets it"));
-    }
-  }
-
   void ChoosePort() {
     absl::StatusOr<MasterPort> chosen =
         ChooseMasterPort(job_, *facts_[0], options_.master_port);
     if (!chosen.ok()) return Wrong(chosen.status().message());
     port_ = chosen->port;
+    // torch_npu/distributed/rendezvous.py: the store is that of --master_addr
+    // and --master_port, whatever the endpoint is.
+    const ServerSpec& first = job_.servers(0);
+    const std::string& endpoint = options_.rdzv_endpoint;
+    const std::string expected = absl::StrCat(first.address(), ":", port_);
+    if (!endpoint.empty() && endpoint != expected &&
+        endpoint != absl::StrCat(first.host(), ":", port_)) {
+      return Wrong("--rdzv-endpoint: ", QuotedText(endpoint), ", expected ",
+                   expected, ": the store of torch_npu_run is on the first ",
+                   "server, at MASTER_PORT");
+    }
     if (method_->from_master && !options_.rank_table.empty()) return;
     absl::c_move(chosen->notes, std::back_inserter(notes_));
   }
@@ -329,20 +321,18 @@ class Maker {
       variables.push_back({"CM_WORKER_SIZE", values.at("WORLD_SIZE")});
       variables.push_back({"CM_WORKER_IP", server.address()});
     }
-    AddEnvironment(node);
-  }
-
-  void AddEnvironment(NodeLaunch& node) const {
     for (const auto& [name, value] : options_.environment) {
-      if (absl::c_linear_search(method_->variables, name)) continue;
-      for (auto* of : {&node.variables, &node.hccl_variables}) {
-        of->erase(std::remove_if(of->begin(), of->end(),
-                                 [&name = name](const LaunchVariable& each) {
-                                   return each.name == name;
-                                 }),
-                  of->end());
+      if (absl::c_linear_search(method_->variables, name)) {
+        if (index > 0) continue;
+        notes_.push_back(absl::StrCat("environment: ", name, " of the job ",
+                                      "file is left out, the launch sets it"));
+        continue;
       }
-      node.hccl_variables.push_back({name, value});
+      const auto ours = absl::c_find_if(
+          variables,
+          [&name = name](const auto& each) { return each.name == name; });
+      if (ours != variables.end()) variables.erase(ours);
+      variables.push_back({name, value});
     }
   }
 

@@ -44,7 +44,7 @@ struct LaunchOptions {
   std::string mpi_args;
   uint32_t ssh_port = 0;  // Where the containers' sshd answers; 0: 22.
   // Of torch-npu-run.
-  std::string rdzv_endpoint;  // "HOST:PORT" of the first server; or empty.
+  std::string rdzv_endpoint;  // The first server and MASTER_PORT; or empty.
   std::string rdzv_id;
   bool standalone = false;
   bool local_addr = false;  // Each server is told its own address.
@@ -113,10 +113,6 @@ struct Launch {
 absl::StatusOr<Launch> MakeLaunch(const ClusterSpec& job,
                                   absl::Span<const HostFacts* const> facts,
                                   const LaunchOptions& options);
-
-// Host and port of "HOST:PORT"; nullopt: it is none.
-std::optional<std::pair<std::string, uint32_t>> ParseEndpoint(
-    absl::string_view text);
 
 // The port of the rendezvous on the master.
 struct MasterPort {

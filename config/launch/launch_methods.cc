@@ -1,10 +1,10 @@
 #include "config/launch/launch_methods.h"
 
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "config/launch/launch.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
@@ -215,43 +215,28 @@ class OptionCheck {
   }
 
   void CheckRendezvous() {
-    static const LazyRE2 kId = {"[A-Za-z0-9_.:+@-]{1,128}"};
-    const std::pair<absl::string_view, bool> given[] = {
-        {"--rdzv-endpoint", !options_.rdzv_endpoint.empty()},
-        {"--rdzv-id", !options_.rdzv_id.empty()},
-        {"--local-addr", options_.local_addr},
-        {"--standalone", options_.standalone},
-        {"--tiered on", options_.tiered.value_or(false)},
-        {"--nnodes", !options_.nnodes.empty()},
-        {"--master-port",
-         options_.master_port != 0 && options_.rdzv_endpoint.empty()}};
-    constexpr size_t kOfMethod = 4;
-    for (size_t i = 0; i < std::size(given); ++i) {
-      const auto& [option, is_given] = given[i];
-      if (!is_given) continue;
-      if (i < kOfMethod && method_.name != "torch-npu-run") {
-        Wrong(option, ": ", options_.method,
-              " is not started with it, expected --method torch-npu-run");
-      } else if (options_.standalone && option != "--standalone") {
-        // torch/distributed/run.py: c10d on localhost and a free port.
-        Wrong(option, ": does not go with --standalone, by which PyTorch ",
-              "chooses its own store, address, port and id on one server");
-      }
+    static const LazyRE2 kId = {"[A-Za-z0-9_.:+@-]{0,128}"};
+    std::vector<absl::string_view> given;
+    if (!options_.rdzv_endpoint.empty()) given.push_back("--rdzv-endpoint");
+    if (!options_.rdzv_id.empty()) given.push_back("--rdzv-id");
+    if (options_.local_addr) given.push_back("--local-addr");
+    if (method_.name != "torch-npu-run" &&
+        (options_.standalone || !given.empty())) {
+      if (options_.standalone) given.push_back("--standalone");
+      return Wrong(absl::StrJoin(given, ", "), ": ", options_.method,
+                   " is not started so, expected --method torch-npu-run");
     }
-    if (!options_.rdzv_id.empty() && !HasForm(options_.rdzv_id, *kId)) {
+    if (options_.tiered.value_or(false)) given.push_back("--tiered on");
+    if (!options_.nnodes.empty()) given.push_back("--nnodes");
+    if (options_.master_port != 0) given.push_back("--master-port");
+    // torch/distributed/run.py: c10d on localhost and a free port.
+    if (options_.standalone && !given.empty()) {
+      Wrong("--standalone: does not go with ", absl::StrJoin(given, ", "),
+            ": PyTorch then chooses store, address, port and id itself");
+    }
+    if (!HasForm(options_.rdzv_id, *kId)) {
       Wrong("--rdzv-id: ", QuotedText(options_.rdzv_id),
             ", expected letters, digits and _.:+@-");
-    }
-    if (options_.rdzv_endpoint.empty()) return;
-    const auto endpoint = ParseEndpoint(options_.rdzv_endpoint);
-    if (!endpoint.has_value()) {
-      Wrong("--rdzv-endpoint: ", QuotedText(options_.rdzv_endpoint),
-            ", expected HOST:PORT of the first server");
-    } else if (options_.master_port != 0 &&
-               options_.master_port != endpoint->second) {
-      Wrong("--rdzv-endpoint: port ", endpoint->second, " and --master-port ",
-            options_.master_port, ", expected one port: the server of rank 0 ",
-            "listens on it");
     }
   }
 
@@ -266,17 +251,6 @@ class OptionCheck {
 };
 
 }  // namespace
-
-std::optional<std::pair<std::string, uint32_t>> ParseEndpoint(
-    absl::string_view text) {
-  static const LazyRE2 kForm = {R"(([A-Za-z0-9_.-]{1,253}):(\d{1,5}))"};
-  std::pair<std::string, uint32_t> endpoint;
-  if (!HasForm(text, *kForm, &endpoint.first, &endpoint.second) ||
-      endpoint.second == 0 || endpoint.second > 65535) {
-    return std::nullopt;
-  }
-  return endpoint;
-}
 
 absl::Span<const LaunchMethod> AllLaunchMethods() {
   static const auto& methods = *new std::vector<LaunchMethod>{

@@ -523,29 +523,17 @@ TEST(MakeLaunchTest, SaysWhichOptionsOfTheRendezvousDoNotFit) {
     options.tiered = true;
     options.master_port = 29600;
   });
-  for (const char* option :
-       {"--rdzv-id", "--local-addr", "--tiered on", "--master-port"}) {
-    EXPECT_THAT(alone, HasSubstr(absl::StrCat(
-                           option, ": does not go with --standalone")));
-  }
-  EXPECT_THAT(refusal(2,
-                      [](LaunchOptions& options) {
-                        options.rdzv_endpoint = "192.168.10.23:29600";
-                      }),
-              HasSubstr("names \"192.168.10.23\", expected the first server of "
-                        "the job, 192.168.10.22:29600"));
-  EXPECT_THAT(refusal(2,
-                      [](LaunchOptions& options) {
-                        options.rdzv_endpoint = "192.168.10.22:29600";
-                        options.master_port = 29601;
-                      }),
-              HasSubstr("port 29600 and --master-port 29601"));
-  for (const char* wrong : {"192.168.10.22", "a:0", "a:65536", ":1", "a b:1"}) {
+  EXPECT_THAT(alone,
+              HasSubstr("--standalone: does not go with --rdzv-id, "
+                        "--local-addr, --tiered on, --master-port: PyTorch"));
+  for (const char* wrong : {"192.168.10.23:29600", "192.168.10.22:29601",
+                            "192.168.10.22", "a:0", ":29600", "a b:29600"}) {
     EXPECT_THAT(refusal(2,
                         [wrong](LaunchOptions& options) {
                           options.rdzv_endpoint = wrong;
+                          options.master_port = 29600;
                         }),
-                HasSubstr("expected HOST:PORT of the first server"))
+                HasSubstr("expected 192.168.10.22:29600: the store of"))
         << wrong;
   }
   EXPECT_THAT(
@@ -557,7 +545,7 @@ TEST(MakeLaunchTest, SaysWhichOptionsOfTheRendezvousDoNotFit) {
                         options.standalone = true;
                         options.rdzv_id = "a";
                       }),
-              HasSubstr("--rdzv-id: torchrun is not started with it"));
+              HasSubstr("--rdzv-id, --standalone: torchrun is not started so"));
 }
 
 TEST(MakeLaunchTest, ExportsWhatTheJobFileSets) {
@@ -571,8 +559,9 @@ TEST(MakeLaunchTest, ExportsWhatTheJobFileSets) {
   const std::string text = job.Text(0);
   EXPECT_THAT(text, HasSubstr("export HCCL_IF_BASE_PORT=50000\n"));
   EXPECT_THAT(text, Not(HasSubstr("60000")));
-  EXPECT_THAT(text, HasSubstr("export NPU_ASD_ENABLE=0\n"));
-  EXPECT_THAT(text, Not(HasSubstr("NPU_ASD_ENABLE=1")));
+  // The last one counts.
+  EXPECT_GT(text.find("export NPU_ASD_ENABLE=0\n"),
+            text.find("export NPU_ASD_ENABLE=1\n"));
   EXPECT_THAT(text, HasSubstr("export MY_FLAG='a $b'\n"));
   EXPECT_THAT(text, Not(HasSubstr("MASTER_PORT=1\n")));
   EXPECT_THAT(job.Notes(),

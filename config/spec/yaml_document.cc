@@ -58,13 +58,13 @@ constexpr size_t kMaxRepeats = 100;
 
 // The line with its hostlists in quotes, if yaml-cpp stumbles over a bracket of
 // one there: in {} and [] a bracket begins a list, and no text goes on in it.
-// Of a long line only the hostlist. Empty: it is something else.
+// Empty: it is something else.
 std::string WithQuotedHostlists(absl::string_view text, TextPosition at) {
   static const LazyRE2 kHostlist = {
       R"((^|[{\[,:\s]))"
       R"(([\w./@-]+(?:\[[\w,-]*\][\w./-]*)+(?:,[\w./-]+(?:\[[\w,-]*\][\w./-]*)*)*)"
       R"((?: \+ [\w*%/() +-]*[\w)])?)([,}\]\s]|$))"};
-  constexpr size_t kMaxLine = 160;
+  constexpr size_t kMaxLine = 400;
   const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
   const size_t line = static_cast<size_t>(at.line) - 1;
   const size_t column = static_cast<size_t>(at.column) - 1;
@@ -73,12 +73,8 @@ std::string WithQuotedHostlists(absl::string_view text, TextPosition at) {
     return "";
   }
   std::string quoted(absl::StripAsciiWhitespace(lines[line]));
-  std::string before, hostlist, behind;
-  if (!RE2::PartialMatch(quoted, *kHostlist, &before, &hostlist, &behind)) {
-    return "";
-  }
-  RE2::GlobalReplace(&quoted, *kHostlist, R"(\1"\2"\3)");
-  return quoted.size() > kMaxLine ? absl::StrCat("\"", hostlist, "\"") : quoted;
+  const bool any = RE2::GlobalReplace(&quoted, *kHostlist, R"(\1"\2"\3)") > 0;
+  return any ? quoted.substr(0, kMaxLine) : "";
 }
 
 // Builds the tree from yaml-cpp's events. After a limit is passed it ignores

@@ -17,8 +17,8 @@
 #include "daemon/agent/audited_task.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/files/file_reader.h"
+#include "daemon/host/files/info_files.h"
 #include "daemon/host/files/missing.h"
-#include "daemon/host/hccn/hccn_tool.h"
 #include "daemon/host/hccn/hccn_tool_recorder.h"
 #include "daemon/host/host_memory.h"
 #include "daemon/host/logs/read_logs.h"
@@ -45,23 +45,6 @@ absl::Status AnotherReads() {
       "this host's logs are being read already, try again later");
 }
 
-// `npu-smi info`, where the observation had no use for it.
-void AddNpuTable(const HostPaths& paths, HccnToolRecorder* recorder,
-                 Clock* clock, HostRecording* recording) {
-  const TimeBudget budget(clock, kTicketCommand, kTicketCommand);
-  const absl::StatusOr<std::string> npu_smi = LocateNpuSmi(paths);
-  absl::Status had = npu_smi.status();
-  if (npu_smi.ok() &&
-      absl::c_none_of(recorder->npu_smi_runs(),
-                      [](const auto& run) { return run.argv_size() == 2; })) {
-    had = RunNpuSmi({*npu_smi, "info"}, {paths, recorder, &budget}).status();
-  }
-  // What a run says of its failure is in the recording, too.
-  if (!had.ok() && !absl::IsNotFound(had) && recorder->npu_smi_runs().empty()) {
-    recording->add_gaps(absl::StrCat("npu-smi: ", had.message()));
-  }
-}
-
 // Lines about NPUs, their drivers and memory that ran out, and the last ones.
 std::string KernelLinesForTicket(absl::string_view log) {
   static const LazyRE2 kAbout = {
@@ -85,20 +68,31 @@ std::string KernelLinesForTicket(absl::string_view log) {
 // holds, into the folder that it is started in, and wants to be alone (CANN
 // 8.0.RC2, log reference, logreference_0016): only that it is there is said.
 void AddForTicket(const HostAccess& host, HostRecording* recording) {
+  const absl::StatusOr<std::string> npu_smi = LocateNpuSmi(host.paths);
+  if (npu_smi.ok() &&
+      absl::c_none_of(recording->npu_smi_runs(), [](const auto& run) {
+        return run.argv_size() == 2;  // `npu-smi info`
+      })) {
+    HccnToolRecorder recorder(host.runner, [] { return std::nullopt; });
+    // The run says what there is to say.
+    RunNpuSmi({*npu_smi, "info"}, {host.paths, &recorder, host.budget})
+        .status()
+        .IgnoreError();
+    for (HostRecording::Run& run : recorder.npu_smi_runs()) {
+      *recording->add_npu_smi_runs() = std::move(run);
+    }
+  }
   absl::StatusOr<std::string> log = ReadKernelLog(host, /*errors_only=*/false);
   if (log.ok()) {
     recording->set_kernel_log(KernelLinesForTicket(*log));
   } else {
     recording->add_gaps(absl::StrCat("kernel log: ", log.status().message()));
   }
-  const absl::StatusOr<std::string> hccn_tool = LocateHccnTool(host.paths);
-  if (!hccn_tool.ok()) return;
-  const std::string beside = absl::StrCat(
-      hccn_tool->substr(host.paths.root.size(),
-                        hccn_tool->rfind('/') + 1 - host.paths.root.size()),
-      "msnpureport");
-  if (FindProgram(host.paths.root, {beside}).ok()) {
-    recording->set_msnpureport(beside);
+  const auto prefix = ReadInstallPath(host.files());
+  if (!prefix.ok()) return;
+  const std::string tool = absl::StrCat(*prefix, "/driver/tools/msnpureport");
+  if (FindProgram(host.paths.root, {tool}).ok()) {
+    recording->set_msnpureport(tool);
   }
 }
 
@@ -116,7 +110,6 @@ HostRecording MakeRecording(const std::string& host, const std::string& root,
   MachineObserver observer({root}, &recorder, clock, locks);
   HostRecording recording;
   *recording.mutable_facts() = observer.Observe(host, request);
-  AddNpuTable({root}, &recorder, clock, &recording);
   for (HostRecording::Run& run : recorder.runs()) {
     *recording.add_runs() = std::move(run);
   }

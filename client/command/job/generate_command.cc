@@ -272,6 +272,10 @@ class GenerateLaunchCommand final : public GenerateCommand {
         ReadChoice("--form", form_text_, LaunchForms()));
     ReadJob();
     if (!job_.method().empty()) options_.method = job_.method();
+    const size_t colon = options_.rdzv_endpoint.rfind(':');
+    if (master_port_.empty() && colon != std::string::npos) {
+      master_port_ = options_.rdzv_endpoint.substr(colon + 1);
+    }
     ReadNumber("--master-port", master_port_, 1, 65535, options_.master_port);
     ReadNumber("--asd", asd_, 0, 3, options_.asd);
     const size_t tiered =
@@ -280,10 +284,6 @@ class GenerateLaunchCommand final : public GenerateCommand {
     if (!sources_.empty()) options_.sources = sources_;
     for (const EnvironmentVariable& each : job_.environment()) {
       options_.environment.emplace_back(each.name(), each.value());
-    }
-    const auto endpoint = ParseEndpoint(options_.rdzv_endpoint);
-    if (endpoint.has_value() && options_.master_port == 0) {
-      options_.master_port = endpoint->second;
     }
     ReadRankTable();
     const bool one = node_ != kAllNodes ||
