@@ -92,9 +92,7 @@ class Maker {
       Wrong("--standalone: the job has ", job_.servers_size(),
             " servers, expected one");
     } else if (options_.standalone) {
-      notes_.push_back(
-          "standalone: torch_npu_run uses PyTorch's own store then, not its "
-          "parallel one");
+      notes_.push_back("standalone: PyTorch's own store, not the parallel one");
     }
     for (const ServerSpec& server : job_.servers()) {
       world_size_ += server.devices_size();
@@ -158,11 +156,11 @@ class Maker {
     port_ = chosen->port;
     // torch_npu/distributed/rendezvous.py: the store is that of --master_addr
     // and --master_port, whatever the endpoint is.
-    const ServerSpec& first = job_.servers(0);
     const std::string& endpoint = options_.rdzv_endpoint;
-    const std::string expected = absl::StrCat(first.address(), ":", port_);
+    const std::string port = absl::StrCat(":", port_);
+    const std::string expected = job_.servers(0).address() + port;
     if (!endpoint.empty() && endpoint != expected &&
-        endpoint != absl::StrCat(first.host(), ":", port_)) {
+        endpoint != job_.servers(0).host() + port) {
       return Wrong("--rdzv-endpoint: ", QuotedText(endpoint), ", expected ",
                    expected, ": the store of torch_npu_run is on the first ",
                    "server, at MASTER_PORT");
@@ -328,9 +326,8 @@ class Maker {
                                       "file is left out, the launch sets it"));
         continue;
       }
-      const auto ours = absl::c_find_if(
-          variables,
-          [&name = name](const auto& each) { return each.name == name; });
+      auto ours = variables.begin();
+      while (ours != variables.end() && ours->name != name) ++ours;
       if (ours != variables.end()) variables.erase(ours);
       variables.push_back({name, value});
     }

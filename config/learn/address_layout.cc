@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "config/learn/seen_cluster.h"
 #include "config/values/address_pattern.h"
 #include "config/values/hostlist.h"
@@ -443,6 +444,30 @@ std::vector<AddressLayout> FindLayouts(absl::Span<const PlacedServer> servers,
                                        absl::Span<const uint32_t> ids) {
   if (servers.empty() || ids.empty()) return {};
   return Finder(servers, ids).Find();
+}
+
+std::string PatternWords(absl::string_view rails) {
+  const std::string words =
+      absl::StrReplaceAll(rails, {{"  rails:\n", ""},
+                                  {"    - device: ", "; devices "},
+                                  {"\n      subnet: ", " in "},
+                                  {"\n      host: ", ", host part "},
+                                  {"\n", ""}});
+  return words.substr(std::min<size_t>(words.size(), 2));
+}
+
+std::string DeviceComments(const ClusterSpec& spec) {
+  std::string comments;
+  for (const int s : std::set<int>{0, spec.servers_size() - 1}) {
+    const ServerSpec& server = spec.servers(s);
+    if (server.devices().empty() || server.devices(0).address().empty()) {
+      continue;
+    }
+    absl::StrAppend(&comments, "# Devices of ", server.host(), ": ",
+                    server.devices(0).address(), " to ",
+                    server.devices().rbegin()->address(), "\n");
+  }
+  return comments;
 }
 
 }  // namespace clusterd

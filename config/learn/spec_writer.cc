@@ -9,7 +9,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "config/learn/address_layout.h"
 #include "config/rules/judge.h"
 #include "config/spec/lossless_spec.h"
@@ -302,17 +301,6 @@ class Writer {
     return "";
   }
 
-  // "devices 0-7 in 10.20.0.0/24, host part 1 + n; devices 8 in …".
-  static std::string PatternWords(absl::string_view rails) {
-    const std::string words =
-        absl::StrReplaceAll(rails, {{"  rails:\n", ""},
-                                    {"    - device: ", "; devices "},
-                                    {"\n      subnet: ", " in "},
-                                    {"\n      host: ", ", host part "},
-                                    {"\n", ""}});
-    return words.substr(std::min<size_t>(words.size(), 2));
-  }
-
   std::string DevicesHead(const ProductProfile& profile) const {
     return absl::StrCat("devices:\n",
                         profile.device_ids == ids_
@@ -518,12 +506,7 @@ class Writer {
     AddSettings();
     ASSIGN_OR_RETURN(const ClusterSpec spec, LoadSpec(kFile, body_));
     written_.exceptions = ExceptionFinder(spec).Find(hosts_);
-    for (const int s : {0, spec.servers_size() - 1}) {
-      const auto& devices = spec.servers(s).devices();
-      if (devices.empty() || devices[0].address().empty()) continue;
-      examples_[spec.servers(s).host()] = absl::StrCat(
-          devices[0].address(), " to ", devices.rbegin()->address());
-    }
+    examples_ = DeviceComments(spec);
     return Finish();
   }
 
@@ -539,9 +522,7 @@ class Writer {
     for (const std::string& note : written_.notes) {
       absl::StrAppend(&yaml, "# Note: ", note, "\n");
     }
-    for (const auto& [host, addresses] : examples_) {
-      absl::StrAppend(&yaml, "# Devices of ", host, ": ", addresses, "\n");
-    }
+    yaml += examples_;
     const std::vector<SpecException>& all = written_.exceptions;
     if (!all.empty()) yaml += "# Exceptions, which a check finds:\n";
     const size_t shown = std::min(all.size(), kMaxShown);
@@ -573,7 +554,7 @@ class Writer {
   ClusterSpec spec_;      // Of the body.
   bool is_tied_ = false;  // Some value is of no more than half.
   std::string refused_;   // By the product's rules; empty: it is not.
-  std::map<std::string, std::string> examples_;  // Addresses by host.
+  std::string examples_;  // DeviceComments of the file.
   WrittenSpec written_;
 };
 
