@@ -169,7 +169,7 @@ TEST(BundleCommandTest, WritesAnArchiveThatTarReadsWithoutSecrets) {
     run.add_argv("-g");
     run.set_standard_output("link status: UP\n");
     run.set_hccn_conf_before("address_0=10.0.0.1\n");
-    HostRecording::Run& table = *recording.add_npu_smi_runs();
+    HostRecording::Run& table = *recording.add_runs();
     table.add_argv("/usr/local/sbin/npu-smi");
     table.add_argv("info");
     table.set_standard_output("| npu-smi 24.1.rc1 |\n");

@@ -8,6 +8,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -195,10 +196,10 @@ std::string EndOf(const HostRecording::Run& run) {
 }
 
 // As a person would have seen it in a shell.
-std::string RunsText(
-    const google::protobuf::RepeatedPtrField<HostRecording::Run>& runs) {
+std::string RunsText(const HostRecording& recording, absl::string_view tool) {
   std::string text;
-  for (const HostRecording::Run& run : runs) {
+  for (const HostRecording::Run& run : recording.runs()) {
+    if (run.argv().empty() || !absl::EndsWith(run.argv(0), tool)) continue;
     absl::StrAppend(&text, "$ ", absl::StrJoin(run.argv(), " "), "\n",
                     run.standard_output(), run.standard_error(), "[",
                     EndOf(run), ", ", run.elapsed_us() / 1000, " ms",
@@ -303,13 +304,13 @@ void Bundle::AddFacts(const HostFacts& facts) {
 void Bundle::AddTicketParts(const std::string& folder,
                             const HostRecording& recording,
                             const std::string& cut) {
-  if (!recording.npu_smi_runs().empty()) {
-    Add(folder + "/npu-smi.txt", RunsText(recording.npu_smi_runs()),
-        "runs of npu-smi", cut);
+  const std::string npu_smi = RunsText(recording, "npu-smi");
+  if (!npu_smi.empty()) {
+    Add(folder + "/npu-smi.txt", npu_smi, "runs of npu-smi", cut);
   }
   if (recording.has_kernel_log()) {
     Add(folder + "/dmesg.txt", recording.kernel_log(), "the kernel's log",
-        "lines about NPUs, drivers and memory, and the last 100");
+        "its last 128 KiB");
   }
   for (const std::string& gap : recording.gaps()) {
     AddGap(absl::StrCat(folder, ": ", gap));
@@ -335,7 +336,7 @@ void Bundle::AddHost(const LogsOfHost& host) {
     AddFacts(recording.facts());
     const std::string cut =
         recording.complete() ? "" : "outputs are missing where it says so";
-    Add(folder + "/hccn_tool.txt", RunsText(recording.runs()),
+    Add(folder + "/hccn_tool.txt", RunsText(recording, "hccn_tool"),
         "runs of hccn_tool", cut);
     AddTicketParts(folder, recording, cut);
     for (const HostRecording::Run& run : recording.runs()) {

@@ -7,7 +7,7 @@
 //   clusterd-bundle/HOST/hccn_tool.txt    every run of the tool, and its output
 //   clusterd-bundle/HOST/npu-smi.txt      the same of npu-smi
 //   clusterd-bundle/HOST/hccn.conf
-//   clusterd-bundle/HOST/dmesg.txt        the kernel's log, lines that matter
+//   clusterd-bundle/HOST/dmesg.txt        the end of the kernel's log
 //   clusterd-bundle/HOST/msnpureport.txt  where it is installed: how to run it
 //   clusterd-bundle/HOST/logs.json        codes found, files, what was left out
 //   clusterd-bundle/HOST/logs/001-plog-4711_20260301101112131.log

@@ -4,13 +4,10 @@
 #include <optional>
 #include <set>
 #include <utility>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "config/values/change_kind.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
@@ -24,7 +21,6 @@
 #include "daemon/host/logs/read_logs.h"
 #include "daemon/host/machine_observer.h"
 #include "daemon/host/npu_smi/device_ids.h"
-#include "re2/re2.h"
 
 namespace clusterd {
 namespace {
@@ -38,30 +34,11 @@ constexpr absl::Duration kLogCommand = absl::Seconds(10);
 constexpr double kShare = 0.8;
 // For a run beside the observation.
 constexpr absl::Duration kTicketCommand = absl::Seconds(5);
-constexpr size_t kMaxKernelBytes = 64 << 10;
+constexpr size_t kMaxKernelBytes = 128 << 10;
 
 absl::Status AnotherReads() {
   return absl::ResourceExhaustedError(
       "this host's logs are being read already, try again later");
-}
-
-// Lines about NPUs, their drivers and memory that ran out, and the last ones.
-std::string KernelLinesForTicket(absl::string_view log) {
-  static const LazyRE2 kAbout = {
-      R"((?i)ascend|davinci|devmm|\bnpu|\bhdc|hclge|\bhns|hisi|\buda\b|)"
-      R"(\boom\b|oom[_-]|out of memory|killed process|hardware error|\baer\b)",
-      RE2::Latin1};
-  constexpr size_t kLast = 100;
-  const std::vector<absl::string_view> lines =
-      absl::StrSplit(absl::StripSuffix(log, "\n"), '\n');
-  std::string kept;
-  for (size_t i = 0; i < lines.size(); ++i) {
-    const re2::StringPiece line(lines[i].data(), lines[i].size());
-    if (i + kLast < lines.size() && !RE2::PartialMatch(line, *kAbout)) continue;
-    absl::StrAppend(&kept, lines[i], "\n");
-  }
-  const size_t cut = kept.size() - std::min(kept.size(), kMaxKernelBytes);
-  return cut == 0 ? kept : kept.substr(kept.find('\n', cut) + 1);
 }
 
 // What a vendor asks for besides. msnpureport exports more than a message
@@ -69,22 +46,24 @@ std::string KernelLinesForTicket(absl::string_view log) {
 // 8.0.RC2, log reference, logreference_0016): only that it is there is said.
 void AddForTicket(const HostAccess& host, HostRecording* recording) {
   const absl::StatusOr<std::string> npu_smi = LocateNpuSmi(host.paths);
-  if (npu_smi.ok() &&
-      absl::c_none_of(recording->npu_smi_runs(), [](const auto& run) {
-        return run.argv_size() == 2;  // `npu-smi info`
-      })) {
+  const bool has_table =
+      absl::c_any_of(recording->runs(), [&npu_smi](const auto& run) {
+        return run.argv_size() == 2 && npu_smi.ok() && run.argv(0) == *npu_smi;
+      });
+  if (npu_smi.ok() && !has_table) {
     HccnToolRecorder recorder(host.runner, [] { return std::nullopt; });
     // The run says what there is to say.
     RunNpuSmi({*npu_smi, "info"}, {host.paths, &recorder, host.budget})
         .status()
         .IgnoreError();
-    for (HostRecording::Run& run : recorder.npu_smi_runs()) {
-      *recording->add_npu_smi_runs() = std::move(run);
+    for (HostRecording::Run& run : recorder.runs()) {
+      *recording->add_runs() = std::move(run);
     }
   }
   absl::StatusOr<std::string> log = ReadKernelLog(host, /*errors_only=*/false);
   if (log.ok()) {
-    recording->set_kernel_log(KernelLinesForTicket(*log));
+    const size_t cut = log->size() - std::min(log->size(), kMaxKernelBytes);
+    recording->set_kernel_log(log->substr(cut));
   } else {
     recording->add_gaps(absl::StrCat("kernel log: ", log.status().message()));
   }
@@ -113,9 +92,6 @@ HostRecording MakeRecording(const std::string& host, const std::string& root,
   for (HostRecording::Run& run : recorder.runs()) {
     *recording.add_runs() = std::move(run);
   }
-  for (HostRecording::Run& run : recorder.npu_smi_runs()) {
-    *recording.add_npu_smi_runs() = std::move(run);
-  }
   recording.set_complete(true);
   return recording;
 }
@@ -124,7 +100,7 @@ void BoundRecording(size_t max_bytes, HostRecording* recording) {
   std::optional<std::string> conf;
   size_t used =
       recording->facts().ByteSizeLong() + recording->kernel_log().size();
-  const auto bound = [&](HostRecording::Run& run) {
+  for (HostRecording::Run& run : *recording->mutable_runs()) {
     if (run.has_hccn_conf_after() &&
         run.hccn_conf_after() == run.hccn_conf_before()) {
       run.clear_hccn_conf_after();
@@ -136,22 +112,17 @@ void BoundRecording(size_t max_bytes, HostRecording* recording) {
     }
     if (run.has_hccn_conf_after()) conf = run.hccn_conf_after();
     used += run.ByteSizeLong() + 8;
-    if (used <= max_bytes) return;
+    if (used <= max_bytes) continue;
     used -= run.standard_output().size() + run.standard_error().size();
     run.clear_standard_output();
     run.clear_standard_error();
     run.set_output_cut(true);
     recording->set_complete(false);
-  };
-  absl::c_for_each(*recording->mutable_runs(), bound);
-  absl::c_for_each(*recording->mutable_npu_smi_runs(), bound);
+  }
   // What is left of runs whose outputs were taken out.
-  for (auto* runs :
-       {recording->mutable_npu_smi_runs(), recording->mutable_runs()}) {
-    while (recording->ByteSizeLong() > max_bytes && !runs->empty()) {
-      runs->RemoveLast();
-      recording->set_complete(false);
-    }
+  while (recording->ByteSizeLong() > max_bytes && recording->runs_size() > 0) {
+    recording->mutable_runs()->RemoveLast();
+    recording->set_complete(false);
   }
 }
 

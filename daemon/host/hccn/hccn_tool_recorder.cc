@@ -10,21 +10,23 @@ HccnToolRecorder::HccnToolRecorder(CommandRunner* runner, ReadConf read_conf)
     : runner_(runner), read_conf_(std::move(read_conf)) {}
 
 absl::StatusOr<CommandResult> HccnToolRecorder::Run(const Command& command) {
-  const bool is_npu_smi =
-      !command.argv.empty() && absl::EndsWith(command.argv[0], "/npu-smi");
-  if (command.argv.empty() || command.instead.has_value() ||
-      (!is_npu_smi && !absl::EndsWith(command.argv[0], "/hccn_tool"))) {
+  const std::string program = command.argv.empty() ? "" : command.argv[0];
+  const bool is_npu_smi = absl::EndsWith(program, "/npu-smi");
+  if (command.instead.has_value() ||
+      (!is_npu_smi && !absl::EndsWith(program, "/hccn_tool"))) {
     return runner_->Run(command);
   }
+  const auto read_conf = [&] {
+    return is_npu_smi ? std::nullopt : read_conf_();
+  };
   HostRecording::Run run;
   run.mutable_argv()->Assign(command.argv.begin(), command.argv.end());
-  const auto conf = [&] { return is_npu_smi ? std::nullopt : read_conf_(); };
-  if (std::optional<std::string> before = conf()) {
-    run.set_hccn_conf_before(*std::move(before));
+  if (std::optional<std::string> conf = read_conf()) {
+    run.set_hccn_conf_before(*std::move(conf));
   }
   ASSIGN_OR_RETURN(CommandResult result, runner_->Run(command));
-  if (std::optional<std::string> after = conf()) {
-    run.set_hccn_conf_after(*std::move(after));
+  if (std::optional<std::string> conf = read_conf()) {
+    run.set_hccn_conf_after(*std::move(conf));
   }
   run.set_standard_output(result.standard_output);
   run.set_standard_error(result.standard_error);
@@ -35,18 +37,13 @@ absl::StatusOr<CommandResult> HccnToolRecorder::Run(const Command& command) {
   run.set_output_cut(result.output_cut);
   run.set_elapsed_us(absl::ToInt64Microseconds(result.elapsed));
   absl::MutexLock lock(&mutex_);
-  (is_npu_smi ? npu_smi_runs_ : runs_).push_back(std::move(run));
+  runs_.push_back(std::move(run));
   return result;
 }
 
 std::vector<HostRecording::Run> HccnToolRecorder::runs() const {
   absl::MutexLock lock(&mutex_);
   return runs_;
-}
-
-std::vector<HostRecording::Run> HccnToolRecorder::npu_smi_runs() const {
-  absl::MutexLock lock(&mutex_);
-  return npu_smi_runs_;
 }
 
 }  // namespace clusterd

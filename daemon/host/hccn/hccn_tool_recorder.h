@@ -30,19 +30,17 @@ class HccnToolRecorder final : public CommandRunner {
 
   // What `runner` answers. Noted down if the program's file name is hccn_tool
   // and it did run over the machine's own hccn.conf, which other devices' runs
-  // may change meanwhile; or if it is npu-smi.
+  // may change meanwhile; or if it is npu-smi, without that file.
   absl::StatusOr<CommandResult> Run(const Command& command) override;
 
   // The runs so far, in the order in which they ended.
   std::vector<HostRecording::Run> runs() const;
-  std::vector<HostRecording::Run> npu_smi_runs() const;
 
  private:
   CommandRunner* const runner_;
   const ReadConf read_conf_;
   mutable absl::Mutex mutex_;
   std::vector<HostRecording::Run> runs_ ABSL_GUARDED_BY(mutex_);
-  std::vector<HostRecording::Run> npu_smi_runs_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace clusterd
