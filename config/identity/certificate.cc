@@ -2,9 +2,7 @@
 
 #include <ctime>
 #include <iterator>
-#include <memory>
 #include <utility>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
@@ -24,15 +22,6 @@
 
 namespace clusterd {
 namespace {
-
-// "CN=clusterd CA of demo".
-std::string NameText(const X509_NAME* name) {
-  const Owned<BIO> text(BIO_new(BIO_s_mem()));
-  if (!text || X509_NAME_print_ex(text.get(), name, 0, XN_FLAG_RFC2253) < 0) {
-    return "a certificate without a name";
-  }
-  return TextOf(text.get());
-}
 
 std::vector<std::string> UriNames(X509* certificate) {
   std::vector<std::string> uris;
@@ -250,7 +239,8 @@ std::vector<CertificateEnd> CertificateEnds(absl::string_view pem) {
     CertificateEnd end;
     const auto id = ParseUriNames(UriNames(certificate.get()));
     end.subject = id.ok() ? id->ToString()
-                          : NameText(X509_get_subject_name(certificate.get()));
+                          : NameText(X509_get_subject_name(certificate.get()),
+                                     "a certificate without a name");
     if (ToTime(X509_get0_notAfter(certificate.get()), &end.not_after)) {
       ends.push_back(std::move(end));
     }

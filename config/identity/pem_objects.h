@@ -67,6 +67,15 @@ inline std::string TextOf(BIO* memory) {
   return std::string(bytes, static_cast<size_t>(size));
 }
 
+// "CN=clusterd CA of demo"; `none` for no such text.
+inline std::string NameText(const X509_NAME* name, const char* none) {
+  const Owned<BIO> text(BIO_new(BIO_s_mem()));
+  if (!text || X509_NAME_print_ex(text.get(), name, 0, XN_FLAG_RFC2253) < 0) {
+    return none;
+  }
+  return TextOf(text.get());
+}
+
 // The SubjectPublicKeyInfo.
 inline std::string PublicKeyDer(EVP_PKEY* key) {
   unsigned char* bytes = nullptr;

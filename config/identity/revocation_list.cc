@@ -44,16 +44,6 @@ std::string NameDer(const X509_NAME* name) {
   return der;
 }
 
-std::string IssuerText(const X509_NAME* name) {
-  const Owned<BIO> text(BIO_new(BIO_s_mem()));
-  if (!text || X509_NAME_print_ex(text.get(), name, 0, XN_FLAG_RFC2253) < 0) {
-    return "a CA without a name";
-  }
-  char* bytes = nullptr;
-  const long size = BIO_get_mem_data(text.get(), &bytes);
-  return std::string(bytes, static_cast<size_t>(size));
-}
-
 std::string SerialText(const ASN1_INTEGER* serial) {
   const std::unique_ptr<BIGNUM, FreeList> number(
       ASN1_INTEGER_to_BN(serial, nullptr));
@@ -153,7 +143,8 @@ std::string BytesOf(const ASN1_OCTET_STRING* text) {
 CertificateKey KeyOf(X509* certificate) {
   const X509_NAME* const issuer = X509_get_issuer_name(certificate);
   return {NameDer(issuer), BytesOf(X509_get0_authority_key_id(certificate)),
-          IssuerText(issuer), SerialText(X509_get0_serialNumber(certificate))};
+          NameText(issuer, "a CA without a name"),
+          SerialText(X509_get0_serialNumber(certificate))};
 }
 
 // The key in ListAges. A list's own word about its CA's key does not count: a
@@ -227,7 +218,7 @@ absl::StatusOr<RevocationLists> RevocationLists::Parse(
       }
       List list;
       const X509_NAME* const issuer = X509_CRL_get_issuer(each.get());
-      list.issuer_text = IssuerText(issuer);
+      list.issuer_text = NameText(issuer, "a CA without a name");
       const std::string name = absl::StrCat("the list of ", list.issuer_text);
       const auto age = AgeOf(each.get());
       const auto ends =

@@ -5,7 +5,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/launch/launch.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 

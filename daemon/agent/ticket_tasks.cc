@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 #include <set>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"

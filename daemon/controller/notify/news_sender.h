@@ -4,12 +4,10 @@
 //   of one notifier                one after the other, each schedule in turn
 //   of one notifier and schedule   what waits behind the one that is being
 //                                  told is replaced by what is newer
-//   a command                      is run once
-//   a web server                   is asked again 5 s, 30 s and 2 min after a
-//                                  try without an answer, with 5xx or 429, or
-//                                  with a certificate that is not trusted,
-//                                  and then every 2 min for a day, unless there
-//                                  is something newer by then
+//   a command                      is run once; again 5 s, 30 s and 2 min
+//                                  after a try that RunNotifierCommand calls
+//                                  Unavailable, and then every 2 min for a
+//                                  day, unless there is something newer by then
 //   one that cluster.yaml has      is told nothing more; what it was not told
 //   no more                        yet, those are told that are new there; what
 //                                  it is being told, it and they
@@ -29,8 +27,8 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/values/owned_fd.h"
@@ -69,8 +67,8 @@ std::string NewsText(const VerdictNews& news);
 // On one line. Of the report's hosts only those that do not pass.
 std::string NewsJson(VerdictNews news);
 
-// Wakes threads that wait in poll() or in an event loop when a controller
-// stops. Safe for concurrent use.
+// Wakes threads that wait in poll() when a controller stops. Safe for
+// concurrent use.
 class StopSignal {
  public:
   // From now on fd() can be read; nobody reads it.
@@ -127,10 +125,6 @@ class NewsSender {
   // When it is the lane's turn at its notifier.
   void TellSoon(const std::string& lane) ABSL_LOCKS_EXCLUDED(mutex_);
   void EndTurn(const std::string& lane) ABSL_LOCKS_EXCLUDED(mutex_);
-  bool MayAgain(const Notifier& to, const absl::Status& status, size_t tries,
-                absl::Time began) const;
-  // The first line of a command's output.
-  absl::StatusOr<std::string> Tell(const Notifier& to, const Told& told) const;
   void LogResult(const Notifier& to, const Told& told,
                  const absl::StatusOr<std::string>& result) const;
 
@@ -149,6 +143,24 @@ class NewsSender {
   // up no other.
   WorkerPool pool_{16, 4096};  // Last: its threads use the rest.
 };
+
+// Runs the program of a notifier, which reads the news on its standard input.
+// Those are in memory, whole, before it starts, so that a program that does not
+// read them holds up nothing.
+
+// The first line of what it wrote, on either stream, fit for a log. It runs in
+// "/", as our own user, in a process group of its own, which is killed when it
+// ends, at the deadline, and when `stop` (of a StopSignal) can be read; it
+// inherits nothing, and its environment is PATH and LC_ALL.
+//
+// FailedPrecondition, with that line, for another status than 0 or a signal;
+// NotFound or PermissionDenied if it cannot be run; DeadlineExceeded;
+// Cancelled: `stop`; Unavailable: no process or memory to be had, or a status
+// of 75, EX_TEMPFAIL of <sysexits.h>, by which a program asks to be run again
+// later. REQUIRES: argv[0] is an absolute path.
+absl::StatusOr<std::string> RunNotifierCommand(
+    const std::vector<std::string>& argv, absl::string_view input,
+    absl::Duration deadline, int stop);
 
 }  // namespace clusterd
 
