@@ -301,31 +301,6 @@ void Bundle::AddFacts(const HostFacts& facts) {
       "observed now");
 }
 
-void Bundle::AddTicketParts(const std::string& folder,
-                            const HostRecording& recording,
-                            const std::string& cut) {
-  const std::string npu_smi = RunsText(recording, "npu-smi");
-  if (!npu_smi.empty()) {
-    Add(folder + "/npu-smi.txt", npu_smi, "runs of npu-smi", cut);
-  }
-  if (recording.has_kernel_log()) {
-    Add(folder + "/dmesg.txt", recording.kernel_log(), "the kernel's log",
-        "its last 128 KiB");
-  }
-  for (const std::string& gap : recording.gaps()) {
-    AddGap(absl::StrCat(folder, ": ", gap));
-  }
-  if (recording.msnpureport().empty()) return;
-  Add(folder + "/msnpureport.txt",
-      absl::StrCat(
-          recording.msnpureport(),
-          "\nis installed and was not run: it exports the logs of all "
-          "devices, which are\ntoo large for this archive, into a new folder "
-          "below the one that it is started\nin. Run it as root in an empty "
-          "folder and send that folder along.\n"),
-      "the driver's folder");
-}
-
 void Bundle::AddHost(const LogsOfHost& host) {
   const std::string folder = FileName(host.host());
   if (!host.error().empty()) {
@@ -338,7 +313,18 @@ void Bundle::AddHost(const LogsOfHost& host) {
         recording.complete() ? "" : "outputs are missing where it says so";
     Add(folder + "/hccn_tool.txt", RunsText(recording, "hccn_tool"),
         "runs of hccn_tool", cut);
-    AddTicketParts(folder, recording, cut);
+    Add(folder + "/npu-smi.txt", RunsText(recording, "npu-smi"),
+        "runs of npu-smi", cut);
+    Add(folder + "/dmesg.txt", recording.kernel_log(), "the kernel's log",
+        "its last 128 KiB");
+    for (const std::string& gap : recording.gaps()) {
+      AddGap(absl::StrCat(host.host(), ": ", gap));
+    }
+    if (!recording.msnpureport().empty()) {
+      AddGap(absl::StrCat(host.host(), ": the devices' own logs: run ",
+                          recording.msnpureport(),
+                          " as root in an empty folder and send that, too"));
+    }
     for (const HostRecording::Run& run : recording.runs()) {
       if (!run.has_hccn_conf_before()) continue;
       Add(folder + "/hccn.conf", run.hccn_conf_before(), "/etc/hccn.conf");

@@ -8,7 +8,6 @@
 //   clusterd-bundle/HOST/npu-smi.txt      the same of npu-smi
 //   clusterd-bundle/HOST/hccn.conf
 //   clusterd-bundle/HOST/dmesg.txt        the end of the kernel's log
-//   clusterd-bundle/HOST/msnpureport.txt  where it is installed: how to run it
 //   clusterd-bundle/HOST/logs.json        codes found, files, what was left out
 //   clusterd-bundle/HOST/logs/001-plog-4711_20260301101112131.log
 // Secrets are removed (WithoutSecrets); addresses and names stay, because a
@@ -113,8 +112,6 @@ class Bundle {
 
   void Add(const std::string& name, absl::string_view text, std::string from,
            std::string cut = "", int64_t changed_at_s = 0);
-  void AddTicketParts(const std::string& folder, const HostRecording& recording,
-                      const std::string& cut);
   std::string Index() const;
 
   const std::string cluster_;

@@ -291,13 +291,12 @@ std::optional<YamlNode> ParseYaml(absl::string_view text,
   } catch (const YAML::Exception& exception) {
     const TextPosition at = PositionOf(exception.mark);
     const std::string quoted = WithQuotedHostlists(text, at);
-    if (!builder.over_limit() && quoted.empty()) {
-      mistakes->Add(at, "is not YAML here: ", exception.msg);
-    } else if (!builder.over_limit()) {
+    if (!builder.over_limit()) {
       mistakes->Add(at,
-                    "a bracket begins a list inside of {} and []; quote this "
-                    "hostlist: ",
-                    quoted);
+                    quoted.empty() ? "is not YAML here: "
+                                   : "a bracket begins a list inside of {} and "
+                                     "[]; quote this hostlist: ",
+                    quoted.empty() ? exception.msg : quoted);
     }
     return std::nullopt;
   }

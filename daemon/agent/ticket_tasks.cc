@@ -4,7 +4,6 @@
 #include <optional>
 #include <set>
 
-#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/change_kind.h"
@@ -44,21 +43,6 @@ absl::Status AnotherReads() {
 // holds, into the folder that it is started in, and wants to be alone (CANN
 // 8.0.RC2, log reference, logreference_0016): only that it is there is said.
 void AddForTicket(const HostAccess& host, HostRecording* recording) {
-  const absl::StatusOr<std::string> npu_smi = LocateNpuSmi(host.paths);
-  const bool has_table =
-      absl::c_any_of(recording->runs(), [&npu_smi](const auto& run) {
-        return run.argv_size() == 2 && npu_smi.ok() && run.argv(0) == *npu_smi;
-      });
-  if (npu_smi.ok() && !has_table) {
-    HccnToolRecorder recorder(host.runner, [] { return std::nullopt; });
-    // The run says what there is to say.
-    RunNpuSmi({*npu_smi, "info"}, {host.paths, &recorder, host.budget})
-        .status()
-        .IgnoreError();
-    for (HostRecording::Run& run : recorder.runs()) {
-      *recording->add_runs() = std::move(run);
-    }
-  }
   absl::StatusOr<std::string> log = ReadKernelLog(host, /*errors_only=*/false);
   if (log.ok()) {
     const size_t cut = log->size() - std::min(log->size(), kMaxKernelBytes);
@@ -85,6 +69,15 @@ HostRecording MakeRecording(const std::string& host, const std::string& root,
     if (!conf.ok()) return std::nullopt;
     return std::move(conf->text);
   });
+  // What every ticket begins with, also where the observation needs it not.
+  const auto npu_smi = LocateNpuSmi({root});
+  const TimeBudget budget(clock, kTicketCommand, kTicketCommand);
+  if (npu_smi.ok()) {
+    // The run says what there is to say.
+    RunNpuSmi({*npu_smi, "info"}, {{root}, &recorder, &budget})
+        .status()
+        .IgnoreError();
+  }
   MachineObserver observer({root}, &recorder, clock, locks);
   HostRecording recording;
   *recording.mutable_facts() = observer.Observe(host, request);

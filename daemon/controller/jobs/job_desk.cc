@@ -75,12 +75,10 @@ void AddAddresses(const ClusterSpec& narrowed,
     }
     JobVerdict::Host& host = *verdict->mutable_hosts(i);
     host.set_address(narrowed.servers(i).address());
-    const auto own = absl::c_find_if(facts, [&host](const HostFacts& each) {
-      return each.host() == host.host();
-    });
-    host.set_sets_base_port(own != facts.end() &&
-                            FindVariable(*own, nullptr, "HCCL_IF_BASE_PORT") !=
-                                nullptr);
+    host.set_sets_base_port(
+        static_cast<size_t>(i) < facts.size() &&
+        facts[i].host() == host.host() &&
+        FindVariable(facts[i], nullptr, "HCCL_IF_BASE_PORT") != nullptr);
   }
   verdict->set_master_port(narrowed.rendezvous_port());
   if (!narrowed.hccl().base_port_auto()) {
