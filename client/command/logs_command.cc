@@ -201,7 +201,8 @@ class BundleCommand final : public LogsRequestCommand {
     std::set<std::string> without_facts(asked_.begin(), asked_.end());
     RETURN_IF_ERROR(
         AskHosts(*client, std::move(request), [&](LogsOfHost& host) {
-          complete_ &= host.error().empty() && !host.logs().has_missing();
+          complete_ &= host.error().empty() && !host.logs().has_missing() &&
+                       host.recording().gaps().empty();
           if (host.has_recording()) without_facts.erase(host.host());
           bundle_->AddHost(host);
         }));

@@ -242,6 +242,14 @@ class GenerateLaunchCommand final : public GenerateCommand {
         ->allow_extra_args(false);
     AddOption(app, "--tiered", "WHEN", tiered_,
               "Tiers of torch-npu-run: auto (default; by size), on, off");
+    AddOption(app, "--rdzv-endpoint", "HOST:PORT", options_.rdzv_endpoint,
+              "Of torch-npu-run: the first server and the port of its store");
+    AddOption(app, "--rdzv-id", "ID", options_.rdzv_id,
+              "Of torch-npu-run: the id of the job's worker group");
+    app.add_flag("--standalone", options_.standalone,
+                 "Of torch-npu-run: a job of one server, without MASTER_PORT");
+    app.add_flag("--local-addr", options_.local_addr,
+                 "Of torch-npu-run: tell each server its address");
     AddOption(app, "--asd", "LEVEL", asd_, "NPU_ASD_ENABLE: 0 to 3, default 1");
     AddOption(app, "--mpi-args", "TEXT", options_.mpi_args,
               "What horovodrun hands to mpirun");
@@ -267,12 +275,19 @@ class GenerateLaunchCommand final : public GenerateCommand {
         ReadChoice("--form", form_text_, LaunchForms()));
     ReadJob();
     if (!job_.method().empty()) options_.method = job_.method();
+    const size_t colon = options_.rdzv_endpoint.rfind(':');
+    if (master_port_.empty() && colon != std::string::npos) {
+      master_port_ = options_.rdzv_endpoint.substr(colon + 1);
+    }
     ReadNumber("--master-port", master_port_, 1, 65535, options_.master_port);
     ReadNumber("--asd", asd_, 0, 3, options_.asd);
     const size_t tiered =
         ReadChoice("--tiered", tiered_, {"auto", "on", "off"});
     if (tiered != 0) options_.tiered = tiered == 1;
     if (!sources_.empty()) options_.sources = sources_;
+    for (const EnvironmentVariable& each : job_.environment()) {
+      options_.environment.emplace_back(each.name(), each.value());
+    }
     ReadRankTable();
     const bool one = node_ != kAllNodes ||
                      absl::StrContains(out_, kHostInPath) ||

@@ -107,6 +107,32 @@ TEST(GenerateRankTableTest, LeavesAnotherFileAloneAndTakesTheSameForDone) {
   EXPECT_EQ(FileContent(path), written);
 }
 
+TEST(GenerateLaunchTest, TakesTheJobFilesVariablesAndTheEndpointsPort) {
+  const std::string job =
+      TestFile("job.yaml",
+               "nodes: server[0-1]\ndevices: 8\nmethod: torch-npu-run\n"
+               "environment: {MY_FLAG: \"a b\", HCCL_CONNECT_TIMEOUT: 600}\n");
+  ProgramWorld world = LaunchWorld();
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const std::string address = FactsOf(world).spec().servers(0).address();
+  const ProgramOutput output = RunProgram(
+      {"generate", "launch", "--job", job, "--node", "server1",
+       "--rdzv-endpoint", absl::StrCat(address, ":29600"), "--local-addr"},
+      world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_THAT(output.out, HasSubstr("export MY_FLAG='a b'\n"));
+  EXPECT_THAT(output.out, HasSubstr("export HCCL_CONNECT_TIMEOUT=600\n"));
+  EXPECT_THAT(output.out, HasSubstr("export MASTER_PORT=29600\n"));
+  EXPECT_THAT(output.out, HasSubstr(" --local_addr="));
+  EXPECT_EQ(controller.launch_request()->job().servers(0).master_port(),
+            29600u);
+  const ProgramOutput refused = RunProgram(
+      Generate("launch", {"--method", "torchrun", "--standalone"}), world);
+  EXPECT_EQ(refused.status, 3);
+  EXPECT_THAT(refused.err, HasSubstr("--standalone: torchrun is not started"));
+}
+
 TEST(GenerateRankTableTest, WritesNothingOfAJobThatFails) {
   const std::string path = NoFile("failed.json");
   for (const State state : {FAIL, UNKNOWN}) {
