@@ -20,6 +20,7 @@
 #include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
+#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 
@@ -28,6 +29,8 @@ namespace {
 
 constexpr size_t kMaxJobFileBytes = 4 << 20;
 constexpr size_t kMaxIdBytes = 128;
+constexpr size_t kMaxRequirementsBytes = 64 << 10;
+constexpr size_t kMaxScriptBytes = 256 << 10;
 constexpr uint32_t kMaxPort = 65535;
 constexpr uint32_t kSshPort = 22;
 
@@ -55,7 +58,24 @@ JobServer ServerOfTable(const RankTableServer& server, std::string host) {
   return result;
 }
 
+// An empty text would be a job without that file.
+absl::Status ReadInto(const std::string& path, size_t max_bytes,
+                      std::string* into) {
+  ASSIGN_OR_RETURN(*into, ReadTextFile(path, max_bytes));
+  if (into->empty()) *into = "\n";
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+absl::Status ReadRequirements(JobSpec* job) {
+  return ReadInto(job->requirements_file(), kMaxRequirementsBytes,
+                  job->mutable_requirements());
+}
+
+absl::Status ReadScript(JobSpec* job) {
+  return ReadInto(job->script_file(), kMaxScriptBytes, job->mutable_script());
+}
 
 void JobOptions::AddTo(CLI::App& app) {
   const auto add = [&app](const char* name, const char* placeholder,
@@ -138,6 +158,23 @@ void JobOptions::ReadFile(MistakeList& mistakes) {
   servers_known_ = true;
   if (table_file_.empty() && !table.empty()) {
     table_file_ = PathBeside(file_, table);
+  }
+  for (std::string* path :
+       {job_.mutable_requirements_file(), job_.mutable_script_file()}) {
+    if (!path->empty()) *path = PathBeside(file_, *path);
+  }
+}
+
+void JobOptions::ReadProgram(const Environment& environment,
+                             MistakeList& mistakes) {
+  if (!job_.requirements_file().empty()) {
+    AddMistakes("requirements: ", ReadRequirements(&job_), mistakes);
+  }
+  if (!job_.script_file().empty()) {
+    AddMistakes("script: ", ReadScript(&job_), mistakes);
+  }
+  if (!job_.python().empty() && job_.user().empty()) {
+    job_.set_user(ValueOf(environment, "USER"));
   }
 }
 
@@ -231,6 +268,7 @@ void JobOptions::Read(const Environment& environment, MistakeList& mistakes) {
     ReadNodes(environment, mistakes);
   }
   ReadTable(mistakes);
+  ReadProgram(environment, mistakes);
   if (!from_table) ReadDevices(mistakes);
   if (!product_.empty()) job_.set_product(product_);
   const auto read_word = [&mistakes](absl::string_view option,

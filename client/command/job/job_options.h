@@ -60,6 +60,8 @@ class JobOptions {
   void ReadNodes(const Environment& environment, MistakeList& mistakes);
   void ReadDevices(MistakeList& mistakes);
   void ReadTable(MistakeList& mistakes);
+  // The files that the job's interpreter is given.
+  void ReadProgram(const Environment& environment, MistakeList& mistakes);
   // How a launch over ssh logs in, which the check then tries.
   void ReadLogins(const Environment& environment, MistakeList& mistakes);
   void TakeServersOfTable(const ClusterSpec& spec, MistakeList& mistakes);
@@ -81,6 +83,12 @@ class JobOptions {
   bool is_own_job_ = false;
   bool servers_known_ = false;  // Some are, and without a mistake.
 };
+
+// Reads the file that the job names as its requirements, at most 64 KiB, or as
+// its training script, at most 256 KiB, into the job. The codes of
+// ReadTextFile.
+absl::Status ReadRequirements(JobSpec* job);
+absl::Status ReadScript(JobSpec* job);
 
 }  // namespace clusterd
 
