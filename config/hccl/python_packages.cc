@@ -184,7 +184,7 @@ class Marker {
 
   std::optional<bool> Evaluate() {
     Take();
-    const std::optional<bool> holds = Or(0);
+    const std::optional<bool> holds = Chain("or", true, 0);
     return is_wrong_ || !token_.empty() ? std::nullopt : holds;
   }
 
@@ -198,30 +198,16 @@ class Marker {
     }
   }
 
-  std::optional<bool> Or(int depth) {
-    std::optional<bool> all = And(depth);
-    while (token_ == "or") {
+  // "or" holds if one does, "and" if all do, and binds more closely.
+  std::optional<bool> Chain(const char* word, bool decides, int depth) {
+    const auto next = [&] {
+      return decides ? Chain("and", false, depth) : One(depth);
+    };
+    std::optional<bool> all = next();
+    while (token_ == word) {
       Take();
-      const std::optional<bool> next = And(depth);
-      if (all == true || next == true) {
-        all = true;
-      } else if (!next) {
-        all.reset();
-      }
-    }
-    return all;
-  }
-
-  std::optional<bool> And(int depth) {
-    std::optional<bool> all = One(depth);
-    while (token_ == "and") {
-      Take();
-      const std::optional<bool> next = One(depth);
-      if (all == false || next == false) {
-        all = false;
-      } else if (!next) {
-        all.reset();
-      }
+      const std::optional<bool> other = next();
+      if (all != decides && (other == decides || !other)) all = other;
     }
     return all;
   }
@@ -229,7 +215,7 @@ class Marker {
   std::optional<bool> One(int depth) {
     if (token_ == "(" && depth < kMaxMarkerDepth) {
       Take();
-      const std::optional<bool> inner = Or(depth + 1);
+      const std::optional<bool> inner = Chain("or", true, depth + 1);
       is_wrong_ |= token_ != ")";
       Take();
       return inner;
@@ -289,6 +275,7 @@ void AddLine(absl::string_view line, uint32_t number, Requirements* all) {
   static const LazyRE2 kPackage = {
       R"(([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(\[[^\]]*\])?\s*)"
       R"((?:@\s*([^;\s]+)|\(([^()]*)\)|([^@;()]*?))\s*(?:;\s*(.*))?)"};
+  static const LazyRE2 kFile = {R"(.*\.(?:whl|zip|tgz|tar\.\w+))"};
   // Where pip looks and what it takes, not what has to be there.
   static const LazyRE2 kHarmless = {
       R"((?:-i|-f|--(?:index-url|extra-index-url|find-links|no-index|pre|)"
@@ -310,8 +297,8 @@ void AddLine(absl::string_view line, uint32_t number, Requirements* all) {
   const bool is_package = HasForm(bare, *kPackage, &name, &extras, &url,
                                   &bracketed, &plain, &marker);
   const absl::string_view specifiers = bracketed.empty() ? plain : bracketed;
-  // A version that meets none of them is an answer, too.
-  if (!is_package || !MeetsSpecifiers("0", specifiers) ||
+  if (!is_package || HasForm(name, *kFile) ||
+      !MeetsSpecifiers("0", specifiers) ||
       all->packages.size() == kMaxRequirements) {
     all->unread.push_back(absl::StrCat(where, PrintableText(line)));
     return;
@@ -328,13 +315,13 @@ void AddLine(absl::string_view line, uint32_t number, Requirements* all) {
 
 std::optional<bool> MeetsSpecifiers(absl::string_view version,
                                     absl::string_view specifiers) {
-  std::optional<bool> all = true;
+  bool all = true;
   for (absl::string_view each : absl::StrSplit(specifiers, ',')) {
     each = absl::StripAsciiWhitespace(each);
     if (each.empty()) continue;
     const std::optional<bool> one = MeetsOne(version, each);
-    if (one == false) return false;
-    if (!one) all.reset();
+    if (!one) return {};
+    all &= *one;
   }
   return all;
 }

@@ -65,7 +65,9 @@ class PythonJudge {
     report_.Judged(host);
     Versions found;
     for (const PythonPackage& package : fact.value().packages()) {
-      found[package.name()].insert(PrintableText(package.version()));
+      found[package.name()].insert(package.version().empty()
+                                       ? "without a version"
+                                       : PrintableText(package.version()));
     }
     JudgeRequirements(host, found);
     JudgePair(host, found);
@@ -123,7 +125,7 @@ class PythonJudge {
       const std::string text = absl::StrCat(
           each.name, " ", absl::StrJoin(versions->second, " and "));
       if (!meets) {
-        unclear.push_back(version.empty() ? text + "without a version" : text);
+        unclear.push_back(text);
       } else if (!*meets) {
         others.push_back(absl::StrCat(text, " (", each.specifiers, ")"));
       }

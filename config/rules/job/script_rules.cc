@@ -2,13 +2,14 @@
 // The script is never run: its calls are found in the text, without comments
 // and strings, so an unusual script is not understood rather than misjudged.
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "config/rules/rule_report.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
@@ -18,35 +19,28 @@ namespace {
 
 constexpr size_t kMaxShown = 6;
 
-// The script without comments; of texts only single words are left, such as
-// "hccl" and "npu:{rank}", in double quotes. Every line keeps its number.
+// Without comments; of texts only single words are left, such as 'hccl' and
+// 'npu:{rank}', in single quotes. Every line keeps its number.
 std::string CodeOf(absl::string_view script) {
-  static const LazyRE2 kWord = {R"([\w:.,/{}-]{0,64})"};
+  static const LazyRE2 kToken = {
+      R"((?s)(#[^\n]*|"""(?:\\.|[^\\])*?(?:"""|\z)|'''(?:\\.|[^\\])*?(?:'''|\z))"
+      R"(|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|[^#"']+))"};
+  static const LazyRE2 kWord = {
+      R"((?:"""|'''|"|')([\w:.,/{}-]{0,64})(?:"""|'''|"|'))"};
   std::string code;
-  for (size_t i = 0; i < script.size(); ++i) {
-    const char c = script[i];
-    if (c == '#') {
-      i = std::min(script.find('\n', i), script.size()) - 1;
-    } else if (c != '"' && c != '\'') {
-      code += c;
-    } else {
-      const std::string triple(3, c);
-      const bool is_long = absl::StartsWith(script.substr(i), triple);
-      const size_t begin = i + (is_long ? 3 : 1);
-      size_t end = begin;
-      while (end < script.size() &&
-             (is_long ? !absl::StartsWith(script.substr(end), triple)
-                      : script[end] != c && script[end] != '\n')) {
-        end += script[end] == '\\' ? 2 : 1;
-      }
-      end = std::min(end, script.size());
-      const absl::string_view text = script.substr(begin, end - begin);
-      absl::StrAppend(
-          &code, "\"", HasForm(text, *kWord) ? text : "", "\"",
-          std::string(std::count(text.begin(), text.end(), '\n'), '\n'));
-      const bool ends_line = end < script.size() && script[end] == '\n';
-      i = end + (is_long ? 2 : ends_line ? -1 : 0);
+  std::string token;
+  re2::StringPiece rest(script.data(), script.size());
+  while (RE2::Consume(&rest, *kToken, &token)) {
+    std::string word;
+    if (token[0] == '#') continue;
+    if (token[0] != '"' && token[0] != '\'') {
+      code += token;
+      continue;
     }
+    HasForm(token, *kWord, &word);
+    absl::StrAppend(
+        &code, "'", word, "'",
+        std::string(std::count(token.begin(), token.end(), '\n'), '\n'));
   }
   return code;
 }
@@ -59,13 +53,7 @@ struct Call {
 class ScriptJudge {
  public:
   ScriptJudge(const ClusterView& view, RuleReport& report)
-      : view_(view), report_(report), code_(CodeOf(view.job()->script())) {
-    inits_ = Calls("init_process_group");
-    converts_ = Has("transfer_to_npu");
-    has_wrapper_ =
-        Has("FullyShardedDataParallel|FSDP|fully_shard|deepspeed|accelerate|"
-            "Trainer|megatron|mindspeed|lightning|horovod|all_reduce");
-  }
+      : view_(view), report_(report), code_(CodeOf(view.job()->script())) {}
 
   void Judge() {
     JudgeLaunch();
@@ -82,8 +70,8 @@ class ScriptJudge {
     return RE2::PartialMatch(code_, absl::StrCat("\\b(?:", words, ")\\b"));
   }
 
-  size_t LineOf(const char* at) const {
-    return 1 + std::count(code_.data(), at, '\n');
+  size_t LineOf(const re2::StringPiece& rest) const {
+    return 1 + std::count(code_.data(), rest.data(), '\n');
   }
 
   // Of functions of one of these names, whatever stands before the last dot.
@@ -94,97 +82,107 @@ class ScriptJudge {
     std::string definition;
     std::vector<Call> calls;
     while (RE2::FindAndConsume(&rest, form, &definition)) {
+      if (!definition.empty()) continue;
       size_t end = 0;
       for (int depth = 1; end < rest.size(); ++end) {
-        if (rest[end] == '"') {
-          end = std::min(rest.find('"', end + 1), rest.size() - 1);
-        } else if (absl::StrContains("([{", rest.substr(end, 1).as_string())) {
-          ++depth;
-        } else if (absl::StrContains(")]}", rest.substr(end, 1).as_string()) &&
-                   --depth == 0) {
-          break;
-        }
+        const char c = rest[end];
+        if (c == '\'') end = std::min(rest.find(c, end + 1), rest.size() - 1);
+        if (std::strchr("([{", c) != nullptr) ++depth;
+        if (std::strchr(")]}", c) != nullptr && --depth == 0) break;
       }
-      if (!definition.empty()) continue;
-      calls.push_back({LineOf(rest.data()), rest.substr(0, end).as_string()});
+      calls.push_back({LineOf(rest), rest.substr(0, end).as_string()});
     }
     return calls;
   }
 
   template <typename... Values>
   void Warn(absl::string_view finding, size_t line, const Values&... values) {
-    report_.Add(report_.Text(finding, PrintableText(view_.job()->script_file()),
-                             line, values...));
+    report_.Add(report_.Text(
+        finding,
+        absl::StrCat(PrintableText(view_.job()->script_file()), ":", line),
+        values...));
+  }
+
+  // Each "name = value" of that form, with its line.
+  template <typename Visit>
+  void ForEach(const std::string& text, const RE2& form, Visit visit) const {
+    std::string name;
+    std::string value;
+    re2::StringPiece rest(text);
+    while (RE2::FindAndConsume(&rest, form, &name, &value)) {
+      visit(rest, name, value);
+    }
   }
 
   void JudgeLaunch() {
-    static const LazyRE2 kBackend = {
-        R"((?:^|[(,]\s*backend\s*=|^\s*backend\s*=)\s*"([\w:,]+)")"};
-    static const LazyRE2 kLiteral = {
-        R"(\b(rank|world_size)\s*=\s*(\d+)\s*(?:,|$))"};
-    static const LazyRE2 kSet = {
-        R"(\benviron\s*\[\s*"((?:LOCAL_)?RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT)")"
-        R"(\s*\]\s*=\s*"([^"]+)")"};
-    std::string name;
-    std::string value;
+    std::string backend;
     for (const Call& each : inits_) {
-      if (!RE2::PartialMatch(each.arguments, *kBackend, &value)) {
+      if (!RE2::PartialMatch(each.arguments,
+                             R"((?:^|\bbackend\s*=)\s*'([\w:,]+)')",
+                             &backend)) {
         untold_.push_back(absl::StrCat("the backend of line ", each.line));
-      } else if (!absl::StrContains(value, "hccl") && !converts_) {
-        Warn("backend", each.line, value);
+      } else if (!absl::StrContains(backend, "hccl") &&
+                 !Has("transfer_to_npu")) {
+        Warn("backend", each.line, backend);
       }
-      re2::StringPiece rest(each.arguments);
-      while (RE2::FindAndConsume(&rest, *kLiteral, &name, &value)) {
-        Warn("literal", each.line, name, value);
-      }
+      ForEach(each.arguments, R"(\b(rank|world_size)\s*=\s*(\d+)\s*(?:,|$))",
+              [&](const auto&, const auto& name, const auto& value) {
+                Warn("literal", each.line, name, value);
+              });
     }
     if (inits_.empty()) untold_.push_back("which backend is used");
-    re2::StringPiece rest(code_);
-    while (RE2::FindAndConsume(&rest, *kSet, &name, &value)) {
-      Warn("literal", LineOf(rest.data()), name, value);
-    }
+    ForEach(code_,
+            R"(\benviron\s*\[\s*'((?:LOCAL_)?RANK|WORLD_SIZE|MASTER_ADDR|)"
+            R"(MASTER_PORT)'\s*\]\s*=\s*'([^']+)')",
+            [&](const auto& rest, const auto& name, const auto& value) {
+              Warn("literal", LineOf(rest), name, value);
+            });
+  }
+
+  // Whether the script sets the variable from RANK, without a division.
+  bool IsRankOfAll(const std::string& variable) const {
+    std::string value;
+    return RE2::PartialMatch(code_,
+                             absl::StrCat(R"((?m)^\s*)", variable,
+                                          R"(\s*=([^=%/\n][^%/\n]*)$)"),
+                             &value) &&
+           RE2::PartialMatch(value, R"('RANK'|\bget_rank\()") &&
+           !absl::StrContains(value, "LOCAL_RANK");
   }
 
   void JudgeDevice() {
-    static const LazyRE2 kConstant = {
-      R"(\s*(?:"(?:npu|cuda):)?(\d+)" ?\s*) "};
-      static const LazyRE2 kName = {R"(\s*(\w+)\s*)"};
     std::string value;
-    const std::vector<Call> sets = Calls("set_device");
-    for (const Call& each : sets) {
-      if (HasForm(each.arguments, *kConstant, &value)) {
+    for (const Call& each : Calls("set_device")) {
+      if (RE2::FullMatch(each.arguments, R"(\s*(?:'(?:npu|cuda):)?(\d+)'?\s*)",
+                         &value)) {
         Warn("one-device", each.line, value);
-      } else if (HasForm(each.arguments, *kName, &value) &&
-                 view_.spec().servers_size() > 1 &&
-                 RE2::PartialMatch(
-                     code_, absl::StrCat(R"(\b)", value,
-                                         R"(\s*=[^=%\n]*(?:"RANK"|get_rank\())",
-                                         R"([^%\n]*\n)"))) {
+      } else if (RE2::FullMatch(each.arguments, R"(\s*(\w+)\s*)", &value) &&
+                 view_.spec().servers_size() > 1 && IsRankOfAll(value)) {
         Warn("global-rank", each.line, value);
       }
     }
     if (Has("LOCAL_RANK|local_rank|local-rank")) return;
-    if (!inits_.empty() && !Has("spawn") &&
-        view_.job()->method() != "mp-spawn") {
-      Warn("no-local-rank", inits_[0].line);
-    } else {
+    if (inits_.empty() || Has("spawn") || view_.job()->method() == "mp-spawn") {
       untold_.push_back("which device a rank takes");
+    } else {
+      Warn("no-local-rank", inits_[0].line);
     }
   }
 
   void JudgeModel() {
-    static const LazyRE2 kAlias = {R"(\bDistributedDataParallel\s+as\s+(\w+))"};
-    static const LazyRE2 kConstant = {R"(\bdevice_ids\s*=\s*\[\s*(\d+)\s*\])"};
-    static const LazyRE2 kIds = {R"(\bdevice_ids\s*=\s*[^N]|\*\*)"};
-    std::string name;
+    std::string value;
     std::string names = "DistributedDataParallel";
-    if (RE2::PartialMatch(code_, *kAlias, &name))
-      absl::StrAppend(&names, "|", name);
+    if (RE2::PartialMatch(code_, R"(\bDistributedDataParallel\s+as\s+(\w+))",
+                          &value)) {
+      absl::StrAppend(&names, "|", value);
+    }
     const std::vector<Call> wraps = Calls(names);
     for (const Call& each : wraps) {
-      if (RE2::PartialMatch(each.arguments, *kConstant, &name)) {
-        Warn("one-device", each.line, name);
-      } else if (!RE2::PartialMatch(each.arguments, *kIds)) {
+      if (RE2::PartialMatch(each.arguments,
+                            R"(\bdevice_ids\s*=\s*\[\s*(\d+)\s*\])", &value)) {
+        Warn("one-device", each.line, value);
+      } else if (!RE2::PartialMatch(each.arguments,
+                                    R"(\bdevice_ids\s*=\s*[^N\s]|\*\*)")) {
         Warn("no-device-ids", each.line);
       }
     }
@@ -197,15 +195,13 @@ class ScriptJudge {
   }
 
   void JudgeLoaders() {
-    static const LazyRE2 kSampler = {R"(\b(?:batch_)?sampler\s*=|\*\*)"};
-    static const LazyRE2 kShuffle = {R"(\bshuffle\s*=\s*True\b)"};
     const std::vector<Call> loaders = Calls("DataLoader");
     const std::vector<Call> samplers = Calls("DistributedSampler");
     bool is_given = false;
     for (const Call& each : loaders) {
-      if (!RE2::PartialMatch(each.arguments, *kSampler)) continue;
+      if (!RE2::PartialMatch(each.arguments, R"(sampler\s*=|\*\*)")) continue;
       is_given = true;
-      if (RE2::PartialMatch(each.arguments, *kShuffle)) {
+      if (RE2::PartialMatch(each.arguments, R"(\bshuffle\s*=\s*True\b)")) {
         Warn("shuffle", each.line);
       }
     }
@@ -220,50 +216,49 @@ class ScriptJudge {
 
   // The script's own number of devices, against that of the job.
   void JudgeNumbers() {
-    static const LazyRE2 kDevices = {
-        R"(\b(world[-_]size|n(?:um)?_?(?:npus?|gpus?|devices)|)"
-        R"((?:npus?|gpus?|nproc|devices)[-_]per[-_]node)"
-        R"((?:\s*=|"[^\n]*\bdefault\s*=)\s*(\d+)\b)"};
-    static const LazyRE2 kScaled = {
-        R"(\b(?:batch[-_]size|lr|learning[-_]rate))"
-        R"((?:\s*=|"[^\n]*\bdefault\s*=)\s*[\d.]+)"};
     uint64_t ranks = 0;
     uint64_t most = 0;  // On one server.
     for (const ServerSpec& server : view_.spec().servers()) {
-      const uint64_t here = static_cast<uint64_t>(server.devices_size()) *
-                            std::max(1u, view_.job()->processes_per_device());
+      const uint64_t here =
+          uint64_t{static_cast<uint32_t>(server.devices_size())} *
+          std::max(1u, view_.job()->processes_per_device());
       ranks += here;
       most = std::max(most, here);
     }
-    std::string lines;
-    re2::StringPiece rest(code_);
-    while (RE2::FindAndConsume(&rest, *kScaled)) {
-      absl::StrAppend(&lines, lines.empty() ? "line " : ", ",
-                      LineOf(rest.data()));
-    }
-    std::string name;
-    uint64_t number = 0;
+    const std::string number = R"((?:\s*=|'[^\n]*\bdefault\s*=)\s*)";
+    std::vector<std::string> scaled;
+    ForEach(code_,
+            absl::StrCat(R"(\b(batch[-_]size|lr|learning[-_]rate))", number,
+                         R"((\d[\d.e-]*))"),
+            [&](const auto& rest, const auto& name, const auto& value) {
+              scaled.push_back(
+                  absl::StrCat(name, " ", value, " in line ", LineOf(rest)));
+            });
     bool is_told = false;
-    rest = code_;
-    while (RE2::FindAndConsume(&rest, *kDevices, &name, &number)) {
-      is_told = true;
-      const uint64_t has = absl::StrContains(name, "node") ? most : ranks;
-      if (number <= has || has == 0) continue;
-      Warn("fewer-devices", LineOf(rest.data()), name, number, has,
-           lines.empty() ? "not found" : lines);
-    }
-    if (!is_told) {
-      untold_.push_back(
-          "for how many devices batch size and learning rate are meant");
-    }
+    ForEach(
+        code_,
+        absl::StrCat(R"(\b(world[-_]size|n(?:um)?_?(?:npus?|gpus?|devices)|)"
+                     R"((?:npus?|gpus?|n?proc|devices)[-_]per[-_]node))",
+                     number, R"((\d{1,6})\b)"),
+        [&](const auto& rest, const auto& name, const auto& value) {
+          is_told = true;
+          const uint64_t has = absl::StrContains(name, "node") ? most : ranks;
+          if (std::stoul(value) <= has || has == 0) return;
+          Warn("fewer-devices", LineOf(rest), name, value, has,
+               scaled.empty() ? "not found" : FirstOf(scaled, kMaxShown));
+        });
+    if (is_told) return;
+    untold_.push_back("for how many devices batch size and learning rate are");
   }
 
   const ClusterView& view_;
   RuleReport& report_;
   const std::string code_;
-  std::vector<Call> inits_;
-  bool converts_ = false;     // torch_npu makes nccl hccl, and cuda npu.
-  bool has_wrapper_ = false;  // Another library may do what the text does not.
+  const std::vector<Call> inits_ = Calls("init_process_group");
+  // Another library may do what the text does not.
+  const bool has_wrapper_ = Has(
+      "FullyShardedDataParallel|FSDP|fully_shard|deepspeed|accelerate|Trainer|"
+      "megatron|mindspeed|lightning|horovod|all_reduce");
   std::vector<std::string> untold_;
 };
 
@@ -278,7 +273,7 @@ void CheckJobScript(const ClusterView& view, RuleReport& report) {
     return report.ExplainSkip("scripts of ", job.framework(),
                               " are not understood, those of pytorch are");
   }
-  report.JudgedCluster(absl::StrCat("read ", PrintableText(job.script_file())));
+  report.JudgedCluster(PrintableText(job.script_file()));
   ScriptJudge(view, report).Judge();
 }
 
