@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -156,6 +157,7 @@ class PythonReading {
       std::string value;
       if (file != settings[0].first || !HasForm(line, *kSetting, &key, &value))
         continue;
+      absl::AsciiStrToLower(&key);
       if (key == "home") base = ParentOf(value);
       if (absl::StartsWith(key, "version")) version = value;
       if (absl::StartsWith(key, "include")) {

@@ -18,6 +18,9 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxShown = 6;
+// More are a text that is made to take time.
+constexpr size_t kMaxFound = 64;
+constexpr size_t kMaxArguments = 16 << 10;
 
 // Without comments; of texts only single words are left, such as 'hccl' and
 // 'npu:{rank}', in single quotes. Every line keeps its number.
@@ -81,10 +84,11 @@ class ScriptJudge {
     re2::StringPiece rest(code_);
     std::string definition;
     std::vector<Call> calls;
-    while (RE2::FindAndConsume(&rest, form, &definition)) {
+    while (calls.size() < kMaxFound &&
+           RE2::FindAndConsume(&rest, form, &definition)) {
       if (!definition.empty()) continue;
       size_t end = 0;
-      for (int depth = 1; end < rest.size(); ++end) {
+      for (int depth = 1; end < std::min(rest.size(), kMaxArguments); ++end) {
         const char c = rest[end];
         if (c == '\'') end = std::min(rest.find(c, end + 1), rest.size() - 1);
         if (std::strchr("([{", c) != nullptr) ++depth;
@@ -109,7 +113,8 @@ class ScriptJudge {
     std::string name;
     std::string value;
     re2::StringPiece rest(text);
-    while (RE2::FindAndConsume(&rest, form, &name, &value)) {
+    for (size_t i = 0; i < kMaxFound; ++i) {
+      if (!RE2::FindAndConsume(&rest, form, &name, &value)) return;
       visit(rest, name, value);
     }
   }
@@ -273,7 +278,7 @@ void CheckJobScript(const ClusterView& view, RuleReport& report) {
     return report.ExplainSkip("scripts of ", job.framework(),
                               " are not understood, those of pytorch are");
   }
-  report.JudgedCluster(PrintableText(job.script_file()));
+  report.JudgedCluster(absl::StrCat("read ", PrintableText(job.script_file())));
   ScriptJudge(view, report).Judge();
 }
 
