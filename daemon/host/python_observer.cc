@@ -28,7 +28,6 @@ constexpr absl::string_view kGrep[] = {"/usr/bin/grep", "/bin/grep"};
 constexpr absl::string_view kReadlink[] = {"/usr/bin/readlink",
                                            "/bin/readlink"};
 constexpr absl::string_view kDebianFolder = "/usr/lib/python3/dist-packages";
-constexpr size_t kMaxBytes = 4 << 20;
 constexpr size_t kMaxVersionBytes = 128;
 
 std::string ParentOf(absl::string_view path) {
@@ -62,7 +61,6 @@ class PythonReading {
   absl::StatusOr<CommandResult> RunAsUser(std::vector<std::string> argv) {
     Command command = {std::move(argv), host_.budget->ForCommand()};
     command.as = user_;
-    command.max_stream_bytes = kMaxBytes;
     ASSIGN_OR_RETURN(CommandResult result, host_.runner->Run(command));
     if (result.timed_out) {
       return absl::DeadlineExceededError(
