@@ -16,7 +16,6 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxVersionBytes = 128;
-constexpr int kMaxMarkerDepth = 16;
 
 // "1!2.1.0.rc1.post2.dev3+cpu", in any spelling that PEP 440 takes.
 struct PythonVersion {
@@ -31,40 +30,22 @@ struct PythonVersion {
   // Numbers come after words.
   std::optional<std::vector<std::tuple<bool, uint64_t, std::string>>> local;
 
-  // Nothing if it is not a version.
-  static std::optional<PythonVersion> Parse(absl::string_view text);
-
+  auto Key() const { return std::tie(epoch, release, pre, post, dev, local); }
   bool IsPre() const { return pre.first < 3 || !dev.first; }
-  bool HasBaseOf(const PythonVersion& other) const {
-    return epoch == other.epoch && release == other.release;
-  }
 };
 
-void ParseLocal(absl::string_view text, PythonVersion* version) {
-  version->local.emplace();
-  for (const absl::string_view part :
-       absl::StrSplit(text, absl::ByAnyChar("._-"))) {
-    uint64_t number = 0;
-    const bool is_number = absl::SimpleAtoi(part, &number);
-    version->local->emplace_back(is_number, number,
-                                 is_number ? "" : std::string(part));
-  }
-}
-
-std::optional<PythonVersion> PythonVersion::Parse(absl::string_view text) {
+std::optional<PythonVersion> ParseVersion(absl::string_view text) {
   static const LazyRE2 kForm = {
-      R"((?i)\s*v?(?:(\d+)!)?(\d+(?:\.\d+)*))"
+      R"(\s*v?(?:(\d+)!)?(\d+(?:\.\d+)*))"
       R"((?:[-_.]?(alpha|beta|preview|pre|rc|a|b|c)[-_.]?(\d*))?)"
-      R"((?:-(\d+)|[-_.]?(post|rev|r)[-_.]?(\d*))?)"
-      R"((?:[-_.]?(dev)[-_.]?(\d*))?)"
+      R"((?:-(\d+)|[-_.]?(post|rev|r)[-_.]?(\d*))?(?:[-_.]?(dev)[-_.]?(\d*))?)"
       R"((?:\+([a-z0-9]+(?:[-_.][a-z0-9]+)*))?\s*)"};
-  PythonVersion version;
-  absl::string_view epoch, release, phase, phase_number, implicit_post, post,
+  std::string epoch, release, phase, phase_number, implicit_post, post,
       post_number, dev, dev_number, local;
   if (text.size() > kMaxVersionBytes ||
-      !HasForm(text, *kForm, &epoch, &release, &phase, &phase_number,
-               &implicit_post, &post, &post_number, &dev, &dev_number,
-               &local)) {
+      !HasForm(absl::AsciiStrToLower(text), *kForm, &epoch, &release, &phase,
+               &phase_number, &implicit_post, &post, &post_number, &dev,
+               &dev_number, &local)) {
     return {};
   }
   bool fits = true;
@@ -73,6 +54,7 @@ std::optional<PythonVersion> PythonVersion::Parse(absl::string_view text) {
     fits &= digits.empty() || absl::SimpleAtoi(digits, &value);
     return value;
   };
+  PythonVersion version;
   version.epoch = number(epoch);
   for (const absl::string_view part : absl::StrSplit(release, '.')) {
     version.release.push_back(number(part));
@@ -81,88 +63,75 @@ std::optional<PythonVersion> PythonVersion::Parse(absl::string_view text) {
   while (!version.release.empty() && version.release.back() == 0) {
     version.release.pop_back();
   }
-  if (!implicit_post.empty() || !post.empty()) {
-    version.post = number(post.empty() ? implicit_post : post_number);
+  if (!post.empty()) version.post = number(post_number);
+  if (!implicit_post.empty()) version.post = number(implicit_post);
+  if (!dev.empty()) {
+    version.dev = {false, number(dev_number)};
+    if (!version.post) version.pre = {-1, 0};
   }
-  if (!dev.empty()) version.dev = {false, number(dev_number)};
   if (!phase.empty()) {
-    const char first = absl::ascii_tolower(phase[0]);
-    const int rank = first == 'a' ? 0 : first == 'b' ? 1 : 2;
+    const int rank = phase[0] == 'a' ? 0 : phase[0] == 'b' ? 1 : 2;
     version.pre = {rank, number(phase_number)};
-  } else if (!dev.empty() && !version.post) {
-    version.pre = {-1, 0};
   }
-  if (!local.empty()) ParseLocal(absl::AsciiStrToLower(local), &version);
+  if (!local.empty()) version.local.emplace();
+  for (const absl::string_view part :
+       absl::StrSplit(local, absl::ByAnyChar("._-"), absl::SkipEmpty())) {
+    uint64_t value = 0;
+    const bool is_number = absl::SimpleAtoi(part, &value);
+    version.local->emplace_back(is_number, value,
+                                is_number ? "" : std::string(part));
+  }
   if (!fits) return {};
   return version;
 }
 
-int ComparePythonVersions(const PythonVersion& a, const PythonVersion& b) {
-  const auto key = [](const PythonVersion& each) {
-    return std::tie(each.epoch, each.release, each.pre, each.post, each.dev,
-                    each.local);
-  };
-  return key(a) < key(b) ? -1 : key(b) < key(a) ? 1 : 0;
-}
-
-PythonVersion WithoutLocal(PythonVersion version) {
-  version.local.reset();
-  return version;
-}
-
-// Whether the version begins with the numbers of `prefix`, the first `count` of
-// them: 2.1.0rc1 with 2.1, and 2 with 2.0.
-bool HasPrefix(const PythonVersion& version, const PythonVersion& prefix,
-               size_t count) {
-  if (version.epoch != prefix.epoch) return false;
-  for (size_t i = 0; i < count; ++i) {
-    const auto at = [i](const PythonVersion& each) {
-      return i < each.release.size() ? each.release[i] : 0;
-    };
-    if (at(version) != at(prefix)) return false;
-  }
-  return true;
+// Whether both begin with the same `count` numbers: 2.1.0rc1 with 2.1, and 2
+// with 2.0.
+bool HasPrefix(PythonVersion version, PythonVersion prefix, size_t count) {
+  version.release.resize(count);
+  prefix.release.resize(count);
+  return version.epoch == prefix.epoch && version.release == prefix.release;
 }
 
 bool MeetsOrder(const PythonVersion& version, absl::string_view relation,
                 const PythonVersion& wanted) {
-  const int order = ComparePythonVersions(version, wanted);
-  const int public_order = ComparePythonVersions(WithoutLocal(version), wanted);
-  if (relation == "<=") return public_order <= 0;
-  if (relation == ">=") return public_order >= 0;
-  const bool same_base = version.HasBaseOf(wanted);
+  PythonVersion bare = version;
+  bare.local.reset();
+  if (relation == "<=") return bare.Key() <= wanted.Key();
+  if (relation == ">=") return bare.Key() >= wanted.Key();
+  const bool same_base =
+      version.epoch == wanted.epoch && version.release == wanted.release;
   if (relation == "<") {
-    return order < 0 && (wanted.IsPre() || !version.IsPre() || !same_base);
+    return version.Key() < wanted.Key() &&
+           (wanted.IsPre() || !version.IsPre() || !same_base);
   }
-  return order > 0 &&
+  return version.Key() > wanted.Key() &&
          !(same_base && (version.local || (version.post && !wanted.post)));
 }
 
 // One, e.g. "~=2.1".
 std::optional<bool> MeetsOne(absl::string_view text,
                              absl::string_view specifier) {
-  static const LazyRE2 kForm = {R"((===|==|!=|<=|>=|~=|<|>)\s*(\S+?)(\.\*)?)"};
-  absl::string_view relation;
-  absl::string_view value;
-  absl::string_view any;
-  if (!HasForm(specifier, *kForm, &relation, &value, &any)) return {};
-  if (relation == "===") {
-    return any.empty() ? absl::EqualsIgnoreCase(text, value)
-                       : absl::EqualsIgnoreCase(text, specifier.substr(3));
+  static const LazyRE2 kExact = {R"(===\s*(\S+))"};
+  static const LazyRE2 kForm = {R"((==|!=|<=|>=|~=|<|>)\s*(\S+?)(\.\*)?)"};
+  std::string relation, value, any;
+  if (HasForm(specifier, *kExact, &value)) {
+    return absl::EqualsIgnoreCase(text, value);
   }
-  const auto version = PythonVersion::Parse(text);
-  const auto wanted = PythonVersion::Parse(value);
+  if (!HasForm(specifier, *kForm, &relation, &value, &any)) return {};
+  auto version = ParseVersion(text);
+  const auto wanted = ParseVersion(value);
   if (!version || !wanted) return {};
   const bool is_equal = relation == "==" || relation == "!=";
+  const bool is_bare = !wanted->IsPre() && !wanted->post && !wanted->local;
   // Numbers alone may have ".*", and only a comparison for equality a local.
-  if (!any.empty() && (!is_equal || wanted->IsPre() || wanted->post)) return {};
-  if (wanted->local && (!is_equal || !any.empty())) return {};
+  if (!any.empty() && !(is_equal && is_bare)) return {};
+  if (wanted->local && !is_equal) return {};
   if (is_equal) {
-    const bool equal =
-        !any.empty() ? HasPrefix(*version, *wanted, wanted->written)
-                     : ComparePythonVersions(
-                           wanted->local ? *version : WithoutLocal(*version),
-                           *wanted) == 0;
+    if (!wanted->local) version->local.reset();
+    const bool equal = any.empty()
+                           ? version->Key() == wanted->Key()
+                           : HasPrefix(*version, *wanted, wanted->written);
     return equal == (relation == "==");
   }
   if (relation != "~=") return MeetsOrder(*version, relation, *wanted);
@@ -171,103 +140,50 @@ std::optional<bool> MeetsOne(absl::string_view text,
          HasPrefix(*version, *wanted, wanted->written - 1);
 }
 
-re2::StringPiece Piece(absl::string_view text) {
-  return {text.data(), text.size()};
+// A text in quotes, or a variable that is known.
+std::optional<std::string> MarkerValue(const std::string& word,
+                                       const PythonPlatform& platform) {
+  if (word[0] == '\'' || word[0] == '"') return word.substr(1, word.size() - 2);
+  static const LazyRE2 kVersion = {R"((\d+\.\d+)(\.\d+.*)?)"};
+  std::string minor, micro;
+  HasForm(platform.version, *kVersion, &minor, &micro);
+  const std::pair<const char*, std::string> variables[] = {
+      {"python_version", minor},
+      {"python_full_version", micro.empty() ? "" : platform.version},
+      {"platform_machine", platform.machine},
+      {"os_name", "posix"},
+      {"sys_platform", "linux"},
+      {"platform_system", "Linux"},
+      {"platform_python_implementation", "CPython"},
+      {"implementation_name", "cpython"}};
+  if (word == "extra") return "";
+  for (const auto& [name, value] : variables) {
+    if (word == name && !value.empty()) return value;
+  }
+  return {};
 }
 
-// Evaluates one marker from left to right; what is not known stays so through
-// "and" and "or" unless the other side decides.
-class Marker {
- public:
-  Marker(absl::string_view text, const PythonPlatform& platform)
-      : rest_(Piece(text)), platform_(platform) {}
-
-  std::optional<bool> Evaluate() {
-    Take();
-    const std::optional<bool> holds = Chain("or", true, 0);
-    return is_wrong_ || !token_.empty() ? std::nullopt : holds;
+// One comparison of a marker.
+std::optional<bool> MeetsComparison(absl::string_view text,
+                                    const PythonPlatform& platform) {
+  static const LazyRE2 kForm = {
+      R"(\s*([a-z_]+|'[^']*'|"[^"]*")\s*(===|[=!<>~]=|[<>]|\s(?:not\s+)?in\s)\s*)"
+      R"(([a-z_]+|'[^']*'|"[^"]*")\s*)"};
+  std::string first, relation, second;
+  if (!HasForm(text, *kForm, &first, &relation, &second)) return {};
+  const auto left = MarkerValue(first, platform);
+  const auto right = MarkerValue(second, platform);
+  if (!left || !right) return {};
+  if (absl::StrContains(relation, "in")) {
+    return absl::StrContains(*right, *left) !=
+           absl::StrContains(relation, "not");
   }
-
- private:
-  void Take() {
-    static const LazyRE2 kToken = {
-        R"(\s*([()]|===|[=!<>~]=|[<>]|not\s+in\b|[a-z_.]+|'[^']*'|"[^"]*"))"};
-    token_.clear();
-    if (!RE2::Consume(&rest_, *kToken, &token_)) {
-      is_wrong_ |= !absl::StripAsciiWhitespace(rest_.as_string()).empty();
-    }
-  }
-
-  // "or" holds if one does, "and" if all do, and binds more closely.
-  std::optional<bool> Chain(const char* word, bool decides, int depth) {
-    const auto next = [&] {
-      return decides ? Chain("and", false, depth) : One(depth);
-    };
-    std::optional<bool> all = next();
-    while (token_ == word) {
-      Take();
-      const std::optional<bool> other = next();
-      if (all != decides && (other == decides || !other)) all = other;
-    }
-    return all;
-  }
-
-  std::optional<bool> One(int depth) {
-    if (token_ == "(" && depth < kMaxMarkerDepth) {
-      Take();
-      const std::optional<bool> inner = Chain("or", true, depth + 1);
-      is_wrong_ |= token_ != ")";
-      Take();
-      return inner;
-    }
-    const std::optional<std::string> left = Value();
-    const std::string relation = token_;
-    Take();
-    const std::optional<std::string> right = Value();
-    if (!left || !right) return {};
-    if (relation == "in") return absl::StrContains(*right, *left);
-    if (absl::StartsWith(relation, "not")) {
-      return !absl::StrContains(*right, *left);
-    }
-    const auto by_version = MeetsSpecifiers(*left, relation + *right);
-    if (by_version) return by_version;
-    if (relation == "==" || relation == "===") return *left == *right;
-    if (relation == "!=") return *left != *right;
-    return {};
-  }
-
-  // Takes a text in quotes, or a variable.
-  std::optional<std::string> Value() {
-    const std::string token = token_;
-    Take();
-    if (!token.empty() && (token[0] == '\'' || token[0] == '"')) {
-      return token.substr(1, token.size() - 2);
-    }
-    static const LazyRE2 kVersion = {R"((\d+\.\d+)(\.\d+.*)?)"};
-    std::string minor;
-    std::string micro;
-    HasForm(platform_.version, *kVersion, &minor, &micro);
-    const std::pair<const char*, std::string> variables[] = {
-        {"python_version", minor},
-        {"python_full_version", micro.empty() ? "" : platform_.version},
-        {"platform_machine", platform_.machine},
-        {"os_name", "posix"},
-        {"sys_platform", "linux"},
-        {"platform_system", "Linux"},
-        {"platform_python_implementation", "CPython"},
-        {"implementation_name", "cpython"}};
-    if (token == "extra") return "";
-    for (const auto& [name, value] : variables) {
-      if (token == name && !value.empty()) return value;
-    }
-    return {};
-  }
-
-  re2::StringPiece rest_;
-  const PythonPlatform& platform_;
-  std::string token_;
-  bool is_wrong_ = false;
-};
+  const auto by_version = MeetsSpecifiers(*left, relation + *right);
+  if (by_version || relation == "<" || relation == ">") return by_version;
+  if (relation == "!=") return *left != *right;
+  if (relation[1] == '=' && relation[0] == '=') return *left == *right;
+  return {};
+}
 
 // Of one line without comment and continuation.
 void AddLine(absl::string_view line, uint32_t number, Requirements* all) {
@@ -281,18 +197,14 @@ void AddLine(absl::string_view line, uint32_t number, Requirements* all) {
       R"((?:-i|-f|--(?:index-url|extra-index-url|find-links|no-index|pre|)"
       R"(prefer-binary|only-binary|no-binary|trusted-host|require-hashes|)"
       R"(use-feature))(?:[ =].*)?)"};
-  const std::string where = absl::StrCat("line ", number, ": ");
-  if (HasForm(line, *kHarmless)) {
-    all->ignored.push_back(absl::StrCat(where, PrintableText(line)));
-    return;
-  }
-  absl::string_view bare;
-  absl::string_view option;
-  absl::string_view name, extras, url, bracketed, plain, marker;
-  if (line[0] != '-' && HasForm(line, *kOption, &bare, &option)) {
-    all->ignored.push_back(absl::StrCat(where, option));
-  } else {
+  const auto note = [&](absl::string_view what) {
+    return absl::StrCat("line ", number, ": ", PrintableText(what));
+  };
+  if (HasForm(line, *kHarmless)) return all->ignored.push_back(note(line));
+  absl::string_view bare, option, name, extras, url, bracketed, plain, marker;
+  if (line[0] == '-' || !HasForm(line, *kOption, &bare, &option)) {
     bare = line;
+    option = "";
   }
   const bool is_package = HasForm(bare, *kPackage, &name, &extras, &url,
                                   &bracketed, &plain, &marker);
@@ -300,12 +212,10 @@ void AddLine(absl::string_view line, uint32_t number, Requirements* all) {
   if (!is_package || HasForm(name, *kFile) ||
       !MeetsSpecifiers("0", specifiers) ||
       all->packages.size() == kMaxRequirements) {
-    all->unread.push_back(absl::StrCat(where, PrintableText(line)));
-    return;
+    return all->unread.push_back(note(line));
   }
-  for (const absl::string_view part : {extras, url}) {
-    if (part.empty()) continue;
-    all->ignored.push_back(absl::StrCat(where, PrintableText(part)));
+  for (const absl::string_view part : {option, extras, url}) {
+    if (!part.empty()) all->ignored.push_back(note(part));
   }
   all->packages.push_back({NormalPackageName(name), std::string(specifiers),
                            std::string(marker), number});
@@ -333,17 +243,18 @@ std::string NormalPackageName(absl::string_view name) {
 }
 
 Requirements ParseRequirements(absl::string_view text) {
-  static const LazyRE2 kComment = {R"((?:^|\s)#.*)"};
   absl::ConsumePrefix(&text, "\xEF\xBB\xBF");
   Requirements all;
   std::string joined;
   uint32_t number = 0;
   uint32_t first = 0;
-  for (absl::string_view part : absl::StrSplit(text, '\n')) {
+  // The last line may be continued by none.
+  for (absl::string_view part :
+       absl::StrSplit(absl::StrCat(text, "\n"), '\n')) {
     ++number;
     absl::ConsumeSuffix(&part, "\r");
     std::string line(part);
-    RE2::Replace(&line, *kComment, "");
+    RE2::Replace(&line, R"((?:^|\s)#.*)", "");
     if (joined.empty()) first = number;
     const bool goes_on = absl::EndsWith(line, "\\");
     if (goes_on) line.back() = ' ';
@@ -353,14 +264,22 @@ Requirements ParseRequirements(absl::string_view text) {
     if (!whole.empty()) AddLine(whole, first, &all);
     joined.clear();
   }
-  const absl::string_view last = absl::StripAsciiWhitespace(joined);
-  if (!last.empty()) AddLine(last, first, &all);
   return all;
 }
 
 std::optional<bool> MeetsMarker(absl::string_view marker,
                                 const PythonPlatform& platform) {
-  return Marker(marker, platform).Evaluate();
+  if (absl::StrContains(marker, "(")) return {};
+  std::optional<bool> any = false;
+  for (const absl::string_view part : absl::StrSplit(marker, " or ")) {
+    std::optional<bool> all = true;
+    for (const absl::string_view each : absl::StrSplit(part, " and ")) {
+      const auto one = MeetsComparison(each, platform);
+      if (all != false && one != true) all = one;
+    }
+    if (any != true && all != false) any = all;
+  }
+  return any;
 }
 
 }  // namespace clusterd

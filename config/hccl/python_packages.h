@@ -50,7 +50,8 @@ struct PythonPlatform {
 };
 
 // Whether the marker holds (PEP 508) without extras; nothing where it asks for
-// what is not known here, such as the kernel's version, or is not understood.
+// what is not known here, such as the kernel's version, has parentheses, or is
+// not understood.
 std::optional<bool> MeetsMarker(absl::string_view marker,
                                 const PythonPlatform& platform);
 

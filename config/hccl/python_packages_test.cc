@@ -210,8 +210,8 @@ TEST(MeetsMarkerTest, KnowsThePlatform) {
       {"platform_machine in 'x86_64 aarch64'", true},
       {"platform_machine not in 'x86_64 aarch64'", false},
       {"platform_machine == 'x86_64' or python_version == '3.10'", true},
-      {"sys_platform == 'win32' and (os_name == 'posix' or os_name == 'nt')",
-       false},
+      {"os_name == 'nt' and os_name == 'posix' or os_name == 'posix'", true},
+      {"os_name == 'nt' or os_name == 'posix' and os_name == 'nt'", false},
       {"implementation_name == 'cpython'", true},
       {"extra == 'dev'", false}};
   for (const auto& [marker, holds] : rows) {
@@ -225,6 +225,7 @@ TEST(MeetsMarkerTest, DoesNotGuessWhatItDoesNotKnow) {
        {"platform_release >= '5.10'", "platform_machine == 'aarch64'",
         "python_full_version >= '3.10.1'", "python_version", "",
         "python_version >= '3.8' and", "(os_name == 'posix'",
+        "(os_name == 'nt' or os_name == 'posix') and os_name == 'nt'",
         "os_name == 'posix' extra", "os_name ~ 'posix'"}) {
     EXPECT_EQ(MeetsMarker(marker, platform), std::nullopt) << marker;
   }

@@ -58,11 +58,12 @@ JobServer ServerOfTable(const RankTableServer& server, std::string host) {
   return result;
 }
 
-// An empty text would be a job without that file.
+// An empty text would be a job without that file; comments may be in any
+// encoding, and the job's texts are UTF-8.
 absl::Status ReadInto(const std::string& path, size_t max_bytes,
                       std::string* into) {
-  ASSIGN_OR_RETURN(*into, ReadTextFile(path, max_bytes));
-  if (into->empty()) *into = "\n";
+  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, max_bytes));
+  *into = text.empty() ? "\n" : ValidUtf8(text);
   return absl::OkStatus();
 }
 

@@ -92,11 +92,14 @@ class PythonJudge {
     if (!unread_.empty()) {
       report_.Add(report_.Text("not-judged", FirstOf(unread_, kMaxShown)));
     }
-    notes_.insert(wanted_.ignored.begin(), wanted_.ignored.end());
-    if (notes_.empty()) return;
-    report_.AddNote("not judged: ", FirstOf(std::vector<std::string>(
-                                                notes_.begin(), notes_.end()),
-                                            kMaxShown));
+    if (!wanted_.ignored.empty()) {
+      report_.AddNote("not judged: ", FirstOf(wanted_.ignored, kMaxShown));
+    }
+    if (pairs_.empty()) return;
+    report_.AddNote(
+        "not published: ",
+        FirstOf(std::vector<std::string>(pairs_.begin(), pairs_.end()),
+                kMaxShown));
   }
 
  private:
@@ -164,23 +167,22 @@ class PythonJudge {
           report_.Add(host, "pair", version, has, torch);
         }
         if (!absl::EqualsIgnoreCase(cann, published)) {
-          notes_.insert(absl::StrCat(
+          pairs_.insert(absl::StrCat(
               "torch_npu ", version, " with CANN ",
               cann.empty() ? "that is not known" : PrintableText(cann),
-              ", published with ", published));
+              ", but with ", published));
         }
         return;
       }
     }
-    notes_.insert(absl::StrCat("torch_npu ", version,
-                               ", which the vendor's table does not have"));
+    pairs_.insert(absl::StrCat("torch_npu ", version));
   }
 
   const JobSpec& job_;
   RuleReport& report_;
   const Requirements wanted_;
   std::vector<std::string> unread_;
-  std::set<std::string> notes_;
+  std::set<std::string> pairs_;
   // By package and version.
   std::map<std::string, std::map<std::string, std::vector<std::string>>> hosts_;
 };
