@@ -29,6 +29,7 @@ constexpr absl::string_view kReadlink[] = {"/usr/bin/readlink",
                                            "/bin/readlink"};
 constexpr absl::string_view kDebianFolder = "/usr/lib/python3/dist-packages";
 constexpr size_t kMaxVersionBytes = 128;
+constexpr size_t kMaxOthers = 32;
 
 std::string ParentOf(absl::string_view path) {
   return std::string(path.substr(0, path.rfind('/')));
@@ -83,7 +84,7 @@ class PythonReading {
     std::vector<std::string> argv = {find, "-L"};
     for (const std::string& path : paths) argv.push_back(root_ + path);
     argv.insert(argv.end(), tests.begin(), tests.end());
-    argv.insert(argv.end(), {"-type", "f", "-exec", grep, "-saiHZE", "-m", "8",
+    argv.insert(argv.end(), {"-type", "f", "-exec", grep, "-saiHZE", "-m", "32",
                              "-e", form, "--", "{}", "+"});
     ASSIGN_OR_RETURN(const CommandResult found, RunAsUser(std::move(argv)));
     static const LazyRE2 kNothing = {
@@ -151,8 +152,7 @@ class PythonReading {
     std::string version = real;
     bool sees_system = settings.empty();
     for (const auto& [file, line] : settings) {
-      std::string key;
-      std::string value;
+      std::string key, value;
       if (file != settings[0].first || !HasForm(line, *kSetting, &key, &value))
         continue;
       absl::AsciiStrToLower(&key);
@@ -180,26 +180,37 @@ class PythonReading {
     return absl::OkStatus();
   }
 
-  // torch_npu-2.1.0.post6.dist-info, PyYAML-6.0-py3.10.egg-info,
-  // mine.egg-info, mine.egg-link. A folder is listed with an empty line, and
-  // before its metadata.
+  absl::StatusOr<Lines> SearchSites(const std::vector<std::string>& folders) {
+    return Search(folders,
+                  {"-mindepth", "1", "-maxdepth", "2", "-regextype",
+                   "posix-extended", "(", "-regex",
+                   R"(.*\.((dist-info|egg-info)(/METADATA|/PKG-INFO)?|pth))",
+                   "-o", "-prune", "-false", ")", "-printf", R"(%p\0\n)"},
+                  "^(Version:|/)");
+  }
+
+  // torch_npu-2.1.0.post6.dist-info, PyYAML-6.0-py3.10.egg-info, mine.egg-info.
+  // Each is listed with an empty line, and before its metadata.
   absl::Status ReadFolders() {
     static const LazyRE2 kForm = {
-        R"((.*)/(([^/]+?)(?:-v?\d[^-/]*(?:-[^/]*)?)?\.)"
-        R"((?:dist-info|egg-info|egg-link))(?:/[^/]*)?)"};
-    ASSIGN_OR_RETURN(
-        const Lines lines,
-        Search(folders_,
-               {"-mindepth", "1", "-maxdepth", "2", "-regextype",
-                "posix-extended", "(", "-regex",
-                R"(.*\.(dist-info|egg-info|egg-link)(/METADATA|/PKG-INFO)?)",
-                "-o", "-prune", "-false", ")", "-printf", R"(%p\0\n)"},
-               "^Version:"));
+        R"((.*)/(([^/]+?)(?:-v?\d[^-/]*(?:-[^/]*)?)?\.(?:dist-info|egg-info)))"
+        R"((?:/[^/]*)?)"};
+    ASSIGN_OR_RETURN(Lines lines, SearchSites(folders_));
+    std::vector<std::string> others;  // That a .pth file adds.
+    for (const auto& [path, line] : lines) {
+      if (absl::EndsWith(path, ".pth") && absl::StartsWith(line, "/") &&
+          others.size() < kMaxOthers) {
+        others.emplace_back(absl::StripTrailingAsciiWhitespace(line));
+      }
+    }
+    if (!others.empty()) {
+      ASSIGN_OR_RETURN(const Lines more, SearchSites(others));
+      lines.insert(lines.end(), more.begin(), more.end());
+      folders_.insert(folders_.end(), others.begin(), others.end());
+    }
     std::map<std::string, Folder> folders;
     for (const auto& [path, line] : lines) {
-      std::string folder;
-      std::string entry;
-      std::string name;
+      std::string folder, entry, name;
       if (!HasForm(path, *kForm, &folder, &entry, &name)) continue;
       std::string& version = folders[folder][NormalPackageName(name)][entry];
       if (!version.empty() || line.empty()) continue;

@@ -5,7 +5,8 @@
 //     Name: torch
 //     Version: 2.1.0+cpu
 // Files alone are read, by `readlink`, `find` and `grep` that run as the job's
-// user; nothing of Python is run. Folders that .pth files add are not followed.
+// user; nothing of Python is run. Folders that .pth files name by absolute
+// paths are read, too.
 #ifndef DAEMON_HOST_PYTHON_OBSERVER_H_
 #define DAEMON_HOST_PYTHON_OBSERVER_H_
 

@@ -116,14 +116,18 @@ TEST_F(PythonObserverTest, ReadsEveryKindOfMetadataOfAVirtualEnvironment) {
   Install(kSites, "PyYAML-6.0-py3.10.egg-info", "6.0");
   root_.Write(absl::StrCat(kSites, "/six-1.16.0.egg-info"),
               "Metadata-Version: 1.1\nVersion: 1.16.0\n");
+  // As `pip install -e` did, and does.
   root_.Write(absl::StrCat(kSites, "/mine.egg-link"), "/home/ann/mine\n.\n");
+  root_.Write(absl::StrCat(kSites, "/easy-install.pth"),
+              "import sys\n/home/ann/gone\n/home/ann/mine\r\n");
+  Install("/home/ann/mine", "mine.egg-info", "0.3");
   Install(kSites, "nobody_asked-1.0.dist-info", "1.0");
   Install("/usr/lib/python3/dist-packages", "six-1.0.dist-info", "1.0");
   EXPECT_THAT(Packages(),
               ElementsAre("torch 2.1.0+cpu", "torch-npu 2.1.0.post6",
-                          "pyyaml 6.0", "six 1.16.0", "mine "));
+                          "pyyaml 6.0", "six 1.16.0", "mine 0.3"));
   EXPECT_EQ(Read().value().version(), "3.10.12");
-  EXPECT_THAT(Read().value().folders(), ElementsAre(kSites));
+  EXPECT_THAT(Read().value().folders(), ElementsAre(kSites, "/home/ann/mine"));
 }
 
 TEST_F(PythonObserverTest, SeesTheSystemsFoldersBehindItsOwnWhereItMay) {
