@@ -56,7 +56,17 @@ struct Call {
 class ScriptJudge {
  public:
   ScriptJudge(const ClusterView& view, RuleReport& report)
-      : view_(view), report_(report), code_(CodeOf(view.job()->script())) {}
+      : view_(view), report_(report), code_(CodeOf(view.job()->script())) {
+    for (const ServerSpec& server : view.spec().servers()) {
+      const uint64_t here =
+          uint64_t{static_cast<uint32_t>(server.devices_size())} *
+          std::max(1u, view.job()->processes_per_device());
+      ranks_ += here;
+      most_ = std::max(most_, here);
+    }
+  }
+
+  uint64_t ranks() const { return ranks_; }
 
   void Judge() {
     JudgeLaunch();
@@ -120,27 +130,39 @@ class ScriptJudge {
   }
 
   void JudgeLaunch() {
+    std::vector<std::pair<size_t, std::string>> others;  // Line and backend.
     std::string backend;
+    bool is_chosen = Has("transfer_to_npu");
     for (const Call& each : inits_) {
       if (!RE2::PartialMatch(each.arguments,
                              R"((?:^|\bbackend\s*=)\s*'([\w:,]+)')",
                              &backend)) {
         untold_.push_back(absl::StrCat("the backend of line ", each.line));
-      } else if (!absl::StrContains(backend, "hccl") &&
-                 !Has("transfer_to_npu")) {
-        Warn("backend", each.line, backend);
+        is_chosen = true;
+      } else if (absl::StrContains(backend, "hccl")) {
+        is_chosen = true;
+      } else {
+        others.emplace_back(each.line, backend);
       }
       ForEach(each.arguments, R"(\b(rank|world_size)\s*=\s*(\d+)\s*(?:,|$))",
               [&](const auto&, const auto& name, const auto& value) {
                 Warn("literal", each.line, name, value);
               });
     }
+    // Beside another call such a one is for machines without NPUs.
+    for (const auto& [line, name] : others) {
+      if (!is_chosen) Warn("backend", line, name);
+    }
     if (inits_.empty()) untold_.push_back("which backend is used");
     ForEach(code_,
             R"(\benviron\s*\[\s*'((?:LOCAL_)?RANK|WORLD_SIZE|MASTER_ADDR|)"
             R"(MASTER_PORT)'\s*\]\s*=\s*'([^']+)')",
             [&](const auto& rest, const auto& name, const auto& value) {
-              Warn("literal", LineOf(rest), name, value);
+              // On one server its own address is right.
+              if (view_.spec().servers_size() > 1 ||
+                  !absl::StartsWith(name, "MASTER_")) {
+                Warn("literal", LineOf(rest), name, value);
+              }
             });
   }
 
@@ -210,7 +232,8 @@ class ScriptJudge {
         Warn("shuffle", each.line);
       }
     }
-    if (loaders.empty() || (samplers.empty() && (has_wrapper_ || is_given))) {
+    const bool is_elsewhere = has_wrapper_ || is_given || inits_.empty();
+    if (loaders.empty() || (samplers.empty() && is_elsewhere)) {
       untold_.push_back("how the data are shared out");
     } else if (samplers.empty()) {
       Warn("no-sampler", loaders[0].line);
@@ -221,15 +244,6 @@ class ScriptJudge {
 
   // The script's own number of devices, against that of the job.
   void JudgeNumbers() {
-    uint64_t ranks = 0;
-    uint64_t most = 0;  // On one server.
-    for (const ServerSpec& server : view_.spec().servers()) {
-      const uint64_t here =
-          uint64_t{static_cast<uint32_t>(server.devices_size())} *
-          std::max(1u, view_.job()->processes_per_device());
-      ranks += here;
-      most = std::max(most, here);
-    }
     const std::string number = R"((?:\s*=|'[^\n]*\bdefault\s*=)\s*)";
     std::vector<std::string> scaled;
     ForEach(code_,
@@ -247,7 +261,7 @@ class ScriptJudge {
                      number, R"((\d{1,6})\b)"),
         [&](const auto& rest, const auto& name, const auto& value) {
           is_told = true;
-          const uint64_t has = absl::StrContains(name, "node") ? most : ranks;
+          const uint64_t has = absl::StrContains(name, "node") ? most_ : ranks_;
           if (std::stoul(value) <= has || has == 0) return;
           Warn("fewer-devices", LineOf(rest), name, value, has,
                scaled.empty() ? "not found" : FirstOf(scaled, kMaxShown));
@@ -265,6 +279,8 @@ class ScriptJudge {
       "FullyShardedDataParallel|FSDP|fully_shard|deepspeed|accelerate|Trainer|"
       "megatron|mindspeed|lightning|horovod|all_reduce");
   std::vector<std::string> untold_;
+  uint64_t ranks_ = 0;
+  uint64_t most_ = 0;  // On one server.
 };
 
 }  // namespace
@@ -278,8 +294,10 @@ void CheckJobScript(const ClusterView& view, RuleReport& report) {
     return report.ExplainSkip("scripts of ", job.framework(),
                               " are not understood, those of pytorch are");
   }
+  ScriptJudge judge(view, report);
+  if (judge.ranks() == 1) return report.ExplainSkip("the job has one rank");
   report.JudgedCluster(absl::StrCat("read ", PrintableText(job.script_file())));
-  ScriptJudge(view, report).Judge();
+  judge.Judge();
 }
 
 }  // namespace clusterd

@@ -92,6 +92,19 @@ TEST(JobScriptTest, ABackendOtherThanHcclIsAWarningWithItsLine) {
               HasSubstr("the text does not tell the backend of line 12"));
 }
 
+TEST(JobScriptTest, ABackendForMachinesWithoutNpusIsNone) {
+  const std::string both =
+      With("    dist.init_process_group(backend=\"hccl\")\n",
+           "    if use_npu:\n"
+           "        dist.init_process_group(backend=\"hccl\")\n"
+           "    else:\n"
+           "        dist.init_process_group(\"gloo\")\n");
+  EXPECT_EQ(Observed(both), "");
+  EXPECT_EQ(Observed(absl::StrReplaceAll(both, {{"hccl", "nccl"}})),
+            "train.py:13: init_process_group has backend nccl\n"
+            "train.py:15: init_process_group has backend gloo\n");
+}
+
 TEST(JobScriptTest, ATransferredScriptMayKeepTheNamesOfCuda) {
   EXPECT_EQ(Observed(absl::StrReplaceAll(
                 kGood, {{"import torch_npu\n",
@@ -202,6 +215,13 @@ TEST(JobScriptTest, AConstantInPlaceOfWhatTheLaunchGivesIsAWarning) {
                           "    os.environ['RANK'] = str(local_rank)\n"
                           "    world_size = 16")),
             "train.py:19: MASTER_ADDR is always 127.0.0.1\n");
+  TestCluster one("atlas-a2", "", 1);
+  one.StartJob().set_script(With("    world_size = 16",
+                                 "    os.environ['MASTER_ADDR'] = '127.0.0.1'\n"
+                                 "    os.environ['WORLD_SIZE'] = '8'"));
+  EXPECT_EQ(one.Check("job-script").findings_size(), 1);
+  EXPECT_THAT(Lines(one.Check("job-script")),
+              HasSubstr(":20: WORLD_SIZE is always 8 |"));
 }
 
 TEST(JobScriptTest, ANumberOfDevicesAboveTheJobsNamesBatchSizeAndRate) {
@@ -247,6 +267,13 @@ TEST(JobScriptTest, ReadsCutAndHostileTexts) {
   std::string open;
   for (int i = 0; i < 20000; ++i) open += "DataLoader([";
   EXPECT_NE(Running(open).Check("job-script").state(), FAIL);
+}
+
+TEST(JobScriptTest, IsSkippedForAJobOfOneRank) {
+  TestCluster one("atlas-a2", "", 1);
+  one.spec.mutable_servers(0)->mutable_devices()->DeleteSubrange(1, 7);
+  one.StartJob().set_script("loader = DataLoader(data)\n");
+  EXPECT_EQ(one.Check("job-script").state(), SKIPPED);
 }
 
 TEST(JobScriptTest, IsSkippedWithoutAScriptAndForOtherFrameworks) {
