@@ -338,19 +338,22 @@ class GenerateLaunchCommand final : public GenerateCommand {
     }
     if (!requirements_.empty()) {
       job_.set_requirements_file(requirements_);
-      AddMistakes("--requirements ", ReadRequirements(&job_), mistakes_);
+      AddMistakes("--requirements ",
+                  ReadJobText(requirements_, job_.mutable_requirements()),
+                  mistakes_);
     }
-    if (script_.empty()) {
-      if (!job_.script_file().empty()) options_.script = job_.script_file();
-      return;
-    }
+    if (script_.empty()) script_ = job_.script_file();
+    if (script_.empty()) return;
     options_.script = script_;
+    const bool is_read = script_ == job_.script_file();
     job_.set_script_file(script_);
-    if (const absl::Status read = ReadScript(&job_); !read.ok()) {
-      job_.clear_script();
-      Tell("note: the script is not judged, it cannot be read here: ",
-           read.message());
-    }
+    const absl::Status read = is_read
+                                  ? absl::OkStatus()
+                                  : ReadJobText(script_, job_.mutable_script());
+    if (read.ok()) return;
+    job_.clear_script();
+    Tell("note: the script is not judged, it cannot be read here: ",
+         read.message());
   }
 
   int Deliver(const Launch& launch) {

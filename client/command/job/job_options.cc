@@ -29,8 +29,7 @@ namespace {
 
 constexpr size_t kMaxJobFileBytes = 4 << 20;
 constexpr size_t kMaxIdBytes = 128;
-constexpr size_t kMaxRequirementsBytes = 64 << 10;
-constexpr size_t kMaxScriptBytes = 256 << 10;
+constexpr size_t kMaxJobTextBytes = 256 << 10;
 constexpr uint32_t kMaxPort = 65535;
 constexpr uint32_t kSshPort = 22;
 
@@ -58,24 +57,14 @@ JobServer ServerOfTable(const RankTableServer& server, std::string host) {
   return result;
 }
 
-// An empty text would be a job without that file; comments may be in any
-// encoding, and the job's texts are UTF-8.
-absl::Status ReadInto(const std::string& path, size_t max_bytes,
-                      std::string* into) {
-  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, max_bytes));
-  *into = text.empty() ? "\n" : ValidUtf8(text);
-  return absl::OkStatus();
-}
-
 }  // namespace
 
-absl::Status ReadRequirements(JobSpec* job) {
-  return ReadInto(job->requirements_file(), kMaxRequirementsBytes,
-                  job->mutable_requirements());
-}
-
-absl::Status ReadScript(JobSpec* job) {
-  return ReadInto(job->script_file(), kMaxScriptBytes, job->mutable_script());
+absl::Status ReadJobText(const std::string& path, std::string* text) {
+  ASSIGN_OR_RETURN(*text, ReadTextFile(path, kMaxJobTextBytes));
+  // An empty one would be a job without that file; comments may be in any
+  // encoding, and the job's texts are UTF-8.
+  *text = text->empty() ? "\n" : ValidUtf8(*text);
+  return absl::OkStatus();
 }
 
 void JobOptions::AddTo(CLI::App& app) {
@@ -168,12 +157,12 @@ void JobOptions::ReadFile(MistakeList& mistakes) {
 
 void JobOptions::ReadProgram(const Environment& environment,
                              MistakeList& mistakes) {
-  if (!job_.requirements_file().empty()) {
-    AddMistakes("requirements: ", ReadRequirements(&job_), mistakes);
-  }
-  if (!job_.script_file().empty()) {
-    AddMistakes("script: ", ReadScript(&job_), mistakes);
-  }
+  const auto read = [&](const char* key, const std::string& path,
+                        std::string* text) {
+    if (!path.empty()) AddMistakes(key, ReadJobText(path, text), mistakes);
+  };
+  read("requirements: ", job_.requirements_file(), job_.mutable_requirements());
+  read("script: ", job_.script_file(), job_.mutable_script());
   if (!job_.python().empty() && job_.user().empty()) {
     job_.set_user(ValueOf(environment, "USER"));
   }

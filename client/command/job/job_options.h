@@ -84,11 +84,9 @@ class JobOptions {
   bool servers_known_ = false;  // Some are, and without a mistake.
 };
 
-// Reads the file that the job names as its requirements, at most 64 KiB, or as
-// its training script, at most 256 KiB, into the job. The codes of
+// Reads a requirements.txt or a script, at most 256 KiB. The codes of
 // ReadTextFile.
-absl::Status ReadRequirements(JobSpec* job);
-absl::Status ReadScript(JobSpec* job);
+absl::Status ReadJobText(const std::string& path, std::string* text);
 
 }  // namespace clusterd
 
