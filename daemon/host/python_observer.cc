@@ -47,8 +47,12 @@ class PythonReading {
           absl::StrCat("python: ", QuotedText(question_.interpreter()),
                        ", expected an absolute path that ends in python3"));
     }
-    ASSIGN_OR_RETURN(user_, FindUser(host_.paths.root, host_.runner,
-                                     *host_.budget, question_.user()));
+    const absl::Status ready = FindReaders();
+    // It says nothing about the interpreter.
+    if (absl::IsNotFound(ready)) {
+      return absl::FailedPreconditionError(ready.message());
+    }
+    RETURN_IF_ERROR(ready);
     RETURN_IF_ERROR(FindFolders());
     RETURN_IF_ERROR(ReadFolders());
     return std::move(python_);
@@ -58,6 +62,17 @@ class PythonReading {
   using Lines = std::vector<std::pair<std::string, std::string>>;
   // By name of a package and of its folder or file: its version.
   using Folder = std::map<std::string, std::map<std::string, std::string>>;
+
+  // The programs that read, and who they run as.
+  absl::Status FindReaders() {
+    const std::string& root = host_.paths.root;
+    ASSIGN_OR_RETURN(find_, FindProgram(root, kFind));
+    ASSIGN_OR_RETURN(grep_, FindProgram(root, kGrep));
+    ASSIGN_OR_RETURN(readlink_, FindProgram(root, kReadlink));
+    ASSIGN_OR_RETURN(
+        user_, FindUser(root, host_.runner, *host_.budget, question_.user()));
+    return absl::OkStatus();
+  }
 
   absl::StatusOr<CommandResult> RunAsUser(std::vector<std::string> argv) {
     Command command = {std::move(argv), host_.budget->ForCommand()};
@@ -77,15 +92,11 @@ class PythonReading {
   absl::StatusOr<Lines> Search(const std::vector<std::string>& paths,
                                const std::vector<std::string>& tests,
                                const std::string& form) {
-    ASSIGN_OR_RETURN(const std::string find,
-                     FindProgram(host_.paths.root, kFind));
-    ASSIGN_OR_RETURN(const std::string grep,
-                     FindProgram(host_.paths.root, kGrep));
-    std::vector<std::string> argv = {find, "-L"};
+    std::vector<std::string> argv = {find_, "-L"};
     for (const std::string& path : paths) argv.push_back(root_ + path);
     argv.insert(argv.end(), tests.begin(), tests.end());
-    argv.insert(argv.end(), {"-type", "f", "-exec", grep, "-saiHZE", "-m", "32",
-                             "-e", form, "--", "{}", "+"});
+    argv.insert(argv.end(), {"-type", "f", "-exec", grep_, "-saiHZE", "-m",
+                             "32", "-e", form, "--", "{}", "+"});
     ASSIGN_OR_RETURN(const CommandResult found, RunAsUser(std::move(argv)));
     static const LazyRE2 kNothing = {
         R"(.*(?:No such file or directory|Not a directory|)"
@@ -130,10 +141,8 @@ class PythonReading {
     static const LazyRE2 kVersion = {
         R"((?:.*/python)?((\d+\.\d+)(?:\.\d+)?).*)"};
     const std::string& path = question_.interpreter();
-    ASSIGN_OR_RETURN(const std::string readlink,
-                     FindProgram(host_.paths.root, kReadlink));
     ASSIGN_OR_RETURN(const CommandResult link,
-                     RunAsUser({readlink, "-e", "--", root_ + path}));
+                     RunAsUser({readlink_, "-e", "--", root_ + path}));
     const std::string real(absl::StripSuffix(
         absl::StripPrefix(link.standard_output, root_), "\n"));
     if (link.exit_status != 0 || real.empty()) {
@@ -248,6 +257,7 @@ class PythonReading {
   const HostAccess& host_;
   const PythonQuestion& question_;
   const std::string root_;  // Before every path of the machine.
+  std::string find_, grep_, readlink_;
   RunAs user_;
   std::string library_;               // "python3.10"
   std::vector<std::string> folders_;  // In the order of sys.path.

@@ -15,10 +15,11 @@
 
 namespace clusterd {
 
-// Of the names that are asked for. Missing: ABSENT where the interpreter or the
-// user is not there, NOT_PERMITTED where the user may not read a folder,
-// UNREADABLE where the interpreter's version cannot be told from its name and
-// pyvenv.cfg, where no folder has a package, or more than 1 MiB to read.
+// Of the names that are asked for. Missing: ABSENT where the interpreter is not
+// there, NOT_PERMITTED where the user may not read a folder, UNREADABLE where
+// the user or a program is not there, where the interpreter's version cannot be
+// told from its name and pyvenv.cfg, where no folder has a package, or where
+// there is more than 1 MiB to read.
 PythonFact ReadPython(const HostAccess& host, const PythonQuestion& question);
 
 }  // namespace clusterd

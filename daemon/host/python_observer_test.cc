@@ -212,6 +212,10 @@ TEST_F(PythonObserverTest, SaysWhyItCannotTell) {
               HasSubstr("its version cannot be told"));
   question_.set_user("-x");
   EXPECT_EQ(missing("/usr/bin/python3.10").reason(), Missing::UNREADABLE);
+  // What is missing of ours says nothing about the interpreter.
+  question_.set_user("ann");
+  root_.Remove("/usr/bin/grep");
+  EXPECT_EQ(missing("/usr/bin/python3.10").reason(), Missing::UNREADABLE);
 }
 
 TEST_F(PythonObserverTest, ReadsNoMoreThanItsBound) {
