@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "config/values/status_macros.h"
 
 namespace clusterd {
@@ -20,43 +19,26 @@ absl::Status MemoryTrouble(int error) {
       absl::StrCat("certificates: kept in memory: ", std::strerror(error)));
 }
 
-bool WriteWhole(int fd, absl::string_view text) {
-  while (!text.empty()) {
-    const ssize_t count = write(fd, text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    text.remove_prefix(static_cast<size_t>(count));
-  }
-  return true;
-}
-
 bool IsSame(const TlsPem& a, const TlsPem& b) {
   return a.ca == b.ca && a.certificate == b.certificate && a.key == b.key;
 }
 
 }  // namespace
 
-MemoryFile::~MemoryFile() {
-  if (fd_ >= 0) close(fd_);
-}
-
 absl::Status MemoryFile::Replace(const std::string& text) {
-  const int fd = memfd_create("clusterd-certificates", MFD_CLOEXEC);
-  if (fd < 0) return MemoryTrouble(errno);
+  OwnedFd fd(memfd_create("clusterd-certificates", MFD_CLOEXEC));
+  if (fd.get() < 0) return MemoryTrouble(errno);
   // Who opens the path gets the old text or the new one, never a half.
-  const bool is_done =
-      WriteWhole(fd, text) && (fd_ < 0 || dup3(fd, fd_, O_CLOEXEC) >= 0);
-  const absl::Status status = is_done ? absl::OkStatus() : MemoryTrouble(errno);
-  if (is_done && fd_ < 0) {
-    fd_ = fd;
-  } else {
-    close(fd);
+  if (!WriteAll(fd.get(), text) ||
+      (fd_.get() >= 0 && dup3(fd.get(), fd_.get(), O_CLOEXEC) < 0)) {
+    return MemoryTrouble(errno);
   }
-  return status;
+  if (fd_.get() < 0) fd_ = std::move(fd);
+  return absl::OkStatus();
 }
 
 std::string MemoryFile::path() const {
-  return absl::StrCat("/proc/self/fd/", fd_);
+  return absl::StrCat("/proc/self/fd/", fd_.get());
 }
 
 absl::Status ServerPair::Shown::Replace(const TlsPem& pem) {

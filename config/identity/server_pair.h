@@ -19,6 +19,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/identity/tls_credentials.h"
+#include "config/values/owned_fd.h"
 #include "grpcpp/security/tls_certificate_provider.h"
 #include "grpcpp/security/tls_certificate_verifier.h"
 
@@ -27,18 +28,13 @@ namespace clusterd {
 // Readable by path while it lives; the path stays when the text is replaced.
 class MemoryFile {
  public:
-  MemoryFile() = default;
-  ~MemoryFile();
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-
   // Unavailable, with the system's reason; then it is as before.
   absl::Status Replace(const std::string& text);
   // REQUIRES: Replace was OK once.
   std::string path() const;
 
  private:
-  int fd_ = -1;
+  OwnedFd fd_;
 };
 
 // Looks at the files on a thread of its own. It is a verifier, which lets

@@ -1,10 +1,13 @@
-// A file descriptor that one object owns, and whole writes to a descriptor.
+// A file descriptor that one object owns, whole writes to a descriptor, and
+// names in a folder that survive a crash.
 #ifndef CONFIG_VALUES_OWNED_FD_H_
 #define CONFIG_VALUES_OWNED_FD_H_
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <string>
 #include <utility>
 
 #include "absl/strings/string_view.h"
@@ -15,7 +18,8 @@ namespace clusterd {
 // a lock on the file gets it then.
 class OwnedFd {
  public:
-  explicit OwnedFd(int fd = -1) : fd_(fd) {}
+  OwnedFd() = default;
+  explicit OwnedFd(int fd) : fd_(fd) {}
   ~OwnedFd() {
     if (fd_ >= 0) close(fd_);
   }
@@ -26,9 +30,10 @@ class OwnedFd {
   }
 
   int get() const { return fd_; }
+  bool is_open() const { return fd_ >= 0; }
 
  private:
-  int fd_;
+  int fd_ = -1;
 };
 
 // All of `text`, however many writes that takes. False: errno says why.
@@ -40,6 +45,16 @@ inline bool WriteAll(int fd, absl::string_view text) {
     text.remove_prefix(static_cast<size_t>(count));
   }
   return true;
+}
+
+// Makes the name of a new file last, whose own bytes are synced already. False:
+// errno says why.
+inline bool SyncFolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string folder =
+      slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const OwnedFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return fd.is_open() && fsync(fd.get()) == 0;
 }
 
 }  // namespace clusterd

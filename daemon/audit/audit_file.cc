@@ -16,6 +16,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "config/values/owned_fd.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
 
@@ -23,16 +24,6 @@ namespace clusterd {
 namespace {
 
 constexpr int kFlags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
-
-bool WriteAll(int fd, absl::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
-}
 
 bool ReadAll(int fd, std::string* text) {
   struct stat is = {};
@@ -47,16 +38,6 @@ bool ReadAll(int fd, std::string* text) {
     got += static_cast<size_t>(bytes);
   }
   return true;
-}
-
-// A name that is in a folder only after it is synced, too.
-bool SyncFolder(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path();
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return false;
-  const bool synced = fsync(fd) == 0;
-  close(fd);
-  return synced;
 }
 
 // The newest of the files that `path` was renamed to; empty: there is none.
@@ -153,7 +134,7 @@ absl::Status AuditFile::ReadEnd(const std::string& at) {
   head_.Clear();
   if (whole.empty()) {
     RETURN_IF_ERROR(ReadOlder());
-    if (!SyncFolder(path_)) return Trouble("its folder synced");
+    if (!SyncFolderOf(path_)) return Trouble("its folder synced");
   } else {
     ASSIGN_OR_RETURN(const AuditEntry last, ReadLast(path_, whole));
     head_ = HeadOf(last);
@@ -227,7 +208,7 @@ absl::Status AuditFile::Rotate() {
   RETURN_IF_ERROR(OpenFile());
   size_ = 0;
   first_sequence_ = head_.sequence() + 1;
-  return SyncFolder(path_) ? absl::OkStatus() : Trouble("its folder synced");
+  return SyncFolderOf(path_) ? absl::OkStatus() : Trouble("its folder synced");
 }
 
 absl::Status AuditFile::Append(AuditEntry entry) {

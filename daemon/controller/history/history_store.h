@@ -42,7 +42,7 @@ inline constexpr char kHistoryFile[] = "history.db";
 inline constexpr int kHistoryFormat = 2;
 
 struct HistoryFile {
-  FolderLock lock;
+  OwnedFd lock;
   std::unique_ptr<SqliteDatabase> database;
 };
 
@@ -212,7 +212,7 @@ class HistoryStore {
 
   const absl::Status closed_;  // Not OK: there is no file.
   const HistoryLimits limits_;
-  const FolderLock lock_;  // Null if closed.
+  const OwnedFd lock_;  // None if closed.
   mutable absl::Mutex mutex_;
   const std::unique_ptr<SqliteDatabase> database_ ABSL_PT_GUARDED_BY(mutex_);
 };

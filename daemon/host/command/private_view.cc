@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "config/values/owned_fd.h"
 
 namespace clusterd {
 namespace {
@@ -19,17 +20,6 @@ namespace {
 // afterwards only where the file is.
 constexpr char kFolder[] = "/run";
 constexpr char kCopy[] = "/run/copy";
-
-bool WriteAll(int fd, const std::string& text) {
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t wrote = write(fd, text.data() + done, text.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return false;
-    done += wrote;
-  }
-  return true;
-}
 
 bool MountReadOnly(const char* folder) {
   return mount(folder, folder, nullptr, MS_BIND | MS_REC, nullptr) == 0 &&
