@@ -27,7 +27,7 @@
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/controller/hosts/unary_answer.h"
+#include "daemon/controller/hosts/user_calls.h"
 #include "daemon/controller/logs_run.h"
 
 namespace clusterd {
@@ -114,7 +114,7 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
     Conclusion<Event> conclude) {
   const auto stream = EventStream<Event>::Create(context, parts_.scheduler);
   const auto order = std::make_shared<FactOrder>();
-  const absl::StatusOr<SpiffeId> user = Admit(*context, call, request);
+  const absl::StatusOr<SpiffeId> user = calls_.Admit(*context, call, request);
   absl::Status prepared = user.status();
   if (user.ok()) {
     order->run_id = NewRunId();
@@ -198,7 +198,8 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
     Context* context, const CheckRequest& request) {
   const auto stream =
       EventStream<CheckEvent>::Create(context, parts_.scheduler);
-  const absl::StatusOr<SpiffeId> user = Admit(*context, "Check", request);
+  const absl::StatusOr<SpiffeId> user =
+      calls_.Admit(*context, "Check", request);
   absl::Status refused = user.status();
   if (refused.ok() && !request.hosts().empty()) {
     refused = absl::InvalidArgumentError(
@@ -312,7 +313,7 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
     Context* context, const char* call, const Request& request,
     std::function<absl::Status(ChangeRequest* change)> complete) {
   const auto stream = ApplyStream::Create(context, parts_.scheduler);
-  const absl::StatusOr<SpiffeId> user = Admit(*context, call, request);
+  const absl::StatusOr<SpiffeId> user = calls_.Admit(*context, call, request);
   if (!user.ok()) {
     stream->End(user.status());
     return stream.get();
@@ -341,7 +342,7 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
       },
       WorkerPool::Place::kFirst);
   if (!taken) {
-    stream->End(Refused(*context, call, TooMuchToDo()));
+    stream->End(calls_.Refused(*context, call, TooMuchToDo()));
   }
   EndWhenRefused(parts_, *context, call, stream);
   return stream.get();
@@ -376,11 +377,12 @@ grpc::ServerWriteReactor<ClusterNow>* ControllerService::Watch(
     Context* context, const WatchRequest* request) {
   const auto stream =
       EventStream<ClusterNow>::Create(context, parts_.scheduler);
-  const absl::StatusOr<SpiffeId> user = Admit(*context, "Watch", *request);
+  const absl::StatusOr<SpiffeId> user =
+      calls_.Admit(*context, "Watch", *request);
   const absl::Status taken =
       user.ok() ? slots_.watches.Take(user->name) : user.status();
   if (!taken.ok()) {
-    stream->End(user.ok() ? Refused(*context, "Watch", taken) : taken);
+    stream->End(user.ok() ? calls_.Refused(*context, "Watch", taken) : taken);
     return stream.get();
   }
   const ClusterWatch::WatcherId id = watch_->NewWatcher();
@@ -430,7 +432,8 @@ absl::StatusOr<LogsOrder> ControllerService::PrepareLogs(
 grpc::ServerWriteReactor<LogsEvent>* ControllerService::ReadLogs(
     Context* context, const LogsRequest* request) {
   const auto stream = LogsRun::Stream::Create(context, parts_.scheduler);
-  const absl::StatusOr<SpiffeId> user = Admit(*context, "ReadLogs", *request);
+  const absl::StatusOr<SpiffeId> user =
+      calls_.Admit(*context, "ReadLogs", *request);
   absl::StatusOr<LogsOrder> order =
       user.ok() ? PrepareLogs(*context, *user, *request)
                 : absl::StatusOr<LogsOrder>(user.status());
@@ -446,7 +449,7 @@ grpc::ServerWriteReactor<LogsEvent>* ControllerService::ReadLogs(
     }
   }
   if (!order.ok()) {
-    stream->End(user.ok() ? Refused(*context, "ReadLogs", order.status())
+    stream->End(user.ok() ? calls_.Refused(*context, "ReadLogs", order.status())
                           : user.status());
     return stream.get();
   }
