@@ -111,11 +111,7 @@ TestCases CasesOf(const RuleResult& rule,
 // Who answered, and what no rule says of the verdict. `worst` of all rules.
 TestCases RunCases(const Report& report, State worst,
                    const std::vector<std::string>& answered) {
-  FirstMet<std::string, std::vector<std::string>> absent;
-  for (const HostStatus& host : report.hosts()) {
-    if (host.no_facts_reason().empty()) continue;
-    absent[host.no_facts_reason()].push_back(host.host());
-  }
+  const auto absent = SilentHosts(report);
   TestCase whole = {"run",
                     "",
                     PASS,

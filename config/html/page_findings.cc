@@ -153,10 +153,7 @@ void AddChange(const ReportDiff::Change& change, PageDictionary* in) {
 
 std::string SinceText(const ReportDiff& since) {
   const auto hosts = [](const HostNames& names) {
-    return names.empty()
-               ? ""
-               : HostsText(std::vector<std::string>(names.begin(), names.end()),
-                           400);
+    return names.empty() ? "" : HostsText({names.begin(), names.end()}, 400);
   };
   return absl::StrCat(
       "Before: ", StateWord(KnownState(since.before_verdict())),

@@ -242,7 +242,7 @@ void FoldFamily(absl::string_view text, const std::vector<Counters>& family,
 
 }  // namespace
 
-std::string FoldHostlist(absl::Span<const std::string> hosts) {
+std::string FoldHostlist(const std::vector<std::string>& hosts) {
   std::map<std::string, std::vector<Counters>> families;
   std::set<std::string> others;
   for (const std::string& host : hosts) {

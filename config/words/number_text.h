@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "absl/types/span.h"
 
 namespace clusterd {
 
@@ -46,7 +46,7 @@ std::string JoinParts(absl::string_view between,
                       std::initializer_list<absl::string_view> parts);
 
 // "a, b and 3 more": at most that many of the texts. REQUIRES: not empty.
-std::string FirstOf(absl::Span<const std::string> texts, size_t most);
+std::string FirstOf(const std::vector<std::string>& texts, size_t most);
 
 }  // namespace clusterd
 

@@ -111,23 +111,6 @@ bool IsNoForeignName(absl::string_view host) {
   return ReadIp(WithoutBrackets(host), 0, &unused, &size);
 }
 
-const char* ReasonOf(int code) {
-  switch (code) {
-    case 200:
-      return "OK";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 421:
-      return "Misdirected Request";
-    case 503:
-      return "Service Unavailable";
-    default:
-      return "Internal Server Error";
-  }
-}
-
 void DropReference(const void*, size_t, void* held) {
   delete static_cast<std::shared_ptr<const std::string>*>(held);
 }
@@ -522,7 +505,9 @@ void HttpServer::Reply(evhttp_request* request, const HttpAnswer& answer) {
       delete held;
     }
   }
-  evhttp_send_reply(request, answer.code, ReasonOf(answer.code), body);
+  // libevent knows the words for the others.
+  evhttp_send_reply(request, answer.code,
+                    answer.code == 421 ? "Misdirected Request" : nullptr, body);
   if (body != nullptr) evbuffer_free(body);
 }
 
