@@ -400,9 +400,8 @@ grpc::ServerWriteReactor<ClusterNow>* ControllerService::Watch(
   watcher.on_change = [weak = std::weak_ptr(stream)] {
     if (const auto to = weak.lock()) to->NoteProgress();
   };
-  watcher.on_stop = [weak = std::weak_ptr(stream),
-                     scheduler = parts_.scheduler](const absl::Status& why) {
-    if (const auto to = weak.lock()) EndForGood(to, why, scheduler);
+  watcher.on_stop = [weak = std::weak_ptr(stream)](const absl::Status& why) {
+    if (const auto to = weak.lock()) to->EndForGood(why);
   };
   watch_->Join(id, std::move(watcher));
   EndWhenRefused(parts_, *context, "Watch", stream);

@@ -8,7 +8,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "config/identity/certificate.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/event_stream.h"
@@ -19,18 +18,6 @@
 
 namespace clusterd {
 
-// For a last message to be taken by a client that may not be reading.
-inline constexpr absl::Duration kCutTimeout = absl::Seconds(5);
-
-template <typename Event>
-void EndForGood(const std::shared_ptr<EventStream<Event>>& stream,
-                const absl::Status& why, Scheduler* scheduler) {
-  stream->End(why);
-  scheduler->RunAfter(kCutTimeout, [weak = std::weak_ptr(stream)] {
-    if (const auto stuck = weak.lock()) stuck->BreakOff();
-  });
-}
-
 // Once the call was admitted, before its handler returns. The audit file has a
 // line of a stream that ends so.
 template <typename Event>
@@ -39,11 +26,11 @@ void EndWhenRefused(const ControllerParts& parts,
                     absl::string_view call,
                     const std::shared_ptr<EventStream<Event>>& stream) {
   const auto end = [weak = std::weak_ptr(stream), audit = parts.audit,
-                    caller = AuditCaller(context, call),
-                    scheduler = parts.scheduler](const absl::Status& why) {
+                    caller =
+                        AuditCaller(context, call)](const absl::Status& why) {
     const auto open = weak.lock();
     if (open == nullptr) return;
-    EndForGood(open, why, scheduler);
+    open->EndForGood(why);
     audit->Refuse(caller, why);
   };
   parts.gate->Watch(*context.auth_context(), IdentityKind::kUser, stream, end);
