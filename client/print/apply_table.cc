@@ -236,10 +236,7 @@ void PrintWaves(const ApplyReport& report, Page& page) {
              WaveResult(report, waves.begin(first), waves.begin(wave)))}});
   }
   page.Title("Waves");
-  const std::vector<int> columns = ColumnWidths(rows);
-  for (const Row& row : rows) {
-    page.PrintRow(row, columns, {/*indent=*/2, TableLayout::Last::kIsWrapped});
-  }
+  page.PrintTable(rows, {/*indent=*/2, TableLayout::Last::kIsWrapped});
 }
 
 }  // namespace

@@ -302,14 +302,11 @@ std::string MessageYaml(const google::protobuf::Message& message) {
   YAML::Emitter out;
   YamlLayout layout(out);
   YAML::Parser(json).HandleNextDocument(layout);
-  std::string yaml;
   // What a terminal would obey stands in double quotes, where the escapes of
   // SafeText are YAML's.
-  for (const absl::string_view line :
-       absl::StrSplit(absl::string_view(out.c_str(), out.size()), '\n')) {
-    absl::StrAppend(&yaml, SafeText(line, /*utf8=*/true), "\n");
-  }
-  return yaml;
+  return absl::StrCat(
+      SafeLines(absl::string_view(out.c_str(), out.size()), /*utf8=*/true),
+      "\n");
 }
 
 std::string KindLine(const char* kind, const std::string& head,

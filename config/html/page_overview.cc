@@ -6,7 +6,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "config/html/page_sections.h"
@@ -306,12 +305,8 @@ void ShowText(const char* section, absl::string_view text, PageDictionary* in) {
 PageDictionary* ShowLines(const char* section, absl::string_view text,
                           PageDictionary* in) {
   if (text.empty()) return nullptr;
-  std::vector<std::string> lines;
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    lines.push_back(SafeText(line, /*utf8=*/true));
-  }
   PageDictionary* const shown = in->AddSectionDictionary(section);
-  shown->SetValue("TEXT", absl::StrJoin(lines, "\n"));
+  shown->SetValue("TEXT", SafeLines(text, /*utf8=*/true));
   return shown;
 }
 

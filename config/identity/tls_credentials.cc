@@ -296,15 +296,18 @@ std::vector<std::string> EndingCertificates(const TlsFiles& files,
   return lines;
 }
 
-absl::StatusOr<absl::Time> FirstEnd(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string pem, ReadPem(path, /*secret=*/false));
-  absl::Time first = absl::InfiniteFuture();
-  for (const CertificateEnd& each : CertificateEnds(pem)) {
-    first = std::min(first, each.not_after);
+std::vector<std::pair<std::string, absl::Time>> FirstEnds(
+    const std::vector<std::pair<std::string, std::string>>& files) {
+  std::vector<std::pair<std::string, absl::Time>> ends;
+  for (const auto& [name, path] : files) {
+    const auto pem = ReadPem(path, /*secret=*/false);
+    absl::Time first = absl::InfiniteFuture();
+    for (const CertificateEnd& each : CertificateEnds(pem.value_or(""))) {
+      first = std::min(first, each.not_after);
+    }
+    if (first < absl::InfiniteFuture()) ends.emplace_back(name, first);
   }
-  if (first < absl::InfiniteFuture()) return first;
-  return absl::InvalidArgumentError(absl::StrCat(
-      path, ": no certificate that says its end, expected PEM text with one"));
+  return ends;
 }
 
 absl::StatusOr<SpiffeId> ReadOwnIdentity(const TlsFiles& files,

@@ -14,6 +14,7 @@
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/values/change_kind.h"
+#include "config/values/text_form.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -28,13 +29,10 @@ constexpr size_t kMaxTextBytes = 512;
 constexpr size_t kMaxGoalBytes = 8 << 10;
 
 // Cut between characters, and marked.
-std::string Shortened(std::string text, size_t max_bytes = kMaxTextBytes) {
-  if (text.size() <= max_bytes) return text;
-  size_t end = max_bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
-    --end;
-  }
-  return absl::StrCat(text.substr(0, end), "...");
+std::string Shortened(const std::string& text,
+                      size_t max_bytes = kMaxTextBytes) {
+  return absl::StrCat(CutUtf8(text, max_bytes),
+                      text.size() > max_bytes ? "..." : "");
 }
 
 // A step that still counts.

@@ -163,13 +163,7 @@ absl::Status ControllerService::Keep(const HistoryRecord& record) const {
     parts_.newest->Offer(record.report(), *parts_.spec->spec(),
                          parts_.scheduler->Now());
   }
-  const absl::Status kept = parts_.history->Add(record);
-  if (!kept.ok()) {
-    parts_.log->Warning(
-        absl::StrCat("history: ", HistoryKindName(record.entry().kind()), " ",
-                     record.entry().id(), " is not kept: ", kept.message()));
-  }
-  return kept;
+  return parts_.history->AddOrLog(record, parts_.log);
 }
 
 // Reports and plans are moved into their record and out again: those of 10,000

@@ -288,12 +288,9 @@ void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
     }
   }
   if (keep) {
-    const absl::Status kept =
-        parts_.history->Add(RecordOfCheck(std::move(report), order->actor));
-    if (!kept.ok()) {
-      parts_.log->Warning(absl::StrCat("history: check ", order->run_id,
-                                       " is not kept: ", kept.message()));
-    }
+    parts_.history
+        ->AddOrLog(RecordOfCheck(std::move(report), order->actor), parts_.log)
+        .IgnoreError();
   }
   if (!wrong.empty()) {
     parts_.log->Warning(absl::StrCat(ChangeText(head_),

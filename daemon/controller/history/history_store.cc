@@ -291,6 +291,16 @@ absl::StatusOr<std::unique_ptr<HistoryStore>> OpenHistory(
   return HistoryStore::Closed(store.status());
 }
 
+absl::Status HistoryStore::AddOrLog(const HistoryRecord& record, Log* log) {
+  const absl::Status kept = Add(record);
+  if (!kept.ok()) {
+    log->Warning(
+        absl::StrCat("history: ", HistoryKindName(record.entry().kind()), " ",
+                     record.entry().id(), " is not kept: ", kept.message()));
+  }
+  return kept;
+}
+
 absl::Status HistoryStore::Write(const HistoryRecord& record, bool is_new) {
   if (!closed_.ok()) return closed_;
   const std::string& id = record.entry().id();

@@ -145,6 +145,10 @@ class HistoryStore {
     return Write(record, /*is_new=*/true);
   }
 
+  // The same, and a line in the log if it is not kept.
+  absl::Status AddOrLog(const HistoryRecord& record, Log* log)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Replaces entry and detail of the record with this id; where it stands in
   // the list stays. NotFound if there is none. Otherwise as Add.
   absl::Status Update(const HistoryRecord& record) ABSL_LOCKS_EXCLUDED(mutex_) {
