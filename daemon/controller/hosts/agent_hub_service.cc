@@ -14,7 +14,6 @@
 #include "absl/synchronization/mutex.h"
 #include "config/audit/audit_chain.h"
 #include "config/identity/grpc_status.h"
-#include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "daemon/audit/audit_log.h"
