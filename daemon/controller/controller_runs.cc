@@ -20,8 +20,8 @@
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/controller_service.h"
-#include "daemon/controller/end_when_refused.h"
 #include "daemon/controller/event_stream.h"
+#include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/history/newest_report.h"
 #include "daemon/controller/hosts/attached_hosts.h"
@@ -63,6 +63,26 @@ ApplyWatcher WatchFor(const std::shared_ptr<ApplyStream>& stream) {
     to->End(std::move(last));
   };
   return watcher;
+}
+
+// Ties a call that streams to its client's identity: when the gate does not let
+// it in any more, the stream ends with the reason, whether the client reads or
+// not, and the audit file has a line. Once the call was admitted, before its
+// handler returns.
+template <typename Event>
+void EndWhenRefused(const ControllerParts& parts,
+                    const grpc::CallbackServerContext& context,
+                    absl::string_view call,
+                    const std::shared_ptr<EventStream<Event>>& stream) {
+  const auto end = [weak = std::weak_ptr(stream), audit = parts.audit,
+                    caller =
+                        AuditCaller(context, call)](const absl::Status& why) {
+    const auto open = weak.lock();
+    if (open == nullptr) return;
+    open->EndForGood(why);
+    audit->Refuse(caller, why);
+  };
+  parts.gate->Watch(*context.auth_context(), IdentityKind::kUser, stream, end);
 }
 
 }  // namespace

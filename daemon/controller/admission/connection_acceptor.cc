@@ -21,8 +21,6 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "daemon/controller/admission/call_watch.h"
-#include "daemon/controller/admission/peer_name.h"
-#include "daemon/controller/admission/socket_state.h"
 #include "daemon/process/listen_trouble.h"
 
 namespace clusterd {

@@ -25,7 +25,7 @@
 #include "absl/strings/strip.h"
 #include "config/identity/pem_objects.h"
 #include "config/values/status_macros.h"
-#include "daemon/controller/admission/peer_name.h"
+#include "daemon/controller/admission/connection_state.h"
 #include "daemon/process/listen_trouble.h"
 #include "openssl/err.h"
 
