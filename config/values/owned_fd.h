@@ -18,8 +18,7 @@ namespace clusterd {
 // a lock on the file gets it then.
 class OwnedFd {
  public:
-  OwnedFd() = default;
-  explicit OwnedFd(int fd) : fd_(fd) {}
+  explicit OwnedFd(int fd = -1) : fd_(fd) {}
   ~OwnedFd() {
     if (fd_ >= 0) close(fd_);
   }
@@ -33,7 +32,7 @@ class OwnedFd {
   bool is_open() const { return fd_ >= 0; }
 
  private:
-  int fd_ = -1;
+  int fd_;
 };
 
 // All of `text`, however many writes that takes. False: errno says why.

@@ -269,7 +269,7 @@ absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::Open(
 
 std::unique_ptr<HistoryStore> HistoryStore::Closed(const absl::Status& why) {
   return std::unique_ptr<HistoryStore>(
-      new HistoryStore({}, {},
+      new HistoryStore(HistoryFile(), {},
                        absl::FailedPreconditionError(absl::StrCat(
                            "no history is kept: ", why.message()))));
 }

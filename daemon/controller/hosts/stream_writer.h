@@ -1,7 +1,7 @@
 // The sending half of a stream that the controller serves: one write at a time,
 // and then the end. Who has something to send never waits for the peer. What is
 // next is asked for once the write before was taken, and a peer that does not
-// take it is cut off (write_deadline.h).
+// take it is cut off.
 //
 //   writing     a message is with gRPC, until OnWriteDone
 //   cancelling  the call's context is in use: it goes when the call is done
@@ -9,6 +9,7 @@
 #ifndef DAEMON_CONTROLLER_HOSTS_STREAM_WRITER_H_
 #define DAEMON_CONTROLLER_HOSTS_STREAM_WRITER_H_
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,11 +19,47 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/identity/grpc_status.h"
-#include "daemon/controller/hosts/write_deadline.h"
 #include "daemon/process/scheduler.h"
+#include "daemon/process/write_time.h"
+#include "grpc/grpc.h"
 #include "grpcpp/server_context.h"
 
 namespace clusterd {
+
+// Cuts off a call whose peer does not take what is written to it
+// (write_time.h): a window that stays shut would hold the message, and whatever
+// waits behind it, for ever. A call has one write under way at a time. Both
+// members under the lock of the call's owner, or otherwise one after the other.
+class WriteDeadline {
+ public:
+  // Both must outlive the call.
+  WriteDeadline(grpc::ServerContextBase* context, Scheduler* scheduler)
+      : context_(context), scheduler_(scheduler) {}
+
+  // A message of that size is about to be written. The call has not ended.
+  void Begin(size_t bytes) {
+    // The context goes when the call is done, perhaps while the timer runs; the
+    // call itself stays as long as it is referred to.
+    grpc_call* const call = context_->c_call();
+    grpc_call_ref(call);
+    timer_ = scheduler_->RunAfter(
+        WriteTimeFor(bytes),
+        [call = std::shared_ptr<grpc_call>(call, &grpc_call_unref)] {
+          grpc_call_cancel(call.get(), nullptr);
+        });
+  }
+  // It was taken, or never will be. After each Begin, at the latest when the
+  // call is done.
+  void End() {
+    scheduler_->Cancel(timer_);
+    timer_ = 0;
+  }
+
+ private:
+  grpc::ServerContextBase* const context_;
+  Scheduler* const scheduler_;
+  Scheduler::TimerId timer_ = 0;
+};
 
 // For a last message to be taken by a peer that may not be reading any more.
 inline constexpr absl::Duration kFlushTimeout = absl::Seconds(5);

@@ -15,8 +15,6 @@
 #include "config/values/text_form.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
-#include "daemon/controller/notify/notifier_command.h"
-#include "daemon/controller/notify/webhook.h"
 #include "google/protobuf/struct.pb.h"
 
 namespace clusterd {

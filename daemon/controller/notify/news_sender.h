@@ -31,8 +31,10 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "config/spec/schedule_spec.h"
 #include "config/values/owned_fd.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/log.h"
@@ -141,6 +143,48 @@ class NewsSender {
   // up no other.
   WorkerPool pool_{16, 4096};  // Last: its threads use the rest.
 };
+
+// Posts JSON to a web server: one request on a connection of its own. A server
+// with TLS must have a certificate for the name in the URL, by the CAs that the
+// system trusts or, where that variable is set, those in SSL_CERT_FILE. Nothing
+// is followed that the server points to.
+struct WebhookPost {
+  WebhookUrl url;
+  std::string token;  // Printable ASCII; empty: none. Stands in no message.
+  absl::string_view body;
+  absl::Duration deadline;
+  const char* resolv_conf = "/etc/resolv.conf";
+  const char* root = "";  // Of the system's CAs.
+};
+
+// The file with the CAs that the system trusts, where it is not one that
+// OpenSSL looks for: a release has OpenSSL in it, which looks where the
+// distribution keeps them that it was built on. Empty: OpenSSL finds its own
+// file or folder, SSL_CERT_FILE or SSL_CERT_DIR is set, or there is none.
+std::string SystemCaBundle(const std::string& root);
+
+// OK for a status of 2xx. Unavailable where another try may do: no connection,
+// no answer by the deadline, 5xx, 429, a certificate that is not trusted, which
+// may be renewed meanwhile. FailedPrecondition for every other status.
+// Cancelled: `stop` (of a StopSignal) can be read.
+absl::Status PostWebhook(const WebhookPost& post, int stop);
+
+// Runs the program of a notifier, which reads the news on its standard input.
+// Those are in memory, whole, before it starts, so that a program that does not
+// read them holds up nothing.
+//
+// The first line of what it wrote, on either stream, fit for a log. It runs in
+// "/", as our own user, in a process group of its own, which is killed when it
+// ends, at the deadline, and when `stop` (of a StopSignal) can be read; it
+// inherits nothing, and its environment is PATH and LC_ALL.
+//
+// FailedPrecondition, with that line, for another status than 0 or a signal;
+// NotFound or PermissionDenied if it cannot be run; DeadlineExceeded;
+// Cancelled: `stop`; Unavailable: no process or memory to be had.
+// REQUIRES: argv[0] is an absolute path.
+absl::StatusOr<std::string> RunNotifierCommand(
+    const std::vector<std::string>& argv, absl::string_view input,
+    absl::Duration deadline, int stop);
 
 }  // namespace clusterd
 

@@ -1,5 +1,3 @@
-#include "daemon/controller/notify/notifier_command.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -23,6 +21,7 @@
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
+#include "daemon/controller/notify/news_sender.h"
 
 namespace clusterd {
 namespace {

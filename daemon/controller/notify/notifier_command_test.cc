@@ -1,4 +1,3 @@
-#include "daemon/controller/notify/notifier_command.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -39,7 +38,7 @@ class RunNotifierCommandTest : public testing::Test {
 
   const std::string file_ =
       absl::StrCat(testing::TempDir(), "/command.", getpid());
-  const StopSignal stop_;
+  const StopSignal stop_{};
 };
 
 // A pipe with a name, `file_`.alive, that a script and what it starts hold open

@@ -1,5 +1,3 @@
-#include "daemon/controller/notify/webhook.h"
-
 #include <event2/buffer.h>
 #include <event2/bufferevent_ssl.h>
 #include <event2/dns.h>
@@ -17,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/values/version.h"
+#include "daemon/controller/notify/news_sender.h"
 
 namespace clusterd {
 namespace {

@@ -15,7 +15,7 @@
 #include "daemon/controller/hosts/user_calls.h"
 #include "daemon/controller/trust/enrolment_desk.h"
 #include "daemon/controller/trust/enrolment_listener.h"
-#include "daemon/controller/trust/join_limits.h"
+#include "daemon/controller/trust/join_token.h"
 #include "grpcpp/support/server_callback.h"
 #include "proto/trust.grpc.pb.h"
 

@@ -449,8 +449,8 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   }
   const SteadyClock::time_point begin = SteadyClock::now();
   const size_t most = command.max_stream_bytes;
-  Stream out = {{}, &result.standard_output, &result.output_cut, most};
-  Stream err = {{}, &result.standard_error, &result.output_cut, most};
+  Stream out = {OwnedFd(), &result.standard_output, &result.output_cut, most};
+  Stream err = {OwnedFd(), &result.standard_error, &result.output_cut, most};
   ASSIGN_OR_RETURN(const std::vector<std::string> environment,
                    EnvironmentOf(command));
   RETURN_IF_ERROR(CheckLeftBehind(command));
