@@ -51,37 +51,6 @@ std::string JsonForScript(const Report& report) {
       {{"<", "\\u003c"}, {">", "\\u003e"}, {"&", "\\u0026"}});
 }
 
-}  // namespace
-
-absl::StatusOr<std::string> ReportHtml(const Report& report,
-                                       const ReportDiff* since) {
-  if (PageTemplate() == nullptr)
-    return absl::InternalError("html: bad template");
-  PageDictionary page("page");
-  const PageFindings findings(report);
-  AddHead(report, &page);
-  AddBoxes(report, findings, &page);
-  AddCauses(report, findings, &page);
-  AddRacks(report, &page);
-  AddRails(report, &page);
-  AddFindings(report, findings, &page);
-  AddValues(report, &page);
-  AddSince(since, &page);
-  AddHostPages(report, findings, &page);
-  page.SetValue("POLICY", Policy());
-  page.SetValueWithoutCopy("STYLE", kPage_css);
-  page.SetValueWithoutCopy("SCRIPT", kPage_js);
-  const std::string json = JsonForScript(report);
-  page.SetValueWithoutCopy("JSON", json);
-  std::string html;
-  if (!PageTemplate()->Expand(&html, &page)) {
-    return absl::InternalError("html: the template cannot be expanded");
-  }
-  return html;
-}
-
-namespace {
-
 using HostNames = google::protobuf::RepeatedPtrField<std::string>;
 
 constexpr int kAll = std::numeric_limits<int>::max();
@@ -232,6 +201,33 @@ std::string SinceText(const ReportDiff& since) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::string> ReportHtml(const Report& report,
+                                       const ReportDiff* since) {
+  if (PageTemplate() == nullptr)
+    return absl::InternalError("html: bad template");
+  PageDictionary page("page");
+  const PageFindings findings(report);
+  AddHead(report, &page);
+  AddBoxes(report, findings, &page);
+  AddCauses(report, findings, &page);
+  AddRacks(report, &page);
+  AddRails(report, &page);
+  AddFindings(report, findings, &page);
+  AddValues(report, &page);
+  AddSince(since, &page);
+  AddHostPages(report, findings, &page);
+  page.SetValue("POLICY", Policy());
+  page.SetValueWithoutCopy("STYLE", kPage_css);
+  page.SetValueWithoutCopy("SCRIPT", kPage_js);
+  const std::string json = JsonForScript(report);
+  page.SetValueWithoutCopy("JSON", json);
+  std::string html;
+  if (!PageTemplate()->Expand(&html, &page)) {
+    return absl::InternalError("html: the template cannot be expanded");
+  }
+  return html;
+}
 
 PageFindings::PageFindings(const Report& report)
     : overview_(ArrangeFindings(report, /*whole=*/true)) {

@@ -189,6 +189,66 @@ HostPlan PlanHost(const ClusterSpec& spec, const ServerSpec* server,
   return host_plan;
 }
 
+// The part of "10.0.0.1/255.255.255.0" that makes it another device.
+absl::string_view AddressPart(absl::string_view value) {
+  return value.substr(0, value.find('/'));
+}
+
+bool IsReaddressing(const PlanStep& step) {
+  return step.setting() == kAddressSetting &&
+         step.kind() == CHANGE_DEVICE_ADDRESS && step.from() != kNoneFact &&
+         AddressPart(step.from()) != AddressPart(step.to());
+}
+
+constexpr int kMaxFacts = 65536;
+
+absl::Status CheckStep(const HostPlan& plan, int index) {
+  const PlanStep& step = plan.steps(index);
+  if (step.id() != static_cast<uint32_t>(index) + 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("it has number ", step.id(), ", expected ", index + 1));
+  }
+  const Setting* const setting = SettingOf(step);
+  if (setting == nullptr) return absl::InvalidArgumentError(StepText(step));
+  if (step.kind() != setting->kind && !IsRewrite(step)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("kind \"", ChangeKindName(step.kind()),
+                     "\" is not that of its change, expected \"",
+                     ChangeKindName(setting->kind), "\""));
+  }
+  return setting->check(step);
+}
+
+// In another network namespace there are only running parameters, and a plan
+// for it must notice when the name leads to a new one.
+absl::Status CheckNamespace(const HostPlan& plan) {
+  if (!plan.has_network_namespace()) return absl::OkStatus();
+  const NetworkNamespace& target = plan.network_namespace();
+  if (target.target_case() == NetworkNamespace::TARGET_NOT_SET) {
+    return absl::InvalidArgumentError(
+        "plan: its network namespace has no name");
+  }
+  const absl::Status valid = CheckNetworkNamespace(target);
+  if (!valid.ok()) {
+    return absl::Status(valid.code(), absl::StrCat("plan: ", valid.message()));
+  }
+  for (const PlanStep& step : plan.steps()) {
+    if (step.setting() == kRunningSetting) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "plan step ", step.id(), ": \"", StepText(step),
+        "\" is no change of a network namespace, expected only running kernel "
+        "parameters in ",
+        NetworkNamespaceText(target)));
+  }
+  const bool knows_it = absl::c_any_of(plan.facts(), [](const PlanFact& fact) {
+    return fact.name() == kNetworkNamespaceFact;
+  });
+  if (plan.steps().empty() || knows_it) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("plan: its steps do not rest on the fact \"",
+                   kNetworkNamespaceFact, "\""));
+}
+
 }  // namespace
 
 std::string SpecSha256(const ClusterSpec& spec) {
@@ -220,21 +280,6 @@ absl::Status VerifyPlan(const ClusterPlan& plan) {
   }
   return absl::OkStatus();
 }
-
-namespace {
-
-// The part of "10.0.0.1/255.255.255.0" that makes it another device.
-absl::string_view AddressPart(absl::string_view value) {
-  return value.substr(0, value.find('/'));
-}
-
-bool IsReaddressing(const PlanStep& step) {
-  return step.setting() == kAddressSetting &&
-         step.kind() == CHANGE_DEVICE_ADDRESS && step.from() != kNoneFact &&
-         AddressPart(step.from()) != AddressPart(step.to());
-}
-
-}  // namespace
 
 PlanCounts CountPlan(const ClusterPlan& plan) {
   PlanCounts counts;
@@ -314,59 +359,6 @@ ClusterPlan MakePlan(const ClusterSpec& spec,
   plan.set_digest(PlanDigest(plan));
   return plan;
 }
-
-namespace {
-
-constexpr int kMaxFacts = 65536;
-
-absl::Status CheckStep(const HostPlan& plan, int index) {
-  const PlanStep& step = plan.steps(index);
-  if (step.id() != static_cast<uint32_t>(index) + 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("it has number ", step.id(), ", expected ", index + 1));
-  }
-  const Setting* const setting = SettingOf(step);
-  if (setting == nullptr) return absl::InvalidArgumentError(StepText(step));
-  if (step.kind() != setting->kind && !IsRewrite(step)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("kind \"", ChangeKindName(step.kind()),
-                     "\" is not that of its change, expected \"",
-                     ChangeKindName(setting->kind), "\""));
-  }
-  return setting->check(step);
-}
-
-// In another network namespace there are only running parameters, and a plan
-// for it must notice when the name leads to a new one.
-absl::Status CheckNamespace(const HostPlan& plan) {
-  if (!plan.has_network_namespace()) return absl::OkStatus();
-  const NetworkNamespace& target = plan.network_namespace();
-  if (target.target_case() == NetworkNamespace::TARGET_NOT_SET) {
-    return absl::InvalidArgumentError(
-        "plan: its network namespace has no name");
-  }
-  const absl::Status valid = CheckNetworkNamespace(target);
-  if (!valid.ok()) {
-    return absl::Status(valid.code(), absl::StrCat("plan: ", valid.message()));
-  }
-  for (const PlanStep& step : plan.steps()) {
-    if (step.setting() == kRunningSetting) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "plan step ", step.id(), ": \"", StepText(step),
-        "\" is no change of a network namespace, expected only running kernel "
-        "parameters in ",
-        NetworkNamespaceText(target)));
-  }
-  const bool knows_it = absl::c_any_of(plan.facts(), [](const PlanFact& fact) {
-    return fact.name() == kNetworkNamespaceFact;
-  });
-  if (plan.steps().empty() || knows_it) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("plan: its steps do not rest on the fact \"",
-                   kNetworkNamespaceFact, "\""));
-}
-
-}  // namespace
 
 absl::Status CheckHostPlan(const HostPlan& plan) {
   if (plan.steps_size() > kMaxPlanSteps || plan.facts_size() > kMaxFacts) {

@@ -29,6 +29,23 @@ std::string WhyNotStarted(const ApplyReport& report) {
              : "an earlier wave failed";
 }
 
+// The worst that each rule may say of each host.
+using Meant = std::map<std::pair<std::string, std::string>, State>;
+
+Meant MeantBy(const ClusterPlan& plan) {
+  Meant meant;
+  for (const HostPlan& host : plan.hosts()) {
+    for (const UnmendedRule& left : host.unmended()) {
+      // Nobody promised that a failure which steps elsewhere might mend goes.
+      const Rule* const rule = FindRule(left.rule());
+      const bool in_doubt = rule != nullptr && !rule->perhaps_by.empty() &&
+                            left.state() == UNKNOWN;
+      meant[{host.host(), left.rule()}] = in_doubt ? FAIL : left.state();
+    }
+  }
+  return meant;
+}
+
 }  // namespace
 
 bool IsTakenBack(ApplyResult::Outcome outcome) {
@@ -248,27 +265,6 @@ RuleSelection TouchedRules(const ClusterPlan& plan) {
   }
   return selection;
 }
-
-namespace {
-
-// The worst that each rule may say of each host.
-using Meant = std::map<std::pair<std::string, std::string>, State>;
-
-Meant MeantBy(const ClusterPlan& plan) {
-  Meant meant;
-  for (const HostPlan& host : plan.hosts()) {
-    for (const UnmendedRule& left : host.unmended()) {
-      // Nobody promised that a failure which steps elsewhere might mend goes.
-      const Rule* const rule = FindRule(left.rule());
-      const bool in_doubt = rule != nullptr && !rule->perhaps_by.empty() &&
-                            left.state() == UNKNOWN;
-      meant[{host.host(), left.rule()}] = in_doubt ? FAIL : left.state();
-    }
-  }
-  return meant;
-}
-
-}  // namespace
 
 std::string WhatIsWrong(const ClusterPlan& plan,
                         const std::set<std::string>& hosts,

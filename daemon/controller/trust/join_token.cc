@@ -20,6 +20,23 @@ namespace {
 constexpr int kIdBytes = 4;
 constexpr int kSecretBytes = 16;
 
+// "ipv6:2001:db8::/64"; what is no IPv6 address as it is.
+std::string CountedAs(const std::string& address) {
+  if (!absl::StartsWith(address, "ipv6:")) return address;
+  // gRPC escapes brackets, and a zone may follow.
+  const std::string text = absl::StrReplaceAll(
+      address.substr(5), {{"%5B", ""}, {"%5D", ""}, {"[", ""}, {"]", ""}});
+  in6_addr bytes = {};
+  if (inet_pton(AF_INET6, text.substr(0, text.find('%')).c_str(), &bytes) !=
+      1) {
+    return address;
+  }
+  std::fill(std::begin(bytes.s6_addr) + 8, std::end(bytes.s6_addr), 0);
+  char network[INET6_ADDRSTRLEN] = "";
+  inet_ntop(AF_INET6, &bytes, network, sizeof(network));
+  return absl::StrCat("ipv6:", network, "/64");
+}
+
 }  // namespace
 
 std::string JoinToken::ToString() const {
@@ -52,27 +69,6 @@ bool SameDigest(absl::string_view a, absl::string_view b) {
   return a.size() == b.size() &&
          CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
-
-namespace {
-
-// "ipv6:2001:db8::/64"; what is no IPv6 address as it is.
-std::string CountedAs(const std::string& address) {
-  if (!absl::StartsWith(address, "ipv6:")) return address;
-  // gRPC escapes brackets, and a zone may follow.
-  const std::string text = absl::StrReplaceAll(
-      address.substr(5), {{"%5B", ""}, {"%5D", ""}, {"[", ""}, {"]", ""}});
-  in6_addr bytes = {};
-  if (inet_pton(AF_INET6, text.substr(0, text.find('%')).c_str(), &bytes) !=
-      1) {
-    return address;
-  }
-  std::fill(std::begin(bytes.s6_addr) + 8, std::end(bytes.s6_addr), 0);
-  char network[INET6_ADDRSTRLEN] = "";
-  inet_ntop(AF_INET6, &bytes, network, sizeof(network));
-  return absl::StrCat("ipv6:", network, "/64");
-}
-
-}  // namespace
 
 std::string AddressOf(const std::string& peer) {
   return peer.substr(0, peer.rfind(':'));
