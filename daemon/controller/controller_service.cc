@@ -22,7 +22,6 @@
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/controller/waiver_calls.h"
 
 namespace clusterd {
 
@@ -414,44 +413,6 @@ ControllerService::Unary* ControllerService::ListLocks(
                          answer.set_schema_version(1);
                          return answer;
                        });
-}
-
-ControllerService::Unary* ControllerService::Waive(Context* context,
-                                                   const WaiveRequest* request,
-                                                   WaiverResponse* response) {
-  const std::string subject =
-      PrintableText(absl::StrCat(request->rule(), " on ", request->hosts(), " ",
-                                 request->devices(), ": ", request->reason()),
-                    kMaxPrintableBytes * 2);
-  return calls_.AnswerAudited(context, "Waive", *request, subject, &slots_.ends,
-                              response, [this, request](const SpiffeId& user) {
-                                return AddWaiver(parts_, *request,
-                                                 user.ToString());
-                              });
-}
-
-ControllerService::Unary* ControllerService::EndWaiver(
-    Context* context, const EndWaiverRequest* request,
-    WaiverResponse* response) {
-  return calls_.AnswerAudited(context, "EndWaiver", *request,
-                              QuotedText(request->id()), &slots_.ends, response,
-                              [this, request](const SpiffeId&) {
-                                return RemoveWaiver(parts_, request->id());
-                              });
-}
-
-ControllerService::Unary* ControllerService::ListWaivers(
-    Context* context, const ListWaiversRequest* request,
-    ListWaiversResponse* response) {
-  return calls_.Answer(
-      context, "ListWaivers", *request, &slots_.lists, response,
-      [this](const SpiffeId&) {
-        ListWaiversResponse answer;
-        *answer.mutable_waivers() = parts_.spec->spec()->waivers();
-        answer.set_now_ms(absl::ToUnixMillis(parts_.scheduler->Now()));
-        answer.set_schema_version(1);
-        return answer;
-      });
 }
 
 ControllerService::Unary* ControllerService::GetAuditHeads(
