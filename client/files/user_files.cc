@@ -196,10 +196,8 @@ absl::StatusOr<ClusterPlan> ReadPlanFile(const std::string& path) {
       const std::string text,
       ReadTextFile(path == "-" ? "/dev/stdin" : path, kMaxPlanFileBytes));
   absl::StatusOr<ClusterPlan> plan = ParsePlanFile(text);
-  const absl::Status verified = plan.ok() ? VerifyPlan(*plan) : plan.status();
-  if (verified.ok()) return plan;
-  return absl::Status(verified.code(),
-                      absl::StrCat(path, ": ", verified.message()));
+  RETURN_IF_ERROR(InFront(path, plan.ok() ? VerifyPlan(*plan) : plan.status()));
+  return plan;
 }
 
 absl::Status CheckPlanTarget(const std::string& path) {

@@ -32,11 +32,6 @@ constexpr size_t kMaxPemBytes = 1 << 20;
 // The files in memory that gRPC watches for a server.
 constexpr unsigned kMemoryRefreshSeconds = 1;
 
-absl::Status InFile(const std::string& path, const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat(path, ": ", status.message()));
-}
-
 absl::StatusOr<std::string> ReadPem(const std::string& path, bool secret) {
   if (path.empty()) {
     return absl::InvalidArgumentError(
@@ -229,14 +224,11 @@ absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
                    ReadPem(files.certificate, /*secret=*/false));
   ASSIGN_OR_RETURN(std::string key, ReadPem(files.key, /*secret=*/true));
 
-  const absl::Status has_ca = CheckHasCertificate(ca);
-  if (!has_ca.ok()) return InFile(files.ca, has_ca);
-  const absl::Status is_whole = CheckHasCertificate(certificate);
-  if (!is_whole.ok()) return InFile(files.certificate, is_whole);
+  RETURN_IF_ERROR(InFront(files.ca, CheckHasCertificate(ca)));
+  RETURN_IF_ERROR(InFront(files.certificate, CheckHasCertificate(certificate)));
   const absl::StatusOr<CertificateInfo> info = ParseCertificate(certificate);
-  if (!info.ok()) return InFile(files.certificate, info.status());
-  const absl::Status belongs = CheckKeyBelongs(certificate, key);
-  if (!belongs.ok()) return InFile(files.key, belongs);
+  RETURN_IF_ERROR(InFront(files.certificate, info.status()));
+  RETURN_IF_ERROR(InFront(files.key, CheckKeyBelongs(certificate, key)));
   const absl::Time now = absl::Now();
   if (now < info->not_before || now > info->not_after) {
     const auto text = [](absl::Time time) {
@@ -261,9 +253,8 @@ absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files) {
         absl::StrCat(files.certificate, ": is ", info.id.ToString(),
                      ", expected ", self.ToString()));
   }
-  const absl::Status leads =
-      CheckChain(pair->certificate, pair->ca, absl::Now());
-  if (!leads.ok()) return InFile(files.certificate, leads);
+  RETURN_IF_ERROR(InFront(
+      files.certificate, CheckChain(pair->certificate, pair->ca, absl::Now())));
   return pair;
 }
 

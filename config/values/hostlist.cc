@@ -88,10 +88,7 @@ absl::StatusOr<std::vector<std::string>> ExpandItem(absl::string_view item,
     }
     const absl::StatusOr<std::vector<NumberRange>> ranges =
         ParseNumberList(rest.substr(1, close - 1));
-    if (!ranges.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("hostlist: ", ranges.status().message()));
-    }
+    RETURN_IF_ERROR(InFront("hostlist", ranges.status()));
     uint64_t numbers = 0;
     for (const NumberRange& range : *ranges) {
       numbers += range.size();

@@ -363,8 +363,7 @@ void IdentityGate::ReadLists() {
     if (status.ok()) {
       lists = std::make_shared<const RevocationLists>(*std::move(parsed));
     } else {
-      status = absl::Status(status.code(),
-                            absl::StrCat(options_.crl, ": ", status.message()));
+      status = InFront(options_.crl, status);
     }
   }
   writer_.TryRun(callbacks_.Wrap([this] { Save(); }));

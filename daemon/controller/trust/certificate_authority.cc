@@ -25,11 +25,6 @@ constexpr size_t kMaxPemBytes = 1 << 20;
 constexpr size_t kMaxCommonName = 64;
 constexpr int kSerialBytes = 16;
 
-absl::Status InFile(const std::string& path, const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat(path, ": ", status.message()));
-}
-
 absl::StatusOr<std::string> ReadKey(const std::string& path) {
   struct stat found = {};
   if (stat(path.c_str(), &found) != 0) return FileStatus(path, errno);
@@ -137,11 +132,9 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
   if (absl::IsNotFound(bundles_text.status())) bundles_text = "";
   RETURN_IF_ERROR(bundles_text.status());
   auto bundles = ReadRootBundles(*bundles_text);
-  if (!bundles.ok()) return InFile(bundles_path, bundles.status());
-  const absl::Status has_root = CheckHasCertificate(roots);
-  if (!has_root.ok()) return InFile(root_path, has_root);
-  const absl::Status pair = CheckKeyBelongs(own, key_pem);
-  if (!pair.ok()) return InFile(key_path, pair);
+  RETURN_IF_ERROR(InFront(bundles_path, bundles.status()));
+  RETURN_IF_ERROR(InFront(root_path, CheckHasCertificate(roots)));
+  RETURN_IF_ERROR(InFront(key_path, CheckKeyBelongs(own, key_pem)));
   auto keys = std::make_unique<Keys>();
   keys->certificate = FirstOf(own, PEM_read_bio_X509);
   keys->key = FirstOf(key_pem, PEM_read_bio_PrivateKey);

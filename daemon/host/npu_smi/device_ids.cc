@@ -140,8 +140,7 @@ absl::StatusOr<ChipMap> ReadNpuSmiMapping(const std::string& npu_smi,
                    RunNpuSmi({npu_smi, "info", "-m"}, host));
   absl::StatusOr<ChipMap> map = ParseNpuSmiMapping(output);
   if (map.ok()) return map;
-  return absl::InvalidArgumentError(
-      absl::StrCat("`npu-smi info -m`: ", map.status().message()));
+  return InFront("`npu-smi info -m`", map.status());
 }
 
 absl::StatusOr<std::string> LocateNpuSmi(const HostPaths& paths) {
