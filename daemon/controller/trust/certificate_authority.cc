@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <ctime>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -100,12 +99,6 @@ bool AddExtension(X509* certificate, X509* issuer, int nid, const char* value) {
   return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
-absl::Time TimeOf(const ASN1_TIME* time) {
-  std::tm tm = {};
-  if (ASN1_TIME_to_tm(time, &tm) != 1) return absl::InfinitePast();
-  return absl::FromTM(tm, absl::UTCTimeZone());
-}
-
 }  // namespace
 
 struct CertificateAuthority::Keys {
@@ -157,7 +150,8 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
     authority->newest_bundle_ = std::move(bundles->back());
   }
   authority->not_after_ =
-      TimeOf(X509_get0_notAfter(authority->keys_->certificate.get()));
+      TimeOf(X509_get0_notAfter(authority->keys_->certificate.get()))
+          .value_or(absl::InfinitePast());
   // Not what else the file may hold.
   authority->intermediate_pem_ = SplitCertificates(own).front().pem;
   for (const NamedCertificate& root : SplitCertificates(roots)) {
