@@ -13,10 +13,10 @@ build=(
 )
 # What tests use besides: shells that complete words; real firewalls, a real sshd
 # and a real systemd, run inside namespaces and machines of their own; Ansible;
-# promtool, which reads metrics; a browser, which opens reports.
+# promtool, which reads metrics; a browser, which opens reports; curl of notifiers.
 test=(
   ufw iptables nftables systemd-container debootstrap bsdutils zsh fish openssh-server openssh-client ansible-core
-  promtool chromium-headless-shell
+  promtool chromium-headless-shell curl
 )
 # A whole Slurm on one machine, for tests and for `deploy/quickstart.sh --slurm`.
 slurm=(slurmctld slurmd slurm-client munge util-linux)

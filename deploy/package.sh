@@ -161,6 +161,8 @@ of_clusterd_controller() {
   put 644 "$doc/examples/" config/examples/*.yaml deploy/package/controller.env
   put 644 "$doc/examples/monitoring/" deploy/monitoring/*
   put 755 usr/share/clusterd-controller/certificates.sh deploy/certificates.sh
+  put 755 usr/share/clusterd-controller/notify/ deploy/notify/*
+  chmod 644 "$tree/usr/share/clusterd-controller/notify/lib.sh"
   mkdir -p "$tree/etc/clusterd"
 }
 
@@ -315,8 +317,7 @@ rpm() {
     echo "%defattr(-,root,root,-)"
     [ ! -d "$tree/etc/clusterd" ] || echo "%dir /etc/clusterd"
     echo "%dir /$doc"
-    [ ! -d "$tree/usr/share/$package" ] || echo "%dir /usr/share/$package"
-    (cd "$tree" && find . -path "./$doc/*" -type d -printf '%%dir /%P\n' &&
+    (cd "$tree" && find . \( -path "./$doc/*" -o -path "./usr/share/$package*" \) -type d -printf '%%dir /%P\n' &&
       find . -path "./$doc/*" -type f -printf '%%doc /%P\n' && find . ! -path "./$doc/*" -type f -printf '/%P\n') | sort
   } >"$list"
   printf '%s\n' "${descriptions[$package]}" | sed 's/^ //' >"$work/$package/description"

@@ -30,13 +30,15 @@ after its repair. It exits with 0 if all of that happened, else 1. Needs root.
   --product P     atlas-training (default), atlas-a2, atlas-a3 or ascend-950
   --fault FAULT   SERVER:DEVICE:KEY=VALUE or SERVER:host:KEY=VALUE, repeatable,
                   e.g. --fault server1:3:link=DOWN --fault server0:host:somaxconn=128
-                  (--list-faults prints every key)
+                  (--list-faults prints every key). One that cannot act in the
+                  setting of this machine is refused with the reason
   --fix           configure the servers, and take it back
   --programs DIR  clusterd, clusterd-controller and clusterctl are those of that
                   folder, e.g. of a package; the simulation is built here
   --slurm         jobs under Slurm; installs Debian's packages if they are missing,
                   and touches neither their services nor /etc/slurm
-  --list-faults   prints the keys of --fault
+  --list-faults   prints the keys of --fault, what notices each, and where it
+                  cannot act
   --side-by-side  no namespaces, also where they are to be had
   --keep          leaves it running and prints how to talk to it and how to end it
   --help          this text
@@ -200,16 +202,6 @@ deploy/certificates.sh user "$tls" $cluster demo admin
 # What a server allows its daemon to change. Without this file: nothing.
 allow=observe
 ! $fix || allow="observe, sysctl, device-address, firewall, tls, hccn-conf"
-mkdir "$work/hosts"
-for name in "${names[@]}"; do
-  flags=()
-  for fault in "${faults[@]}"; do
-    [ "${fault%%:*}" = "$name" ] && flags+=(--fault "${fault#*:}")
-  done
-  "$bin/simhost" create --tool "$bin/$tool" --root "$work/hosts/$name" \
-    --spec "$work/cluster.yaml" --host "$name" "${flags[@]}" || exit 3
-done
-
 # Namespaces make kernel parameters and firewalls real; without them every
 # server is a folder, and the report says so.
 in_host=()
@@ -217,7 +209,24 @@ in_controller=()
 listen=127.0.0.1
 setting="side by side on loopback, each with a root folder of its own"
 why=asked
+into=()
 if ! $side_by_side && why=$(tests/sim/namespaces.sh available); then
+  into=(--namespaces)
+elif ! $side_by_side; then
+  setting="$setting ($why)"
+fi
+
+mkdir "$work/hosts"
+for name in "${names[@]}"; do
+  flags=()
+  for fault in "${faults[@]}"; do
+    [ "${fault%%:*}" = "$name" ] && flags+=(--fault "${fault#*:}")
+  done
+  "$bin/simhost" create --tool "$bin/$tool" --root "$work/hosts/$name" \
+    --spec "$work/cluster.yaml" --host "$name" "${into[@]}" "${flags[@]}" || exit 3
+done
+
+if [ ${#into[@]} -gt 0 ]; then
   {
     echo "controller 192.168.7.1/24 -"
     for ((i = 0; i < servers; i++)); do
@@ -229,8 +238,6 @@ if ! $side_by_side && why=$(tests/sim/namespaces.sh available); then
   in_controller=(tests/sim/namespaces.sh exec "$work/net" controller)
   listen=192.168.7.1
   setting="in network, mount and host name namespaces of their own: kernel parameters, sockets and firewalls are real"
-elif ! $side_by_side; then
-  setting="$setting ($why)"
 fi
 
 if $fix && $namespaces && [ -x /usr/sbin/ufw ]; then

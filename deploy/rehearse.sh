@@ -34,7 +34,8 @@ mistakes, all of which are named before anything starts.
   --fault FAULT   [SERVER:]DEVICE:KEY=VALUE or [SERVER:]host:KEY=VALUE, repeatable;
                   without a server the last one of FILE. Needs root. It comes after the
                   first check: --fault node07:3:link=DOWN  --fault node07:3:lies=1
-  --list-faults   prints the keys of --fault
+  --list-faults   prints the keys of --fault, what notices each, and where it
+                  cannot act and is refused
   --canary N      of apply (default 1)
   --wave N        of apply, and of rollback (default 32)
   --namespaces N  so many servers, and those with faults, run clusterd itself in
@@ -154,10 +155,18 @@ for fault in "${faults[@]}"; do
   faults_of[$host]+=$what$'\n'
 done
 
+# Where the servers with a clusterd run, which decides what faults can act.
+why="asked for 0"
+in_spaces=()
+if [ "$real" != 0 ] && why=$(tests/sim/namespaces.sh available); then
+  in_spaces=(--namespaces)
+elif [ "${real:-0}" != 0 ]; then
+  wrong "--namespaces $real: $why"
+fi
 create() {
   local host=$1
   shift
-  "$bin/simhost" create --of-other-cluster --tool "$bin/$tool" --root "$work/hosts/$host" \
+  "$bin/simhost" create "${in_spaces[@]}" --of-other-cluster --tool "$bin/$tool" --root "$work/hosts/$host" \
     --spec "$spec" --host "$host" "$@"
 }
 mkdir "$work/hosts"
@@ -178,13 +187,7 @@ fi
 
 # --- Where each server runs. -------------------------------------------------
 
-why="asked for 0"
-if [ "$real" != 0 ] && why=$(tests/sim/namespaces.sh available); then
-  namespaces=true
-elif [ "${real:-0}" != 0 ]; then
-  wrong "--namespaces $real: $why"
-fi
-if $namespaces && [ -z "$real" ]; then
+if [ ${#in_spaces[@]} -gt 0 ] && [ -z "$real" ]; then
   real=$(awk '/^MemAvailable:/ { fit = int($2 / 4 / 65536); print (fit > 4 ? 4 : fit) }' /proc/meminfo)
 fi
 # Servers that run clusterd itself.
@@ -220,7 +223,8 @@ in_host() {
 in_controller=()
 listen=127.0.0.1
 setting="on loopback"
-if $namespaces; then
+if [ ${#in_spaces[@]} -gt 0 ]; then
+  namespaces=true
   # Of those that are kept for documentation, one that no server has.
   for listen in 192.0.2.1 198.51.100.1 203.0.113.1; do
     grep -qF " $listen" "$work/addresses" || break

@@ -2,7 +2,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/identity/tls_credentials.h"
@@ -33,6 +32,33 @@ uint32_t Command::ReadCount(absl::string_view option, absl::string_view text,
   }
   AddMistake(option, ": \"", text, "\", expected 1 to 100000");
   return absent;
+}
+
+absl::Duration Command::ReadDuration(absl::string_view option,
+                                     const std::string& text,
+                                     absl::Duration least,
+                                     absl::Duration absent,
+                                     absl::Duration most) {
+  absl::Duration value = absent;
+  if (text.empty() ||
+      (absl::ParseDuration(text, &value) && value >= least && value <= most)) {
+    return value;
+  }
+  AddMistake(option, ": \"", text, "\" is no duration, expected ",
+             absl::FormatDuration(least), " to ", absl::FormatDuration(most),
+             ", such as 90s or 2m");
+  return absent;
+}
+
+void Command::AddColor(CLI::App& app) {
+  AddOption(app, "--color", "WHEN", color_text_,
+            "auto (default; also obeys NO_COLOR and TERM=dumb), always, "
+            "never");
+}
+
+void Command::ReadColor() {
+  color_ = static_cast<ColorMode>(
+      ReadChoice("--color", color_text_, {"auto", "always", "never"}));
 }
 
 void Command::CheckRunId(absl::string_view argument, absl::string_view id) {

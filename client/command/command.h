@@ -131,6 +131,13 @@ class Command {
   // A whole number of 1 to 100,000; `absent` if `text` is empty.
   uint32_t ReadCount(absl::string_view option, absl::string_view text,
                      uint32_t absent);
+  // A duration of `least` to `most`; `absent` if `text` is empty.
+  absl::Duration ReadDuration(absl::string_view option, const std::string& text,
+                              absl::Duration least, absl::Duration absent,
+                              absl::Duration most = absl::Hours(24));
+  // --color, and its value in color_.
+  void AddColor(CLI::App& app);
+  void ReadColor();
   // Whether `id` is an id of the history or the start of one.
   void CheckRunId(absl::string_view argument, absl::string_view id);
 
@@ -146,6 +153,7 @@ class Command {
   int ReportFailure(const absl::Status& failure);
 
   MistakeList mistakes_;
+  ColorMode color_ = ColorMode::kAuto;
   // Both empty before Connect, or if that did not find them.
   std::string cluster_;
   std::string controller_;  // HOST:PORT
@@ -155,6 +163,7 @@ class Command {
   void TellLine(absl::string_view text);
 
   const char* const name_;
+  std::string color_text_ = "auto";
   Session* session_ = nullptr;
   ConnectionFlags connection_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -2,7 +2,6 @@
 
 #include <iterator>
 #include <map>
-#include <set>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"

@@ -198,6 +198,9 @@ class ConfigImportCommand final : public SpecWritingCommand {
 
   absl::StatusOr<WrittenSpec> Write(const std::vector<ImportedFile>& files) {
     options_.product = product_;
+    options_.read_file = [](const std::string& path) {
+      return ReadTextFile(path);
+    };
     ASSIGN_OR_RETURN(const SeenCluster seen, ImportCluster(files, options_));
     return WriteSpec(seen);
   }

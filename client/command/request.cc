@@ -4,14 +4,12 @@
 #include <iterator>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/files/user_files.h"
 #include "client/print/report_formats.h"
 #include "config/html/report_html.h"
 #include "config/report/message_json.h"
 #include "config/values/network_namespace.h"
-#include "config/values/status_macros.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -72,9 +70,7 @@ void Request::AddFormats(CLI::App& app) {
   }
   AddOption(app, "-o,--output", "FORMAT", format_text_,
             absl::StrJoin(words, ", "));
-  AddOption(app, "--color", "WHEN", color_text_,
-            "auto (default; also obeys NO_COLOR and TERM=dumb), always, "
-            "never");
+  AddColor(app);
 }
 
 void Request::AddTimeout(CLI::App& app, absl::Duration absent,
@@ -100,8 +96,7 @@ void Request::AddReport(CLI::App& app) {
 
 void Request::ReadShared() {
   ReadFormat();
-  color_ = static_cast<ColorMode>(
-      ReadChoice("--color", color_text_, {"auto", "always", "never"}));
+  ReadColor();
   timeout_ =
       ReadDuration("--timeout", timeout_text_, absl::Milliseconds(1), timeout_);
   if (!namespace_text_.empty()) {
@@ -135,20 +130,6 @@ void Request::RefuseFormat(absl::string_view why,
   AddMistake("--output: ", format_text_, " ", why, ", expected ",
              absl::StrJoin(WordsOf(left), ", "));
   format_ = OutputFormat::kTable;
-}
-
-absl::Duration Request::ReadDuration(absl::string_view option,
-                                     const std::string& text,
-                                     absl::Duration least,
-                                     absl::Duration absent) {
-  absl::Duration value = absent;
-  if (text.empty() || (absl::ParseDuration(text, &value) && value >= least &&
-                       value <= absl::Hours(24))) {
-    return value;
-  }
-  AddMistake(option, ": \"", text, "\" is no duration, expected ",
-             absl::FormatDuration(least), " to 24h, such as 90s or 2m");
-  return absent;
 }
 
 int Request::Work() {

@@ -108,11 +108,6 @@ class Request : public Command {
   // otherwise; the exit status.
   int Deliver(int status);
 
-  // The value of an option that is a duration, `absent` if it is empty; adds a
-  // mistake unless it is `least` to 24h.
-  absl::Duration ReadDuration(absl::string_view option, const std::string& text,
-                              absl::Duration least, absl::Duration absent);
-
   // The user's timeout, else `absent`.
   absl::Duration TimeoutOr(absl::Duration absent) const {
     return timeout_ > absl::ZeroDuration() ? timeout_ : absent;
@@ -143,13 +138,11 @@ class Request : public Command {
   int Show(int status);
 
   std::string format_text_ = "table";
-  std::string color_text_ = "auto";
   std::vector<OutputFormat> formats_ = {OutputFormat::kTable};  // It prints.
   std::string why_no_short_;
   std::string timeout_text_;
   std::string report_file_;
 
-  ColorMode color_ = ColorMode::kAuto;
   Next next_ = Next::kShow;
 };
 

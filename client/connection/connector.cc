@@ -11,7 +11,6 @@
 #include "absl/strings/strip.h"
 #include "client/files/user_files.h"
 #include "config/identity/plain_messages.h"
-#include "config/identity/tls_credentials.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/yaml_document.h"
 #include "config/values/status_macros.h"
@@ -53,15 +52,11 @@ absl::Status ReadSettings(const std::string& file, SettingValues& values) {
       ReadTextFile(file, kMaxSettingsBytes);
   if (absl::IsNotFound(text.status())) return absl::OkStatus();
   if (!text.ok()) return text.status();
-  Mistakes mistakes(file);
-  std::optional<YamlNode> root = ParseYaml(*text, YamlLimits(), &mistakes);
-  if (!root.has_value()) return mistakes.ToStatus();
   const auto keys = Each<absl::string_view>(kSettings, &ConnectionSetting::key);
   const std::filesystem::path folder =
       std::filesystem::path(file).parent_path();
-  ReadWithRepeats(
-      *std::move(root),
-      [&](const YamlNode& tree, Mistakes* found) {
+  return ReadYaml(
+      file, *text, YamlLimits(), [&](const YamlNode& tree, Mistakes* found) {
         const YamlMap map(&tree, "", keys, found);
         for (const ConnectionSetting& setting : kSettings) {
           const std::optional<std::string> value = map[setting.key].Text();
@@ -69,9 +64,7 @@ absl::Status ReadSettings(const std::string& file, SettingValues& values) {
           values.emplace(setting.key,
                          setting.is_path ? (folder / *value).string() : *value);
         }
-      },
-      &mistakes);
-  return mistakes.ToStatus();
+      });
 }
 
 // The certificate or key that stands beside the first file that has one there;

@@ -2,8 +2,6 @@
 
 #include <sys/eventfd.h>
 
-#include <chrono>
-#include <utility>
 #include <vector>
 
 #include "config/identity/connect_failure.h"

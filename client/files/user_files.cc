@@ -89,23 +89,12 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path,
                                          size_t max_bytes) {
   const OwnedFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (fd.get() < 0) return FileStatus(path, errno);
-  std::string text;
-  char buffer[65536];
-  for (;;) {
-    const ssize_t count = read(fd.get(), buffer, sizeof(buffer));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EISDIR) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ": is a folder, expected a file"));
-    }
-    if (count < 0) return FileStatus(path, errno);
-    if (count == 0) return text;
-    text.append(buffer, static_cast<size_t>(count));
-    if (text.size() > max_bytes) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ": more than ", max_bytes, " bytes"));
-    }
+  struct stat info = {};
+  if (fstat(fd.get(), &info) == 0 && S_ISDIR(info.st_mode)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is a folder, expected a file"));
   }
+  return ReadToEnd(fd.get(), path, max_bytes);
 }
 
 absl::Status WriteTextFile(const std::string& path, absl::string_view text,

@@ -1,7 +1,6 @@
 #include "config/hccl/job_ports.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 #include "absl/strings/numbers.h"

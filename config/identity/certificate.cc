@@ -1,9 +1,7 @@
 #include "config/identity/certificate.h"
 
 #include <iterator>
-#include <memory>
 #include <utility>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"

@@ -23,6 +23,11 @@ absl::StatusOr<std::string> ReadRegularFile(const std::string& path,
         absl::StrCat(path, ": not a regular file"));
   }
   if (mode != nullptr) *mode = info.st_mode;
+  return ReadToEnd(fd, path, max_bytes);
+}
+
+absl::StatusOr<std::string> ReadToEnd(int fd, const std::string& path,
+                                      size_t max_bytes) {
   std::string text;
   char buffer[65536];
   for (;;) {

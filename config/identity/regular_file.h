@@ -20,6 +20,10 @@ absl::StatusOr<std::string> ReadRegularFile(const std::string& path,
                                             size_t max_bytes,
                                             mode_t* mode = nullptr);
 
+// What is left in an open file; errors as above. `path` is for messages.
+absl::StatusOr<std::string> ReadToEnd(int fd, const std::string& path,
+                                      size_t max_bytes);
+
 // "PATH: No such file or directory", of an errno: NotFound if it is not there,
 // else PermissionDenied.
 absl::Status FileStatus(const std::string& path, int error);

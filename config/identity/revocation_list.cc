@@ -28,10 +28,6 @@ std::string NameDer(const X509_NAME* name) {
   return DerOf(name, i2d_X509_NAME);
 }
 
-std::string IssuerText(const X509_NAME* name) {
-  return NameText(name, "a CA without a name");
-}
-
 absl::StatusOr<absl::Time> TimeNamed(const ASN1_TIME* asn1, const char* what) {
   if (const auto time = TimeOf(asn1)) return *time;
   return absl::InvalidArgumentError(absl::StrCat("has no ", what));
@@ -111,7 +107,8 @@ std::string BytesOf(const ASN1_OCTET_STRING* text) {
 CertificateKey KeyOf(X509* certificate) {
   const X509_NAME* const issuer = X509_get_issuer_name(certificate);
   return {NameDer(issuer), BytesOf(X509_get0_authority_key_id(certificate)),
-          IssuerText(issuer), SerialText(X509_get0_serialNumber(certificate))};
+          NameText(issuer, "a CA without a name"),
+          SerialText(X509_get0_serialNumber(certificate))};
 }
 
 // The key in ListAges. A list's own word about its CA's key does not count: a
@@ -185,7 +182,7 @@ absl::StatusOr<RevocationLists> RevocationLists::Parse(
       }
       List list;
       const X509_NAME* const issuer = X509_CRL_get_issuer(each.get());
-      list.issuer_text = IssuerText(issuer);
+      list.issuer_text = NameText(issuer, "a CA without a name");
       const std::string name = absl::StrCat("the list of ", list.issuer_text);
       const auto age = AgeOf(each.get());
       const auto ends =

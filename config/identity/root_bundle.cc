@@ -1,7 +1,6 @@
 #include "config/identity/root_bundle.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"

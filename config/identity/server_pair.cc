@@ -27,12 +27,11 @@ bool IsSame(const TlsPem& a, const TlsPem& b) {
 
 absl::Status MemoryFile::Replace(const std::string& text) {
   OwnedFd fd(memfd_create("clusterd-certificates", MFD_CLOEXEC));
-  if (fd.get() < 0) return MemoryTrouble(errno);
   // Who opens the path gets the old text or the new one, never a half.
-  if (!WriteAll(fd.get(), text) ||
-      (fd_.get() >= 0 && dup3(fd.get(), fd_.get(), O_CLOEXEC) < 0)) {
-    return MemoryTrouble(errno);
-  }
+  const bool is_done =
+      fd.get() >= 0 && WriteAll(fd.get(), text) &&
+      (fd_.get() < 0 || dup3(fd.get(), fd_.get(), O_CLOEXEC) >= 0);
+  if (!is_done) return MemoryTrouble(errno);
   if (fd_.get() < 0) fd_ = std::move(fd);
   return absl::OkStatus();
 }

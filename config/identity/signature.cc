@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <ctime>
-#include <memory>
 #include <vector>
 
 #include "absl/algorithm/container.h"

@@ -1,4 +1,3 @@
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -300,25 +299,11 @@ class Loader {
 absl::StatusOr<JobSpec> LoadJobSpec(absl::string_view file_name,
                                     absl::string_view text,
                                     std::string* rank_table_path) {
-  Mistakes mistakes(file_name);
-  std::optional<YamlNode> root = ParseYaml(text, kLimits, &mistakes);
   JobSpec job;
-  bool is_first = true;
-  if (root.has_value()) {
-    ReadWithRepeats(
-        *std::move(root),
-        [&](const YamlNode& tree, Mistakes* found) {
-          std::string other;
-          std::string* const path = rank_table_path == nullptr ? nullptr
-                                    : is_first                 ? rank_table_path
-                                                               : &other;
-          JobSpec read = Loader(path, found).Load(tree);
-          if (is_first) job = std::move(read);
-          is_first = false;
-        },
-        &mistakes);
-  }
-  RETURN_IF_ERROR(mistakes.ToStatus());
+  RETURN_IF_ERROR(ReadYaml(file_name, text, kLimits,
+                           [&](const YamlNode& tree, Mistakes* found) {
+                             job = Loader(rank_table_path, found).Load(tree);
+                           }));
   return job;
 }
 

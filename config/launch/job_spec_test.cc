@@ -144,6 +144,19 @@ job.yaml:10:28: servers[2].devices: "3-1" runs backwards, expected 1-3
 job.yaml:11:6: ssh is "yes", expected a mapping with user, port, container_port, before)");
 }
 
+TEST(LoadJobSpecTest, TheExampleOfTheManualLoads) {
+  std::ifstream file("config/examples/job.md");
+  const std::string manual(std::istreambuf_iterator<char>(file), {});
+  const std::vector<std::string> parts = absl::StrSplit(manual, "\n```yaml\n");
+  ASSERT_EQ(parts.size(), 2u);
+  std::string rank_table;
+  const auto job = LoadJobSpec(
+      "job.md", parts[1].substr(0, parts[1].find("```")), &rank_table);
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->servers_size(), 16);
+  EXPECT_EQ(rank_table, "hccl.json");
+}
+
 TEST(LoadJobSpecTest, EveryKeyStandsInTheManual) {
   std::ifstream file("config/examples/job.md");
   const std::string manual(std::istreambuf_iterator<char>(file), {});

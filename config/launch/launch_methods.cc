@@ -4,7 +4,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "config/launch/launch.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {

@@ -9,6 +9,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "config/learn/seen_cluster.h"
 #include "config/values/address_pattern.h"
 #include "config/values/hostlist.h"
@@ -439,6 +441,33 @@ std::vector<AddressLayout> FindLayouts(absl::Span<const PlacedServer> servers,
                                        absl::Span<const uint32_t> ids) {
   if (servers.empty() || ids.empty()) return {};
   return Finder(servers, ids).Find();
+}
+
+std::vector<std::string> ExampleRails(const ProductProfile& profile,
+                                      absl::Span<const uint32_t> ids,
+                                      size_t servers) {
+  const bool pairs = profile.subnet_plan == SubnetPlan::kPairs;
+  const size_t in_subnet = servers * (pairs ? 2 : ids.size());
+  int prefix = 24;
+  while (prefix > 8 && (1u << (32 - prefix)) < in_subnet + 3) --prefix;
+  std::vector<std::string> plans;
+  for (const char* base : {"10.20.0.0/", "10.220.0.0/", "172.24.0.0/"}) {
+    const std::string rail = absl::StrCat("\n      subnet: ", base, prefix);
+    plans.push_back(
+        pairs ? absl::StrCat("  rails:\n    - device: 0-3", rail,
+                             " + d\n      host: 1 + 2*n\n    - device: 4-7",
+                             rail, " + d - 4\n      host: 2 + 2*n\n")
+              : absl::StrCat("  rails:\n    - device: ", FoldIds(ids), rail,
+                             "\n      host: 1 + ", ids.size(), "*n + d\n"));
+  }
+  return plans;
+}
+
+std::string AsExample(const std::string& yaml) {
+  const std::pair<std::string, std::string> parts =
+      absl::StrSplit(yaml, absl::MaxSplits("\ndevices:", 1));
+  return absl::StrCat(parts.first, "\ndevices:\n  # Fill in, for example:",
+                      absl::StrReplaceAll(parts.second, {{"\n  ", "\n  # "}}));
 }
 
 }  // namespace clusterd

@@ -66,6 +66,15 @@ std::string NameText(const std::string& name);
 // "[a, b]", in lines of eight.
 std::string ListText(const std::vector<std::string>& items);
 
+// Plans to begin with where no address is known, the best first: `rails` as
+// above for as many servers, in networks that are often free.
+std::vector<std::string> ExampleRails(const ProductProfile& profile,
+                                      absl::Span<const uint32_t> ids,
+                                      size_t servers);
+
+// The file with what stands below `devices:` as a comment to be filled in.
+std::string AsExample(const std::string& yaml);
+
 }  // namespace clusterd
 
 #endif  // CONFIG_LEARN_ADDRESS_LAYOUT_H_

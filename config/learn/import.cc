@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -12,108 +13,21 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/launch/rank_table.h"
+#include "config/learn/import_lines.h"
 #include "config/spec/lossless_spec.h"
 #include "config/spec/mistakes.h"
 #include "config/values/address_pattern.h"
 #include "config/values/hostlist.h"
+#include "config/values/nearest_word.h"
+#include "config/values/number_list.h"
 #include "config/values/status_macros.h"
+#include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
 
-// The words of a line, without its comment; at least one. Quotes hold a word
-// together and are taken off:
-//   10.10.0.11 ansible_ssh_pass="hush" deviceip=10.20.0.1  # comment
-struct ImportLine {
-  // The value of `key=value`, keys in any case as in slurm.conf; nullopt: there
-  // is none.
-  std::optional<std::string> Find(absl::string_view key) const {
-    for (const std::string& word : words) {
-      const size_t equals = word.find('=');
-      if (equals != std::string::npos &&
-          absl::EqualsIgnoreCase(word.substr(0, equals), key)) {
-        return word.substr(equals + 1);
-      }
-    }
-    return std::nullopt;
-  }
-
-  TextPosition position;
-  std::vector<std::string> words;
-};
-
-ImportLine SplitLine(absl::string_view text, int number) {
-  ImportLine line;
-  line.position.line = number;
-  char quote = 0;
-  bool inside = false;
-  for (const char c : text) {
-    if (!inside && (c == '#' || c == ';')) break;
-    const bool begins = !inside;
-    inside = quote != 0 || !absl::ascii_isspace(c);
-    if (!inside) continue;
-    if (begins) line.words.emplace_back();
-    if (c == quote || (quote == 0 && (c == '"' || c == '\''))) {
-      quote = c == quote ? 0 : c;
-    } else {
-      line.words.back() += c;
-    }
-  }
-  // What the Deployer's documentation puts behind a line to explain it.
-  const auto comment = absl::c_find_if(line.words, [](const auto& word) {
-    return absl::StartsWith(word, "//");
-  });
-  line.words.erase(comment, line.words.end());
-  return line;
-}
-
-// An editor may put the mark there.
-absl::string_view WithoutByteOrderMark(absl::string_view text) {
-  absl::ConsumePrefix(&text, "\xEF\xBB\xBF");
-  return text;
-}
-
-// For a message, quoted: the text behind "=" may be a password.
-std::string Shown(const std::string& word) {
-  return QuoteValue(word.substr(0, word.find('=')));
-}
-
-// "[all:vars]", not a hostlist.
-bool IsSection(const std::string& word) {
-  return word[0] == '[' && word.back() == ']' && word.rfind('[') == 0 &&
-         absl::c_any_of(word, absl::ascii_isalpha);
-}
-
-// A section, or variables of Ansible.
-bool IsOfInventory(const ImportLine& line) {
-  return IsSection(line.words[0]) ||
-         absl::c_any_of(line.words, [](const std::string& word) {
-           return absl::StartsWith(word, "ansible_");
-         });
-}
-
-// Lines without words are left out.
-std::vector<ImportLine> SplitLines(absl::string_view text) {
-  std::vector<ImportLine> lines;
-  int number = 0;
-  std::string joined;
-  for (absl::string_view part :
-       absl::StrSplit(WithoutByteOrderMark(text), '\n')) {
-    ++number;
-    part = absl::StripTrailingAsciiWhitespace(part);
-    // slurm.conf goes on behind a backslash.
-    if (absl::ConsumeSuffix(&part, "\\")) {
-      absl::StrAppend(&joined, part, " ");
-      continue;
-    }
-    ImportLine line = SplitLine(absl::StrCat(joined, part), number);
-    joined.clear();
-    if (!line.words.empty()) lines.push_back(std::move(line));
-  }
-  return lines;
-}
-
+constexpr size_t kMaxIncluded = 64;
 constexpr size_t kMaxDevices = 16;  // NPU0 to NPU15 of the Deployer's table.
 
 std::optional<Ipv4Address> ServerAddress(absl::string_view text) {
@@ -121,6 +35,12 @@ std::optional<Ipv4Address> ServerAddress(absl::string_view text) {
   if (!address.ok() || !CheckUsableAddress(*address, 32).ok()) return {};
   return *address;
 }
+
+struct OpenFile {
+  Mistakes mistakes;
+  // Lines that are not taken, by the reason.
+  std::map<std::string, std::vector<uint32_t>> left_out;
+};
 
 class Importer {
  public:
@@ -130,31 +50,7 @@ class Importer {
 
   // What it is shows in it, unless it is known to be a hosts file.
   void Read(const ImportedFile& file, bool is_hosts = false) {
-    Mistakes mistakes(file.name);
-    mistakes_ = &mistakes;
-    const std::vector<ImportLine> lines = SplitLines(file.text);
-    const auto is_slurm = [](const ImportLine& line) {
-      return absl::StartsWithIgnoreCase(line.words[0], "NodeName=");
-    };
-    if (is_hosts) {
-      ReadHosts(lines);
-    } else if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(
-                                    WithoutByteOrderMark(file.text)),
-                                "{")) {
-      ReadRankTable(file);
-    } else if (absl::c_any_of(lines, IsOfInventory)) {
-      ReadInventory(file, lines);
-    } else if (absl::c_any_of(lines, is_slurm)) {
-      for (const ImportLine& line : lines) ReadNodeLine(line);
-    } else if (!lines.empty() &&
-               lines[0].words[0].find_first_of(".:") != std::string::npos &&
-               lines[0].words.size() > 1) {
-      ReadHosts(lines);
-    } else {
-      ReadNodeLists(lines);
-    }
-    if (mistakes.empty()) return;
-    problems_.emplace_back(mistakes.ToStatus().message());
+    InFile(file.name, [&] { ReadAs(file, is_hosts); });
   }
 
   absl::Status Problems() const {
@@ -187,12 +83,58 @@ class Importer {
   }
   template <typename... Parts>
   void Wrong(const ImportLine& line, const Parts&... parts) {
-    mistakes_->Add(line.position, parts...);
+    file_->mistakes.Add(line.position, parts...);
+  }
+
+  // The line might be about a server: a note of the file names it.
+  template <typename... Parts>
+  void LeaveOut(const ImportLine& line, const Parts&... why) {
+    std::vector<uint32_t>& lines = file_->left_out[absl::StrCat(why...)];
+    const auto number = static_cast<uint32_t>(line.position.line);
+    if (lines.empty() || lines.back() != number) lines.push_back(number);
+  }
+
+  // Calls read() to read the file. A file that includes it goes on afterwards.
+  void InFile(const std::string& name, absl::FunctionRef<void()> read) {
+    OpenFile file = {Mistakes(name), {}};
+    OpenFile* const outer = std::exchange(file_, &file);
+    read();
+    file_ = outer;
+    for (const auto& [why, lines] : file.left_out) {
+      Note(QuoteValue(name), ": line ", FoldIds(lines), " not taken: ", why);
+    }
+    if (file.mistakes.empty()) return;
+    problems_.emplace_back(file.mistakes.ToStatus().message());
+  }
+
+  void ReadAs(const ImportedFile& file, bool is_hosts) {
+    const std::vector<ImportLine> lines = SplitLines(file.text);
+    const auto of_hccn_conf = absl::c_find_if(lines, IsOfHccnConf);
+    if (is_hosts) {
+      ReadHosts(lines);
+    } else if (!lines.empty() && absl::StartsWith(lines[0].words[0], "{")) {
+      ReadRankTable(file);
+    } else if (absl::c_any_of(lines, IsOfInventory)) {
+      ReadInventory(file, lines);
+    } else if (of_hccn_conf != lines.end()) {
+      Wrong(*of_hccn_conf, Shown(of_hccn_conf->words[0]),
+            " is a key of hccn.conf, which names no server, expected a file "
+            "with servers; config learn reads hccn.conf on all hosts");
+    } else if (absl::c_any_of(lines, IsOfSlurm)) {
+      folder_ = file.name.substr(0, file.name.rfind('/') + 1);
+      including_ = {file.name};
+      ReadSlurm(lines);
+    } else if (!lines.empty() &&
+               lines[0].words[0].find_first_of(".:") != std::string::npos &&
+               lines[0].words.size() > 1) {
+      ReadHosts(lines);
+    } else {
+      ReadNodeLists(lines);
+    }
   }
 
   void ReadRankTable(const ImportedFile& file) {
-    const absl::StatusOr<RankTable> table =
-        ParseRankTable(WithoutByteOrderMark(file.text));
+    const absl::StatusOr<RankTable> table = ParseRankTable(file.text);
     if (!table.ok()) {
       for (absl::string_view mistake :
            absl::StrSplit(table.status().message(), '\n')) {
@@ -292,6 +234,7 @@ class Importer {
                    " is no address and no host name");
     }
     host.address = ServerAddress(host.name);
+    LeaveOutOthers(line, 1, {"deviceip", "detectip"});
     const auto devices = line.Find("deviceip");
     if (!devices) {
       return Wrong(line,
@@ -317,9 +260,30 @@ class Importer {
     cluster_.hosts.push_back(std::move(host));
   }
 
+  // Settings from the word `first` on that are neither known nor Ansible's. A
+  // word that is no setting may be part of a password.
+  void LeaveOutOthers(const ImportLine& line, size_t first,
+                      absl::Span<const absl::string_view> known) {
+    for (size_t k = first; k < line.words.size(); ++k) {
+      const size_t equals = line.words[k].find('=');
+      const std::string key =
+          absl::AsciiStrToLower(line.words[k].substr(0, equals));
+      if (equals == std::string::npos) {
+        LeaveOut(line, "a word without \"=\"");
+      } else if (!absl::StartsWith(key, "ansible_") &&
+                 !absl::c_linear_search(known, key)) {
+        LeaveOut(line, QuoteValue(key), " is not known in [hccn]",
+                 DidYouMean(key, known));
+      }
+    }
+  }
+
   // `key = "value"`, with or without the blanks.
   void ReadHccnVariable(ImportLine line) {
     line.words = {absl::StrJoin(line.words, "")};
+    LeaveOutOthers(line, 0,
+                   {"netmask", "bitmap", "roce_port", "dscp_tc", "gateways",
+                    "common_network"});
     const auto value_of = [&](absl::string_view key) {
       const std::string text = line.Find(key).value_or("");
       if (!absl::StrContains(text, '=')) return text;
@@ -365,14 +329,59 @@ class Importer {
     names_.emplace(address->bits(), *name);
   }
 
+  void ReadSlurm(const std::vector<ImportLine>& lines) {
+    for (const ImportLine& line : lines) {
+      const std::string& word = line.words[0];
+      const std::string key = word.substr(0, word.find('='));
+      if (IsInclude(line)) {
+        ReadIncluded(line);
+      } else if (key == word) {
+        Wrong(line, Shown(word), " is not a setting, expected KEY=VALUE");
+      } else if (!absl::EqualsIgnoreCase(key, "NodeName") &&
+                 IsOneEditAway(key, "NodeName")) {
+        Wrong(line, Shown(word), " is not known, did you mean \"NodeName\"?");
+      } else {
+        ReadNodeLine(line);
+      }
+    }
+  }
+
+  // Also what an included file includes is relative to slurm.conf's folder.
+  void ReadIncluded(const ImportLine& line) {
+    if (line.words.size() != 2) {
+      return Wrong(line, "Include: expected the name of one file");
+    }
+    const bool is_whole = absl::StartsWith(line.words[1], "/");
+    const std::string path =
+        absl::StrCat(is_whole ? "" : folder_, line.words[1]);
+    const auto wrong = [&](const auto&... parts) {
+      Wrong(line, "Include: ", parts...);
+    };
+    if (absl::c_linear_search(including_, path)) {
+      return wrong(QuoteValue(path), " includes itself");
+    }
+    if (++included_ > kMaxIncluded) {
+      return wrong("more than ", kMaxIncluded, " files");
+    }
+    if (options_.read_file == nullptr) {
+      return wrong(QuoteValue(path), " is not read here");
+    }
+    const auto text = options_.read_file(path);
+    if (!text.ok()) return wrong(PrintableText(text.status().message()));
+    including_.push_back(path);
+    InFile(path, [&] { ReadSlurm(SplitLines(*text)); });
+    including_.pop_back();
+  }
+
   void ReadNodeLine(const ImportLine& line) {
     const auto nodes = line.Find("NodeName");
     if (!nodes || absl::EqualsIgnoreCase(*nodes, "DEFAULT")) return;
     const auto names = ExpandHostlist(*nodes);
     if (!names.ok()) return Wrong(line, "NodeName: ", names.status().message());
-    // Without it the name is the address, as Slurm has it.
-    const auto addresses =
-        ExpandHostlist(line.Find("NodeAddr").value_or(*nodes));
+    // Without both the name is the address, as Slurm has it.
+    const auto addresses = ExpandHostlist(
+        line.Find("NodeAddr")
+            .value_or(line.Find("NodeHostname").value_or(*nodes)));
     if (!addresses.ok()) {
       return Wrong(line, "NodeAddr: ", addresses.status().message());
     }
@@ -403,6 +412,14 @@ class Importer {
   void ReadNodeLists(const std::vector<ImportLine>& lines) {
     for (const ImportLine& line : lines) {
       if (HasSetting(line)) continue;
+      const auto addresses = absl::c_count_if(
+          line.words, [](const auto& word) { return ServerAddress(word); });
+      if (addresses > 0 && addresses < ptrdiff_t(line.words.size())) {
+        Wrong(line,
+              "has names and addresses, expected one kind, or address "
+              "and name as in /etc/hosts");
+        continue;
+      }
       for (const std::string& word : line.words) {
         const auto names = ExpandHostlist(word);
         if (!names.ok()) {
@@ -416,24 +433,46 @@ class Importer {
     }
   }
 
+  // "::1 localhost", "ff02::1 ip6-allnodes", "255.255.255.255 broadcasthost".
+  static bool NamesTheMachineItself(const ImportLine& line) {
+    constexpr const char* kOwnNames[] = {"localhost", "ip6-", "broadcasthost"};
+    return line.words.size() > 1 &&
+           absl::c_any_of(kOwnNames, [&line](absl::string_view own) {
+             return absl::StartsWith(line.words[1], own);
+           });
+  }
+
   void ReadHosts(const std::vector<ImportLine>& lines) {
     for (const ImportLine& line : lines) {
       const std::string& text = line.words[0];
-      if (HasSetting(line) || absl::StrContains(text, ':')) continue;
+      if (HasSetting(line) || NamesTheMachineItself(line)) continue;
+      if (absl::StrContains(text, ':') &&
+          absl::c_all_of(text.substr(0, text.find('%')), [](char c) {
+            return absl::ascii_isxdigit(c) || c == ':' || c == '.';
+          })) {
+        LeaveOut(line, "IPv6 is not planned");
+        continue;
+      }
       const auto address = Ipv4Address::Parse(text);
       if (!address.ok()) {
         Wrong(line, address.status().message());
         continue;
       }
       if (line.words.size() < 2) Wrong(line, "has no name behind the address");
-      if (!ServerAddress(text)) continue;
+      if (!ServerAddress(text)) {
+        LeaveOut(line, "no server is reached by such an address");
+        continue;
+      }
       for (size_t k = 1; k < line.words.size(); ++k) {
         const std::string& name = line.words[k];
         if (!IsHostName(name)) {
           Wrong(line, QuoteValue(name), " is no host name");
           continue;
         }
-        const bool is_first = addresses_.emplace(name, *address).second;
+        const auto [known, is_first] = addresses_.emplace(name, *address);
+        if (known->second != *address) {
+          LeaveOut(line, QuoteValue(name), " has another address already");
+        }
         const bool is_new = names_.emplace(address->bits(), name).second;
         if (k > 1 || !is_new || !is_first) continue;
         named_.emplace_back().name = name;
@@ -496,7 +535,11 @@ class Importer {
   }
 
   const ImportOptions& options_;
-  Mistakes* mistakes_ = nullptr;  // Of the file that is read.
+  OpenFile* file_ = nullptr;  // The one that is read.
+  // The folder of slurm.conf, with "/" at its end, and the files being read.
+  std::string folder_;
+  std::vector<std::string> including_;
+  size_t included_ = 0;
   std::vector<std::string> problems_;
   SeenCluster cluster_;
   std::vector<SeenHost> named_;  // Of hosts files.

@@ -7,6 +7,7 @@
 //     netmask="255.255.255.0"
 //   HCCL rank table 1.0 and 1.2             {"version":"1.0",…}
 //   slurm.conf                              NodeName=node[001-500] NodeAddr=…
+//     and what it includes                  Include nodes.conf
 //   hosts file                              10.10.0.11 node001 n1
 //   Slurm's list of nodes                   node[001-500],login
 // The form of the inventory is the Deployer's documentation
@@ -19,6 +20,7 @@
 #ifndef CONFIG_LEARN_IMPORT_H_
 #define CONFIG_LEARN_IMPORT_H_
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -37,11 +39,16 @@ struct ImportOptions {
   std::string cluster;
   std::string product;  // As ChooseProduct takes it.
   std::string netmask;  // Of devices, where no file has it.
+  // The text of a file that slurm.conf includes, by its path; a failure's
+  // message begins with the path. Empty: an Include is a mistake.
+  std::function<absl::StatusOr<std::string>(const std::string& path)> read_file;
 };
 
 // What the files say together: hosts files give names and addresses to the
 // servers of the others, and are the servers themselves only where no other
-// file is given. A server that has no name is called by its address.
+// file is given. A server that has no name is called by its address. Notes of
+// the result name the lines that might be about a server and were not taken.
+// Includes are followed as Slurm does: relative to the folder of slurm.conf.
 // InvalidArgument with every mistake, one per line, as "FILE:LINE:COLUMN: …",
 // or as path into a rank table; if no file names a server; what ChooseProduct
 // says. Passwords of an inventory are never quoted.

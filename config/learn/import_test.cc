@@ -10,6 +10,7 @@
 namespace clusterd {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -219,6 +220,14 @@ TEST(ImportClusterTest, TakesARankTableAndNamesItsServersByAHostsFile) {
               HasSubstr("file0: server_list[1].device[1].rank_id"));
 }
 
+TEST(ImportClusterTest, ARankTableWithCommentsIsNamedAsThat) {
+  for (const std::string comment : {"# of the guide\n", "\n  // rank 0\n"}) {
+    const absl::Status status = Import({comment + kRankTable}).status();
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("JSON has no comments"));
+  }
+}
+
 TEST(ImportClusterTest, TakesARankTableOfASuperPod) {
   ImportOptions options = Options("atlas-a3-superpod");
   options.netmask = "255.255.255.0";
@@ -259,9 +268,11 @@ TEST(ImportClusterTest, HostsWithIpv6AddressesAloneAreLeftOutAndNamed) {
   EXPECT_THAT(Names(*seen), ElementsAre("node01 none", "node02 10.10.0.12"));
   const auto written = WriteSpec(*seen);
   ASSERT_TRUE(written.ok()) << written.status();
-  EXPECT_THAT(written->notes[0],
-              HasSubstr("no address is known that others reach them by: "
-                        "node01; a hosts file gives them"));
+  EXPECT_THAT(written->notes,
+              Contains(HasSubstr("no address is known that others reach them "
+                                 "by: node01; a hosts file gives them")));
+  EXPECT_THAT(written->notes,
+              Contains("\"file1\": line 1-2 not taken: IPv6 is not planned"));
 }
 
 TEST(ImportClusterTest, OfANameWithTwoAddressesTheFirstIsTaken) {
@@ -326,6 +337,152 @@ TEST(ImportClusterTest, TakesAListOfNodesAndAHostsFileAndLeavesDevicesOpen) {
   EXPECT_THAT(Names(*hosts_alone),
               ElementsAre("node01.dc1.example 10.10.0.11",
                           "node02.dc1.example 10.10.0.12"));
+}
+
+// A slurm.conf "conf/slurm.conf" that includes some of these files.
+absl::StatusOr<SeenCluster> ImportSlurm(
+    const std::string& text, const std::map<std::string, std::string>& files) {
+  ImportOptions options = Options();
+  options.read_file =
+      [&files](const std::string& path) -> absl::StatusOr<std::string> {
+    const auto file = files.find(path);
+    if (file != files.end()) return file->second;
+    return absl::NotFoundError(path + ": No such file or directory");
+  };
+  return ImportCluster({{"conf/slurm.conf", text}}, options);
+}
+
+TEST(ImportClusterTest, FollowsTheIncludesOfSlurm) {
+  // Relative to the folder of slurm.conf, also from an included file.
+  const std::map<std::string, std::string> files = {
+      {"conf/nodes.conf", "include rack1/a.conf  # one file\r\n"},
+      {"conf/rack1/a.conf", "NodeName=node02 NodeAddr=10.10.0.12\n"},
+      {"/etc/b.conf", "Include\t/etc/c.conf"},
+      {"/etc/c.conf", "NodeName = node[03-04] NodeAddr = 10.10.0.[13-14] \\"}};
+  const auto seen = ImportSlurm(
+      "ClusterName=demo\nNodeName=node01 NodeAddr=10.10.0.11\n"
+      "INCLUDE nodes.conf\nInclude /etc/b.conf\n",
+      files);
+  ASSERT_TRUE(seen.ok()) << seen.status();
+  EXPECT_THAT(Names(*seen),
+              ElementsAre("node01 10.10.0.11", "node02 10.10.0.12",
+                          "node03 10.10.0.13", "node04 10.10.0.14"));
+  // Also where slurm.conf itself has no node.
+  EXPECT_TRUE(
+      ImportSlurm("ClusterName=demo\nInclude nodes.conf\n", files).ok());
+}
+
+TEST(ImportClusterTest, SaysWhichIncludeOfSlurmIsWrong) {
+  const std::string node = "NodeName=node01 NodeAddr=10.10.0.11\n";
+  const auto mistake = [&node](
+                           const std::string& text,
+                           const std::map<std::string, std::string>& files) {
+    return std::string(ImportSlurm(node + text, files).status().message());
+  };
+  EXPECT_EQ(mistake("Include nodes.conf\n", {}),
+            "conf/slurm.conf:2:1: Include: conf/nodes.conf: No such file or "
+            "directory");
+  EXPECT_EQ(
+      mistake("Include slurm.conf\n", {}),
+      "conf/slurm.conf:2:1: Include: \"conf/slurm.conf\" includes itself");
+  EXPECT_EQ(mistake("Include a\n",
+                    {{"conf/a", "Include b\n"}, {"conf/b", "\nInclude a\n"}}),
+            "conf/b:2:1: Include: \"conf/a\" includes itself");
+  // The same file under ever new names.
+  EXPECT_THAT(mistake("Include ./a\n", {{"conf/./a", "Include b\nInclude b\n"},
+                                        {"conf/b", "Include c\nInclude c\n"},
+                                        {"conf/c", "Include d\nInclude d\n"},
+                                        {"conf/d", "Include e\nInclude e\n"},
+                                        {"conf/e", "Include f\nInclude f\n"},
+                                        {"conf/f", "Include g\nInclude g\n"},
+                                        {"conf/g", "X=1\n"}}),
+              HasSubstr("Include: more than 64 files"));
+  EXPECT_EQ(mistake("Include\nInclude a b\n", {}),
+            "conf/slurm.conf:2:1: Include: expected the name of one file\n"
+            "conf/slurm.conf:3:1: Include: expected the name of one file");
+  // Mistakes of an included file stand with its own name.
+  EXPECT_EQ(
+      mistake("Include a\n", {{"conf/a", "NodeName=b[1-2] NodeAddr=c\n"}}),
+      "conf/a:1:1: NodeAddr has 1 addresses, expected 2, one per node");
+  EXPECT_THAT(std::string(Import({node + "Include a\n"}).status().message()),
+              HasSubstr("file0:2:1: Include: \"a\" is not read here"));
+}
+
+TEST(ImportClusterTest, NoLineOfSlurmIsDroppedForItsSpelling) {
+  const std::string text = "NodeName=node01 NodeAddr=10.10.0.11\n";
+  EXPECT_EQ(
+      Import({text + "NodNename=node02\nNodeName node03\n"}).status().message(),
+      "file0:2:1: \"NodNename\" is not known, did you mean "
+      "\"NodeName\"?\n"
+      "file0:3:1: \"NodeName\" is not a setting, expected KEY=VALUE");
+  const auto seen =
+      Import({"NodeName = node01  NodeAddr =10.10.0.11\n"
+              "# A comment goes on nowhere: \\\n"
+              "NodeName=node02 \\  # goes on\n  \\\n NodeHostname=10.10.0.12\n"
+              "NodeSet=all Feature=x\n"});
+  ASSERT_TRUE(seen.ok()) << seen.status();
+  EXPECT_THAT(Names(*seen),
+              ElementsAre("node01 10.10.0.11", "node02 10.10.0.12"));
+}
+
+// None of them names a server: "address_0" is not one.
+TEST(ImportClusterTest, LinesOfHccnConfAreNamedWhateverTheirSeparator) {
+  for (const std::string text :
+       {"address_0 10.20.0.2\nnetmask_0 255.255.255.0\n",
+        "address_0=10.20.0.2\n", "address_0 = 10.20.0.2\r\n",
+        "address_0:10.20.0.2\nnetmask_0:255.255.255.0\n",
+        "# of server a\n\naddress_0\t10.20.0.2", "gateway_7 10.20.0.254\n",
+        "xsfp_reset_max_times_1=0\naddress_1=10.20.0.2\n"}) {
+    const absl::Status status = Import({text}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("is a key of hccn.conf, which names no server"))
+        << text;
+  }
+}
+
+TEST(ImportClusterTest, AKeyOfAnotherFileIsNoIpv6Address) {
+  EXPECT_THAT(
+      std::string(
+          Import({"version: 1.0\nserver_list: []\n"}).status().message()),
+      HasSubstr("file0:1:1: address \"version:\" is not IPv4"));
+}
+
+TEST(ImportClusterTest, AnAddressBesideANameIsNoServer) {
+  EXPECT_EQ(Import({"node[01-02]\nnode03 10.10.0.13\n"}).status().message(),
+            "file0:2:1: has names and addresses, expected one kind, or address "
+            "and name as in /etc/hosts");
+  EXPECT_TRUE(Import({"node01 node02\n10.10.0.13 10.10.0.14\n"}).ok());
+}
+
+TEST(ImportClusterTest, LinesThatAreNotTakenAreNotedFolded) {
+  const auto hosts = Import(
+      {"127.0.0.1 localhost\n::1 localhost ip6-loopback\nff02::1 ip6-allnodes\n"
+       "10.10.0.11 node01\nfd00::11 node01\nfd00::12 node02\n"
+       "224.0.0.9 node03\n10.10.0.99 node01\n127.0.1.1 node04\n"
+       "10.10.0.11 node01 alias\n"});
+  ASSERT_TRUE(hosts.ok()) << hosts.status();
+  EXPECT_THAT(
+      hosts->notes,
+      ElementsAre("\"file0\": line 8 not taken: \"node01\" has another address "
+                  "already",
+                  "\"file0\": line 5-6 not taken: IPv6 is not planned",
+                  "\"file0\": line 7,9 not taken: no server is reached by such "
+                  "an address"));
+  const auto inventory = Import({absl::StrReplaceAll(
+      kInventory,
+      {{"detectip=10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,"
+        "10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254 //",
+        "detctip=10.20.0.254 //"},
+       {"common_network=\"0.0.0.0/0\"", "MTU=9000\nhush secret"}})});
+  ASSERT_TRUE(inventory.ok()) << inventory.status();
+  EXPECT_THAT(
+      inventory->notes,
+      ElementsAre(
+          "\"file0\": line 2 not taken: \"detctip\" is not known in "
+          "[hccn], did you mean \"detectip\"?",
+          "\"file0\": line 11 not taken: \"mtu\" is not known in [hccn]",
+          "\"file0\": line 12 not taken: a word without \"=\""));
 }
 
 TEST(ImportClusterTest, HostileTextsAreMistakesAndGetIntoNoFile) {

@@ -256,13 +256,14 @@ class Writer {
     Note(
         "no device address is known: fill in `devices`, then clusterctl "
         "config validate says whether it is right");
-    body_ = absl::StrCat(Head(profile), servers,
-                         "\ndevices:\n"
-                         "  # Fill in, for example:\n"
-                         "  # rails:\n"
-                         "  #   - device: 0-7\n"
-                         "  #     subnet: 10.20.0.0/24\n"
-                         "  #     host: 1 + 8*n + d\n");
+    ids_ = profile.device_ids;
+    if (ids_.empty()) ids_ = {0, 1, 2, 3, 4, 5, 6, 7};
+    const auto plans = ExampleRails(profile, ids_, hosts_.size());
+    const bool found = Choose(servers, plans).ok() && refused_.empty();
+    written_.pattern.clear();
+    body_ = found ? AsExample(body_)
+                  : absl::StrCat(Head(profile), servers,
+                                 "\ndevices:\n  # Fill in\n");
     return Finish();
   }
 

@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "config/rules/judge.h"
 #include "config/spec/spec_loader.h"
 #include "gmock/gmock.h"
@@ -469,6 +470,38 @@ TEST(ChooseProductTest, FactsSettleItOrTheMessageNamesWhatFits) {
   EXPECT_THAT(
       std::string(Learned("atlas-a2").Write("atlas-b2").status().message()),
       HasSubstr("product \"atlas-b2\" is not known"));
+}
+
+// The comment that is to be filled in loads, for every product and size.
+TEST(WriteSpecTest, TheExampleOfDevicesValidates) {
+  for (const ProductProfile& profile : AllProductProfiles()) {
+    for (const int servers : {1, 2, 40, 300}) {
+      SeenCluster seen;
+      seen.name = "demo";
+      seen.profiles = {&profile};
+      for (int i = 0; i < servers; ++i) {
+        SeenHost& host = seen.hosts.emplace_back();
+        host.name = absl::StrCat("node", 1000 + i);
+        // Where the first network of the example is.
+        host.address = Ipv4Address(0x0a140001 + i);
+      }
+      const auto written = WriteSpec(seen);
+      ASSERT_TRUE(written.ok()) << written.status();
+      std::string yaml = written->yaml;
+      const size_t at = yaml.find("  # Fill in, for example:\n");
+      ASSERT_NE(at, std::string::npos) << yaml;
+      yaml = yaml.substr(0, at) +
+             absl::StrReplaceAll(
+                 yaml.substr(at),
+                 {{"  # Fill in, for example:\n", ""}, {"\n  # ", "\n  "}});
+      yaml = absl::StrReplaceAll(yaml, {{"devices:\n  # ", "devices:\n  "}});
+      const auto spec = LoadSpec("cluster.yaml", yaml);
+      ASSERT_TRUE(spec.ok()) << spec.status() << yaml;
+      for (const Finding& finding : JudgePlannedAddresses(*spec)) {
+        EXPECT_NE(finding.state(), FAIL) << finding.observed() << yaml;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "config/plan/named_facts.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "absl/strings/match.h"

@@ -10,7 +10,6 @@
 #include "absl/strings/str_replace.h"
 #include "config/words/fact_text.h"
 #include "config/words/number_text.h"
-#include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {

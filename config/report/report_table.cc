@@ -5,7 +5,6 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,7 +21,6 @@
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
-#include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {

@@ -184,6 +184,10 @@ class RailJudge {
     });
   }
 
+  static bool AreTied(const Likes& a, const Likes& b) {
+    return a.hosts->size() == b.hosts->size();
+  }
+
   // Servers with the same switches on the same devices, in another order.
   void JudgeExchanges() {
     FirstMet<std::pair<std::vector<uint32_t>, std::vector<int>>,
@@ -202,7 +206,9 @@ class RailJudge {
     for (const auto& [key, group] : groups) {
       const Likes& right = *MostHosts(group);
       for (const Likes& likes : group) {
-        if (&likes != &right) JudgeExchange(likes, right);
+        if (&likes == &right) continue;
+        JudgeExchange(likes, right);
+        if (AreTied(likes, right)) JudgeExchange(right, likes);
       }
     }
   }
@@ -213,11 +219,10 @@ class RailJudge {
       if ((*likes.ports)[k].to != (*right.ports)[k].to) others.push_back(k);
     }
     // More is another plan, not a slip. One server against one tells only that
-    // two cables were exchanged, on the one or on the other.
+    // two cables were exchanged, on the one or on the other: both are named.
     const bool is_pair = others.size() == 2;
-    const bool is_tie = likes.hosts->size() == right.hosts->size();
     if (!is_pair && others.size() * 2 > likes.ports->size()) return;
-    if (is_tie && (!is_pair || likes.hosts->size() > 1)) return;
+    if (AreTied(likes, right) && (!is_pair || likes.hosts->size() > 1)) return;
     for (const size_t k : others) {
       const Port& port = (*likes.ports)[k];
       if (!IsOfRail(*likes.ports, port.to) || !IsAlone(likes, port)) return;
@@ -275,8 +280,10 @@ class RailJudge {
         report_.Add(device, "odd", names_[port.to], names_[wanted], port.device,
                     as_on);
       } else {
-        report_.Add(device, "exchanged", names_[port.to], names_[wanted],
-                    port.device, as_on, exchanged->device);
+        const bool is_tie = likes.hosts->size() == others;
+        report_.Add(device, is_tie ? "exchanged-somewhere" : "exchanged",
+                    names_[port.to], names_[wanted], port.device, as_on,
+                    exchanged->device);
       }
     }
   }

@@ -382,9 +382,19 @@ void CheckHccnConf(const ClusterView& view, RuleReport& report) {
 
 // Live addresses against the file. Without the file this is unknown, caused by
 // hccn-conf; so is a difference that the repair of the file ends. A device with
-// udhcpc_enable_N, whatever its value, has its address from a server.
+// udhcpc_enable_N, whatever its value, has its address from a server: a warning
+// where an address is planned, which a plan cannot store either.
 void CheckDeviceIpPersistent(const ClusterView&, RuleReport& report) {
-  report.ForEachAddress([&](const DeviceView& device) {
+  const auto judge = [&report](const DeviceView& device) {
+    if (device.conf_dhcp != nullptr && device.planned.has_value()) {
+      report.Judged(device);
+      return report.Add(device, "planned-by-dhcp",
+                        QuotedText(device.conf_dhcp->value()),
+                        device.planned->ToString());
+    }
+    if (!device.HasAddress()) {
+      return report.AddSkipped(device, "no address is set", "device-ip-set");
+    }
     if (!KnowsFile(device, report)) return;
     if (device.conf_dhcp != nullptr) return report.Add(device, "by-dhcp");
     report.Judged(device);
@@ -407,7 +417,8 @@ void CheckDeviceIpPersistent(const ClusterView&, RuleReport& report) {
                wanted.address().ToString(),
                wanted.subnet().netmask().ToString(), SetCommand(wanted),
                repair_ends_it ? "hccn-conf" : "");
-  });
+  };
+  report.ForEachKnown("address", &DeviceView::addresses, judge);
 }
 
 // Live gateways and detect addresses against the file, planned or not:

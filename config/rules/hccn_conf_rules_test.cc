@@ -468,6 +468,30 @@ TEST(CheckDeviceIpPersistentTest, SkipsADeviceUnderDhcpWhateverTheValue) {
   }
 }
 
+// Everything else is as planned, so no other rule would say it.
+TEST(CheckDeviceIpPersistentTest, DhcpOfAPlannedDeviceIsSaidWhateverTheValue) {
+  for (const char* value : {"0", "on", "1", ""}) {
+    TestCluster cluster;
+    HccnConf::Entry* dhcp = ConfOf(1, &cluster)->add_entries();
+    dhcp->set_key("udhcpc_enable");
+    dhcp->set_device(3);
+    dhcp->set_value(value);
+    const RuleResult result = cluster.Check("device-ip-persistent");
+    ASSERT_EQ(result.findings_size(), 1) << Lines(result);
+    EXPECT_EQ(result.state(), WARN);
+    EXPECT_EQ(Who(result.findings(0)), "server1:3");
+    EXPECT_THAT(Lines(result), HasSubstr(std::string("with the value \"") +
+                                         value + "\": whatever the value"));
+    EXPECT_THAT(result.findings(0).fix(),
+                HasSubstr("hccn_tool -i 3 -udhcpc -r"));
+    EXPECT_FALSE(result.findings(0).mended_by_plan());
+    // Also where the device has no address.
+    cluster.device(1, 3).mutable_address()->mutable_value()->clear_settings();
+    EXPECT_THAT(Lines(cluster.Check("device-ip-persistent")),
+                HasSubstr("WARN server1:3 /etc/hccn.conf has udhcpc_enable"));
+  }
+}
+
 TEST(CheckDetectAddressPersistentTest, WarnsWhereDeviceAndFileDisagree) {
   TestCluster cluster = UnplannedCluster();
   EXPECT_EQ(cluster.Check("detect-address-persistent").state(), PASS);

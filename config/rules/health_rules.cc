@@ -348,16 +348,21 @@ using Seats = std::vector<std::pair<const DeviceView*, const SuperPodPlace*>>;
 void JudgeAlike(const Seats& seats, uint32_t (SuperPodPlace::*number)() const,
                 absl::string_view finding, RuleReport& report) {
   Ballot<uint32_t> ballot;
-  for (const auto& [device, place] : seats) {
-    VoteInTurn((place->*number)(), &ballot);
-  }
+  for (const auto& [device, place] : seats) ++ballot[(place->*number)()].live;
   if (ballot.size() < 2) return;
-  const uint32_t right = MostCommon(ballot);
+  const std::optional<uint32_t> right = Majority(ballot);
   for (const auto& [device, place] : seats) {
     const uint32_t own = (place->*number)();
     if (own == right) continue;
-    report.Add(*device, finding, own, right,
-               Count(ballot[right].live, "device"));
+    FindingText text =
+        report.Text(finding, own, right.value_or(own),
+                    Count(ballot[right.value_or(own)].live, "device"));
+    if (!right.has_value()) {
+      text.expected = TiedText(report, {text.state, "", "device"}, ballot, own,
+                               [](uint32_t each) { return absl::StrCat(each); })
+                          .expected;
+    }
+    report.Add(*device, std::move(text));
   }
 }
 

@@ -99,6 +99,11 @@ RuleResult RunRule(const Rule& rule, const ClusterView& view,
   }
   rule.check(view, report);
   RuleResult result = std::move(report).Finish();
+  // As the other rules about jobs, where it has nothing to say without one.
+  if (rule.category == "job" && options.job == nullptr &&
+      result.state() == SKIPPED) {
+    result.set_not_run(true);
+  }
   if (rule.needs_roce || rule.name == kPortFileRule) {
     WeighByNetwork(network, &result);
   }

@@ -166,18 +166,22 @@ void JudgeRails(const LosslessKind& kind, const ClusterView& view,
   std::map<uint32_t, Ballot<absl::string_view>> rails;
   for (const DeviceView& device : view.devices()) {
     const auto& live = device.*kind.live;
-    if (live.has_value()) VoteInTurn(*live, &rails[device.id]);
+    if (live.has_value()) ++rails[device.id][*live].live;
   }
   for (const DeviceView& device : view.devices()) {
     const auto& live = device.*kind.live;
     if (!live.has_value()) continue;
     const Ballot<absl::string_view>& rail = rails[device.id];
     if (rail.size() == 1) continue;
-    const absl::string_view right = MostCommon(rail);
-    if (*live == right) continue;
-    report.Add(device, "other", kind.name, Shown(*live), Shown(right),
-               device.id, Count(rail.at(right).live, "other host"),
-               kind.command(right));
+    const std::optional<absl::string_view> right = Majority(rail);
+    if (!right.has_value()) {
+      report.Add(device, TiedText(report, {WARN, kind.name, "host"}, rail,
+                                  *live, Shown));
+    } else if (*live != *right) {
+      report.Add(device, "other", kind.name, Shown(*live), Shown(*right),
+                 device.id, Count(rail.at(*right).live, "other host"),
+                 kind.command(*right));
+    }
   }
 }
 

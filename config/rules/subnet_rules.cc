@@ -1,7 +1,9 @@
 // How device addresses spread over subnets, as the product's profile demands.
 // Subnets are those of the live addresses, from address and netmask both.
+#include <functional>
 #include <iterator>
 #include <map>
+#include <optional>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -167,11 +169,13 @@ void JudgeRails(const Rail& all, RuleReport& report) {
   }
 }
 
-// The devices in `common`, or outside it, that no gateway takes to the others.
-void AddUnrouted(const std::vector<const DeviceView*>& devices,
-                 const Ipv4Subnet& common, bool inside, const ClusterView& view,
+// The devices in the most common subnet, or outside it, that no gateway takes
+// to the others.
+void AddUnrouted(const Rail& rail, bool inside, const ClusterView& view,
                  RuleReport& report) {
-  for (const DeviceView* device : devices) {
+  const Ipv4Subnet common = MostCommon(rail.ballot);
+  const bool is_tied = !Majority(rail.ballot).has_value();
+  for (const DeviceView* device : rail.devices) {
     const Ipv4Subnet own = device->Address().subnet();
     if ((own == common) != inside || HasRoute(view, *device)) continue;
     if (!device->gateway.has_value()) {
@@ -181,7 +185,7 @@ void AddUnrouted(const std::vector<const DeviceView*>& devices,
                    device->gateway);
       continue;
     }
-    report.Add(*device, inside ? "inside" : "outside",
+    report.Add(*device, inside || is_tied ? "inside" : "outside",
                device->Address().ToString(), own.ToString(), common.ToString(),
                IsMisplaced(*device) ? SetPlanned(*device)
                                     : SetPlanned(kGateway, *device));
@@ -190,7 +194,7 @@ void AddUnrouted(const std::vector<const DeviceView*>& devices,
 
 // With several subnets, devices outside the most common one need a gateway
 // inside their own; if all of them have one, so do the others, for the way
-// back.
+// back, and where no subnet is the most common.
 void JudgeRoutes(const Rail& rail, const ClusterView& view,
                  RuleReport& report) {
   const Ipv4Subnet common = MostCommon(rail.ballot);
@@ -199,9 +203,9 @@ void JudgeRoutes(const Rail& rail, const ClusterView& view,
       absl::c_all_of(rail.devices, [&](const DeviceView* device) {
         return device->Address().subnet() == common || HasRoute(view, *device);
       });
-  AddUnrouted(rail.devices, common, /*inside=*/false, view, report);
-  if (!minority_routed) return;
-  AddUnrouted(rail.devices, common, /*inside=*/true, view, report);
+  AddUnrouted(rail, /*inside=*/false, view, report);
+  if (!minority_routed && Majority(rail.ballot).has_value()) return;
+  AddUnrouted(rail, /*inside=*/true, view, report);
 }
 
 }  // namespace
@@ -252,10 +256,17 @@ void CheckSubnetAcrossHosts(const ClusterView& view, RuleReport& report) {
   for (const auto& [id, devices] : rails) {
     SubnetBallot ballot;
     for (const DeviceView* device : devices) Vote(*device, &ballot);
-    const Ipv4Subnet right = MostCommon(ballot);
+    const std::optional<Ipv4Subnet> majority = Majority(ballot);
     for (const DeviceView* device : devices) {
       const Ipv4Interface own = device->Address();
-      if (own.subnet() == right) continue;
+      if (own.subnet() == majority) continue;
+      if (!majority.has_value()) {
+        report.Add(*device,
+                   TiedText(report, {FAIL, "subnet", "host"}, ballot,
+                            own.subnet(), std::mem_fn(&Ipv4Subnet::ToString)));
+        continue;
+      }
+      const Ipv4Subnet right = *majority;
       const bool is_planned =
           device->planned.has_value() && device->planned->subnet() == right;
       report.Add(*device, "another", own.ToString(), own.subnet().ToString(),

@@ -93,6 +93,19 @@ TEST(CheckSubnetAcrossHostsTest, LetsThePlanDecideBetweenTwoHosts) {
   }
 }
 
+TEST(CheckSubnetAcrossHostsTest, OneAgainstOneWithoutAPlanIsNoMajority) {
+  TestCluster cluster;
+  cluster.SetAddress(1, 3, "192.168.99.9", kMask);
+  for (const int host : {0, 1}) cluster.PlanAddress(host, 3, "", "");
+  EXPECT_EQ(Lines(cluster.Check("subnet-across-hosts")),
+            "FAIL server0:3 subnet 192.168.103.0/24 on 1 host | the same "
+            "everywhere: there is 192.168.99.0/24 on 1 host, and no majority | "
+            "decide which subnet is right, then change the others\n"
+            "FAIL server1:3 subnet 192.168.99.0/24 on 1 host | the same "
+            "everywhere: there is 192.168.103.0/24 on 1 host, and no majority "
+            "| decide which subnet is right, then change the others\n");
+}
+
 TEST(CheckSubnetAcrossHostsTest, AsksForAnotherPlanWhereThePlanIsWrongOrNone) {
   for (const char* planned : {"192.168.99.9", ""}) {
     TestCluster cluster("atlas-training", "", 4);
@@ -326,6 +339,14 @@ TEST(CheckSubnetSharedTest, FailsForServersThatNothingRoutesBetween) {
             SKIPPED);
 }
 
+TEST(CheckSubnetSharedTest, OneServerAgainstOneIsNoMajority) {
+  const std::string lines =
+      Lines(PerServer("atlas-a2-box16", "").Check("subnet-shared"));
+  EXPECT_THAT(lines, HasSubstr("FAIL server0:"));
+  EXPECT_THAT(lines, HasSubstr("FAIL server1:"));
+  EXPECT_THAT(lines, Not(HasSubstr("as most devices")));
+}
+
 TEST(CheckSubnetSharedTest, CountsTheOneGatewayThatFourDevicesKeep) {
   TestCluster cluster = PerServer("atlas-training", "amp");
   for (int host = 0; host < 2; ++host) {
@@ -448,6 +469,20 @@ TEST(CheckSubnetSuperpodTest, WantsOnePlaceOfTheChipsOfAServer) {
         "devices of the super pod"}) {
     EXPECT_THAT(lines, HasSubstr(line));
   }
+}
+
+TEST(CheckSubnetSuperpodTest, AsManyChipsAgainstAsManyAreNoMajority) {
+  TestCluster cluster("atlas-a3-superpod", "", 1);
+  for (int i = 0; i < 8; ++i) {
+    cluster.device(0, i).mutable_super_pod()->mutable_value()->set_server_index(
+        9);
+  }
+  const RuleResult result = cluster.Check("subnet-superpod");
+  ASSERT_EQ(result.findings_size(), 2) << Lines(result);
+  EXPECT_EQ(Who(result.findings(0)), "server0:0-7");
+  EXPECT_EQ(result.findings(0).expected(),
+            "the same everywhere: there is 0 on 8 devices, and no majority");
+  EXPECT_EQ(Who(result.findings(1)), "server0:8-15");
 }
 
 TEST(CheckSubnetSuperpodTest, IsSkippedElsewhereAndWithoutTheQueries) {

@@ -25,7 +25,6 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxRootsBytes = 400;
-constexpr size_t kMaxShownGroups = 4;
 
 // Subnets that overlap, by the widest of them: how many devices have which
 // prefix length. Subnets are nested or apart, so the widest one holds them all,
@@ -49,10 +48,17 @@ std::string MaskText(int prefix_length) {
   return Ipv4Subnet(Ipv4Address(), prefix_length).netmask().ToString();
 }
 
-void AddOtherMask(const DeviceView& device, const Ipv4Subnet& widest,
-                  const Ballot<int>& lengths, RuleReport& report) {
+// The mask of most devices in one place is right.
+void JudgeMask(const DeviceView& device, const Ipv4Subnet& widest,
+               const Ballot<int>& lengths, RuleReport& report) {
   const Ipv4Interface own = device.Address();
-  const int right = MostCommon(lengths);
+  const std::optional<int> majority = Majority(lengths);
+  if (majority == own.prefix_length()) return;
+  if (!majority.has_value()) {
+    return report.Add(device, TiedText(report, {FAIL, "netmask", "device"},
+                                       lengths, own.prefix_length(), MaskText));
+  }
+  const int right = *majority;
   const bool planned =
       device.planned.has_value() && device.planned->prefix_length() == right;
   report.Add(device, "another", MaskText(own.prefix_length()),
@@ -150,51 +156,33 @@ bool MayLack(const VersionKind& kind, const ClusterView& view,
 
 using HostsByValue = FirstMet<std::string, std::vector<const HostView*>>;
 
-// "5.10.0-216 on 1 host, 5.10.0-318 on 2 hosts" without the one.
-template <typename Groups>
-std::string OtherGroupsText(const Groups& groups, absl::string_view but) {
-  std::vector<std::string> texts;
-  for (const auto& [version, hosts] : groups) {
-    if (version == but) continue;
-    texts.push_back(absl::StrCat(version, " on ", Count(hosts.size(), "host")));
-  }
-  return FirstOf(texts, kMaxShownGroups);
-}
-
-// Where no group is the largest, none is right, and nothing is advised.
-void AddTiedGroups(absl::string_view finding, absl::string_view what,
-                   const HostsByValue& versions, RuleReport& report) {
-  for (const auto& [version, hosts] : versions) {
-    FindingText text =
-        report.Text("tied", what, version, Count(hosts.size(), "host"),
-                    OtherGroupsText(versions, version));
-    text.state = report.Text(finding, what, version, "", "", "").state;
-    for (const HostView* host : hosts) report.Add(*host, text);
-  }
-}
-
+// `fix_names_right`: the finding's fix names the value of most hosts, and
+// nothing can be advised without.
 void AddGroups(absl::string_view finding, absl::string_view what,
                HostsByValue versions, RuleReport& report,
-               bool needs_majority = false) {
+               bool fix_names_right = false) {
   if (versions.size() < 2) return;
   auto& groups = versions.items();
-  const auto has_fewer = [](const auto& a, const auto& b) {
-    return a.second.size() < b.second.size();
-  };
-  // Of equally large groups the first seen counts as right.
-  const auto [right, most] = *absl::c_max_element(groups, has_fewer);
-  const auto is_as_large = [size = most.size()](const auto& group) {
-    return group.second.size() == size;
-  };
-  if (needs_majority && absl::c_count_if(groups, is_as_large) > 1) {
-    return AddTiedGroups(finding, what, versions, report);
+  Ballot<std::string> ballot;
+  for (const auto& [version, hosts] : groups) {
+    ballot[version].live = hosts.size();
   }
-  absl::c_stable_sort(groups, has_fewer);
+  const std::optional<std::string> right = Majority(ballot);
+  absl::c_stable_sort(groups, [](const auto& a, const auto& b) {
+    return a.second.size() < b.second.size();
+  });
   for (const auto& [version, hosts] : groups) {
     if (version == right) continue;
-    const FindingText text =
-        report.Text(finding, what, version, Count(hosts.size(), "host"), right,
-                    Count(most.size(), "host"));
+    FindingText text = report.Text(
+        finding, what, version, Count(hosts.size(), "host"), right.value_or(""),
+        Count(groups.back().second.size(), "host"));
+    if (!right.has_value()) {
+      FindingText tied =
+          TiedText(report, {text.state, what, "host"}, ballot, version,
+                   [](const std::string& each) { return each; });
+      text.expected = tied.expected;
+      if (fix_names_right) text = std::move(tied);
+    }
     for (const HostView* host : hosts) report.Add(*host, text);
   }
 }
@@ -217,7 +205,7 @@ void JudgeVersions(const VersionKind& kind, const ClusterView& view,
     }
   }
   AddGroups(kind.finding, kind.name, std::move(versions), report,
-            /*needs_majority=*/true);
+            /*fix_names_right=*/true);
   if (lacking == 0) return;
   report.AddNote(kind.name, " not compared on ", Count(lacking, "host"), ", ",
                  reason);
@@ -263,21 +251,25 @@ void JudgeSeries(const ClusterView& view, RuleReport& report) {
 }
 
 // Device i of all hosts: what most of them have is right.
-void JudgeRails(const ClusterView& view, Reading<uint64_t> DeviceView::*reading,
-                RuleReport& report) {
+void JudgeRails(const ClusterView& view, absl::string_view what,
+                Reading<uint64_t> DeviceView::*reading, RuleReport& report) {
   std::map<uint32_t, Ballot<uint64_t>> rails;
   for (const DeviceView& device : view.devices()) {
     const Reading<uint64_t>& live = device.*reading;
-    if (live.has_value()) VoteInTurn(*live, &rails[device.id]);
+    if (live.has_value()) ++rails[device.id][*live].live;
   }
   for (const DeviceView& device : view.devices()) {
     const Reading<uint64_t>& live = device.*reading;
     if (!live.has_value()) continue;
     const Ballot<uint64_t>& rail = rails[device.id];
-    const uint64_t right = MostCommon(rail);
-    if (*live == right) continue;
-    report.Add(device, "other", *live, right, device.id,
-               Count(rail.at(right).live, "other host"));
+    const std::optional<uint64_t> right = Majority(rail);
+    if (!right.has_value()) {
+      report.Add(device, TiedText(report, {WARN, what, "host"}, rail, *live,
+                                  [](uint64_t v) { return absl::StrCat(v); }));
+    } else if (*live != *right) {
+      report.Add(device, "other", *live, *right, device.id,
+                 Count(rail.at(*right).live, "other host"));
+    }
   }
 }
 
@@ -300,8 +292,7 @@ void CheckNetmaskUniform(const ClusterView& view, RuleReport& report) {
     if (!device.HasAddress()) continue;
     const Ipv4Subnet subnet = device.Address().subnet();
     const auto& [widest, lengths] = *std::prev(families.upper_bound(subnet));
-    if (MostCommon(lengths) == subnet.prefix_length()) continue;
-    AddOtherMask(device, widest, lengths, report);
+    JudgeMask(device, widest, lengths, report);
   }
 }
 
@@ -312,12 +303,14 @@ void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
   report.ForEachDevice([&](const DeviceView& device) {
     if (!KnowsTls(view, device, report)) return;
     report.Judged(device);
-    VoteInTurn(*device.tls_enabled, &switches);
+    ++switches[*device.tls_enabled].live;
     if (FileHasOtherSwitch(device)) files_agree = false;
   });
   if (switches.empty()) return;
   const bool planned = view.spec().has_tls();
-  const bool right = planned ? view.spec().tls() : MostCommon(switches);
+  const std::optional<bool> majority =
+      planned ? std::make_optional(view.spec().tls()) : Majority(switches);
+  const bool right = majority.value_or(false);
   if (switches.count(!right) == 0 && files_agree) return;
   const std::string expected = absl::StrCat(
       SwitchText(right),
@@ -326,7 +319,11 @@ void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
                              Count(switches[right].live, "other device")));
   for (const DeviceView& device : view.devices()) {
     FindingText text;
-    if (device.tls_enabled.value_or(right) != right) {
+    if (device.tls_enabled.has_value() && !majority.has_value()) {
+      text = TiedText(report, {FAIL, "TLS switch", "device"}, switches,
+                      *device.tls_enabled,
+                      [](bool on) { return on ? "on" : "off"; });
+    } else if (device.tls_enabled.value_or(right) != right) {
       text =
           report.Text("other", right ? "off" : "on", expected, right ? 1 : 0);
     } else if (FileHasOtherSwitch(device)) {
@@ -346,7 +343,9 @@ void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
 void CheckMtuUniform(const ClusterView& view, RuleReport& report) {
   report.ForEachKnown("MTU", &DeviceView::mtu,
                       [&](const DeviceView& device) { report.Judged(device); });
-  if (!view.spec().has_mtu()) return JudgeRails(view, &DeviceView::mtu, report);
+  if (!view.spec().has_mtu()) {
+    return JudgeRails(view, "MTU", &DeviceView::mtu, report);
+  }
   const uint64_t right = view.spec().mtu();
   for (const DeviceView& device : view.devices()) {
     if (device.mtu.value_or(right) == right) continue;
@@ -425,7 +424,7 @@ void CheckSpeedUniform(const ClusterView& view, RuleReport& report) {
       report.Judged(device);
     }
   });
-  JudgeRails(view, &DeviceView::speed, report);
+  JudgeRails(view, "speed in Mb/s", &DeviceView::speed, report);
   if (untold == 0) return;
   report.AddNote("no speed from ", Count(untold, "device"), ", ", why);
   report.ExplainSkip(why);
@@ -465,21 +464,25 @@ void CheckRootsUniform(const ClusterView& view, RuleReport& report) {
   Ballot<std::set<std::string>> votes;
   for (const HostView& host : view.hosts()) {
     if (!report.Knows(host, "roots", host.facts->roots())) continue;
-    VoteInTurn(set_of(host.facts->roots().value()), &votes);
+    ++votes[set_of(host.facts->roots().value())].live;
     if (host.facts->has_controller_roots()) {
       told = &host.facts->controller_roots();
     }
   }
   if (votes.empty() || (told == nullptr && !HasTwoHosts(view, report))) return;
-  const auto right = told != nullptr ? set_of(*told) : MostCommon(votes);
+  const auto right =
+      told != nullptr ? std::make_optional(set_of(*told)) : Majority(votes);
   for (const HostView& host : view.hosts()) {
     if (!IsKnown(host.facts->roots())) continue;
     report.Judged(host);
     const RootsFact::Roots& roots = host.facts->roots().value();
     const auto own = set_of(roots);
-    if (own != right) {
-      report.Add(host, absl::c_includes(right, own) ? "less" : "more",
-                 text_of(own), text_of(right),
+    if (!right.has_value()) {
+      report.Add(host, TiedText(report, {FAIL, "the roots", "host"}, votes, own,
+                                text_of));
+    } else if (own != *right) {
+      report.Add(host, absl::c_includes(*right, own) ? "less" : "more",
+                 text_of(own), text_of(*right),
                  told != nullptr ? "the controller" : "most hosts");
     } else if (told != nullptr && roots.bundle() != told->bundle() &&
                roots.bundle() > 0) {  // 0: by hand.

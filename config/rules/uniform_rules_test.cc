@@ -8,6 +8,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 TEST(CheckNetmaskUniformTest, NamesTheWiderMaskThatSwallowsTheOthers) {
@@ -246,12 +247,12 @@ TEST(CheckVersionUniformTest, OneAgainstOneIsNoMajority) {
   TestCluster cluster;
   cluster.facts[1].mutable_versions()->mutable_driver()->set_value("23.0.7");
   EXPECT_EQ(Lines(cluster.Check("version-uniform")),
-            "WARN server0 driver 24.1.rc1 on 1 host | one driver on all hosts: "
+            "WARN server0 driver 24.1.rc1 on 1 host | the same everywhere: "
             "there is 23.0.7 on 1 host, and no majority | decide which driver "
-            "is right, then change the other hosts\n"
-            "WARN server1 driver 23.0.7 on 1 host | one driver on all hosts: "
-            "there is 24.1.rc1 on 1 host, and no majority | decide which "
-            "driver is right, then change the other hosts\n");
+            "is right, then change the others\n"
+            "WARN server1 driver 23.0.7 on 1 host | the same everywhere: there "
+            "is 24.1.rc1 on 1 host, and no majority | decide which driver is "
+            "right, then change the others\n");
 }
 
 TEST(CheckVersionUniformTest, WarnsOfAnotherKernelRelease) {
@@ -547,6 +548,138 @@ TEST(CheckSpeedUniformTest, LeavesAPortWithoutALinkToRuleLink) {
   EXPECT_EQ(cluster.Check("speed-uniform").state(), PASS);
   cluster.device(0, 3).mutable_link()->set_value(LinkFact::UP);
   EXPECT_EQ(cluster.Check("speed-uniform").state(), UNKNOWN);
+}
+
+// A value that some hosts get, of a rule that else advises what most have.
+struct Split {
+  const char* rule;
+  void (*change)(HostFacts& host);
+  State state = WARN;
+  // The advice holds whatever most have.
+  bool advises = false;
+};
+
+const Split kSplits[] = {
+    {"mtu-uniform",
+     [](HostFacts& host) {
+       host.mutable_devices(3)->mutable_mtu()->set_value(9000);
+     }},
+    {"speed-uniform",
+     [](HostFacts& host) {
+       host.mutable_devices(3)->mutable_speed_mbps()->set_value(100000);
+     }},
+    {"lossless",
+     [](HostFacts& host) {
+       host.mutable_devices(3)->mutable_pfc()->set_value("0,0,0,1,0,0,0,0");
+     }},
+    {"lossless",
+     [](HostFacts& host) {
+       host.mutable_devices(3)->mutable_dscp_to_tc()->set_value("33:1");
+     }},
+    {"lossless",
+     [](HostFacts& host) {
+       host.mutable_devices(3)->mutable_priority_to_tc()->set_value(
+           "0,0,0,0,1,0,0,0");
+     }},
+    {"lossless",
+     [](HostFacts& host) {
+       host.mutable_devices(3)->mutable_roce_port()->set_value("4792");
+     }},
+    {"tls-uniform",
+     [](HostFacts& host) {
+       for (DeviceFacts& device : *host.mutable_devices()) {
+         SetTls(true, &device);
+       }
+     },
+     FAIL},
+    {"version-uniform",
+     [](HostFacts& host) {
+       host.mutable_versions()->mutable_firmware()->set_value("1.8");
+     }},
+    {"version-uniform",
+     [](HostFacts& host) {
+       host.mutable_identity()->mutable_kernel_release()->set_value("5.10.9");
+     }},
+    {"backlog-uniform",
+     [](HostFacts& host) {
+       host.mutable_kernel()->mutable_somaxconn()->set_value(1024);
+     },
+     WARN, true},
+    {"ports-uniform",
+     [](HostFacts& host) {
+       host.mutable_kernel()->mutable_reserved_ports()->set_value(
+           "60000-60015");
+     },
+     WARN, true},
+    {"roots-uniform",
+     [](HostFacts& host) {
+       host.mutable_roots()->mutable_value()->set_hashes(0, "sha256:other");
+     },
+     FAIL}};
+
+// The second half of the hosts, or two of five, get the other value.
+TestCluster SplitCluster(const Split& split, int servers) {
+  TestCluster cluster("atlas-a2", "", servers);
+  cluster.spec.mutable_hccl()->set_base_port_auto(true);
+  cluster.spec.mutable_hccl()->set_port_count_auto(true);
+  cluster.spec.mutable_kernel()->set_somaxconn_auto(true);
+  cluster.spec.mutable_kernel()->set_tcp_max_syn_backlog_auto(true);
+  for (HostFacts& host : cluster.facts) host.clear_controller_roots();
+  for (int host = servers - servers / 2; host < servers; ++host) {
+    split.change(cluster.facts[host]);
+  }
+  return cluster;
+}
+
+TEST(NoMajorityTest, AsManyAgainstAsManyNameBothAndAdviseNeither) {
+  for (const Split& split : kSplits) {
+    for (const int servers : {2, 4}) {
+      const RuleResult result = SplitCluster(split, servers).Check(split.rule);
+      SCOPED_TRACE(Lines(result));
+      EXPECT_EQ(result.state(), split.state) << split.rule;
+      EXPECT_THAT(Lines(result), HasSubstr("server0"));
+      EXPECT_THAT(Lines(result),
+                  HasSubstr(absl::StrCat("server", servers - 1)));
+      for (const Finding& finding : result.findings()) {
+        EXPECT_EQ(finding.state(), split.state);
+        EXPECT_THAT(finding.expected(), HasSubstr("no majority"));
+        EXPECT_EQ(finding.command(), "");
+        if (split.advises) continue;
+        EXPECT_THAT(finding.fix(), StartsWith("decide which "));
+      }
+    }
+  }
+}
+
+TEST(NoMajorityTest, ThreeAgainstTwoAreAMajority) {
+  for (const Split& split : kSplits) {
+    const RuleResult result = SplitCluster(split, 5).Check(split.rule);
+    SCOPED_TRACE(Lines(result));
+    EXPECT_EQ(result.state(), split.state) << split.rule;
+    EXPECT_THAT(Lines(result), Not(HasSubstr("no majority")));
+    EXPECT_THAT(Lines(result), Not(HasSubstr("server0")));
+    EXPECT_THAT(Lines(result), HasSubstr("server4"));
+  }
+}
+
+TEST(NoMajorityTest, MasksOfAsManyDevicesNameBoth) {
+  TestCluster cluster("atlas-a2");
+  for (int host = 0; host < 2; ++host) {
+    for (int i = 0; i < 8; ++i) {
+      const std::string address =
+          cluster.device(host, i).address().value().settings(0).address();
+      if (host == 1) cluster.SetAddress(1, i, address, "255.255.255.128");
+      cluster.PlanAddress(host, i, "", "");
+    }
+  }
+  EXPECT_EQ(Lines(cluster.Check("netmask-uniform")),
+            "FAIL server0:0-7 netmask 255.255.255.0 on 8 devices | the same "
+            "everywhere: there is 255.255.255.128 on 8 devices, and no "
+            "majority | decide which netmask is right, then change the "
+            "others\n"
+            "FAIL server1:0-7 netmask 255.255.255.128 on 8 devices | the same "
+            "everywhere: there is 255.255.255.0 on 8 devices, and no majority "
+            "| decide which netmask is right, then change the others\n");
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "config/spec/product_profile.h"
 #include "config/values/dscp_classes.h"

@@ -7,14 +7,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "absl/time/time.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/hostlist.h"
-#include "config/values/ipv4.h"
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
 #include "config/values/text_form.h"
@@ -28,7 +25,6 @@ constexpr size_t kMaxWaivers = 256;
 constexpr size_t kMaxReasonBytes = 200;
 constexpr uint32_t kMaxDeviceId = 4095;
 constexpr size_t kMaxTextBytes = 4096;
-constexpr uint32_t kMaxPortNumber = 65535;
 // Each check asks every host of it everything.
 constexpr absl::Duration kLeastEvery = absl::Minutes(1);
 constexpr absl::Duration kMostEvery = absl::Hours(7 * 24);
@@ -232,29 +228,10 @@ void LoadCommand(const YamlValue& value, Notifier* notifier) {
 }
 
 void LoadNotifier(const YamlValue& value, Notifier* notifier) {
-  const YamlMap map(value.node(), value.subject(),
-                    {"command", "url", "token_file", "deadline"},
+  const YamlMap map(value.node(), value.subject(), {"command", "deadline"},
                     value.mistakes());
   if (!value.Is(YamlNode::Kind::kMap)) return;
-  const bool has_command = map["command"].node() != nullptr;
-  const bool has_url = map["url"].node() != nullptr;
-  if (has_command == has_url) {
-    value.Wrong(" has ", has_url ? "both " : "neither ", "command ",
-                has_url ? "and" : "nor", " url, expected one of the two");
-  }
-  if (has_command) LoadCommand(map["command"], notifier);
-  if (has_url) {
-    const auto url = map["url"].Parsed(ParseWebhookUrl);
-    if (url.has_value()) notifier->set_url(*map["url"].Text());
-  }
-  const YamlValue token = map["token_file"];
-  const std::string path = PlainText(token);
-  if (token.node() != nullptr && !has_url) {
-    token.Wrong(" is given, expected it with url alone");
-  } else if (!path.empty() && !absl::StartsWith(path, "/")) {
-    token.Wrong(" is ", QuoteValue(path), ", expected an absolute path");
-  }
-  notifier->set_token_file(path);
+  LoadCommand(map.Require("command"), notifier);
   const YamlValue deadline = map["deadline"];
   const absl::Duration of_try =
       deadline.node() == nullptr
@@ -262,11 +239,6 @@ void LoadNotifier(const YamlValue& value, Notifier* notifier) {
           : deadline.Duration(kLeastTry, kMostTry).value_or(kUsualTry);
   notifier->set_deadline_ms(
       static_cast<uint32_t>(absl::ToInt64Milliseconds(of_try)));
-}
-
-bool IsLoopback(const std::string& host) {
-  if (host == "localhost" || host == "::1") return true;
-  return Ipv4Address::Parse(host).ok() && absl::StartsWith(host, "127.");
 }
 
 // Of text without control characters.
@@ -329,16 +301,8 @@ std::string WaiverYaml(const Waiver& waiver) {
 
 std::string NotifierText(const Notifier& notifier) {
   return absl::StrCat(
-      notifier.url().empty()
-          ? absl::StrCat("  - command: ",
-                         FlowList(notifier.command(), InQuotes))
-          : absl::StrCat("  - url: ", InQuotes(notifier.url())),
-      "\n",
-      notifier.token_file().empty()
-          ? ""
-          : absl::StrCat("    token_file: ", InQuotes(notifier.token_file()),
-                         "\n"),
-      "    deadline: ",
+      "  - command: ", FlowList(notifier.command(), InQuotes),
+      "\n    deadline: ",
       absl::FormatDuration(absl::Milliseconds(notifier.deadline_ms())), "\n");
 }
 
@@ -399,40 +363,6 @@ absl::StatusOr<absl::Time> ParseUtcTime(const std::string& text) {
   return absl::InvalidArgumentError(
       absl::StrCat(QuoteValue(text),
                    " is not a moment, expected UTC such as 2026-12-01T10:00Z"));
-}
-
-absl::StatusOr<WebhookUrl> ParseWebhookUrl(const std::string& text) {
-  static const LazyRE2 kForm = {
-      R"((https?)://(?:\[([0-9A-Fa-f:.]{2,45})\]|)"
-      R"(([A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9])?)))"
-      R"((?::([0-9]{1,5}))?((?:[/?][!-"$-~]*)?))"};
-  // Not quoted: it may be a secret.
-  if (absl::StrContains(text, '@')) {
-    return absl::InvalidArgumentError(
-        "has \"@\", expected no user or password: a token is read from "
-        "token_file");
-  }
-  std::string scheme, v6, name, port, path;
-  uint32_t number = 0;
-  if (text.size() > kMaxTextBytes ||
-      !HasForm(text, *kForm, &scheme, &v6, &name, &port, &path) ||
-      (!port.empty() && (!absl::SimpleAtoi(port, &number) || number < 1 ||
-                         number > kMaxPortNumber))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("is ", QuoteValue(text),
-                     ", expected https://HOST[:PORT]/PATH of printable ASCII"));
-  }
-  WebhookUrl url;
-  url.tls = scheme == "https";
-  url.host = v6.empty() ? name : v6;
-  url.port =
-      static_cast<uint16_t>(port.empty() ? (url.tls ? 443 : 80) : number);
-  url.path = absl::StartsWith(path, "/") ? path : absl::StrCat("/", path);
-  if (url.tls || IsLoopback(url.host)) return url;
-  return absl::InvalidArgumentError(
-      absl::StrCat("is ", QuoteValue(text),
-                   ", expected https://: without TLS only 127.0.0.1, [::1] and "
-                   "localhost are told"));
 }
 
 }  // namespace clusterd

@@ -7,8 +7,6 @@
 //       only: [link, net-health] # as check --only, --skip and --downgrade
 //   notify:
 //     - command: [/usr/local/bin/page, --team, hpc]
-//     - url: https://hooks.example.com/clusterd
-//       token_file: /etc/clusterd/hook.token
 //       deadline: 20s            # of one try; 10s
 // And about failures that are accepted until a moment:
 //   waivers:
@@ -21,7 +19,6 @@
 #ifndef CONFIG_SPEC_SCHEDULE_SPEC_H_
 #define CONFIG_SPEC_SCHEDULE_SPEC_H_
 
-#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -48,16 +45,6 @@ std::string ScheduleText(const ClusterSpec& spec);
 // A moment in UTC: "2026-12-01", which is its first second, or
 // "2026-12-01T10:00Z". InvalidArgument, quoting it, for anything else.
 absl::StatusOr<absl::Time> ParseUtcTime(const std::string& text);
-
-struct WebhookUrl {
-  bool tls = true;
-  std::string host;  // A name or an address, IPv6 without brackets.
-  uint16_t port = 0;
-  std::string path;  // With what stands behind "?"; never empty.
-};
-// InvalidArgument for what is neither https:// nor, on loopback, http://,
-// quoting it, and for a user or password in it, without.
-absl::StatusOr<WebhookUrl> ParseWebhookUrl(const std::string& text);
 
 }  // namespace clusterd
 

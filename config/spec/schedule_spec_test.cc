@@ -12,7 +12,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 
 constexpr absl::string_view kRuleNames[] = {"link", "net-health", "optics"};
 
@@ -105,36 +104,17 @@ TEST(LoadNotifyTest, TellsEveryMistakeAtItsPlace) {
       "  - {command: [page, --now], deadline: 10m}\n"
       "  - {command: [/bin/page], url: \"https://a/b\"}\n"
       "  - {deadline: 2s}\n"
-      "  - {url: \"http://hooks.example.com/x\"}\n"
-      "  - {url: \"https://me:secret@hooks.example.com/x\"}\n"
-      "  - {url: \"https://a\", token_file: token}\n"
-      "  - {command: [/bin/page], token_file: /etc/token}\n"
       "  - {command: []}\n"
-      "  - {command: [/bin/page, \"a\\tb\"]}\n"
-      "  - {url: \"https://a:70000/\"}\n");
+      "  - {command: [/bin/page, \"a\\tb\"]}\n");
   EXPECT_THAT(wrong, HasSubstr("f:10:16: notify[0].command is \"page\", "
                                "expected the program with its absolute path"));
   EXPECT_THAT(wrong, HasSubstr("f:10:40: notify[0].deadline is \"10m\", "
                                "expected a duration from 1s to 5m"));
-  EXPECT_THAT(wrong, HasSubstr("f:11:5: notify[1] has both command and url, "
-                               "expected one of the two"));
-  EXPECT_THAT(wrong,
-              HasSubstr("f:12:5: notify[2] has neither command nor url"));
-  EXPECT_THAT(wrong, HasSubstr("f:13:11: notify[3].url: is "
-                               "\"http://hooks.example.com/x\", expected "
-                               "https://"));
-  EXPECT_THAT(
-      wrong,
-      HasSubstr(
-          "f:14:11: notify[4].url: has \"@\", expected no user or password"));
-  EXPECT_THAT(wrong, Not(HasSubstr("secret")));
-  EXPECT_THAT(wrong, HasSubstr("notify[5].token_file is \"token\", expected an "
-                               "absolute path"));
-  EXPECT_THAT(wrong, HasSubstr("notify[6].token_file is given, expected it "
-                               "with url alone"));
-  EXPECT_THAT(wrong, HasSubstr("notify[7].command is empty"));
+  EXPECT_THAT(wrong, HasSubstr("unknown key \"url\" in notify[1], expected "
+                               "command, deadline"));
+  EXPECT_THAT(wrong, HasSubstr("f:12:5: notify[2].command is missing"));
+  EXPECT_THAT(wrong, HasSubstr("notify[3].command is empty"));
   EXPECT_THAT(wrong, HasSubstr("expected printable ASCII"));
-  EXPECT_THAT(wrong, HasSubstr("f:19:11: notify[9].url: is "));
 }
 
 TEST(ScheduleTextTest, EveryKeyComesBackTheSame) {
@@ -145,35 +125,12 @@ TEST(ScheduleTextTest, EveryKeyComesBackTheSame) {
       "  - {name: 1.5, every: 36h}\n"
       "notify:\n"
       "  - command: [/usr/bin/page, \"a \\\"b\\\" \\\\ # ]\", \"- x: y\"]\n"
-      "  - {url: \"https://[::1]:8443?a=%20b\", token_file: /etc/t k,\n"
-      "     deadline: 1500ms}\n"));
+      "  - {command: [/bin/page], deadline: 1500ms}\n"));
   ClusterSpec again = LoadGood(SpecToYaml(spec));
   again.set_digest(spec.digest());
   EXPECT_EQ(again.DebugString(), spec.DebugString());
   EXPECT_THAT(SpecToYaml(spec), HasSubstr("    hosts: \"n[0,2-3]\"\n"
                                           "    only: [link, optics]\n"));
-}
-
-TEST(ParseWebhookUrlTest, TakesAUrlApart) {
-  const auto url = ParseWebhookUrl("https://hooks.example.com/a/b?c=d");
-  ASSERT_TRUE(url.ok()) << url.status();
-  EXPECT_TRUE(url->tls);
-  EXPECT_EQ(url->host, "hooks.example.com");
-  EXPECT_EQ(url->port, 443);
-  EXPECT_EQ(url->path, "/a/b?c=d");
-  const auto local = ParseWebhookUrl("http://[::1]:8080");
-  ASSERT_TRUE(local.ok()) << local.status();
-  EXPECT_FALSE(local->tls);
-  EXPECT_EQ(local->host, "::1");
-  EXPECT_EQ(local->port, 8080);
-  EXPECT_EQ(local->path, "/");
-  EXPECT_TRUE(ParseWebhookUrl("http://127.8.0.1/x").ok());
-  EXPECT_TRUE(ParseWebhookUrl("http://localhost/x").ok());
-  for (const char* bad : {"", "ftp://a/b", "https://", "https://a b/",
-                          "https://a:0/", "http://127.evil.example.com/",
-                          "http://10.0.0.1/", "https://a/#b", "https://u@a/"}) {
-    EXPECT_FALSE(ParseWebhookUrl(bad).ok()) << bad;
-  }
 }
 
 constexpr char kWaivers[] =

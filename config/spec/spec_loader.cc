@@ -10,7 +10,6 @@
 #include "config/hccl/job_ports.h"
 #include "config/spec/device_plan.h"
 #include "config/spec/lossless_spec.h"
-#include "config/spec/mistakes.h"
 #include "config/spec/product_profile.h"
 #include "config/spec/schedule_spec.h"
 #include "config/spec/service_ports.h"
@@ -382,18 +381,11 @@ class Loader {
 absl::StatusOr<ClusterSpec> LoadSpec(
     absl::string_view file_name, absl::string_view yaml, SpecPlaces* places,
     absl::Span<const absl::string_view> rules) {
-  Mistakes mistakes(file_name);
-  std::optional<YamlNode> root = ParseYaml(yaml, kLimits, &mistakes);
   ClusterSpec spec;
-  if (root.has_value()) {
-    ReadWithRepeats(
-        *std::move(root),
-        [&](const YamlNode& tree, Mistakes* found) {
-          spec = Loader(found, places, rules).Load(tree);
-        },
-        &mistakes);
-  }
-  RETURN_IF_ERROR(mistakes.ToStatus());
+  RETURN_IF_ERROR(ReadYaml(file_name, yaml, kLimits,
+                           [&](const YamlNode& tree, Mistakes* found) {
+                             spec = Loader(found, places, rules).Load(tree);
+                           }));
   spec.set_digest(Sha256Hex(yaml));
   return spec;
 }

@@ -282,15 +282,20 @@ std::optional<YamlNode> ParseYaml(absl::string_view text,
   return std::move(builder.root());
 }
 
-void ReadWithRepeats(YamlNode root,
-                     absl::FunctionRef<void(const YamlNode&, Mistakes*)> read,
-                     Mistakes* mistakes) {
-  read(root, mistakes);
-  for (int k = 1; k < kMaxReadings && TakeRepeats(&root); ++k) {
-    Mistakes again = mistakes->OfSameFile();
-    read(root, &again);
-    mistakes->AddUnknownOf(again);
+absl::Status ReadYaml(
+    absl::string_view file_name, absl::string_view text,
+    const YamlLimits& limits,
+    absl::FunctionRef<void(const YamlNode&, Mistakes*)> read) {
+  Mistakes mistakes(file_name);
+  std::optional<YamlNode> root = ParseYaml(text, limits, &mistakes);
+  if (root.has_value()) read(*root, &mistakes);
+  for (int k = 1; k < kMaxReadings && root.has_value() && TakeRepeats(&*root);
+       ++k) {
+    Mistakes again = mistakes.OfSameFile();
+    read(*root, &again);
+    mistakes.AddUnknownOf(again);
   }
+  return mistakes.ToStatus();
 }
 
 std::nullopt_t YamlValue::WrongKind(absl::string_view expected) const {

@@ -77,13 +77,14 @@ inline constexpr int kMaxYamlDepth = 16;
 std::optional<YamlNode> ParseYaml(absl::string_view text,
                                   const YamlLimits& limits, Mistakes* mistakes);
 
-// Calls read(tree, mistakes). Where keys stand twice, it then takes their next
-// values and calls again, so that one mistake does not hide those behind it;
-// each mistake is recorded once. What `read` makes of a further call is not to
-// be used. Looks at kMaxReadings values of a key.
-void ReadWithRepeats(YamlNode root,
-                     absl::FunctionRef<void(const YamlNode&, Mistakes*)> read,
-                     Mistakes* mistakes);
+// Parses the text and calls read(tree, mistakes). Where keys stand twice, it
+// then takes their next values and calls again, so that one mistake does not
+// hide those behind it; each mistake is recorded once. Looks at kMaxReadings
+// values of a key. InvalidArgument, with every mistake: nothing that `read`
+// made is to be used then.
+absl::Status ReadYaml(absl::string_view file_name, absl::string_view text,
+                      const YamlLimits& limits,
+                      absl::FunctionRef<void(const YamlNode&, Mistakes*)> read);
 inline constexpr int kMaxReadings = 8;
 
 // What stands in one place of the file, or that nothing does. Keeps pointers to

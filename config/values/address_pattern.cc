@@ -289,8 +289,9 @@ absl::StatusOr<AddressPattern> AddressPattern::ParseList(
   pattern.has_formula_ = absl::StrContains(text, '+');
   absl::StatusOr<std::vector<Ipv4Address>> bases = ExpandQuad(quad);
   if (!bases.ok()) {
-    return Wrong(pattern.what(), text,
-                 "is malformed: ", bases.status().message());
+    return Wrong(
+        pattern.what(), text, "is malformed: ", bases.status().message(),
+        absl::StrContains(quad, ':') ? "; IPv6 is not judged yet" : "");
   }
   pattern.bases_ = *std::move(bases);
   ASSIGN_OR_RETURN(pattern.offset_, Formula::Parse(offset));

@@ -80,7 +80,10 @@ TEST(AddressPatternTest, RefusesWhatIsNoAddress) {
         "10.0.0.1-3", "10.0.0.1,10.0.0.2", "::1", "10.0.0.1 0"}) {
     EXPECT_THAT(Addresses(text), HasSubstr("is not IPv4")) << text;
   }
-  EXPECT_THAT(Addresses("2001:db8::1"), HasSubstr("IPv6 is not judged yet"));
+  for (absl::string_view text :
+       {"2001:db8::1", "fd00::[1-2]", "fd00::1 + n", "[fd00::1]"}) {
+    EXPECT_THAT(Addresses(text), HasSubstr("IPv6 is not judged yet")) << text;
+  }
   EXPECT_THAT(Addresses("10.0.0.[1-256]"), HasSubstr("is over 255"));
   EXPECT_THAT(Addresses("10.0.0.[01-12]"), HasSubstr("has leading zeros"));
   EXPECT_THAT(Addresses("10.0.0.[1-3"), HasSubstr("open bracket"));

@@ -1,7 +1,6 @@
 #include "config/values/change_kind.h"
 
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

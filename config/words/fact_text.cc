@@ -7,7 +7,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "config/values/number_list.h"
-#include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {

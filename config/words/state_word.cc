@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {

@@ -261,19 +261,13 @@ std::optional<int> AddAgentConfig(AgentFlags* flags) {
 
 absl::StatusOr<AgentConfig> ParseAgentConfig(absl::string_view file_name,
                                              absl::string_view text) {
-  Mistakes mistakes(file_name);
   YamlLimits limits;
   limits.max_bytes = kMaxConfigBytes;
-  std::optional<YamlNode> root = ParseYaml(text, limits, &mistakes);
-  if (!root.has_value()) return mistakes.ToStatus();
   AgentConfig config;
-  ReadWithRepeats(
-      *std::move(root),
-      [&config](const YamlNode& tree, Mistakes* found) {
-        config = ReadConfig(tree, found);
-      },
-      &mistakes);
-  if (!mistakes.empty()) return mistakes.ToStatus();
+  RETURN_IF_ERROR(ReadYaml(file_name, text, limits,
+                           [&config](const YamlNode& tree, Mistakes* found) {
+                             config = ReadConfig(tree, found);
+                           }));
   return config;
 }
 

@@ -1,7 +1,6 @@
 #include "daemon/agent/apply_tasks.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/values/change_kind.h"
 #include "config/words/quoted_text.h"
+#include "daemon/host/files/missing.h"
 
 namespace clusterd {
 namespace {
@@ -15,8 +16,7 @@ constexpr double kJitter = 0.1;
 
 DriftFact MissingDrift(Missing::Reason reason, absl::string_view detail) {
   DriftFact fact;
-  fact.mutable_missing()->set_reason(reason);
-  fact.mutable_missing()->set_detail(std::string(detail));
+  SetMissing(reason, detail, &fact);
   return fact;
 }
 
@@ -120,15 +120,13 @@ HostFacts AgentObserver::ObserveFor(const std::string& host,
   if (request.has_ssh() && !may_log_in && !facts.has_missing()) {
     std::set<ChangeKind> wanted = AllowedKinds(allows);
     wanted.insert(CHANGE_SSH_LOGIN);
-    Missing* const missing = facts.mutable_ssh()->mutable_missing();
-    missing->set_reason(Missing::NOT_PERMITTED);
-    missing->set_detail(absl::StrCat("this host does not allow ssh-login: ",
-                                     HowToAllow(allows, wanted)));
+    SetMissing(Missing::NOT_PERMITTED,
+               absl::StrCat("this host does not allow ssh-login: ",
+                            HowToAllow(allows, wanted)),
+               facts.mutable_ssh());
   }
   if (!written.ok() && !facts.has_missing()) {
-    Missing* const missing = facts.mutable_ssh()->mutable_missing();
-    missing->set_reason(Missing::NOT_QUERIED);
-    missing->set_detail(std::string(written.message()));
+    SetMissing(Missing::NOT_QUERIED, written.message(), facts.mutable_ssh());
   }
   if (request.has_network_namespace()) return facts;
   *facts.mutable_drift() = record_->DriftOf(facts, count);

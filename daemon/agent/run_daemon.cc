@@ -1,10 +1,8 @@
 #include "daemon/agent/run_daemon.h"
 
 #include <fstream>
-#include <memory>
 #include <optional>
 #include <random>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -19,11 +17,9 @@
 #include "config/values/text_form.h"
 #include "config/values/version.h"
 #include "config/words/quoted_text.h"
-#include "daemon/agent/agent_stream.h"
 #include "daemon/agent/apply/machine.h"
 #include "daemon/agent/apply_tasks.h"
 #include "daemon/agent/drift_watch.h"
-#include "daemon/agent/hooks/hook_desk.h"
 #include "daemon/agent/identity/held_identity.h"
 #include "daemon/agent/identity/leaf_renewal.h"
 #include "daemon/agent/local/local_server.h"
@@ -212,16 +208,11 @@ LeafRenewal::Parts RenewalParts(const AgentFlags& flags, HeldIdentity* identity,
 
 MetricsFile::Parts MetricsParts(const AgentFlags& flags,
                                 const std::string& host, HostObserver* observer,
-                                const ApplyTasks* applies,
-                                const std::shared_ptr<AgentStream>& stream,
+                                std::function<AgentStatus()> status,
                                 const Background& background) {
   MetricsFile::Parts parts;
   parts.tls = flags.tls;
-  parts.status = [stream, applies] {
-    AgentStatus status = stream->Status();
-    status.set_unfinished(applies->Unfinished());
-    return status;
-  };
+  parts.status = std::move(status);
   parts.check = [observer, host] { return CheckSelf(observer, host, {}); };
   parts.write = [root = flags.root,
                  path = flags.metrics_file](const std::string& text) {
@@ -367,6 +358,11 @@ absl::Status RunDaemon(const AgentFlags& flags,
       AgentStreamParts{&observer, &loop, &scheduler, &pool, parts.log,
                        MakeRandom(), &applies,
                        TasksFor(self.name, &tickets, &audit), &audit});
+  const auto status = [stream, &applies] {
+    AgentStatus now = stream->Status();
+    now.set_unfinished(applies.Unfinished());
+    return now;
+  };
   if (parts.look) {
     watch.emplace(flags.drift_interval.value_or(kDefaultDriftInterval),
                   DriftWatch::Parts{parts.look, &record,
@@ -376,7 +372,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
                                     MakeRandom(), &scheduler, &pool});
   }
   if (!flags.metrics_file.empty()) {
-    metrics.emplace(MetricsParts(flags, self.name, &observer, &applies, stream,
+    metrics.emplace(MetricsParts(flags, self.name, &observer, status,
                                  {&scheduler, &pool, parts.log, &audit}));
   }
   record.Listen([&] {
@@ -390,11 +386,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
       const auto local,
       LocalServer::Start(
           flags.socket,
-          {[&stream, &applies] {
-             AgentStatus status = stream->Status();
-             status.set_unfinished(applies.Unfinished());
-             return status;
-           },
+          {status,
            [&observer, self] { return CheckSelf(&observer, self.name, {}); },
            [&hooks](const HookRequest& request,
                     const std::function<bool()>& gone) {

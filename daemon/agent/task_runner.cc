@@ -1,7 +1,6 @@
 #include "daemon/agent/task_runner.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"

@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <set>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"

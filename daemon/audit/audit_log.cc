@@ -1,12 +1,10 @@
 #include "daemon/audit/audit_log.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "config/audit/audit_chain.h"
 #include "config/values/status_macros.h"
 
 namespace clusterd {

@@ -1,9 +1,7 @@
 #include "daemon/host/device_observer.h"
 
-#include <functional>
 #include <utility>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"

@@ -8,7 +8,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <string>
 #include <tuple>
 #include <utility>
 
@@ -22,7 +21,6 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/files/file_reader.h"
 #include "daemon/host/files/missing.h"
 #include "daemon/host/identity_observer.h"
 #include "daemon/host/npu_smi/device_ids.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -46,7 +47,17 @@ absl::StatusOr<uint64_t> KilobytesOf(absl::string_view meminfo,
 
 // cgroup v2, or v1's memory controller.
 void ReadLimits(const FileReader& files, HostMemoryFact::Memory* memory) {
-  for (const absl::string_view slice : kSlices) {
+  std::vector<std::string> slices(std::begin(kSlices), std::end(kSlices));
+  // Each user who is logged in has one, where ranks of mpirun run.
+  for (const char* folder :
+       {"/sys/fs/cgroup/user.slice", "/sys/fs/cgroup/memory/user.slice"}) {
+    const auto names = files.List(folder, FileReader::Beyond::kLeftOut);
+    for (const std::string& each : names.value_or(std::vector<std::string>())) {
+      if (!absl::StartsWith(each, "user-")) continue;
+      slices.push_back(absl::StrCat("user.slice/", each));
+    }
+  }
+  for (const std::string& slice : slices) {
     for (const char* file :
          {"/sys/fs/cgroup/$0/memory.max",
           "/sys/fs/cgroup/memory/$0/memory.limit_in_bytes"}) {
@@ -57,7 +68,7 @@ void ReadLimits(const FileReader& files, HostMemoryFact::Memory* memory) {
         continue;
       }
       MemoryLimit* const limit = memory->add_limits();
-      limit->set_slice(slice.empty() ? "this container" : std::string(slice));
+      limit->set_slice(slice.empty() ? "this container" : slice);
       limit->set_bytes(bytes);
     }
   }
@@ -112,10 +123,13 @@ absl::StatusOr<HostMemoryFact::Memory> ReadMemory(const HostAccess& host) {
 
 std::vector<OutOfMemory> ParseKills(absl::string_view dmesg,
                                     uint64_t uptime_s) {
-  // Before Linux 4.20 the first line says "Kill process"; the name may hold
-  // anything but a line break.
+  // Before Linux 4.20 the first line says "Kill process". A kernel with
+  // CONFIG_PRINTK_CALLER names the task, "[ T123]". With
+  // vm.oom_kill_allocating_task a word stands behind "memory". The name may
+  // hold anything but a line break.
   static const LazyRE2 kForm = {
-      R"((?:<\d+>)?\[ *(\d+)\.\d+\] (Memory cgroup out|Out) of memory: )"
+      R"((?:<\d+>)?\[ *(\d+)\.\d+\](?: ?\[ *[TC]\d+\])? +)"
+      R"((Memory cgroup out|Out) of memory(?: \(\w+\))?: )"
       R"(Kill(?:ed)? process (\d+),? \((.*)\)(?:[ ,].*)?)",
       RE2::Latin1};
   std::vector<OutOfMemory> kills;

@@ -32,6 +32,26 @@ TEST(ParseKillsTest, ReadsBothBoundsAndTheOlderForm) {
   EXPECT_EQ(kills[2].pid(), 7u);
 }
 
+TEST(ParseKillsTest, ReadsEveryFormOfTheKernel) {
+  for (const char* line :
+       {"[1.5] Out of memory: Killed process 9 (x) total-vm:1kB, anon-rss:1kB",
+        "[1.5] Out of memory: Kill process 9 (x) score 1 or sacrifice child",
+        "[1.5] Out of memory (oom_kill_allocating_task): Killed process 9 (x) "
+        "total-vm:1kB",
+        "[    1.500000] [ T4711] Out of memory: Killed process 9 (x)",
+        "<3>[    1.500000][  C12] Out of memory: Killed process 9 (x) a",
+        "[1.5] Memory cgroup out of memory: Kill process 9 (x) score 0 or "
+        "sacrifice child",
+        "[1.5] Memory cgroup out of memory: Killed process 9 (x) total-vm:1kB, "
+        "UID:0 pgtables:1kB oom_score_adj:0"}) {
+    const auto kills = ParseKills(line, 10);
+    ASSERT_THAT(kills, SizeIs(1)) << line;
+    EXPECT_EQ(kills[0].pid(), 9u) << line;
+    EXPECT_EQ(kills[0].command(), "x") << line;
+    EXPECT_EQ(kills[0].seconds_ago(), 9u) << line;
+  }
+}
+
 // A user names processes as he likes.
 TEST(ParseKillsTest, MakesNamesPrintableAndTakesNoneForALine) {
   const auto kills = ParseKills(
@@ -83,6 +103,21 @@ TEST_F(HostMemoryTest, ReadsTotalsLimitsAndKills) {
   EXPECT_EQ(memory.limits(0).bytes(), 256ull << 30);
   ASSERT_EQ(memory.kills_size(), 1);
   EXPECT_EQ(memory.kills(0).seconds_ago(), 10u);
+}
+
+// Both with cgroup v2 and with v1.
+TEST_F(HostMemoryTest, ReadsTheLimitsOfUsersWhoAreLoggedIn) {
+  root_.Write("/sys/fs/cgroup/user.slice/user-1000.slice/memory.max",
+              "1073741824\n");
+  root_.Write("/sys/fs/cgroup/user.slice/user-1001.slice/memory.max", "max\n");
+  root_.Write(
+      "/sys/fs/cgroup/memory/user.slice/user-7.slice/memory.limit_in_bytes",
+      "2147483648\n");
+  const HostMemoryFact::Memory memory = Read().value();
+  ASSERT_EQ(memory.limits_size(), 2);
+  EXPECT_EQ(memory.limits(0).slice(), "user.slice/user-1000.slice");
+  EXPECT_EQ(memory.limits(1).slice(), "user.slice/user-7.slice");
+  EXPECT_EQ(memory.limits(1).bytes(), 2ull << 30);
 }
 
 TEST_F(HostMemoryTest, SaysWhyTheKernelsLogIsNotRead) {

@@ -135,8 +135,10 @@ absl::StatusOr<PeerNamesFact::Names> ReadPeerNames(
 // Places of files that `docker -v` is given.
 absl::StatusOr<PathsFact::Paths> ReadDirectories(const FileReader& files) {
   PathsFact::Paths paths;
-  for (const char* path : {"/etc/hccl_rootinfo.json",
-                           "/etc/ascend_install.info", "/etc/localtime"}) {
+  for (const char* path :
+       {"/etc/hccl_rootinfo.json", "/etc/ascend_install.info", "/etc/localtime",
+        "/etc/vnpu.cfg", "/usr/local/bin/npu-smi", "/usr/local/sbin/npu-smi",
+        "/usr/local/Ascend/driver/version.info"}) {
     if (files.List(path).ok()) paths.add_paths(path);
   }
   return paths;

@@ -103,9 +103,10 @@ TEST_F(LaunchObserverTest, PutsNoPeerButAnAddressOnACommandLine) {
 
 TEST_F(LaunchObserverTest, NamesDirectoriesWhereFilesBelong) {
   root_.MakeFolder("/etc/hccl_rootinfo.json");
+  root_.MakeFolder("/usr/local/bin/npu-smi");
   root_.Write("/etc/ascend_install.info", "x\n");
   EXPECT_THAT(Observe().directories().value().paths(),
-              ElementsAre("/etc/hccl_rootinfo.json"));
+              ElementsAre("/etc/hccl_rootinfo.json", "/usr/local/bin/npu-smi"));
 }
 
 TEST_F(LaunchObserverTest, TellsWhichLinksCarryPackets) {

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "config/hccl/job_ports.h"
 #include "config/values/network_namespace.h"

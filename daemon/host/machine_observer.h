@@ -17,7 +17,7 @@
 #include "daemon/host/command/command_runner.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/hccn/device_locks.h"
-#include "daemon/host/hccn_query/counter_memory.h"
+#include "daemon/host/hccn_query/query_facts.h"
 #include "daemon/host/host_observer.h"
 #include "daemon/host/namespace/network_namespace.h"
 #include "proto/facts.pb.h"

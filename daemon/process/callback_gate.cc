@@ -1,7 +1,5 @@
 #include "daemon/process/callback_gate.h"
 
-#include <utility>
-
 #include "absl/time/time.h"
 
 namespace clusterd {

@@ -77,6 +77,9 @@ rehearse 3 tests/testdata/spec/ten-mistakes.yaml
 rehearse 3 "$two" --fault 3:lnk=DOWN --fault server7:3:link=DOWN
 expect 'unknown key "lnk".*link'
 expect 'no server "server7"'
+rehearse 3 "$two" --namespaces 0 --fault host:machine_id=51a0 --fault 3:sdid=7
+expect 'host:machine_id=51a0": cannot act side by side: no rule reads it'
+expect '3:sdid=7": cannot act on a server outside an Atlas A3 super pod'
 rehearse 3 "$two" --wave many
 
 # Two devices of a server in one subnet, which the product forbids.
@@ -102,6 +105,14 @@ expect 'server1: the check says: fail link, device 3: '
 expect 'server1: after the apply: fail link, device 3: '
 rehearse 0 "$two" --namespaces 0 --fault 3:address=192.168.9.9
 expect 'server1: mended by the apply'
+# Kinds that act in namespaces by what is real there.
+if tests/sim/namespaces.sh available; then
+  rehearse 3 "$two" --fault host:uda=5b0c7e21d9f4
+  expect 'cannot act in namespaces: '
+  rehearse 0 "$two" --fault host:listen=60003
+  expect 'in namespaces that have no way out'
+  expect 'server1: the check says: warn ports-free'
+fi
 rehearse 0 "$two" --namespaces 0 --fault server0:3:lies=1
 expect 'server0: apply: undone: '
 expect '^apply +[0-9.]+  0 of 2 hosts ended well in 2 waves, 1 not started'

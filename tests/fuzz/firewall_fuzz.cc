@@ -4,9 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/host/firewall/firewalld_output.h"
-#include "daemon/host/firewall/packet_filter.h"
-#include "daemon/host/firewall/ufw_output.h"
+#include "daemon/host/firewall/firewall_observer.h"
 #include "tests/fuzz/require.h"
 
 namespace clusterd {

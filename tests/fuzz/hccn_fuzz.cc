@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "daemon/host/hccn/hccn_answers.h"
-#include "daemon/host/hccn/hccn_error.h"
+#include "daemon/host/hccn/hccn_output.h"
 #include "daemon/host/hccn_query/query_answers.h"
 #include "tests/fuzz/require.h"
 #include "tests/readers/hccn_ping.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/host/hccn/hccn_error.h"
+#include "daemon/host/hccn/hccn_output.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/readers/read_answer.h"

@@ -1,7 +1,8 @@
 // Faults of a simulated server, as people write them on a command line:
 //   3:link=DOWN          device 3
 //   host:somaxconn=128   the server itself
-// FaultKeys() is the list of what can be wrong.
+// FaultKeys() is the one table of them: help, faults.md and the tests that each
+// is noticed come from it.
 #ifndef TESTS_SIM_FAULT_H_
 #define TESTS_SIM_FAULT_H_
 
@@ -11,19 +12,51 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "proto/finding.pb.h"
 #include "tests/sim/host_folder.h"
 
 namespace clusterd {
 namespace sim {
 
-// One kind of fault, for people: `simhost fault-keys` prints these.
+// Where a server runs: in its folder, on this machine's kernel, or in
+// namespaces, where namespaces.sh lays the folder over "/".
+enum class Mode { kSideBySide, kNamespaces };
+
+// The servers that show a fault.
+enum class Servers { kAll, kNotAscend950, kSuperPod };
+
+// What the test of a kind injects into one of three servers of an Atlas A3
+// super pod, and what the check then says of that server.
+struct Noticed {
+  std::string value;
+  std::string rule;
+  State state;
+  // A change of device 3 by hccn_tool: none, before the check, or not finished
+  // when it begins.
+  enum Change { kNoChange, kChanged, kChanging } change = kNoChange;
+};
+
+// One kind of fault.
 struct FaultKey {
   std::string key;
   bool of_device;
   // What may stand behind `=`, e.g. "UP|DOWN".
   std::string values;
   std::string meaning;
+  Noticed noticed;
+  Servers servers = Servers::kAll;
+  // Why it cannot act there; empty: it acts.
+  std::string not_side_by_side = "";
+  std::string not_in_namespaces = "";
+  // A program of this machine that it needs in namespaces; empty: none.
+  std::string program = "";
 };
+
+const std::vector<FaultKey>& FaultKeys();
+
+// "an Ascend 950: …", the servers on which the kind cannot act, with the
+// reason; empty: none.
+std::string NotOn(Servers servers);
 
 struct Fault {
   // -1: the server.
@@ -32,17 +65,24 @@ struct Fault {
   std::string value;
 };
 
-const std::vector<FaultKey>& FaultKeys();
+// What decides whether a fault can act on a server.
+struct ServerKind {
+  std::vector<int> devices;
+  std::string product;  // As tool/product.h has it, or "ascend-950".
+  Mode mode = Mode::kSideBySide;
+};
 
 // InvalidArgument with every mistake of every fault, one a line: not of the
-// form, no such device among `devices`, unknown key (with the nearest one), a
-// value that the key does not take.
+// form, no such device, unknown key (with the nearest one), a value that the
+// key does not take, or a fault that cannot act there, with the reason.
 absl::StatusOr<std::vector<Fault>> ParseFaults(
-    absl::Span<const std::string> texts, absl::Span<const int> devices);
+    absl::Span<const std::string> texts, const ServerKind& server);
 
-// Makes the server below `folder` so. A host that runs in namespaces of its own
-// takes kernel values from its kernel, not from these files.
+// Makes the server below `folder` so; "/" is a server in its namespaces, and
+// ApplyFault runs there. REQUIRES: ParseFaults accepted the fault.
 absl::Status ApplyFault(const Fault& fault, const HostFolder& folder);
+
+Mode ModeOf(const HostFolder& folder);
 
 }  // namespace sim
 }  // namespace clusterd

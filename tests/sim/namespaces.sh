@@ -9,8 +9,8 @@
 #   namespaces.sh down DIR              ends what runs in them, leaves nothing behind
 #
 # TABLE has a line per namespace: its name, its address and the root folder that
-# `simhost create` made. "-" for a folder makes a network namespace only, which
-# is what a controller needs:
+# `simhost create --namespaces` made; its faults come last. "-" for a folder makes
+# a network namespace only, which is what a controller needs:
 #   controller 192.168.7.1/24  -
 #   server0    192.168.7.22/24 /tmp/demo/server0
 # All hang on a bridge in one more namespace, so nothing changes in the machine's
@@ -58,6 +58,10 @@ obstacle() {
       mount -t overlay -o lowerdir=/etc,upperdir=/mnt/u,workdir=/mnt/w overlay /etc
   ' 2>/dev/null; then
     echo "the kernel refuses an overlay over /etc"
+    return
+  fi
+  if ! unshare --net --mount --propagation private mount -t sysfs probe /mnt 2>/dev/null; then
+    echo "the kernel refuses a /sys of a network namespace"
   fi
 }
 
@@ -71,8 +75,9 @@ enter_server() {
     mount -t overlay overlay \
       -o "lowerdir=$root/$layer:/$layer,upperdir=$own/up/$layer,workdir=$own/work/$layer" "/$layer"
   done
-  # As an administrator sets servers up: each knows all by name.
+  # As an administrator sets servers up: each knows all by name. There is no DNS.
   cp "${own%/*}/hosts" /etc/hosts
+  echo "hosts: files" >/etc/nsswitch.conf
   mkdir -p /etc/clusterd
   echo "simulated devices, in network, mount and UTS namespaces of its own" >/etc/clusterd/simulation
 
@@ -82,6 +87,11 @@ enter_server() {
   done
   cp -a "$root/dev/." "$own/dev/"
   mount --bind "$own/dev" /dev
+  # /sys shows the interfaces of the network namespace that mounted it.
+  mkdir "$own/sys"
+  mount -t sysfs sysfs "$own/sys"
+  if [ -d /sys/fs/cgroup ]; then mount --rbind /sys/fs/cgroup "$own/sys/fs/cgroup"; fi
+  mount --rbind "$own/sys" /sys
   if [ -d /sys/bus/pci/devices ]; then
     mount --bind "$root/sys/bus/pci/devices" /sys/bus/pci/devices
   else
@@ -139,6 +149,11 @@ up_one() {
     set -euo pipefail
     $prepare" prepare "$own" "$root" "$name"
   connect "$dir" "$number" "$name" "$address"
+  local faults=()
+  [ "$root" = - ] || mapfile -t faults <"$root/var/lib/hccn_sim/faults"
+  if [ ${#faults[@]} -gt 0 ]; then
+    (run_in "$dir" "$name" "$(readlink "$root/var/lib/hccn_sim/simhost")" set --root / "${faults[@]}")
+  fi
 }
 
 # Reads the table into names, addresses and roots. Every mistake is named.
@@ -160,8 +175,8 @@ read_table() {
     if [ "$root" != - ]; then
       # Overlay mounts take lists with these.
       if [[ $root == *[:,]* ]]; then mistake "$root: a path here has no colon or comma"; fi
-      [ -f "$root/etc/clusterd/simulation" ] ||
-        mistake "\"$root\" is no simulated server, expected a folder that \`simhost create\` made, or -"
+      [ -L "$root/var/lib/hccn_sim/simhost" ] ||
+        mistake "\"$root\" is not a server for namespaces, expected a folder that \`simhost create --namespaces\` made, or -"
     fi
     [ -z "$rest" ] || mistake "\"$rest\" is too much, expected NAME ADDRESS ROOT"
     names+=("$name")

@@ -25,6 +25,14 @@ expect "status of a bad table" 3 "$status"
 expect "mistakes named" 4 "$(grep -c "bad:[123]: " "$TEST_TMPDIR/err")"
 [ ! -e "$dir" ] || fail "$dir was made"
 
+# A server for side by side lacks what makes its faults act in namespaces.
+"$simhost" create --root "$TEST_TMPDIR/folder" --spec "$spec" --host server0 --tool "$tool"
+echo "server0 192.168.7.22/24 $TEST_TMPDIR/folder" >"$TEST_TMPDIR/bad"
+status=0
+"$namespaces" up "$dir" "$TEST_TMPDIR/bad" 2>"$TEST_TMPDIR/err" || status=$?
+expect "status of a server for side by side" 3 "$status"
+grep -q "simhost create --namespaces" "$TEST_TMPDIR/err" || fail "the reason is not given"
+
 if ! why=$("$namespaces" available); then
   echo "namespaces are not to be had here: ${why#no: }"
   [ "$(id -u)" -ne 0 ] || [ -n "$why" ] || fail "no reason given"
@@ -33,8 +41,8 @@ fi
 
 printf 'controller 192.168.7.1/24 -\n' >"$TEST_TMPDIR/table"
 for i in 0 1; do
-  "$simhost" create --root "$TEST_TMPDIR/server$i" --spec "$spec" --host "server$i" --tool "$tool" \
-    --fault "host:somaxconn=$((1000 + i))"
+  "$simhost" create --namespaces --root "$TEST_TMPDIR/server$i" --spec "$spec" --host "server$i" --tool "$tool" \
+    --fault "host:somaxconn=$((1000 + i))" --fault host:listen=60003
   echo "server$i 192.168.7.$((22 + i))/24 $TEST_TMPDIR/server$i" >>"$TEST_TMPDIR/table"
 done
 # Mounts of this test: those that name its folder, and those over the places that a
@@ -55,6 +63,9 @@ hccn_tool=/usr/local/Ascend/driver/tools/hccn_tool
 for i in 0 1; do
   expect "host name" "server$i" "$(in_server $i /bin/cat /proc/sys/kernel/hostname)"
   expect "somaxconn" "$((1000 + i))" "$(in_server $i /bin/cat /proc/sys/net/core/somaxconn)"
+  expect "number of eth0 in /sys" "$(in_server $i /sbin/ip -o link show eth0 | cut -d: -f1)" \
+    "$(in_server $i /bin/cat /sys/class/net/eth0/ifindex)"
+  expect "listeners on port 60003" 1 "$(in_server $i /bin/grep -c ':EA63 00000000:0000 0A' /proc/net/tcp)"
   expect "davinci nodes" 8 "$(in_server $i /bin/sh -c 'ls /dev/davinci[0-9]* | wc -l')"
   expect "boot id" "$(cat "$TEST_TMPDIR/server$i/proc/sys/kernel/random/boot_id")" \
     "$(in_server $i /bin/cat /proc/sys/kernel/random/boot_id)"
@@ -68,6 +79,10 @@ in_server 0 $hccn_tool -i 3 -netdetect -s address 10.9.9.9 >/dev/null
 expect "device of server0" "netdetect addr: 10.9.9.9" "$(in_server 0 $hccn_tool -i 3 -netdetect -g)"
 if in_server 1 /bin/grep -q 10.9.9.9 /etc/hccn.conf; then fail "server1 has server0's address"; fi
 in_server 1 "$simhost" set --root / host:syn_backlog=77 3:link=DOWN
+status=0
+in_server 1 "$simhost" set --root / 3:link=UP host:uda=5b0c7e21d9f4 2>"$TEST_TMPDIR/err" || status=$?
+expect "status of a fault that cannot act" 3 "$status"
+grep -q "host:uda=.*cannot act in namespaces: " "$TEST_TMPDIR/err" || fail "no reason: $(cat "$TEST_TMPDIR/err")"
 expect "changed kernel value" 77 "$(in_server 1 /bin/cat /proc/sys/net/ipv4/tcp_max_syn_backlog)"
 expect "changed device" "link status: DOWN" "$(in_server 1 $hccn_tool -i 3 -link -g)"
 expect "the machine's own value" "$somaxconn_before" "$(cat /proc/sys/net/core/somaxconn)"

@@ -11,12 +11,13 @@ namespace clusterd {
 namespace sim {
 namespace {
 
-// The folder <card>.<chip> is a link to the device's.
+// The folder <card>.<chip> is a link to the device's, which also has its lines
+// of the mapping and the table.
 constexpr char kScript[] = R"(#!/bin/sh
 cd "${0%/*}/../../../var/lib/npu_smi_sim" || exit 1
 case "$1 $2" in
-  "info ") exec cat table ;;
-  "info -m") exec cat mapping ;;
+  "info ") exec cat table device*/table ;;
+  "info -m") exec cat mapping device*/mapping ;;
   "info -t") [ -f "$5.${7:-0}/$3" ] && exec cat "$5.${7:-0}/$3" ;;
 esac
 echo "Error parameter of $2"
@@ -25,6 +26,11 @@ exit 1
 
 std::string AnswerFile(int device, const char* query) {
   return absl::StrCat("var/lib/npu_smi_sim/device", device, "/", query);
+}
+
+// "2 1": chip 1 of card 2.
+std::string PlaceOf(const HostFolder& folder, int device) {
+  return folder.Read(AnswerFile(device, "place"));
 }
 
 std::string Line(const std::string& key, const std::string& value) {
@@ -90,11 +96,49 @@ absl::Status SetMemoryErrors(const HostFolder& folder, int device,
 
 absl::Status SetCompatibility(const HostFolder& folder, int device,
                               const std::string& value) {
-  return WriteAnswer(folder, device, "board",
+  // The question names the card alone, and the script then takes its chip 0.
+  const bool is_second = absl::EndsWith(PlaceOf(folder, device), " 1");
+  return WriteAnswer(folder, is_second ? device - 1 : device, "board",
                      {{"Software Version", "23.0.7"},
                       {"Firmware Version", "7.1.0.11.220"},
                       {"Compatibility", value},
                       {"PCIe Bus Info", "0000:61:00.0"}});
+}
+
+absl::Status SetMemoryUse(const HostFolder& folder, int device,
+                          const std::string& value) {
+  const std::vector<std::string> place =
+      absl::StrSplit(PlaceOf(folder, device), ' ');
+  if (place.size() != 2) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(folder.root(), ": npu-smi knows no device ", device));
+  }
+  // Only the table of an A3 has a second number there.
+  const bool is_a3 = absl::StrContains(
+      folder.Read("var/lib/npu_smi_sim/mapping"), "Chip Phy-ID");
+  return folder.Write(
+      AnswerFile(device, "table"),
+      absl::StrCat("| ", place[0],
+                   "     Ascend910 | OK | 95.1  40  0 / 0 |\n| ", place[1],
+                   "     ", is_a3 ? absl::StrCat(device) : "",
+                   " | 0000:61:00.0 | 0  0 / 0  ", value, " / 65536 |\n"));
+}
+
+absl::Status HideChip(const HostFolder& folder, int device) {
+  absl::Status status;
+  for (const char* file : {"mapping", "table", "health", "ecc", "hccs"}) {
+    status.Update(folder.Remove(AnswerFile(device, file)));
+  }
+  return status;
+}
+
+absl::Status SetChipAnswer(const HostFolder& folder, int device,
+                           const std::string& text) {
+  absl::Status status;
+  for (const char* file : {"health", "ecc", "hccs", "spod-info", "board"}) {
+    status.Update(folder.Write(AnswerFile(device, file), text + "\n"));
+  }
+  return status;
 }
 
 absl::Status SetHccs(const HostFolder& folder, int device,
@@ -125,31 +169,33 @@ absl::Status SetSuperPodValue(const HostFolder& folder, int device,
 absl::Status WriteNpuSmi(const HostFolder& folder, const std::string& product,
                          const std::vector<int>& devices, int server) {
   const bool is_a3 = absl::StartsWith(product, "A3");
-  std::string mapping =
+  const std::string mapping =
       absl::StrCat("\tNPU ID   Chip ID   Chip Logic ID   ",
                    is_a3 ? "Chip Phy-ID   " : "", "Chip Name\n");
-  std::string table = absl::StrCat(
-      "| npu-smi 24.1.rc1                 Version: 24.1.rc1 |\n"
-      "| NPU   Name                | Health        | Power(W)    Temp(C) |\n"
-      "| Chip  ",
-      is_a3 ? "Phy-ID" : "",
-      " | Bus-Id | AICore(%)  Memory-Usage(MB)  HBM-Usage(MB) |\n");
   absl::Status status = folder.Write(kNpuSmi, kScript, 0755);
+  status.Update(folder.Write("var/lib/npu_smi_sim/mapping", mapping));
+  status.Update(folder.Write(
+      "var/lib/npu_smi_sim/table",
+      absl::StrCat(
+          "| npu-smi 24.1.rc1                 Version: 24.1.rc1 |\n"
+          "| NPU   Name                | Health        | Power(W)    Temp(C) "
+          "|\n"
+          "| Chip  ",
+          is_a3 ? "Phy-ID" : "",
+          " | Bus-Id | AICore(%)  Memory-Usage(MB)  HBM-Usage(MB) |\n")));
   for (size_t i = 0; i < devices.size(); ++i) {
     const int id = devices[i];
     const int card = is_a3 ? id / 2 : id;
     const int chip = is_a3 ? id % 2 : 0;
-    absl::StrAppend(
-        &mapping, "\t", card, "   ", chip, "   ", i, "   ",
+    const std::string line = absl::StrCat(
+        "\t", card, "   ", chip, "   ", i, "   ",
         is_a3 ? absl::StrCat(id, "   Ascend910\n") : "Ascend 910B\n");
-    absl::StrAppend(&table, "| ", card,
-                    "     Ascend910 | OK | 95.1  40  0 / 0 |\n| ", chip,
-                    "     ", is_a3 ? absl::StrCat(id) : "",
-                    " | 0000:61:00.0 | 0  0 / 0  ", 3412, " / 65536 |\n");
     const bool has_hccs = is_a3 || product == "A2" || product == "A2-Box16";
     for (const absl::Status& step :
-         {SetChipHealth(folder, id, "OK"), SetMemoryErrors(folder, id, "0"),
-          SetCompatibility(folder, id, "OK"),
+         {folder.Write(AnswerFile(id, "place"), absl::StrCat(card, " ", chip)),
+          folder.Write(AnswerFile(id, "mapping"), line),
+          SetMemoryUse(folder, id, "3412"), SetChipHealth(folder, id, "OK"),
+          SetMemoryErrors(folder, id, "0"), SetCompatibility(folder, id, "OK"),
           has_hccs ? SetHccs(folder, id, "OK")
                    : WriteUnsupported(folder, id, "hccs"),
           product == "A3-superpod" ? WriteSuperPodPlace(folder, id, server)
@@ -159,14 +205,20 @@ absl::Status WriteNpuSmi(const HostFolder& folder, const std::string& product,
       status.Update(step);
     }
   }
-  status.Update(folder.Write("var/lib/npu_smi_sim/mapping", mapping));
-  status.Update(folder.Write("var/lib/npu_smi_sim/table", table));
   return status;
 }
 
-absl::Status WriteBrokenNpuSmi(const HostFolder& folder, bool hangs) {
-  return folder.Write(
-      kNpuSmi, hangs ? "#!/bin/sh\nexec sleep 3600\n" : "#!/bin/sh\n", 0755);
+absl::Status WriteBrokenNpuSmi(const HostFolder& folder,
+                               const std::string& how) {
+  std::string script = "#!/bin/sh\n";
+  if (how == "hangs") script += "exec sleep 3600\n";
+  if (how == "garbled") script += "echo '+---- cut'\n";
+  if (how == "refused") {
+    script +=
+        "echo 'dcmi model initialized failed, because the device is used. "
+        "ret is -8020'\nexit 1\n";
+  }
+  return folder.Write(kNpuSmi, script, 0755);
 }
 
 }  // namespace sim

@@ -21,8 +21,10 @@ inline constexpr char kNpuSmi[] = "usr/local/sbin/npu-smi";
 absl::Status WriteNpuSmi(const HostFolder& folder, const std::string& product,
                          const std::vector<int>& devices, int server = 0);
 
-// Instead of npu-smi a program that hangs, or says nothing and exits 0.
-absl::Status WriteBrokenNpuSmi(const HostFolder& folder, bool hangs);
+// A program instead of npu-smi that "hangs", is "silent" and exits 0, prints no
+// table ("garbled"), or is "refused" the devices, with -8020.
+absl::Status WriteBrokenNpuSmi(const HostFolder& folder,
+                               const std::string& how);
 
 // "Alarm" or "Alarm/80E18402/80E01801": what health says, with its codes.
 absl::Status SetChipHealth(const HostFolder& folder, int device,
@@ -32,9 +34,20 @@ absl::Status SetChipHealth(const HostFolder& folder, int device,
 absl::Status SetMemoryErrors(const HostFolder& folder, int device,
                              const std::string& value);
 
-// What board says of driver and firmware.
+// What board says of driver and firmware, of the card that has the device.
 absl::Status SetCompatibility(const HostFolder& folder, int device,
                               const std::string& value);
+
+// MB of HBM in use.
+absl::Status SetMemoryUse(const HostFolder& folder, int device,
+                          const std::string& value);
+
+// Neither the mapping nor the table lists it, and no question finds it.
+absl::Status HideChip(const HostFolder& folder, int device);
+
+// The text instead of each answer about the chip.
+absl::Status SetChipAnswer(const HostFolder& folder, int device,
+                           const std::string& text);
 
 // "OK", "NOK", or "OK/2" with that many lanes on the first port.
 absl::Status SetHccs(const HostFolder& folder, int device,

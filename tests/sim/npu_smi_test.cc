@@ -36,7 +36,7 @@ class NpuSmiTest : public ::testing::Test {
     ASSERT_TRUE(status.ok()) << status;
   }
   void Apply(const std::string& text) {
-    const auto faults = ParseFaults({text}, {0, 1, 2});
+    const auto faults = ParseFaults({text}, {{0, 1, 2}, "A3-superpod"});
     ASSERT_TRUE(faults.ok()) << faults.status();
     const absl::Status status = ApplyFault(faults->front(), host_);
     ASSERT_TRUE(status.ok()) << status;
@@ -88,8 +88,10 @@ TEST_F(NpuSmiTest, SaysWhatIsWrongWithTheChip) {
   EXPECT_EQ(facts[1].memory_errors().value().double_bit(), 3u);
   EXPECT_FALSE(facts[1].hccs().value().ok());
   EXPECT_EQ(facts[1].hccs().value().lanes(0), 2u);
-  // The board is the card's: both chips of it say the same, chip 0's.
-  EXPECT_EQ(facts[0].compatibility().value(), "OK");
+  // The board is the card's, so both chips of it say the same.
+  EXPECT_EQ(facts[0].compatibility().value(), "NOK");
+  EXPECT_EQ(facts[1].compatibility().value(), "NOK");
+  EXPECT_EQ(facts[2].compatibility().value(), "OK");
   EXPECT_EQ(facts[0].health().value().health(), ChipHealth::OK);
   EXPECT_EQ(facts[2].health().value().health(), ChipHealth::OK);
 }
@@ -111,15 +113,29 @@ TEST_F(NpuSmiTest, TellsThePlaceInASuperPodAlone) {
   Write("A2", {0, 1, 2});
   EXPECT_EQ(Read({0, 1, 2})[0].super_pod().missing().reason(),
             Missing::NOT_SUPPORTED);
-  const auto fault = ParseFaults({"0:sdid=1"}, {0, 1, 2});
-  ASSERT_TRUE(fault.ok()) << fault.status();
-  EXPECT_EQ(ApplyFault(fault->front(), host_).code(),
-            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(NpuSmiTest, LosesAChipOrAnswersGarbageAboutOne) {
+  Write("A3-no-pod", {0, 1, 2});
+  Apply("0:hbm=40000");
+  Apply("1:chip=absent");
+  Apply("2:chip_answer=garbled");
+  const std::vector<DeviceFacts> facts = Read({0, 1, 2});
+  EXPECT_EQ(facts[0].memory().value().used_mb(), 40000u);
+  EXPECT_EQ(facts[0].health().value().health(), ChipHealth::OK);
+  EXPECT_EQ(facts[1].health().missing().reason(), Missing::TOOL_FAILED);
+  EXPECT_EQ(facts[2].health().missing().reason(), Missing::UNREADABLE);
+  EXPECT_EQ(facts[2].memory().value().used_mb(), 3412u);
 }
 
 TEST_F(NpuSmiTest, CanBeMissingOrSilent) {
   Write("A2", {0, 1, 2});
   Apply("host:npu_smi=silent");
+  EXPECT_EQ(Read({0, 1, 2})[0].health().missing().reason(),
+            Missing::UNREADABLE);
+  Apply("host:npu_smi=refused");
+  EXPECT_FALSE(Read({0, 1, 2})[0].health().has_value());
+  Apply("host:npu_smi=garbled");
   EXPECT_EQ(Read({0, 1, 2})[0].health().missing().reason(),
             Missing::UNREADABLE);
   Apply("host:npu_smi=absent");

@@ -284,5 +284,7 @@ RunSetup SetupOf(const CaptureRecord& record) {
   return setup;
 }
 
+bool IsKnownStateKey(const std::string& key) { return IsKnownKey(key); }
+
 }  // namespace sim
 }  // namespace clusterd

@@ -70,6 +70,9 @@ RunSetup SetupOf(const CaptureRecord& record);
 
 inline constexpr int kShortDelayMs = 600;
 
+// Whether the tool reads a key of that name, "link.3", of its state.
+bool IsKnownStateKey(const std::string& key);
+
 }  // namespace sim
 }  // namespace clusterd
 

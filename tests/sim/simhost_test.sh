@@ -59,4 +59,33 @@ status=0
 expect "status of the classic line" 2 "$status"
 expect "its text" "Please specify a valid mode." "$(head -n 1 "$TEST_TMPDIR/err")"
 
+# Refused where nothing would come of it, with the reason, and nothing else is done.
+refused() {
+  local why=$1 status=0
+  shift
+  "$simhost" "$@" 2>"$TEST_TMPDIR/err" || status=$?
+  expect "status of $*" 3 "$status"
+  grep -qF "$why" "$TEST_TMPDIR/err" || fail "$*: $(cat "$TEST_TMPDIR/err")"
+}
+refused "cannot act on an Ascend 950: " set --root "$other" 4:link=DOWN 3:health=Alarm
+expect "link of device 4" "link status: UP" "$("$other_tool" -g -link -i 4 -u 0 -p 4)"
+refused "cannot act side by side: no rule reads it" set --root "$root" host:machine_id=0
+refused "cannot act on a server outside an Atlas A3 super pod: " set --root "$root" 3:sdid=7
+refused "cannot act in namespaces: " create --namespaces --root "$TEST_TMPDIR/never" --spec "$spec" \
+  --host server0 --fault host:uda=5b0c7e21d9f4
+[ ! -e "$TEST_TMPDIR/never" ] || fail "a refused server was made"
+
+# A process uses a device until the server's folder is gone.
+"$simhost" set --root "$root" 3:process=python3
+user=$(find /proc/[0-9]*/fd -lname "$(realpath "$root")/dev/davinci3" 2>/dev/null | cut -d/ -f3)
+expect "name of the process that uses device 3" python3 "$(cat "/proc/$user/comm")"
+rm -r "$root"
+for _ in $(seq 2400); do
+  grep -qs '^State:.*[^Z] (' "/proc/$user/status" || break
+  sleep 0.05
+done
+! grep -s '^State:.*[^Z] (' "/proc/$user/status" || fail "process $user of a removed server is left"
+
 grep -q "  net_health=" <("$simhost" fault-keys) || fail "fault-keys does not list net_health"
+diff "$PWD/tests/sim/fault/faults.md" <("$simhost" fault-page) ||
+  fail "faults.md is old: tests/sim/simhost fault-page >tests/sim/fault/faults.md"

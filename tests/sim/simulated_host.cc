@@ -257,11 +257,14 @@ absl::Status WriteIdentity(const HostFolder& folder, const Server& of) {
         << folder.Write("sys/class/net/lo/operstate", "unknown\n")
         << folder.Write("sys/class/net/eth0/operstate", "up\n")
         // Accounts are those of this machine.
-        << folder.Write("usr/bin/getent",
-                        absl::StrCat("#!/bin/sh\n[ \"$1\" != passwd ] || exec "
-                                     "/usr/bin/getent \"$@\"\necho '",
-                                     address, "       STREAM ", name, "'\n"),
-                        0755)
+        << folder.Write(
+               "usr/bin/getent",
+               absl::StrCat("#!/bin/sh\ncase $1 in\n"
+                            "  passwd) exec /usr/bin/getent \"$@\" ;;\n"
+                            "  ahostsv4) [ \"$2\" = '",
+                            name, "' ] || exit 2 ;;\nesac\necho '", address,
+                            "       STREAM ", name, "'\n"),
+               0755)
         << folder.Write("etc/machine-id",
                         absl::StrFormat("51a0c0de%024x\n", of.number))
         << folder.Write("etc/os-release",
@@ -279,6 +282,18 @@ absl::Status RequireEmpty(const std::string& root) {
   }
   return absl::FailedPreconditionError(
       absl::StrCat(root, ": is in use, expected a new or empty folder"));
+}
+
+// For namespaces.sh: what makes the server so, once it has its namespaces.
+absl::Status NoteFaults(const std::vector<std::string>& texts,
+                        const HostFolder& folder) {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  Steps steps;
+  steps << folder.Link("var/lib/hccn_sim/simhost", self.string())
+        << folder.Write("var/lib/hccn_sim/faults",
+                        texts.empty() ? "" : absl::StrJoin(texts, "\n") + "\n");
+  return steps.status();
 }
 
 absl::Status ApplyFaults(absl::Span<const Fault> faults,
@@ -355,18 +370,22 @@ absl::Status CreateSimulatedHost(const ClusterSpec& spec,
     std::vector<std::string> texts;
     if (options.of_other_cluster) texts = OtherClusterFaults(spec, i);
     texts.insert(texts.end(), options.faults.begin(), options.faults.end());
-    auto faults = ParseFaults(texts, DeviceIds(server));
+    const Server of{spec, server, i, ToolProductOf(spec, server)};
+    auto faults = ParseFaults(
+        texts, {DeviceIds(server), of.product,
+                options.namespaces ? Mode::kNamespaces : Mode::kSideBySide});
     if (!faults.ok()) return faults.status();
     if (absl::Status status = RequireEmpty(options.root); !status.ok()) {
       return status;
     }
-    const Server of{spec, server, i, ToolProductOf(spec, server)};
     const HostFolder folder(options.root);
     Steps steps;
     steps << WriteAscendFiles(folder, of) << WritePci(folder, of)
           << WriteKernel(folder, of) << WriteIdentity(folder, of)
           << folder.Write("etc/clusterd/simulation", options.marker + "\n")
-          << folder.Adopt(kTool, options.tool) << ApplyFaults(*faults, folder);
+          << folder.Adopt(kTool, options.tool)
+          << (options.namespaces ? NoteFaults(texts, folder)
+                                 : ApplyFaults(*faults, folder));
     return steps.status();
   }
   std::vector<absl::string_view> hosts;
@@ -393,7 +412,9 @@ absl::Status AddFaults(const std::string& root,
     int id;
     if (absl::SimpleAtoi(part, &id)) ids.push_back(id);
   }
-  auto faults = ParseFaults(texts, ids);
+  const std::string product =
+      folder.state().Read().Find("product").value_or("");
+  auto faults = ParseFaults(texts, {ids, product, ModeOf(folder)});
   if (!faults.ok()) return faults.status();
   return ApplyFaults(*faults, folder);
 }

@@ -28,6 +28,9 @@ struct SimulatedHostOptions {
   std::vector<std::string> faults;
   // Before the faults, what OtherClusterFaults says.
   bool of_other_cluster = false;
+  // The folder is for namespaces.sh, which then makes the server so inside.
+  // Without it the server runs side by side with others.
+  bool namespaces = false;
   // Text of the first line of etc/clusterd/simulation.
   std::string marker = "simulated server on this machine's kernel";
 };

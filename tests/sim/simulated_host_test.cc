@@ -151,6 +151,17 @@ TEST_F(SimulatedHostTest, BadFaultWritesNothing) {
   EXPECT_FALSE(std::filesystem::exists(Host().root()));
 }
 
+TEST_F(SimulatedHostTest, ServerForNamespacesKeepsItsFaultsUntilItHasThem) {
+  SimulatedHostOptions options = Options({"3:link=DOWN", "host:listen=60003"});
+  options.namespaces = true;
+  ASSERT_TRUE(CreateSimulatedHost(TwoServers(), options).ok());
+  EXPECT_EQ(Host().Read("var/lib/hccn_sim/faults"),
+            "3:link=DOWN\nhost:listen=60003\n");
+  EXPECT_TRUE(Host().Exists("var/lib/hccn_sim/simhost"));
+  EXPECT_EQ(Ask({"-i", "3", "-link", "-g"}), "link status: UP\n");
+  EXPECT_THAT(Host().Read("proc/net/tcp"), Not(HasSubstr(":EA63")));
+}
+
 TEST_F(SimulatedHostTest, UnknownHostNamesTheKnownOnes) {
   const absl::Status status =
       CreateSimulatedHost(TwoServers(), Options({}, "server9"));
@@ -181,8 +192,8 @@ TEST_F(SimulatedHostTest, FaultsShowInTheOtherCommandLine) {
   ASSERT_TRUE(CreateSimulatedHost(
                   TwoServers("ascend-950"),
                   Options({"0:address=none", "1:mtu=9000", "2:gone=1",
-                           "3:process=1", "4:answer=0xdeadbeef", "5:lldp=none",
-                           "6:busy=1", "7:detect=0.0.0.0"}))
+                           "3:state=process=1", "4:answer=0xdeadbeef",
+                           "5:lldp=none", "6:busy=1", "7:detect=0.0.0.0"}))
                   .ok());
   EXPECT_THAT(Ask950("-g -ip -i 0 -d bond0"), HasSubstr("no ip was preset"));
   EXPECT_EQ(Ask950("-g -mtu -i 1 -d bond1"), "mtu:9000\n");

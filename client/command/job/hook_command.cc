@@ -11,12 +11,15 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "client/command/command.h"
 #include "client/command/job/job_options.h"
 #include "client/command/job/scheduler_job.h"
 #include "client/files/user_files.h"
+#include "config/launch/hook_table.h"
 #include "config/report/message_json.h"
 #include "config/values/hostlist.h"
 #include "config/values/text_form.h"
@@ -40,37 +43,38 @@ constexpr size_t kMaxVariablesBytes = 64 << 10;
 
 using JobSource = absl::StatusOr<JobSpec> (*)(const Environment&);
 
-// How one scheduler's hook behaves. Slurm drains the node by itself where
-// Prolog or Epilog does not exit with 0 (slurm.conf(5)): it is told only of
-// what this node is the cause of; what is wrong with a job as a whole
-// PrologSlurmctld refuses, which drains nobody. Its own bounds are
-// BatchStartTimeout and MessageTimeout, 10 s each unless set, and 60 s for a
-// HealthCheckProgram. A HealthCheckProgram that does not exit with 0 drains
-// nobody, but a slurmd that starts runs it until it does and does not register
-// before (slurm.conf(5) of later versions): whether a broken node is there is
-// for its drain to say. A TaskProlog that fails ends the task.
-struct HookRow {
-  absl::string_view name;
-  HookKind kind;  // UNSPECIFIED: the controller is asked.
-  JobSource job;  // nullptr: the options name it, if any.
-  bool is_slurm;
-  bool needs_job;
-  int refused;  // The exit status for REFUSE,
-  int drained;  // and for REFUSE_AND_DRAIN.
-  int wait_s;
-};
-constexpr HookRow kHooks[] = {
-    {"slurm-prolog", HOOK_SLURM_PROLOG, SlurmJob, true, true, 0, 1, 8},
-    {"slurm-controller-prolog", HOOK_KIND_UNSPECIFIED, SlurmJob, true, true, 1,
-     1, 30},
-    {"slurm-health", HOOK_SLURM_HEALTH, nullptr, true, false, 0, 0, 20},
-    {"slurm-task-prolog", HOOK_SLURM_TASK_PROLOG, SlurmJob, true, true, 0, 0,
-     3},
-    {"slurm-epilog", HOOK_SLURM_EPILOG, SlurmJob, true, true, 0, 1, 30},
-    {"pbs", HOOK_PBS, PbsJob, false, true, 1, 1, 20},
-    {"lsf", HOOK_LSF, LsfJob, false, true, 1, 1, 20},
-    {"plain", HOOK_PLAIN, nullptr, false, false, 1, 1, 20},
-};
+// nullptr: the options name the job, if any.
+JobSource SourceOf(HookKind kind) {
+  switch (kind) {
+    case HOOK_SLURM_HEALTH:
+    case HOOK_PLAIN:
+      return nullptr;
+    case HOOK_PBS:
+      return PbsJob;
+    case HOOK_LSF:
+      return LsfJob;
+    default:
+      return SlurmJob;
+  }
+}
+
+// The rows as help shows them.
+std::string HookHelp() {
+  constexpr char kLine[] = "%-25s%-7s%-15s%s\n";
+  std::string text = absl::StrFormat(kLine, "HOOK", "waits", "refused",
+                                     "refused, and this host is bad");
+  for (const HookRow& row : kHooks) {
+    const bool asks_controller = row.kind == HOOK_KIND_UNSPECIFIED;
+    absl::StrAppend(
+        &text,
+        absl::StrFormat(kLine, row.name, absl::StrCat(row.wait_s, "s"),
+                        absl::StrCat(row.refused, row.on_refused),
+                        asks_controller
+                            ? "left to that host's own prolog"
+                            : absl::StrCat(row.drained, row.on_drained)));
+  }
+  return text;
+}
 
 // Where a finding fails the job and no host is to blame: of a rule about jobs,
 // or without any host.
@@ -99,6 +103,8 @@ class HookCommand final : public Command {
   HookCommand() : Command("hook") {}
 
   void AddOptions(CLI::App& app) override {
+    app.footer(
+        absl::StrReplaceAll(app.get_footer(), {{"{hooks}\n", HookHelp()}}));
     const auto names = Each<absl::string_view>(kHooks, &HookRow::name);
     AddOption(app, "HOOK", "", hook_,
               absl::StrCat("Who calls: ", absl::StrJoin(names, ", ")))
@@ -138,9 +144,11 @@ class HookCommand final : public Command {
                          row_->kind == HOOK_KIND_UNSPECIFIED)) {
       AddMistake("--output: json is not for ", hook_, ", expected text");
     }
-    max_age_ = ReadShort("--max-age", max_age_text_, absl::ZeroDuration());
-    wait_ = ReadShort("--timeout", timeout_text_, absl::Seconds(row_->wait_s));
-    if (!job_options_.given().empty() && row_->job != nullptr) {
+    max_age_ = ReadDuration("--max-age", max_age_text_, absl::Milliseconds(1),
+                            absl::ZeroDuration(), kLongestWait);
+    wait_ = ReadDuration("--timeout", timeout_text_, absl::Milliseconds(1),
+                         absl::Seconds(row_->wait_s), kLongestWait);
+    if (!job_options_.given().empty() && SourceOf(row_->kind) != nullptr) {
       AddMistake(job_options_.given(), ": ", hook_,
                  " takes the job from its environment, expected no option ",
                  "about it");
@@ -154,33 +162,21 @@ class HookCommand final : public Command {
     node_name_.clear();
   }
 
-  absl::Duration ReadShort(absl::string_view option, const std::string& text,
-                           absl::Duration absent) {
-    absl::Duration value = absent;
-    if (text.empty() ||
-        (absl::ParseDuration(text, &value) && value >= absl::Milliseconds(1) &&
-         value <= kLongestWait)) {
-      return value;
-    }
-    AddMistake(option, ": ", QuotedText(text), ", expected 1ms to ",
-               absl::FormatDuration(kLongestWait), ", such as 5s");
-    return absent;
-  }
-
   // What is wrong with the scheduler's words leaves the job unknown; this host
   // alone is judged then.
   void ReadJob() {
-    if (row_->job == nullptr) {
+    const JobSource source = SourceOf(row_->kind);
+    if (source == nullptr) {
       if (!job_options_.given().empty()) {
         job_options_.Read(session().environment, mistakes_);
         job_ = job_options_.job();
       }
       return;
     }
-    absl::StatusOr<JobSpec> job = row_->job(session().environment);
+    absl::StatusOr<JobSpec> job = source(session().environment);
     if (job.ok()) {
       job_ = *std::move(job);
-    } else if (row_->needs_job) {
+    } else {
       AddTrouble("the job is not known: ", job.status().message());
     }
   }

@@ -107,6 +107,19 @@ INSTANTIATE_TEST_SUITE_P(Hooks, HookStatusTest,
                                          StatusCase{"lsf", 1, 1},
                                          StatusCase{"plain", 1, 1}));
 
+TEST(HookTest, HelpHasARowForEachHook) {
+  const std::string help = RunProgram({"hook", "--help"}).out;
+  for (const char* row :
+       {"slurm-prolog             8s     0, and a line  1: Slurm drains",
+        "slurm-controller-prolog  30s    1: requeued    left to that host's",
+        "slurm-health             20s    0, and a line  0: clusterd drains",
+        "slurm-task-prolog        3s     0              0\n",
+        "slurm-epilog             30s    0, and a line  1: Slurm drains",
+        "pbs                      20s    1              1\n"}) {
+    EXPECT_THAT(help, HasSubstr(row));
+  }
+}
+
 TEST(HookTest, GivesTheReasonInOneLineThatNobodyCanForge) {
   ProgramWorld world = WorldWith(HookAnswer::REFUSE_AND_DRAIN);
   world.script.hook.set_reason("clusterd: link: \x1b[2J\nall is well");

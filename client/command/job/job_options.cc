@@ -1,7 +1,6 @@
 #include "client/command/job/job_options.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 #include "absl/algorithm/container.h"

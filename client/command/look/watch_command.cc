@@ -36,16 +36,13 @@ class WatchCommand final : public Command {
     AddOption(app, "-o,--output", "FORMAT", format_text_,
               "table (default; redrawn on a terminal), jsonl (a line per "
               "change)");
-    AddOption(app, "--color", "WHEN", color_text_,
-              "auto (default; also obeys NO_COLOR and TERM=dumb), always, "
-              "never");
+    AddColor(app);
   }
 
  private:
   int Work() override {
     is_jsonl_ = ReadChoice("--output", format_text_, {"table", "jsonl"}) == 1;
-    color_ = static_cast<ColorMode>(
-        ReadChoice("--color", color_text_, {"auto", "always", "never"}));
+    ReadColor();
     const std::unique_ptr<ControllerClient> client = Connect();
     if (!mistakes_.empty()) return RejectUsage();
     const absl::Status end = Follow(*client);
@@ -122,9 +119,7 @@ class WatchCommand final : public Command {
   }
 
   std::string format_text_ = "table";
-  std::string color_text_ = "auto";
   bool is_jsonl_ = false;
-  ColorMode color_ = ColorMode::kAuto;
   std::optional<Terminal> terminal_;    // As it was looked at last.
   std::unique_ptr<LiveScreen> screen_;  // Null: it does not redraw, or not yet.
   std::optional<ClusterNow> now_;       // None: never told anything.

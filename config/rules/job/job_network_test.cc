@@ -195,5 +195,13 @@ TEST(JobNetworkTest, ModeAmpIsToldAndFailsNoJob) {
   EXPECT_EQ(Judged(cluster), WARN);
 }
 
+// As the rules that judge nothing but jobs, so that reports fold them together.
+TEST(JobSuperPodTest, DoesNotRunWhereNoJobIsNamedAndNothingIsWrong) {
+  const RuleResult result = TestCluster("atlas-a2").Check("job-super-pod");
+  EXPECT_EQ(result.state(), SKIPPED);
+  EXPECT_EQ(result.skip_reason(), "no job was named");
+  EXPECT_TRUE(result.not_run());
+}
+
 }  // namespace
 }  // namespace clusterd

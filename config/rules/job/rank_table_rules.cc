@@ -15,6 +15,7 @@
 #include "config/rules/job/job_network.h"
 #include "config/rules/rule_report.h"
 #include "config/values/number_list.h"
+#include "config/values/text_form.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
@@ -177,6 +178,8 @@ class TableJudge {
   // the job has it.
   bool IsOfDocker(const std::string& server_id) const {
     constexpr int kBridgeBits = 16;
+    static const LazyRE2 kBridge = {
+        R"(docker.*|br-[0-9a-f]{12}|(?:cni-)?podman\d+)"};
     const auto address = Ipv4Address::Parse(server_id);
     if (!address.ok()) return false;
     if (IsOfDockerBridge(server_id)) return true;
@@ -184,7 +187,7 @@ class TableJudge {
     for (const auto& [name, host] : hosts_) {
       for (const HostInterface& each :
            host->facts->interfaces().value().interfaces()) {
-        if (!absl::StartsWith(each.name(), "docker")) continue;
+        if (!HasForm(each.name(), *kBridge)) continue;
         for (const std::string& own : each.addresses()) {
           const auto bridge = Ipv4Address::Parse(own);
           if (bridge.ok() && subnet.Contains(*bridge)) return true;

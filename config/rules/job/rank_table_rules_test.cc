@@ -133,6 +133,29 @@ TEST(CheckRankTableTest, NamesABridgeOfDockerForServers) {
                         "of a bridge of Docker"));
 }
 
+TEST(CheckRankTableTest, NamesOtherBridgesByTheHostsInterfaces) {
+  for (const auto& [bridge, finding] :
+       {std::pair("br-0123456789ab", "a bridge of Docker"),
+        std::pair("podman0", "a bridge of Docker"),
+        // A bridge of Open vSwitch may have the host's own address.
+        std::pair("br-ex", "server_list[1]")}) {
+    TestCluster cluster = Small();
+    HostInterface* interface = cluster.facts[0]
+                                   .mutable_interfaces()
+                                   ->mutable_value()
+                                   ->add_interfaces();
+    interface->set_name(bridge);
+    interface->add_addresses("10.89.0.1");
+    cluster.job->set_rank_table(absl::StrReplaceAll(
+        cluster.job->rank_table(), {{"172.16.0.2", "10.89.0.7"}}));
+    const std::string lines = Lines(cluster.Check("rank-table"));
+    EXPECT_THAT(lines, HasSubstr(finding)) << bridge;
+    EXPECT_EQ(lines.find("a bridge of Docker") == lines.npos,
+              std::string(bridge) == "br-ex")
+        << lines;
+  }
+}
+
 // Ranks of MindSpore follow server_id as text.
 TEST(CheckRankTableTest, WantsServersInStringOrderForMindSporeAlone) {
   TestCluster cluster = Small();

@@ -335,6 +335,12 @@ void CheckDeviceNamespace(const ClusterView& view, RuleReport& report) {
       continue;
     }
     if (!report.Knows(host, "which containers own devices", fact)) continue;
+    // An owner may be the one that computes.
+    if (!fact.value().owners().empty() &&
+        !report.Knows(host, "which processes use NPUs",
+                      host.facts->npu_processes())) {
+      continue;
+    }
     report.Judged(host);
     for (const DeviceOwner& owner : fact.value().owners()) {
       std::vector<uint32_t> planned;

@@ -262,6 +262,18 @@ TEST(CheckDeviceNamespaceTest, LeavesContainersThatComputeToDeviceIdle) {
   EXPECT_EQ(cluster.Check("device-namespace").state(), PASS);
 }
 
+// The owner may be what computes: nothing is said against it.
+TEST(CheckDeviceNamespaceTest, IsUnknownWhereNoProcessIsVisible) {
+  TestCluster cluster;
+  cluster.StartJob();
+  for (const auto why : {Missing::TIMED_OUT, Missing::NOT_SUPPORTED}) {
+    SetMissing(why, "10s", cluster.facts[0].mutable_npu_processes());
+    EXPECT_EQ(cluster.Check("device-namespace").state(), PASS);
+  }
+  AddOwner({3}, &cluster.facts[0]);
+  EXPECT_EQ(cluster.Check("device-namespace").state(), UNKNOWN);
+}
+
 TEST(CheckDeviceNamespaceTest, SaysThatAnOlderDriverDoesNotTell) {
   TestCluster cluster;
   for (HostFacts& host : cluster.facts) {

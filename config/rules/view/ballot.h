@@ -1,44 +1,82 @@
-// What most devices have counts as right where the spec does not say what is.
+// The value of most devices or hosts counts as right where the spec names none.
+// Where as many have one value as another, neither is right.
 #ifndef CONFIG_RULES_VIEW_BALLOT_H_
 #define CONFIG_RULES_VIEW_BALLOT_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <map>
+#include <optional>
+#include <string>
 #include <tuple>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "config/words/number_text.h"
+#include "proto/finding.pb.h"
 
 namespace clusterd {
 
-// How many devices have a value, and how many plan it.
+// How many have a value, and how many plan it.
 struct Votes {
+  bool operator<(const Votes& other) const {
+    return std::tie(live, planned) < std::tie(other.live, other.planned);
+  }
+
   size_t live = 0;
   size_t planned = 0;
-  size_t order = 0;  // When it was first seen, where that matters.
-
-  bool operator<(const Votes& other) const {
-    return std::make_tuple(live, planned, other.order) <
-           std::make_tuple(other.live, other.planned, order);
-  }
 };
 
 template <typename Value>
 using Ballot = std::map<Value, Votes>;
 
-// One more device has the value; which was first seen matters.
-template <typename Value>
-void VoteInTurn(const Value& value, Ballot<Value>* ballot) {
-  Votes& votes = (*ballot)[value];
-  if (votes.live++ == 0) votes.order = ballot->size();
-}
-
-// Of equals the one that more devices plan, then the one seen first, then the
-// lowest. REQUIRES: not empty.
+// Among equals the one that more plan, then the lowest. REQUIRES: not empty.
 template <typename Value>
 Value MostCommon(const Ballot<Value>& ballot) {
-  return std::max_element(
-             ballot.begin(), ballot.end(),
+  return absl::c_max_element(
+             ballot,
              [](const auto& a, const auto& b) { return a.second < b.second; })
       ->first;
+}
+
+// The value that more have than any other, or that more plan where as many have
+// it; nullopt: there is a tie, as of one against one, or no vote.
+template <typename Value>
+std::optional<Value> Majority(const Ballot<Value>& ballot) {
+  if (ballot.empty()) return std::nullopt;
+  const Value best = MostCommon(ballot);
+  const Votes& most = ballot.at(best);
+  const auto as_many = absl::c_count_if(
+      ballot, [&most](const auto& each) { return !(each.second < most); });
+  if (as_many > 1) return std::nullopt;
+  return best;
+}
+
+// A setting without a majority, e.g. {WARN, "MTU", "host"}.
+struct Tie {
+  State state;  // The one of the rule's finding about a minority.
+  absl::string_view what;
+  absl::string_view unit;  // The owner of a value.
+};
+
+// The finding about those with `own`: it names all values and advises none.
+// `show` makes a text of a value. Report is RuleReport.
+template <typename Report, typename Value, typename Show>
+auto TiedText(const Report& report, const Tie& tie, const Ballot<Value>& ballot,
+              const Value& own, Show show) {
+  constexpr size_t kMaxShownValues = 4;
+  std::vector<std::string> others;
+  for (const auto& [value, votes] : ballot) {
+    if (value == own || votes.live == 0) continue;
+    others.push_back(
+        absl::StrCat(show(value), " on ", Count(votes.live, tie.unit)));
+  }
+  auto text = report.Text("tied", tie.what, show(own),
+                          Count(ballot.at(own).live, tie.unit),
+                          FirstOf(others, kMaxShownValues));
+  text.state = tie.state;
+  return text;
 }
 
 }  // namespace clusterd

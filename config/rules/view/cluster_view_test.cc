@@ -1,5 +1,6 @@
 #include "config/rules/view/cluster_view.h"
 
+#include "config/rules/view/ballot.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
@@ -224,6 +225,17 @@ TEST_F(ClusterViewTest, DemandsNothingOfAProductThatIsNotKnown) {
   EXPECT_FALSE(view.product_known());
   EXPECT_EQ(view.profile().subnet_plan, SubnetPlan::kFree);
   EXPECT_TRUE(view.hosts()[0].tool_usable);
+}
+
+TEST(MajorityTest, IsMoreThanAnyOtherOrMorePlannedAndNeverATie) {
+  EXPECT_EQ(Majority(Ballot<int>()), std::nullopt);
+  EXPECT_EQ(Majority(Ballot<int>{{7, {1, 0}}}), 7);
+  EXPECT_EQ(Majority(Ballot<int>{{7, {1, 0}}, {8, {1, 0}}}), std::nullopt);
+  EXPECT_EQ(Majority(Ballot<int>{{7, {1, 0}}, {8, {2, 0}}}), 8);
+  EXPECT_EQ(Majority(Ballot<int>{{7, {2, 0}}, {8, {2, 0}}, {9, {1, 9}}}),
+            std::nullopt);
+  EXPECT_EQ(Majority(Ballot<int>{{7, {2, 1}}, {8, {2, 0}}}), 7);
+  EXPECT_EQ(Majority(Ballot<int>{{7, {2, 1}}, {8, {2, 1}}}), std::nullopt);
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"

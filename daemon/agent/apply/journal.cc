@@ -1,7 +1,6 @@
 #include "daemon/agent/apply/journal.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"

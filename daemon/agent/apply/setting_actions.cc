@@ -4,11 +4,9 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "config/plan/hccn_conf_text.h"
-#include "config/plan/named_facts.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/values/hccn_conf_line.h"

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/spec/yaml_document.h"
 #include "config/values/change_kind.h"
 
 namespace clusterd {

@@ -16,7 +16,6 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
-#include "daemon/agent/hooks/hook_settings.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/process/monotonic_notification.h"
 

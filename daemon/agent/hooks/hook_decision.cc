@@ -1,5 +1,3 @@
-#include "daemon/agent/hooks/hook_decision.h"
-
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +7,7 @@
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
+#include "daemon/agent/hooks/hook_desk.h"
 
 namespace clusterd {
 namespace {

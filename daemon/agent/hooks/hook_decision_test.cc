@@ -1,7 +1,6 @@
-#include "daemon/agent/hooks/hook_decision.h"
-
 #include <string>
 
+#include "daemon/agent/hooks/hook_desk.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,11 +1,11 @@
 #include "daemon/agent/hooks/hook_desk.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/launch/hook_table.h"
 #include "config/launch/job_spec.h"
 #include "config/report/job_verdict.h"
 #include "config/rules/catalogue.h"
@@ -36,32 +36,11 @@ constexpr absl::Duration kRecheckWait = absl::Seconds(20);
 constexpr absl::Duration kIdlePoll = absl::Seconds(1);
 constexpr char kIdleRule[] = "device-idle";
 
-enum class Judges { kJob, kHost, kAfterJob, kNothing };
-
-struct KindRow {
-  HookKind kind;
-  absl::string_view name;
-  Judges judges;
-  bool is_slurm;  // A failed exit drains by itself; we may drain by name.
-  // In seconds. Well under BatchStartTimeout and MessageTimeout, 10 s each by
-  // default, and the 60 s after which a HealthCheckProgram is killed
-  // (slurm.conf(5)); LSF's and PBS's own limits are minutes or none.
-  int default_wait_s;
-};
-constexpr KindRow kKinds[] = {
-    {HOOK_SLURM_PROLOG, "slurm-prolog", Judges::kJob, true, 8},
-    {HOOK_SLURM_HEALTH, "slurm-health", Judges::kHost, true, 20},
-    {HOOK_SLURM_TASK_PROLOG, "slurm-task-prolog", Judges::kNothing, true, 3},
-    {HOOK_SLURM_EPILOG, "slurm-epilog", Judges::kAfterJob, true, 30},
-    {HOOK_PBS, "pbs", Judges::kJob, false, 20},
-    {HOOK_LSF, "lsf", Judges::kJob, false, 20},
-    {HOOK_PLAIN, "plain", Judges::kJob, false, 20},
-};
-
-const KindRow* FindKind(HookKind kind) {
+const HookRow* FindKind(HookKind kind) {
   const auto row = absl::c_find_if(
-      kKinds, [kind](const KindRow& each) { return each.kind == kind; });
-  return row == std::end(kKinds) ? nullptr : row;
+      kHooks, [kind](const HookRow& each) { return each.kind == kind; });
+  return kind == HOOK_KIND_UNSPECIFIED || row == std::end(kHooks) ? nullptr
+                                                                  : row;
 }
 
 absl::string_view DecisionWord(HookAnswer::Decision decision) {
@@ -210,7 +189,7 @@ State StateOf(const Report& report, absl::string_view rule) {
 struct HookDesk::Call {
   const HookRequest& request;
   const JobSpec& job;
-  const KindRow& kind;
+  const HookRow& kind;
   const std::function<bool()>& gone;
   Clock* clock;
   const absl::Duration begin;
@@ -238,10 +217,10 @@ absl::StatusOr<HookAnswer> HookDesk::Answer(const HookRequest& request,
     return absl::InvalidArgumentError("hook: job: no JobSpec");
   }
   RETURN_IF_ERROR(CheckRequest(request, *job));
-  const KindRow& kind = *FindKind(request.kind());
+  const HookRow& kind = *FindKind(request.kind());
   const absl::Duration wait = request.wait_ms() > 0
                                   ? absl::Milliseconds(request.wait_ms())
-                                  : absl::Seconds(kind.default_wait_s);
+                                  : absl::Seconds(kind.wait_s);
   HookSettings settings = parts_.settings();
   // A prolog of Slurm that refuses has its node drained: a job on hosts in
   // maintenance is told there.
@@ -262,8 +241,8 @@ absl::StatusOr<HookAnswer> HookDesk::Answer(const HookRequest& request,
 }
 
 HookAnswer HookDesk::Decided(const Call& call) {
-  if (call.kind.judges == Judges::kNothing) return TaskEnvironment(call);
-  if (call.kind.judges == Judges::kJob && !call.request.opt_out().empty()) {
+  if (call.kind.judges == HookJudges::kNothing) return TaskEnvironment(call);
+  if (call.kind.judges == HookJudges::kJob && !call.request.opt_out().empty()) {
     JudgedHost judged;
     judged.basis =
         absl::StrCat("opted out by ", QuotedText(call.request.opt_out()));
@@ -272,17 +251,17 @@ HookAnswer HookDesk::Decided(const Call& call) {
   JobVerdict verdict;
   JudgedHost judged;
   switch (call.kind.judges) {
-    case Judges::kJob:
+    case HookJudges::kJob:
       judged = JudgeJob(call, &verdict);
       break;
-    case Judges::kAfterJob:
+    case HookJudges::kAfterJob:
       judged = JudgeAfterJob(call);
       break;
     default:
       JudgeAlone(call, nullptr, &judged);
   }
   HookAnswer answer = Decide(judged, call.settings);
-  if (call.kind.judges == Judges::kJob &&
+  if (call.kind.judges == HookJudges::kJob &&
       answer.decision() == HookAnswer::ALLOW) {
     for (std::string& line : JobEnvironment(&verdict, call.job, parts_.host)) {
       answer.add_environment(std::move(line));
@@ -337,7 +316,8 @@ JudgedHost HookDesk::JudgeJob(const Call& call, JobVerdict* verdict) {
 void HookDesk::JudgeAlone(const Call& call, const JobVerdict* kept,
                           JudgedHost* judged) {
   const HostFacts facts = Look(call.Left() * kShareOfLook);
-  const bool has_job = call.own != nullptr && call.kind.judges != Judges::kHost;
+  const bool has_job =
+      call.own != nullptr && call.kind.judges != HookJudges::kHost;
   JobSpec job = has_job ? OnThisHost(call.job, *call.own) : JobSpec();
   if (has_job && job.servers(0).devices().empty() &&
       job.servers(0).device_count() == 0) {
@@ -461,8 +441,8 @@ void HookDesk::Act(const Call& call, HookAnswer* answer) {
   // drained for what is wrong here, nor taken back for what is right here.
   const std::string& node = call.request.node_name();
   const bool by_name = call.kind.is_slurm && node == parts_.host;
-  if (call.kind.is_slurm && call.kind.judges != Judges::kNothing && !by_name &&
-      !node.empty()) {
+  if (call.kind.is_slurm && call.kind.judges != HookJudges::kNothing &&
+      !by_name && !node.empty()) {
     answer->add_let_through(absl::StrCat("node ", QuotedText(node),
                                          ": is not drained nor taken back, ",
                                          "expected ", parts_.host));
@@ -473,8 +453,8 @@ void HookDesk::Act(const Call& call, HookAnswer* answer) {
     status = parts_.drainer->Drain(call.settings, node, answer->reason(),
                                    std::min(kDrainWait, call.Left()));
   } else if (by_name && answer->decision() == HookAnswer::ALLOW &&
-             (call.kind.judges == Judges::kHost ||
-              call.kind.judges == Judges::kAfterJob)) {
+             (call.kind.judges == HookJudges::kHost ||
+              call.kind.judges == HookJudges::kAfterJob)) {
     status = parts_.drainer->Recheck(
         call.settings, node,
         [this, report = call.report](const std::string& rule) {

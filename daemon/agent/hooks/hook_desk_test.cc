@@ -555,6 +555,9 @@ TEST_F(HookDeskTest, RefusesARequestThatIsNoneWithEveryMistake) {
               AllOf(HasSubstr("kind 99"), HasSubstr("job id of 9999 bytes"),
                     HasSubstr("has 4000000000 devices, expected at most 1024"),
                     HasSubstr("\"../etc\""), HasSubstr("\"n[1-9]\"")));
+  // That of the hook which asks the controller is none of ours.
+  EXPECT_FALSE(
+      desk_.Answer(Request(HOOK_KIND_UNSPECIFIED), [] { return false; }).ok());
   *request.mutable_job() = "\x12\xff";
   EXPECT_EQ(desk_.Answer(request, [] { return false; }).status().code(),
             absl::StatusCode::kInvalidArgument);

@@ -12,8 +12,6 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "config/identity/tls_credentials.h"
 #include "daemon/process/log.h"

@@ -1,7 +1,6 @@
 #include "daemon/agent/identity/leaf_renewal.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

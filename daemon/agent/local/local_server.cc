@@ -12,7 +12,6 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
-#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"

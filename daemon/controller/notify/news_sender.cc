@@ -2,17 +2,12 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "config/identity/regular_file.h"
 #include "config/report/message_json.h"
 #include "config/report/report_diff.h"
 #include "config/report/verdict.h"
-#include "config/spec/schedule_spec.h"
-#include "config/values/status_macros.h"
-#include "config/values/text_form.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "google/protobuf/struct.pb.h"
@@ -37,31 +32,10 @@ constexpr absl::Duration kTryAgainAfter[] = {
     absl::Seconds(5), absl::Seconds(30), absl::Minutes(2)};
 constexpr absl::Duration kThenEvery = absl::Minutes(2);
 constexpr absl::Duration kGiveUpAfter = absl::Hours(24);
-constexpr size_t kMaxTokenBytes = 4096;
-
-// Without what may be a secret in it.
-std::string NotifierName(const Notifier& to) {
-  if (to.url().empty()) return to.command(0);
-  const absl::StatusOr<WebhookUrl> url = ParseWebhookUrl(to.url());
-  if (!url.ok()) return "a url";
-  return absl::StrCat(url->tls ? "https" : "http", "://", url->host, ":",
-                      url->port);
-}
 
 // Of the lane with that key.
 std::string NotifierKey(const std::string& lane) {
   return lane.substr(lane.find('\n') + 1);
-}
-
-// Its one line; empty for no file.
-absl::StatusOr<std::string> ReadToken(const std::string& path) {
-  static const LazyRE2 kForm = {R"([\x21-\x7e]+)"};
-  if (path.empty()) return "";
-  ASSIGN_OR_RETURN(std::string token, ReadRegularFile(path, kMaxTokenBytes));
-  absl::StripTrailingAsciiWhitespace(&token);
-  if (HasForm(token, *kForm)) return token;
-  return absl::InvalidArgumentError(absl::StrCat(
-      path, ": is no token, expected one line of printable ASCII"));
 }
 
 }  // namespace
@@ -172,13 +146,6 @@ void NewsSender::EndTurn(const std::string& lane) {
   gate_.RunSoon(&pool_, scheduler_, [this, next] { TellNext(next); });
 }
 
-bool NewsSender::MayAgain(const Notifier& to, const absl::Status& status,
-                          size_t tries, absl::Time began) const {
-  if (!absl::IsUnavailable(status)) return false;
-  if (tries < std::size(kTryAgainAfter)) return true;
-  return !to.url().empty() && scheduler_->Now() - began < kGiveUpAfter;
-}
-
 void NewsSender::TellNext(const std::string& key) {
   Notifier to;
   ToldPtr told;
@@ -209,9 +176,12 @@ void NewsSender::TellNext(const std::string& key) {
     LogResult(to, *told, absl::UnavailableError("cluster.yaml has it no more"));
     return EndTurn(key);
   }
-  const absl::StatusOr<std::string> result = Tell(to, *told);
+  const absl::StatusOr<std::string> result =
+      RunNotifierCommand({to.command().begin(), to.command().end()}, told->json,
+                         absl::Milliseconds(to.deadline_ms()), stop_.fd());
   bool newer = false;
-  bool may_again = MayAgain(to, result.status(), tries, began);
+  bool may_again = absl::IsUnavailable(result.status()) &&
+                   scheduler_->Now() - began < kGiveUpAfter;
   {
     absl::MutexLock lock(&mutex_);
     Lane& lane = lanes_[key];
@@ -224,7 +194,7 @@ void NewsSender::TellNext(const std::string& key) {
     const bool quick = tries < std::size(kTryAgainAfter);
     if (tries == std::size(kTryAgainAfter)) {
       log_->Warning(
-          absl::StrCat(told->text, ": not told ", NotifierName(to),
+          absl::StrCat(told->text, ": not told ", to.command(0),
                        " yet, tried again every 2 minutes for a day: ",
                        result.status().message()));
     }
@@ -237,29 +207,13 @@ void NewsSender::TellNext(const std::string& key) {
   EndTurn(key);
 }
 
-absl::StatusOr<std::string> NewsSender::Tell(const Notifier& to,
-                                             const Told& told) const {
-  const absl::Duration deadline = absl::Milliseconds(to.deadline_ms());
-  if (to.url().empty()) {
-    return RunNotifierCommand({to.command().begin(), to.command().end()},
-                              told.json, deadline, stop_.fd());
-  }
-  WebhookPost post;
-  ASSIGN_OR_RETURN(post.url, ParseWebhookUrl(to.url()));
-  ASSIGN_OR_RETURN(post.token, ReadToken(to.token_file()));
-  post.body = told.json;
-  post.deadline = deadline;
-  RETURN_IF_ERROR(PostWebhook(post, stop_.fd()));
-  return "";
-}
-
 void NewsSender::LogResult(const Notifier& to, const Told& told,
                            const absl::StatusOr<std::string>& result) const {
   if (result.ok()) {
-    log_->Info(absl::StrCat(told.text, ": told ", NotifierName(to),
-                            Part(": ", *result)));
+    log_->Info(
+        absl::StrCat(told.text, ": told ", to.command(0), Part(": ", *result)));
   } else {
-    log_->Error(absl::StrCat(told.text, ": could not tell ", NotifierName(to),
+    log_->Error(absl::StrCat(told.text, ": could not tell ", to.command(0),
                              ": ", result.status().message()));
   }
 }

@@ -4,12 +4,10 @@
 //   of one notifier                one after the other, each schedule in turn
 //   of one notifier and schedule   what waits behind the one that is being
 //                                  told is replaced by what is newer
-//   a command                      is run once
-//   a web server                   is asked again 5 s, 30 s and 2 min after a
-//                                  try without an answer, with 5xx or 429, or
-//                                  with a certificate that is not trusted,
-//                                  and then every 2 min for a day, unless there
-//                                  is something newer by then
+//   a command                      is run once; again 5 s, 30 s and 2 min
+//                                  after a try that RunNotifierCommand calls
+//                                  Unavailable, and then every 2 min for a
+//                                  day, unless there is something newer by then
 //   one that cluster.yaml has      is told nothing more; what it was not told
 //   no more                        yet, those are told that are new there; what
 //                                  it is being told, it and they
@@ -29,12 +27,10 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "config/spec/schedule_spec.h"
 #include "config/values/owned_fd.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/log.h"
@@ -63,8 +59,8 @@ std::string NewsText(const VerdictNews& news);
 // On one line. Of the report's hosts only those that do not pass.
 std::string NewsJson(VerdictNews news);
 
-// Wakes threads that wait in poll() or in an event loop when a controller
-// stops. Safe for concurrent use.
+// Wakes threads that wait in poll() when a controller stops. Safe for
+// concurrent use.
 class StopSignal {
  public:
   // From now on fd() can be read; nobody reads it.
@@ -121,10 +117,6 @@ class NewsSender {
   // When it is the lane's turn at its notifier.
   void TellSoon(const std::string& lane) ABSL_LOCKS_EXCLUDED(mutex_);
   void EndTurn(const std::string& lane) ABSL_LOCKS_EXCLUDED(mutex_);
-  bool MayAgain(const Notifier& to, const absl::Status& status, size_t tries,
-                absl::Time began) const;
-  // The first line of a command's output.
-  absl::StatusOr<std::string> Tell(const Notifier& to, const Told& told) const;
   void LogResult(const Notifier& to, const Told& told,
                  const absl::StatusOr<std::string>& result) const;
 
@@ -144,31 +136,6 @@ class NewsSender {
   WorkerPool pool_{16, 4096};  // Last: its threads use the rest.
 };
 
-// Posts JSON to a web server: one request on a connection of its own. A server
-// with TLS must have a certificate for the name in the URL, by the CAs that the
-// system trusts or, where that variable is set, those in SSL_CERT_FILE. Nothing
-// is followed that the server points to.
-struct WebhookPost {
-  WebhookUrl url;
-  std::string token;  // Printable ASCII; empty: none. Stands in no message.
-  absl::string_view body;
-  absl::Duration deadline;
-  const char* resolv_conf = "/etc/resolv.conf";
-  const char* root = "";  // Of the system's CAs.
-};
-
-// The file with the CAs that the system trusts, where it is not one that
-// OpenSSL looks for: a release has OpenSSL in it, which looks where the
-// distribution keeps them that it was built on. Empty: OpenSSL finds its own
-// file or folder, SSL_CERT_FILE or SSL_CERT_DIR is set, or there is none.
-std::string SystemCaBundle(const std::string& root);
-
-// OK for a status of 2xx. Unavailable where another try may do: no connection,
-// no answer by the deadline, 5xx, 429, a certificate that is not trusted, which
-// may be renewed meanwhile. FailedPrecondition for every other status.
-// Cancelled: `stop` (of a StopSignal) can be read.
-absl::Status PostWebhook(const WebhookPost& post, int stop);
-
 // Runs the program of a notifier, which reads the news on its standard input.
 // Those are in memory, whole, before it starts, so that a program that does not
 // read them holds up nothing.
@@ -180,8 +147,9 @@ absl::Status PostWebhook(const WebhookPost& post, int stop);
 //
 // FailedPrecondition, with that line, for another status than 0 or a signal;
 // NotFound or PermissionDenied if it cannot be run; DeadlineExceeded;
-// Cancelled: `stop`; Unavailable: no process or memory to be had.
-// REQUIRES: argv[0] is an absolute path.
+// Cancelled: `stop`; Unavailable: no process or memory to be had, or a status
+// of 75, EX_TEMPFAIL of <sysexits.h>, by which a program asks to be run again
+// later. REQUIRES: argv[0] is an absolute path.
 absl::StatusOr<std::string> RunNotifierCommand(
     const std::vector<std::string>& argv, absl::string_view input,
     absl::Duration deadline, int stop);

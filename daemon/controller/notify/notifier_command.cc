@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,7 +18,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
@@ -202,9 +202,12 @@ absl::StatusOr<std::string> RunNotifierCommand(
         "not done in ", absl::FormatDuration(deadline), " and killed")));
   }
   if (status.has_value() && WIFEXITED(*status)) {
-    if (WEXITSTATUS(*status) == 0) return line;
-    return absl::FailedPreconditionError(
-        failed(absl::StrCat("exit status ", WEXITSTATUS(*status))));
+    const int code = WEXITSTATUS(*status);
+    if (code == 0) return line;
+    return absl::Status(code == EX_TEMPFAIL
+                            ? absl::StatusCode::kUnavailable
+                            : absl::StatusCode::kFailedPrecondition,
+                        failed(absl::StrCat("exit status ", code)));
   }
   return absl::FailedPreconditionError(failed(
       status.has_value() ? absl::StrCat("ended by signal ", WTERMSIG(*status))

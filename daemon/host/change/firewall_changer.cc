@@ -1,7 +1,6 @@
 #include "daemon/host/change/firewall_changer.h"
 
 #include <iterator>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"

@@ -2,9 +2,7 @@
 
 #include <utility>
 
-#include "daemon/host/command/clock.h"
 #include "daemon/host/device_observer.h"
-#include "daemon/host/files/file_reader.h"
 #include "daemon/host/firewall/firewall_observer.h"
 #include "daemon/host/hccn/hccn_tool.h"
 #include "daemon/host/identity_observer.h"

@@ -4,7 +4,6 @@
 
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
-#include "daemon/host/files/file_reader.h"
 #include "daemon/host/identity_observer.h"
 #include "daemon/host/machine_observer.h"
 #include "daemon/host/namespace/network_namespace.h"

@@ -17,7 +17,6 @@
 #include <fstream>
 #include <iterator>
 #include <set>
-#include <string>
 #include <system_error>
 #include <vector>
 
@@ -25,7 +24,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
 
 namespace clusterd {
 namespace {

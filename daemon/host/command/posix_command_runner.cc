@@ -12,8 +12,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"

@@ -1,30 +1,20 @@
 #include "daemon/host/firewall/firewall_observer.h"
 
-#include <map>
 #include <optional>
-#include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
-#include "config/values/ipv4.h"
 #include "config/values/port_set.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/host/files/file_reader.h"
 #include "daemon/host/files/missing.h"
-#include "daemon/host/firewall/firewalld_output.h"
-#include "daemon/host/firewall/packet_filter.h"
-#include "daemon/host/firewall/ufw_output.h"
 
 namespace clusterd {
 namespace {

@@ -1,5 +1,3 @@
-#include "daemon/host/firewall/firewalld_output.h"
-
 #include <optional>
 #include <utility>
 
@@ -13,6 +11,7 @@
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/firewall/allowed_port.h"
+#include "daemon/host/firewall/firewall_observer.h"
 
 namespace clusterd {
 namespace {

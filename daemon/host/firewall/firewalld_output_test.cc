@@ -1,5 +1,3 @@
-#include "daemon/host/firewall/firewalld_output.h"
-
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -8,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "daemon/host/firewall/allowed_port.h"
+#include "daemon/host/firewall/firewall_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

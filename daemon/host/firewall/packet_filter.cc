@@ -1,10 +1,5 @@
-#include "daemon/host/firewall/packet_filter.h"
-
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <set>
-#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -17,6 +12,7 @@
 #include "config/values/port_set.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
+#include "daemon/host/firewall/firewall_observer.h"
 
 namespace clusterd {
 namespace {

@@ -1,9 +1,8 @@
-#include "daemon/host/firewall/packet_filter.h"
-
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/host/firewall/firewall_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

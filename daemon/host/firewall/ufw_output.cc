@@ -1,9 +1,5 @@
-#include "daemon/host/firewall/ufw_output.h"
-
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -16,6 +12,7 @@
 #include "config/words/quoted_text.h"
 #include "daemon/host/files/info_files.h"
 #include "daemon/host/firewall/allowed_port.h"
+#include "daemon/host/firewall/firewall_observer.h"
 
 namespace clusterd {
 namespace {

@@ -1,11 +1,10 @@
-#include "daemon/host/firewall/ufw_output.h"
-
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/host/firewall/firewall_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

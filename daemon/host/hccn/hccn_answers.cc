@@ -7,10 +7,8 @@
 #include <map>
 #include <set>
 #include <string>
-#include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

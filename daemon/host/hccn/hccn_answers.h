@@ -49,12 +49,12 @@ absl::StatusOr<std::string> ParseHccnIpv6(absl::string_view output);
 // with several ports print one pair a port, and the published tool the same
 // pair for each; some captures have an empty line between the two.
 // InvalidArgument also if a mask has a hole. Never guesses a mask. "No address"
-// is a failure of the tool, see hccn_error.h.
+// is a failure of the tool, see ClassifyHccnRun.
 absl::StatusOr<std::vector<Ipv4Interface>> ParseHccnIp(
     absl::string_view output);
 
 // With or without the interface, which the Ascend 950 tool leaves out. "No
-// gateway" is a failure of the tool, see hccn_error.h.
+// gateway" is a failure of the tool, see ClassifyHccnRun.
 absl::StatusOr<Ipv4Address> ParseHccnGateway(absl::string_view output);
 
 // "netdetect addr:" and "netdetect address:" both occur. 0.0.0.0: none is set.

@@ -1,5 +1,7 @@
 #include "daemon/host/hccn/hccn_output.h"
 
+#include <optional>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -7,6 +9,44 @@
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
+namespace {
+
+enum class Sayer { kBoth, kVaguely, kAscend950 };
+
+struct KnownText {
+  HccnFailure failure;
+  Sayer sayer;
+  absl::string_view prefix;
+};
+
+constexpr KnownText kKnownTexts[] = {
+#include "daemon/host/hccn/failure_texts.inc"
+};
+
+// What the first known text of these says, with all of its line to quote.
+std::optional<HccnVerdict> FindText(
+    Sayer sayer, const std::vector<absl::string_view>& lines) {
+  for (const absl::string_view line : lines) {
+    const absl::string_view text = absl::StripAsciiWhitespace(line);
+    for (const KnownText& known : kKnownTexts) {
+      if (known.sayer == sayer && absl::StartsWith(text, known.prefix)) {
+        return HccnVerdict{known.failure, PrintableText(text, kMaxQuotedBytes)};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::string StatusText(const CommandResult& result,
+                       const std::vector<absl::string_view>& lines) {
+  const std::string end = result.signal != 0
+                              ? absl::StrCat("ended by signal ", result.signal)
+                              : absl::StrCat("status ", result.exit_status);
+  if (lines.empty()) return absl::StrCat(end, " without a word");
+  return absl::StrCat(end, " and ", QuotedText(lines[0]));
+}
+
+}  // namespace
 
 absl::Status UnexpectedHccnText(absl::string_view text,
                                 absl::string_view expected) {
@@ -26,6 +66,33 @@ std::vector<absl::string_view> HccnDataLines(absl::string_view output) {
     lines.push_back(line);
   }
   return lines;
+}
+
+HccnVerdict ClassifyHccnRun(const CommandResult& result,
+                            NpuToolFacts::Generation generation) {
+  std::vector<absl::string_view> said =
+      absl::StrSplit(result.standard_error, '\n', absl::SkipWhitespace());
+  std::optional<HccnVerdict> known;
+  if (generation == NpuToolFacts::ASCEND_950) {
+    known = FindText(Sayer::kAscend950, said);
+  }
+  // On stdout only a text that comes first counts: what a device or its LLDP
+  // neighbour says further down is data.
+  const std::vector<absl::string_view> data =
+      HccnDataLines(result.standard_output);
+  if (!data.empty()) said.push_back(data[0]);
+
+  if (!known.has_value()) known = FindText(Sayer::kBoth, said);
+  if (!known.has_value()) known = FindText(Sayer::kVaguely, said);
+  if (known.has_value()) return *known;
+
+  if (result.signal == 0 && result.exit_status == 0) return {};
+  if (result.exit_status == 234 && said.empty()) {
+    return {HccnFailure::kNotPermitted,
+            "status 234 without a word, which the tool gives when its user id "
+            "has no passwd entry"};
+  }
+  return {HccnFailure::kOther, StatusText(result, said)};
 }
 
 }  // namespace clusterd

@@ -16,7 +16,7 @@
 #include "daemon/host/command/command_runner.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/hccn/device_locks.h"
-#include "daemon/host/hccn/hccn_error.h"
+#include "daemon/host/hccn/hccn_output.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "proto/facts.pb.h"
 

@@ -6,10 +6,13 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/match.h"
 #include "absl/synchronization/mutex.h"
+#include "config/values/status_macros.h"
 #include "daemon/host/command/command_runner.h"
 #include "proto/host_recording.pb.h"
 
@@ -25,15 +28,44 @@ class HccnToolRecorder final : public CommandRunner {
   //   PosixCommandRunner posix;
   //   HccnToolRecorder recorder(&posix, read_conf);
   //   MachineObserver observer(HostPaths{}, &recorder, &clock);
-  HccnToolRecorder(CommandRunner* runner, ReadConf read_conf);
+  HccnToolRecorder(CommandRunner* runner, ReadConf read_conf)
+      : runner_(runner), read_conf_(std::move(read_conf)) {}
 
   // What `runner` answers. Noted down if the program's file name is hccn_tool
   // and it did run over the machine's own hccn.conf; other devices' runs may
   // change that meanwhile.
-  absl::StatusOr<CommandResult> Run(const Command& command) override;
+  absl::StatusOr<CommandResult> Run(const Command& command) override {
+    if (command.argv.empty() || command.instead.has_value() ||
+        !absl::EndsWith(command.argv[0], "/hccn_tool")) {
+      return runner_->Run(command);
+    }
+    HostRecording::Run run;
+    run.mutable_argv()->Assign(command.argv.begin(), command.argv.end());
+    if (std::optional<std::string> conf = read_conf_()) {
+      run.set_hccn_conf_before(*std::move(conf));
+    }
+    ASSIGN_OR_RETURN(CommandResult result, runner_->Run(command));
+    if (std::optional<std::string> conf = read_conf_()) {
+      run.set_hccn_conf_after(*std::move(conf));
+    }
+    run.set_standard_output(result.standard_output);
+    run.set_standard_error(result.standard_error);
+    run.set_exit_status(result.exit_status);
+    run.set_signal(result.signal);
+    run.set_timed_out(result.timed_out);
+    run.set_left_running(result.left_running);
+    run.set_output_cut(result.output_cut);
+    run.set_elapsed_us(absl::ToInt64Microseconds(result.elapsed));
+    absl::MutexLock lock(&mutex_);
+    runs_.push_back(std::move(run));
+    return result;
+  }
 
   // The runs so far, in the order in which they ended.
-  std::vector<HostRecording::Run> runs() const;
+  std::vector<HostRecording::Run> runs() const {
+    absl::MutexLock lock(&mutex_);
+    return runs_;
+  }
 
  private:
   CommandRunner* const runner_;

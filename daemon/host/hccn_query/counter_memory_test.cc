@@ -1,9 +1,8 @@
-#include "daemon/host/hccn_query/counter_memory.h"
-
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/host/hccn_query/query_facts.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"

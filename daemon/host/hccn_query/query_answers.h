@@ -172,7 +172,7 @@ struct HccnOptical {
 // Which rows there are depends on module and build, so only the first is
 // required. InvalidArgument also if a name stands there twice, or a row that
 // measures has another form or unit. Never a number for a row that has none.
-// "Control link unreachable." is a failure, see hccn_error.h.
+// "Control link unreachable." is a failure, see ClassifyHccnRun.
 absl::StatusOr<HccnOptical> ParseHccnOptical(absl::string_view output);
 
 }  // namespace clusterd

@@ -1,5 +1,3 @@
-#include "daemon/host/logs/log_folders.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -17,6 +15,7 @@
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/command/user_identity.h"
 #include "daemon/host/device_users.h"
+#include "daemon/host/logs/read_logs.h"
 
 namespace clusterd {
 namespace {

@@ -1,11 +1,10 @@
-#include "daemon/host/logs/log_folders.h"
-
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "daemon/host/command/clock.h"
+#include "daemon/host/logs/read_logs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"

@@ -1,5 +1,3 @@
-#include "daemon/host/logs/log_scan.h"
-
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -12,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
+#include "daemon/host/logs/read_logs.h"
 
 namespace clusterd {
 namespace {

@@ -1,8 +1,7 @@
-#include "daemon/host/logs/log_scan.h"
-
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/host/logs/read_logs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

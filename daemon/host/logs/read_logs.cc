@@ -4,14 +4,11 @@
 
 #include <algorithm>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
@@ -19,8 +16,6 @@
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/files/missing.h"
-#include "daemon/host/logs/log_folders.h"
-#include "daemon/host/logs/log_scan.h"
 
 namespace clusterd {
 namespace {

@@ -15,11 +15,9 @@
 #include <iterator>
 #include <system_error>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -31,7 +29,6 @@
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/host/files/file_reader.h"
 
 namespace clusterd {
 namespace {

@@ -8,6 +8,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kWarning[] =
     "[WARNING]The driver package may not be completely installed, which may "
@@ -63,6 +64,29 @@ TEST(NpuSmiFailureTest, ExplainsADeviceThatIsUsedByBothItsCauses) {
              "ret is -8020\n"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("device-namespace"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("/usr/local/dcmi"));
+}
+
+TEST(NpuSmiFailureTest, ExplainsTheCodesWhateverStandsBeforeThem) {
+  for (const char* text : {"dcmi module initialize failed. ret is -8005",
+                           "dcmi module initialize failed. ret is -8020.\r",
+                           "dcmi model initialized failed",
+                           "  npu get board type failed. ret is -9005",
+                           "[ERROR] halGetDeviceInfo drvErr=87",
+                           "DrvMngGetConsoleLogLevel failed. "
+                           "(g_conLogLevel=3)"}) {
+    for (const int status : {0, 1, 255}) {
+      const absl::Status failure =
+          NpuSmiFailure(Result(status, "", std::string(text) + "\n"));
+      EXPECT_TRUE(absl::IsUnavailable(failure)) << text;
+      EXPECT_THAT(std::string(failure.message()), HasSubstr("/usr/local/dcmi"))
+          << text;
+    }
+  }
+  // Another code has another cause.
+  EXPECT_THAT(
+      std::string(NpuSmiFailure(Result(1, "", "ret is -80200\nret is -8011\n"))
+                      .message()),
+      Not(HasSubstr("/usr/local/dcmi")));
 }
 
 TEST(NpuSmiFailureTest, QuotesAFailureItDoesNotKnow) {

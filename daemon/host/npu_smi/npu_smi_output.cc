@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -18,7 +19,6 @@ constexpr absl::string_view kOwned =
 struct Failure {
   absl::string_view prefix;
   absl::StatusCode code;
-  absl::string_view cause = "";
 };
 constexpr Failure kFailures[] = {
     {"There is no NPU card on this server.", absl::StatusCode::kNotFound},
@@ -27,9 +27,6 @@ constexpr Failure kFailures[] = {
     {"This device does not support ", absl::StatusCode::kUnimplemented},
     {"Error parameter of ", absl::StatusCode::kInvalidArgument},
     {"Usage: npu-smi", absl::StatusCode::kInvalidArgument},
-    {"dcmi model initialized failed", absl::StatusCode::kUnavailable, kOwned},
-    {"npu get board type failed", absl::StatusCode::kUnavailable, kOwned},
-    {"DrvMngGetConsoleLogLevel failed", absl::StatusCode::kUnavailable, kOwned},
 };
 
 }  // namespace
@@ -37,14 +34,21 @@ constexpr Failure kFailures[] = {
 absl::Status NpuSmiFailure(const CommandResult& result) {
   const std::string streams =
       absl::StrCat(result.standard_error, "\n", result.standard_output);
+  // "dcmi module initialize failed. ret is -8005" of other releases, too.
+  static const LazyRE2 kIsOwned = {
+      R"(.*(?:ret is -(?:8005|8020|9005)\b|drvErr=87\b).*|)"
+      R"((?:dcmi model initialized|DrvMngGetConsoleLogLevel) failed.*)",
+      RE2::Latin1};
   for (const absl::string_view line : absl::StrSplit(streams, '\n')) {
     const absl::string_view text = absl::StripAsciiWhitespace(line);
+    const auto said = [&text](absl::string_view cause) {
+      return absl::StrCat("npu-smi: ", PrintableText(text, kMaxQuotedBytes),
+                          cause);
+    };
+    if (HasForm(text, *kIsOwned)) return absl::UnavailableError(said(kOwned));
     for (const Failure& failure : kFailures) {
       if (!absl::StartsWith(text, failure.prefix)) continue;
-      return absl::Status(
-          failure.code,
-          absl::StrCat("npu-smi: ", PrintableText(text, kMaxQuotedBytes),
-                       failure.cause));
+      return absl::Status(failure.code, said(""));
     }
   }
   if (result.signal == 0 && result.exit_status == 0) return absl::OkStatus();

@@ -23,8 +23,8 @@ namespace clusterd {
 //   Usage: npu-smi info <watch|proc|…> …          InvalidArgument
 //   dcmi model initialized failed, because the device is used. ret is -8020
 //                                                 Unavailable
-//   npu get board type failed. ret is -9005       Unavailable
-//   DrvMngGetConsoleLogLevel failed. (…)          Unavailable, -8005 too
+//   … ret is -8005, -8020 or -9005; drvErr=87     Unavailable
+//   DrvMngGetConsoleLogLevel failed. (…)          Unavailable
 // To the last three it adds who may own the devices, and the mounts that bring
 // the same when they are missing (vllm-ascend issue 2698).
 // A status other than 0, or a signal, without a known text: Unavailable.

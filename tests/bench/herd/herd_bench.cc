@@ -122,8 +122,11 @@ class Host {
                [observer, name](absl::Duration deadline) {
                  return ObserveSelf(observer, name, deadline);
                },
-               JudgeSelf, [] { return HookSettings(); }, &line_, &verdicts_,
-               &drainer_, &clock_, log}) {
+               [](const HostFacts& facts, const JobSpec* job) {
+                 return JudgeSelf(facts, job);
+               },
+               [] { return HookSettings(); }, &line_, &verdicts_, &drainer_,
+               &clock_, log}) {
     files_.PutFolder("/state");
   }
 

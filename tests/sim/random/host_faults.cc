@@ -385,7 +385,7 @@ std::vector<FaultKind> ChipFaults() {
       {"compatibility", "compatibility=NOK", true, "driver-compat", FAIL, "",
        false, nullptr, OnDevice("compatibility { value: 'NOK' }")},
       // Nothing that the host shows uses it.
-      {"memory-left", "", true, "device-memory", WARN, "", false,
+      {"memory-left", "hbm=MB", true, "device-memory", WARN, "", false,
        [](const RandomCluster& cluster, int host, int) {
          return !Has(cluster, "npu-smi-absent") &&
                 cluster.facts[host].npu_processes().value().processes().empty();
@@ -430,8 +430,8 @@ std::vector<FaultKind> LaunchFaults() {
   return {
       FailsWhere(
           [](const RandomCluster& cluster) { return cluster.job.has_value(); },
-          {"device-in-use", "process=1", true, "device-idle", WARN, "", false,
-           ShowsProcesses, HoldDevice("4711")}),
+          {"device-in-use", "process=NAME", true, "device-idle", WARN, "",
+           false, ShowsProcesses, HoldDevice("4711")}),
       {"two-on-a-device", "", true, "device-process-limit", WARN,
        "device-idle=FAIL", false,
        [](const RandomCluster& cluster, int host, int device) {
@@ -447,11 +447,13 @@ std::vector<FaultKind> LaunchFaults() {
        [](RandomCluster& cluster, int host, int) {
          OwnInterface(cluster, host).set_addresses(0, "10.8.0.9");
        }},
-      {"interface-down", "", false, "host-interface", FAIL, "", false, nullptr,
+      {"interface-down", "interface_down=NAME", false, "host-interface", FAIL,
+       "", false, nullptr,
        [](RandomCluster& cluster, int host, int) {
          OwnInterface(cluster, host).set_up(false);
        }},
-      {"another-interface", "", false, "host-interface", WARN, "", false,
+      {"another-interface", "interface=NAME/IPV4", false, "host-interface",
+       WARN, "", false,
        [](const RandomCluster& cluster, int, int) {
          return !Has(cluster, "hccl-variables");
        },
@@ -466,8 +468,8 @@ std::vector<FaultKind> LaunchFaults() {
        nullptr,
        OnHost("environment { value { variables { name: 'HCCL_SOCKET_IFNAME' "
               "value: '=bond7' file: '/etc/profile.d/hccl.sh' line: 2 } } }")},
-      {"hccl-variable", "", false, "hccl-environment", FAIL,
-       "environment-uniform", false, nullptr,
+      {"hccl-variable", "profile=LINE environment=LINE", false,
+       "hccl-environment", FAIL, "environment-uniform", false, nullptr,
        OnHost("environment { value { variables { name: 'HCCL_CONNECT_TIMEOUT' "
               "value: '60' file: '/etc/profile.d/hccl.sh' line: 3 } } }"),
        true},
@@ -538,7 +540,8 @@ std::vector<FaultKind> LaunchFaults() {
            true}),
       NoHostFact("no-npu-processes",
                  "npu_processes { missing { reason: UNREADABLE } }",
-                 "device-idle", "device-process-limit ports-free"),
+                 "device-idle",
+                 "device-process-limit ports-free device-namespace"),
       NoHostFact("no-interfaces",
                  "interfaces { missing { reason: UNREADABLE } }",
                  "host-interface", "firewall"),
@@ -562,7 +565,8 @@ std::vector<FaultKind> LaunchFaults() {
                               !c.job->ssh().before();
             return c.job.has_value() && !runs;
           },
-          {"owned-by-container", "", true, "device-namespace", WARN, "", false,
+          {"owned-by-container", "uda=CONTAINER", true, "device-namespace",
+           WARN, "", false,
            [](const RandomCluster& cluster, int host, int device) {
              const HostFacts& facts = cluster.facts[host];
              return facts.device_owners().has_value() &&

@@ -27,7 +27,6 @@ const std::map<std::string, std::string>& NoFaultOfFacts() {
       {"net_health=Success", "in order"},
       {"link=UP", "in order"},
       {"hang=0", "in order"},
-      {"process=0", "in order"},
       {"ufw=inactive", "in order"},
       {"health=OK", "in order"},
       {"compatibility=OK", "in order"},
@@ -38,6 +37,10 @@ const std::map<std::string, std::string>& NoFaultOfFacts() {
       {"compatibility=UNKNOWN", "the variation compatibility-untold"},
       {"compatibility=NOT SUPPORT", "the variation compatibility-untold"},
       {"npu_smi=absent", "the variation npu-smi-absent"},
+      {"chip=absent", "the kind no-chip-health"},
+      {"chip_answer=TEXT", "the kind no-chip-health"},
+      {"npu_smi=garbled", "the kind no-chip-health, of every chip"},
+      {"npu_smi=refused", "the kind no-chip-health, of every chip"},
       {"driver=absent", "the kind no-driver-version, for another reason"},
       {"firmware=absent", "the kind no-firmware-version, for another reason"},
       {"cann=absent", "the variation cann-in-containers"}};

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "tests/sim/random/rows.h"
 
@@ -295,7 +296,7 @@ std::vector<Variation> DeviceVariations() {
                  c.spec.servers_size() <= 126);
        },
        PlanSubset},
-      {"dhcp", 8, IsClassic, UseDhcp},
+      {"dhcp", 8, IsClassic, UseDhcp, "device-ip-persistent"},
       {"tls-absent", 4, Always, LeaveTlsOut},
       {"tls-on", 8,
        [](const RandomCluster& c) { return !Has(c, "tls-absent"); }, TurnTlsOn},

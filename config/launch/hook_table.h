@@ -1,0 +1,53 @@
+// The hooks of schedulers, a row each: for clusterctl hook, its help, and the
+// daemon that answers them (daemon/agent/hooks/hook_desk.h).
+//
+// Slurm drains the node automatically where Prolog or Epilog does not exit with
+// 0 (slurm.conf(5)): these two fail only for what this node is the cause of;
+// what is wrong with a job as a whole PrologSlurmctld refuses, which drains no
+// node. Slurm's own bounds are BatchStartTimeout and MessageTimeout, 10 s each
+// unless set, and 60 s for a HealthCheckProgram; those of LSF and PBS are
+// minutes or none. A HealthCheckProgram that does not exit with 0 drains no
+// node, but a slurmd that starts runs it until it does and does not register
+// before (slurm.conf(5) of later versions). A TaskProlog that fails ends the
+// task.
+#ifndef CONFIG_LAUNCH_HOOK_TABLE_H_
+#define CONFIG_LAUNCH_HOOK_TABLE_H_
+
+#include "absl/strings/string_view.h"
+#include "proto/job.pb.h"
+
+namespace clusterd {
+
+enum class HookJudges { kJob, kHost, kAfterJob, kNothing };
+
+struct HookRow {
+  absl::string_view name;
+  HookKind kind;  // UNSPECIFIED: clusterctl asks the controller.
+  HookJudges judges;
+  bool is_slurm;
+  int wait_s;
+  int refused;  // The exit status for REFUSE,
+  int drained;  // and for REFUSE_AND_DRAIN.
+  // What help says behind these.
+  absl::string_view on_refused = "";
+  absl::string_view on_drained = "";
+};
+inline constexpr HookRow kHooks[] = {
+    {"slurm-prolog", HOOK_SLURM_PROLOG, HookJudges::kJob, true, 8, 0, 1,
+     ", and a line", ": Slurm drains the node"},
+    {"slurm-controller-prolog", HOOK_KIND_UNSPECIFIED, HookJudges::kJob, true,
+     30, 1, 1, ": requeued"},
+    {"slurm-health", HOOK_SLURM_HEALTH, HookJudges::kHost, true, 20, 0, 0,
+     ", and a line", ": clusterd drains the node"},
+    {"slurm-task-prolog", HOOK_SLURM_TASK_PROLOG, HookJudges::kNothing, true, 3,
+     0, 0},
+    {"slurm-epilog", HOOK_SLURM_EPILOG, HookJudges::kAfterJob, true, 30, 0, 1,
+     ", and a line", ": Slurm drains the node"},
+    {"pbs", HOOK_PBS, HookJudges::kJob, false, 20, 1, 1},
+    {"lsf", HOOK_LSF, HookJudges::kJob, false, 20, 1, 1},
+    {"plain", HOOK_PLAIN, HookJudges::kJob, false, 20, 1, 1},
+};
+
+}  // namespace clusterd
+
+#endif  // CONFIG_LAUNCH_HOOK_TABLE_H_

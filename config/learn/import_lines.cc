@@ -1,0 +1,122 @@
+#include "config/learn/import_lines.h"
+
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "config/values/hccn_conf_line.h"
+#include "config/words/subject_text.h"
+
+namespace clusterd {
+namespace {
+
+// "key = value" as "key=value": Slurm takes blanks there.
+void JoinSettings(std::vector<std::string>* words) {
+  std::vector<std::string> joined;
+  for (std::string& word : *words) {
+    if (!joined.empty() &&
+        (absl::StartsWith(word, "=") || absl::EndsWith(joined.back(), "="))) {
+      joined.back() += word;
+    } else {
+      joined.push_back(std::move(word));
+    }
+  }
+  *words = std::move(joined);
+}
+
+std::vector<std::string> Words(absl::string_view line) {
+  std::vector<std::string> words;
+  char quote = 0;
+  bool inside = false;
+  for (const char c : line) {
+    if (!inside && (c == '#' || c == ';')) break;
+    const bool begins = !inside;
+    inside = quote != 0 || !absl::ascii_isspace(c);
+    if (!inside) continue;
+    if (begins) words.emplace_back();
+    if (c == quote || (quote == 0 && (c == '"' || c == '\''))) {
+      quote = c == quote ? 0 : c;
+    } else {
+      words.back() += c;
+    }
+  }
+  // The Deployer's documentation explains a line behind such a mark.
+  words.erase(absl::c_find_if(words,
+                              [](const std::string& word) {
+                                return absl::StartsWith(word, "//");
+                              }),
+              words.end());
+  return words;
+}
+
+}  // namespace
+
+std::optional<std::string> ImportLine::Find(absl::string_view key) const {
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    if (equals != std::string::npos &&
+        absl::EqualsIgnoreCase(word.substr(0, equals), key)) {
+      return word.substr(equals + 1);
+    }
+  }
+  return std::nullopt;
+}
+
+std::string Shown(const std::string& word) {
+  return QuoteValue(word.substr(0, word.find('=')));
+}
+
+bool IsSection(const std::string& word) {
+  return word[0] == '[' && word.back() == ']' && word.rfind('[') == 0 &&
+         absl::c_any_of(word, absl::ascii_isalpha);
+}
+
+bool IsOfInventory(const ImportLine& line) {
+  return IsSection(line.words[0]) ||
+         absl::c_any_of(line.words, [](const std::string& word) {
+           return absl::StartsWith(word, "ansible_");
+         });
+}
+
+std::vector<ImportLine> SplitLines(absl::string_view text) {
+  std::vector<ImportLine> lines;
+  absl::ConsumePrefix(&text, "\xEF\xBB\xBF");  // An editor may put it there.
+  const auto parts = absl::c_count(text, '\n') + 1;
+  ImportLine line;
+  int number = 0;
+  for (const absl::string_view part : absl::StrSplit(text, '\n')) {
+    line.position.line = ++number;
+    for (std::string& word : Words(part)) line.words.push_back(std::move(word));
+    // slurm.conf goes on behind a backslash, unless that is of a comment.
+    if (!line.words.empty() && absl::EndsWith(line.words.back(), "\\")) {
+      line.words.back().pop_back();
+      if (line.words.back().empty()) line.words.pop_back();
+      if (number < parts) continue;
+    }
+    JoinSettings(&line.words);
+    if (!line.words.empty()) lines.push_back(std::move(line));
+    line = ImportLine();
+  }
+  return lines;
+}
+
+bool IsInclude(const ImportLine& line) {
+  return absl::EqualsIgnoreCase(line.words[0], "Include");
+}
+
+bool IsOfSlurm(const ImportLine& line) {
+  return absl::StartsWithIgnoreCase(line.words[0], "NodeName=") ||
+         (IsInclude(line) && line.words.size() == 2);
+}
+
+bool IsOfHccnConf(const ImportLine& line) {
+  const std::string& word = line.words[0];
+  return IsRecoveredLine(
+      absl::StrCat(word.substr(0, word.find_first_of("=:")), "=0"));
+}
+
+}  // namespace clusterd

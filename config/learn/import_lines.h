@@ -1,0 +1,50 @@
+// Lines of the files that config import reads, as words:
+//   10.10.0.11 ansible_ssh_pass="hush" deviceip=10.20.0.1  # comment
+//   NodeName = node[001-500] \
+//     NodeAddr=10.1.0.[1-500]
+// and what a line shows of the kind of its file. What the words mean is
+// import.cc's.
+#ifndef CONFIG_LEARN_IMPORT_LINES_H_
+#define CONFIG_LEARN_IMPORT_LINES_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "config/spec/mistakes.h"
+
+namespace clusterd {
+
+// The words of a line, without its comment; at least one. Quotes hold a word
+// together and are taken off, blanks around "=" are, too.
+struct ImportLine {
+  // The value of `key=value`, keys in any case as in slurm.conf; nullopt: there
+  // is none.
+  std::optional<std::string> Find(absl::string_view key) const;
+
+  TextPosition position;
+  std::vector<std::string> words;
+};
+
+// Lines without words are left out. A backslash at the end joins the next line,
+// whose number counts.
+std::vector<ImportLine> SplitLines(absl::string_view text);
+
+// For a message, quoted: the text behind "=" may be a password.
+std::string Shown(const std::string& word);
+
+// "[all:vars]", not a hostlist; variables of Ansible are of an inventory, too.
+bool IsSection(const std::string& word);
+bool IsOfInventory(const ImportLine& line);
+
+// "Include nodes.conf"; a line of a node is of Slurm, too.
+bool IsInclude(const ImportLine& line);
+bool IsOfSlurm(const ImportLine& line);
+
+// "address_0 10.20.0.2", "address_0=10.20.0.2" or "address_0: 10.20.0.2".
+bool IsOfHccnConf(const ImportLine& line);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_LEARN_IMPORT_LINES_H_

@@ -1,0 +1,32 @@
+// Processes of a simulated server that hold a port or an NPU and do nothing
+// else. They end with `namespaces.sh down`, or once the server's folder is
+// removed. And programs of this machine that change a server in its namespaces.
+#ifndef TESTS_SIM_FAULT_SIMULATED_PROCESS_H_
+#define TESTS_SIM_FAULT_SIMULATED_PROCESS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "tests/sim/host_folder.h"
+
+namespace clusterd {
+namespace sim {
+
+// Returns once the process listens on the TCP port of every address; else what
+// errno says.
+absl::Status StartListener(const HostFolder& server, int port);
+
+// Returns once the process, which ps shows as `name`, has the device's node
+// open; else what errno says.
+absl::Status StartDeviceUser(const HostFolder& server, int device,
+                             const std::string& name);
+
+// argv[0] is looked up in PATH. FailedPrecondition with the command and what it
+// said, if it does not end with 0.
+absl::Status RunHere(const std::vector<std::string>& argv);
+
+}  // namespace sim
+}  // namespace clusterd
+
+#endif  // TESTS_SIM_FAULT_SIMULATED_PROCESS_H_
