@@ -81,7 +81,8 @@ class CheckCommand final : public ClusterRequest {
                  "Judge only the kernel parameters and ports of this network "
                  "namespace of the hosts");
     app.add_flag("--verbose", verbose_,
-                 "Also the findings and hosts that the table is too short for");
+                 "A line for each rule, and the findings and hosts that the "
+                 "table is too short for");
     AddReportOutput(app);
     AddReport(app);
     AddTimeout(app, absl::ZeroDuration(),

@@ -216,6 +216,14 @@ TEST(ConfigValidateTest, NamesTheAddressesThatMovedAgainstAnEarlierFile) {
                      against)
                 .err,
             "");
+  // Another netmask is another address.
+  const ProgramOutput wider = Validate(
+      RailsSpec("node[01-04]", "10.1.[0-3,0-3].0/25", "1 + 8*n + d"), against);
+  EXPECT_TRUE(
+      absl::StrContains(wider.err,
+                        "e.g. node01 device 0 has 255.255.255.0 there and "
+                        "255.255.255.128 here"))
+      << wider.err;
   const ProgramOutput no_file =
       Validate(RailsSpec("node[01-04]", kPairs, "1 + 8*n + d"),
                {"--against", "/nonexistent/old.yaml"});

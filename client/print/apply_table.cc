@@ -7,11 +7,13 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "config/plan/waves.h"
+#include "config/report/verdict.h"
 #include "config/values/hostlist.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
@@ -281,10 +283,14 @@ State SupportedVerdict(const ApplyReport& report) {
 }
 
 std::string RunWord(const ApplyReport& report) {
-  if (report.outcome() == ApplyReport::RUNNING) return "RUNNING";
-  if (report.outcome() == ApplyReport::INTERRUPTED) return "INTERRUPTED";
-  if (report.outcome() == ApplyReport::STOPPED) return "STOPPED";
-  if (report.outcome() == ApplyReport::CANCELLED) return "CANCELLED";
+  constexpr ApplyReport::Outcome kNamedOutcomes[] = {
+      ApplyReport::RUNNING, ApplyReport::INTERRUPTED, ApplyReport::STOPPED,
+      ApplyReport::CANCELLED};
+  const std::string standing = StandingWord(report);
+  if (!standing.empty()) return absl::AsciiStrToUpper(standing);
+  if (absl::c_linear_search(kNamedOutcomes, report.outcome())) {
+    return ApplyReport::Outcome_Name(report.outcome());
+  }
   if (report.outcome() == ApplyReport::SUCCEEDED) {
     const State verdict = SupportedVerdict(report);
     if (verdict == PASS) return "SUCCEEDED";
@@ -306,7 +312,7 @@ bool LeftChanges(const ApplyReport& report) {
 }
 
 std::string ConfirmationText(const Confirmation& confirmation,
-                             const std::string& apply_id) {
+                             const std::string& apply_id, bool is_back) {
   const std::string deadline = absl::FormatTime(
       "%Y-%m-%d %H:%M:%S UTC", absl::FromUnixMillis(confirmation.deadline_ms()),
       absl::UTCTimeZone());
@@ -330,12 +336,21 @@ std::string ConfirmationText(const Confirmation& confirmation,
                           untold.empty() ? "" : "; not told yet: ",
                           FoldHostlist({untold.begin(), untold.end()}));
     case Confirmation::GOES_BACK:
-      return absl::StrCat("goes back by itself: not confirmed until ",
-                          deadline);
+      return absl::StrCat(is_back ? "went" : "goes",
+                          " back by itself: not confirmed until ", deadline);
     default:
       return "";
   }
 }
+
+namespace {
+
+std::string ConfirmationOf(const ApplyReport& report) {
+  return ConfirmationText(report.confirmation(), report.apply_id(),
+                          StandingWord(report) == "rolled back");
+}
+
+}  // namespace
 
 void PrintApplyTable(const ApplyReport& report, const Style& style,
                      std::ostream& out, bool rollback_hint) {
@@ -350,8 +365,7 @@ void PrintApplyTable(const ApplyReport& report, const Style& style,
   out << "\n";
   page.Sentence(RunWord(report), StatePaint(SupportedVerdict(report)),
                 CountsLine(report));
-  const std::string confirmation =
-      ConfirmationText(report.confirmation(), report.apply_id());
+  const std::string confirmation = ConfirmationOf(report);
   if (!confirmation.empty()) page.Whole("", page.Safe(confirmation));
   if (rollback_hint && LeftChanges(report) && !report.apply_id().empty()) {
     page.Whole("take it back with: clusterctl rollback ",
@@ -361,13 +375,12 @@ void PrintApplyTable(const ApplyReport& report, const Style& style,
 
 std::string ApplyShort(const ApplyReport& report, bool utf8) {
   return SafeText(
-      JoinParts(": ",
-                {report.cluster(),
-                 absl::StrCat(report.rollback() ? "rollback" : "apply",
-                              Part(" ", report.run_id()), " ", RunWord(report)),
-                 JoinParts("; ", {CountsLine(report),
-                                  ConfirmationText(report.confirmation(),
-                                                   report.apply_id())})}),
+      JoinParts(
+          ": ",
+          {report.cluster(),
+           absl::StrCat(report.rollback() ? "rollback" : "apply",
+                        Part(" ", report.run_id()), " ", RunWord(report)),
+           JoinParts("; ", {CountsLine(report), ConfirmationOf(report)})}),
       utf8);
 }
 

@@ -142,6 +142,14 @@ void AddDetails(const LogHit& hit, const Ends& ends, std::set<std::string>* tls,
   }
 }
 
+// Every host was read, and none has a log file.
+bool AreNone(const LogsAnswer& answer) {
+  return CountUnread(answer) == 0 &&
+         absl::c_all_of(answer.hosts(), [](const LogsOfHost& host) {
+           return host.logs().files().empty();
+         });
+}
+
 }  // namespace
 
 void AddCodes(const ClusterSpec& spec, LogsAnswer* answer) {
@@ -203,6 +211,12 @@ void PrintLogsTable(const LogsAnswer& answer, const Style& style,
   }
   PrintNotes(answer, page);
   const size_t hosts = static_cast<size_t>(answer.hosts_size());
+  if (AreNone(answer)) {
+    return page.Wrapped(
+        "", absl::StrCat("there are no logs on ", Count(hosts, "host"),
+                         "; --user NAME reads those of one user, and a longer "
+                         "--since older ones"));
+  }
   page.Wrapped(
       "", absl::StrCat(
               answer.codes().empty()
@@ -218,7 +232,9 @@ std::string LogsShort(const LogsAnswer& answer, bool utf8) {
     parts.push_back(
         absl::StrCat(code.code(), " ", code.lines(), " on ", HostsOf(code)));
   }
-  if (parts.empty()) parts.push_back("no code found");
+  if (parts.empty()) {
+    parts.push_back(AreNone(answer) ? "no logs" : "no code found");
+  }
   if (const size_t unread = CountUnread(answer); unread > 0) {
     parts.push_back(absl::StrCat(Count(unread, "host"), " not read"));
   }

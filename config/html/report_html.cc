@@ -164,8 +164,9 @@ void AddHostPage(const HostStatus& host, int at,
 }
 
 const char* WordsOfChange(State before, State after) {
-  if (before == STATE_UNSPECIFIED) return "not judged";
-  return after == STATE_UNSPECIFIED ? "not judged" : "";
+  if (before == STATE_UNSPECIFIED) return "not judged before";
+  if (after == STATE_UNSPECIFIED) return "not judged any more, was";
+  return after == PASS ? "was" : before == after ? "now" : "";
 }
 
 void AddChange(const ReportDiff::Change& change, PageDictionary* in) {

@@ -8,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "config/identity/pem_objects.h"
+#include "config/values/nearest_word.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
@@ -148,7 +149,14 @@ absl::StatusOr<SpiffeId> ParseSpiffeId(absl::string_view uri) {
   absl::string_view kind;
   absl::string_view role;
   if (!HasForm(uri, *kForm, &id.cluster, &kind, &id.name, &role)) {
-    return Malformed(uri, "unknown shape");
+    static const LazyRE2 kOtherRole = {"spiffe://[^/]+/user/[^/]+/role/([^/]+)",
+                                       RE2::Latin1};
+    if (!HasForm(uri, *kOtherRole, &role)) {
+      return Malformed(uri, "unknown shape");
+    }
+    return Malformed(
+        uri, absl::StrCat("\"", absl::CHexEscape(role.substr(0, 64)),
+                          "\" is not a role", DidYouMean(role, kRoleNames)));
   }
   id.kind = static_cast<IdentityKind>(absl::c_find(kKindNames, kind) -
                                       std::begin(kKindNames));

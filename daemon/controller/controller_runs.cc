@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "config/report/job_verdict.h"
+#include "config/rules/catalogue.h"
 #include "config/rules/judge.h"
 #include "config/values/network_namespace.h"
 #include "config/values/sha256.h"
@@ -93,6 +94,10 @@ absl::Status ControllerService::ChooseHosts(const Request& request,
                                             FactOrder* order) const {
   order->network_namespace = request.network_namespace();
   if (selection != nullptr) order->selection = *selection;
+  if constexpr (std::is_same_v<Request, PlanRequest>) {
+    ASSIGN_OR_RETURN(order->steps, SelectSteps({request.only().begin(),
+                                                request.only().end()}));
+  }
   ASSIGN_OR_RETURN(order->hosts, SelectHosts(*order->spec, request.hosts()));
   RETURN_IF_ERROR(CheckNetworkNamespace(order->network_namespace));
   return selection == nullptr ? absl::OkStatus()

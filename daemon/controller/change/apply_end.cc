@@ -194,13 +194,6 @@ void CloseConfirmation(absl::Time now, ApplyReport* report) {
   if (report->outcome() != ApplyReport::SUCCEEDED) {
     confirm->set_automatic(false);
   }
-  // In words: a clusterctl of before shows nothing else of it.
-  report->add_notes(absl::StrCat(
-      "hosts that were applied go back by themselves, the first at ",
-      UtcText(absl::FromUnixMillis(confirm->deadline_ms())), ", unless ",
-      confirm->automatic() ? "the check of what it touched passes before"
-                           : absl::StrCat("clusterctl confirm ",
-                                          report->run_id(), " keeps them")));
 }
 
 std::string ChangeText(const ApplyReport& head) {
@@ -238,7 +231,7 @@ void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,
     return;
   }
   report->add_notes(
-      absl::StrCat("hosts that were applied stay so; clusterctl rollback ",
+      absl::StrCat("hosts that were applied kept it; clusterctl rollback ",
                    report->run_id(), " takes them back",
                    outcome == ApplyReport::CANCELLED
                        ? ", and the same plan applied again goes on"

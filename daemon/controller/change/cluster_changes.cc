@@ -90,7 +90,6 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
   report.set_actor(request.actor);
   report.set_force(request.force);
   report.set_enforced(request.enforced);
-  report.set_canary(request.canary);
   report.set_wave_size(request.wave_size == 0 ? kDefaultWaveSize
                                               : request.wave_size);
   // Before anything is prepared: what is read of the history must not change
@@ -111,11 +110,14 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
 }
 
 absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
-    const ApplyReport& head, const ChangeRequest& request,
-    ApplyWatcher watcher) {
+    ApplyReport head, const ChangeRequest& request, ApplyWatcher watcher) {
   Confirmation confirm;
+  Canary canary;
   if (request.plan != nullptr) {
     RETURN_IF_ERROR(CheckPending(ApplyOrder()));
+    canary = ChooseCanary(*request.plan, request.canary, head.wave_size());
+    head.set_canary(static_cast<uint32_t>(canary.size));
+    if (!canary.why.empty()) head.add_notes(canary.why);
     ASSIGN_OR_RETURN(confirm,
                      ConfirmationOf(*request.plan, request.confirm_within,
                                     request.auto_confirm, request.no_confirm,
@@ -127,6 +129,9 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
                        : OrderOfRollback(parts_, request.rollback_of));
   RETURN_IF_ERROR(CheckPending(order));
   order.report.MergeFrom(head);
+  absl::c_stable_partition(order.hosts, [&canary](const auto& host) {
+    return canary.hosts.count(host.name) > 0;
+  });
   order.caller = request.caller;
   const ApplyReport report = order.report;
   parts_.log->Notice(absl::StrCat(
@@ -201,10 +206,7 @@ std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
 void ClusterChanges::OnRunEnd(const ApplyReport& report,
                               const AuditEntry& audited) {
   parts_.log->Notice(
-      absl::StrCat(RunText(report), ": ",
-                   report.outcome() == ApplyReport::SUCCEEDED   ? "succeeded"
-                   : report.outcome() == ApplyReport::CANCELLED ? "cancelled"
-                                                                : "stopped"));
+      absl::StrCat(RunText(report), ": ", RunOutcomeName(report)));
   AuditEnd(
       audited,
       absl::StrCat(
@@ -475,6 +477,7 @@ void ClusterChanges::Correct(const std::string& run_id,
     by_host[host.host()] = &host;
   }
   std::set<std::string> rollbacks;
+  std::vector<std::string> came_back;
   for (const Correction& correction : corrections) {
     const auto found = by_host.find(correction.result.host());
     if (found == by_host.end()) continue;
@@ -495,7 +498,18 @@ void ClusterChanges::Correct(const std::string& run_id,
       *host = correction.result;
       host->clear_facts_after();
       host->clear_of_rollback();
+      came_back.push_back(host->host());
     }
+  }
+  if (!came_back.empty()) {
+    report.add_notes(absl::StrCat("came back and told how it ended there: ",
+                                  NamesText(came_back)));
+    const bool all_well =
+        absl::c_all_of(report.hosts(), [&report](const ApplyResult& host) {
+          return IsGoodOutcome(report.rollback(), host.outcome());
+        });
+    // The run had not ended well only because nobody knew.
+    if (all_well) report.set_outcome(ApplyReport::SUCCEEDED);
   }
   for (const std::string& rollback : rollbacks) {
     report.add_notes(absl::StrCat("taken back by rollback ", rollback));

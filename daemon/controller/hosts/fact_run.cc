@@ -224,8 +224,8 @@ Report MakeCheckReport(const FactOrder& order, const RuleSelection& selection,
 
 ClusterPlan MakeHostsPlan(const FactOrder& order,
                           const std::vector<HostFacts>& facts, absl::Time now) {
-  ClusterPlan plan =
-      MakePlan(*order.spec, PointersTo(facts), order.network_namespace);
+  ClusterPlan plan = MakePlan(*order.spec, PointersTo(facts),
+                              order.network_namespace, order.steps);
   AddUnmended(MakeCheckReport(order, {}, facts, now), &plan);
   plan.set_plan_id(order.run_id);
   plan.set_created_at_ms(absl::ToUnixMillis(now));
