@@ -28,6 +28,9 @@ std::string ElapsedText(uint64_t elapsed_ms);
 
 // A moment in UTC, as logs and messages have it: "2025-01-01T01:00:00+00:00".
 std::string UtcText(absl::Time time);
+inline std::string UtcText(int64_t unix_ms) {
+  return UtcText(absl::FromUnixMillis(unix_ms));
+}
 
 // The same to the minute, for people: "2025-01-01 01:00 UTC".
 std::string UtcMinute(absl::Time time);

@@ -16,6 +16,7 @@
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/waiver_text.h"
 #include "daemon/controller/controller_service.h"
@@ -77,10 +78,9 @@ absl::StatusOr<Waiver> ReadWaiver(const WaiveRequest& request,
   if (note("until", until)) {
     waiver.set_until_ms(absl::ToUnixMillis(*until));
     if (!IsInForce(waiver, now)) {
-      mistakes.push_back(absl::StrCat(
-          "until: ", QuotedText(request.until()),
-          " is not in the 90 days after ",
-          absl::FormatTime(absl::RFC3339_sec, now, absl::UTCTimeZone())));
+      mistakes.push_back(absl::StrCat("until: ", QuotedText(request.until()),
+                                      " is not in the 90 days after ",
+                                      UtcText(now)));
     }
   }
   waiver.set_since_ms(absl::ToUnixMillis(now));

@@ -142,7 +142,7 @@ absl::Status ClusterChanges::CheckPending(const ApplyOrder& order) const {
     return absl::UnavailableError(
         absl::StrCat("apply ", pending->apply_id(), " of ",
                      ActorName(pending->head().actor()), why,
-                     UtcText(absl::FromUnixMillis(now.deadline_ms())), hint));
+                     UtcText(now.deadline_ms()), hint));
   }
   return absl::OkStatus();
 }

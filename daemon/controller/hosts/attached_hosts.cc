@@ -227,9 +227,9 @@ absl::StatusOr<std::shared_ptr<HostLink>> AttachedHosts::AdmitTaskLocked(
   Session* const session = known->second.session.get();
   if (session == nullptr) {
     const HostEntry& entry = known->second.entry;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "detached at ", UtcText(absl::FromUnixMillis(entry.last_seen_ms())),
-        ": ", entry.detached_reason()));
+    return absl::FailedPreconditionError(
+        absl::StrCat("detached at ", UtcText(entry.last_seen_ms()), ": ",
+                     entry.detached_reason()));
   }
   const Hello& hello = session->attachment.hello;
   const char* const name = NameOf(task.task);

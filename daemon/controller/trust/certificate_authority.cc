@@ -14,6 +14,7 @@
 #include "config/identity/pem_objects.h"
 #include "config/identity/regular_file.h"
 #include "config/values/status_macros.h"
+#include "config/words/number_text.h"
 #include "openssl/rand.h"
 
 namespace clusterd {
@@ -185,8 +186,7 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(
     absl::Duration life) const {
   if (now >= not_after_) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "the controller's intermediate CA ended at ",
-        absl::FormatTime(absl::RFC3339_sec, not_after_, absl::UTCTimeZone()),
+        "the controller's intermediate CA ended at ", UtcText(not_after_),
         "; make a new one with deploy/certificates.sh ca-dir"));
   }
   X509* const issuer = keys_->certificate.get();
