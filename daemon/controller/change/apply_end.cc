@@ -197,7 +197,8 @@ void CloseConfirmation(absl::Time now, ApplyReport* report) {
 }
 
 std::string ChangeText(const ApplyReport& head) {
-  return absl::StrCat("apply ", head.run_id(), " of ", ActorName(head.actor()));
+  return absl::StrCat(head.rollback() ? "rollback " : "apply ", head.run_id(),
+                      " of ", ActorName(head.actor()));
 }
 
 std::string EndOfConfirmation(const Confirmation& over) {

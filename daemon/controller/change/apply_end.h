@@ -66,7 +66,7 @@ void NoteGoesBack(absl::Time asked, absl::Time now, ApplyResult* result,
                   ApplyReport* report);
 void CloseConfirmation(absl::Time now, ApplyReport* report);
 
-// "apply 4f09c2d1 of alice", and what came of its confirmation, for the log.
+// "rollback 4f09c2d1 of alice", and what came of its confirmation.
 std::string ChangeText(const ApplyReport& head);
 std::string EndOfConfirmation(const Confirmation& over);
 
