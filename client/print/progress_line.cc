@@ -1,12 +1,10 @@
 #include "client/print/progress_line.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "config/values/hostlist.h"
 #include "config/words/quoted_text.h"
-#include "config/words/terminal.h"
 
 namespace clusterd {
 

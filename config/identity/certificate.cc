@@ -1,7 +1,6 @@
 #include "config/identity/certificate.h"
 
 #include <iterator>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"

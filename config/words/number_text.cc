@@ -2,7 +2,6 @@
 
 #include <iterator>
 #include <limits>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"

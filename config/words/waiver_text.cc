@@ -1,7 +1,5 @@
 #include "config/words/waiver_text.h"
 
-#include <vector>
-
 #include "absl/strings/str_cat.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <memory>
 #include <thread>
 #include <utility>
 
@@ -26,7 +25,6 @@
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/controller/watch/cluster_watch.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/server_builder.h"
 

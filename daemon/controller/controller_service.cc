@@ -5,8 +5,6 @@
 
 #include <atomic>
 #include <memory>
-#include <string>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"

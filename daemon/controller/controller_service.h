@@ -6,12 +6,10 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "config/identity/certificate.h"
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/hosts/controller_parts.h"

@@ -8,7 +8,6 @@
 #include "absl/strings/str_join.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
-#include "daemon/controller/change/apply_end.h"
 #include "daemon/controller/change/change_order.h"
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/history/history_store.h"

@@ -1,7 +1,6 @@
 #include "daemon/controller/gate/identity_gate.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "config/identity/regular_file.h"

@@ -15,7 +15,6 @@
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
 #include "daemon/audit/audit_log.h"
-#include "daemon/controller/history/sqlite_database.h"
 
 namespace clusterd {
 namespace {

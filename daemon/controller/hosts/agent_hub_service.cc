@@ -4,8 +4,6 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <string>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"

@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "config/identity/tls_credentials.h"
 #include "config/spec/host_names.h"
 #include "config/values/status_macros.h"

@@ -1,6 +1,5 @@
 #include "daemon/controller/hosts/user_calls.h"
 
-#include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 #include "daemon/controller/gate/call_roles.h"
 #include "daemon/controller/gate/identity_gate.h"

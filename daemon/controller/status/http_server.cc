@@ -17,7 +17,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <memory>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"

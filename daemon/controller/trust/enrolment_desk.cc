@@ -18,7 +18,6 @@
 #include "daemon/controller/hosts/hello_machine.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/controller/trust/enrolment_words.h"
-#include "daemon/controller/trust/join_token.h"
 
 namespace clusterd {
 namespace {

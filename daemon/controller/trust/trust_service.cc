@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/regular_file.h"
-#include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/gate/identity_gate.h"

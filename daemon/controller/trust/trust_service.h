@@ -5,10 +5,8 @@
 #define DAEMON_CONTROLLER_TRUST_TRUST_SERVICE_H_
 
 #include <atomic>
-#include <functional>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "config/identity/certificate.h"
 #include "config/identity/tls_credentials.h"
 #include "daemon/controller/hosts/controller_parts.h"

@@ -1,7 +1,6 @@
 #include "daemon/host/npu_smi/device_ids.h"
 
 #include <set>
-#include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -12,7 +11,6 @@
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/host/files/file_reader.h"
 #include "daemon/host/files/missing.h"
 #include "daemon/host/npu_smi/npu_smi_output.h"
 
