@@ -286,12 +286,11 @@ class CheckCommand final : public ClusterRequest {
 
   void CheckAnswer() {
     if (report_.partial()) {
-      const std::vector<std::string> awaited(report_.awaited().begin(),
-                                             report_.awaited().end());
+      const auto& awaited = report_.awaited();
       report_.add_notes(absl::StrCat(
           "partial: stopped while ", Count(awaited.size(), "host"), " of ",
-          report_.hosts_size(),
-          " had not answered: ", HostsText(awaited, kAwaitedColumns),
+          report_.hosts_size(), " had not answered: ",
+          HostsText({awaited.begin(), awaited.end()}, kAwaitedColumns),
           "; the history does not keep this report"));
     }
     // A controller that leaves out a host it was asked about has not checked

@@ -19,7 +19,6 @@
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
-#include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {
@@ -238,10 +237,7 @@ void PrintWaves(const ApplyReport& report, Page& page) {
              WaveResult(report, waves.begin(first), waves.begin(wave)))}});
   }
   page.Title("Waves");
-  const std::vector<int> columns = ColumnWidths(rows);
-  for (const Row& row : rows) {
-    page.PrintRow(row, columns, {/*indent=*/2, TableLayout::Last::kIsWrapped});
-  }
+  page.PrintTable(rows, {/*indent=*/2, TableLayout::Last::kIsWrapped});
 }
 
 }  // namespace
@@ -319,8 +315,7 @@ std::string ConfirmationText(const Confirmation& confirmation,
   const std::string deadline = absl::FormatTime(
       "%Y-%m-%d %H:%M:%S UTC", absl::FromUnixMillis(confirmation.deadline_ms()),
       absl::UTCTimeZone());
-  const std::vector<std::string> untold(confirmation.untold().begin(),
-                                        confirmation.untold().end());
+  const auto& untold = confirmation.untold();
   switch (confirmation.state()) {
     case Confirmation::PENDING:
       if (confirmation.deadline_ms() == 0) {
@@ -335,9 +330,10 @@ std::string ConfirmationText(const Confirmation& confirmation,
               : absl::StrCat(" unless: clusterctl confirm ", apply_id),
           Part("; waits for ", confirmation.waits_for()));
     case Confirmation::CONFIRMED:
-      return absl::StrCat(
-          "confirmed by ", ActorName(confirmation.confirmed_by()),
-          untold.empty() ? "" : "; not told yet: ", FoldHostlist(untold));
+      return absl::StrCat("confirmed by ",
+                          ActorName(confirmation.confirmed_by()),
+                          untold.empty() ? "" : "; not told yet: ",
+                          FoldHostlist({untold.begin(), untold.end()}));
     case Confirmation::GOES_BACK:
       return absl::StrCat(is_back ? "went" : "goes",
                           " back by itself: not confirmed until ", deadline);
@@ -388,12 +384,12 @@ std::string ApplyShort(const ApplyReport& report, bool utf8) {
 }
 
 std::string WaveText(const ApplyWave& wave) {
-  const std::vector<std::string> hosts(wave.hosts().begin(),
-                                       wave.hosts().end());
   return absl::StrCat(
       "wave ", wave.wave(), " of ", wave.waves(),
       wave.result().empty()
-          ? absl::StrCat(" begins: ", HostsText(hosts, kEndColumns))
+          ? absl::StrCat(" begins: ",
+                         HostsText({wave.hosts().begin(), wave.hosts().end()},
+                                   kEndColumns))
           : absl::StrCat(" ended: ", wave.result()));
 }
 
@@ -411,17 +407,17 @@ std::string CancelText(const CancelResponse& cancelled) {
 }
 
 std::string AbortText(const AbortApplyResponse& aborted) {
-  const std::vector<std::string> hosts(aborted.given_up().begin(),
-                                       aborted.given_up().end());
+  const auto& hosts = aborted.given_up();
   std::string text = absl::StrCat(aborted.rollback() ? "rollback " : "apply ",
                                   aborted.run_id(), " of ", aborted.actor(),
                                   ": aborted by ", aborted.aborted_by());
   if (!hosts.empty()) {
-    absl::StrAppend(
-        &text, ", nobody waits for ", FoldHostlist(hosts), " any more: ",
-        hosts.size() == 1 ? "it finishes or undoes by itself what it has begun"
-                          : "they finish or undo by themselves what they have "
-                            "begun");
+    absl::StrAppend(&text, ", nobody waits for ",
+                    FoldHostlist({hosts.begin(), hosts.end()}), " any more: ",
+                    hosts.size() == 1
+                        ? "it finishes or undoes by itself what it has begun"
+                        : "they finish or undo by themselves what they have "
+                          "begun");
   }
   if (aborted.not_started() > 0) {
     absl::StrAppend(&text, "; ", Count(aborted.not_started(), "host"),

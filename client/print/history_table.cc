@@ -11,7 +11,6 @@
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
-#include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {
@@ -85,8 +84,8 @@ void PrintHosts(const char* what,
                 const google::protobuf::RepeatedPtrField<std::string>& hosts,
                 Page& page) {
   if (hosts.empty()) return;
-  const std::vector<std::string> names(hosts.begin(), hosts.end());
-  page.Wrapped(absl::StrCat(what, " "), page.Safe(HostsText(names, 200)));
+  page.Wrapped(absl::StrCat(what, " "),
+               page.Safe(HostsText({hosts.begin(), hosts.end()}, 200)));
 }
 
 std::string Summary(const HistoryEntry& entry) {

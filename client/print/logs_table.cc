@@ -18,18 +18,16 @@ namespace {
 
 constexpr int kHostColumns = 40;
 
-std::string HostsOf(const LogCode& code, int columns) {
-  return HostsText(
-      std::vector<std::string>(code.hosts().begin(), code.hosts().end()),
-      columns);
+std::string HostsOf(const LogCode& code) {
+  return HostsText({code.hosts().begin(), code.hosts().end()}, kHostColumns);
 }
 
 void PrintCode(const LogCode& code, const LogsAnswer& answer, Page& page) {
   page.Wrapped(
       absl::StrCat(page.Strong(code.code()), "  "),
       absl::StrCat(Count(code.lines(), "line"), " on ",
-                   page.Safe(HostsOf(code, kHostColumns)),
-                   code.meaning().empty() ? "" : ": ", code.meaning()));
+                   page.Safe(HostsOf(code)), code.meaning().empty() ? "" : ": ",
+                   code.meaning()));
   for (const LogsOfHost& host : answer.hosts()) {
     const auto first = absl::c_find_if(
         host.logs().hits(),
@@ -231,8 +229,8 @@ void PrintLogsTable(const LogsAnswer& answer, const Style& style,
 std::string LogsShort(const LogsAnswer& answer, bool utf8) {
   std::vector<std::string> parts;
   for (const LogCode& code : answer.codes()) {
-    parts.push_back(absl::StrCat(code.code(), " ", code.lines(), " on ",
-                                 HostsOf(code, kHostColumns)));
+    parts.push_back(
+        absl::StrCat(code.code(), " ", code.lines(), " on ", HostsOf(code)));
   }
   if (parts.empty()) {
     parts.push_back(AreNone(answer) ? "no logs" : "no code found");

@@ -329,10 +329,7 @@ absl::StatusOr<JobSpec> LoadJobSpec(absl::string_view file_name,
 
 absl::Status SetJobDevices(absl::string_view text, JobSpec* job) {
   const absl::StatusOr<Devices> devices = ParseDevices(text);
-  if (!devices.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("devices: ", devices.status().message()));
-  }
+  RETURN_IF_ERROR(InFront("devices", devices.status()));
   for (JobServer& server : *job->mutable_servers()) {
     if (server.devices().empty() && server.device_count() == 0) {
       devices->Fill(&server);

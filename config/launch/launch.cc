@@ -4,7 +4,6 @@
 #include <iterator>
 #include <map>
 #include <set>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"

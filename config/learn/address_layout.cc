@@ -11,8 +11,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "config/learn/seen_cluster.h"
-#include "config/values/address_pattern.h"
 #include "config/values/hostlist.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"

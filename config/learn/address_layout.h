@@ -18,7 +18,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "config/learn/address_layout.h"
 #include "config/learn/seen_cluster.h"
 #include "config/values/address_pattern.h"
 #include "config/values/ipv4.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -18,6 +17,7 @@
 #include "config/values/ipv4.h"
 #include "config/values/network_namespace.h"
 #include "config/values/sha256.h"
+#include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "config/words/fact_text.h"
 #include "config/words/number_text.h"
@@ -278,6 +278,58 @@ HostPlan PlanHost(const ClusterSpec& spec, const ServerSpec* server,
   return host_plan;
 }
 
+// Another netmask, too: it decides which peers the device reaches.
+bool IsReaddressing(const PlanStep& step) {
+  return step.setting() == kAddressSetting &&
+         step.kind() == CHANGE_DEVICE_ADDRESS && step.from() != kNoneFact;
+}
+
+constexpr int kMaxFacts = 65536;
+
+absl::Status CheckStep(const HostPlan& plan, int index) {
+  const PlanStep& step = plan.steps(index);
+  if (step.id() != static_cast<uint32_t>(index) + 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("it has number ", step.id(), ", expected ", index + 1));
+  }
+  const Setting* const setting = SettingOf(step);
+  if (setting == nullptr) return absl::InvalidArgumentError(StepText(step));
+  if (step.kind() != setting->kind && !IsRewrite(step)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("kind \"", ChangeKindName(step.kind()),
+                     "\" is not that of its change, expected \"",
+                     ChangeKindName(setting->kind), "\""));
+  }
+  return setting->check(step);
+}
+
+// In another network namespace there are only running parameters, and a plan
+// for it must notice when the name leads to a new one.
+absl::Status CheckNamespace(const HostPlan& plan) {
+  if (!plan.has_network_namespace()) return absl::OkStatus();
+  const NetworkNamespace& target = plan.network_namespace();
+  if (target.target_case() == NetworkNamespace::TARGET_NOT_SET) {
+    return absl::InvalidArgumentError(
+        "plan: its network namespace has no name");
+  }
+  RETURN_IF_ERROR(InFront("plan", CheckNetworkNamespace(target)));
+  for (const PlanStep& step : plan.steps()) {
+    if (step.setting() == kRunningSetting) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "plan step ", step.id(), ": \"", StepText(step),
+        "\" is no change of a network namespace, expected only running kernel "
+        "parameters in ",
+        NetworkNamespaceText(target)));
+  }
+  const bool knows_it = absl::c_any_of(plan.facts(), [](const PlanFact& fact) {
+    return fact.name() == kNetworkNamespaceFact;
+  });
+  if (plan.steps().empty() || knows_it) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("plan: its steps do not rest on the fact \"",
+                   kNetworkNamespaceFact, "\""));
+}
+
 }  // namespace
 
 std::string SpecSha256(const ClusterSpec& spec) {
@@ -309,16 +361,6 @@ absl::Status VerifyPlan(const ClusterPlan& plan) {
   }
   return absl::OkStatus();
 }
-
-namespace {
-
-// Another netmask, too: it decides which peers the device reaches.
-bool IsReaddressing(const PlanStep& step) {
-  return step.setting() == kAddressSetting &&
-         step.kind() == CHANGE_DEVICE_ADDRESS && step.from() != kNoneFact;
-}
-
-}  // namespace
 
 PlanCounts CountPlan(const ClusterPlan& plan) {
   PlanCounts counts;
@@ -410,59 +452,6 @@ ClusterPlan MakePlan(const ClusterSpec& spec,
   return plan;
 }
 
-namespace {
-
-constexpr int kMaxFacts = 65536;
-
-absl::Status CheckStep(const HostPlan& plan, int index) {
-  const PlanStep& step = plan.steps(index);
-  if (step.id() != static_cast<uint32_t>(index) + 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("it has number ", step.id(), ", expected ", index + 1));
-  }
-  const Setting* const setting = SettingOf(step);
-  if (setting == nullptr) return absl::InvalidArgumentError(StepText(step));
-  if (step.kind() != setting->kind && !IsRewrite(step)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("kind \"", ChangeKindName(step.kind()),
-                     "\" is not that of its change, expected \"",
-                     ChangeKindName(setting->kind), "\""));
-  }
-  return setting->check(step);
-}
-
-// In another network namespace there are only running parameters, and a plan
-// for it must notice when the name leads to a new one.
-absl::Status CheckNamespace(const HostPlan& plan) {
-  if (!plan.has_network_namespace()) return absl::OkStatus();
-  const NetworkNamespace& target = plan.network_namespace();
-  if (target.target_case() == NetworkNamespace::TARGET_NOT_SET) {
-    return absl::InvalidArgumentError(
-        "plan: its network namespace has no name");
-  }
-  const absl::Status valid = CheckNetworkNamespace(target);
-  if (!valid.ok()) {
-    return absl::Status(valid.code(), absl::StrCat("plan: ", valid.message()));
-  }
-  for (const PlanStep& step : plan.steps()) {
-    if (step.setting() == kRunningSetting) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "plan step ", step.id(), ": \"", StepText(step),
-        "\" is no change of a network namespace, expected only running kernel "
-        "parameters in ",
-        NetworkNamespaceText(target)));
-  }
-  const bool knows_it = absl::c_any_of(plan.facts(), [](const PlanFact& fact) {
-    return fact.name() == kNetworkNamespaceFact;
-  });
-  if (plan.steps().empty() || knows_it) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("plan: its steps do not rest on the fact \"",
-                   kNetworkNamespaceFact, "\""));
-}
-
-}  // namespace
-
 absl::Status CheckHostPlan(const HostPlan& plan) {
   if (plan.steps_size() > kMaxPlanSteps || plan.facts_size() > kMaxFacts) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -473,11 +462,8 @@ absl::Status CheckHostPlan(const HostPlan& plan) {
     return absl::InvalidArgumentError("plan: its steps rest on no fact");
   }
   for (int i = 0; i < plan.steps_size(); ++i) {
-    const absl::Status status = CheckStep(plan, i);
-    if (!status.ok()) {
-      return absl::Status(status.code(), absl::StrCat("plan step ", i + 1, ": ",
-                                                      status.message()));
-    }
+    RETURN_IF_ERROR(
+        InFront(absl::StrCat("plan step ", i + 1), CheckStep(plan, i)));
   }
   return CheckNamespace(plan);
 }

@@ -1,9 +1,7 @@
 #include "config/plan/waves.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

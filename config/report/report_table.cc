@@ -393,22 +393,11 @@ std::vector<std::string> Reasons(const Report& report, State verdict) {
 
 // "server[0-3]: no answer: never attached", in the report's order.
 std::vector<std::string> AbsentReasons(const Report& report) {
-  FirstMet<std::string, std::vector<std::string>> hosts_of;
-  for (const HostStatus& host : report.hosts()) {
-    if (host.no_facts_reason().empty()) continue;
-    hosts_of[host.no_facts_reason()].push_back(host.host());
-  }
   std::vector<std::string> reasons;
-  for (const auto& [why, hosts] : hosts_of) {
+  for (const auto& [why, hosts] : SilentHosts(report)) {
     reasons.push_back(absl::StrCat(HostsText(hosts, 40), ": ", why));
   }
   return reasons;
-}
-
-// Whose report it is: the cluster's, else that of its one host.
-std::string NameOf(const Report& report) {
-  const bool is_one_host = report.cluster().empty() && report.hosts_size() == 1;
-  return is_one_host ? report.hosts(0).host() : report.cluster();
 }
 
 }  // namespace
@@ -423,7 +412,7 @@ std::string ReportShort(const Report& report, bool utf8) {
     return CutText(SafeText(text, utf8), columns, utf8);
   };
   const std::string name = JoinParts(
-      ", ", {absl::StrCat(safe(NameOf(report), 40),
+      ", ", {absl::StrCat(safe(ReportName(report), 40),
                           Part(" in ", safe(report.network_namespace(), 60))),
              safe(JobName(report), 60)});
   const std::string head = name.empty() ? "" : absl::StrCat(name, ": ");

@@ -1,7 +1,6 @@
 #include "daemon/host/host_memory.h"
 
 #include <algorithm>
-#include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

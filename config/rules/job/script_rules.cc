@@ -9,7 +9,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "config/rules/rule_report.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"

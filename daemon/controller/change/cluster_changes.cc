@@ -21,12 +21,6 @@ namespace {
 // Runs with lost hosts that are looked for and remembered, the newest.
 constexpr size_t kMaxUnsettled = 64;
 
-// "apply 0123456789abcdef of alice"
-std::string RunText(const ApplyReport& report) {
-  return absl::StrCat(report.rollback() ? "rollback " : "apply ",
-                      report.run_id(), " of ", ActorName(report.actor()));
-}
-
 AuditEntry Audited(AuditEntry caller, const ApplyReport& report) {
   caller.set_subject(absl::StrCat(
       report.run_id(),
@@ -46,7 +40,7 @@ size_t WaveCountOf(const ClusterPlan& plan, const ApplyReport& head) {
 absl::Status AlreadyOver(const ApplyReport& report) {
   const std::string outcome = RunOutcomeName(report);
   return absl::InvalidArgumentError(absl::StrCat(
-      RunText(report), ": is already over (",
+      ChangeText(report), ": is already over (",
       outcome == kRunningOutcome ? "its end was not kept" : outcome,
       "), nothing was cancelled"));
 }
@@ -102,7 +96,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
           absl::StrCat(current_->what, " runs since ", UtcText(current_->since),
                        ", and only one may at a time"));
     }
-    current_ = Current{RunText(report), parts_.scheduler->Now(), nullptr};
+    current_ = Current{ChangeText(report), parts_.scheduler->Now(), nullptr};
   }
   auto run = StartRun(report, request, std::move(watcher));
   if (!run.ok()) EndChange();
@@ -135,7 +129,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
   order.caller = request.caller;
   const ApplyReport report = order.report;
   parts_.log->Notice(absl::StrCat(
-      RunText(report), " (", request.from, "): ",
+      ChangeText(report), " (", request.from, "): ",
       report.rollback() ? absl::StrCat("takes back apply ", report.apply_id())
                         : absl::StrCat("applies plan ", report.plan_id()),
       " on ", order.hosts.size(), " hosts, ", report.wave_size(), " at once",
@@ -164,7 +158,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
   AuditEnd(audited, absl::StrCat("not begun: ", started.message()));
   if (stopping) return started;
   parts_.log->Error(absl::StrCat(
-      RunText(report), ": not begun, the history: ", started.message()));
+      ChangeText(report), ": not begun, the history: ", started.message()));
   return started;
 }
 
@@ -206,7 +200,7 @@ std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
 void ClusterChanges::OnRunEnd(const ApplyReport& report,
                               const AuditEntry& audited) {
   parts_.log->Notice(
-      absl::StrCat(RunText(report), ": ", RunOutcomeName(report)));
+      absl::StrCat(ChangeText(report), ": ", RunOutcomeName(report)));
   AuditEnd(
       audited,
       absl::StrCat(
@@ -316,7 +310,7 @@ void ClusterChanges::Interrupt(HistoryRecord record) {
   caller.set_what(report.rollback() ? "RollBack" : "ApplyPlan");
   AuditEnd(Audited(std::move(caller), report),
            "interrupted: the controller ended while it ran");
-  const std::string what = RunText(report);
+  const std::string what = ChangeText(report);
   {
     absl::MutexLock lock(&mutex_);
     ++ended_[RunOutcomeName(report)];
@@ -362,7 +356,7 @@ absl::StatusOr<CancelResponse> ClusterChanges::Cancel(const std::string& id,
   }
   if (!cancelled.ok()) return cancelled;
   parts_.log->Notice(absl::StrCat(
-      RunText(report), ": cancelled by ", ActorName(actor), " (", from,
+      ChangeText(report), ": cancelled by ", ActorName(actor), " (", from,
       ") in wave ", cancelled->cancelled().wave(), " of ", cancelled->waves(),
       cancelled->cancelled().actor() == actor
           ? ""
@@ -378,8 +372,8 @@ absl::StatusOr<AbortApplyResponse> ClusterChanges::Abort(
   const ApplyReport report = run->report();
   if (absl::IsFailedPrecondition(aborted.status())) return AlreadyOver(report);
   if (!aborted.ok()) return aborted;
-  parts_.log->Notice(absl::StrCat(RunText(report), ": aborted by ", actor, " (",
-                                  from, "), ", aborted->given_up_size(),
+  parts_.log->Notice(absl::StrCat(ChangeText(report), ": aborted by ", actor,
+                                  " (", from, "), ", aborted->given_up_size(),
                                   " hosts not waited for any more"));
   return aborted;
 }

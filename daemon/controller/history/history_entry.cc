@@ -13,6 +13,7 @@
 #include "config/plan/waves.h"
 #include "config/report/verdict.h"
 #include "config/values/network_namespace.h"
+#include "config/values/text_form.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
@@ -28,10 +29,8 @@ constexpr size_t kMaxIdBytes = 64;
 // On one line, cut between characters.
 std::string Shorten(std::string text) {
   text.resize(std::min(text.size(), text.find('\n')));
-  if (text.size() <= kMaxSummaryBytes) return text;
-  size_t end = kMaxSummaryBytes;
-  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;
-  return absl::StrCat(text.substr(0, end), "…");
+  return absl::StrCat(CutUtf8(text, kMaxSummaryBytes),
+                      text.size() > kMaxSummaryBytes ? "…" : "");
 }
 
 std::string SummaryOf(const Report& report) {

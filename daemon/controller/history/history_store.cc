@@ -206,9 +206,9 @@ bool IsWanted(const ListHistoryRequest& request, const HistoryEntry& entry) {
 absl::StatusOr<HistoryFile> OpenHistoryFile(const std::string& folder) {
   HistoryFile file;
   ASSIGN_OR_RETURN(file.lock, LockFolder(folder));
-  ASSIGN_OR_RETURN(file.database,
-                   OpenSqliteFile(absl::StrCat(folder, "/", kHistoryFile),
-                                  *file.lock, kFormat));
+  ASSIGN_OR_RETURN(
+      file.database,
+      OpenSqliteFile(absl::StrCat(folder, "/", kHistoryFile), kFormat));
   // A file that can only be read has none.
   file.database->Execute(kWaiverTable).IgnoreError();
   return file;
@@ -277,7 +277,7 @@ absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::Open(
 
 std::unique_ptr<HistoryStore> HistoryStore::Closed(const absl::Status& why) {
   return std::unique_ptr<HistoryStore>(
-      new HistoryStore({}, {},
+      new HistoryStore(HistoryFile(), {},
                        absl::FailedPreconditionError(absl::StrCat(
                            "no history is kept: ", why.message()))));
 }
@@ -297,6 +297,16 @@ absl::StatusOr<std::unique_ptr<HistoryStore>> OpenHistory(
       "; until then checks and plans are not kept, and no apply or rollback "
       "is taken"));
   return HistoryStore::Closed(store.status());
+}
+
+absl::Status HistoryStore::AddOrLog(const HistoryRecord& record, Log* log) {
+  const absl::Status kept = Add(record);
+  if (!kept.ok()) {
+    log->Warning(
+        absl::StrCat("history: ", HistoryKindName(record.entry().kind()), " ",
+                     record.entry().id(), " is not kept: ", kept.message()));
+  }
+  return kept;
 }
 
 absl::Status HistoryStore::Write(const HistoryRecord& record, bool is_new) {

@@ -5,15 +5,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <optional>
-#include <set>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "config/plan/make_plan.h"
 #include "config/plan/settings.h"
 #include "config/rules/catalogue.h"
 #include "config/rules/judge.h"

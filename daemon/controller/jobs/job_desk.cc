@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "config/hccl/job_variables.h"
 #include "config/launch/job_spec.h"
@@ -445,14 +444,9 @@ JobDesk::Result JobDesk::Judge(const Run& run,
       RecordOfCheck(MakeCheckReport(*run.prepared.order, run.ask.selection,
                                     facts, parts_.scheduler->Now()),
                     run.prepared.order->actor);
-  const absl::Status kept = parts_.history->Add(record);
+  parts_.history->AddOrLog(record, parts_.log).IgnoreError();
   const std::string job =
       run.ask.job.id().empty() ? "without an id" : run.ask.job.id();
-  if (!kept.ok()) {
-    parts_.log->Warning(absl::StrCat("history: check ",
-                                     run.prepared.order->run_id,
-                                     " is not kept: ", kept.message()));
-  }
   Report& report = *judged->event.mutable_report();
   report = std::move(*record.mutable_report());
   if (IsWhole(run.ask)) {

@@ -147,7 +147,7 @@ class NewsSender {
 // Runs the program of a notifier, which reads the news on its standard input.
 // Those are in memory, whole, before it starts, so that a program that does not
 // read them holds up nothing.
-
+//
 // The first line of what it wrote, on either stream, fit for a log. It runs in
 // "/", as our own user, in a process group of its own, which is killed when it
 // ends, at the deadline, and when `stop` (of a StopSignal) can be read; it

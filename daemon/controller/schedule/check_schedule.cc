@@ -484,11 +484,7 @@ ReportDiff CheckSchedule::Keep(const ScheduledPtr& one, HistoryRecord* record) {
     entry->set_previous_id(before->run_id());
     entry->set_changes(DiffSummary(diff));
   }
-  const absl::Status kept = parts_.history->Add(*record);
-  if (!kept.ok()) {
-    parts_.log->Warning(absl::StrCat("history: check ", entry->id(),
-                                     " is not kept: ", kept.message()));
-  }
+  const absl::Status kept = parts_.history->AddOrLog(*record, parts_.log);
   absl::MutexLock lock(&mutex_);
   one->unkept = kept.ok() ? nullptr : std::make_shared<const Report>(report);
   return diff;
