@@ -82,8 +82,8 @@ class AddressMap {
 // answers. Linear in the length.
 std::string ReplaceAddresses(absl::string_view text, const AddressMap& map);
 
-// What `clusterd --record` wrote. InvalidArgument if it is not that, or not all
-// of it.
+// What `clusterd --record` wrote, without runs of npu-smi. InvalidArgument if
+// it is not that, or not all of it.
 absl::StatusOr<HostRecording> ParseHostRecording(const std::string& bytes);
 
 // One record a run, ordered by device and then as they ran. The facts of the

@@ -10,6 +10,8 @@
 
 namespace clusterd {
 
+struct PlanSelection;
+
 // Collects the plan of one host while the step families go over its facts:
 // numbers steps, remembers which facts they rest on, and what is blocked.
 class HostPlanBuilder {
@@ -41,6 +43,13 @@ class HostPlanBuilder {
              absl::string_view what, absl::string_view reason,
              absl::string_view fix);
   void Note(const std::string& text) { plan_.add_notes(text); }
+
+  // Leaves out what the selection does not ask for, and notes how much:
+  //   a step of another kind, setting and kernel parameter; not where a step
+  //   that stays needs it (make_plan.cc has the table)
+  //   a blocked change of a kind that no asked-for step could have
+  // REQUIRES: called at most once, after the planners and before Finish.
+  void Narrow(const PlanSelection& selection);
 
   // The plan. Of a host that tells what it allows (facts().allows()), steps of
   // other kinds are blocked instead, each with its text and what to write into
@@ -153,6 +162,8 @@ void PlanFirewallSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
 // What a spec wants of the devices of a host beside what they have, with every
 // address parsed and in an order in which the addresses can be set.
 // device_steps.cc makes steps of it.
+// address parsed and in an order in which the addresses can be set: for
+// device_steps.cc, which makes steps of it.
 
 // What a person does where a fact is missing.
 inline constexpr char kAskTheTool[] =

@@ -5,10 +5,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
-#include "config/plan/named_facts.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/values/hccn_conf_line.h"

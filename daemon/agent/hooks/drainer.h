@@ -18,7 +18,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -26,7 +25,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
 #include "daemon/agent/hooks/hook_settings.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/host/command/command_runner.h"

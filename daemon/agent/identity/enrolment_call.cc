@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
-#include <memory>
 #include <random>
 
 #include "CLI/CLI.hpp"
@@ -24,6 +23,7 @@
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/identity/identity_folder.h"
 #include "daemon/process/log.h"
@@ -315,13 +315,9 @@ absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,
                               expected.ToString()));
   }
   if (now < info.not_before) {
-    return wrong(absl::StrCat(
-        "is good from ",
-        absl::FormatTime(absl::RFC3339_sec, info.not_before,
-                         absl::UTCTimeZone()),
-        " on, and this host's clock says ",
-        absl::FormatTime(absl::RFC3339_sec, now, absl::UTCTimeZone()),
-        "; set the clock"));
+    return wrong(absl::StrCat("is good from ", UtcText(info.not_before),
+                              " on, and this host's clock says ", UtcText(now),
+                              "; set the clock"));
   }
   const absl::Status issued =
       CheckChain(answer.certificate_pem(), roots.pem, now);
@@ -435,10 +431,7 @@ absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts) {
   RETURN_IF_ERROR(is_new.status());
   *parts.out << "host " << answer.name() << " has joined cluster "
              << roots.cluster << "; its certificate is good until "
-             << absl::FormatTime(absl::RFC3339_sec,
-                                 absl::FromUnixMillis(answer.ends_ms()),
-                                 absl::UTCTimeZone())
-             << " and renews itself\nroots: "
+             << UtcText(answer.ends_ms()) << " and renews itself\nroots: "
              << absl::StrJoin(RootHashes(pair.ca), " ") << "\n"
              << absl::StrJoin(after.news, "\n")
              << (after.news.empty() ? "" : "\n")
