@@ -165,26 +165,6 @@ absl::Status CheckComplete(AgentFlags* flags) {
                    "--config"));
 }
 
-std::optional<absl::Duration> ReadDriftInterval(const YamlValue& value) {
-  if (value.Is(YamlNode::Kind::kText) && value.node()->text == "0") {
-    return absl::ZeroDuration();
-  }
-  return YamlValue(value.node(), "drift_interval (where it is not 0)",
-                   value.mistakes())
-      .Duration(kLeastDriftInterval, kMostDriftInterval);
-}
-
-std::string ReadMetricsFile(const YamlValue& value) {
-  std::string path = value.Text().value_or("");
-  // node_exporter reads no other.
-  if (!path.empty() && (path[0] != '/' || !absl::EndsWith(path, ".prom") ||
-                        absl::StrContains(path, "/../"))) {
-    value.Wrong(": ", QuoteValue(path),
-                " is no absolute path of a file *.prom");
-  }
-  return path;
-}
-
 AgentConfig ReadConfig(const YamlNode& tree, Mistakes* mistakes) {
   std::vector<absl::string_view> keys;
   for (const TextSetting& setting : kTextSettings) keys.push_back(setting.key);
@@ -199,8 +179,21 @@ AgentConfig ReadConfig(const YamlNode& tree, Mistakes* mistakes) {
     }
     *setting.of(&config) = read;
   }
-  config.drift_interval = ReadDriftInterval(map["drift_interval"]);
-  config.metrics_file = ReadMetricsFile(map["metrics_file"]);
+  const YamlValue interval = map["drift_interval"];
+  config.drift_interval =
+      interval.Is(YamlNode::Kind::kText) && interval.node()->text == "0"
+          ? absl::ZeroDuration()
+          : YamlValue(interval.node(), "drift_interval (where it is not 0)",
+                      interval.mistakes())
+                .Duration(kLeastDriftInterval, kMostDriftInterval);
+  const YamlValue metrics = map["metrics_file"];
+  const std::string path = config.metrics_file = metrics.Text().value_or("");
+  // node_exporter reads no other.
+  if (!path.empty() && (path[0] != '/' || !absl::EndsWith(path, ".prom") ||
+                        absl::StrContains(path, "/../"))) {
+    metrics.Wrong(": ", QuoteValue(path),
+                  " is no absolute path of a file *.prom");
+  }
   config.allows = ReadAllows(map, mistakes);
   config.hooks = ReadHookSettings(map["hooks"]);
   return config;

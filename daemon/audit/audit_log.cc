@@ -256,7 +256,7 @@ AuditLog::~AuditLog() {
 }
 
 absl::Status AuditLog::OpenLocked() {
-  RETURN_IF_ERROR(file_.Open(Now()));
+  RETURN_IF_ERROR(file_.Open(AuditMoment(scheduler_->Now())));
   if (std::exchange(was_read_, true)) return absl::OkStatus();
   heads_in_file_ = file_.first_sequence();
   absl::MutexLock head_lock(&head_mutex_);
@@ -286,10 +286,8 @@ bool AuditLog::HasRoomLocked(const AuditEntry& entry) {
   return room.left > 0;
 }
 
-std::string AuditLog::Now() const { return AuditMoment(scheduler_->Now()); }
-
 absl::Status AuditLog::AppendLocked(AuditEntry entry) {
-  entry.set_at(Now());
+  entry.set_at(AuditMoment(scheduler_->Now()));
   if (entry.who().empty() && entry.peer().empty()) entry.set_who(self_);
   RETURN_IF_ERROR(OpenLocked());
   const bool is_news = entry.what() != kAuditHeads;

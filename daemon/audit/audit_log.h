@@ -184,7 +184,6 @@ class AuditLog {
   void NoteHeadLocked(const AuditHead& head)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(heads_mutex_);
   void LogTrouble(const absl::Status& status, const AuditEntry& entry);
-  std::string Now() const;
   // Has `write` run on the own thread.
   void After(absl::Duration delay, std::function<void()> write);
   std::optional<AuditEntry> FirstOf(const std::string& key)
