@@ -79,8 +79,6 @@ std::vector<PublishedAnswer> HistoryAnswers() {
        "roce_qp_status_err_num=0 nic_tx_all_pkg_num=122404 "
        "nic_tx_all_oct_num=16921741 nic_rx_all_pkg_num=6414803 "
        "nic_rx_all_oct_num=482237805"},
-      {"-hw_stats", "[devid 3] pd_alloc: 1\n[devid 3] qp_active: 1\n",
-       "pd_alloc=1 qp_active=1", 3},
   };
 }
 
@@ -99,18 +97,18 @@ std::vector<PublishedAnswer> ModuleAnswers() {
        "Rx Los Flag          : 0xff\n"
        "Host SNR Lane0       : not supported\n"
        "Media SNR Lane0      : 23.1211 dB\n",
-       "present; high power on; temperature=47 C; Tx Power0=4.4035 mW; "
+       "present; temperature=47 C; Tx Power0=4.4035 mW; "
        "Rx Power0=1.0189 mW; RxPower Low Thres=0.1445 mW; "
-       "Host SNR Lane0=not supported; Media SNR Lane0=23.1211 dB; "
-       "Tx Los Flag=0x0; Rx Los Flag=0xff; vendor name=\"Hisense\""},
+       "Host SNR Lane0=none; Media SNR Lane0=23.1211 dB; "
+       "Tx Los Flag=0x0; Rx Los Flag=0xff"},
       {"-optical",
        "optical info:\npresent              : not present\n"
        "temperature          : NA\nhigh power enable reg: not enabled\n",
-       "not present; high power off; temperature=NA"},
+       "not present; temperature=none"},
       {"-optical",
        "optical info:\npresent              : present\n"
        "temperature          : get failed\n",
-       "present; temperature=get failed"},
+       "present; temperature=none"},
   };
 }
 

@@ -67,9 +67,9 @@ void CheckPort(absl::string_view output, const SeenText& text,
   const auto vnic = ParseHccnVnic(output);
   if (vnic.ok()) {
     const Checker check("-vnic", text, invented);
-    check.Pair(vnic->link_up ? "status:UP" : "status:DOWN");
-    const std::string address = vnic->address.address().ToString();
-    const std::string netmask = vnic->address.subnet().netmask().ToString();
+    check.Pair(vnic->up() ? "status:UP" : "status:DOWN");
+    const std::string& address = vnic->setting().address();
+    const std::string& netmask = vnic->setting().netmask();
     check.Number(address);
     check.Number(netmask);
     check.Pair(absl::StrCat("ipaddr:", address));
@@ -106,14 +106,10 @@ void CheckOptical(absl::string_view output, const Checker& check) {
   const auto optical = ParseHccnOptical(output);
   if (!optical.ok()) return;
   check.Pair(optical->present ? "present:present" : "present:notpresent");
-  if (optical->high_power.has_value()) {
-    check.Pair(*optical->high_power ? "reg:enabled" : "reg:notenabled");
-  }
   for (const HccnOpticalRow& row : optical->rows) {
     check.Printable(row.name);
-    check.Printable(row.text);
     if (!row.number.has_value()) continue;
-    if (row.kind == HccnOpticalRow::Kind::kFlag) {
+    if (row.unit.empty()) {
       check.Hex(static_cast<uint32_t>(*row.number));
       continue;
     }
@@ -151,7 +147,9 @@ void CheckTrafficClasses(absl::string_view output, const SeenText& text,
   const auto pfc = ParseHccnPfc(output);
   if (!pfc.ok()) return;
   std::vector<std::string> row = {"enabled"};
-  for (const bool enabled : *pfc) row.push_back(enabled ? "1" : "0");
+  for (const absl::string_view digit : absl::StrSplit(*pfc, ',')) {
+    row.emplace_back(digit);
+  }
   bool is_there = false;
   for (const absl::string_view line : absl::StrSplit(output, '\n')) {
     const std::vector<std::string> words =
@@ -179,7 +177,6 @@ void CheckUnaskedValues(absl::string_view output, const SeenText& text,
   };
   CheckPort(output, text, invented);
   CheckCounters(ParseHccnPacketStatistics(output), check("-stat"));
-  CheckCounters(ParseHccnHardwareStatistics(output, 0), check("-hw_stats"));
   CheckLinkStat(output, check("-link_stat"));
   CheckOptical(output, check("-optical"));
   CheckRoutes(output, check("-route"));
