@@ -60,9 +60,6 @@ absl::StatusOr<std::vector<const SeenHost*>> OrderHosts(
 std::string GroupHosts(absl::Span<const SeenHost* const> hosts,
                        std::vector<PlacedServer>* placed);
 
-// As YAML has it: a name "null" is read as nothing there.
-std::string NameText(const std::string& name);
-
 // "[a, b]", in lines of eight.
 std::string ListText(const std::vector<std::string>& items);
 
