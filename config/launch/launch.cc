@@ -242,10 +242,7 @@ class Maker {
       if (!options_.sources) node.sources.emplace_back(file);
     }
     if (options_.sources) node.sources = *options_.sources;
-    for (const MethodFolder& folder : method_->folders) {
-      node.folders.push_back(
-          {std::string(folder.name), std::string(folder.folder)});
-    }
+    node.folders = method_->folders;
     AddHcclVariables(index, values, node);
     if (starts) {
       AddCommand(values, node);

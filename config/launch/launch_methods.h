@@ -29,11 +29,6 @@ struct MethodWord {
   WordWhen when = WordWhen::kAlways;
 };
 
-struct MethodFolder {
-  absl::string_view name;
-  absl::string_view folder;
-};
-
 struct LaunchMethod {
   absl::string_view name;
   std::vector<MethodWord> words;  // In front of the script.
@@ -42,7 +37,7 @@ struct LaunchMethod {
   std::vector<absl::string_view> variables;
   bool exports = false;  // The variables.
   std::vector<absl::string_view> sources;
-  std::vector<MethodFolder> folders;
+  std::vector<SearchFolder> folders;
   bool takes_range = false;  // NNODES may be "min:max".
   bool of_torch = true;      // Else of TensorFlow.
   bool per_device = false;   // Started once for each device of a server.
