@@ -259,9 +259,9 @@ void ReadFirewalldState(const Program& program, FirewallFacts* facts) {
   // One for both: setting it changes what runs and what is stored.
   const absl::StatusOr<std::string> zone = program.Read({"--get-default-zone"});
   if (!zone.ok()) {
-    SetMissing(MissingFor(zone.status()), facts->mutable_allowed());
-    SetMissing(MissingFor(zone.status()), facts->mutable_allowed_permanently());
-    SetMissing(MissingFor(zone.status()), facts->mutable_other_zones());
+    SetAllMissing(MissingFor(zone.status()), facts->mutable_allowed(),
+                  facts->mutable_allowed_permanently(),
+                  facts->mutable_other_zones());
     return;
   }
   const std::string name(absl::StripAsciiWhitespace(*zone));
@@ -368,9 +368,8 @@ FirewallFacts ReadFirewalld(const HostAccess& host) {
 
 DropRulesFact ReadDropRules(const HostAccess& host,
                             const InterfacesFact& interfaces) {
-  DropRulesFact fact;
-  SetFact(FindDropRules(host, OwnAddressesOf(interfaces)), &fact);
-  return fact;
+  return MakeFact<DropRulesFact>(
+      FindDropRules(host, OwnAddressesOf(interfaces)));
 }
 
 }  // namespace clusterd

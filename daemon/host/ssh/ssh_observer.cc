@@ -337,9 +337,7 @@ bool GreetsAsSsh(Ipv4Address address, uint32_t port, absl::Duration deadline) {
 
 SshFact ReadSsh(const HostAccess& host, const SshQuestion& question,
                 const SshPlace& place) {
-  SshFact fact;
-  SetFact(Answer(host, question, place).Make(), &fact);
-  return fact;
+  return MakeFact<SshFact>(Answer(host, question, place).Make());
 }
 
 }  // namespace clusterd
