@@ -320,26 +320,6 @@ class Maker {
     variables.push_back({"ASCEND_RT_VISIBLE_DEVICES", absl::StrJoin(ids, ",")});
   }
 
-  bool Applies(WordWhen when) const {
-    switch (when) {
-      case WordWhen::kAlways:
-        return true;
-      case WordWhen::kSeveralNodes:
-        return job_.servers_size() > 1;
-      case WordWhen::kFixedNodes:
-        return !range_;
-      case WordWhen::kNodeRange:
-        return range_;
-      case WordWhen::kTiered:
-        return tiered_;
-      case WordWhen::kMpiArgs:
-        return !options_.mpi_args.empty();
-      case WordWhen::kSshPort:
-        return options_.ssh_port != 0 && options_.ssh_port != kSshPort;
-    }
-    return false;
-  }
-
   void AddCommand(const Values& values, NodeLaunch& node) {
     Replacements all;
     Replacements braces;
@@ -352,8 +332,15 @@ class Maker {
                              {absl::StrCat("$", name), value}});
       braces.insert(braces.end(), {{shell, shell}, {brace, value}});
     }
+    const LaunchConditions is = {
+        job_.servers_size() > 1,
+        !range_,
+        range_,
+        tiered_,
+        !options_.mpi_args.empty(),
+        options_.ssh_port != 0 && options_.ssh_port != kSshPort};
     for (const MethodWord& row : method_->words) {
-      if (!Applies(row.when)) continue;
+      if (row.when != nullptr && !(is.*row.when)) continue;
       for (const absl::string_view text : absl::StrSplit(row.text, ' ')) {
         LaunchWord word = {absl::StrReplaceAll(text, all), ""};
         if (absl::StrContains(text, '$')) {

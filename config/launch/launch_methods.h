@@ -12,21 +12,21 @@
 
 namespace clusterd {
 
-enum class WordWhen {
-  kAlways,
-  kSeveralNodes,  // The job has more than one server.
-  kFixedNodes,    // NNODES is a number.
-  kNodeRange,     // NNODES is "min:max".
-  kTiered,
-  kMpiArgs,  // There are some.
-  kSshPort,  // It is not 22.
+// What is so of a launch, for words that are not always there.
+struct LaunchConditions {
+  bool several_nodes = false;  // The job has more than one server.
+  bool fixed_nodes = false;    // NNODES is a number.
+  bool node_range = false;     // NNODES is "min:max".
+  bool tiered = false;
+  bool mpi_args = false;  // There are some.
+  bool ssh_port = false;  // It is not 22.
 };
 
 // A word, or an option with its value, of a command line. {NAME} is the value;
 // $NAME is the value too, and in a shell stays the name.
 struct MethodWord {
   absl::string_view text;
-  WordWhen when = WordWhen::kAlways;
+  bool LaunchConditions::*when = nullptr;  // Null: always.
 };
 
 struct LaunchMethod {
