@@ -8,7 +8,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/hccl/job_ports.h"
-#include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/values/host_interfaces.h"
 #include "config/values/ipv4.h"

@@ -10,7 +10,6 @@
 #include "config/plan/settings.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"
-#include "config/values/dscp_classes.h"
 #include "config/values/hccn_conf_line.h"
 #include "config/values/ipv4.h"
 

@@ -1,6 +1,5 @@
 // What carries a job's packets: the optical module, the link's history, and
 // the settings that keep RoCE from losing packets.
-#include <map>
 #include <optional>
 
 #include "absl/strings/numbers.h"
@@ -14,7 +13,6 @@
 #include "config/rules/view/cluster_view.h"
 #include "config/values/text_form.h"
 #include "config/words/number_text.h"
-#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {

@@ -15,7 +15,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "config/rules/view/cluster_view.h"
-#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 
@@ -200,26 +199,18 @@ class Grouping {
   std::optional<uint64_t> last_number_;
 };
 
-// What is told of devices.
-struct DeviceGroups {
-  // One thing of all devices after the other: the processor then fetches the
-  // texts of many at once.
-  void Add(absl::Span<const DeviceView> devices, uint32_t host) {
-    for (const DeviceView& device : devices) tls.Add(device.tls_enabled, host);
-    for (const DeviceView& device : devices) mtu.Add(device.mtu, host);
-    for (const DeviceView& device : devices) speed.Add(device.speed, host);
-    for (const DeviceView& device : devices) pfc.Add(device.pfc, host);
-    for (const DeviceView& device : devices) dscp.Add(device.dscp_to_tc, host);
-    for (const DeviceView& device : devices) {
-      priority.Add(device.priority_to_tc, host);
-    }
-    for (const DeviceView& device : devices) {
-      roce_port.Add(device.roce_port, host);
-    }
-  }
-
-  Grouping tls, mtu, speed, pfc, dscp, priority, roce_port;
-};
+// Calls `visit` with the name and the member of DeviceView of each thing that
+// is told of devices.
+template <typename Visit>
+void ForEachDeviceValue(const Visit& visit) {
+  visit("TLS", &DeviceView::tls_enabled);
+  visit("MTU", &DeviceView::mtu);
+  visit("link speed, Mb/s", &DeviceView::speed);
+  visit("PFC by priority", &DeviceView::pfc);
+  visit("traffic class by DSCP", &DeviceView::dscp_to_tc);
+  visit("traffic class by priority", &DeviceView::priority_to_tc);
+  visit("RoCE port", &DeviceView::roce_port);
+}
 
 // A large cluster with a leaf switch for each rack or each rail has some 1,200;
 // where every device has one of its own they are not told one by one.
@@ -354,7 +345,7 @@ std::vector<std::unique_ptr<Leaf>> FoldLeaves(
 google::protobuf::RepeatedPtrField<ValueGroups> SeenValues(
     const ClusterView& view) {
   std::vector<Grouping> of_hosts(std::size(kHostValues));
-  DeviceGroups of_devices;
+  Grouping of_devices[7];
   std::string kept;
   for (uint32_t h = 0; h < view.hosts().size(); ++h) {
     const HostView& host = view.hosts()[h];
@@ -362,7 +353,13 @@ google::protobuf::RepeatedPtrField<ValueGroups> SeenValues(
       const ValueText value = kHostValues[i].read(*host.facts, &kept);
       if (value.has_value()) of_hosts[i].Add(*value, h);
     }
-    of_devices.Add(host.devices, h);
+    // One thing of all devices after the other: the processor then fetches the
+    // texts of many at once.
+    Grouping* next = of_devices;
+    ForEachDeviceValue([&](const char*, auto value) {
+      for (const DeviceView& device : host.devices) next->Add(device.*value, h);
+      ++next;
+    });
   }
   HostSets sets(view);
   SeenFacts facts;
@@ -370,16 +367,10 @@ google::protobuf::RepeatedPtrField<ValueGroups> SeenValues(
     of_hosts[i].Write(kHostValues[i].name, kHostValues[i].is_version, false,
                       &sets, &facts);
   }
-  for (const auto& [name, grouping] :
-       {std::pair("TLS", &of_devices.tls),
-        {"MTU", &of_devices.mtu},
-        {"link speed, Mb/s", &of_devices.speed},
-        {"PFC by priority", &of_devices.pfc},
-        {"traffic class by DSCP", &of_devices.dscp},
-        {"traffic class by priority", &of_devices.priority},
-        {"RoCE port", &of_devices.roce_port}}) {
-    grouping->Write(name, false, true, &sets, &facts);
-  }
+  Grouping* next = of_devices;
+  ForEachDeviceValue([&](const char* name, auto) {
+    next++->Write(name, false, true, &sets, &facts);
+  });
   return facts;
 }
 
