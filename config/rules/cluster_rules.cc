@@ -51,13 +51,6 @@ bool IsOneJob(const ClusterView& view, RuleReport& report) {
   return view.spec().one_job();
 }
 
-// What tells one switch from another. Names alone may be the maker's default.
-const std::string& SwitchKey(const LldpNeighbour& neighbour) {
-  if (!neighbour.chassis_id().empty()) return neighbour.chassis_id();
-  return neighbour.system_name().empty() ? neighbour.management_address()
-                                         : neighbour.system_name();
-}
-
 std::string SwitchText(const LldpNeighbour& neighbour) {
   return PrintableText(neighbour.system_name().empty()
                            ? SwitchKey(neighbour)

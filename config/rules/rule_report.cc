@@ -117,13 +117,12 @@ void RuleReport::Add(FindingText text) {
 }
 
 void RuleReport::Add(const HostView& host, FindingText text) {
-  const Member member = {host.facts, host.order};
-  AddMembers(absl::MakeConstSpan(&member, 1), std::move(text));
+  AddMembers({Member{host.facts, host.order}}, std::move(text));
 }
 
 void RuleReport::Add(const DeviceView& device, FindingText text) {
-  const Member member = {device.host->facts, device.host->order, device.id};
-  AddMembers(absl::MakeConstSpan(&member, 1), std::move(text));
+  AddMembers({Member{device.host->facts, device.host->order, device.id}},
+             std::move(text));
 }
 
 void RuleReport::Add(const HostView& host, absl::Span<const uint32_t> devices,

@@ -429,10 +429,7 @@ void CheckVersionUniform(const ClusterView& view, RuleReport& report) {
   }
   const bool series_planned = !view.profile().npu_series.empty();
   if (series_planned) JudgeSeries(view, report);
-  if (view.hosts().size() < 2 && !series_planned) {
-    report.ExplainSkip("fewer than two hosts answered");
-    return;
-  }
+  if (!series_planned && !HasTwoHosts(view, report)) return;
   for (const HostView& host : view.hosts()) {
     if (!unknown.contains(&host)) report.Judged(host);
   }

@@ -226,15 +226,6 @@ struct Leaf {
   std::map<uint32_t, HostPlaces> ports;
 };
 
-absl::string_view LeafKey(const LldpNeighbour& neighbour) {
-  for (const std::string* key :
-       {&neighbour.chassis_id(), &neighbour.system_name(),
-        &neighbour.management_address()}) {
-    if (!key->empty()) return *key;
-  }
-  return "";
-}
-
 bool WasAsked(const DeviceFacts& facts) {
   return facts.lldp().state_case() != LldpFact::STATE_NOT_SET;
 }
@@ -284,7 +275,7 @@ std::string LeafNameOf(const Leaf& leaf,
                        const std::map<std::string, int>& times) {
   if (leaf.neighbour == nullptr) return "";
   const std::string& name = leaf.neighbour->system_name();
-  const absl::string_view key = LeafKey(*leaf.neighbour);
+  const absl::string_view key = SwitchKey(*leaf.neighbour);
   if (name.empty()) return PrintableText(key, kSwitchNameBytes);
   const std::string text = PrintableText(name, kSwitchNameBytes);
   // Two of a maker's default name are told apart.
@@ -389,7 +380,7 @@ google::protobuf::RepeatedPtrField<SwitchPorts> SeenSwitches(
       neighbours.push_back(SwitchOf(*device.facts));
     }
     for (const LldpNeighbour* neighbour : neighbours) {
-      keys.push_back(neighbour == nullptr ? "" : LeafKey(*neighbour));
+      keys.push_back(neighbour == nullptr ? "" : SwitchKey(*neighbour));
     }
     for (size_t i = 0; i < devices.size(); ++i) {
       const LldpNeighbour* const leaf =

@@ -471,6 +471,12 @@ absl::string_view RepairedValue(const HostView& host,
   return value;
 }
 
+absl::string_view SwitchKey(const LldpNeighbour& neighbour) {
+  if (!neighbour.chassis_id().empty()) return neighbour.chassis_id();
+  return neighbour.system_name().empty() ? neighbour.management_address()
+                                         : neighbour.system_name();
+}
+
 const DeviceView* GatewayKeeper(const ClusterView& view,
                                 const DeviceView& device) {
   // What is stored for a device is its own.
