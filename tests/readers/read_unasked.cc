@@ -30,16 +30,15 @@ std::string Text(const std::optional<uint32_t>& speed) {
   return speed.has_value() ? absl::StrCat(*speed, " Mb/s") : "unknown";
 }
 
-std::string Text(const HccnLinkStat& stat) {
-  std::string text = absl::StrCat(
-      "now ", absl::FormatCivilTime(stat.current_time), " up ", stat.ups);
-  if (stat.downs.has_value()) absl::StrAppend(&text, " down ", *stat.downs);
+std::string Text(const LinkHistoryFact::History& history) {
+  std::string text = absl::StrCat("up ", history.ups());
+  if (history.has_downs()) absl::StrAppend(&text, " down ", history.downs());
   absl::StrAppend(&text, " changes");
-  for (const HccnLinkChange& change : stat.changes) {
-    absl::StrAppend(&text, " ", absl::FormatCivilTime(change.time),
-                    change.up ? " UP" : " DOWN");
+  for (const LinkHistoryFact::Change& change : history.changes()) {
+    absl::StrAppend(&text, " ", change.seconds_ago(),
+                    change.up() ? "s UP" : "s DOWN");
   }
-  return stat.changes.empty() ? text + " none" : text;
+  return history.changes().empty() ? text + " none" : text;
 }
 
 std::string ValueText(const HccnOpticalRow& row) {

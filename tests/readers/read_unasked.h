@@ -2,8 +2,8 @@
 // daemon/host/hccn_query reads it, in a line of text:
 //   -vnic         UP 192.168.2.199/24
 //   -speed        200000 Mb/s, or unknown
-//   -link_stat    now 2022-08-02T03:09:26 up 2 [down 1] changes none, or the
-//                 time of each and UP or DOWN
+//   -link_stat    up 2 [down 1] changes none, or how long ago each was and UP
+//                 or DOWN
 //   -optical      present; temperature=47 C; Tx Power=none; Rx Los Flag=0xff:
 //                 first what measures, then flags
 //   -route        10.0.0.0/24 via 10.0.0.254 dev eth0 flags UG metric 0; ...

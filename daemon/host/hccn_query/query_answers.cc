@@ -1,5 +1,6 @@
 #include "daemon/host/hccn_query/query_answers.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -117,17 +118,19 @@ absl::StatusOr<uint64_t> ParseCount(absl::string_view text) {
   return UnexpectedHccnText(text, "a number of changes");
 }
 
-absl::StatusOr<HccnLinkChange> ParseChange(absl::string_view line) {
+absl::StatusOr<LinkHistoryFact::Change> ParseChange(absl::string_view line,
+                                                    absl::CivilSecond now) {
   static const LazyRE2 kForm = {
       "[[:space:]]*([[:print:]]{24})[[:space:]]*LINK (?:(UP)|DOWN)"};
-  absl::string_view time;
+  absl::string_view text;
   absl::string_view up;
-  if (!HasForm(line, *kForm, &time, &up)) {
+  if (!HasForm(line, *kForm, &text, &up)) {
     return UnexpectedHccnText(line, "a time, and LINK UP or LINK DOWN");
   }
-  HccnLinkChange change;
-  ASSIGN_OR_RETURN(change.time, ParseLinkTime(time));
-  change.up = !up.empty();
+  ASSIGN_OR_RETURN(const absl::CivilSecond time, ParseLinkTime(text));
+  LinkHistoryFact::Change change;
+  change.set_seconds_ago(std::max<int64_t>(now - time, 0));
+  change.set_up(!up.empty());
   return change;
 }
 
@@ -265,8 +268,8 @@ absl::StatusOr<VnicFact::Vnic> ParseHccnVnic(absl::string_view output) {
   return vnic;
 }
 
-absl::StatusOr<HccnLinkStat> ParseHccnLinkStat(absl::string_view output,
-                                               uint32_t device) {
+absl::StatusOr<LinkHistoryFact::History> ParseHccnLinkStat(
+    absl::string_view output, uint32_t device) {
   ASSIGN_OR_RETURN(const Lines lines, LinesOfDevice(device, output));
   Lines names = {"current time", "link up count", "link down count",
                  "link change records"};
@@ -276,11 +279,13 @@ absl::StatusOr<HccnLinkStat> ParseHccnLinkStat(absl::string_view output,
   const auto all = absl::MakeConstSpan(lines);
   ASSIGN_OR_RETURN(const Lines values,
                    ValuesOf(names, all.subspan(0, names.size()), output));
-  HccnLinkStat stat;
-  ASSIGN_OR_RETURN(stat.current_time, ParseLinkTime(values[0]));
-  ASSIGN_OR_RETURN(stat.ups, ParseCount(values[1]));
+  ASSIGN_OR_RETURN(const absl::CivilSecond now, ParseLinkTime(values[0]));
+  ASSIGN_OR_RETURN(const uint64_t ups, ParseCount(values[1]));
+  LinkHistoryFact::History history;
+  history.set_ups(ups);
   if (has_downs) {
-    ASSIGN_OR_RETURN(stat.downs, ParseCount(values[2]));
+    ASSIGN_OR_RETURN(const uint64_t downs, ParseCount(values[2]));
+    history.set_downs(downs);
   }
   const auto changes = all.subspan(names.size());
   if (values.back() != (changes.empty() ? "NA" : "")) {
@@ -289,10 +294,9 @@ absl::StatusOr<HccnLinkStat> ParseHccnLinkStat(absl::string_view output,
         "NA for no link changes, or a line for each of them");
   }
   for (const absl::string_view line : changes) {
-    ASSIGN_OR_RETURN(const HccnLinkChange change, ParseChange(line));
-    stat.changes.push_back(change);
+    ASSIGN_OR_RETURN(*history.add_changes(), ParseChange(line, now));
   }
-  return stat;
+  return history;
 }
 
 absl::StatusOr<std::vector<HccnCounter>> ParseHccnPacketStatistics(

@@ -50,7 +50,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/civil_time.h"
 #include "config/values/ipv4.h"
 #include "proto/facts.pb.h"
 
@@ -63,28 +62,13 @@ absl::StatusOr<std::optional<uint32_t>> ParseHccnSpeed(
 // The virtual port to the other devices of the server or super pod.
 absl::StatusOr<VnicFact::Vnic> ParseHccnVnic(absl::string_view output);
 
-struct HccnLinkChange {
-  // By the device's clock in the time zone that the tool ran in. The weekday
-  // that is printed before it is not compared: published samples have wrong
-  // ones.
-  absl::CivilSecond time;
-  bool up = false;
-};
-
-// How often the link went up and down.
-struct HccnLinkStat {
-  absl::CivilSecond current_time;
-  uint64_t ups = 0;
-  // Older drivers have no line with it.
-  std::optional<uint64_t> downs;
-  // As the tool lists them, newest first; it keeps the last ones only. Empty:
-  // it said NA.
-  std::vector<HccnLinkChange> changes;
-};
-
+// How often the link went up and down; older drivers do not tell how often
+// down. Changes are as the tool lists them, newest first, by the device's
+// clock; it keeps the last ones only. One that is put after now was just now.
+// The weekday before a time is not compared: published samples have wrong ones.
 // InvalidArgument also if a line is missing, out of order or another device's.
-absl::StatusOr<HccnLinkStat> ParseHccnLinkStat(absl::string_view output,
-                                               uint32_t device);
+absl::StatusOr<LinkHistoryFact::History> ParseHccnLinkStat(
+    absl::string_view output, uint32_t device);
 
 struct HccnCounter {
   std::string name;  // Lower-case letters, digits and underscores.

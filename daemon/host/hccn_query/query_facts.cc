@@ -1,6 +1,5 @@
 #include "daemon/host/hccn_query/query_facts.h"
 
-#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -112,19 +111,6 @@ OpticalFact::Module MakeOpticalModule(const HccnOptical& optical) {
   return module;
 }
 
-LinkHistoryFact::History MakeLinkHistory(const HccnLinkStat& stat) {
-  LinkHistoryFact::History history;
-  history.set_ups(stat.ups);
-  if (stat.downs.has_value()) history.set_downs(*stat.downs);
-  for (const HccnLinkChange& each : stat.changes) {
-    LinkHistoryFact::Change* const change = history.add_changes();
-    const int64_t ago = stat.current_time - each.time;
-    change->set_seconds_ago(std::max<int64_t>(ago, 0));
-    change->set_up(each.up);
-  }
-  return history;
-}
-
 HccnAnswer AskIfKnown(HccnSession* session, absl::string_view query) {
   HccnAnswer answer;
   if (session->generation() == NpuToolFacts::ASCEND_950) {
@@ -161,11 +147,8 @@ void AskTraffic(uint32_t device, HccnSession* session, DeviceFacts* facts) {
   };
   FillHccnFact(AskIfKnown(session, "-optical"), module,
                facts->mutable_optical());
-  const auto history = [device](absl::string_view output)
-      -> absl::StatusOr<LinkHistoryFact::History> {
-    ASSIGN_OR_RETURN(const HccnLinkStat stat,
-                     ParseHccnLinkStat(output, device));
-    return MakeLinkHistory(stat);
+  const auto history = [device](absl::string_view output) {
+    return ParseHccnLinkStat(output, device);
   };
   FillHccnFact(AskIfKnown(session, "-link_stat"), history,
                facts->mutable_link_history());
