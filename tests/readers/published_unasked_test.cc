@@ -126,11 +126,11 @@ std::vector<PublishedAnswer> TableAnswers() {
        "0 end3v0\n"
        "192.168.2.0     *               255.255.255.0   U     0      0        "
        "0 end3v0\n",
-       "0.0.0.0/0 via 29.1.0.1 dev eth3 flags UG metric 0; "
-       "29.1.0.0/16 dev eth3 flags U metric 0; "
-       "127.0.0.1/32 dev lo flags UH metric 0; "
-       "192.168.1.0/24 dev end3v0 flags U metric 0; "
-       "192.168.2.0/24 dev end3v0 flags U metric 0"},
+       "0.0.0.0/0 via 29.1.0.1; "
+       "29.1.0.0/16; "
+       "127.0.0.1/32; "
+       "192.168.1.0/24; "
+       "192.168.2.0/24"},
       {"-dscp_to_tc", "dscp      tc\n   0       0\n  63       3\n", "0=0 63=3"},
       {"-pfc",
        "PFC configuration:\npriority   0 1 2 3 4 5 6 7\n"

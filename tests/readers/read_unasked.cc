@@ -66,8 +66,6 @@ std::string Text(const std::vector<HccnRoute>& routes) {
     if (route.gateway.has_value()) {
       absl::StrAppend(&row, " via ", route.gateway->ToString());
     }
-    absl::StrAppend(&row, " dev ", route.interface, " flags ", route.flags,
-                    " metric ", route.metric);
     rows.push_back(row);
   }
   return rows.empty() ? "none" : absl::StrJoin(rows, "; ");

@@ -6,7 +6,7 @@
 //                 or DOWN
 //   -optical      present; temperature=47 C; Tx Power=none; Rx Los Flag=0xff:
 //                 first what measures, then flags
-//   -route        10.0.0.0/24 via 10.0.0.254 dev eth0 flags UG metric 0; ...
+//   -route        10.0.0.0/24 via 10.0.0.254; ...
 //   -dscp_to_tc   33=0 46=5; -pfc: 00001000
 //   -stat         mac_tx_mac_pause_num=0 mac_rx_mac_pause_num=0
 //   others        unread, where the run brought an answer

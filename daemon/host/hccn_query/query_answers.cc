@@ -137,17 +137,16 @@ absl::StatusOr<LinkHistoryFact::Change> ParseChange(absl::string_view line,
 // An empty destination stands for "default", an empty gateway for "*".
 absl::StatusOr<HccnRoute> ParseRoute(absl::string_view line) {
   static const LazyRE2 kRow = {
-      R"( *(?:default|([\d.]+)) +(?:\*|([\d.]+)) +([\d.]+) +([[:graph:]]+) +)"
-      R"((0|[1-9]\d*) +(0|[1-9]\d*) +(0|[1-9]\d*) +([[:graph:]]+))"};
-  HccnRoute route;
+      R"( *(?:default|([\d.]+)) +(?:\*|([\d.]+)) +([\d.]+) +[[:graph:]]+ +)"
+      R"((0|[1-9]\d*) +(0|[1-9]\d*) +(0|[1-9]\d*) +[[:graph:]]+)"};
   absl::string_view destination;
   std::optional<absl::string_view> gateway;
   absl::string_view mask;
+  uint32_t metric = 0;
   uint32_t references = 0;
   uint32_t uses = 0;
-  const bool has_form =
-      HasForm(line, *kRow, &destination, &gateway, &mask, &route.flags,
-              &route.metric, &references, &uses, &route.interface);
+  const bool has_form = HasForm(line, *kRow, &destination, &gateway, &mask,
+                                &metric, &references, &uses);
   const bool is_default = destination.empty();
   const absl::StatusOr<Ipv4Interface> network =
       Ipv4Interface::Parse(is_default ? "0.0.0.0" : destination, mask);
@@ -161,7 +160,7 @@ absl::StatusOr<HccnRoute> ParseRoute(absl::string_view line) {
         "a destination with its mask, a gateway or \"*\", flags, three numbers "
         "and an interface");
   }
-  route.destination = network->subnet();
+  HccnRoute route = {network->subnet(), {}};
   if (gateway.has_value()) route.gateway = *next;
   return route;
 }

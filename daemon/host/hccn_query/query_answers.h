@@ -83,9 +83,6 @@ absl::StatusOr<std::vector<HccnCounter>> ParseHccnPacketStatistics(
 struct HccnRoute {
   Ipv4Subnet destination;              // "default" is 0.0.0.0/0.
   std::optional<Ipv4Address> gateway;  // Nothing: "*", directly connected.
-  std::string flags;                   // "UG", as it was printed.
-  uint32_t metric = 0;
-  std::string interface;
 };
 
 // In the tool's order; may be none. InvalidArgument also if a heading is
