@@ -119,12 +119,8 @@ class LogReading {
       return absl::DeadlineExceededError(
           absl::StrCat("no time left of ", host_.budget->HostDeadline()));
     }
-    Command command;
-    command.argv = std::move(argv);
-    command.deadline = host_.budget->ForCommand();
-    command.max_stream_bytes = max_bytes;
-    command.as = user;
-    return host_.runner->Run(command);
+    return host_.runner->Run(
+        {std::move(argv), host_.budget->ForCommand(), {}, max_bytes, user});
   }
 
   void ListFiles(const LogFolder& folder) {
