@@ -396,8 +396,7 @@ bool CheckDropRules(const HostView& host, const HcclPortNeed& need,
 void CheckFirewall(const ClusterView& view, RuleReport& report) {
   const FirewallPolicy policy = view.spec().firewall();
   if (policy == FIREWALL_IGNORE) {
-    report.ExplainSkip("the spec says firewall: ignore");
-    return;
+    return report.ExplainSkip("the spec says firewall: ignore");
   }
   std::optional<Demand> demand;
   if (policy == FIREWALL_OPEN_PORTS) demand = MakeDemand(view.spec());

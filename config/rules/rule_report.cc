@@ -260,8 +260,7 @@ void RuleReport::WriteMembers(FindingText&& text,
                               RuleResult* result) const {
   const bool is_of_one_host = members.front().host == members.back().host;
   if (text.device_command.empty() || is_of_one_host) {
-    WriteFinding(std::move(text), members, result);
-    return;
+    return WriteFinding(std::move(text), members, result);
   }
   // The command names devices, so only hosts with the same ones share it.
   FirstMet<std::string, std::vector<Member>> parts;

@@ -232,9 +232,8 @@ class Reader {
       map_["netmask"].Wrong(" is missing, expected e.g. 255.255.255.0");
     }
     if (!value.Is(YamlNode::Kind::kMap)) {
-      value.Wrong(" is ", KindName(value.node()->kind),
-                  ", expected a mapping from host to a list");
-      return;
+      return value.Wrong(" is ", KindName(value.node()->kind),
+                         ", expected a mapping from host to a list");
     }
     const std::vector<const YamlNode*> hosts = ValuesByServer(value, groups_);
     if (plan_.ids.empty()) GuessIds(hosts);
@@ -309,10 +308,9 @@ class Reader {
 
   void ReadRails(const YamlValue& value) {
     if (!value.Is(YamlNode::Kind::kList) || value.node()->items.empty()) {
-      value.Wrong(
+      return value.Wrong(
           " is no list with items, expected a list of mappings with device, "
           "subnet and host");
-      return;
     }
     std::vector<Rail> rails;
     for (const YamlNode& item : value.node()->items) {

@@ -412,8 +412,7 @@ void ClusterView::AddHost(HostView host) {
   const HostFacts& facts = *host.facts;
   if (facts.has_missing()) {
     expected_devices_ += ExpectedDevices(host.spec, profile_, 0);
-    silent_.push_back(host);
-    return;
+    return silent_.push_back(host);
   }
   const size_t begin = devices_.size();
   for (const uint32_t id : DeviceIds(facts)) {

@@ -213,9 +213,8 @@ class LogReading {
         file.folder->user, {tail_, "-c", absl::StrCat(most), "--", file.path},
         std::max<uint64_t>(most, kMaxMessageBytes));
     if (!run.ok() || run->timed_out || run->exit_status != 0) {
-      told.set_cut(
+      return told.set_cut(
           BoundedUtf8(absl::StrCat("not read: ", WhyNot(run)), kMaxPathBytes));
-      return;
     }
     // A file may have grown meanwhile.
     Take(absl::string_view(run->standard_output).substr(0, most),

@@ -221,8 +221,7 @@ absl::Status SshLogins::TryAll(
       absl::StatusOr<Attempt> tried = TryOnce(targets[i]);
       if (!tried.ok()) {
         absl::MutexLock lock(&mutex);
-        first.Update(tried.status());
-        return;
+        return first.Update(tried.status());
       }
       if (!tried->out_of_time) attempt = *std::move(tried);
     }
