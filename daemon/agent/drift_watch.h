@@ -121,8 +121,6 @@ class AgentObserver final : public HostObserver {
   // the line to write, or why there is no line in the audit file.
   // HostFacts.drift stays unset in another network
   // namespace: applies there are not told of.
-  HostFacts Observe(const std::string& host,
-                    const ObserveRequest& request) override;
   HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,
                        const Asker& asker) override;
 
