@@ -49,10 +49,7 @@ absl::Status Replace(const std::string& path, const std::string& target,
     unlink(temporary.c_str());
     return status;
   }
-  const OwnedFd folder(
-      open(FolderOf(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.get() < 0 || fsync(folder.get()) != 0)
-    return FileStatus(path, errno);
+  if (!SyncFolderOf(target)) return FileStatus(path, errno);
   return absl::OkStatus();
 }
 
@@ -188,10 +185,8 @@ absl::StatusOr<ClusterPlan> ReadPlanFile(const std::string& path) {
       const std::string text,
       ReadTextFile(path == "-" ? "/dev/stdin" : path, kMaxPlanFileBytes));
   absl::StatusOr<ClusterPlan> plan = ParsePlanFile(text);
-  const absl::Status verified = plan.ok() ? VerifyPlan(*plan) : plan.status();
-  if (verified.ok()) return plan;
-  return absl::Status(verified.code(),
-                      absl::StrCat(path, ": ", verified.message()));
+  RETURN_IF_ERROR(InFront(path, plan.ok() ? VerifyPlan(*plan) : plan.status()));
+  return plan;
 }
 
 absl::Status CheckPlanTarget(const std::string& path) {

@@ -1,14 +1,13 @@
 #include "config/identity/certificate.h"
 
-#include <ctime>
 #include <iterator>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "config/identity/pem_objects.h"
+#include "config/values/nearest_word.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
@@ -36,24 +35,6 @@ std::vector<std::string> UriNames(X509* certificate) {
                       static_cast<size_t>(ASN1_STRING_length(uri)));
   }
   return uris;
-}
-
-bool ToTime(const ASN1_TIME* asn1, absl::Time* time) {
-  std::tm tm = {};
-  if (ASN1_TIME_to_tm(asn1, &tm) != 1) return false;
-  *time = absl::FromTM(tm, absl::UTCTimeZone());
-  return true;
-}
-
-std::string SerialHex(const X509* certificate) {
-  const Owned<BIGNUM> number(
-      ASN1_INTEGER_to_BN(X509_get0_serialNumber(certificate), nullptr));
-  if (!number) return "";
-  char* const hex = BN_bn2hex(number.get());
-  if (hex == nullptr) return "";
-  std::string serial = absl::AsciiStrToLower(hex);
-  OPENSSL_free(hex);
-  return serial;
 }
 
 // Empty for a key that OpenSSL does not know.
@@ -167,7 +148,14 @@ absl::StatusOr<SpiffeId> ParseSpiffeId(absl::string_view uri) {
   absl::string_view kind;
   absl::string_view role;
   if (!HasForm(uri, *kForm, &id.cluster, &kind, &id.name, &role)) {
-    return Malformed(uri, "unknown shape");
+    static const LazyRE2 kOtherRole = {"spiffe://[^/]+/user/[^/]+/role/([^/]+)",
+                                       RE2::Latin1};
+    if (!HasForm(uri, *kOtherRole, &role)) {
+      return Malformed(uri, "unknown shape");
+    }
+    return Malformed(
+        uri, absl::StrCat("\"", absl::CHexEscape(role.substr(0, 64)),
+                          "\" is not a role", DidYouMean(role, kRoleNames)));
   }
   id.kind = static_cast<IdentityKind>(absl::c_find(kKindNames, kind) -
                                       std::begin(kKindNames));
@@ -204,11 +192,14 @@ absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem) {
   if (certificate == nullptr) return NoCertificate();
   CertificateInfo info;
   ASSIGN_OR_RETURN(info.id, ParseUriNames(UriNames(certificate)));
-  if (!ToTime(X509_get0_notBefore(certificate), &info.not_before) ||
-      !ToTime(X509_get0_notAfter(certificate), &info.not_after)) {
+  const auto begins = TimeOf(X509_get0_notBefore(certificate));
+  const auto ends = TimeOf(X509_get0_notAfter(certificate));
+  if (!begins || !ends) {
     return absl::InvalidArgumentError("certificate: malformed validity");
   }
-  info.serial = SerialHex(certificate);
+  info.not_before = *begins;
+  info.not_after = *ends;
+  info.serial = SerialText(X509_get0_serialNumber(certificate));
   info.spki_sha256 = SpkiHex(certificate);
   ERR_clear_error();
   return info;
@@ -217,25 +208,19 @@ absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem) {
 std::string CertificateSerial(absl::string_view pem) {
   X509* const certificate = FirstCertificate(pem);
   if (certificate == nullptr) return "";
-  const Owned<BIGNUM> number(
-      ASN1_INTEGER_to_BN(X509_get0_serialNumber(certificate), nullptr));
-  char* const digits = number ? BN_bn2hex(number.get()) : nullptr;
-  const std::string serial = digits == nullptr ? "" : digits;
-  OPENSSL_free(digits);
-  return serial;
+  return absl::AsciiStrToUpper(SerialText(X509_get0_serialNumber(certificate)));
 }
 
 std::vector<CertificateEnd> CertificateEnds(absl::string_view pem) {
   std::vector<CertificateEnd> ends;
   for (const Owned<X509>& certificate : AllCertificates(pem)) {
-    CertificateEnd end;
+    const auto end = TimeOf(X509_get0_notAfter(certificate.get()));
+    if (!end) continue;
     const auto id = ParseUriNames(UriNames(certificate.get()));
-    end.subject = id.ok() ? id->ToString()
-                          : NameText(X509_get_subject_name(certificate.get()),
-                                     "a certificate without a name");
-    if (ToTime(X509_get0_notAfter(certificate.get()), &end.not_after)) {
-      ends.push_back(std::move(end));
-    }
+    ends.push_back({id.ok() ? id->ToString()
+                            : NameText(X509_get_subject_name(certificate.get()),
+                                       "a certificate without a name"),
+                    *end});
   }
   return ends;
 }

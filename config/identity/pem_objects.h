@@ -4,12 +4,15 @@
 #define CONFIG_IDENTITY_PEM_OBJECTS_H_
 
 #include <cstddef>
+#include <ctime>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "openssl/bio.h"
@@ -26,7 +29,9 @@ namespace clusterd {
 struct FreeOpenssl {
   void operator()(BIO* bio) const { BIO_free(bio); }
   void operator()(BIGNUM* number) const { BN_free(number); }
+  void operator()(ASN1_INTEGER* number) const { ASN1_INTEGER_free(number); }
   void operator()(X509* certificate) const { X509_free(certificate); }
+  void operator()(X509_CRL* list) const { X509_CRL_free(list); }
   void operator()(X509_REQ* request) const { X509_REQ_free(request); }
   void operator()(X509_EXTENSION* extension) const {
     X509_EXTENSION_free(extension);
@@ -67,7 +72,24 @@ inline std::string TextOf(BIO* memory) {
   return std::string(bytes, static_cast<size_t>(size));
 }
 
-// "CN=clusterd CA of demo"; `none` for no such text.
+// What i2d_...() writes of the object; empty: nothing.
+template <typename T, typename Write>
+std::string DerOf(T* object, Write* write) {
+  unsigned char* bytes = nullptr;
+  const int size = write(object, &bytes);
+  if (size <= 0) return "";
+  std::string der(reinterpret_cast<const char*>(bytes),
+                  static_cast<size_t>(size));
+  OPENSSL_free(bytes);
+  return der;
+}
+
+// The SubjectPublicKeyInfo.
+inline std::string PublicKeyDer(EVP_PKEY* key) {
+  return DerOf(key, i2d_PUBKEY);
+}
+
+// "CN=clusterd CA of demo"; `none` for a name that cannot be written.
 inline std::string NameText(const X509_NAME* name, const char* none) {
   const Owned<BIO> text(BIO_new(BIO_s_mem()));
   if (!text || X509_NAME_print_ex(text.get(), name, 0, XN_FLAG_RFC2253) < 0) {
@@ -76,15 +98,21 @@ inline std::string NameText(const X509_NAME* name, const char* none) {
   return TextOf(text.get());
 }
 
-// The SubjectPublicKeyInfo.
-inline std::string PublicKeyDer(EVP_PKEY* key) {
-  unsigned char* bytes = nullptr;
-  const int size = i2d_PUBKEY(key, &bytes);
-  if (size <= 0) return "";
-  std::string der(reinterpret_cast<const char*>(bytes),
-                  static_cast<size_t>(size));
-  OPENSSL_free(bytes);
-  return der;
+// Hexadecimal digits in lower case, whole bytes; empty: none could be had.
+inline std::string SerialText(const ASN1_INTEGER* serial) {
+  const Owned<BIGNUM> number(ASN1_INTEGER_to_BN(serial, nullptr));
+  char* const hex = number ? BN_bn2hex(number.get()) : nullptr;
+  if (hex == nullptr) return "";
+  std::string text = absl::AsciiStrToLower(hex);
+  OPENSSL_free(hex);
+  return text;
+}
+
+// Nothing: null, or not the text of a time.
+inline std::optional<absl::Time> TimeOf(const ASN1_TIME* asn1) {
+  std::tm tm = {};
+  if (asn1 == nullptr || ASN1_TIME_to_tm(asn1, &tm) != 1) return std::nullopt;
+  return absl::FromTM(tm, absl::UTCTimeZone());
 }
 
 inline constexpr absl::string_view kCertificateBegins =

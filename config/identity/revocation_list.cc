@@ -1,14 +1,12 @@
 #include "config/identity/revocation_list.h"
 
 #include <algorithm>
-#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <system_error>
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -16,8 +14,6 @@
 #include "config/identity/regular_file.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
-#include "openssl/bn.h"
-#include "openssl/x509v3.h"
 
 namespace clusterd {
 namespace {
@@ -28,54 +24,23 @@ constexpr size_t kMaxFiles = 64;
 // A cRLNumber of 20 bytes, in hex: RFC 5280, 5.2.3.
 constexpr size_t kMaxNumberDigits = 40;
 
-struct FreeList {
-  void operator()(X509_CRL* list) const { X509_CRL_free(list); }
-  void operator()(BIGNUM* number) const { BN_free(number); }
-  void operator()(ASN1_INTEGER* number) const { ASN1_INTEGER_free(number); }
-};
-using OwnedList = std::unique_ptr<X509_CRL, FreeList>;
-
 std::string NameDer(const X509_NAME* name) {
-  unsigned char* bytes = nullptr;
-  const int size = i2d_X509_NAME(name, &bytes);
-  if (size <= 0) return "";
-  std::string der(reinterpret_cast<char*>(bytes), static_cast<size_t>(size));
-  OPENSSL_free(bytes);
-  return der;
+  return DerOf(name, i2d_X509_NAME);
 }
 
-std::string SerialText(const ASN1_INTEGER* serial) {
-  const std::unique_ptr<BIGNUM, FreeList> number(
-      ASN1_INTEGER_to_BN(serial, nullptr));
-  char* const hex = number ? BN_bn2hex(number.get()) : nullptr;
-  if (hex == nullptr) return "";
-  std::string text = absl::AsciiStrToLower(hex);
-  OPENSSL_free(hex);
-  return text;
+absl::StatusOr<absl::Time> TimeNamed(const ASN1_TIME* asn1, const char* what) {
+  if (const auto time = TimeOf(asn1)) return *time;
+  return absl::InvalidArgumentError(absl::StrCat("has no ", what));
 }
 
-absl::StatusOr<absl::Time> TimeOf(const ASN1_TIME* asn1, const char* what) {
-  std::tm tm = {};
-  if (asn1 == nullptr || ASN1_TIME_to_tm(asn1, &tm) != 1) {
-    return absl::InvalidArgumentError(absl::StrCat("has no ", what));
-  }
-  return absl::FromTM(tm, absl::UTCTimeZone());
-}
-
-std::vector<OwnedList> AllLists(absl::string_view pem) {
-  std::vector<OwnedList> all;
+std::vector<Owned<X509_CRL>> AllLists(absl::string_view pem) {
+  std::vector<Owned<X509_CRL>> all;
   constexpr absl::string_view kBegin = "-----BEGIN X509 CRL";
   for (size_t at = pem.find(kBegin); at != absl::string_view::npos;
        at = pem.find(kBegin, at + 1)) {
-    const absl::string_view rest = pem.substr(at);
-    const Owned<BIO> text(
-        BIO_new_mem_buf(rest.data(), static_cast<int>(rest.size())));
     // Null for one that cannot be read: the caller counts.
-    all.emplace_back(
-        text ? PEM_read_bio_X509_CRL(text.get(), nullptr, NoPassword, nullptr)
-             : nullptr);
+    all.push_back(FirstOf(pem.substr(at), PEM_read_bio_X509_CRL));
   }
-  ERR_clear_error();
   return all;
 }
 
@@ -115,12 +80,11 @@ std::vector<Owned<X509>> Signers(const std::vector<std::string>& texts,
 // RFC 5280 does not allow.
 absl::StatusOr<ListAge> AgeOf(const X509_CRL* list) {
   ListAge age;
-  ASSIGN_OR_RETURN(
-      age.begins, TimeOf(X509_CRL_get0_lastUpdate(list), "begin (lastUpdate)"));
+  ASSIGN_OR_RETURN(age.begins, TimeNamed(X509_CRL_get0_lastUpdate(list),
+                                         "begin (lastUpdate)"));
   int found = 0;
-  const std::unique_ptr<ASN1_INTEGER, FreeList> number(
-      static_cast<ASN1_INTEGER*>(
-          X509_CRL_get_ext_d2i(list, NID_crl_number, &found, nullptr)));
+  const Owned<ASN1_INTEGER> number(static_cast<ASN1_INTEGER*>(
+      X509_CRL_get_ext_d2i(list, NID_crl_number, &found, nullptr)));
   if (number == nullptr && found == -1) return age;
   const std::string digits = number ? SerialText(number.get()) : "";
   // BN_bn2hex writes whole bytes, and a zero as "0".
@@ -211,7 +175,7 @@ absl::StatusOr<RevocationLists> RevocationLists::Parse(
   const std::vector<Owned<X509>> signers = Signers(texts, ca_pem);
   RevocationLists result;
   for (const std::string& text : texts) {
-    for (const OwnedList& each : AllLists(text)) {
+    for (const Owned<X509_CRL>& each : AllLists(text)) {
       if (each == nullptr) {
         return absl::InvalidArgumentError(
             "a list that cannot be read, expected PEM text of an X.509 CRL");
@@ -222,7 +186,7 @@ absl::StatusOr<RevocationLists> RevocationLists::Parse(
       const std::string name = absl::StrCat("the list of ", list.issuer_text);
       const auto age = AgeOf(each.get());
       const auto ends =
-          TimeOf(X509_CRL_get0_nextUpdate(each.get()), "end (nextUpdate)");
+          TimeNamed(X509_CRL_get0_nextUpdate(each.get()), "end (nextUpdate)");
       STACK_OF(X509_REVOKED)* const entries = X509_CRL_get_REVOKED(each.get());
       for (const absl::Status& status :
            {age.status(), ends.status(), CheckWhole(each.get(), entries)}) {

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -29,11 +28,6 @@ namespace tls = ::grpc::experimental;
 constexpr size_t kMaxPemBytes = 1 << 20;
 // The files in memory that gRPC watches for a server.
 constexpr unsigned kMemoryRefreshSeconds = 1;
-
-absl::Status InFile(const std::string& path, const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat(path, ": ", status.message()));
-}
 
 absl::StatusOr<std::string> ReadPem(const std::string& path, bool secret) {
   if (path.empty()) {
@@ -227,14 +221,11 @@ absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
                    ReadPem(files.certificate, /*secret=*/false));
   ASSIGN_OR_RETURN(std::string key, ReadPem(files.key, /*secret=*/true));
 
-  const absl::Status has_ca = CheckHasCertificate(ca);
-  if (!has_ca.ok()) return InFile(files.ca, has_ca);
-  const absl::Status is_whole = CheckHasCertificate(certificate);
-  if (!is_whole.ok()) return InFile(files.certificate, is_whole);
+  RETURN_IF_ERROR(InFront(files.ca, CheckHasCertificate(ca)));
+  RETURN_IF_ERROR(InFront(files.certificate, CheckHasCertificate(certificate)));
   const absl::StatusOr<CertificateInfo> info = ParseCertificate(certificate);
-  if (!info.ok()) return InFile(files.certificate, info.status());
-  const absl::Status belongs = CheckKeyBelongs(certificate, key);
-  if (!belongs.ok()) return InFile(files.key, belongs);
+  RETURN_IF_ERROR(InFront(files.certificate, info.status()));
+  RETURN_IF_ERROR(InFront(files.key, CheckKeyBelongs(certificate, key)));
   const absl::Time now = absl::Now();
   if (now < info->not_before || now > info->not_after) {
     const auto text = [](absl::Time time) {
@@ -259,9 +250,8 @@ absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files) {
         absl::StrCat(files.certificate, ": is ", info.id.ToString(),
                      ", expected ", self.ToString()));
   }
-  const absl::Status leads =
-      CheckChain(pair->certificate, pair->ca, absl::Now());
-  if (!leads.ok()) return InFile(files.certificate, leads);
+  RETURN_IF_ERROR(InFront(
+      files.certificate, CheckChain(pair->certificate, pair->ca, absl::Now())));
   return pair;
 }
 
@@ -294,15 +284,18 @@ std::vector<std::string> EndingCertificates(const TlsFiles& files,
   return lines;
 }
 
-absl::StatusOr<absl::Time> FirstEnd(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string pem, ReadPem(path, /*secret=*/false));
-  absl::Time first = absl::InfiniteFuture();
-  for (const CertificateEnd& each : CertificateEnds(pem)) {
-    first = std::min(first, each.not_after);
+std::vector<std::pair<std::string, absl::Time>> FirstEnds(
+    const std::vector<std::pair<std::string, std::string>>& files) {
+  std::vector<std::pair<std::string, absl::Time>> ends;
+  for (const auto& [name, path] : files) {
+    const auto pem = ReadPem(path, /*secret=*/false);
+    absl::Time first = absl::InfiniteFuture();
+    for (const CertificateEnd& each : CertificateEnds(pem.value_or(""))) {
+      first = std::min(first, each.not_after);
+    }
+    if (first < absl::InfiniteFuture()) ends.emplace_back(name, first);
   }
-  if (first < absl::InfiniteFuture()) return first;
-  return absl::InvalidArgumentError(absl::StrCat(
-      path, ": no certificate that says its end, expected PEM text with one"));
+  return ends;
 }
 
 absl::StatusOr<SpiffeId> ReadOwnIdentity(const TlsFiles& files,

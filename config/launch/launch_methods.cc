@@ -2,6 +2,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -30,14 +32,45 @@ bool IsOneLine(absl::string_view text) {
   return text.size() <= kMostBytes && SafeText(text, /*utf8=*/true) == text;
 }
 
+void AddRendezvousMistakes(const LaunchMethod& method,
+                           const LaunchOptions& options,
+                           std::vector<std::string>* mistakes) {
+  static const LazyRE2 kId = {"[A-Za-z0-9_.:+@-]{0,128}"};
+  std::vector<absl::string_view> given;
+  if (!options.rdzv_endpoint.empty()) given.push_back("--rdzv-endpoint");
+  if (!options.rdzv_id.empty()) given.push_back("--rdzv-id");
+  if (options.local_addr) given.push_back("--local-addr");
+  if (method.name != "torch-npu-run" &&
+      (options.standalone || !given.empty())) {
+    if (options.standalone) given.push_back("--standalone");
+    mistakes->push_back(
+        absl::StrCat(absl::StrJoin(given, ", "), ": ", options.method,
+                     " is not started so, expected --method torch-npu-run"));
+    return;
+  }
+  if (options.tiered.value_or(false)) given.push_back("--tiered on");
+  if (!options.nnodes.empty()) given.push_back("--nnodes");
+  if (options.master_port != 0) given.push_back("--master-port");
+  // torch/distributed/run.py: c10d on localhost and a free port.
+  if (options.standalone && !given.empty()) {
+    mistakes->push_back(absl::StrCat(
+        "--standalone: does not go with ", absl::StrJoin(given, ", "),
+        ": PyTorch then chooses store, address, port and id itself"));
+  }
+  if (!HasForm(options.rdzv_id, *kId)) {
+    mistakes->push_back(absl::StrCat("--rdzv-id: ", QuotedText(options.rdzv_id),
+                                     ", expected letters, digits and _.:+@-"));
+  }
+}
+
 }  // namespace
 
 absl::Span<const LaunchMethod> AllLaunchMethods() {
   static const auto& methods = *new std::vector<LaunchMethod>{
       // PyTorch's migration guide, "multi-server, multi-device",
       // PT_LMTMOG_0022; with a range of nodes PyTorch wants a rendezvous that
-      // is
-      // not static (https://docs.pytorch.org/docs/stable/elastic/run.html).
+      // is not static
+      // (https://docs.pytorch.org/docs/stable/elastic/run.html).
       {"torchrun",
        {{"torchrun"},
         {"--nproc_per_node $NPUS_PER_NODE"},
@@ -57,12 +90,16 @@ absl::Span<const LaunchMethod> AllLaunchMethods() {
       // The guide of torch_npu_run.
       {"torch-npu-run",
        {{"torch_npu_run"},
-        {"--rdzv_backend=parallel"},
-        {"--master_addr=$MASTER_IP_ADDR"},
-        {"--master_port=$MASTER_PORT"},
+        {"--standalone", &When::standalone},
+        {"--rdzv_backend=parallel", &When::joined},
+        {"--rdzv_endpoint=$MASTER_IP_ADDR:$MASTER_PORT", &When::rdzv_endpoint},
+        {"--rdzv_id={RDZV_ID}", &When::rdzv_id},
+        {"--master_addr=$MASTER_IP_ADDR", &When::joined},
+        {"--master_port=$MASTER_PORT", &When::joined},
         {"--nnodes={NNODES}"},
         {"--node_rank {NODE_RANK}", &When::several_nodes},
         {"--nproc_per_node={NPUS_PER_NODE}"},
+        {"--local_addr={LOCAL_ADDR}", &When::local_addr},
         {"--enable_tiered_parallel_tcpstore=true", &When::tiered}},
        "",
        {"MASTER_IP_ADDR", "MASTER_PORT"},
@@ -161,6 +198,9 @@ std::vector<std::string> FindOptionMistakes(const LaunchMethod& method,
   // https://www.hiascend.com/document/detail/zh/Pytorch/700/comref/
   // Envvariables/Envir_028.html
   if (options.asd > 3) wrong("--asd: ", options.asd, ", expected 0 to 3");
+  for (const auto& [name, value] : options.environment) {
+    if (!value.empty()) check_word(absl::StrCat("environment.", name), value);
+  }
   const std::string& table = options.rank_table;
   if (!table.empty()) check_word("--rank-table", table);
   // HCCL refuses a table under another name (facts of topoinfo_ranktableParser:
@@ -184,6 +224,7 @@ std::vector<std::string> FindOptionMistakes(const LaunchMethod& method,
           ", expected no btl_tcp_if_exclude: the interface of each host's "
           "address is named instead");
   }
+  AddRendezvousMistakes(method, options, &mistakes);
   if (options.tiered.has_value() && method.name != "torch-npu-run") {
     wrong("--tiered: ", options.method,
           " has no tiers, expected --method torch-npu-run");

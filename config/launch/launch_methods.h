@@ -20,6 +20,11 @@ struct LaunchConditions {
   bool tiered = false;
   bool mpi_args = false;  // There are some.
   bool ssh_port = false;  // It is not 22.
+  bool standalone = false;
+  bool joined = false;  // Not standalone.
+  bool rdzv_endpoint = false;
+  bool rdzv_id = false;
+  bool local_addr = false;
 };
 
 // A word, or an option with its value, of a command line. {NAME} is the value;

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <memory>
 #include <thread>
 #include <utility>
 
@@ -26,7 +25,6 @@
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/controller/watch/cluster_watch.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/server_builder.h"
 
@@ -144,22 +142,6 @@ EnrolmentListener::Options EnrolmentOptions(
   const std::string& program = options.trust.enrolment_program;
   if (!program.empty()) enrolment.program = program;
   return enrolment;
-}
-
-// The first end of each file that can be read.
-std::vector<std::pair<std::string, absl::Time>> FirstEnds(
-    const TlsFiles& tls, const std::string& ca_dir) {
-  std::vector<std::pair<std::string, std::string>> files = {
-      {"controller", tls.certificate}, {"ca", tls.ca}};
-  if (!ca_dir.empty()) {
-    files.emplace_back("issuing-ca", ca_dir + "/intermediate.crt");
-  }
-  std::vector<std::pair<std::string, absl::Time>> ends;
-  for (const auto& [kind, path] : files) {
-    const auto end = FirstEnd(path);
-    if (end.ok()) ends.emplace_back(kind, *end);
-  }
-  return ends;
 }
 
 absl::StatusOr<VerdictSigner> MakeSigner(const TlsFiles& tls) {
@@ -502,7 +484,12 @@ ClusterNumbers ControllerServer::Numbers(const TlsFiles& tls,
   numbers.newest = newest_->Get();
   numbers.applies = changes_.Ended();
   numbers.attach_waits = acceptor_->first_call_waits();
-  numbers.certificate_ends = FirstEnds(tls, trust.ca_dir);
+  std::vector<std::pair<std::string, std::string>> files = {
+      {"controller", tls.certificate}, {"ca", tls.ca}};
+  if (!trust.ca_dir.empty()) {
+    files.emplace_back("issuing-ca", trust.ca_dir + "/intermediate.crt");
+  }
+  numbers.certificate_ends = FirstEnds(files);
   // Hosts begin at half of it.
   numbers.late_renewal = trust.leaf_life / 4;
   return numbers;

@@ -65,7 +65,7 @@ TEST(ReadRuleRowsTest, RefusesARowThatIsNotWhole) {
 
 TEST(ReadRuleRowsTest, RefusesWhatItDoesNotKnowAndSaysWhere) {
   EXPECT_THAT(MistakeIn(Row("    why:", "    wyh:")),
-              HasSubstr("texts/host.textproto:9:8: "));
+              HasSubstr("texts/host.textproto:10:8: "));
   EXPECT_THAT(MistakeIn(Row("NAMESPACE", "PLANET")), HasSubstr("PLANET"));
 }
 
@@ -126,7 +126,9 @@ TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
                         "     {\"a title\",\n      \"it fails\",\n"
                         "      \"a \\\"why\\\"\",\n      \"see the guide\",\n"
                         "      \"fail\",\n      \"the guide; more\"},\n"
-                        "     {},\n     \"\", \"\", false, false, "));
+                        "     {},\n     \"\", \"\", false, false, false, "
+                        "false,\n     \"refuse and drain\",\n      \"let "
+                        "through\",\n      \"a plan says it\"},"));
 }
 
 TEST(RuleTableTest, JoinsTheNamesOfWhatMendsARule) {
@@ -134,17 +136,17 @@ TEST(RuleTableTest, JoinsTheNamesOfWhatMendsARule) {
                                   "  mended_by: [\"gateway\", \"at boot\"]\n"
                                   "  perhaps_by: \"address\"\n  text {"))),
               HasSubstr("     {},\n     \"gateway/at boot\", \"address\", "
-                        "false, false, "));
+                        "false, false, false, false,\n"));
 }
 
 TEST(RuleTableTest, MarksARuleAboutRocePorts) {
   EXPECT_THAT(RuleTable(*Read(Row("  text {", "  needs_roce: true\n  text {"))),
-              HasSubstr("\"\", \"\", true, false, "));
+              HasSubstr("\"\", \"\", true, false, false, false,\n"));
 }
 
 TEST(RuleTableTest, MarksARuleAboutAJob) {
   EXPECT_THAT(RuleTable(*Read(Row("  text {", "  needs_job: true\n  text {"))),
-              HasSubstr("\"\", \"\", false, true, "));
+              HasSubstr("\"\", \"\", false, true, false, false,\n"));
 }
 
 TEST(RuleTableTest, HasTheFindingsOfARuleBesideIt) {

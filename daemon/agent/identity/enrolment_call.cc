@@ -12,6 +12,7 @@
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
@@ -209,13 +210,9 @@ absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,
                               expected.ToString()));
   }
   if (now < info.not_before) {
-    return wrong(absl::StrCat(
-        "is good from ",
-        absl::FormatTime(absl::RFC3339_sec, info.not_before,
-                         absl::UTCTimeZone()),
-        " on, and this host's clock says ",
-        absl::FormatTime(absl::RFC3339_sec, now, absl::UTCTimeZone()),
-        "; set the clock"));
+    return wrong(absl::StrCat("is good from ", UtcText(info.not_before),
+                              " on, and this host's clock says ", UtcText(now),
+                              "; set the clock"));
   }
   const absl::Status issued =
       CheckChain(answer.certificate_pem(), roots.pem, now);

@@ -19,6 +19,7 @@
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/identity/identity_folder.h"
 #include "daemon/process/log.h"
@@ -233,10 +234,7 @@ absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts) {
   RETURN_IF_ERROR(is_new.status());
   *parts.out << "host " << answer.name() << " has joined cluster "
              << roots.cluster << "; its certificate is good until "
-             << absl::FormatTime(absl::RFC3339_sec,
-                                 absl::FromUnixMillis(answer.ends_ms()),
-                                 absl::UTCTimeZone())
-             << " and renews itself\nroots: "
+             << UtcText(answer.ends_ms()) << " and renews itself\nroots: "
              << absl::StrJoin(RootHashes(pair.ca), " ") << "\n"
              << absl::StrJoin(after.news, "\n")
              << (after.news.empty() ? "" : "\n")

@@ -1,13 +1,13 @@
 #include "daemon/controller/gate/identity_gate.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "config/identity/regular_file.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
+#include "config/words/number_text.h"
 #include "grpc/grpc_security_constants.h"
 
 namespace clusterd {
@@ -15,10 +15,6 @@ namespace {
 
 constexpr size_t kMaxCaBytes = 1 << 20;
 constexpr size_t kLeastCounted = 1024;
-
-std::string Moment(absl::Time time) {
-  return absl::FormatTime(absl::RFC3339_sec, time, absl::UTCTimeZone());
-}
 
 absl::StatusOr<absl::string_view> CertificateOf(
     const grpc::AuthContext& context) {
@@ -109,9 +105,8 @@ absl::Status IdentityGate::WhyLockedLocked(const SpiffeId& id) const {
   if (lock == locks_.end()) return absl::OkStatus();
   const LockEntry& entry = lock->second;
   return absl::PermissionDeniedError(absl::StrCat(
-      id.ToString(), ": is locked since ",
-      Moment(absl::FromUnixMillis(entry.since_ms())), " by ", entry.by(),
-      entry.reason().empty() ? "" : ": ", entry.reason()));
+      id.ToString(), ": is locked since ", UtcText(entry.since_ms()), " by ",
+      entry.by(), entry.reason().empty() ? "" : ": ", entry.reason()));
 }
 
 absl::Status IdentityGate::CheckNotLocked(const SpiffeId& id) const {
@@ -137,12 +132,12 @@ absl::Status IdentityGate::WhyRefusedLocked(const Peer& peer,
   if (now > peer.not_after) {
     return absl::UnauthenticatedError(
         absl::StrCat(peer.id.ToString(), ": its certificate ended at ",
-                     Moment(peer.not_after), ", expected a new one"));
+                     UtcText(peer.not_after), ", expected a new one"));
   }
   if (now < peer.not_before) {
     return absl::UnauthenticatedError(
         absl::StrCat(peer.id.ToString(), ": its certificate begins at ",
-                     Moment(peer.not_before), ", expected one that is valid"));
+                     UtcText(peer.not_before), ", expected one that is valid"));
   }
   RETURN_IF_ERROR(WhyLockedLocked(peer.id));
   return WhyRevokedLocked(peer, is_open);
@@ -363,8 +358,7 @@ void IdentityGate::ReadLists() {
     if (status.ok()) {
       lists = std::make_shared<const RevocationLists>(*std::move(parsed));
     } else {
-      status = absl::Status(status.code(),
-                            absl::StrCat(options_.crl, ": ", status.message()));
+      status = InFront(options_.crl, status);
     }
   }
   writer_.TryRun(callbacks_.Wrap([this] { Save(); }));

@@ -67,15 +67,15 @@ absl::Status FileStatus(const std::string& path, int error) {
 
 // Made under another name and then renamed: a file under the right name was
 // whole once, so one without tables is damaged and not new.
-absl::Status MakeFile(const std::string& path, int folder,
-                      const SqliteFormat& kind) {
+absl::Status MakeFile(const std::string& path, const SqliteFormat& kind) {
   const std::string beside = absl::StrCat(path, ".new");
   std::remove(beside.c_str());
   std::remove(absl::StrCat(beside, "-journal").c_str());
-  const int fd =
-      open(beside.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-  if (fd < 0) return FileStatus(beside, errno);
-  close(fd);
+  {
+    const OwnedFd fd(
+        open(beside.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+    if (!fd.is_open()) return FileStatus(beside, errno);
+  }
   {
     ASSIGN_OR_RETURN(const auto database, SqliteDatabase::Open(beside));
     const std::string sql =
@@ -87,19 +87,16 @@ absl::Status MakeFile(const std::string& path, int folder,
   if (std::rename(beside.c_str(), path.c_str()) != 0) {
     return FileStatus(path, errno);
   }
-  // Makes the new name last.
-  if (fsync(folder) == 0) return absl::OkStatus();
+  if (SyncFolderOf(path)) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat(path, ": ", std::strerror(errno)));
 }
 
 // No descriptor of the file is opened here: closing one would give up SQLite's
 // own locks on it in this process.
-absl::Status PrepareFile(const std::string& path, int folder,
-                         const SqliteFormat& kind) {
+absl::Status PrepareFile(const std::string& path, const SqliteFormat& kind) {
   struct stat found;
   if (lstat(path.c_str(), &found) != 0) {
-    return errno == ENOENT ? MakeFile(path, folder, kind)
-                           : FileStatus(path, errno);
+    return errno == ENOENT ? MakeFile(path, kind) : FileStatus(path, errno);
   }
   if (!S_ISREG(found.st_mode)) {
     return absl::FailedPreconditionError(
@@ -149,23 +146,19 @@ int Bind(const SqliteValue& value, int position, sqlite3_stmt* statement) {
 
 }  // namespace
 
-absl::StatusOr<FolderLock> LockFolder(const std::string& folder) {
+absl::StatusOr<OwnedFd> LockFolder(const std::string& folder) {
   const std::string what = absl::StrCat("state folder \"", folder, "\": ");
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
+  OwnedFd lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock.is_open() && (errno == ENOENT || errno == ENOTDIR)) {
     return absl::NotFoundError(
         absl::StrCat(what, std::strerror(errno),
                      ", expected a folder of the controller's user (--state)"));
   }
-  if (fd < 0) {
+  if (!lock.is_open()) {
     return absl::PermissionDeniedError(
         absl::StrCat(what, std::strerror(errno)));
   }
-  FolderLock lock(new int(fd), [](const int* held) {
-    close(*held);
-    delete held;
-  });
-  if (flock(fd, LOCK_EX | LOCK_NB) == 0) return lock;
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
   if (errno != EWOULDBLOCK) {
     return absl::PermissionDeniedError(
         absl::StrCat(what, "cannot be locked: ", std::strerror(errno)));
@@ -177,8 +170,8 @@ absl::StatusOr<FolderLock> LockFolder(const std::string& folder) {
 }
 
 absl::StatusOr<std::unique_ptr<SqliteDatabase>> OpenSqliteFile(
-    const std::string& path, int folder, const SqliteFormat& format) {
-  RETURN_IF_ERROR(PrepareFile(path, folder, format));
+    const std::string& path, const SqliteFormat& format) {
+  RETURN_IF_ERROR(PrepareFile(path, format));
   ASSIGN_OR_RETURN(auto database, SqliteDatabase::Open(path));
   RETURN_IF_ERROR(database->Execute(kPragmas));
   RETURN_IF_ERROR(CheckTables(*database, format));

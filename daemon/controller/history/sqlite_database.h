@@ -22,6 +22,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "config/values/owned_fd.h"
 
 namespace clusterd {
 
@@ -88,12 +89,10 @@ absl::Status SqliteStatus(int code, int system, absl::string_view path,
                           absl::string_view text);
 
 // One controller for one state folder: a lock on the folder, held until the
-// last copy goes. The kernel gives it back when the process ends.
-using FolderLock = std::shared_ptr<const int>;  // The folder's descriptor.
-
-// NotFound if there is no such folder; PermissionDenied if it cannot be opened;
+// descriptor closes. The kernel gives it back when the process ends. NotFound
+// if there is no such folder; PermissionDenied if it cannot be opened;
 // Unavailable if another holds it, also in this process.
-absl::StatusOr<FolderLock> LockFolder(const std::string& folder);
+absl::StatusOr<OwnedFd> LockFolder(const std::string& folder);
 
 // How a file is made and recognized.
 struct SqliteFormat {
@@ -108,15 +107,14 @@ struct SqliteFormat {
   const char* checked;
 };
 
-// Makes the file (mode 0600) if there is none. `folder` is an open descriptor
-// of its folder.
+// Makes the file (mode 0600) if there is none.
 //   Unavailable         another process uses it; or the disk does not read
 //   FailedPrecondition  a controller of another format made it; or no file
 //   DataLoss            none of ours, or damaged as far as it is looked
 //                       through; it stays as it is, and is never replaced
 //   others              as HistoryStore
 absl::StatusOr<std::unique_ptr<SqliteDatabase>> OpenSqliteFile(
-    const std::string& path, int folder, const SqliteFormat& format);
+    const std::string& path, const SqliteFormat& format);
 
 }  // namespace clusterd
 

@@ -5,9 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
-#include <ctime>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -15,6 +12,7 @@
 #include "config/identity/pem_objects.h"
 #include "config/identity/regular_file.h"
 #include "config/values/status_macros.h"
+#include "config/words/number_text.h"
 #include "openssl/rand.h"
 
 namespace clusterd {
@@ -24,11 +22,6 @@ constexpr size_t kMaxPemBytes = 1 << 20;
 // X.520 bounds a common name; nobody reads ours.
 constexpr size_t kMaxCommonName = 64;
 constexpr int kSerialBytes = 16;
-
-absl::Status InFile(const std::string& path, const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat(path, ": ", status.message()));
-}
 
 absl::StatusOr<std::string> ReadKey(const std::string& path) {
   struct stat found = {};
@@ -105,12 +98,6 @@ bool AddExtension(X509* certificate, X509* issuer, int nid, const char* value) {
   return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
-absl::Time TimeOf(const ASN1_TIME* time) {
-  std::tm tm = {};
-  if (ASN1_TIME_to_tm(time, &tm) != 1) return absl::InfinitePast();
-  return absl::FromTM(tm, absl::UTCTimeZone());
-}
-
 }  // namespace
 
 struct CertificateAuthority::Keys {
@@ -137,11 +124,9 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
   if (absl::IsNotFound(bundles_text.status())) bundles_text = "";
   RETURN_IF_ERROR(bundles_text.status());
   auto bundles = ReadRootBundles(*bundles_text);
-  if (!bundles.ok()) return InFile(bundles_path, bundles.status());
-  const absl::Status has_root = CheckHasCertificate(roots);
-  if (!has_root.ok()) return InFile(root_path, has_root);
-  const absl::Status pair = CheckKeyBelongs(own, key_pem);
-  if (!pair.ok()) return InFile(key_path, pair);
+  RETURN_IF_ERROR(InFront(bundles_path, bundles.status()));
+  RETURN_IF_ERROR(InFront(root_path, CheckHasCertificate(roots)));
+  RETURN_IF_ERROR(InFront(key_path, CheckKeyBelongs(own, key_pem)));
   auto keys = std::make_unique<Keys>();
   keys->certificate = FirstOf(own, PEM_read_bio_X509);
   keys->key = FirstOf(key_pem, PEM_read_bio_PrivateKey);
@@ -164,7 +149,8 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
     authority->newest_bundle_ = std::move(bundles->back());
   }
   authority->not_after_ =
-      TimeOf(X509_get0_notAfter(authority->keys_->certificate.get()));
+      TimeOf(X509_get0_notAfter(authority->keys_->certificate.get()))
+          .value_or(absl::InfinitePast());
   // Not what else the file may hold.
   authority->intermediate_pem_ = SplitCertificates(own).front().pem;
   for (const NamedCertificate& root : SplitCertificates(roots)) {
@@ -198,8 +184,7 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(
     absl::Duration life) const {
   if (now >= not_after_) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "the controller's intermediate CA ended at ",
-        absl::FormatTime(absl::RFC3339_sec, not_after_, absl::UTCTimeZone()),
+        "the controller's intermediate CA ended at ", UtcText(not_after_),
         "; make a new one with deploy/certificates.sh ca-dir"));
   }
   X509* const issuer = keys_->certificate.get();

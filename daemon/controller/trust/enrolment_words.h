@@ -9,18 +9,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "config/values/nearest_word.h"
 #include "config/words/quoted_text.h"
 #include "proto/spec.pb.h"
 #include "proto/trust.pb.h"
 
 namespace clusterd {
-
-inline std::string MomentText(int64_t unix_ms) {
-  return absl::FormatTime(absl::RFC3339_sec, absl::FromUnixMillis(unix_ms),
-                          absl::UTCTimeZone());
-}
 
 // "host "nodee1": is not in cluster.yaml, did you mean …".
 inline std::string NotInSpec(const ClusterSpec& spec, const std::string& name) {

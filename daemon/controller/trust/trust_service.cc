@@ -6,15 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/regular_file.h"
-#include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "daemon/audit/audit_log.h"
-#include "daemon/controller/gate/call_roles.h"
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/controller/hosts/unary_answer.h"
 #include "grpc/grpc_security_constants.h"
 #include "grpcpp/server_context.h"
 
@@ -22,7 +19,7 @@ namespace clusterd {
 namespace {
 
 // The one call that a controller without a CA answers.
-constexpr absl::string_view kListCertificates = "ListCertificates";
+constexpr char kListCertificates[] = "ListCertificates";
 
 constexpr size_t kMaxPemFile = 1 << 20;
 
@@ -38,7 +35,14 @@ absl::Status NoDesk(absl::string_view call) {
 
 TrustService::TrustService(const ControllerParts& parts, TlsFiles tls,
                            EnrolmentDesk* desk, EnrolmentListener* listener)
-    : parts_(parts), tls_(std::move(tls)), desk_(desk), listener_(listener) {
+    : parts_(parts),
+      tls_(std::move(tls)),
+      desk_(desk),
+      listener_(listener),
+      calls_("Trust", parts_, [this](absl::string_view call) {
+        return desk_ != nullptr || call == kListCertificates ? absl::OkStatus()
+                                                             : NoDesk(call);
+      }) {
   if (desk == nullptr) return;
   AdmitEndedCertificates(
       [desk](const std::string& pem) { return desk->IsKeyOnRecord(pem); });
@@ -46,65 +50,6 @@ TrustService::TrustService(const ControllerParts& parts, TlsFiles tls,
 
 TrustService::~TrustService() {
   if (desk_ != nullptr) AdmitEndedCertificates(nullptr);
-}
-
-absl::StatusOr<SpiffeId> TrustService::Admit(
-    const grpc::CallbackServerContext& context, absl::string_view call,
-    const google::protobuf::Message& request) const {
-  absl::StatusOr<SpiffeId> user =
-      parts_.gate->Admit(*context.auth_context(), IdentityKind::kUser);
-  const absl::Status allowed =
-      user.ok() ? CheckCallRole("Trust", call, request, *user) : user.status();
-  if (allowed.ok()) return user;
-  parts_.log->Warning(absl::StrCat("refused ", call, " to ", context.peer(),
-                                   ": ", allowed.message()));
-  parts_.audit->Refuse(AuditCaller(context, call), allowed);
-  return allowed;
-}
-
-template <typename Response>
-grpc::ServerUnaryReactor* TrustService::Answer(
-    grpc::CallbackServerContext* context, absl::string_view call,
-    const google::protobuf::Message& request, Response* response,
-    std::function<absl::StatusOr<Response>(const SpiffeId& user)> read) {
-  const absl::StatusOr<SpiffeId> user = Admit(*context, call, request);
-  absl::Status may = user.status();
-  if (may.ok() && desk_ == nullptr && call != kListCertificates) {
-    may = NoDesk(call);
-  }
-  if (may.ok()) may = calls_.Take(user->name);
-  if (!may.ok()) {
-    auto* const refused = context->DefaultReactor();
-    refused->Finish(ToGrpcStatus(may));
-    return refused;
-  }
-  auto* const reactor =
-      new UnaryAnswer(context, parts_.scheduler, &calls_, user->name);
-  AnswerOnPool<Response>(
-      parts_.pool,
-      user->role == Role::kAdmin ? WorkerPool::Place::kFirst
-                                 : WorkerPool::Place::kInTurn,
-      response, [read = std::move(read), user = *user] { return read(user); },
-      [reactor, response](const absl::Status& status) {
-        reactor->Answer(status, *response);
-      });
-  return reactor;
-}
-
-template <typename Response>
-grpc::ServerUnaryReactor* TrustService::Change(
-    grpc::CallbackServerContext* context, absl::string_view call,
-    const google::protobuf::Message& request, const std::string& subject,
-    Response* response,
-    std::function<absl::StatusOr<Response>(const SpiffeId& user)> change) {
-  AuditEntry entry = AuditCaller(*context, call);
-  entry.set_subject(subject);
-  return Answer<Response>(context, call, request, response,
-                          [audit = parts_.audit, entry = std::move(entry),
-                           change = std::move(change)](const SpiffeId& user) {
-                            return RunAudited(audit, entry,
-                                              [&] { return change(user); });
-                          });
 }
 
 absl::StatusOr<CreateTokenResponse> TrustService::MakeToken(
@@ -122,21 +67,21 @@ absl::StatusOr<CreateTokenResponse> TrustService::MakeToken(
   return response;
 }
 
-grpc::ServerUnaryReactor* TrustService::CreateToken(
-    grpc::CallbackServerContext* context, const CreateTokenRequest* request,
+TrustService::Unary* TrustService::CreateToken(
+    Context* context, const CreateTokenRequest* request,
     CreateTokenResponse* response) {
-  return Change<CreateTokenResponse>(context, "CreateToken", *request,
-                                     request->hosts(), response,
-                                     [this, request](const SpiffeId& user) {
-                                       return MakeToken(*request, user);
-                                     });
+  return calls_.AnswerAudited(context, "CreateToken", *request,
+                              request->hosts(), &slots_, response,
+                              [this, request](const SpiffeId& user) {
+                                return MakeToken(*request, user);
+                              });
 }
 
-grpc::ServerUnaryReactor* TrustService::RevokeToken(
-    grpc::CallbackServerContext* context, const RevokeTokenRequest* request,
+TrustService::Unary* TrustService::RevokeToken(
+    Context* context, const RevokeTokenRequest* request,
     RevokeTokenResponse* response) {
-  return Change<RevokeTokenResponse>(
-      context, "RevokeToken", *request, request->id(), response,
+  return calls_.AnswerAudited(
+      context, "RevokeToken", *request, request->id(), &slots_, response,
       [this, request](const SpiffeId&) -> absl::StatusOr<RevokeTokenResponse> {
         ASSIGN_OR_RETURN(RevokeTokenResponse revoked,
                          desk_->RevokeToken(request->id()));
@@ -145,46 +90,43 @@ grpc::ServerUnaryReactor* TrustService::RevokeToken(
       });
 }
 
-grpc::ServerUnaryReactor* TrustService::ApproveHost(
-    grpc::CallbackServerContext* context, const ApproveHostRequest* request,
+TrustService::Unary* TrustService::ApproveHost(
+    Context* context, const ApproveHostRequest* request,
     ApproveHostResponse* response) {
-  return Change<ApproveHostResponse>(
+  return calls_.AnswerAudited(
       context, "ApproveHost", *request,
-      absl::StrCat(request->name(), " ", request->key()), response,
+      absl::StrCat(request->name(), " ", request->key()), &slots_, response,
       [this, request](const SpiffeId&) {
         return desk_->Approve(request->name(), request->key());
       });
 }
 
-grpc::ServerUnaryReactor* TrustService::RefuseHost(
-    grpc::CallbackServerContext* context, const ApproveHostRequest* request,
-    ApproveHostResponse* response) {
-  return Change<ApproveHostResponse>(
+TrustService::Unary* TrustService::RefuseHost(Context* context,
+                                              const ApproveHostRequest* request,
+                                              ApproveHostResponse* response) {
+  return calls_.AnswerAudited(
       context, "RefuseHost", *request,
-      absl::StrCat(request->name(), " ", request->key()), response,
+      absl::StrCat(request->name(), " ", request->key()), &slots_, response,
       [this, request](const SpiffeId&) {
         return desk_->Refuse(request->name(), request->key());
       });
 }
 
-grpc::ServerUnaryReactor* TrustService::ResetHost(
-    grpc::CallbackServerContext* context, const ResetHostRequest* request,
-    ResetHostResponse* response) {
-  return Change<ResetHostResponse>(
-      context, "ResetHost", *request, request->name(), response,
+TrustService::Unary* TrustService::ResetHost(Context* context,
+                                             const ResetHostRequest* request,
+                                             ResetHostResponse* response) {
+  return calls_.AnswerAudited(
+      context, "ResetHost", *request, request->name(), &slots_, response,
       [this, request](const SpiffeId&) {
         return desk_->Reset(request->name(), request->key());
       });
 }
 
-grpc::ServerUnaryReactor* TrustService::ListTokens(
-    grpc::CallbackServerContext* context, const ListTokensRequest* request,
-    ListTokensResponse* response) {
-  return Answer<ListTokensResponse>(
-      context, "ListTokens", *request, response,
-      [this](const SpiffeId&) -> absl::StatusOr<ListTokensResponse> {
-        return desk_->ListTokens();
-      });
+TrustService::Unary* TrustService::ListTokens(Context* context,
+                                              const ListTokensRequest* request,
+                                              ListTokensResponse* response) {
+  return calls_.Answer(context, "ListTokens", *request, &slots_, response,
+                       [this](const SpiffeId&) { return desk_->ListTokens(); });
 }
 
 ListCertificatesResponse TrustService::AttachedCertificates() const {
@@ -215,24 +157,22 @@ void TrustService::AddOwn(ListCertificatesResponse* response) const {
   if (desk_ != nullptr) add("intermediate CA", desk_->authority().not_after());
 }
 
-grpc::ServerUnaryReactor* TrustService::ListCertificates(
-    grpc::CallbackServerContext* context,
-    const ListCertificatesRequest* request,
+TrustService::Unary* TrustService::ListCertificates(
+    Context* context, const ListCertificatesRequest* request,
     ListCertificatesResponse* response) {
-  return Answer<ListCertificatesResponse>(
-      context, kListCertificates, *request, response,
-      [this](const SpiffeId&) -> absl::StatusOr<ListCertificatesResponse> {
-        ListCertificatesResponse list = desk_ == nullptr
-                                            ? AttachedCertificates()
-                                            : desk_->ListCertificates();
-        AddOwn(&list);
-        return list;
-      });
+  return calls_.Answer(context, kListCertificates, *request, &slots_, response,
+                       [this](const SpiffeId&) {
+                         ListCertificatesResponse list =
+                             desk_ == nullptr ? AttachedCertificates()
+                                              : desk_->ListCertificates();
+                         AddOwn(&list);
+                         return list;
+                       });
 }
 
-grpc::ServerUnaryReactor* TrustService::RenewLate(
-    grpc::CallbackServerContext* context, const RenewLateRequest* request,
-    Enrolled* response) {
+TrustService::Unary* TrustService::RenewLate(Context* context,
+                                             const RenewLateRequest* request,
+                                             Enrolled* response) {
   auto* const reactor = context->DefaultReactor();
   const auto shown = context->auth_context();
   const absl::StatusOr<SpiffeId> host =

@@ -45,7 +45,7 @@ absl::Status ResourceStatus(absl::string_view program, absl::string_view what) {
 
 // Away from 0, 1 and 2, which the child's own streams would overwrite.
 OwnedFd AboveStandardStreams(OwnedFd fd) {
-  if (fd.get() < 0 || fd.get() > STDERR_FILENO) return fd;
+  if (!fd.is_open() || fd.get() > STDERR_FILENO) return fd;
   return OwnedFd(fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
 }
 
@@ -59,7 +59,7 @@ bool MakePipe(Pipe* made) {
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
   made->read_end = AboveStandardStreams(OwnedFd(ends[0]));
   made->write_end = AboveStandardStreams(OwnedFd(ends[1]));
-  return made->read_end.get() >= 0 && made->write_end.get() >= 0;
+  return made->read_end.is_open() && made->write_end.is_open();
 }
 
 // For a child's stream, which is read as far as there is something.
@@ -80,7 +80,7 @@ struct Stream {
 void ReadAvailable(Stream& stream, size_t limit) {
   char buffer[16384];
   size_t total = 0;
-  while (stream.fd.get() >= 0 && total < limit) {
+  while (stream.fd.is_open() && total < limit) {
     const ssize_t got = read(stream.fd.get(), buffer, sizeof(buffer));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return;
@@ -278,17 +278,17 @@ class Child {
       pollfd fds[3];
       int count = 0;
       for (const Stream* stream : {&out, &err}) {
-        if (stream->fd.get() >= 0) fds[count++] = {stream->fd.get(), POLLIN, 0};
+        if (stream->fd.is_open()) fds[count++] = {stream->fd.get(), POLLIN, 0};
       }
-      if (pidfd_.get() >= 0) fds[count++] = {pidfd_.get(), POLLIN, 0};
+      if (pidfd_.is_open()) fds[count++] = {pidfd_.get(), POLLIN, 0};
       const absl::Duration wait =
-          pidfd_.get() >= 0 ? left : std::min(left, kPollStep);
+          pidfd_.is_open() ? left : std::min(left, kPollStep);
       poll(fds, count, PollMilliseconds(wait));
       ReadAvailable(out, kMaxStreamBytes);
       ReadAvailable(err, kMaxStreamBytes);
       // A user's tracer hides the end of a program until it has called wait(2),
       // and poll(2) returns at once for this descriptor meanwhile.
-      if (pidfd_.get() >= 0 && fds[count - 1].revents != 0 && !HasEnded()) {
+      if (pidfd_.is_open() && fds[count - 1].revents != 0 && !HasEnded()) {
         pidfd_ = OwnedFd();
       }
     }
@@ -351,8 +351,8 @@ OwnedFd OpenInput(const std::string& text) {
   }
   OwnedFd file(
       static_cast<int>(syscall(SYS_memfd_create, "input", 1U /* CLOEXEC */)));
-  if (file.get() < 0 || pwrite(file.get(), text.data(), text.size(), 0) !=
-                            static_cast<ssize_t>(text.size())) {
+  if (!file.is_open() || pwrite(file.get(), text.data(), text.size(), 0) !=
+                             static_cast<ssize_t>(text.size())) {
     return OwnedFd();
   }
   return file;
@@ -366,7 +366,7 @@ absl::StatusOr<pid_t> Start(const Command& command,
                             Stream& err) {
   const std::string& program = command.argv[0];
   const OwnedFd input = AboveStandardStreams(OpenInput(command.input));
-  if (input.get() < 0) return ResourceStatus(program, "standard input");
+  if (!input.is_open()) return ResourceStatus(program, "standard input");
   Pipe out_pipe;
   Pipe err_pipe;
   Pipe failure;
