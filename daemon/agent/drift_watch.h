@@ -118,8 +118,6 @@ class AgentObserver final : public HostObserver {
   // otherwise HostFacts.ssh is NOT_PERMITTED, with the line to write, or why
   // the audit file has no line. HostFacts.drift stays unset in another network
   // namespace.
-  HostFacts Observe(const std::string& host,
-                    const ObserveRequest& request) override;
   HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,
                        const Asker& asker) override;
 

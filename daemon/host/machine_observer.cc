@@ -206,11 +206,6 @@ HostFacts MachineObserver::ObserveHost(const std::string& name,
   return facts;
 }
 
-HostFacts MachineObserver::Observe(const std::string& host,
-                                   const ObserveRequest& request) {
-  return ObserveFor(host, request, Asker());
-}
-
 HostFacts MachineObserver::ObserveFor(const std::string& host,
                                       const ObserveRequest& request,
                                       const Asker& asker) {

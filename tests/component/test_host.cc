@@ -11,8 +11,8 @@
 
 namespace clusterd {
 
-HostFacts MemoryObserver::Observe(const std::string& host,
-                                  const ObserveRequest&) {
+HostFacts MemoryObserver::ObserveFor(const std::string& host,
+                                     const ObserveRequest&, const Asker&) {
   HostFacts facts;
   absl::Notification* gate;
   {

@@ -233,6 +233,9 @@ class ClusterView {
   absl::flat_hash_map<absl::string_view, std::vector<const Waiver*>> waivers_;
 };
 
+// What tells one switch from another. Names alone may be the maker's default.
+absl::string_view SwitchKey(const LldpNeighbour& neighbour);
+
 // Another device of the host with which this one has its gateway together, as
 // ProductProfile says, and which has one that may serve both: as planned for
 // one of them. The tool then keeps none for this one. nullptr: there is none.

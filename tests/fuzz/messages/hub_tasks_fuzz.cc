@@ -35,7 +35,8 @@ constexpr int kMaxMessages = 16;
 
 class EmptyObserver final : public HostObserver {
  public:
-  HostFacts Observe(const std::string& host, const ObserveRequest&) override {
+  HostFacts ObserveFor(const std::string& host, const ObserveRequest&,
+                       const Asker&) override {
     HostFacts facts;
     facts.set_host(host);
     return facts;

@@ -35,8 +35,9 @@ FleetObserver::FleetObserver(const std::vector<HostFacts>& facts,
   }
 }
 
-HostFacts FleetObserver::Observe(const std::string& host,
-                                 const ObserveRequest& request) {
+HostFacts FleetObserver::ObserveFor(const std::string& host,
+                                    const ObserveRequest& request,
+                                    const Asker&) {
   {
     absl::MutexLock lock(&mutex_);
     if (asked_++ == 0) first_asked_ = absl::Now();
