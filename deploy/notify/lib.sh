@@ -15,7 +15,7 @@ line() {
   text=$(sed -e 's/[[:space:]]*$//' -e 's/["\]/\\&/g' <"$1") || exit 1
   case $text in
     '' | *[!!-~]*)
-      echo "$1: expected one line of printable ASCII without blanks" >&2
+      echo "expected one line of printable ASCII without blanks in $1" >&2
       exit 1
       ;;
   esac
@@ -30,7 +30,7 @@ post() {
   case $address in
     https://* | http://localhost[:/]* | http://127.0.0.1[:/]* | 'http://[::1]'[:/]*) ;;
     *)
-      echo "$1: expected an address that begins with https://, or http:// on loopback" >&2
+      echo "expected an address that begins with https://, or http:// on loopback, in $1" >&2
       exit 1
       ;;
   esac

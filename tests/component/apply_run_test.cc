@@ -189,7 +189,7 @@ TEST_F(ApplyRunTest, PlanIsAppliedInWavesAndTakenBackAgain) {
   ASSERT_EQ(list.entries_size(), 2);
   EXPECT_EQ(list.entries(0).kind(), HISTORY_ROLLBACK);
   EXPECT_EQ(list.entries(0).parent_id(), applied.report.run_id());
-  EXPECT_EQ(list.entries(1).outcome(), "succeeded");
+  EXPECT_EQ(list.entries(1).outcome(), "rolled back");
 }
 
 TEST_F(ApplyRunTest, FirstFailingWaveStopsTheRest) {
