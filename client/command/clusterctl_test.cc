@@ -164,8 +164,9 @@ INSTANTIATE_TEST_SUITE_P(
             {"chekc"},
             "clusterctl: command \"chekc\" does not exist, expected check, "
             "hook, plan, apply, rollback, cancel, confirm, extend, history, "
-            "show, diff, report, watch, hosts, describe, lock, unlock, locks, "
-            "logs, bundle, audit, config, generate, token, certificates, "
+            "show, diff, report, watch, hosts, describe, waive, maintenance, "
+            "waivers, unwaive, lock, unlock, locks, logs, bundle, audit, "
+            "config, generate, token, certificates, "
             "explain, anonymise, version, completion, help, did you mean "
             "\"check\"?"},
         WrongLine{

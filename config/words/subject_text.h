@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -26,7 +27,10 @@ class FirstMet {
   // Makes an empty value for a new key.
   Value& operator[](const Key& key) {
     const auto [found, is_new] = index_.emplace(key, items_.size());
-    if (is_new) items_.push_back({key, {}});
+    if (is_new) {
+      items_.emplace_back(std::piecewise_construct, std::forward_as_tuple(key),
+                          std::tuple<>());
+    }
     return items_[found->second].second;
   }
   std::vector<std::pair<Key, Value>>& items() { return items_; }

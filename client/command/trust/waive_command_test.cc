@@ -70,7 +70,7 @@ TEST(WaiveCommandTest, TellsEveryMistakeOfTheControllersAnswer) {
   const ProgramOutput output = RunProgram(
       {"waive", "lnik", "n9", "--until", "soon", "--reason", "x"}, world);
   EXPECT_EQ(output.status, 3);
-  EXPECT_TRUE(absl::StrContains(output.err, "waive: rule \"lnik\"\n") &&
+  EXPECT_TRUE(absl::StrContains(output.err, ": rule \"lnik\"\n") &&
               absl::StrContains(output.err, "waive: until: \"soon\"\n"))
       << output.err;
   EXPECT_EQ(RunProgram({"waive", "link", "n1", "--reason", "x"}, world).status,

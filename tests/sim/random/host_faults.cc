@@ -174,6 +174,15 @@ FaultKind NoMemoryErrors() {
   return kind;
 }
 
+// A login file of one host asks for RoCE. Where cluster.yaml has none, the
+// inventory says which jobs could run.
+void AskForRoce(RandomCluster& cluster, int host, int) {
+  OnHost(
+      "environment { value { variables { name: 'HCCL_INTRA_ROCE_ENABLE' "
+      "value: '1' file: '/etc/environment' line: 1 } } }")(cluster, host, -1);
+  cluster.warnings["job-super-pod"].insert(-1);
+}
+
 }  // namespace
 
 std::vector<FaultKind> HostFaults() {
@@ -475,11 +484,7 @@ std::vector<FaultKind> LaunchFaults() {
        true},
       FailsWhere([](const RandomCluster& c) { return Has(c, "job"); },
                  {"role-variable", "", false, "environment-uniform", WARN, "",
-                  false, nullptr,
-                  OnHost("environment { value { variables { "
-                         "name: 'HCCL_INTRA_ROCE_ENABLE' value: '1' "
-                         "file: '/etc/environment' line: 1 } } }"),
-                  true}),
+                  false, nullptr, AskForRoce, true}),
       {"host-name", "hostname=NAME", false, "host-name", WARN, "", false,
        nullptr,
        [](RandomCluster& cluster, int host, int) {
