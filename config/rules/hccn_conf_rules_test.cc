@@ -451,6 +451,7 @@ TEST(CheckGatewayPersistentTest, IsUnknownWithoutTheFileOrTheAnswer) {
 // Nothing but the line: the address of DHCP stands in no file.
 TEST(CheckDeviceIpPersistentTest, SkipsADeviceUnderDhcpWhateverTheValue) {
   TestCluster cluster = UnplannedCluster();
+  cluster.spec.mutable_servers(0)->mutable_devices(3)->clear_address();
   Erase("address", 3, ConfOf(0, &cluster));
   Erase("netmask", 3, ConfOf(0, &cluster));
   EXPECT_EQ(cluster.Check("device-ip-persistent").state(), FAIL);

@@ -757,7 +757,7 @@ TEST(JudgePlannedAddressesTest, FindsWhatACheckOfSuchHostsWouldFind) {
     TestCluster good(product);
     EXPECT_TRUE(JudgePlannedAddresses(good.spec).empty()) << product;
   }
-  TestCluster cluster;
+  TestCluster cluster("atlas-training", "", 3);
   cluster.PlanAddress(1, 3, "10.9.9.9", "255.255.255.0");
   cluster.SetAddress(1, 3, "10.9.9.9", "255.255.255.0");
   const std::vector<Finding> planned = JudgePlannedAddresses(cluster.spec);

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/rules/judge.h"
 #include "config/spec/spec_loader.h"
@@ -63,9 +65,16 @@ std::string WhyNoNamespaces() {
 }
 
 // Whether the rule says so of server2, and of device 3 where it is about one.
+// One rule compares all versions: also the kernel's, which in namespaces is the
+// machine's own and not that of the servers beside it.
 bool Names(const Report& report, const FaultKey& key) {
   for (const Finding& finding : FindingsOf(report, key.noticed.rule)) {
     if (finding.state() != key.noticed.state) continue;
+    if (finding.rule() == "version-uniform" &&
+        !absl::StrContains(absl::AsciiStrToLower(finding.observed()),
+                           key.key)) {
+      continue;
+    }
     for (const Subject& subject : finding.subjects()) {
       if (subject.host() == "server2" &&
           (!key.of_device || absl::c_linear_search(subject.devices(), 3u))) {

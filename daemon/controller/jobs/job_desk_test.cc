@@ -169,6 +169,7 @@ TEST_F(JobDeskTest, SaysWhereALoginFileSetsTheBasePort) {
   Start();
   AttachHosts(2);
   Ask(JobOf("a", 2));
+  Ask(JobOf("a", 2), "server1");
   HostFacts facts;
   facts.set_host("server0");
   EnvironmentVariable* const base =
@@ -179,7 +180,7 @@ TEST_F(JobDeskTest, SaysWhereALoginFileSetsTheBasePort) {
   facts.set_host("server1");
   facts.mutable_environment()->mutable_value()->clear_variables();
   AnswerFacts(1, facts);
-  ASSERT_THAT(answers_, SizeIs(1));
+  ASSERT_THAT(answers_, SizeIs(2));
   JobVerdict verdict;
   ASSERT_TRUE(verdict.ParseFromString(answers_[0].verdict().verdict()));
   ASSERT_GE(verdict.hosts_size(), 1) << verdict.DebugString();

@@ -124,6 +124,12 @@ grpc::Status Run(const Call& call, grpc::ClientContext* context,
       return Unary(&C::Unlock, context, call.unlock(), stub);
     case Call::kListLocks:
       return Unary(&C::ListLocks, context, call.list_locks(), stub);
+    case Call::kWaive:
+      return Unary(&C::Waive, context, call.waive(), stub);
+    case Call::kEndWaiver:
+      return Unary(&C::EndWaiver, context, call.end_waiver(), stub);
+    case Call::kListWaivers:
+      return Unary(&C::ListWaivers, context, call.list_waivers(), stub);
     case Call::kAbortApply:
       return Unary(&C::AbortApply, context, call.abort_apply(), stub);
     case Call::kConfirm:
