@@ -398,18 +398,21 @@ std::string GroupHosts(absl::Span<const SeenHost* const> hosts,
       server.inputs.g = groups;
       server.inputs.name = NumberInName(names.back());
     }
-    const Ipv4Address start = *hosts[first]->address;
     // Counted from 0 where that is an address of the same /24, which is what a
-    // person reads; else from the first host.
-    const int64_t number = NumberInName(names[0]);
-    const bool from_zero = number <= int64_t{start.bits() & 0xff};
-    const Ipv4Address base(static_cast<uint32_t>(
-        start.bits() - (named && from_zero ? number : 0)));
+    // person reads; else from the lowest number.
+    int64_t least = NumberInName(names[0]);
+    uint32_t start = hosts[first]->address->bits();
+    for (size_t s = first + 1; named && s < end; ++s) {
+      least = std::min(least, NumberInName(hosts[s]->name));
+      start = std::min(start, hosts[s]->address->bits());
+    }
+    const bool from_zero = least <= int64_t{start & 0xff};
+    if (named && from_zero) start -= static_cast<uint32_t>(least);
     const std::string address =
-        absl::StrCat(base.ToString(),
+        absl::StrCat(Ipv4Address(start).ToString(),
                      !named      ? (end > first + 1 ? " + i" : "")
                      : from_zero ? std::string(" + name")
-                                 : absl::StrCat(" + (name - ", number, ")"));
+                                 : absl::StrCat(" + (name - ", least, ")"));
     absl::StrAppend(&text, "  - hosts: ", HostsOf(names),
                     "\n    address: ", address, "\n");
     first = end;
