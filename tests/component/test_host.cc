@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "config/identity/grpc_status.h"
+#include "config/identity/plain_messages.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/version.h"
 #include "gtest/gtest.h"
@@ -96,10 +97,13 @@ RawHost::RawHost(const std::string& controller, const TlsFiles& tls,
     : context_(NewStreamContext()) {
   const auto pem = ReadTlsFiles(tls);
   EXPECT_TRUE(pem.ok()) << pem.status();
-  DialOptions dial;
-  dial.controller = controller;
-  stub_ = AgentHub::NewStub(
-      Dial(dial, MakeChannelCredentialsFromPem(*pem, cluster)));
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // What a host does not read stays with the controller soon.
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1024);
+  stub_ = AgentHub::NewStub(OpenChannel(
+      controller, MakeChannelCredentialsFromPem(*pem, cluster), arguments));
   stream_ = stub_->Attach(context_.get());
 }
 
