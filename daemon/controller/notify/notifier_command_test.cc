@@ -39,7 +39,7 @@ class RunNotifierCommandTest : public testing::Test {
 
   const std::string file_ =
       absl::StrCat(testing::TempDir(), "/command.", getpid());
-  const StopSignal stop_;
+  StopSignal stop_;
 };
 
 // A pipe with a name, `file_`.alive, that a script and what it starts hold open
