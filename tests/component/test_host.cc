@@ -99,7 +99,7 @@ RawHost::RawHost(const std::string& controller, const TlsFiles& tls,
   EXPECT_TRUE(pem.ok()) << pem.status();
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // What a host does not read stays with the controller soon.
+  // Small windows: a few messages that the host does not read fill them.
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1024);
   stub_ = AgentHub::NewStub(OpenChannel(
