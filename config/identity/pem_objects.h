@@ -3,13 +3,16 @@
 #ifndef CONFIG_IDENTITY_PEM_OBJECTS_H_
 #define CONFIG_IDENTITY_PEM_OBJECTS_H_
 
+#include <algorithm>
 #include <cstddef>
+#include <ctime>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "openssl/bio.h"
@@ -26,7 +29,9 @@ namespace clusterd {
 struct FreeOpenssl {
   void operator()(BIO* bio) const { BIO_free(bio); }
   void operator()(BIGNUM* number) const { BN_free(number); }
+  void operator()(ASN1_INTEGER* number) const { ASN1_INTEGER_free(number); }
   void operator()(X509* certificate) const { X509_free(certificate); }
+  void operator()(X509_CRL* list) const { X509_CRL_free(list); }
   void operator()(X509_REQ* request) const { X509_REQ_free(request); }
   void operator()(X509_EXTENSION* extension) const {
     X509_EXTENSION_free(extension);
@@ -76,28 +81,74 @@ inline std::string NameText(const X509_NAME* name, const char* none) {
   return TextOf(text.get());
 }
 
-// The SubjectPublicKeyInfo.
-inline std::string PublicKeyDer(EVP_PKEY* key) {
+// Empty for a null and for what OpenSSL cannot write.
+template <typename T>
+std::string DerOf(T* thing, int (*write)(const T*, unsigned char**)) {
   unsigned char* bytes = nullptr;
-  const int size = i2d_PUBKEY(key, &bytes);
-  if (size <= 0) return "";
-  std::string der(reinterpret_cast<const char*>(bytes),
-                  static_cast<size_t>(size));
+  const int size = thing == nullptr ? 0 : write(thing, &bytes);
+  const std::string der(reinterpret_cast<const char*>(bytes),
+                        static_cast<size_t>(std::max(size, 0)));
   OPENSSL_free(bytes);
   return der;
 }
 
-inline constexpr absl::string_view kCertificateBegins =
-    "-----BEGIN CERTIFICATE";
+// The SubjectPublicKeyInfo.
+inline std::string PublicKeyDer(EVP_PKEY* key) {
+  return DerOf(key, i2d_PUBKEY);
+}
+
+// In the form that openssl x509 prints; empty if there is no memory.
+inline std::string PemOf(X509* certificate) {
+  const Owned<BIO> text(BIO_new(BIO_s_mem()));
+  const bool made = text && PEM_write_bio_X509(text.get(), certificate) == 1;
+  return made ? TextOf(text.get()) : "";
+}
+
+// Empty for null.
+inline std::string BytesOf(const ASN1_STRING* text) {
+  if (text == nullptr) return "";
+  return std::string(reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
+                     static_cast<size_t>(ASN1_STRING_length(text)));
+}
+
+// Nothing for a null and for one that is malformed.
+inline std::optional<absl::Time> TimeOf(const ASN1_TIME* time) {
+  std::tm tm = {};
+  if (time == nullptr || ASN1_TIME_to_tm(time, &tm) != 1) return std::nullopt;
+  return absl::FromTM(tm, absl::UTCTimeZone());
+}
+
+// Lower-case digits of whole bytes, and a zero as "0"; empty for null.
+inline std::string HexOf(const ASN1_INTEGER* number) {
+  const Owned<BIGNUM> value(
+      number == nullptr ? nullptr : ASN1_INTEGER_to_BN(number, nullptr));
+  char* const digits = value ? BN_bn2hex(value.get()) : nullptr;
+  const std::string hex = digits ? absl::AsciiStrToLower(digits) : "";
+  OPENSSL_free(digits);
+  return hex;
+}
+
+// What FirstOf finds at each place of the text with these words.
+template <typename T>
+std::vector<Owned<T>> AllOf(absl::string_view pem, absl::string_view begin,
+                            T* (*read)(BIO*, T**, pem_password_cb*, void*)) {
+  std::vector<Owned<T>> all;
+  for (size_t at = pem.find(begin); at != absl::string_view::npos;
+       at = pem.find(begin, at + 1)) {
+    all.push_back(FirstOf(pem.substr(at), read));
+  }
+  return all;
+}
+
+// With a null for each that begins and cannot be read to its end.
+inline std::vector<Owned<X509>> BegunCertificates(absl::string_view pem) {
+  return AllOf(pem, "-----BEGIN CERTIFICATE", PEM_read_bio_X509);
+}
 
 // Every certificate in the text that can be read.
 inline std::vector<Owned<X509>> AllCertificates(absl::string_view pem) {
-  std::vector<Owned<X509>> all;
-  for (size_t at = pem.find(kCertificateBegins); at != absl::string_view::npos;
-       at = pem.find(kCertificateBegins, at + 1)) {
-    Owned<X509> next = FirstOf(pem.substr(at), PEM_read_bio_X509);
-    if (next) all.push_back(std::move(next));
-  }
+  std::vector<Owned<X509>> all = BegunCertificates(pem);
+  all.erase(std::remove(all.begin(), all.end(), nullptr), all.end());
   return all;
 }
 
@@ -105,11 +156,12 @@ inline std::vector<Owned<X509>> AllCertificates(absl::string_view pem) {
 bool IsMadeBy(EVP_PKEY* key, absl::string_view signature,
               absl::string_view text);
 
-// Why the first of the certificates does not lead to the CA at that time;
-// empty: it does. REQUIRES: there is one.
-std::string ChainTrouble(const std::vector<Owned<X509>>& chain,
+// Why the certificate does not lead to a CA over these at that time, or at any
+// time where none is given; empty: it does.
+std::string ChainTrouble(X509* certificate,
+                         const std::vector<Owned<X509>>& between,
                          const std::vector<Owned<X509>>& authorities,
-                         absl::Time now);
+                         std::optional<absl::Time> now);
 
 }  // namespace clusterd
 

@@ -99,7 +99,7 @@ struct SignatureVerifier::Certificates {
         !HasEnded(authorities, now)) {
       return "";
     }
-    return ChainTrouble(chain, authorities, now);
+    return ChainTrouble(chain[0].get(), chain, authorities, now);
   }
 
  private:
@@ -126,8 +126,8 @@ std::shared_ptr<const SignatureVerifier::Certificates> SignatureVerifier::Read(
   std::vector<Owned<X509>> chain = AllCertificates(certificate_pem);
   std::vector<Owned<X509>> authorities = AllCertificates(ca_pem);
   std::string trouble =
-      chain.empty() ? "none" : ChainTrouble(chain, authorities, now);
-  ERR_clear_error();
+      chain.empty() ? "none"
+                    : ChainTrouble(chain[0].get(), chain, authorities, now);
   auto read = std::make_shared<const Certificates>(
       Certificates{std::string(certificate_pem), std::string(ca_pem),
                    ParseCertificate(certificate_pem), std::move(chain),

@@ -4,18 +4,21 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <thread>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "config/identity/pem_objects.h"
 #include "config/identity/regular_file.h"
-#include "config/identity/server_pair.h"
+#include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
+#include "config/words/number_text.h"
 #include "grpc/grpc_security_constants.h"
 #include "grpcpp/security/tls_certificate_provider.h"
 #include "grpcpp/security/tls_certificate_verifier.h"
@@ -26,28 +29,17 @@ namespace {
 
 namespace tls = ::grpc::experimental;
 
-constexpr size_t kMaxPemBytes = 1 << 20;
 // The files in memory that gRPC watches for a server.
 constexpr unsigned kMemoryRefreshSeconds = 1;
 
-absl::Status InFile(const std::string& path, const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat(path, ": ", status.message()));
-}
-
-absl::StatusOr<std::string> ReadPem(const std::string& path, bool secret) {
+absl::StatusOr<std::string> ReadPem(const std::string& path,
+                                    bool secret = false) {
   if (path.empty()) {
     return absl::InvalidArgumentError(
         "certificate files: a path is empty, expected ca, cert and key");
   }
-  mode_t mode = 0;
-  absl::StatusOr<std::string> text = ReadRegularFile(path, kMaxPemBytes, &mode);
-  if (text.ok() && secret && (mode & S_IRWXO) != 0) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        path, ": others have access to the private key (mode ",
-        absl::StrFormat("%04o", mode & 07777), "), expected 0600 or 0640"));
-  }
-  return text;
+  return secret ? ReadKeyFile(path, S_IRWXO, "0600 or 0640")
+                : ReadRegularFile(path);
 }
 
 absl::StatusOr<SpiffeId> IdAmong(const std::vector<grpc::string_ref>& names) {
@@ -123,14 +115,6 @@ struct EndedCertificates {
   }
 };
 
-std::string PemOf(X509* certificate) {
-  const Owned<BIO> text(BIO_new(BIO_s_mem()));
-  if (text == nullptr || PEM_write_bio_X509(text.get(), certificate) != 1) {
-    return "";
-  }
-  return TextOf(text.get());
-}
-
 // OpenSSL's verdict on one certificate of a chain, but for the end of the
 // lowest: then it goes on with what it has not looked at yet.
 int VerifyButForTheEnd(int is_good, X509_STORE_CTX* chain) {
@@ -179,6 +163,87 @@ void SetUpContexts() {
   (void)index;
 }
 
+// Where gRPC reads what a server shows. gRPC 1.51 ends every new handshake of a
+// server whose key and certificate are no pair, or are no PEM
+// (tls_security_connector.cc drops the factory before it makes the next), and
+// its own watcher takes whatever stands in the files. So it watches two files
+// in memory, which only get what ReadPairOf took: the key never stands on
+// another disk, and a file there is replaced as a whole, key and certificate in
+// one.
+struct Shown {
+  MemoryFile pair;
+  MemoryFile roots;
+
+  absl::Status Replace(const TlsPem& pem) {
+    if (roots.Replace(pem.ca) &&
+        pair.Replace(absl::StrCat(pem.key, "\n", pem.certificate))) {
+      return absl::OkStatus();
+    }
+    return absl::UnavailableError(
+        absl::StrCat("certificates: kept in memory: ", std::strerror(errno)));
+  }
+};
+
+// The last good set of a server's files, at which it looks on a thread of its
+// own. It is a verifier, which lets everybody through whom TLS let through,
+// because that is what gRPC keeps as long as it shows the pair.
+class ServerPair final : public tls::ExternalCertificateVerifier {
+ public:
+  // `shown` holds `first`, which came from `files`.
+  ServerPair(TlsFiles files, SpiffeId self, TlsPem first,
+             std::shared_ptr<Shown> shown, absl::Duration interval,
+             CertificatesRefused refused)
+      : files_(std::move(files)),
+        self_(std::move(self)),
+        shown_(std::move(shown)),
+        interval_(interval),
+        refused_(std::move(refused)),
+        last_(std::move(first)),
+        thread_([this] { Run(); }) {}
+  ~ServerPair() override {
+    {
+      absl::MutexLock lock(&mutex_);
+      stop_ = true;
+    }
+    thread_.join();
+  }
+
+  bool Verify(tls::TlsCustomVerificationCheckRequest*,
+              std::function<void(grpc::Status)>,
+              grpc::Status* sync_status) override {
+    *sync_status = grpc::Status::OK;
+    return true;
+  }
+  void Cancel(tls::TlsCustomVerificationCheckRequest*) override {}
+
+ private:
+  void Run() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    while (!mutex_.AwaitWithTimeout(absl::Condition(&stop_), interval_)) Look();
+  }
+
+  void Look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    absl::StatusOr<TlsPem> read = ReadPairOf(self_, files_);
+    absl::Status status = read.status();
+    if (status.ok() && !(*read == last_)) status = shown_->Replace(*read);
+    if (status.ok()) last_ = *std::move(read);
+    std::string trouble(status.message());
+    if (!trouble.empty() && trouble != told_ && refused_) refused_(trouble);
+    told_ = std::move(trouble);
+  }
+
+  const TlsFiles files_;
+  const SpiffeId self_;
+  const std::shared_ptr<Shown> shown_;
+  const absl::Duration interval_;
+  const CertificatesRefused refused_;
+  absl::Mutex mutex_;
+  TlsPem last_ ABSL_GUARDED_BY(mutex_);
+  std::string told_ ABSL_GUARDED_BY(mutex_);
+  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;  // Last: uses the rest.
+};
+
 // What servers of both kinds have: what they show, and where gRPC reads it.
 absl::StatusOr<tls::TlsServerCredentialsOptions> ServerOptions(
     const TlsFiles& files, unsigned refresh_seconds, bool wants_clients,
@@ -186,7 +251,7 @@ absl::StatusOr<tls::TlsServerCredentialsOptions> ServerOptions(
   SetUpContexts();
   ASSIGN_OR_RETURN(TlsPem pem, ReadTlsFiles(files));
   ASSIGN_OR_RETURN(CertificateInfo info, ParseCertificate(pem.certificate));
-  auto shown = std::make_shared<ServerPair::Shown>();
+  auto shown = std::make_shared<Shown>();
   RETURN_IF_ERROR(shown->Replace(pem));
   tls::TlsServerCredentialsOptions options(
       std::make_shared<tls::FileWatcherCertificateProvider>(
@@ -222,29 +287,23 @@ absl::StatusOr<SpiffeId> RequireId(absl::StatusOr<SpiffeId> id,
 }  // namespace
 
 absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
-  ASSIGN_OR_RETURN(std::string ca, ReadPem(files.ca, /*secret=*/false));
-  ASSIGN_OR_RETURN(std::string certificate,
-                   ReadPem(files.certificate, /*secret=*/false));
-  ASSIGN_OR_RETURN(std::string key, ReadPem(files.key, /*secret=*/true));
-
-  const absl::Status has_ca = CheckHasCertificate(ca);
-  if (!has_ca.ok()) return InFile(files.ca, has_ca);
-  const absl::Status is_whole = CheckHasCertificate(certificate);
-  if (!is_whole.ok()) return InFile(files.certificate, is_whole);
-  const absl::StatusOr<CertificateInfo> info = ParseCertificate(certificate);
-  if (!info.ok()) return InFile(files.certificate, info.status());
-  const absl::Status belongs = CheckKeyBelongs(certificate, key);
-  if (!belongs.ok()) return InFile(files.key, belongs);
+  TlsPem pem;
+  ASSIGN_OR_RETURN(pem.ca, ReadPem(files.ca));
+  ASSIGN_OR_RETURN(pem.certificate, ReadPem(files.certificate));
+  ASSIGN_OR_RETURN(pem.key, ReadPem(files.key, /*secret=*/true));
+  RETURN_IF_ERROR(InFile(files.ca, CheckHasCertificate(pem.ca)));
+  RETURN_IF_ERROR(
+      InFile(files.certificate, CheckHasCertificate(pem.certificate)));
+  const auto info = ParseCertificate(pem.certificate);
+  RETURN_IF_ERROR(InFile(files.certificate, info.status()));
+  RETURN_IF_ERROR(InFile(files.key, CheckKeyBelongs(pem.certificate, pem.key)));
   const absl::Time now = absl::Now();
   if (now < info->not_before || now > info->not_after) {
-    const auto text = [](absl::Time time) {
-      return absl::FormatTime(absl::RFC3339_sec, time, absl::UTCTimeZone());
-    };
-    return absl::FailedPreconditionError(
-        absl::StrCat(files.certificate, ": not valid now, only from ",
-                     text(info->not_before), " to ", text(info->not_after)));
+    return absl::FailedPreconditionError(absl::StrCat(
+        files.certificate, ": not valid now, only from ",
+        UtcText(info->not_before), " to ", UtcText(info->not_after)));
   }
-  return TlsPem{std::move(ca), std::move(certificate), std::move(key)};
+  return pem;
 }
 
 absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files) {
@@ -259,9 +318,8 @@ absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files) {
         absl::StrCat(files.certificate, ": is ", info.id.ToString(),
                      ", expected ", self.ToString()));
   }
-  const absl::Status leads =
-      CheckChain(pair->certificate, pair->ca, absl::Now());
-  if (!leads.ok()) return InFile(files.certificate, leads);
+  RETURN_IF_ERROR(InFile(files.certificate,
+                         CheckChain(pair->certificate, pair->ca, absl::Now())));
   return pair;
 }
 
@@ -277,7 +335,7 @@ std::vector<std::string> EndingCertificates(const TlsFiles& files,
        "deploy/certificates.sh"}};
   std::vector<std::string> lines;
   for (const auto& [path, what_to_do] : kinds) {
-    const auto pem = ReadPem(path, /*secret=*/false);
+    const auto pem = ReadPem(path);
     if (!pem.ok()) continue;
     for (const auto& [subject, end] : CertificateEnds(*pem)) {
       const absl::Duration left = end - now;
@@ -287,15 +345,14 @@ std::vector<std::string> EndingCertificates(const TlsFiles& files,
           left > absl::ZeroDuration()
               ? absl::StrCat(" ends in ", TimeLeftText(left), ", at ")
               : " ended at ",
-          absl::FormatTime(absl::RFC3339_sec, end, absl::UTCTimeZone()), "; ",
-          what_to_do, ", ", noticed));
+          UtcText(end), "; ", what_to_do, ", ", noticed));
     }
   }
   return lines;
 }
 
 absl::StatusOr<absl::Time> FirstEnd(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string pem, ReadPem(path, /*secret=*/false));
+  ASSIGN_OR_RETURN(const std::string pem, ReadPem(path));
   absl::Time first = absl::InfiniteFuture();
   for (const CertificateEnd& each : CertificateEnds(pem)) {
     first = std::min(first, each.not_after);

@@ -4,7 +4,7 @@
 // and not by host name, so no host's certificate passes for the controller.
 // Files that are renewed on disk are taken up within a refresh interval, by new
 // connections; a server takes up only a good set, and else goes on with the
-// last one that was (server_pair.h). TLS 1.2 or 1.3.
+// last one that was. TLS 1.2 or 1.3.
 #ifndef CONFIG_IDENTITY_TLS_CREDENTIALS_H_
 #define CONFIG_IDENTITY_TLS_CREDENTIALS_H_
 
