@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -67,6 +68,44 @@ absl::Status FileStatus(const std::string& path, int error) {
   const std::string message = absl::StrCat(path, ": ", std::strerror(error));
   if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(message);
   return absl::PermissionDeniedError(message);
+}
+
+absl::Status WriteStatus(const std::string& path, int error) {
+  if (error != ENOSPC && error != EDQUOT) return FileStatus(path, error);
+  return absl::ResourceExhaustedError(
+      absl::StrCat(path, ": ", std::strerror(error)));
+}
+
+absl::Status SyncFolder(const std::string& folder) {
+  const OwnedFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return fd.get() >= 0 && fsync(fd.get()) == 0 ? absl::OkStatus()
+                                               : WriteStatus(folder, errno);
+}
+
+absl::Status WriteWholeFile(const std::string& path, absl::string_view text,
+                            mode_t mode) {
+  const OwnedFd fd(
+      open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode));
+  const bool is_done = fd.get() >= 0 && WriteAll(fd.get(), text) &&
+                       fchmod(fd.get(), mode) == 0 && fsync(fd.get()) == 0;
+  return is_done ? absl::OkStatus() : WriteStatus(path, errno);
+}
+
+absl::Status ReplaceFile(const std::string& path, absl::string_view text,
+                         mode_t mode) {
+  const std::string beside = absl::StrCat(path, ".new");
+  std::remove(beside.c_str());
+  absl::Status done = WriteWholeFile(beside, text, mode);
+  if (done.ok() && std::rename(beside.c_str(), path.c_str()) != 0) {
+    done = WriteStatus(path, errno);
+  }
+  if (!done.ok()) {
+    std::remove(beside.c_str());
+    return done;
+  }
+  const size_t slash = path.rfind('/');
+  return SyncFolder(slash == std::string::npos ? "."
+                                               : path.substr(0, slash + 1));
 }
 
 absl::Status InFile(const std::string& path, const absl::Status& status) {

@@ -1,4 +1,5 @@
-// Files that a program is told to read at its start: certificates, the spec.
+// Files that a program is told to read at its start: certificates, the spec;
+// and files that are written whole or not at all.
 #ifndef CONFIG_IDENTITY_REGULAR_FILE_H_
 #define CONFIG_IDENTITY_REGULAR_FILE_H_
 
@@ -9,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace clusterd {
 
@@ -34,6 +36,20 @@ absl::StatusOr<std::string> ReadToEnd(int fd, const std::string& path,
 // "PATH: No such file or directory", of an errno: NotFound if it is not there,
 // else PermissionDenied.
 absl::Status FileStatus(const std::string& path, int error);
+
+// The same for what writes: ResourceExhausted for a full disk.
+absl::Status WriteStatus(const std::string& path, int error);
+
+// Makes the names in the folder last. Errors as WriteStatus, like the next two.
+absl::Status SyncFolder(const std::string& folder);
+// A new file, whole and synced, of this mode whatever the umask is. No link is
+// followed.
+absl::Status WriteWholeFile(const std::string& path, absl::string_view text,
+                            mode_t mode);
+// Writes PATH.new and renames it to PATH: who opens it gets the old text or the
+// new one, also after a crash.
+absl::Status ReplaceFile(const std::string& path, absl::string_view text,
+                         mode_t mode);
 
 // The same status, with "PATH: " in front of its message.
 absl::Status InFile(const std::string& path, const absl::Status& status);

@@ -1,13 +1,9 @@
 #include "daemon/controller/gate/lock_store.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
@@ -98,9 +94,6 @@ absl::StatusOr<std::unique_ptr<LockStore>> LockStore::OpenFiles(
     const std::string& folder) {
   const std::string path = absl::StrCat(folder, "/", kLockFile);
   const std::string sum = absl::StrCat(folder, "/", kLockSumFile);
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return FileStatus(path, errno);
-  const auto closes = absl::MakeCleanup([fd] { close(fd); });
   std::unique_ptr<LockStore> store(new LockStore(sum));
   const bool has_locks = IsThere(path);
   // The sum comes first: locks without it have lost it.
@@ -112,7 +105,7 @@ absl::StatusOr<std::unique_ptr<LockStore>> LockStore::OpenFiles(
   if (!has_locks) {
     RETURN_IF_ERROR(CheckSum(path, store->known_, SumOf({}, {})));
   }
-  ASSIGN_OR_RETURN(store->database_, OpenSqliteFile(path, fd, kFormat));
+  ASSIGN_OR_RETURN(store->database_, OpenSqliteFile(path, kFormat));
   ASSIGN_OR_RETURN(const std::string found, store->Sum());
   RETURN_IF_ERROR(CheckSum(path, store->known_, found));
   return store;
@@ -152,23 +145,11 @@ absl::Status LockStore::Settle() {
 }
 
 absl::Status LockStore::WriteSum(const std::string& text) {
-  const std::string beside = absl::StrCat(sum_, ".new");
-  std::remove(beside.c_str());
-  const int fd = open(beside.c_str(),
-                      O_CREAT | O_EXCL | O_WRONLY | O_SYNC | O_CLOEXEC, 0600);
-  if (fd < 0) return FileStatus(beside, errno);
-  const auto closes = absl::MakeCleanup([fd] { close(fd); });
-  if (write(fd, text.data(), text.size()) !=
-          static_cast<ssize_t>(text.size()) ||
-      std::rename(beside.c_str(), sum_.c_str()) != 0) {
-    return FileStatus(beside, errno);
-  }
+  // After an error nobody knows, and the next Settle writes again.
+  known_.clear();
+  RETURN_IF_ERROR(ReplaceFile(sum_, text, 0600));
   known_ = text;
-  // Makes the new name last.
-  const int folder = open(sum_.substr(0, sum_.rfind('/')).c_str(),
-                          O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const auto also = absl::MakeCleanup([folder] { close(folder); });
-  return fsync(folder) == 0 ? absl::OkStatus() : FileStatus(sum_, errno);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<LockEntry>> LockStore::All() const {

@@ -198,9 +198,9 @@ bool IsQuietCheck(const HistoryEntry& entry) {
 absl::StatusOr<HistoryFile> OpenHistoryFile(const std::string& folder) {
   HistoryFile file;
   ASSIGN_OR_RETURN(file.lock, LockFolder(folder));
-  ASSIGN_OR_RETURN(file.database,
-                   OpenSqliteFile(absl::StrCat(folder, "/", kHistoryFile),
-                                  *file.lock, kFormat));
+  ASSIGN_OR_RETURN(
+      file.database,
+      OpenSqliteFile(absl::StrCat(folder, "/", kHistoryFile), kFormat));
   // A file that can only be read has none.
   file.database->Execute(kWaiverTable).IgnoreError();
   return file;

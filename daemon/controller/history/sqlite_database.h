@@ -108,15 +108,14 @@ struct SqliteFormat {
   const char* checked;
 };
 
-// Makes the file (mode 0600) if there is none. `folder` is an open descriptor
-// of its folder.
+// Makes the file (mode 0600) if there is none.
 //   Unavailable         another process uses it; or the disk does not read
 //   FailedPrecondition  a controller of another format made it; or no file
 //   DataLoss            none of ours, or damaged as far as it is looked
 //                       through; it stays as it is, and is never replaced
 //   others              as HistoryStore
 absl::StatusOr<std::unique_ptr<SqliteDatabase>> OpenSqliteFile(
-    const std::string& path, int folder, const SqliteFormat& format);
+    const std::string& path, const SqliteFormat& format);
 
 }  // namespace clusterd
 

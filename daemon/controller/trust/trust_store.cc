@@ -1,12 +1,5 @@
 #include "daemon/controller/trust/trust_store.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 #include "daemon/controller/history/sqlite_database.h"
@@ -46,15 +39,9 @@ absl::Status LoadTable(const SqliteDatabase& database, absl::string_view sql,
 
 absl::StatusOr<std::unique_ptr<TrustStore>> TrustStore::Open(
     const std::string& folder) {
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("state folder \"", folder, "\": ", std::strerror(errno)));
-  }
-  const auto closes = absl::MakeCleanup([fd] { close(fd); });
   ASSIGN_OR_RETURN(
       auto database,
-      OpenSqliteFile(absl::StrCat(folder, "/", kTrustFile), fd, kFormat));
+      OpenSqliteFile(absl::StrCat(folder, "/", kTrustFile), kFormat));
   std::unique_ptr<TrustStore> store(new TrustStore(std::move(database)));
   RETURN_IF_ERROR(store->Load());
   return store;
