@@ -8,17 +8,13 @@
 #include "config/identity/tls_credentials.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
+#include "config/words/number_text.h"
 #include "grpc/grpc_security_constants.h"
 
 namespace clusterd {
 namespace {
 
-constexpr size_t kMaxCaBytes = 1 << 20;
 constexpr size_t kLeastCounted = 1024;
-
-std::string Moment(absl::Time time) {
-  return absl::FormatTime(absl::RFC3339_sec, time, absl::UTCTimeZone());
-}
 
 absl::StatusOr<absl::string_view> CertificateOf(
     const grpc::AuthContext& context) {
@@ -110,7 +106,7 @@ absl::Status IdentityGate::WhyLockedLocked(const SpiffeId& id) const {
   const LockEntry& entry = lock->second;
   return absl::PermissionDeniedError(absl::StrCat(
       id.ToString(), ": is locked since ",
-      Moment(absl::FromUnixMillis(entry.since_ms())), " by ", entry.by(),
+      UtcText(absl::FromUnixMillis(entry.since_ms())), " by ", entry.by(),
       entry.reason().empty() ? "" : ": ", entry.reason()));
 }
 
@@ -137,42 +133,36 @@ absl::Status IdentityGate::WhyRefusedLocked(const Peer& peer,
   if (now > peer.not_after) {
     return absl::UnauthenticatedError(
         absl::StrCat(peer.id.ToString(), ": its certificate ended at ",
-                     Moment(peer.not_after), ", expected a new one"));
+                     UtcText(peer.not_after), ", expected a new one"));
   }
   if (now < peer.not_before) {
     return absl::UnauthenticatedError(
         absl::StrCat(peer.id.ToString(), ": its certificate begins at ",
-                     Moment(peer.not_before), ", expected one that is valid"));
+                     UtcText(peer.not_before), ", expected one that is valid"));
   }
   RETURN_IF_ERROR(WhyLockedLocked(peer.id));
   return WhyRevokedLocked(peer, is_open);
 }
 
-absl::StatusOr<SpiffeId> IdentityGate::Admit(const grpc::AuthContext& context,
-                                             IdentityKind kind) const {
-  ASSIGN_OR_RETURN(Peer peer, PeerOf(context, kind));
+absl::StatusOr<SpiffeId> IdentityGate::Admit(absl::StatusOr<Peer> peer) const {
+  RETURN_IF_ERROR(peer.status());
   absl::MutexLock lock(&mutex_);
-  RETURN_IF_ERROR(WhyRefusedLocked(peer, /*is_open=*/false));
-  return std::move(peer.id);
+  RETURN_IF_ERROR(WhyRefusedLocked(*peer, /*is_open=*/false));
+  return std::move(peer->id);
 }
 
 absl::StatusOr<SpiffeId> IdentityGate::AdmitEnded(
     const grpc::AuthContext& context, IdentityKind kind) const {
-  ASSIGN_OR_RETURN(Peer peer, PeerOf(context, kind));
-  peer.not_after = absl::InfiniteFuture();
-  absl::MutexLock lock(&mutex_);
-  RETURN_IF_ERROR(WhyRefusedLocked(peer, /*is_open=*/false));
-  return std::move(peer.id);
+  absl::StatusOr<Peer> peer = PeerOf(context, kind);
+  if (peer.ok()) peer->not_after = absl::InfiniteFuture();
+  return Admit(std::move(peer));
 }
 
 absl::StatusOr<SpiffeId> IdentityGate::AdmitCertificate(
     absl::string_view pem, IdentityKind kind) const {
   ASSIGN_OR_RETURN(SpiffeId id,
                    RequireCertificate(pem, options_.cluster, kind));
-  ASSIGN_OR_RETURN(Peer peer, PeerOf(std::move(id), pem));
-  absl::MutexLock lock(&mutex_);
-  RETURN_IF_ERROR(WhyRefusedLocked(peer, /*is_open=*/false));
-  return std::move(peer.id);
+  return Admit(PeerOf(std::move(id), pem));
 }
 
 void IdentityGate::ForgetEndedLocked() {
@@ -340,9 +330,9 @@ void IdentityGate::KeepListAges() {
 
 void IdentityGate::ReadLists() {
   const auto texts = ReadRevocationTexts(options_.crl);
-  const auto ca = ReadRegularFile(options_.ca, kMaxCaBytes);
+  const auto ca = ReadRegularFile(options_.ca);
   absl::Status status = texts.ok() ? ca.status() : texts.status();
-  std::string digest = absl::StrCat(status.message());
+  std::string digest(status.message());
   if (status.ok()) {
     digest = Sha256(*ca);
     for (const std::string& text : *texts) {
@@ -362,10 +352,8 @@ void IdentityGate::ReadLists() {
     status = parsed.ok() ? CheckNotOlder(*parsed) : parsed.status();
     if (status.ok()) {
       lists = std::make_shared<const RevocationLists>(*std::move(parsed));
-    } else {
-      status = absl::Status(status.code(),
-                            absl::StrCat(options_.crl, ": ", status.message()));
     }
+    status = InFile(options_.crl, status);
   }
   writer_.TryRun(callbacks_.Wrap([this] { Save(); }));
   std::string not_in_force;

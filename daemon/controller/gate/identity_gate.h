@@ -76,7 +76,9 @@ class IdentityGate {
   // FailedPrecondition while no list can tell. The messages are for the peer.
   absl::StatusOr<SpiffeId> Admit(const grpc::AuthContext& context,
                                  IdentityKind kind) const
-      ABSL_LOCKS_EXCLUDED(mutex_);
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    return Admit(PeerOf(context, kind));
+  }
 
   // The same, whether or not the certificate has ended: for RenewLate alone.
   absl::StatusOr<SpiffeId> AdmitEnded(const grpc::AuthContext& context,
@@ -139,6 +141,8 @@ class IdentityGate {
   absl::StatusOr<Peer> PeerOf(const grpc::AuthContext& context,
                               IdentityKind kind) const;
   absl::StatusOr<Peer> PeerOf(SpiffeId id, absl::string_view pem) const;
+  absl::StatusOr<SpiffeId> Admit(absl::StatusOr<Peer> peer) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status WhyLockedLocked(const SpiffeId& id) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   absl::Status WhyRefusedLocked(const Peer& peer, bool is_open) const
