@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/identity/connect_failure.h"
@@ -12,11 +13,11 @@
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/resource_quota.h"
-#include "openssl/crypto.h"
 #include "proto/trust.grpc.pb.h"
 
 namespace clusterd {
@@ -30,8 +31,7 @@ constexpr size_t kMaxToldBytes = 1000;
 
 constexpr char kHintToJoin[] =
     "the port is open while a token lives, which an admin makes with "
-    "clusterctl "
-    "token create";
+    "clusterctl token create";
 constexpr char kHintToRenew[] =
     "a certificate that has ended is taken there only if its key is on record: "
     "where it is not, an admin runs clusterctl certificates reset, and this "
@@ -103,11 +103,6 @@ auto Patiently(const CallPatience& patience, bool has_answered,
   return answer;
 }
 
-bool SameText(const std::string& a, const std::string& b) {
-  return a.size() == b.size() &&
-         CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
-}
-
 }  // namespace
 
 bool MayPass(const absl::Status& status, int tries, bool has_answered) {
@@ -142,8 +137,8 @@ absl::StatusOr<TrustedRoots> FetchRoots(
   std::vector<std::string> shown;
   for (const NamedCertificate& root : SplitCertificates(answer.roots_pem())) {
     shown.push_back(absl::StrCat("sha256:", root.spki_sha256));
-    for (const std::string& expected : ca_hashes) {
-      if (SameText(shown.back(), expected)) trusted.roots_pem.append(root.pem);
+    if (absl::c_linear_search(ca_hashes, shown.back())) {
+      trusted.roots_pem.append(root.pem);
     }
   }
   if (trusted.roots_pem.empty()) {
@@ -192,11 +187,9 @@ absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,
                                    const Roots& roots,
                                    const std::string& key_pem, absl::Time now) {
   const auto wrong = [&roots](absl::string_view what) {
-    std::vector<std::string> why = roots.news;
-    why.insert(
-        why.begin(),
-        absl::StrCat("the certificate that the controller sent: ", what));
-    return absl::PermissionDeniedError(absl::StrJoin(why, "; "));
+    return absl::PermissionDeniedError(JoinParts(
+        "; ", {absl::StrCat("the certificate that the controller sent: ", what),
+               absl::StrJoin(roots.news, "; ")}));
   };
   const absl::Status belongs =
       CheckKeyBelongs(answer.certificate_pem(), key_pem);
@@ -209,13 +202,9 @@ absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,
                               expected.ToString()));
   }
   if (now < info.not_before) {
-    return wrong(absl::StrCat(
-        "is good from ",
-        absl::FormatTime(absl::RFC3339_sec, info.not_before,
-                         absl::UTCTimeZone()),
-        " on, and this host's clock says ",
-        absl::FormatTime(absl::RFC3339_sec, now, absl::UTCTimeZone()),
-        "; set the clock"));
+    return wrong(absl::StrCat("is good from ", UtcText(info.not_before),
+                              " on, and this host's clock says ", UtcText(now),
+                              "; set the clock"));
   }
   const absl::Status issued =
       CheckChain(answer.certificate_pem(), roots.pem, now);

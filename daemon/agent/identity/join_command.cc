@@ -19,6 +19,7 @@
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/identity/identity_folder.h"
 #include "daemon/process/log.h"
@@ -70,7 +71,7 @@ absl::StatusOr<std::string> KeyFor(const JoinFlags& flags,
   const absl::StatusOr<std::string> pending = folder.ReadPendingKey();
   if (pending.ok() && !SpkiOfPrivateKey(*pending).empty()) return pending;
   if (folder.HasJoined() && !flags.new_key) {
-    const auto own = ReadRegularFile(folder.PathOf("host.key"), 1 << 20);
+    const auto own = ReadRegularFile(folder.PathOf("host.key"));
     if (own.ok() && !SpkiOfPrivateKey(*own).empty()) return own;
   }
   ASSIGN_OR_RETURN(std::string key, MakePrivateKey());
@@ -85,25 +86,14 @@ std::string YamlText(const std::string& text) {
 
 // Whether nothing is left to do, as a join that is run again finds.
 bool IsInPlace(const IdentityFolder& folder, const TlsPem& pair) {
-  const absl::StatusOr<TlsPem> now =
+  absl::StatusOr<TlsPem> now =
       ReadTlsFiles({folder.PathOf("ca.crt"), folder.PathOf("host.crt"),
                     folder.PathOf("host.key")});
-  return folder.HasJoined() && !folder.ReadPendingKey().ok() && now.ok() &&
-         now->ca == pair.ca && now->certificate == pair.certificate &&
-         now->key == pair.key &&
-         folder.ReadRootsBundle().value_or("unread") == pair.roots_bundle &&
-         access(folder.PathOf("agent.yaml").c_str(), F_OK) == 0;
-}
-
-// Writes what was won; whether agent.yaml is new.
-absl::StatusOr<bool> PutInPlace(const JoinFlags& flags,
-                                const IdentityFolder& folder,
-                                const std::string& cluster,
-                                const TlsPem& pair) {
-  ASSIGN_OR_RETURN(const bool is_new,
-                   folder.WriteAgentConfig(AgentConfigText(flags, cluster)));
-  RETURN_IF_ERROR(folder.Install(pair));
-  return is_new;
+  if (!folder.HasJoined() || folder.ReadPendingKey().ok() || !now.ok()) {
+    return false;
+  }
+  now->roots_bundle = folder.ReadRootsBundle().value_or("unread");
+  return *now == pair && access(folder.PathOf("agent.yaml").c_str(), F_OK) == 0;
 }
 
 // `put` between two lines of this host's audit file.
@@ -224,8 +214,13 @@ absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts) {
                    CheckedPair(answer, roots.cluster, after, key, parts.now()));
   absl::StatusOr<bool> is_new = false;
   if (!IsInPlace(folder, pair)) {
-    const auto put = [&] {
-      return PutInPlace(flags, folder, roots.cluster, pair);
+    // Writes what was won; whether agent.yaml is new.
+    const auto put = [&]() -> absl::StatusOr<bool> {
+      ASSIGN_OR_RETURN(
+          const bool is_new_config,
+          folder.WriteAgentConfig(AgentConfigText(flags, roots.cluster)));
+      RETURN_IF_ERROR(folder.Install(pair));
+      return is_new_config;
     };
     const auto audit = parts.open_audit ? parts.open_audit() : nullptr;
     is_new = audit ? PutAudited(audit.get(), answer.name(), pair, put) : put();
@@ -233,9 +228,7 @@ absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts) {
   RETURN_IF_ERROR(is_new.status());
   *parts.out << "host " << answer.name() << " has joined cluster "
              << roots.cluster << "; its certificate is good until "
-             << absl::FormatTime(absl::RFC3339_sec,
-                                 absl::FromUnixMillis(answer.ends_ms()),
-                                 absl::UTCTimeZone())
+             << UtcText(absl::FromUnixMillis(answer.ends_ms()))
              << " and renews itself\nroots: "
              << absl::StrJoin(RootHashes(pair.ca), " ") << "\n"
              << absl::StrJoin(after.news, "\n")
@@ -257,11 +250,10 @@ int RunJoin(int argc, const char* const* argv,
   std::mt19937_64 generator{std::random_device{}()};
   JoinTools parts;
   parts.host_name = name;
-  const auto machine_id = ReadRegularFile(
-      absl::StrCat(absl::StripSuffix(flags.root, "/"), "/etc/machine-id"), 128);
-  if (machine_id.ok()) {
-    parts.machine_id = std::string(absl::StripAsciiWhitespace(*machine_id));
-  }
+  const std::string root(absl::StripSuffix(flags.root, "/"));
+  parts.machine_id = std::string(absl::StripAsciiWhitespace(
+      ReadRegularFile(absl::StrCat(root, "/etc/machine-id"), 128)
+          .value_or("")));
   parts.now = [] { return absl::Now(); };
   parts.patience.wait = [](absl::Duration wait) { absl::SleepFor(wait); };
   parts.patience.random = [&generator] {
@@ -271,8 +263,7 @@ int RunJoin(int argc, const char* const* argv,
   ThreadScheduler scheduler;
   parts.open_audit = [&] {
     return std::make_unique<AuditLog>(
-        absl::StrCat(absl::StripSuffix(flags.root, "/"), state_of(flags), "/",
-                     kAuditFileName),
+        absl::StrCat(root, state_of(flags), "/", kAuditFileName),
         AuditLimits{kMaxAuditBytes, kHostAuditMinuteBytes}, "clusterd join",
         &scheduler, &log);
   };

@@ -21,7 +21,6 @@ constexpr absl::Duration kAnswerWait = absl::Seconds(60);
 // After what went wrong, and until the host has nothing to do.
 constexpr absl::Duration kRetry = absl::Minutes(5);
 constexpr absl::Duration kReattachWait = absl::Minutes(1);
-constexpr size_t kMaxPemBytes = 1 << 20;
 constexpr size_t kMaxRefusalBytes = 500;
 
 // Of whom, and where, a pair is renewed.
@@ -89,7 +88,7 @@ absl::Time RenewalTime(const CertificateInfo& certificate, double draw) {
 
 bool HasEnded(const TlsFiles& files, absl::Time now) {
   if (!LeafRenewal::Renews(files)) return false;
-  const auto certificate = ReadRegularFile(files.certificate, kMaxPemBytes);
+  const auto certificate = ReadRegularFile(files.certificate);
   if (!certificate.ok()) return false;
   const auto info = ParseCertificate(*certificate);
   return info.ok() && now > info->not_after;
@@ -99,10 +98,9 @@ absl::Status RenewIfEnded(const TlsFiles& files, const std::string& controller,
                           absl::Time now, AuditLog* audit, Log* log) {
   if (!HasEnded(files, now)) return absl::OkStatus();
   TlsPem pair;
-  ASSIGN_OR_RETURN(pair.ca, ReadRegularFile(files.ca, kMaxPemBytes));
-  ASSIGN_OR_RETURN(pair.certificate,
-                   ReadRegularFile(files.certificate, kMaxPemBytes));
-  ASSIGN_OR_RETURN(pair.key, ReadRegularFile(files.key, kMaxPemBytes));
+  ASSIGN_OR_RETURN(pair.ca, ReadRegularFile(files.ca));
+  ASSIGN_OR_RETURN(pair.certificate, ReadRegularFile(files.certificate));
+  ASSIGN_OR_RETURN(pair.key, ReadRegularFile(files.key));
   ASSIGN_OR_RETURN(const CertificateInfo info,
                    ParseCertificate(pair.certificate));
   return RenewLate(
@@ -112,7 +110,7 @@ absl::Status RenewIfEnded(const TlsFiles& files, const std::string& controller,
 
 RootsFact ReadRoots(const TlsFiles& files) {
   RootsFact fact;
-  const auto pem = ReadRegularFile(files.ca, kMaxPemBytes);
+  const auto pem = ReadRegularFile(files.ca);
   const IdentityFolder folder(FolderOf(files.certificate));
   const auto all = ReadRootBundles(folder.ReadRootsBundle().value_or("unread"));
   if (!pem.ok() || !all.ok()) {

@@ -6,29 +6,21 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <ctime>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "config/identity/pem_objects.h"
 #include "config/identity/regular_file.h"
 #include "config/values/status_macros.h"
-#include "openssl/rand.h"
+#include "config/words/number_text.h"
 
 namespace clusterd {
 namespace {
 
-constexpr size_t kMaxPemBytes = 1 << 20;
 // X.520 bounds a common name; nobody reads ours.
 constexpr size_t kMaxCommonName = 64;
-constexpr int kSerialBytes = 16;
-
-absl::Status InFile(const std::string& path, const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat(path, ": ", status.message()));
-}
+constexpr int kSerialBits = 127;
 
 absl::StatusOr<std::string> ReadKey(const std::string& path) {
   struct stat found = {};
@@ -38,26 +30,17 @@ absl::StatusOr<std::string> ReadKey(const std::string& path) {
         absl::StrCat(path, ": belongs to user ", found.st_uid, ", expected ",
                      geteuid(), ", who runs this controller"));
   }
-  mode_t mode = 0;
-  ASSIGN_OR_RETURN(std::string text,
-                   ReadRegularFile(path, kMaxPemBytes, &mode));
-  if ((mode & (S_IRWXG | S_IRWXO)) != 0) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        path, ": others have access to the private key (mode ",
-        absl::StrFormat("%04o", mode & 07777), "), expected 0600"));
-  }
-  return text;
+  return ReadKeyFile(path, S_IRWXG | S_IRWXO, "0600");
 }
 
 // Valid from `from` to `to`, of the subject `issuer`.
 bool SetBasics(X509* certificate, const X509_NAME* issuer, absl::Time from,
                absl::Time to) {
-  unsigned char bytes[kSerialBytes];
-  if (RAND_bytes(bytes, sizeof(bytes)) != 1) return false;
   // Positive, and of full length.
-  bytes[0] = static_cast<unsigned char>((bytes[0] & 0x3f) | 0x40);
-  const Owned<BIGNUM> serial(BN_bin2bn(bytes, sizeof(bytes), nullptr));
+  const Owned<BIGNUM> serial(BN_new());
   return serial &&
+         BN_rand(serial.get(), kSerialBits, BN_RAND_TOP_ONE,
+                 BN_RAND_BOTTOM_ANY) == 1 &&
          BN_to_ASN1_INTEGER(serial.get(), X509_get_serialNumber(certificate)) !=
              nullptr &&
          X509_set_version(certificate, 2) == 1 &&
@@ -76,39 +59,14 @@ bool SetSubject(X509* certificate, absl::string_view name) {
              static_cast<int>(cut.size()), -1, 0) == 1;
 }
 
-// Through the structure and not through text: no name can add a second one.
-bool SetUri(X509* certificate, const std::string& uri) {
-  const Owned<GENERAL_NAMES> names(GENERAL_NAMES_new());
-  GENERAL_NAME* const name = GENERAL_NAME_new();
-  ASN1_IA5STRING* const text = ASN1_IA5STRING_new();
-  if (!names || name == nullptr || text == nullptr ||
-      ASN1_STRING_set(text, uri.data(), static_cast<int>(uri.size())) != 1) {
-    GENERAL_NAME_free(name);
-    ASN1_IA5STRING_free(text);
-    return false;
-  }
-  GENERAL_NAME_set0_value(name, GEN_URI, text);
-  if (sk_GENERAL_NAME_push(names.get(), name) <= 0) {
-    GENERAL_NAME_free(name);
-    return false;
-  }
-  return X509_add1_ext_i2d(certificate, NID_subject_alt_name, names.get(), 0,
-                           0) == 1;
-}
-
-bool AddExtension(X509* certificate, X509* issuer, int nid, const char* value) {
+bool AddExtension(X509* certificate, X509* issuer, int nid,
+                  const std::string& value) {
   X509V3_CTX context;
   X509V3_set_ctx_nodb(&context);
   X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
   const Owned<X509_EXTENSION> extension(
-      X509V3_EXT_conf_nid(nullptr, &context, nid, value));
+      X509V3_EXT_conf_nid(nullptr, &context, nid, value.c_str()));
   return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
-}
-
-absl::Time TimeOf(const ASN1_TIME* time) {
-  std::tm tm = {};
-  if (ASN1_TIME_to_tm(time, &tm) != 1) return absl::InfinitePast();
-  return absl::FromTM(tm, absl::UTCTimeZone());
 }
 
 }  // namespace
@@ -130,18 +88,16 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
   const std::string key_path = absl::StrCat(folder, "/intermediate.key");
   ASSIGN_OR_RETURN(std::string roots,
                    ReadRegularFile(root_path, kMaxRootsBytes));
-  ASSIGN_OR_RETURN(std::string own, ReadRegularFile(path, kMaxPemBytes));
+  ASSIGN_OR_RETURN(std::string own, ReadRegularFile(path));
   ASSIGN_OR_RETURN(const std::string key_pem, ReadKey(key_path));
   const std::string bundles_path = absl::StrCat(folder, "/roots.bundle");
   auto bundles_text = ReadRegularFile(bundles_path, kMaxBundleBytes);
   if (absl::IsNotFound(bundles_text.status())) bundles_text = "";
   RETURN_IF_ERROR(bundles_text.status());
   auto bundles = ReadRootBundles(*bundles_text);
-  if (!bundles.ok()) return InFile(bundles_path, bundles.status());
-  const absl::Status has_root = CheckHasCertificate(roots);
-  if (!has_root.ok()) return InFile(root_path, has_root);
-  const absl::Status pair = CheckKeyBelongs(own, key_pem);
-  if (!pair.ok()) return InFile(key_path, pair);
+  RETURN_IF_ERROR(InFile(bundles_path, bundles.status()));
+  RETURN_IF_ERROR(InFile(root_path, CheckHasCertificate(roots)));
+  RETURN_IF_ERROR(InFile(key_path, CheckKeyBelongs(own, key_pem)));
   auto keys = std::make_unique<Keys>();
   keys->certificate = FirstOf(own, PEM_read_bio_X509);
   keys->key = FirstOf(key_pem, PEM_read_bio_PrivateKey);
@@ -164,7 +120,8 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
     authority->newest_bundle_ = std::move(bundles->back());
   }
   authority->not_after_ =
-      TimeOf(X509_get0_notAfter(authority->keys_->certificate.get()));
+      TimeOf(X509_get0_notAfter(authority->keys_->certificate.get()))
+          .value_or(absl::InfinitePast());
   // Not what else the file may hold.
   authority->intermediate_pem_ = SplitCertificates(own).front().pem;
   for (const NamedCertificate& root : SplitCertificates(roots)) {
@@ -198,8 +155,7 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(
     absl::Duration life) const {
   if (now >= not_after_) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "the controller's intermediate CA ended at ",
-        absl::FormatTime(absl::RFC3339_sec, not_after_, absl::UTCTimeZone()),
+        "the controller's intermediate CA ended at ", UtcText(not_after_),
         "; make a new one with deploy/certificates.sh ca-dir"));
   }
   X509* const issuer = keys_->certificate.get();
@@ -208,11 +164,11 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(
   const Owned<EVP_PKEY> public_key(
       d2i_PUBKEY(nullptr, &der, static_cast<long>(public_key_der.size())));
   const Owned<X509> leaf(X509_new());
-  const Owned<BIO> text(BIO_new(BIO_s_mem()));
+  const std::string uri = id.ToString();
   const EVP_MD* const digest =
       EVP_PKEY_is_a(keys_->key.get(), "ED25519") == 1 ? nullptr : EVP_sha256();
   const bool made =
-      public_key && leaf && text &&
+      public_key && leaf &&
       SetBasics(leaf.get(), X509_get_subject_name(issuer),
                 now - kClockAllowance, std::min(now + life, not_after_)) &&
       SetSubject(leaf.get(), id.name) &&
@@ -223,12 +179,15 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(
                    "critical,digitalSignature") &&
       AddExtension(leaf.get(), issuer, NID_ext_key_usage, "clientAuth") &&
       AddExtension(leaf.get(), issuer, NID_authority_key_identifier, "keyid") &&
-      SetUri(leaf.get(), id.ToString()) &&
-      X509_sign(leaf.get(), keys_->key.get(), digest) > 0 &&
-      PEM_write_bio_X509(text.get(), leaf.get()) == 1;
+      // No name of an id can add a second one to this text.
+      ParseSpiffeId(uri).ok() &&
+      AddExtension(leaf.get(), issuer, NID_subject_alt_name,
+                   absl::StrCat("URI:", uri)) &&
+      X509_sign(leaf.get(), keys_->key.get(), digest) > 0;
   ERR_clear_error();
-  if (!made) return absl::InternalError("OpenSSL issues no certificate");
-  return TextOf(text.get());
+  std::string pem = made ? PemOf(leaf.get()) : "";
+  if (pem.empty()) return absl::InternalError("OpenSSL issues no certificate");
+  return pem;
 }
 
 bool CertificateAuthority::HasIssued(absl::string_view certificate_pem) const {

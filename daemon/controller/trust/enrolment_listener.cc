@@ -18,6 +18,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/audit/audit_log.h"
@@ -35,38 +36,25 @@ constexpr timeval kSendPatience = {5, 0};
 constexpr int kLeastCopy = 64;
 
 // Closes when the last one that answers over it has gone.
-class Socket {
- public:
-  explicit Socket(int fd) : fd_(fd) {}
-  ~Socket() { close(fd_); }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  int fd() const { return fd_; }
-  void Shut() const { shutdown(fd_, SHUT_RDWR); }
-
- private:
-  const int fd_;
-};
+using Socket = std::shared_ptr<const OwnedFd>;
 
 // With its own end of the socket, the listeners behind it and standard error;
 // 0: it cannot be started, and errno says why. The environment is empty, and
 // signals of the controller stay blocked.
 pid_t Spawn(const std::string& program, int socket,
             const std::vector<int>& listeners) {
-  std::vector<int> copies;
+  std::vector<OwnedFd> copies;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  const auto freed = absl::MakeCleanup([&] {
+  const absl::Cleanup freed = [&actions] {
     posix_spawn_file_actions_destroy(&actions);
-    for (const int fd : copies) close(fd);
-  });
+  };
   int place = kEnrolmentSocket;
   for (size_t i = 0; i <= listeners.size(); ++i, ++place) {
     const int fd = i == 0 ? socket : listeners[i - 1];
-    const int copy = fcntl(fd, F_DUPFD_CLOEXEC, kLeastCopy);
-    if (copy < 0) return 0;
-    copies.push_back(copy);
-    posix_spawn_file_actions_adddup2(&actions, copy, place);
+    copies.emplace_back(fcntl(fd, F_DUPFD_CLOEXEC, kLeastCopy));
+    if (copies.back().get() < 0) return 0;
+    posix_spawn_file_actions_adddup2(&actions, copies.back().get(), place);
   }
   posix_spawn_file_actions_addclosefrom_np(&actions, place);
   char name[] = "clusterd-controller";
@@ -84,7 +72,9 @@ std::string EndText(int status) {
                              : absl::StrCat("status ", WEXITSTATUS(status));
 }
 
-void Answer(const Socket& socket, uint64_t id,
+void Shut(const OwnedFd& socket) { shutdown(socket.get(), SHUT_RDWR); }
+
+void Answer(const OwnedFd& socket, uint64_t id,
             const absl::StatusOr<Enrolled>& enrolled) {
   EnrolmentAnswer answer;
   answer.set_id(id);
@@ -92,7 +82,7 @@ void Answer(const Socket& socket, uint64_t id,
   answer.set_message(std::string(enrolled.status().message()));
   if (enrolled.ok()) *answer.mutable_enrolled() = *enrolled;
   // One that reads no answers is of no use.
-  if (!SendPacket(socket.fd(), answer).ok()) socket.Shut();
+  if (!SendPacket(socket.get(), answer).ok()) Shut(socket);
 }
 
 }  // namespace
@@ -110,7 +100,7 @@ class EnrolmentListener::Keeper {
     {
       absl::MutexLock lock(&mutex_);
       stop_ = true;
-      if (socket_ != nullptr) socket_->Shut();
+      if (socket_ != nullptr) Shut(*socket_);
     }
     thread_.join();
   }
@@ -144,22 +134,22 @@ class EnrolmentListener::Keeper {
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
       return std::strerror(errno);
     }
-    const auto socket = std::make_shared<Socket>(ends[0]);
+    const auto socket = std::make_shared<const OwnedFd>(ends[0]);
     setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &kSendPatience,
                sizeof(kSendPatience));
     const int room = kMaxAnswerBytes;
     setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
-    pid_t pid;
-    {
-      const Socket theirs(ends[1]);
-      pid = Spawn(listener_.options_.program, theirs.fd(), listeners_);
-      if (pid == 0) return std::strerror(errno);
-    }
-    const absl::Status started = SendPacket(socket->fd(), StartPacket());
+    OwnedFd theirs(ends[1]);
+    const pid_t pid =
+        Spawn(listener_.options_.program, theirs.get(), listeners_);
+    if (pid == 0) return std::strerror(errno);
+    // Otherwise nobody would see that the process has gone.
+    theirs = OwnedFd();
+    const absl::Status started = SendPacket(socket->get(), StartPacket());
     NoteProcess(pid, started.ok() ? socket : nullptr);
     EnrolmentQuestion question;
     while (started.ok() &&
-           ReceivePacket(socket->fd(), kMaxQuestionBytes, &question) &&
+           ReceivePacket(socket->get(), kMaxQuestionBytes, &question) &&
            !question.peer().empty()) {
       OnQuestion(socket, std::move(question));
       question.Clear();
@@ -187,16 +177,14 @@ class EnrolmentListener::Keeper {
     return start;
   }
 
-  void NoteProcess(pid_t pid, std::shared_ptr<Socket> socket)
-      ABSL_LOCKS_EXCLUDED(mutex_) {
+  void NoteProcess(pid_t pid, Socket socket) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     process_ = pid;
     socket_ = std::move(socket);
-    if (stop_ && socket_ != nullptr) socket_->Shut();
+    if (stop_ && socket_ != nullptr) Shut(*socket_);
   }
 
-  void OnQuestion(const std::shared_ptr<Socket>& socket,
-                  EnrolmentQuestion question) {
+  void OnQuestion(const Socket& socket, EnrolmentQuestion question) {
     const uint64_t id = question.id();
     const std::string peer = PrintableText(question.peer(), kMaxPeerBytes);
     const absl::Status may =
@@ -224,7 +212,7 @@ class EnrolmentListener::Keeper {
   mutable absl::Mutex mutex_;
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   pid_t process_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::shared_ptr<Socket> socket_ ABSL_GUARDED_BY(mutex_);
+  Socket socket_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;  // Last: uses the rest.
 };
 

@@ -12,8 +12,10 @@
 namespace clusterd {
 namespace {
 
-// "ipv6:2001:db8::/64"; what is no IPv6 address as it is.
-std::string CountedAs(const std::string& address) {
+// "ipv4:10.0.0.1" of "ipv4:10.0.0.1:5000"; "ipv6:2001:db8::/64"; what is no
+// IPv6 address as it is, without what stands behind the last colon.
+std::string CountedAs(const std::string& peer) {
+  const std::string address = peer.substr(0, peer.rfind(':'));
   if (!absl::StartsWith(address, "ipv6:")) return address;
   // gRPC escapes brackets, and a zone may follow.
   const std::string text = absl::StrReplaceAll(
@@ -30,10 +32,6 @@ std::string CountedAs(const std::string& address) {
 }
 
 }  // namespace
-
-std::string AddressOf(const std::string& peer) {
-  return peer.substr(0, peer.rfind(':'));
-}
 
 void JoinLimits::Refill(Allowance* allowance, double per_second, double most,
                         absl::Time now) {
@@ -56,7 +54,7 @@ void JoinLimits::ForgetQuietLocked(absl::Time now) {
 }
 
 absl::Status JoinLimits::Take(const std::string& peer, absl::Time now) {
-  const std::string address = CountedAs(AddressOf(peer));
+  const std::string address = CountedAs(peer);
   absl::MutexLock lock(&mutex_);
   Refill(&all_, kAllPerSecond, kAllPerSecond, now);
   if (addresses_.size() >= kMaxAddresses) ForgetQuietLocked(now);

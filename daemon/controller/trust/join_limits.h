@@ -15,9 +15,6 @@
 
 namespace clusterd {
 
-// Of a peer as gRPC has it: "ipv4:10.0.0.1" of "ipv4:10.0.0.1:5000".
-std::string AddressOf(const std::string& peer);
-
 // Safe for concurrent use.
 class JoinLimits {
  public:

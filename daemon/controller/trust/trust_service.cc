@@ -1,7 +1,6 @@
 #include "daemon/controller/trust/trust_service.h"
 
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
@@ -23,8 +22,6 @@ namespace {
 
 // The one call that a controller without a CA answers.
 constexpr absl::string_view kListCertificates = "ListCertificates";
-
-constexpr size_t kMaxPemFile = 1 << 20;
 
 absl::Status NoDesk(absl::string_view call) {
   return absl::FailedPreconditionError(absl::StrCat(
@@ -207,10 +204,8 @@ void TrustService::AddOwn(ListCertificatesResponse* response) const {
     own->set_ends_ms(absl::ToUnixMillis(end));
   };
   // As it stands on disk: a new one counts within a minute.
-  const absl::StatusOr<std::string> pem =
-      ReadRegularFile(tls_.certificate, kMaxPemFile);
   const auto ends =
-      pem.ok() ? CertificateEnds(*pem) : std::vector<CertificateEnd>();
+      CertificateEnds(ReadRegularFile(tls_.certificate).value_or(""));
   add("controller", ends.empty() ? absl::UnixEpoch() : ends.front().not_after);
   if (desk_ != nullptr) add("intermediate CA", desk_->authority().not_after());
 }
