@@ -190,8 +190,7 @@ absl::StatusOr<ClusterPlan> ReadPlanFile(const std::string& path) {
   absl::StatusOr<ClusterPlan> plan = ParsePlanFile(text);
   const absl::Status verified = plan.ok() ? VerifyPlan(*plan) : plan.status();
   if (verified.ok()) return plan;
-  return absl::Status(verified.code(),
-                      absl::StrCat(path, ": ", verified.message()));
+  return InFront(path, verified);
 }
 
 absl::Status CheckPlanTarget(const std::string& path) {

@@ -108,9 +108,4 @@ absl::Status ReplaceFile(const std::string& path, absl::string_view text,
                                                : path.substr(0, slash + 1));
 }
 
-absl::Status InFile(const std::string& path, const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat(path, ": ", status.message()));
-}
-
 }  // namespace clusterd

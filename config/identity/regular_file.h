@@ -51,9 +51,6 @@ absl::Status WriteWholeFile(const std::string& path, absl::string_view text,
 absl::Status ReplaceFile(const std::string& path, absl::string_view text,
                          mode_t mode);
 
-// The same status, with "PATH: " in front of its message.
-absl::Status InFile(const std::string& path, const absl::Status& status);
-
 }  // namespace clusterd
 
 #endif  // CONFIG_IDENTITY_REGULAR_FILE_H_

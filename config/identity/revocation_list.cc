@@ -158,7 +158,7 @@ absl::StatusOr<RevocationLists> RevocationLists::Parse(
            {begins ? number.status() : Lacks("begin (lastUpdate)"),
             ends ? absl::OkStatus() : Lacks("end (nextUpdate)"),
             CheckWhole(each.get(), entries)}) {
-        RETURN_IF_ERROR(InFile(name, status));
+        RETURN_IF_ERROR(InFront(name, status));
       }
       X509* const signer = SignerOf(each.get(), signers);
       if (signer == nullptr) {

@@ -291,12 +291,13 @@ absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
   ASSIGN_OR_RETURN(pem.ca, ReadPem(files.ca));
   ASSIGN_OR_RETURN(pem.certificate, ReadPem(files.certificate));
   ASSIGN_OR_RETURN(pem.key, ReadPem(files.key, /*secret=*/true));
-  RETURN_IF_ERROR(InFile(files.ca, CheckHasCertificate(pem.ca)));
+  RETURN_IF_ERROR(InFront(files.ca, CheckHasCertificate(pem.ca)));
   RETURN_IF_ERROR(
-      InFile(files.certificate, CheckHasCertificate(pem.certificate)));
+      InFront(files.certificate, CheckHasCertificate(pem.certificate)));
   const auto info = ParseCertificate(pem.certificate);
-  RETURN_IF_ERROR(InFile(files.certificate, info.status()));
-  RETURN_IF_ERROR(InFile(files.key, CheckKeyBelongs(pem.certificate, pem.key)));
+  RETURN_IF_ERROR(InFront(files.certificate, info.status()));
+  RETURN_IF_ERROR(
+      InFront(files.key, CheckKeyBelongs(pem.certificate, pem.key)));
   const absl::Time now = absl::Now();
   if (now < info->not_before || now > info->not_after) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -318,8 +319,8 @@ absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files) {
         absl::StrCat(files.certificate, ": is ", info.id.ToString(),
                      ", expected ", self.ToString()));
   }
-  RETURN_IF_ERROR(InFile(files.certificate,
-                         CheckChain(pair->certificate, pair->ca, absl::Now())));
+  RETURN_IF_ERROR(InFront(
+      files.certificate, CheckChain(pair->certificate, pair->ca, absl::Now())));
   return pair;
 }
 

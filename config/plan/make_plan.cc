@@ -16,6 +16,7 @@
 #include "config/values/ipv4.h"
 #include "config/values/network_namespace.h"
 #include "config/values/sha256.h"
+#include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "config/words/fact_text.h"
 #include "config/words/number_text.h"
@@ -345,10 +346,7 @@ absl::Status CheckNamespace(const HostPlan& plan) {
     return absl::InvalidArgumentError(
         "plan: its network namespace has no name");
   }
-  const absl::Status valid = CheckNetworkNamespace(target);
-  if (!valid.ok()) {
-    return absl::Status(valid.code(), absl::StrCat("plan: ", valid.message()));
-  }
+  RETURN_IF_ERROR(InFront("plan", CheckNetworkNamespace(target)));
   for (const PlanStep& step : plan.steps()) {
     if (step.setting() == kRunningSetting) continue;
     return absl::InvalidArgumentError(absl::StrCat(
@@ -378,11 +376,8 @@ absl::Status CheckHostPlan(const HostPlan& plan) {
     return absl::InvalidArgumentError("plan: its steps rest on no fact");
   }
   for (int i = 0; i < plan.steps_size(); ++i) {
-    const absl::Status status = CheckStep(plan, i);
-    if (!status.ok()) {
-      return absl::Status(status.code(), absl::StrCat("plan step ", i + 1, ": ",
-                                                      status.message()));
-    }
+    RETURN_IF_ERROR(
+        InFront(absl::StrCat("plan step ", i + 1), CheckStep(plan, i)));
   }
   return CheckNamespace(plan);
 }

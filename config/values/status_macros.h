@@ -4,8 +4,8 @@
 //   RETURN_IF_ERROR(WriteAll(file, text));
 //   ASSIGN_OR_RETURN(const HccnConf conf, ParseHccnConf(text));
 //
-// Not for a place that adds a fact to the message or cleans up first; there the
-// status has a name. A type with a comma needs an alias or `auto`.
+// Not for a place that cleans up first; there the status has a name. InFront
+// adds a fact to the message. A type with a comma needs an alias or `auto`.
 #ifndef CONFIG_VALUES_STATUS_MACROS_H_
 #define CONFIG_VALUES_STATUS_MACROS_H_
 
@@ -13,6 +13,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 #define RETURN_IF_ERROR(expression)                    \
   do {                                                 \
@@ -29,5 +31,16 @@
   auto prefix##line = (expression);                                \
   if (!prefix##line.ok()) return std::move(prefix##line).status(); \
   target = *std::move(prefix##line)
+
+namespace clusterd {
+
+// The same code, with "WHAT: " in front of the message.
+inline absl::Status InFront(absl::string_view what,
+                            const absl::Status& status) {
+  return absl::Status(status.code(),
+                      absl::StrCat(what, ": ", status.message()));
+}
+
+}  // namespace clusterd
 
 #endif  // CONFIG_VALUES_STATUS_MACROS_H_

@@ -68,10 +68,7 @@ absl::StatusOr<std::string> HostName(const AgentFlags& flags,
   // no reason to say nothing of this host.
   ASSIGN_OR_RETURN(const std::string pem, ReadRegularFile(file));
   const absl::StatusOr<CertificateInfo> info = ParseCertificate(pem);
-  if (!info.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file, ": ", info.status().message()));
-  }
+  RETURN_IF_ERROR(InFront(file, info.status()));
   if (info->id.kind == IdentityKind::kHost) return info->id.name;
   return absl::PermissionDeniedError(absl::StrCat(
       file, ": is ", info->id.ToString(), ", expected that of a host"));

@@ -351,11 +351,6 @@ std::string OutcomeText(absl::string_view text) {
   return PrintableText(text, kMaxOutcomeTextBytes);
 }
 
-absl::Status InFront(absl::string_view what, const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat(what, ": ", status.message()));
-}
-
 void CleanTexts(StepOutcome* outcome) {
   outcome->set_detail(OutcomeText(outcome->detail()));
 }

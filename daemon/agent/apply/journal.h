@@ -191,9 +191,6 @@ inline constexpr size_t kMaxOutcomeTextBytes = 2048;
 // "...".
 std::string OutcomeText(absl::string_view text);
 
-// "what: message", with the code of `status`.
-absl::Status InFront(absl::string_view what, const absl::Status& status);
-
 // The detail, as OutcomeText.
 void CleanTexts(StepOutcome* outcome);
 

@@ -353,7 +353,7 @@ void IdentityGate::ReadLists() {
     if (status.ok()) {
       lists = std::make_shared<const RevocationLists>(*std::move(parsed));
     }
-    status = InFile(options_.crl, status);
+    status = InFront(options_.crl, status);
   }
   writer_.TryRun(callbacks_.Wrap([this] { Save(); }));
   std::string not_in_force;

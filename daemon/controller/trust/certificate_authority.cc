@@ -95,9 +95,9 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
   if (absl::IsNotFound(bundles_text.status())) bundles_text = "";
   RETURN_IF_ERROR(bundles_text.status());
   auto bundles = ReadRootBundles(*bundles_text);
-  RETURN_IF_ERROR(InFile(bundles_path, bundles.status()));
-  RETURN_IF_ERROR(InFile(root_path, CheckHasCertificate(roots)));
-  RETURN_IF_ERROR(InFile(key_path, CheckKeyBelongs(own, key_pem)));
+  RETURN_IF_ERROR(InFront(bundles_path, bundles.status()));
+  RETURN_IF_ERROR(InFront(root_path, CheckHasCertificate(roots)));
+  RETURN_IF_ERROR(InFront(key_path, CheckKeyBelongs(own, key_pem)));
   auto keys = std::make_unique<Keys>();
   keys->certificate = FirstOf(own, PEM_read_bio_X509);
   keys->key = FirstOf(key_pem, PEM_read_bio_PrivateKey);

@@ -157,10 +157,7 @@ absl::StatusOr<CommandResult> RunWithin(const TimeBudget& budget,
                                         size_t max_bytes) {
   absl::StatusOr<CommandResult> result =
       runner->Run({std::move(argv), budget.ForCommand(), {}, max_bytes});
-  if (!result.ok()) {
-    return absl::Status(result.status().code(),
-                        absl::StrCat(name, ": ", result.status().message()));
-  }
+  RETURN_IF_ERROR(InFront(name, result.status()));
   if (result->timed_out) {
     return absl::DeadlineExceededError(
         absl::StrCat(name, ": no answer in ", budget.CutBy(result->elapsed)));

@@ -144,10 +144,7 @@ absl::Status FileReader::ReadLines(
     absl::string_view path,
     const std::function<absl::Status(absl::string_view)>& visit) const {
   const auto take = [&](absl::string_view line) {
-    const absl::Status visited = visit(line);
-    if (visited.ok()) return visited;
-    return absl::Status(visited.code(),
-                        absl::StrCat(path, ": ", visited.message()));
+    return InFront(path, visit(line));
   };
   uint32_t mode = 0;
   ASSIGN_OR_RETURN(const int fd, OpenRegularFile(path, &mode));
