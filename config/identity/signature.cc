@@ -60,19 +60,16 @@ absl::StatusOr<TextSigner> TextSigner::Create(absl::string_view key_pem) {
 absl::StatusOr<std::string> TextSigner::Sign(absl::string_view text) const {
   const std::string framed = Framed(text);
   const Owned<EVP_MD_CTX> digest(EVP_MD_CTX_new());
-  std::string signature;
-  size_t size = 0;
-  bool good = digest &&
-              EVP_DigestSignInit(digest.get(), nullptr, EVP_sha256(), nullptr,
-                                 key_.get()) == 1 &&
-              EVP_DigestSign(digest.get(), nullptr, &size, Bytes(framed),
-                             framed.size()) == 1;
-  if (good) {
-    signature.resize(size);
-    good = EVP_DigestSign(digest.get(),
-                          reinterpret_cast<unsigned char*>(&signature[0]),
-                          &size, Bytes(framed), framed.size()) == 1;
-  }
+  // As long as any of this key.
+  size_t size = static_cast<size_t>(EVP_PKEY_get_size(key_.get()));
+  std::string signature(size, '\0');
+  const bool good =
+      digest &&
+      EVP_DigestSignInit(digest.get(), nullptr, EVP_sha256(), nullptr,
+                         key_.get()) == 1 &&
+      EVP_DigestSign(digest.get(),
+                     reinterpret_cast<unsigned char*>(&signature[0]), &size,
+                     Bytes(framed), framed.size()) == 1;
   ERR_clear_error();
   if (!good) {
     return absl::InvalidArgumentError(

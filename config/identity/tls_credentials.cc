@@ -245,7 +245,7 @@ class ServerPair final : public tls::ExternalCertificateVerifier {
 };
 
 // What servers of both kinds have: what they show, and where gRPC reads it.
-absl::StatusOr<tls::TlsServerCredentialsOptions> ServerOptions(
+absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerOf(
     const TlsFiles& files, unsigned refresh_seconds, bool wants_clients,
     CertificatesRefused refused) {
   SetUpContexts();
@@ -265,7 +265,10 @@ absl::StatusOr<tls::TlsServerCredentialsOptions> ServerOptions(
           files, std::move(info.id), std::move(pem), std::move(shown),
           absl::Seconds(refresh_seconds), std::move(refused)));
   options.set_check_call_host(false);
-  return options;
+  options.set_cert_request_type(
+      wants_clients ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
+                    : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+  return tls::TlsServerCredentials(options);
 }
 
 absl::StatusOr<SpiffeId> RequireId(absl::StatusOr<SpiffeId> id,
@@ -380,12 +383,8 @@ absl::StatusOr<SpiffeId> ReadOwnIdentity(const TlsFiles& files,
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
     const TlsFiles& files, unsigned refresh_seconds,
     CertificatesRefused refused) {
-  ASSIGN_OR_RETURN(auto options,
-                   ServerOptions(files, refresh_seconds, /*wants_clients=*/true,
-                                 std::move(refused)));
-  options.set_cert_request_type(
-      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  return tls::TlsServerCredentials(options);
+  return ServerOf(files, refresh_seconds, /*wants_clients=*/true,
+                  std::move(refused));
 }
 
 void AdmitEndedCertificates(
@@ -423,11 +422,7 @@ std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentialsFromPem(
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>>
 MakeOneSidedServerCredentials(const TlsFiles& files, unsigned refresh_seconds) {
   // Whoever serves hosts that join serves others, too, and hears it there.
-  ASSIGN_OR_RETURN(auto options,
-                   ServerOptions(files, refresh_seconds,
-                                 /*wants_clients=*/false, nullptr));
-  options.set_cert_request_type(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
-  return tls::TlsServerCredentials(options);
+  return ServerOf(files, refresh_seconds, /*wants_clients=*/false, nullptr);
 }
 
 std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentialsFromRoots(

@@ -22,6 +22,7 @@
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/audit/audit_log.h"
+#include "daemon/controller/hosts/unary_answer.h"
 #include "daemon/controller/trust/enrolment_process.h"
 
 namespace clusterd {
@@ -202,9 +203,7 @@ class EnrolmentListener::Keeper {
           Answer(*socket, id, desk->Join(join, peer));
         });
     if (is_taken) return;
-    Answer(*socket, id,
-           absl::ResourceExhaustedError(
-               "the controller has too much to do, try again later"));
+    Answer(*socket, id, TooMuchToDo());
   }
 
   EnrolmentListener& listener_;

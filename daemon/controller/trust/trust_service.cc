@@ -70,11 +70,7 @@ grpc::ServerUnaryReactor* TrustService::Answer(
     may = NoDesk(call);
   }
   if (may.ok()) may = calls_.Take(user->name);
-  if (!may.ok()) {
-    auto* const refused = context->DefaultReactor();
-    refused->Finish(ToGrpcStatus(may));
-    return refused;
-  }
+  if (!may.ok()) return FinishWith(context, may);
   auto* const reactor =
       new UnaryAnswer(context, parts_.scheduler, &calls_, user->name);
   AnswerOnPool<Response>(
@@ -94,14 +90,12 @@ grpc::ServerUnaryReactor* TrustService::Change(
     const google::protobuf::Message& request, const std::string& subject,
     Response* response,
     std::function<absl::StatusOr<Response>(const SpiffeId& user)> change) {
-  AuditEntry entry = AuditCaller(*context, call);
-  entry.set_subject(subject);
-  return Answer<Response>(context, call, request, response,
-                          [audit = parts_.audit, entry = std::move(entry),
-                           change = std::move(change)](const SpiffeId& user) {
-                            return RunAudited(audit, entry,
-                                              [&] { return change(user); });
-                          });
+  return Answer<Response>(
+      context, call, request, response,
+      [audit = parts_.audit, entry = AuditCaller(*context, call, subject),
+       change = std::move(change)](const SpiffeId& user) {
+        return RunAudited(audit, entry, [&] { return change(user); });
+      });
 }
 
 absl::StatusOr<CreateTokenResponse> TrustService::MakeToken(
@@ -228,7 +222,6 @@ grpc::ServerUnaryReactor* TrustService::ListCertificates(
 grpc::ServerUnaryReactor* TrustService::RenewLate(
     grpc::CallbackServerContext* context, const RenewLateRequest* request,
     Enrolled* response) {
-  auto* const reactor = context->DefaultReactor();
   const auto shown = context->auth_context();
   const absl::StatusOr<SpiffeId> host =
       parts_.gate->AdmitEnded(*shown, IdentityKind::kHost);
@@ -240,9 +233,9 @@ grpc::ServerUnaryReactor* TrustService::RenewLate(
   }
   if (!may.ok()) {
     parts_.audit->Refuse(AuditCaller(*context, "RenewLate"), may);
-    reactor->Finish(ToGrpcStatus(may));
-    return reactor;
+    return FinishWith(context, may);
   }
+  auto* const reactor = context->DefaultReactor();
   const grpc::string_ref pem =
       shown->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME).at(0);
   AnswerOnPool<Enrolled>(

@@ -10,7 +10,9 @@
 #include <climits>
 #include <cstdio>
 #include <filesystem>
+#include <initializer_list>
 #include <system_error>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -133,15 +135,15 @@ absl::Status IdentityFolder::Install(const TlsPem& pair) const {
   const std::string beside = absl::StrCat(folder, "/new");
   std::filesystem::remove_all(beside, error);
   RETURN_IF_ERROR(MakeOwnFolder(beside).status());
-  RETURN_IF_ERROR(
-      WriteWholeFile(absl::StrCat(beside, "/", kKeyFile), pair.key, 0600));
-  RETURN_IF_ERROR(WriteWholeFile(absl::StrCat(beside, "/", kCertificateFile),
-                                 pair.certificate, 0644));
-  RETURN_IF_ERROR(
-      WriteWholeFile(absl::StrCat(beside, "/", kAuthorityFile), pair.ca, 0644));
-  if (!pair.roots_bundle.empty()) {
-    RETURN_IF_ERROR(WriteWholeFile(absl::StrCat(beside, "/", kBundleFile),
-                                   pair.roots_bundle, 0644));
+  for (const auto& [file, text, mode] : std::initializer_list<
+           std::tuple<const char*, absl::string_view, mode_t>>{
+           {kKeyFile, pair.key, 0600},
+           {kCertificateFile, pair.certificate, 0644},
+           {kAuthorityFile, pair.ca, 0644},
+           {kBundleFile, pair.roots_bundle, 0644}}) {
+    if (text.empty()) continue;
+    RETURN_IF_ERROR(
+        WriteWholeFile(absl::StrCat(beside, "/", file), text, mode));
   }
   RETURN_IF_ERROR(SyncFolder(beside));
   RETURN_IF_ERROR(Rename(beside, whole));
