@@ -42,14 +42,6 @@ absl::StatusOr<std::string> ReadPem(const std::string& path,
                 : ReadRegularFile(path);
 }
 
-absl::StatusOr<SpiffeId> IdAmong(const std::vector<grpc::string_ref>& names) {
-  std::vector<std::string> uris;
-  for (const grpc::string_ref& uri : names) {
-    uris.emplace_back(uri.data(), uri.size());
-  }
-  return ParseUriNames(uris);
-}
-
 std::string TimeLeftText(absl::Duration left) {
   const int64_t hours = absl::ToInt64Hours(left);
   return hours > 72 ? absl::StrCat(hours / 24, " days")
@@ -65,7 +57,11 @@ class ControllerVerifier final : public tls::ExternalCertificateVerifier {
   bool Verify(tls::TlsCustomVerificationCheckRequest* request,
               std::function<void(grpc::Status)>,
               grpc::Status* sync_status) override {
-    const absl::StatusOr<SpiffeId> id = IdAmong(request->uri_names());
+    std::vector<std::string> uris;
+    for (const grpc::string_ref& uri : request->uri_names()) {
+      uris.emplace_back(uri.data(), uri.size());
+    }
+    const absl::StatusOr<SpiffeId> id = ParseUriNames(uris);
     if (!id.ok()) {
       *sync_status = Refused(std::string(id.status().message()));
     } else if (id->kind != IdentityKind::kController ||
@@ -271,22 +267,6 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerOf(
   return tls::TlsServerCredentials(options);
 }
 
-absl::StatusOr<SpiffeId> RequireId(absl::StatusOr<SpiffeId> id,
-                                   const std::string& cluster,
-                                   IdentityKind kind) {
-  if (!id.ok()) return absl::UnauthenticatedError(id.status().message());
-  if (id->cluster != cluster) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        id->ToString(), " is not of this cluster, \"", cluster, "\""));
-  }
-  if (id->kind != kind) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(id->ToString(), " is a ", KindName(id->kind),
-                     ", and only a ", KindName(kind), " may do this"));
-  }
-  return id;
-}
-
 }  // namespace
 
 absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
@@ -366,6 +346,16 @@ absl::StatusOr<absl::Time> FirstEnd(const std::string& path) {
       path, ": no certificate that says its end, expected PEM text with one"));
 }
 
+std::vector<std::pair<std::string, absl::Time>> FirstEnds(
+    const std::vector<std::pair<std::string, std::string>>& path_by_kind) {
+  std::vector<std::pair<std::string, absl::Time>> ends;
+  for (const auto& [kind, path] : path_by_kind) {
+    const auto end = FirstEnd(path);
+    if (end.ok()) ends.emplace_back(kind, *end);
+  }
+  return ends;
+}
+
 absl::StatusOr<SpiffeId> ReadOwnIdentity(const TlsFiles& files,
                                          const std::string& cluster,
                                          IdentityKind kind) {
@@ -441,23 +431,22 @@ std::shared_ptr<grpc::ChannelCredentials> MakeUnverifiedChannelCredentials() {
   return tls::TlsCredentials(options);
 }
 
-absl::StatusOr<SpiffeId> RequirePeer(const grpc::AuthContext& context,
-                                     const std::string& cluster,
-                                     IdentityKind kind) {
-  if (!context.IsPeerAuthenticated()) {
-    return absl::UnauthenticatedError("no certificate was shown");
-  }
-  return RequireId(
-      IdAmong(context.FindPropertyValues(GRPC_PEER_URI_PROPERTY_NAME)), cluster,
-      kind);
-}
-
-absl::StatusOr<SpiffeId> RequireCertificate(absl::string_view pem,
+absl::StatusOr<CertificateInfo> RequirePeer(absl::string_view pem,
                                             const std::string& cluster,
                                             IdentityKind kind) {
-  absl::StatusOr<CertificateInfo> info = ParseCertificate(pem);
-  if (!info.ok()) return absl::UnauthenticatedError(info.status().message());
-  return RequireId(std::move(info->id), cluster, kind);
+  absl::StatusOr<CertificateInfo> peer = ParseCertificate(pem);
+  if (!peer.ok()) return absl::UnauthenticatedError(peer.status().message());
+  const SpiffeId& id = peer->id;
+  if (id.cluster != cluster) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        id.ToString(), " is not of this cluster, \"", cluster, "\""));
+  }
+  if (id.kind != kind) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(id.ToString(), " is a ", KindName(id.kind),
+                     ", and only a ", KindName(kind), " may do this"));
+  }
+  return peer;
 }
 
 absl::Status RequireRole(const SpiffeId& user, Role needed,

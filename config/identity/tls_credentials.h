@@ -11,13 +11,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "config/identity/certificate.h"
-#include "grpcpp/security/auth_context.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/security/server_credentials.h"
 
@@ -63,6 +63,9 @@ std::vector<std::string> EndingCertificates(
 // NotFound if it is not there, PermissionDenied if it cannot be read,
 // InvalidArgument if it is no regular file of at most 1 MiB or has none.
 absl::StatusOr<absl::Time> FirstEnd(const std::string& path);
+// The same of all files that can be read, each named by its kind: "ca".
+std::vector<std::pair<std::string, absl::Time>> FirstEnds(
+    const std::vector<std::pair<std::string, std::string>>& path_by_kind);
 
 // The identity that the certificate of `files` gives; an empty `cluster` lets
 // it say which cluster that is. Errors as ReadTlsFiles, and PermissionDenied if
@@ -113,16 +116,11 @@ std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentialsFromRoots(
 std::shared_ptr<grpc::ChannelCredentials> MakeUnverifiedChannelCredentials();
 
 // Who is at the other end of a call that a server has received: read from the
-// verified certificate alone, never from a message, header or address.
-// Unauthenticated if the peer showed no certificate or one without exactly one
-// SPIFFE id of ours; PermissionDenied if it is of another cluster or of another
-// kind than `kind`. The messages are for the peer to read.
-absl::StatusOr<SpiffeId> RequirePeer(const grpc::AuthContext& context,
-                                     const std::string& cluster,
-                                     IdentityKind kind);
-
-// The same of a certificate that TLS has verified by other means, PEM.
-absl::StatusOr<SpiffeId> RequireCertificate(absl::string_view pem,
+// certificate, PEM, that TLS has verified, never from a message, header or
+// address. Unauthenticated for one without exactly one SPIFFE id of ours;
+// PermissionDenied if it is of another cluster or of another kind than `kind`.
+// The messages are for the peer to read.
+absl::StatusOr<CertificateInfo> RequirePeer(absl::string_view pem,
                                             const std::string& cluster,
                                             IdentityKind kind);
 

@@ -146,20 +146,14 @@ EnrolmentListener::Options EnrolmentOptions(
   return enrolment;
 }
 
-// The first end of each file that can be read.
-std::vector<std::pair<std::string, absl::Time>> FirstEnds(
+std::vector<std::pair<std::string, absl::Time>> EndsOf(
     const TlsFiles& tls, const std::string& ca_dir) {
   std::vector<std::pair<std::string, std::string>> files = {
       {"controller", tls.certificate}, {"ca", tls.ca}};
   if (!ca_dir.empty()) {
     files.emplace_back("issuing-ca", ca_dir + "/intermediate.crt");
   }
-  std::vector<std::pair<std::string, absl::Time>> ends;
-  for (const auto& [kind, path] : files) {
-    const auto end = FirstEnd(path);
-    if (end.ok()) ends.emplace_back(kind, *end);
-  }
-  return ends;
+  return FirstEnds(files);
 }
 
 absl::StatusOr<VerdictSigner> MakeSigner(const TlsFiles& tls) {
@@ -502,7 +496,7 @@ ClusterNumbers ControllerServer::Numbers(const TlsFiles& tls,
   numbers.newest = newest_->Get();
   numbers.applies = changes_.Ended();
   numbers.attach_waits = acceptor_->first_call_waits();
-  numbers.certificate_ends = FirstEnds(tls, trust.ca_dir);
+  numbers.certificate_ends = EndsOf(tls, trust.ca_dir);
   // Hosts begin at half of it.
   numbers.late_renewal = trust.leaf_life / 4;
   return numbers;

@@ -11,17 +11,6 @@ namespace {
 
 constexpr double kLookJitter = 0.1;
 
-std::vector<std::pair<std::string, absl::Time>> EndsOf(const TlsFiles& tls) {
-  const std::pair<const char*, const std::string&> files[] = {
-      {"host", tls.certificate}, {"ca", tls.ca}};
-  std::vector<std::pair<std::string, absl::Time>> ends;
-  for (const auto& [kind, path] : files) {
-    const auto end = FirstEnd(path);
-    if (end.ok()) ends.emplace_back(kind, *end);
-  }
-  return ends;
-}
-
 void AddCheck(const CheckSelfResponse& check, MetricsText* text) {
   std::map<State, int> rules;
   for (const RuleResult& rule : check.report().rules()) {
@@ -105,7 +94,8 @@ void MetricsFile::Write() {
                          (1 - kLookJitter + 2 * kLookJitter * parts_.random());
   }
   numbers_.status = parts_.status();
-  numbers_.certificate_ends = EndsOf(parts_.tls);
+  numbers_.certificate_ends =
+      FirstEnds({{"host", parts_.tls.certificate}, {"ca", parts_.tls.ca}});
   const absl::Status status = parts_.write(HostMetrics(numbers_));
   if (!status.ok() && status.message() != told_) {
     parts_.log->Warning(absl::StrCat("metrics_file: ", status.message(),

@@ -16,15 +16,6 @@ namespace {
 
 constexpr size_t kLeastCounted = 1024;
 
-absl::StatusOr<absl::string_view> CertificateOf(
-    const grpc::AuthContext& context) {
-  for (const grpc::string_ref& pem :
-       context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME)) {
-    return absl::string_view(pem.data(), pem.size());
-  }
-  return absl::UnauthenticatedError("no certificate was shown");
-}
-
 }  // namespace
 
 std::string LockName(const SpiffeId& id) {
@@ -66,18 +57,19 @@ IdentityGate::~IdentityGate() {
 
 absl::StatusOr<IdentityGate::Peer> IdentityGate::PeerOf(
     const grpc::AuthContext& context, IdentityKind kind) const {
-  ASSIGN_OR_RETURN(SpiffeId id, RequirePeer(context, options_.cluster, kind));
-  ASSIGN_OR_RETURN(const absl::string_view pem, CertificateOf(context));
-  return PeerOf(std::move(id), pem);
+  const std::vector<grpc::string_ref> shown =
+      context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+  if (!context.IsPeerAuthenticated() || shown.empty()) {
+    return absl::UnauthenticatedError("no certificate was shown");
+  }
+  return PeerOf(absl::string_view(shown[0].data(), shown[0].size()), kind);
 }
 
 absl::StatusOr<IdentityGate::Peer> IdentityGate::PeerOf(
-    SpiffeId id, absl::string_view pem) const {
-  Peer peer;
-  peer.id = std::move(id);
-  ASSIGN_OR_RETURN(const CertificateInfo info, ParseCertificate(pem));
-  peer.not_before = info.not_before;
-  peer.not_after = info.not_after;
+    absl::string_view pem, IdentityKind kind) const {
+  ASSIGN_OR_RETURN(CertificateInfo info,
+                   RequirePeer(pem, options_.cluster, kind));
+  Peer peer = {std::move(info.id), info.not_before, info.not_after, {}};
   if (!options_.crl.empty()) {
     ASSIGN_OR_RETURN(peer.key, ReadCertificateKey(pem));
   }
@@ -156,13 +148,6 @@ absl::StatusOr<SpiffeId> IdentityGate::AdmitEnded(
   absl::StatusOr<Peer> peer = PeerOf(context, kind);
   if (peer.ok()) peer->not_after = absl::InfiniteFuture();
   return Admit(std::move(peer));
-}
-
-absl::StatusOr<SpiffeId> IdentityGate::AdmitCertificate(
-    absl::string_view pem, IdentityKind kind) const {
-  ASSIGN_OR_RETURN(SpiffeId id,
-                   RequireCertificate(pem, options_.cluster, kind));
-  return Admit(PeerOf(std::move(id), pem));
 }
 
 void IdentityGate::ForgetEndedLocked() {

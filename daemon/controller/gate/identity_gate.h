@@ -89,7 +89,9 @@ class IdentityGate {
   // by the CA.
   absl::StatusOr<SpiffeId> AdmitCertificate(absl::string_view pem,
                                             IdentityKind kind) const
-      ABSL_LOCKS_EXCLUDED(mutex_);
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    return Admit(PeerOf(pem, kind));
+  }
 
   // PermissionDenied for an identity that is locked: one that asks for a
   // certificate shows none.
@@ -140,7 +142,7 @@ class IdentityGate {
 
   absl::StatusOr<Peer> PeerOf(const grpc::AuthContext& context,
                               IdentityKind kind) const;
-  absl::StatusOr<Peer> PeerOf(SpiffeId id, absl::string_view pem) const;
+  absl::StatusOr<Peer> PeerOf(absl::string_view pem, IdentityKind kind) const;
   absl::StatusOr<SpiffeId> Admit(absl::StatusOr<Peer> peer) const
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status WhyLockedLocked(const SpiffeId& id) const
