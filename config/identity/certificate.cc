@@ -217,15 +217,14 @@ std::vector<CertificateEnd> CertificateEnds(absl::string_view pem) {
 }
 
 bool IsSignedBy(absl::string_view certificate_pem, absl::string_view ca_pem) {
-  bool found = false;
+  const absl::Cleanup forgets = [] { ERR_clear_error(); };
   const std::vector<Owned<X509>> authorities = AllCertificates(ca_pem);
-  for (const Owned<X509>& each : AllCertificates(certificate_pem)) {
-    found = found || absl::c_any_of(authorities, [&](const Owned<X509>& ca) {
-              return X509_verify(each.get(), X509_get0_pubkey(ca.get())) == 1;
-            });
-  }
-  ERR_clear_error();
-  return found;
+  return absl::c_any_of(
+      AllCertificates(certificate_pem), [&](const auto& each) {
+        return absl::c_any_of(authorities, [&](const auto& ca) {
+          return X509_verify(each.get(), X509_get0_pubkey(ca.get())) == 1;
+        });
+      });
 }
 
 absl::Status CheckKeyBelongs(absl::string_view certificate_pem,

@@ -203,25 +203,24 @@ void LeafRenewal::Look() {
   }
 }
 
+absl::Status LeafRenewal::FillInLocked(CertificateRequest* request) {
+  if (next_key_.empty()) {
+    ASSIGN_OR_RETURN(next_key_, MakePrivateKey());
+  }
+  ASSIGN_OR_RETURN(*request->mutable_signing_request(),
+                   MakeSigningRequest(next_key_));
+  return absl::OkStatus();
+}
+
 void LeafRenewal::AskOverStream() {
   AgentMessage message;
   absl::Status made;
   {
     absl::MutexLock lock(&mutex_);
     if (asking_) return;
-    if (next_key_.empty()) {
-      absl::StatusOr<std::string> key = MakePrivateKey();
-      made = key.status();
-      if (key.ok()) next_key_ = *std::move(key);
-    }
-    auto request = MakeSigningRequest(next_key_);
-    if (made.ok()) made = request.status();
+    made = FillInLocked(message.mutable_certificate_request());
     asking_ = made.ok();
     asked_bundle_ = offered_bundle_;
-    if (request.ok()) {
-      message.mutable_certificate_request()->set_signing_request(
-          *std::move(request));
-    }
   }
   if (!made.ok()) {
     Tell(made);

@@ -22,6 +22,14 @@ std::string LockName(const SpiffeId& id) {
   return absl::StrCat(KindName(id.kind), "/", id.name);
 }
 
+std::string ShownCertificate(const grpc::AuthContext& context) {
+  for (const grpc::string_ref& pem :
+       context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME)) {
+    return std::string(pem.data(), pem.size());
+  }
+  return "";
+}
+
 absl::StatusOr<std::unique_ptr<IdentityGate>> IdentityGate::Open(
     const IdentityGateOptions& options, Scheduler* scheduler, Log* log) {
   ASSIGN_OR_RETURN(auto store, LockStore::Open(options.state));
@@ -57,12 +65,11 @@ IdentityGate::~IdentityGate() {
 
 absl::StatusOr<IdentityGate::Peer> IdentityGate::PeerOf(
     const grpc::AuthContext& context, IdentityKind kind) const {
-  const std::vector<grpc::string_ref> shown =
-      context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
-  if (!context.IsPeerAuthenticated() || shown.empty()) {
+  const std::string pem = ShownCertificate(context);
+  if (!context.IsPeerAuthenticated() || pem.empty()) {
     return absl::UnauthenticatedError("no certificate was shown");
   }
-  return PeerOf(absl::string_view(shown[0].data(), shown[0].size()), kind);
+  return PeerOf(pem, kind);
 }
 
 absl::StatusOr<IdentityGate::Peer> IdentityGate::PeerOf(

@@ -60,6 +60,9 @@ inline constexpr size_t kMaxLockReason = 200;
 // "host/node07", "user/alice": as the end of a SPIFFE id, without the role.
 std::string LockName(const SpiffeId& id);
 
+// The certificate, PEM, that TLS was shown; empty: none is known.
+std::string ShownCertificate(const grpc::AuthContext& context);
+
 // Safe for concurrent use. Calls nothing under its locks.
 class IdentityGate {
  public:

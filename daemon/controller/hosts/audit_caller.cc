@@ -4,6 +4,7 @@
 #include <string>
 
 #include "config/identity/certificate.h"
+#include "daemon/controller/gate/identity_gate.h"
 #include "grpc/grpc_security_constants.h"
 
 namespace clusterd {
@@ -21,10 +22,7 @@ AuditEntry AuditCaller(const grpc::CallbackServerContext& context,
     if (!entry.who().empty()) entry.mutable_who()->push_back(' ');
     entry.mutable_who()->append(uri.data(), uri.size());
   }
-  for (const grpc::string_ref& pem :
-       shown->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME)) {
-    entry.set_certificate(CertificateSerial({pem.data(), pem.size()}));
-  }
+  entry.set_certificate(CertificateSerial(ShownCertificate(*shown)));
   return entry;
 }
 

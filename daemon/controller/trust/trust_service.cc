@@ -14,7 +14,6 @@
 #include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/controller/hosts/unary_answer.h"
-#include "grpc/grpc_security_constants.h"
 #include "grpcpp/server_context.h"
 
 namespace clusterd {
@@ -236,12 +235,9 @@ grpc::ServerUnaryReactor* TrustService::RenewLate(
     return FinishWith(context, may);
   }
   auto* const reactor = context->DefaultReactor();
-  const grpc::string_ref pem =
-      shown->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME).at(0);
   AnswerOnPool<Enrolled>(
       parts_.pool, WorkerPool::Place::kInTurn, response,
-      [desk = desk_, host = host->name,
-       pem = std::string(pem.data(), pem.size()), request,
+      [desk = desk_, host = host->name, pem = ShownCertificate(*shown), request,
        peer = context->peer()] {
         return desk->RenewLate(host, pem, *request, peer);
       },
