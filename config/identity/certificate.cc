@@ -35,11 +35,6 @@ std::string SpkiHex(X509* certificate) {
   return key == nullptr ? "" : Sha256Hex(PublicKeyDer(key));
 }
 
-absl::Status NoCertificate() {
-  return absl::InvalidArgumentError(
-      "no certificate, expected PEM text with \"BEGIN CERTIFICATE\"");
-}
-
 constexpr size_t kMaxUriBytes = 1024;
 constexpr size_t kMaxClusterBytes = 255;
 constexpr size_t kMaxNameBytes = 253;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -150,6 +151,11 @@ inline std::vector<Owned<X509>> AllCertificates(absl::string_view pem) {
   std::vector<Owned<X509>> all = BegunCertificates(pem);
   all.erase(std::remove(all.begin(), all.end(), nullptr), all.end());
   return all;
+}
+
+inline absl::Status NoCertificate() {
+  return absl::InvalidArgumentError(
+      "no certificate, expected PEM text with \"BEGIN CERTIFICATE\"");
 }
 
 // Whether this key made the signature over the text, with SHA-256.

@@ -127,10 +127,7 @@ X509* SignerOf(X509_CRL* list, const std::vector<Owned<X509>>& signers) {
 
 absl::StatusOr<CertificateKey> ReadCertificateKey(absl::string_view pem) {
   const Owned<X509> certificate = FirstOf(pem, PEM_read_bio_X509);
-  if (!certificate) {
-    return absl::InvalidArgumentError(
-        "no certificate, expected PEM text with \"BEGIN CERTIFICATE\"");
-  }
+  if (!certificate) return NoCertificate();
   return KeyOf(certificate.get());
 }
 

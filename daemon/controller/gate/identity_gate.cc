@@ -245,16 +245,14 @@ size_t IdentityGate::EndRefused() {
   {
     absl::MutexLock lock(&mutex_);
     ForgetEndedLocked();
-    std::vector<Watched> stay;
-    for (Watched& each : watched_) {
+    for (Watched& each : std::exchange(watched_, {})) {
       absl::Status why = WhyRefusedLocked(each.peer, /*is_open=*/true);
       if (why.ok()) {
-        stay.push_back(std::move(each));
+        watched_.push_back(std::move(each));
       } else {
         refused.emplace_back(std::move(each), std::move(why));
       }
     }
-    watched_ = std::move(stay);
   }
   for (const auto& [watched, why] : refused) {
     log_->Warning(absl::StrCat("ended a stream: ", why.message()));

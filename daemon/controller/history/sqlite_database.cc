@@ -136,7 +136,9 @@ int Bind(const SqliteValue& value, int position, sqlite3_stmt* statement) {
 
 absl::StatusOr<FolderLock> LockFolder(const std::string& folder) {
   const std::string what = absl::StrCat("state folder \"", folder, "\": ");
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  FolderLock lock = std::make_shared<const OwnedFd>(
+      open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const int fd = lock->get();
   if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
     return absl::NotFoundError(
         absl::StrCat(what, std::strerror(errno),
@@ -146,10 +148,6 @@ absl::StatusOr<FolderLock> LockFolder(const std::string& folder) {
     return absl::PermissionDeniedError(
         absl::StrCat(what, std::strerror(errno)));
   }
-  FolderLock lock(new int(fd), [](const int* held) {
-    close(*held);
-    delete held;
-  });
   if (flock(fd, LOCK_EX | LOCK_NB) == 0) return lock;
   if (errno != EWOULDBLOCK) {
     return absl::PermissionDeniedError(

@@ -22,6 +22,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "config/values/owned_fd.h"
 
 namespace clusterd {
 
@@ -89,7 +90,7 @@ absl::Status SqliteStatus(int code, int system, absl::string_view path,
 
 // One controller for one state folder: a lock on the folder, held until the
 // last copy goes. The kernel gives it back when the process ends.
-using FolderLock = std::shared_ptr<const int>;  // The folder's descriptor.
+using FolderLock = std::shared_ptr<const OwnedFd>;
 
 // NotFound if there is no such folder; PermissionDenied if it cannot be opened;
 // Unavailable if another holds it, also in this process.

@@ -71,16 +71,6 @@ bool AddExtension(X509* certificate, X509* issuer, int nid,
 
 }  // namespace
 
-struct CertificateAuthority::Keys {
-  Owned<X509> certificate;
-  Owned<EVP_PKEY> key;
-};
-
-CertificateAuthority::CertificateAuthority(std::unique_ptr<Keys> keys)
-    : keys_(std::move(keys)) {}
-
-CertificateAuthority::~CertificateAuthority() = default;
-
 absl::StatusOr<std::unique_ptr<CertificateAuthority>>
 CertificateAuthority::Open(const std::string& folder, absl::Time now) {
   const std::string root_path = absl::StrCat(folder, "/root.crt");
@@ -98,10 +88,10 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
   RETURN_IF_ERROR(InFront(bundles_path, bundles.status()));
   RETURN_IF_ERROR(InFront(root_path, CheckHasCertificate(roots)));
   RETURN_IF_ERROR(InFront(key_path, CheckKeyBelongs(own, key_pem)));
-  auto keys = std::make_unique<Keys>();
-  keys->certificate = FirstOf(own, PEM_read_bio_X509);
-  keys->key = FirstOf(key_pem, PEM_read_bio_PrivateKey);
-  if (X509_check_ca(keys->certificate.get()) != 1) {
+  std::unique_ptr<CertificateAuthority> authority(new CertificateAuthority());
+  authority->certificate_ = FirstOf(own, PEM_read_bio_X509);
+  authority->key_ = FirstOf(key_pem, PEM_read_bio_PrivateKey);
+  if (X509_check_ca(authority->certificate_.get()) != 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         path,
         ": may not issue certificates, expected an intermediate CA as "
@@ -113,14 +103,12 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
         absl::StrCat(path, ": not issued by ", root_path,
                      ", or not valid now: ", issued.message()));
   }
-  std::unique_ptr<CertificateAuthority> authority(
-      new CertificateAuthority(std::move(keys)));
   authority->root_bundles_ = *std::move(bundles_text);
   if (!bundles->empty()) {
     authority->newest_bundle_ = std::move(bundles->back());
   }
   authority->not_after_ =
-      TimeOf(X509_get0_notAfter(authority->keys_->certificate.get()))
+      TimeOf(X509_get0_notAfter(authority->certificate_.get()))
           .value_or(absl::InfinitePast());
   // Not what else the file may hold.
   authority->intermediate_pem_ = SplitCertificates(own).front().pem;
@@ -158,7 +146,7 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(
         "the controller's intermediate CA ended at ", UtcText(not_after_),
         "; make a new one with deploy/certificates.sh ca-dir"));
   }
-  X509* const issuer = keys_->certificate.get();
+  X509* const issuer = certificate_.get();
   const auto* der =
       reinterpret_cast<const unsigned char*>(public_key_der.data());
   const Owned<EVP_PKEY> public_key(
@@ -166,7 +154,7 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(
   const Owned<X509> leaf(X509_new());
   const std::string uri = id.ToString();
   const EVP_MD* const digest =
-      EVP_PKEY_is_a(keys_->key.get(), "ED25519") == 1 ? nullptr : EVP_sha256();
+      EVP_PKEY_is_a(key_.get(), "ED25519") == 1 ? nullptr : EVP_sha256();
   const bool made =
       public_key && leaf &&
       SetBasics(leaf.get(), X509_get_subject_name(issuer),
@@ -183,7 +171,7 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(
       ParseSpiffeId(uri).ok() &&
       AddExtension(leaf.get(), issuer, NID_subject_alt_name,
                    absl::StrCat("URI:", uri)) &&
-      X509_sign(leaf.get(), keys_->key.get(), digest) > 0;
+      X509_sign(leaf.get(), key_.get(), digest) > 0;
   ERR_clear_error();
   std::string pem = made ? PemOf(leaf.get()) : "";
   if (pem.empty()) return absl::InternalError("OpenSSL issues no certificate");
@@ -194,8 +182,7 @@ bool CertificateAuthority::HasIssued(absl::string_view certificate_pem) const {
   const Owned<X509> certificate = FirstOf(certificate_pem, PEM_read_bio_X509);
   const bool issued =
       certificate &&
-      X509_verify(certificate.get(),
-                  X509_get0_pubkey(keys_->certificate.get())) == 1;
+      X509_verify(certificate.get(), X509_get0_pubkey(certificate_.get())) == 1;
   ERR_clear_error();
   return issued;
 }
