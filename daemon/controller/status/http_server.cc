@@ -265,7 +265,7 @@ absl::Status HttpServer::Listen() {
       LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE,
       kBacklog, reinterpret_cast<const sockaddr*>(&address), size);
   if (listener_ == nullptr) {
-    return CannotListen(options_.listen, options_.option);
+    return CannotListen(options_.listen, options_.option, errno);
   }
   sockaddr_storage bound = {};
   socklen_t bound_size = sizeof(bound);
