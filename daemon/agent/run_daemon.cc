@@ -187,21 +187,19 @@ struct Background {
 LeafRenewal::Parts RenewalParts(const AgentFlags& flags, HeldIdentity* identity,
                                 const std::shared_ptr<AgentStream>& stream,
                                 const Background& background) {
-  LeafRenewal::Parts parts;
-  parts.held = identity;
-  parts.files = flags.tls;
-  parts.controller = flags.controller;
-  parts.ask = [stream](AgentMessage question, absl::Duration wait,
-                       LeafRenewal::Answered answered) {
-    stream->Ask(std::move(question), wait, std::move(answered));
-  };
-  parts.reattach = [stream] { stream->ReattachIfIdle(); };
-  parts.random = MakeRandom();
-  parts.scheduler = background.scheduler;
-  parts.pool = background.pool;
-  parts.log = background.log;
-  parts.audit = background.audit;
-  return parts;
+  return {identity,
+          flags.tls,
+          flags.controller,
+          [stream](AgentMessage question, absl::Duration wait,
+                   LeafRenewal::Answered answered) {
+            stream->Ask(std::move(question), wait, std::move(answered));
+          },
+          [stream] { stream->ReattachIfIdle(); },
+          MakeRandom(),
+          background.scheduler,
+          background.pool,
+          background.log,
+          background.audit};
 }
 
 MetricsFile::Parts MetricsParts(const AgentFlags& flags,

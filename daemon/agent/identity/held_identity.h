@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "config/identity/tls_credentials.h"
 #include "daemon/process/log.h"
@@ -31,14 +33,34 @@ class HeldIdentity {
 
   // Takes the files up if they are good; else says why not, once for each
   // reason.
-  void Look() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Look() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::StatusOr<TlsPem> read = ReadPairOf(self_, files_);
+    const std::string trouble(read.status().message());
+    absl::MutexLock lock(&mutex_);
+    if (read.ok()) pair_ = *std::move(read);
+    if (std::exchange(told_, trouble) == trouble || trouble.empty()) return;
+    log_->Error(absl::StrCat(
+        "certificate files refused, the last good pair stays in use: ",
+        trouble));
+  }
   // The same, and what a connection that is opened now shows.
   std::shared_ptr<grpc::ChannelCredentials> ForDial()
-      ABSL_LOCKS_EXCLUDED(mutex_);
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    Look();
+    absl::MutexLock lock(&mutex_);
+    dialled_ = pair_.certificate;
+    return MakeChannelCredentialsFromPem(pair_, self_.cluster);
+  }
 
-  TlsPem pair() const ABSL_LOCKS_EXCLUDED(mutex_);
+  TlsPem pair() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return pair_;
+  }
   // Whether the last connection was opened with another pair.
-  bool IsNewerThanDialled() const ABSL_LOCKS_EXCLUDED(mutex_);
+  bool IsNewerThanDialled() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return pair_.certificate != dialled_;
+  }
   const SpiffeId& self() const { return self_; }
 
  private:
