@@ -49,11 +49,7 @@ absl::Status Replace(const std::string& path, const std::string& target,
     unlink(temporary.c_str());
     return status;
   }
-  const OwnedFd folder(
-      open(FolderOf(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.get() < 0 || fsync(folder.get()) != 0)
-    return FileStatus(path, errno);
-  return absl::OkStatus();
+  return InFront(path, SyncFolder(FolderOf(target)));
 }
 
 // Devices, pipes and our own stdout; files are replaced.

@@ -14,10 +14,9 @@
 #include "config/values/status_macros.h"
 
 namespace clusterd {
-namespace {
-
-absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes,
-                                     mode_t forbidden, const char* expected) {
+absl::StatusOr<std::string> ReadRegularFile(const std::string& path,
+                                            size_t max_bytes, mode_t forbidden,
+                                            const char* expected) {
   const OwnedFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info = {};
   if (fd.get() < 0 || fstat(fd.get(), &info) != 0) {
@@ -32,19 +31,6 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes,
   return absl::PermissionDeniedError(absl::StrCat(
       path, ": others have access to the private key (mode ",
       absl::StrFormat("%04o", info.st_mode & 07777), "), expected ", expected));
-}
-
-}  // namespace
-
-absl::StatusOr<std::string> ReadRegularFile(const std::string& path,
-                                            size_t max_bytes) {
-  return ReadFile(path, max_bytes, 0, "");
-}
-
-absl::StatusOr<std::string> ReadKeyFile(const std::string& path,
-                                        mode_t forbidden,
-                                        const char* expected) {
-  return ReadFile(path, kMaxPemBytes, forbidden, expected);
 }
 
 absl::StatusOr<std::string> ReadToEnd(int fd, const std::string& path,

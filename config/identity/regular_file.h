@@ -20,14 +20,12 @@ inline constexpr size_t kMaxPemBytes = 1 << 20;
 // All of the file. Messages begin with the path: NotFound if it is not there,
 // PermissionDenied if it cannot be read, InvalidArgument if it is longer than
 // `max_bytes` or no regular file. A FIFO in its place does not hang the
-// program.
+// program. For private keys: PermissionDenied also if its mode has a bit of
+// `forbidden`; `expected` are modes that have none: "0600".
 absl::StatusOr<std::string> ReadRegularFile(const std::string& path,
-                                            size_t max_bytes = kMaxPemBytes);
-
-// A private key. PermissionDenied also if its mode has a bit of `forbidden`;
-// `expected` are modes that have none: "0600".
-absl::StatusOr<std::string> ReadKeyFile(const std::string& path,
-                                        mode_t forbidden, const char* expected);
+                                            size_t max_bytes = kMaxPemBytes,
+                                            mode_t forbidden = 0,
+                                            const char* expected = "");
 
 // What is left in an open file; errors as above. `path` is for messages.
 absl::StatusOr<std::string> ReadToEnd(int fd, const std::string& path,

@@ -305,8 +305,8 @@ absl::StatusOr<std::vector<std::string>> ReadRevocationTexts(
   }
   std::vector<std::string> texts;
   for (const std::string& file : files) {
-    ASSIGN_OR_RETURN(std::string text, ReadRegularFile(file, kMaxListBytes));
-    texts.push_back(std::move(text));
+    ASSIGN_OR_RETURN(texts.emplace_back(),
+                     ReadRegularFile(file, kMaxListBytes));
   }
   return texts;
 }

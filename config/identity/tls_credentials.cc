@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -38,7 +39,7 @@ absl::StatusOr<std::string> ReadPem(const std::string& path,
     return absl::InvalidArgumentError(
         "certificate files: a path is empty, expected ca, cert and key");
   }
-  return secret ? ReadKeyFile(path, S_IRWXO, "0600 or 0640")
+  return secret ? ReadRegularFile(path, kMaxPemBytes, S_IRWXO, "0600 or 0640")
                 : ReadRegularFile(path);
 }
 
@@ -101,15 +102,11 @@ std::shared_ptr<grpc::ChannelCredentials> ForController(
 }
 
 // OpenSSL's threads and ours share it; held for reading while it is called.
-struct EndedCertificates {
-  absl::Mutex mutex;
-  std::function<bool(const std::string& pem)> admits ABSL_GUARDED_BY(mutex);
-
-  static EndedCertificates& Get() {
-    static auto* const ended = new EndedCertificates();
-    return *ended;
-  }
-};
+ABSL_CONST_INIT absl::Mutex ended_mutex(absl::kConstInit);
+// Never deleted: those threads may run until the process ends.
+std::function<bool(const std::string& pem)>* const admits_ended
+    ABSL_PT_GUARDED_BY(ended_mutex) =
+        new std::function<bool(const std::string& pem)>();
 
 // OpenSSL's verdict on one certificate of a chain, but for the end of the
 // lowest: then it goes on with what it has not looked at yet.
@@ -120,9 +117,8 @@ int VerifyButForTheEnd(int is_good, X509_STORE_CTX* chain) {
     return is_good;
   }
   const std::string pem = PemOf(X509_STORE_CTX_get_current_cert(chain));
-  EndedCertificates& ended = EndedCertificates::Get();
-  absl::ReaderMutexLock lock(&ended.mutex);
-  if (ended.admits == nullptr || !ended.admits(pem)) return 0;
+  absl::ReaderMutexLock lock(&ended_mutex);
+  if (*admits_ended == nullptr || !(*admits_ended)(pem)) return 0;
   X509_STORE_CTX_set_error(chain, X509_V_OK);
   return 1;
 }
@@ -379,9 +375,8 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
 
 void AdmitEndedCertificates(
     std::function<bool(const std::string& pem)> admits) {
-  EndedCertificates& ended = EndedCertificates::Get();
-  absl::MutexLock lock(&ended.mutex);
-  ended.admits = std::move(admits);
+  absl::MutexLock lock(&ended_mutex);
+  *admits_ended = std::move(admits);
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>>

@@ -206,19 +206,17 @@ MetricsFile::Parts MetricsParts(const AgentFlags& flags,
                                 const std::string& host, HostObserver* observer,
                                 std::function<AgentStatus()> status,
                                 const Background& background) {
-  MetricsFile::Parts parts;
-  parts.tls = flags.tls;
-  parts.status = std::move(status);
-  parts.check = [observer, host] { return CheckSelf(observer, host, {}); };
-  parts.write = [root = flags.root,
-                 path = flags.metrics_file](const std::string& text) {
-    return ReplaceTextFile(root, path, text);
-  };
-  parts.random = MakeRandom();
-  parts.scheduler = background.scheduler;
-  parts.pool = background.pool;
-  parts.log = background.log;
-  return parts;
+  return {
+      flags.tls,
+      std::move(status),
+      [observer, host] { return CheckSelf(observer, host, {}); },
+      [root = flags.root, path = flags.metrics_file](const std::string& text) {
+        return ReplaceTextFile(root, path, text);
+      },
+      MakeRandom(),
+      background.scheduler,
+      background.pool,
+      background.log};
 }
 
 // Before there is a self to speak of, and with an audit file that is closed

@@ -88,9 +88,8 @@ absl::Time RenewalTime(const CertificateInfo& certificate, double draw) {
 
 bool HasEnded(const TlsFiles& files, absl::Time now) {
   if (!LeafRenewal::Renews(files)) return false;
-  const auto certificate = ReadRegularFile(files.certificate);
-  if (!certificate.ok()) return false;
-  const auto info = ParseCertificate(*certificate);
+  const auto info =
+      ParseCertificate(ReadRegularFile(files.certificate).value_or(""));
   return info.ok() && now > info->not_after;
 }
 

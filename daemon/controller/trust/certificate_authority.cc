@@ -30,7 +30,7 @@ absl::StatusOr<std::string> ReadKey(const std::string& path) {
         absl::StrCat(path, ": belongs to user ", found.st_uid, ", expected ",
                      geteuid(), ", who runs this controller"));
   }
-  return ReadKeyFile(path, S_IRWXG | S_IRWXO, "0600");
+  return ReadRegularFile(path, kMaxPemBytes, S_IRWXG | S_IRWXO, "0600");
 }
 
 // Valid from `from` to `to`, of the subject `issuer`.
