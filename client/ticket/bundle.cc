@@ -26,7 +26,7 @@ constexpr size_t kBlock = 512;
 constexpr size_t kMaxFileBytes = size_t{1} << 31;
 // zlib.h: 15 bits of window, and 16 for a gzip header.
 constexpr int kGzipWindow = 15 + 16;
-// Of a name, and of what stands before it.
+// The longest last part of a name, and the longest text before it.
 constexpr size_t kMaxLastPart = 100;
 constexpr size_t kMaxFolders = 155;
 

@@ -98,7 +98,7 @@ inline std::string PublicKeyDer(EVP_PKEY* key) {
   return DerOf(key, i2d_PUBKEY);
 }
 
-// In the form that openssl x509 prints; empty if there is no memory.
+// The text that openssl x509 prints; empty if there is no memory.
 inline std::string PemOf(X509* certificate) {
   const Owned<BIO> text(BIO_new(BIO_s_mem()));
   const bool made = text && PEM_write_bio_X509(text.get(), certificate) == 1;
@@ -129,7 +129,7 @@ inline std::string HexOf(const ASN1_INTEGER* number) {
   return hex;
 }
 
-// What FirstOf finds at each place of the text with these words.
+// FirstOf of the text from each place on where it has these words.
 template <typename T>
 std::vector<Owned<T>> AllOf(absl::string_view pem, absl::string_view begin,
                             T* (*read)(BIO*, T**, pem_password_cb*, void*)) {
@@ -141,7 +141,7 @@ std::vector<Owned<T>> AllOf(absl::string_view pem, absl::string_view begin,
   return all;
 }
 
-// With a null for each that begins and cannot be read to its end.
+// A null stands for each that begins and cannot be read to its end.
 inline std::vector<Owned<X509>> BegunCertificates(absl::string_view pem) {
   return AllOf(pem, "-----BEGIN CERTIFICATE", PEM_read_bio_X509);
 }

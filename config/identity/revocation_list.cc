@@ -35,7 +35,7 @@ absl::Status Lacks(const char* what) {
 }
 
 // The CAs of the bundle, and those beside the lists that lead to one of them.
-// Whether they have ended is no matter: their lists say how long they count.
+// Their own ends do not matter: each list says how long it counts.
 std::vector<Owned<X509>> Signers(const std::vector<std::string>& texts,
                                  absl::string_view ca_pem) {
   std::vector<Owned<X509>> signers = AllCertificates(ca_pem);

@@ -59,7 +59,7 @@ absl::StatusOr<TextSigner> TextSigner::Create(absl::string_view key_pem) {
 absl::StatusOr<std::string> TextSigner::Sign(absl::string_view text) const {
   const std::string framed = Framed(text);
   const Owned<EVP_MD_CTX> digest(EVP_MD_CTX_new());
-  // As long as any of this key.
+  // The longest signature of this key.
   size_t size = static_cast<size_t>(EVP_PKEY_get_size(key_.get()));
   std::string signature(size, '\0');
   const bool good =

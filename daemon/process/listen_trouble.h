@@ -1,4 +1,4 @@
-// Why nobody can listen on an address.
+// Why an address cannot be listened on.
 #ifndef DAEMON_PROCESS_LISTEN_TROUBLE_H_
 #define DAEMON_PROCESS_LISTEN_TROUBLE_H_
 

@@ -145,7 +145,7 @@ absl::Status LockStore::Settle() {
 }
 
 absl::Status LockStore::WriteSum(const std::string& text) {
-  // After an error nobody knows, and the next Settle writes again.
+  // After an error the file may say either, so the next Settle writes it.
   known_.clear();
   RETURN_IF_ERROR(ReplaceFile(sum_, text, 0600));
   known_ = text;

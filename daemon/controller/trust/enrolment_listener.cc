@@ -144,7 +144,7 @@ class EnrolmentListener::Keeper {
     const pid_t pid =
         Spawn(listener_.options_.program, theirs.get(), listeners_);
     if (pid == 0) return std::strerror(errno);
-    // Otherwise nobody would see that the process has gone.
+    // Only the process holds its end, so that this one hears of its end.
     theirs = OwnedFd();
     const absl::Status started = SendPacket(socket->get(), StartPacket());
     NoteProcess(pid, started.ok() ? socket : nullptr);
