@@ -65,6 +65,26 @@ check_name() {
     wrong "name \"$1\", expected letters, digits, dot, dash, underscore"
 }
 
+# nearest_role WORD: the role that the fewest edits lead to.
+nearest_role() {
+  awk -v word="${1:0:64}" '
+    function least(a, b) { return a < b ? a : b }
+    function edits(a, b,  i, j, d) {
+      for (i = 0; i <= length(a); i++) d[i, 0] = i
+      for (j = 0; j <= length(b); j++) d[0, j] = j
+      for (i = 1; i <= length(a); i++)
+        for (j = 1; j <= length(b); j++)
+          d[i, j] = least(least(d[i - 1, j], d[i, j - 1]) + 1, d[i - 1, j - 1] + (substr(a, i, 1) != substr(b, j, 1)))
+      return d[length(a), length(b)]
+    }
+    BEGIN {
+      split("viewer operator admin hook", roles)
+      best = roles[1]
+      for (i = 2; i <= 4; i++) if (edits(word, roles[i]) < edits(word, best)) best = roles[i]
+      print best
+    }'
+}
+
 max_names=131072
 
 # expand PREFIX REST: adds to `names` what PREFIX and every element of the first
@@ -290,7 +310,10 @@ case $verb in
     case ${1,,} in
       clusterd | clusterd-controller) wrong "user \"$1\" would pass for one of our programs" ;;
     esac
-    case $2 in hook | viewer | operator | admin) ;; *) usage ;; esac
+    case $2 in
+      hook | viewer | operator | admin) ;;
+      *) wrong "role \"$2\", expected hook, viewer, operator or admin; did you mean \"$(nearest_role "${2,,}")\"?" ;;
+    esac
     sign "$dir" "user-$1" "spiffe://$cluster/user/$1/role/$2"
     ;;
   ca-dir)

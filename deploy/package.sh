@@ -36,7 +36,18 @@ die() {
   exit 1
 }
 
-machine=$(dpkg --print-architecture)
+# What is lacking is told at once, all of it.
+lacks=()
+lack() { lacks+=("$*"); }
+have() { command -v "$1" >/dev/null; }
+tell_lacks() {
+  [ ${#lacks[@]} -gt 0 ] || return 0
+  printf 'deploy/package.sh: %s\n' "${lacks[@]}" >&2
+  exit 1
+}
+
+have dpkg || lack "dpkg: missing; packages are made on Debian"
+machine=$(dpkg --print-architecture 2>/dev/null || uname -m | sed "s/x86_64/amd64/; s/aarch64/arm64/")
 arch=$machine
 formats=(deb rpm)
 out=$repo/.cache/packages
@@ -75,12 +86,21 @@ esac
 [[ $release =~ ^[1-9][0-9]{0,8}$ ]] || wrong "--release \"$release\", expected a number from 1"
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
-[ -z "$programs" ] || programs=$(cd "$programs" && pwd)
+if [ -n "$programs" ] && [ ! -d "$programs" ]; then
+  lack "--programs $programs: is not a folder"
+elif [ -n "$programs" ]; then
+  programs=$(cd "$programs" && pwd)
+  for program in clusterd clusterd-controller clusterctl; do
+    [ -x "$programs/$program" ] || lack "$programs/$program: is not a program, expected one of --programs"
+  done
+fi
 cd "$repo"
 
 if [ -z "${SOURCE_DATE_EPOCH-}" ]; then
-  SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null) ||
-    die "this is no git checkout: set SOURCE_DATE_EPOCH to the time that the packages bear"
+  SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null) || {
+    lack "this is no git checkout: set SOURCE_DATE_EPOCH to the time that the packages bear"
+    SOURCE_DATE_EPOCH=0
+  }
 fi
 export SOURCE_DATE_EPOCH LC_ALL=C TZ=UTC
 umask 022
@@ -96,12 +116,7 @@ trap 'rm -rf "$work"' EXIT
 build() {
   # As deploy/quickstart.sh builds them, so that nothing is built twice.
   local -a flags=(-c opt --config=joined)
-  deploy/install-deps.sh build package
-  if [ "$arch" != "$machine" ]; then
-    [ "$arch" = arm64 ] || die "packages of $arch are built on a machine of $arch, this one is $machine"
-    deploy/install-deps.sh arm64
-    flags+=(--config=arm64)
-  fi
+  [ "$arch" = "$machine" ] || flags+=(--config=arm64)
   bazel build "${flags[@]}" --noshow_progress --ui_event_filters=-info \
     //daemon/agent:clusterd //daemon/controller:clusterd-controller //client:clusterctl >&2 || exit 1
   local folder
@@ -111,8 +126,35 @@ build() {
   cp "$folder"/daemon/agent/clusterd "$folder"/daemon/controller/clusterd-controller \
     "$folder"/client/clusterctl "$programs/"
 }
+if [ -z "$programs" ]; then
+  [ "$arch" = "$machine" ] || [ "$arch" = arm64 ] ||
+    lack "packages of $arch are built on a machine of $arch, this one is $machine"
+  tell_lacks
+  deploy/install-deps.sh build package
+  [ "$arch" = "$machine" ] || deploy/install-deps.sh arm64
+fi
+have "$strip" || strip="strip"
+tools=("$strip" gzip md5sum)
+[[ ${formats[*]} != *deb* ]] || tools+=(dpkg-deb xz)
+[[ ${formats[*]} != *rpm* ]] || tools+=(rpmbuild)
+[ "$arch" = "$machine" ] || tools+=("qemu-$rpm_arch-static")
+for tool in "${tools[@]}"; do
+  have "$tool" || lack "$tool: missing; deploy/install-deps.sh package arm64 installs it"
+done
+# What is linked in; of another architecture it has the same names.
+linked=()
+if deploy/sbom >"$work/sbom"; then
+  mapfile -t linked < <(sed -n 's/^ *"packageFileName": "\(.*\)",$/\1/p' "$work/sbom")
+  [ ${#linked[@]} -gt 0 ] || lack "deploy/sbom names nothing that is linked in"
+else
+  lack "deploy/sbom: what is linked in is not known"
+fi
+for package in "${linked[@]}"; do
+  [ -s "/usr/share/doc/$package/copyright" ] ||
+    lack "/usr/share/doc/$package/copyright: missing, and $package is linked in"
+done
+tell_lacks
 [ -n "$programs" ] || build
-command -v "$strip" >/dev/null || strip="strip"
 
 # The program as words that run it here.
 runs() {
@@ -191,9 +233,6 @@ of_clusterctl() {
 # Licences of what is linked in, as the packages that it comes from have them.
 licences() {
   local package version
-  local -a linked
-  mapfile -t linked < <(sed -n 's/^ *"packageFileName": "\(.*\)",$/\1/p' "$work/sbom")
-  [ ${#linked[@]} -gt 0 ] || die "deploy/sbom names nothing that is linked in"
   cat <<EOT
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: clusterd
@@ -207,8 +246,6 @@ Comment:
  Linked statically, of Debian's packages with these notices:
 EOT
   for package in "${linked[@]}"; do
-    [ -s "/usr/share/doc/$package/copyright" ] ||
-      die "/usr/share/doc/$package/copyright: missing, and $package is linked in"
     # Of another architecture, deploy/bazel/arm64.bzl takes what is newest.
     version=
     [ "$arch" != "$machine" ] || version=$(dpkg-query -W -f '${Version}\n' "$package" | sed -n 1p)
@@ -347,8 +384,6 @@ make() {
   local format
   for format in "${formats[@]}"; do "$format" "$1"; done
 }
-# What is linked in; of another architecture it has the same names.
-deploy/sbom >"$work/sbom" || die "what is linked in is not known"
 pids=()
 for package in "${packages[@]}"; do
   make "$package" &

@@ -50,5 +50,7 @@ require agent "$grpc"
 require controller //config/rules
 require client "$grpc"
 
+tests/image.sh deploy/Dockerfile . "${1:-fastbuild}" || bad=1
+
 [ $bad -eq 0 ] && echo "dependencies are as the folder table says"
 exit $bad

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "client/command/request.h"
@@ -46,8 +47,9 @@ class RunCommand : public Request {
     // A wave that fails does not stop a rollback, so none can warn it.
     if (!is_rollback_) {
       AddOption(app, "--canary", "N", canary_text_,
-                "First a wave of so many hosts, then each twice as large as "
-                "the one before, up to --wave");
+                "First a wave of so many hosts, or of as many as it takes to "
+                "have a step of every kind in the plan; then each twice as "
+                "large as the one before, up to --wave");
     }
     app.add_flag("--yes", yes_, "Do not ask");
     app.add_flag("--force", force_,
@@ -106,6 +108,8 @@ class RunCommand : public Request {
   bool subject_known_ = false;
   std::string what_will_happen_;  // "Apply 2 steps"
   uint32_t canary_ = 0;           // 0: the first wave is like the others.
+  uint32_t wave_size_ = 0;
+  Canary first_wave_;  // Of apply alone.
   // Of apply alone: when it goes back by itself; zero: as the plan asks for.
   absl::Duration confirm_within_;
   // What a person types in the place of "y", and why; empty: "y" will do.
@@ -174,7 +178,7 @@ class RunCommand : public Request {
 
   // Ok if the person, or --yes, agrees.
   absl::Status AskConsent() {
-    const Waves waves(hosts_.size(), canary_, wave_size_);
+    const Waves waves(hosts_.size(), first_wave_.size, wave_size_);
     const std::string question = absl::StrCat(
         what_will_happen_, " on ", Count(hosts_.size(), "host"), " in ",
         Count(waves.count(), "wave"),
@@ -187,11 +191,12 @@ class RunCommand : public Request {
                            absl::FormatDuration(confirm_within_),
                            " unless it is confirmed")
             : "");
+    if (!yes_) PrintSubject(ErrStyle(), session().err);
+    if (!first_wave_.why.empty()) Tell(first_wave_.why);
     if (yes_) {
       Tell(question);
       return absl::OkStatus();
     }
-    PrintSubject(ErrStyle(), session().err);
     const bool by_name = !name_to_type_.empty() && confirmed_.empty();
     const std::string how =
         by_name
@@ -327,7 +332,7 @@ class RunCommand : public Request {
     report_.set_rollback(is_rollback_);
     report_.set_force(force_);
     report_.set_wave_size(wave_size_);
-    report_.set_canary(canary_);
+    report_.set_canary(static_cast<uint32_t>(first_wave_.size));
     if (run_id().empty()) return;
     if (!is_rollback_) report_.set_apply_id(run_id());
     report_.set_outcome(ApplyReport::RUNNING);
@@ -361,7 +366,6 @@ class RunCommand : public Request {
   bool yes_ = false;
   bool force_ = false;
 
-  uint32_t wave_size_ = 0;
   std::optional<absl::Time> began_;  // The call.
   std::shared_ptr<RunCanceller> canceller_;
   bool is_cancelled_ = false;  // Here or elsewhere.
@@ -433,6 +437,10 @@ class ApplyCommand final : public RunCommand {
     for (const HostPlan& host : plan_.hosts()) {
       if (!host.steps().empty()) hosts_.push_back(host.host());
     }
+    first_wave_ = ChooseCanary(plan_, canary_, wave_size_);
+    absl::c_stable_partition(hosts_, [this](const std::string& host) {
+      return first_wave_.hosts.count(host) > 0;
+    });
     const PlanCounts counts = CountPlan(plan_);
     what_will_happen_ = absl::StrCat("Apply ", Count(counts.steps, "step"));
     if (counts.readdresses_many()) {

@@ -280,6 +280,21 @@ TEST(ApplyCommandTest, CanaryIsAWaveOfItsOwn) {
       "--canary: \"0\", expected 1 to 100000"));
 }
 
+TEST(ApplyCommandTest, SaysWhichHostsAreTheCanaryAndWhy) {
+  ClusterPlan plan = TwoHosts();
+  PlanStep& step = *plan.mutable_hosts(1)->add_steps();
+  step = DeviceStep(0, kTlsSetting, "on", "off");
+  step.set_id(3);
+  Reseal(plan);
+  const ProgramOutput output = RunProgram(
+      {"apply", PlanPath(plan), "--yes", "--canary", "1"}, GoodWorld());
+  EXPECT_TRUE(absl::StrContains(
+      output.err,
+      "canary: a step of every kind in the plan is on server1 "
+      "(sysctl, tls)\n"))
+      << output.err;
+}
+
 TEST(ApplyCommandTest, DoesNotTrustAReportBeforeABrokenStream) {
   ProgramWorld world = GoodWorld();
   world.script.apply_status =

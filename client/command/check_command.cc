@@ -81,7 +81,8 @@ class CheckCommand final : public ClusterRequest {
                  "Judge only the kernel parameters and ports of this network "
                  "namespace of the hosts");
     app.add_flag("--verbose", verbose_,
-                 "Also the findings and hosts that the table is too short for");
+                 "A line for each rule, and the findings and hosts that the "
+                 "table is too short for");
     AddReportOutput(app);
     AddReport(app);
     AddTimeout(app, absl::ZeroDuration(),
@@ -285,12 +286,11 @@ class CheckCommand final : public ClusterRequest {
 
   void CheckAnswer() {
     if (report_.partial()) {
-      const std::vector<std::string> awaited(report_.awaited().begin(),
-                                             report_.awaited().end());
+      const auto& awaited = report_.awaited();
       report_.add_notes(absl::StrCat(
           "partial: stopped while ", Count(awaited.size(), "host"), " of ",
-          report_.hosts_size(),
-          " had not answered: ", HostsText(awaited, kAwaitedColumns),
+          report_.hosts_size(), " had not answered: ",
+          HostsText({awaited.begin(), awaited.end()}, kAwaitedColumns),
           "; the history does not keep this report"));
     }
     // A controller that leaves out a host it was asked about has not checked

@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(CheckTest, PrintsTheTableOnStdoutAndNothingElse) {
   const ProgramOutput output = RunProgram({"check"}, WorldWith(ReportOf(FAIL)));
   EXPECT_TRUE(
-      absl::StrContains(output.out, "× fail     link  server1 device 3"))
+      absl::StrContains(output.out, "× fail     link\n  server1 device 3\n"))
       << output.out;
   EXPECT_TRUE(
       absl::StrContains(output.out, "FAIL: 1 failed of 1 rule; 2 hosts"));

@@ -13,7 +13,6 @@
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
-
 size_t Command::ReadChoice(absl::string_view option, absl::string_view value,
                            const std::vector<absl::string_view>& words) {
   const auto found = absl::c_find(words, value);
@@ -59,6 +58,32 @@ void Command::AddColor(CLI::App& app) {
 void Command::ReadColor() {
   color_ = static_cast<ColorMode>(
       ReadChoice("--color", color_text_, {"auto", "always", "never"}));
+}
+
+absl::Time Command::ReadSince(absl::string_view option,
+                              const std::string& text) {
+  static const LazyRE2 kDays = {R"((\d{1,5})d)"};
+  const absl::Time now = session().now();
+  int days = 0;
+  absl::Duration ago;
+  absl::Time time = absl::InfiniteFuture();
+  if (text.empty()) return absl::InfinitePast();
+  if (HasForm(text, *kDays, &days)) {
+    time = now - absl::Hours(24 * days);
+  } else if (absl::ParseDuration(text, &ago)) {
+    if (ago > absl::ZeroDuration()) time = now - ago;
+  } else {
+    for (const char* format :
+         {absl::RFC3339_full, "%Y-%m-%dT%H:%M%Ez", "%Y-%m-%d %H:%M:%S",
+          "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d"}) {
+      if (absl::ParseTime(format, text, session().zone, &time, nullptr)) break;
+    }
+  }
+  if (time <= now) return time;
+  AddMistake(option, ": \"", text,
+             "\", expected a time ago as 2h or 30d, or a moment as "
+             "2026-03-01 10:11");
+  return absl::InfinitePast();
 }
 
 void Command::CheckRunId(absl::string_view argument, absl::string_view id) {

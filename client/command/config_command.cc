@@ -74,20 +74,20 @@ class AddressReview {
 
   // Addresses of devices that `old` has, too, and with other ones.
   void CompareWith(const ClusterSpec& old, const std::string& old_name) {
-    absl::flat_hash_map<std::string, std::string> before;
+    absl::flat_hash_map<std::string, const DeviceSpec*> before;
     for (const ServerSpec& server : old.servers()) {
       for (const DeviceSpec& device : server.devices()) {
-        before[NameOf(server, device)] = device.address();
+        before[NameOf(server, device)] = &device;
       }
     }
     const auto compare = [&before](const std::string& name,
-                                   const DeviceSpec& device, bool) {
-      const auto found = before.find(name);
-      const bool differs =
-          found != before.end() && found->second != device.address();
-      return differs ? absl::StrCat(name, " has ", found->second, " there and ",
-                                    device.address(), " here")
-                     : "";
+                                   const DeviceSpec& now, bool) {
+      const DeviceSpec& was = *before.try_emplace(name, &now).first->second;
+      const bool moved = was.address() != now.address();
+      if (!moved && was.netmask() == now.netmask()) return std::string();
+      return absl::StrCat(name, " has ", moved ? was.address() : was.netmask(),
+                          " there and ", moved ? now.address() : now.netmask(),
+                          " here");
     };
     for (const auto& [place, some] : Gather(compare)) {
       Warn(place, "moved",

@@ -147,9 +147,9 @@ TEST(ConfigValidateTest, JudgesPlannedAddressesByTheProductsRulesAtTheirPlace) {
       absl::StrReplaceAll(kGoodSpec, {{"192.168.102.110", "192.168.107.110"}}));
   EXPECT_EQ(one_address.status, 3);
   EXPECT_TRUE(absl::StrContains(one_address.err,
-                                "c.yaml:13:49: server1 device 6: "
-                                "192.168.107.110/24 lies in "
-                                "192.168.107.0/24, expected 192.168.102.0/24"))
+                                "c.yaml:13:49: server1 device 6: subnet "
+                                "192.168.107.0/24 on 1 host, expected the same "
+                                "everywhere: there is 192.168.102.0/24"))
       << one_address.err;
   EXPECT_TRUE(absl::StrContains(one_address.err, "(rule subnet-pairs)"));
   EXPECT_EQ(Validate(RailsSpec("node[01-04]", kPairs, "1 + 8*n + d")).err, "");
@@ -216,6 +216,14 @@ TEST(ConfigValidateTest, NamesTheAddressesThatMovedAgainstAnEarlierFile) {
                      against)
                 .err,
             "");
+  // Another netmask is another address.
+  const ProgramOutput wider = Validate(
+      RailsSpec("node[01-04]", "10.1.[0-3,0-3].0/25", "1 + 8*n + d"), against);
+  EXPECT_TRUE(
+      absl::StrContains(wider.err,
+                        "e.g. node01 device 0 has 255.255.255.0 there and "
+                        "255.255.255.128 here"))
+      << wider.err;
   const ProgramOutput no_file =
       Validate(RailsSpec("node[01-04]", kPairs, "1 + 8*n + d"),
                {"--against", "/nonexistent/old.yaml"});

@@ -258,6 +258,11 @@ class CompleteCommand final : public Command {
   // What help calls the value says of what kind it is.
   Candidates Values(const std::string& kind, const std::string& help) {
     if (kind == "RULE" || kind == "RULE,..") return Rules();
+    if (kind == "KIND|RULE,..") {
+      Candidates found;
+      for (const std::string& word : StepWords()) found.push_back({word, ""});
+      return found;
+    }
     if (kind == "HOST" || kind == "HOSTS") return Hosts();
     if (kind == "ID") return Runs(HISTORY_KIND_UNSPECIFIED);
     if (kind == "APPLY_ID") return Runs(HISTORY_APPLY);

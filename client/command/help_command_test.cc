@@ -124,6 +124,16 @@ TEST(CompleteTest, OffersRulesAlsoBehindTheCommaOfAList) {
               ElementsAre("link,net-health"));
 }
 
+TEST(CompleteTest, OffersKindsAndRulesThatAPlanHasStepsOf) {
+  EXPECT_THAT(Offered({"plan", "--only", "sys"}),
+              ElementsAre("sysctl", "sysctl-persistent"));
+  EXPECT_THAT(Offered({"plan", "--only", "tls,firew"}),
+              ElementsAre("tls,firewall"));
+  EXPECT_THAT(Offered({"plan", "--only", "net-h"}), IsEmpty());
+  EXPECT_THAT(Offered({"history", "--si"}), ElementsAre("--since"));
+  EXPECT_THAT(Offered({"history", "--wh"}), ElementsAre("--who"));
+}
+
 TEST(CompleteTest, OffersFilesWhereAFileBelongs) {
   EXPECT_THAT(Offered({"apply", "pl"}), ElementsAre(":files"));
   EXPECT_THAT(Offered({"check", "--report", ""}), ElementsAre(":files"));

@@ -30,6 +30,11 @@ class HistoryCommand final : public Request {
     app.add_flag("--changes", changes_,
                  "Of checks only those of a schedule that found something "
                  "else than the one before");
+    AddOption(app, "--since", "TIME|DURATION", since_text_,
+              "Only what began since then: 2h, 7d, 2026-03-01, \"2026-03-01 "
+              "10:11\"");
+    AddOption(app, "--who", "NAME", *request_.mutable_who(),
+              "Only what this user, host or SPIFFE id asked for");
     AddOption(app, "--limit", "N", limit_text_,
               absl::StrCat("At most this many (default: ", kDefaultLimit, ")"));
     AddOutput(app, "says nothing of many runs");
@@ -40,6 +45,10 @@ class HistoryCommand final : public Request {
   void ReadOptions() override {
     limit_ = ReadCount("--limit", limit_text_, kDefaultLimit);
     request_.set_changes_only(changes_);
+    if (!since_text_.empty()) {
+      request_.set_since_ms(
+          absl::ToUnixMillis(ReadSince("--since", since_text_)));
+    }
     for (const std::string& kind : kinds_) {
       request_.add_kinds(static_cast<HistoryKind>(
           HISTORY_CHECK +
@@ -76,6 +85,7 @@ class HistoryCommand final : public Request {
 
   std::vector<std::string> kinds_;
   bool changes_ = false;
+  std::string since_text_;
   std::string limit_text_;
   uint32_t limit_ = 0;
   ListHistoryRequest request_;

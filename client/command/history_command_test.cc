@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -75,6 +77,37 @@ TEST(HistoryCommandTest, AsksForChangesAlone) {
   ASSERT_EQ(requests.size(), 2u);
   EXPECT_FALSE(requests[0].changes_only());
   EXPECT_TRUE(requests[1].changes_only());
+}
+
+TEST(HistoryCommandTest, AsksForOneUserSinceAMoment) {
+  constexpr int64_t kDayMs = 24 * 3600 * 1000;
+  ProgramWorld world;
+  world.zone = absl::FixedTimeZone(3600);
+  FakeController controller(world.script);
+  world.controller = &controller;
+  for (const auto& [since, ago_ms] :
+       {std::pair<const char*, int64_t>{"2h", kDayMs / 12},
+        {"30d", 30 * kDayMs},
+        {"2024-12-31", kDayMs + 3600000},
+        {"2024-12-31 01:00", kDayMs},
+        {"2024-12-31T00:00:00Z", kDayMs},
+        {"2024-12-31T00:00Z", kDayMs}}) {
+    const ProgramOutput output =
+        RunProgram({"history", "--who", "ann", "--since", since}, world);
+    EXPECT_EQ(output.status, 0) << since << output.err;
+    const ListHistoryRequest request = controller.history_requests().back();
+    EXPECT_EQ(request.who(), "ann");
+    EXPECT_EQ(request.since_ms(), 1735689600000 - ago_ms) << since;
+  }
+  for (const char* wrong : {"yesterday", "2099-01-01", "2024-02-30"}) {
+    const ProgramOutput output =
+        RunProgram({"history", "--since", wrong}, world);
+    EXPECT_EQ(output.status, 3) << wrong;
+    EXPECT_TRUE(absl::StrContains(
+        output.err, absl::StrCat("--since: \"", wrong,
+                                 "\", expected a time ago as 2h or 30d")))
+        << output.err;
+  }
 }
 
 TEST(HistoryCommandTest, AsksPageAfterPageForALongHistory) {

@@ -79,9 +79,10 @@ void AddUnknownHosts(const std::vector<std::string>& unknown,
                                     DidYouMean(unknown[i], candidates)));
   }
   if (unknown.size() <= kNamedUnknown) return;
-  const auto rest = absl::MakeConstSpan(unknown).subspan(kNamedUnknown);
-  mistakes.push_back(absl::StrCat("nor are ", rest.size(), " more hosts: ",
-                                  HostsText(rest, kHostsColumns)));
+  mistakes.push_back(
+      absl::StrCat("nor are ", unknown.size() - kNamedUnknown, " more hosts: ",
+                   HostsText({unknown.begin() + kNamedUnknown, unknown.end()},
+                             kHostsColumns)));
 }
 
 }  // namespace

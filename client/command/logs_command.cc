@@ -43,26 +43,6 @@ std::optional<uint64_t> ParseBytes(absl::string_view text) {
   return number << (unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 0);
 }
 
-// "2h", "2026-03-01 10:11", "2026-03-01" as a moment that is over.
-std::optional<absl::Time> ParseSince(absl::string_view text, absl::Time now,
-                                     absl::TimeZone zone) {
-  absl::Duration ago;
-  if (absl::ParseDuration(text, &ago)) {
-    return ago > absl::ZeroDuration() ? std::make_optional(now - ago)
-                                      : std::nullopt;
-  }
-  absl::Time time;
-  std::string unused;
-  for (const char* format :
-       {absl::RFC3339_full, "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M",
-        "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d"}) {
-    if (absl::ParseTime(format, text, zone, &time, &unused)) {
-      return time <= now ? std::make_optional(time) : std::nullopt;
-    }
-  }
-  return std::nullopt;
-}
-
 // What both commands ask of hosts.
 class LogsRequestCommand : public ClusterRequest {
  public:
@@ -85,15 +65,8 @@ class LogsRequestCommand : public ClusterRequest {
     query_.set_user(user_);
     query_.set_job_id(job_);
     if (!since_text_.empty()) {
-      const auto since =
-          ParseSince(since_text_, session().now(), session().zone);
-      if (since.has_value()) {
-        query_.set_since_ms(absl::ToUnixMillis(*since));
-      } else {
-        AddMistake("--since: \"", since_text_,
-                   "\", expected a time ago as 2h, or a moment as "
-                   "2026-03-01 10:11");
-      }
+      query_.set_since_ms(
+          absl::ToUnixMillis(ReadSince("--since", since_text_)));
     }
     if (!bytes_text_.empty()) {
       bytes_ = ParseBytes(bytes_text_);
@@ -228,7 +201,8 @@ class BundleCommand final : public LogsRequestCommand {
     std::set<std::string> without_facts(asked_.begin(), asked_.end());
     RETURN_IF_ERROR(
         AskHosts(*client, std::move(request), [&](LogsOfHost& host) {
-          complete_ &= host.error().empty() && !host.logs().has_missing();
+          complete_ &= host.error().empty() && !host.logs().has_missing() &&
+                       host.recording().gaps().empty();
           if (host.has_recording()) without_facts.erase(host.host());
           bundle_->AddHost(host);
         }));

@@ -116,6 +116,21 @@ TEST(LogsCommandTest, IsNotWholeWhereAHostCannotBeRead) {
   EXPECT_THAT(left.err, HasSubstr("leaves out 1 of the hosts"));
 }
 
+TEST(LogsCommandTest, HostsWithoutLogsAreAnAnswer) {
+  ProgramWorld world = WorldOfLogs();
+  for (LogsEvent& event : world.script.logs_events) {
+    event.mutable_host()->mutable_logs()->Clear();
+  }
+  const ProgramOutput output = RunProgram({"logs"}, world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_THAT(output.out, HasSubstr("there are no logs on 2 hosts; --user"));
+  EXPECT_EQ(RunProgram({"logs", "-o", "short"}, world).out, "no logs\n");
+  // Files without a code are something else.
+  world.script.logs_events[0].mutable_host()->mutable_logs()->add_files();
+  EXPECT_THAT(RunProgram({"logs"}, world).out,
+              HasSubstr("no code of HCCL stands in what was read; 1 file"));
+}
+
 TEST(LogsCommandTest, NamesEveryWrongOption) {
   const ProgramOutput output = RunProgram(
       {"logs", "--since", "yesterday", "--bytes", "0"}, WorldOfLogs());
@@ -154,6 +169,12 @@ TEST(BundleCommandTest, WritesAnArchiveThatTarReadsWithoutSecrets) {
     run.add_argv("-g");
     run.set_standard_output("link status: UP\n");
     run.set_hccn_conf_before("address_0=10.0.0.1\n");
+    HostRecording::Run& table = *recording.add_runs();
+    table.add_argv("/usr/local/sbin/npu-smi");
+    table.add_argv("info");
+    table.set_standard_output("| npu-smi 24.1.rc1 |\n");
+    recording.set_kernel_log("[1.0] devmm: out of memory\n");
+    recording.set_msnpureport("/opt/driver/tools/msnpureport");
     recording.set_complete(true);
   }
   world.script.logs_events[0].mutable_host()->set_host("../server1");
@@ -166,20 +187,40 @@ TEST(BundleCommandTest, WritesAnArchiveThatTarReadsWithoutSecrets) {
                           HasSubstr("clusterd-bundle/server0/facts.json\n"),
                           HasSubstr("server0/hccn_tool.txt\n"),
                           HasSubstr("server0/hccn.conf\n"),
+                          HasSubstr("server0/npu-smi.txt\n"),
+                          HasSubstr("server0/dmesg.txt\n"),
                           HasSubstr("server0/logs/001-plog-1.log\n"),
                           Not(HasSubstr("../"))));
   const std::string all = Ask(absl::StrCat("tar -xOzf '", path, "' 2>&1"));
-  EXPECT_THAT(all,
-              AllOf(HasSubstr("HF_TOKEN=[removed]\nEI0006\n"),
-                    Not(HasSubstr("hunter2")), HasSubstr("taken out: 1 value"),
-                    HasSubstr("cut: the last 24 of 5000 bytes"),
-                    HasSubstr("$ hccn_tool -g\nlink status: UP\n[status 0"),
-                    HasSubstr("Secrets taken out, each replaced by [removed]: "
-                              "2 value")));
+  EXPECT_THAT(
+      all, AllOf(HasSubstr("HF_TOKEN=[removed]\nEI0006\n"),
+                 Not(HasSubstr("hunter2")), HasSubstr("taken out: 1 value"),
+                 HasSubstr("cut: the last 24 of 5000 bytes"),
+                 HasSubstr("$ hccn_tool -g\nlink status: UP\n[status 0"),
+                 HasSubstr("$ /usr/local/sbin/npu-smi info\n| npu-smi "),
+                 HasSubstr("[1.0] devmm: out of memory\n"),
+                 HasSubstr("server0: the devices' own logs: run /opt/driver"),
+                 HasSubstr("Secrets taken out, each replaced by [removed]: "
+                           "2 value")));
   EXPECT_EQ(Ask(absl::StrCat("stat -c %a '", path, "'")), "600\n");
   const ProgramOutput again = RunProgram({"bundle", "--out", path}, world);
   EXPECT_EQ(again.status, 3);
   EXPECT_THAT(again.err, HasSubstr("is there already"));
+}
+
+TEST(BundleCommandTest, IsNotWholeWithoutWhatAHostCouldNotGet) {
+  const std::string path = absl::StrCat(testing::TempDir(), "/gaps.tar.gz");
+  std::remove(path.c_str());
+  ProgramWorld world = WorldOfLogs();
+  for (LogsEvent& event : world.script.logs_events) {
+    event.mutable_host()->mutable_recording()->set_complete(true);
+  }
+  world.script.logs_events[0].mutable_host()->mutable_recording()->add_gaps(
+      "kernel log: `dmesg`: status 1");
+  EXPECT_EQ(RunProgram({"bundle", "--out", path}, world).status, 2);
+  EXPECT_THAT(
+      Ask(absl::StrCat("tar -xOzf '", path, "' clusterd-bundle/INDEX.txt")),
+      HasSubstr("server1: kernel log: `dmesg`: status 1"));
 }
 
 TEST(BundleCommandTest, TakesFactsOfHostsThatDoNotAllowMore) {

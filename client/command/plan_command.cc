@@ -3,11 +3,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "client/command/request.h"
 #include "client/files/user_files.h"
 #include "client/print/plan_table.h"
 #include "config/plan/make_plan.h"
+#include "config/rules/catalogue.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
 
@@ -32,6 +34,11 @@ class PlanCommand final : public ClusterRequest {
 
   void AddOptions(CLI::App& app) override {
     AddHosts(app, "plan for", "--all plans for every host");
+    AddOption(app, "--only", "KIND|RULE,..", only_,
+              "Only steps of these kinds, as the plan names them, or that mend "
+              "these rules")
+        ->delimiter(',')
+        ->allow_extra_args(false);
     AddOption(app, "--out", "FILE", out_,
               "Save the plan for clusterctl apply; - is stdout");
     AddNamespace(app,
@@ -57,6 +64,7 @@ class PlanCommand final : public ClusterRequest {
       const absl::Status target = CheckPlanTarget(out_);
       if (!target.ok()) AddMistake("--out ", target.message());
     }
+    AddMistakes("--", SelectSteps(only_).status(), mistakes_);
     ClusterRequest::ReadOptions();
   }
 
@@ -64,8 +72,10 @@ class PlanCommand final : public ClusterRequest {
     if (!spec_.refused().empty()) {
       Tell(OlderSpecText(spec_.refused(), "plans"));
     }
-    ASSIGN_OR_RETURN(plan_,
-                     Follow(*client, &Controller::Stub::Plan, {}, "planning"));
+    PlanRequest request;
+    request.mutable_only()->Assign(only_.begin(), only_.end());
+    ASSIGN_OR_RETURN(
+        plan_, Follow(*client, &Controller::Stub::Plan, request, "planning"));
     counts_ = CountPlan(plan_);
     return CheckAnswer();
   }
@@ -83,6 +93,11 @@ class PlanCommand final : public ClusterRequest {
       return absl::InternalError(absl::StrCat(
           "the controller's answer: is for network namespace \"", planned,
           "\", expected \"", wanted, "\"; use the controller's version"));
+    }
+    if (!absl::c_equal(only_, plan_.only())) {
+      return absl::InternalError(
+          "the controller's answer: is not narrowed as --only asks; use the "
+          "controller's version");
     }
     left_out_ = LeftOut(asked_, plan_.hosts());
     return absl::OkStatus();
@@ -152,6 +167,7 @@ class PlanCommand final : public ClusterRequest {
   std::string Short(bool utf8) const override { return PlanShort(plan_, utf8); }
   bool PrintsToErr() const override { return out_ == kStdout; }
 
+  std::vector<std::string> only_;
   std::string out_;  // A file, "-" for stdout, empty: the plan is not saved.
   bool detailed_exitcode_ = false;
 

@@ -246,6 +246,43 @@ TEST(PlanCommandTest, AsksForTheHostsAndTheNamespaceNamed) {
   EXPECT_EQ(request.network_namespace().pid(), 4711u);
 }
 
+ClusterPlan OnlySysctl() {
+  ClusterPlan plan = Left(FAIL, TwoHosts());
+  plan.add_only("sysctl");
+  plan.add_only("gateway");
+  Reseal(plan);
+  return plan;
+}
+
+TEST(PlanCommandTest, AsksForTheKindsAndRulesNamedAndSaysSo) {
+  ProgramWorld world = WorldWith(OnlySysctl());
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const ProgramOutput output =
+      RunProgram({"plan", "--only", "sysctl,gateway"}, world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_TRUE(absl::StrContains(
+      output.out, "PLAN: only sysctl,gateway: 4 steps on 2 hosts, of 2 hosts;"))
+      << output.out;
+  EXPECT_TRUE(absl::StrContains(output.out, "no step mends   link\n"))
+      << output.out;
+  const PlanRequest request = controller.plan_request().value();
+  ASSERT_EQ(request.only_size(), 2);
+  EXPECT_EQ(request.only(0), "sysctl");
+  EXPECT_EQ(request.only(1), "gateway");
+}
+
+TEST(PlanCommandTest, TakesNoPlanThatIsNarrowedInAnotherWay) {
+  for (const ClusterPlan& plan : {TwoHosts(), OnlySysctl()}) {
+    const ProgramOutput output =
+        RunProgram({"plan", "--only", "sysctl"}, WorldWith(plan));
+    EXPECT_EQ(output.status, 2);
+    EXPECT_TRUE(absl::StrContains(output.err, "is not narrowed as --only asks"))
+        << output.err;
+  }
+  EXPECT_EQ(RunProgram({"plan"}, WorldWith(OnlySysctl())).status, 2);
+}
+
 TEST(PlanCommandTest, TakesNoPlanForAnotherNamespace) {
   const std::string path = TestFile("plan.json", "");
   const ProgramOutput output =
@@ -335,6 +372,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadCase{"UnknownHost", {"server9"}, {"\"server9\" is not in the spec"}},
         BadCase{"Namespace", {"--netns", "train-1"}, {"--netns: "}},
+        BadCase{"UnknownStep",
+                {"--only", "sysclt,link"},
+                {"--only: \"sysclt\" is not a kind of change",
+                 "did you mean \"sysctl\"?", "--only: \"link\" is not"}},
         BadCase{"NoFolder",
                 {"--out", "/nonexistent/plan.json"},
                 {"--out /nonexistent/plan.json: No such file or directory"}},

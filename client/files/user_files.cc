@@ -49,7 +49,8 @@ absl::Status Replace(const std::string& path, const std::string& target,
     unlink(temporary.c_str());
     return status;
   }
-  return InFront(path, SyncFolder(FolderOf(target)));
+  if (!SyncFolderOf(target)) return FileStatus(path, errno);
+  return absl::OkStatus();
 }
 
 // Devices, pipes and our own stdout; files are replaced.
@@ -184,9 +185,8 @@ absl::StatusOr<ClusterPlan> ReadPlanFile(const std::string& path) {
       const std::string text,
       ReadTextFile(path == "-" ? "/dev/stdin" : path, kMaxPlanFileBytes));
   absl::StatusOr<ClusterPlan> plan = ParsePlanFile(text);
-  const absl::Status verified = plan.ok() ? VerifyPlan(*plan) : plan.status();
-  if (verified.ok()) return plan;
-  return InFront(path, verified);
+  RETURN_IF_ERROR(InFront(path, plan.ok() ? VerifyPlan(*plan) : plan.status()));
+  return plan;
 }
 
 absl::Status CheckPlanTarget(const std::string& path) {

@@ -7,17 +7,18 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "config/plan/waves.h"
+#include "config/report/verdict.h"
 #include "config/values/hostlist.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
-#include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {
@@ -236,10 +237,7 @@ void PrintWaves(const ApplyReport& report, Page& page) {
              WaveResult(report, waves.begin(first), waves.begin(wave)))}});
   }
   page.Title("Waves");
-  const std::vector<int> columns = ColumnWidths(rows);
-  for (const Row& row : rows) {
-    page.PrintRow(row, columns, {/*indent=*/2, TableLayout::Last::kIsWrapped});
-  }
+  page.PrintTable(rows, {/*indent=*/2, TableLayout::Last::kIsWrapped});
 }
 
 }  // namespace
@@ -284,10 +282,14 @@ State SupportedVerdict(const ApplyReport& report) {
 }
 
 std::string RunWord(const ApplyReport& report) {
-  if (report.outcome() == ApplyReport::RUNNING) return "RUNNING";
-  if (report.outcome() == ApplyReport::INTERRUPTED) return "INTERRUPTED";
-  if (report.outcome() == ApplyReport::STOPPED) return "STOPPED";
-  if (report.outcome() == ApplyReport::CANCELLED) return "CANCELLED";
+  constexpr ApplyReport::Outcome kNamedOutcomes[] = {
+      ApplyReport::RUNNING, ApplyReport::INTERRUPTED, ApplyReport::STOPPED,
+      ApplyReport::CANCELLED};
+  const std::string standing = StandingWord(report);
+  if (!standing.empty()) return absl::AsciiStrToUpper(standing);
+  if (absl::c_linear_search(kNamedOutcomes, report.outcome())) {
+    return ApplyReport::Outcome_Name(report.outcome());
+  }
   if (report.outcome() == ApplyReport::SUCCEEDED) {
     const State verdict = SupportedVerdict(report);
     if (verdict == PASS) return "SUCCEEDED";
@@ -309,12 +311,11 @@ bool LeftChanges(const ApplyReport& report) {
 }
 
 std::string ConfirmationText(const Confirmation& confirmation,
-                             const std::string& apply_id) {
+                             const std::string& apply_id, bool is_back) {
   const std::string deadline = absl::FormatTime(
       "%Y-%m-%d %H:%M:%S UTC", absl::FromUnixMillis(confirmation.deadline_ms()),
       absl::UTCTimeZone());
-  const std::vector<std::string> untold(confirmation.untold().begin(),
-                                        confirmation.untold().end());
+  const auto& untold = confirmation.untold();
   switch (confirmation.state()) {
     case Confirmation::PENDING:
       if (confirmation.deadline_ms() == 0) {
@@ -329,16 +330,26 @@ std::string ConfirmationText(const Confirmation& confirmation,
               : absl::StrCat(" unless: clusterctl confirm ", apply_id),
           Part("; waits for ", confirmation.waits_for()));
     case Confirmation::CONFIRMED:
-      return absl::StrCat(
-          "confirmed by ", ActorName(confirmation.confirmed_by()),
-          untold.empty() ? "" : "; not told yet: ", FoldHostlist(untold));
+      return absl::StrCat("confirmed by ",
+                          ActorName(confirmation.confirmed_by()),
+                          untold.empty() ? "" : "; not told yet: ",
+                          FoldHostlist({untold.begin(), untold.end()}));
     case Confirmation::GOES_BACK:
-      return absl::StrCat("goes back by itself: not confirmed until ",
-                          deadline);
+      return absl::StrCat(is_back ? "went" : "goes",
+                          " back by itself: not confirmed until ", deadline);
     default:
       return "";
   }
 }
+
+namespace {
+
+std::string ConfirmationOf(const ApplyReport& report) {
+  return ConfirmationText(report.confirmation(), report.apply_id(),
+                          StandingWord(report) == "rolled back");
+}
+
+}  // namespace
 
 void PrintApplyTable(const ApplyReport& report, const Style& style,
                      std::ostream& out, bool rollback_hint) {
@@ -353,8 +364,7 @@ void PrintApplyTable(const ApplyReport& report, const Style& style,
   out << "\n";
   page.Sentence(RunWord(report), StatePaint(SupportedVerdict(report)),
                 CountsLine(report));
-  const std::string confirmation =
-      ConfirmationText(report.confirmation(), report.apply_id());
+  const std::string confirmation = ConfirmationOf(report);
   if (!confirmation.empty()) page.Whole("", page.Safe(confirmation));
   if (rollback_hint && LeftChanges(report) && !report.apply_id().empty()) {
     page.Whole("take it back with: clusterctl rollback ",
@@ -364,23 +374,22 @@ void PrintApplyTable(const ApplyReport& report, const Style& style,
 
 std::string ApplyShort(const ApplyReport& report, bool utf8) {
   return SafeText(
-      JoinParts(": ",
-                {report.cluster(),
-                 absl::StrCat(report.rollback() ? "rollback" : "apply",
-                              Part(" ", report.run_id()), " ", RunWord(report)),
-                 JoinParts("; ", {CountsLine(report),
-                                  ConfirmationText(report.confirmation(),
-                                                   report.apply_id())})}),
+      JoinParts(
+          ": ",
+          {report.cluster(),
+           absl::StrCat(report.rollback() ? "rollback" : "apply",
+                        Part(" ", report.run_id()), " ", RunWord(report)),
+           JoinParts("; ", {CountsLine(report), ConfirmationOf(report)})}),
       utf8);
 }
 
 std::string WaveText(const ApplyWave& wave) {
-  const std::vector<std::string> hosts(wave.hosts().begin(),
-                                       wave.hosts().end());
   return absl::StrCat(
       "wave ", wave.wave(), " of ", wave.waves(),
       wave.result().empty()
-          ? absl::StrCat(" begins: ", HostsText(hosts, kEndColumns))
+          ? absl::StrCat(" begins: ",
+                         HostsText({wave.hosts().begin(), wave.hosts().end()},
+                                   kEndColumns))
           : absl::StrCat(" ended: ", wave.result()));
 }
 
@@ -398,17 +407,17 @@ std::string CancelText(const CancelResponse& cancelled) {
 }
 
 std::string AbortText(const AbortApplyResponse& aborted) {
-  const std::vector<std::string> hosts(aborted.given_up().begin(),
-                                       aborted.given_up().end());
+  const auto& hosts = aborted.given_up();
   std::string text = absl::StrCat(aborted.rollback() ? "rollback " : "apply ",
                                   aborted.run_id(), " of ", aborted.actor(),
                                   ": aborted by ", aborted.aborted_by());
   if (!hosts.empty()) {
-    absl::StrAppend(
-        &text, ", nobody waits for ", FoldHostlist(hosts), " any more: ",
-        hosts.size() == 1 ? "it finishes or undoes by itself what it has begun"
-                          : "they finish or undo by themselves what they have "
-                            "begun");
+    absl::StrAppend(&text, ", nobody waits for ",
+                    FoldHostlist({hosts.begin(), hosts.end()}), " any more: ",
+                    hosts.size() == 1
+                        ? "it finishes or undoes by itself what it has begun"
+                        : "they finish or undo by themselves what they have "
+                          "begun");
   }
   if (aborted.not_started() > 0) {
     absl::StrAppend(&text, "; ", Count(aborted.not_started(), "host"),

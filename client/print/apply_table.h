@@ -57,7 +57,8 @@ std::string StepWord(StepOutcome::State state);
 //   PASS     otherwise
 State SupportedVerdict(const ApplyReport& report);
 
-// "SUCCEEDED", "STOPPED", "CANCELLED", "INTERRUPTED", "RUNNING"; never
+// "SUCCEEDED", "STOPPED", "CANCELLED", "INTERRUPTED", "RUNNING"; what has
+// become of an apply since as StandingWord: "CONFIRMED", "ROLLED BACK"; never
 // "SUCCEEDED" for a report whose verdict is not PASS.
 std::string RunWord(const ApplyReport& report);
 
@@ -73,10 +74,11 @@ bool LeftChanges(const ApplyReport& report);
 //   "goes back at 2026-11-27 12:05:00 UTC unless: clusterctl confirm 3fa2…"
 //   "…, unless its check passes; waits for node07 to attach again"
 //   "confirmed by ann; not told yet: node07"
-//   "goes back by itself: not confirmed until 2026-11-27 12:05:00 UTC"
+//   "goes back by itself: not confirmed until 2026-11-27 12:05:00 UTC"; "went"
+//   once it `is_back` on all hosts
 // Not made safe for a terminal.
 std::string ConfirmationText(const Confirmation& confirmation,
-                             const std::string& apply_id);
+                             const std::string& apply_id, bool is_back = false);
 
 // Every text of the report is made safe for a terminal. `rollback_hint`: also
 // how to take it back.

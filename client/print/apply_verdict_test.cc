@@ -90,7 +90,15 @@ INSTANTIATE_TEST_SUITE_P(
         RunCase{ApplyReport::SUCCEEDED,
                 {ApplyResult::APPLIED, ApplyResult::ROLLED_BACK},
                 PASS,
-                "SUCCEEDED"},
+                "PARTLY ROLLED BACK"},
+        RunCase{ApplyReport::SUCCEEDED,
+                {ApplyResult::ROLLED_BACK, ApplyResult::NOTHING_TO_DO},
+                PASS,
+                "ROLLED BACK"},
+        RunCase{ApplyReport::STOPPED,
+                {ApplyResult::ROLLED_BACK, ApplyResult::UNDONE},
+                FAIL,
+                "ROLLED BACK"},
         RunCase{ApplyReport::SUCCEEDED, {}, UNKNOWN, "NO COMPLETE ANSWER"},
         RunCase{ApplyReport::STOPPED,
                 {ApplyResult::APPLIED, ApplyResult::REFUSED, ApplyResult::LOST},
@@ -111,6 +119,19 @@ INSTANTIATE_TEST_SUITE_P(
                 {ApplyResult::APPLIED},
                 UNKNOWN,
                 "NO COMPLETE ANSWER"}));
+
+TEST(RunVerdictTest, SaysThatAnApplyWasConfirmed) {
+  ApplyReport report =
+      ReportOf(ApplyReport::SUCCEEDED, {ResultOf("a", ApplyResult::APPLIED)});
+  report.mutable_confirmation()->set_state(Confirmation::PENDING);
+  EXPECT_EQ(RunWord(report), "SUCCEEDED");
+  report.mutable_confirmation()->set_state(Confirmation::CONFIRMED);
+  EXPECT_EQ(RunWord(report), "CONFIRMED");
+  report.mutable_hosts(0)->set_outcome(ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(RunWord(report), "ROLLED BACK");
+  report.set_rollback(true);
+  EXPECT_EQ(RunWord(report), "SUCCEEDED");
+}
 
 TEST(RunVerdictTest, DoesNotTrustANewerSchema) {
   ApplyReport report =
@@ -172,6 +193,8 @@ TEST(ConfirmationTextTest, SaysHowItStands) {
   confirmation.set_state(Confirmation::GOES_BACK);
   EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
             "goes back by itself: not confirmed until 2023-11-14 22:13:20 UTC");
+  EXPECT_EQ(ConfirmationText(confirmation, "3fa2", /*is_back=*/true),
+            "went back by itself: not confirmed until 2023-11-14 22:13:20 UTC");
   confirmation.set_state(Confirmation::NOT_NEEDED);
   EXPECT_EQ(ConfirmationText(confirmation, "3fa2"), "");
 }

@@ -64,18 +64,19 @@ TEST(PrintDiffTableTest, TellsWhatIsWorseFirstAndSumsUpAtTheEnd) {
             "  × link node07 device 3: pass -> fail: link is wrong\n"
             "    fix: look at the cable\n"
             "         or not\n"
-            "\n1 mended\n"
-            "  √ mtu node08 device 3: warn -> pass: mtu is wrong\n"
-            "\n1 otherwise\n"
-            "  × gateway node09 device 3: still fail, otherwise: gateway is "
-            "wrong\n"
+            "\n1 wrong with another value\n"
+            "  × gateway node09 device 3: still fail, now: gateway is wrong\n"
             "    fix: set it\n"
-            "\n1 not judged\n"
-            "  - speed node10 device 3: fail -> not judged: speed is wrong\n"
+            "\n1 resolved\n"
+            "  √ mtu node08 device 3: warn -> pass, was: mtu is wrong\n"
+            "\n1 not judged any more\n"
+            "  - speed node10 device 3: fail -> not judged, was: speed is "
+            "wrong\n"
             "\n"
             "hosts added: node11\n"
             "note: only the older one judged speed\n"
-            "1 worse, 1 mended, 1 otherwise, 1 not judged, 1 host added\n");
+            "1 worse, 1 wrong with another value, 1 resolved, 1 not judged any "
+            "more, 1 host added\n");
 }
 
 TEST(PrintDiffTableTest, SaysThatNothingHasChanged) {
@@ -112,7 +113,8 @@ TEST(PrintDiffTableTest, PrintsNothingThatATerminalObeys) {
 
 TEST(DiffShortTest, IsOneLine) {
   EXPECT_EQ(DiffShort(Sample(), true),
-            "aaaa to bbbb: 1 worse, 1 mended, 1 otherwise, 1 not judged");
+            "aaaa to bbbb: 1 worse, 1 wrong with another value, 1 resolved, 1 "
+            "not judged any more");
 }
 
 }  // namespace

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "config/report/finding_overview.h"
 #include "config/report/report_diff.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
-#include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {
@@ -19,26 +19,20 @@ constexpr size_t kMostOfEach = 20;
 constexpr int kWhoGroups = 3;
 constexpr int kWhoColumns = 60;
 
-struct TurnRow {
-  Turn turn;
-  const char* words;  // Behind a number.
-};
-constexpr TurnRow kTurns[] = {{Turn::kWorse, "worse"},
-                              {Turn::kMended, "mended"},
-                              {Turn::kOtherwise, "otherwise"},
-                              {Turn::kNotJudged, "not judged"}};
-
 const char* WordOf(State state) {
   return state == STATE_UNSPECIFIED ? "not judged" : StateWord(state);
 }
 
-// "link node07 device 3: pass -> fail: link is DOWN".
+// "link node07 device 3: pass -> fail: link is DOWN", "…: fail -> pass, was:
+// link is DOWN".
 std::string ChangeText(const ReportDiff::Change& change) {
+  const bool is_wrong =
+      change.after() != STATE_UNSPECIFIED && IsTrouble(change.after());
   const std::string turn =
       change.before() == change.after()
-          ? absl::StrCat("still ", WordOf(change.after()), ", otherwise")
+          ? absl::StrCat("still ", WordOf(change.after()), ", now")
           : absl::StrCat(WordOf(change.before()), " -> ",
-                         WordOf(change.after()));
+                         WordOf(change.after()), is_wrong ? "" : ", was");
   return absl::StrCat(change.rule(), " ",
                       SubjectsText(change.subjects(), kWhoGroups, kWhoColumns),
                       ": ", turn, Part(": ", change.observed()));
@@ -59,7 +53,7 @@ void PrintChange(const ReportDiff::Change& change, Page& page) {
   const State state = is_told ? change.after() : SKIPPED;
   page.Wrapped(absl::StrCat("  ", StateSymbol(state, page.style().utf8), " "),
                page.Safe(ChangeText(change)), StatePaint(state));
-  if (change.fix().empty() || TurnOf(change) == Turn::kNotJudged) return;
+  if (change.fix().empty()) return;
   page.Whole("    fix: ", page.SafeLines(change.fix()));
 }
 
@@ -79,7 +73,10 @@ std::string SummaryOf(const ReportDiff& diff) {
 
 Paint PaintOf(const ReportDiff& diff) {
   if (!ChangesOf(diff, Turn::kWorse).empty()) return Paint::kRed;
-  if (!ChangesOf(diff, Turn::kNotJudged).empty()) return Paint::kMagenta;
+  if (!ChangesOf(diff, Turn::kNotJudged).empty() ||
+      !ChangesOf(diff, Turn::kNew).empty()) {
+    return Paint::kMagenta;
+  }
   return Paint::kGreen;
 }
 
@@ -87,8 +84,8 @@ void PrintHosts(const char* what,
                 const google::protobuf::RepeatedPtrField<std::string>& hosts,
                 Page& page) {
   if (hosts.empty()) return;
-  const std::vector<std::string> names(hosts.begin(), hosts.end());
-  page.Wrapped(absl::StrCat(what, " "), page.Safe(HostsText(names, 200)));
+  page.Wrapped(absl::StrCat(what, " "),
+               page.Safe(HostsText({hosts.begin(), hosts.end()}, 200)));
 }
 
 std::string Summary(const HistoryEntry& entry) {
@@ -105,10 +102,15 @@ std::string Summary(const HistoryEntry& entry) {
 
 Paint OutcomePaint(const std::string& outcome) {
   constexpr std::pair<absl::string_view, Paint> kPaints[] = {
-      {"pass", Paint::kGreen},       {"succeeded", Paint::kGreen},
-      {"empty", Paint::kGreen},      {"fail", Paint::kRed},
-      {"stopped", Paint::kRed},      {"blocked", Paint::kRed},
-      {"unknown", Paint::kMagenta},  {"interrupted", Paint::kMagenta},
+      {"pass", Paint::kGreen},
+      {"succeeded", Paint::kGreen},
+      {"confirmed", Paint::kGreen},
+      {"empty", Paint::kGreen},
+      {"fail", Paint::kRed},
+      {"stopped", Paint::kRed},
+      {"blocked", Paint::kRed},
+      {"unknown", Paint::kMagenta},
+      {"interrupted", Paint::kMagenta},
       {"cancelled", Paint::kMagenta}};
   for (const auto& [word, paint] : kPaints) {
     if (outcome == word) return paint;
@@ -214,7 +216,7 @@ void PrintHistoryTable(const ListHistoryResponse& history, const Style& style,
   } else {
     page.PrintTable(rows, {0, TableLayout::Last::kIsCut});
   }
-  if (history.entries().empty()) out << "\nnothing yet\n";
+  if (history.entries().empty()) out << "\nno entries\n";
 }
 
 std::string HistoryEntryLine(const HistoryEntry& entry, absl::TimeZone zone,

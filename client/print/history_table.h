@@ -24,7 +24,7 @@ namespace clusterd {
 void PrintDiffTable(const ReportDiff& diff, const Style& style, bool verbose,
                     absl::TimeZone zone, std::ostream& out);
 
-// "3fa2c4d5e6f70812 to 81b0…: 2 worse, 1 mended", without line end.
+// "3fa2c4d5e6f70812 to 81b0…: 2 worse, 1 resolved", without line end.
 std::string DiffShort(const ReportDiff& diff, bool utf8);
 
 // The changes by kind, at most so many of each.

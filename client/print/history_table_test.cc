@@ -57,11 +57,11 @@ TEST(HistoryTableTest, SaysFirstWhatAScheduledCheckFoundChanged) {
   check = Entry(HISTORY_CHECK, "fail");
   check.set_schedule("links");
   check.set_previous_id("9c41d2e3f4051627");
-  check.set_changes("2 worse, 1 mended");
+  check.set_changes("2 worse, 1 resolved");
   *history.add_entries() = check;
   history.mutable_entries(1)->clear_changes();
   const std::string printed = Printed(history, Utf8());
-  EXPECT_NE(printed.find("  2 worse, 1 mended since 9c41d2e3f4051627; 12 "
+  EXPECT_NE(printed.find("  2 worse, 1 resolved since 9c41d2e3f4051627; 12 "
                          "hosts; by schedule links\n"),
             std::string::npos)
       << printed;
@@ -114,7 +114,7 @@ TEST(HistoryTableTest, IsSafeForATerminal) {
 
 TEST(HistoryTableTest, SaysThatThereIsNothing) {
   EXPECT_EQ(Printed({}, Utf8()),
-            "ID  WHEN  WHO  KIND  OUTCOME  SUMMARY\n\nnothing yet\n");
+            "ID  WHEN  WHO  KIND  OUTCOME  SUMMARY\n\nno entries\n");
 }
 
 TEST(HistoryEntryLineTest, TellsOneEntryInOneLine) {

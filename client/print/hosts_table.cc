@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 #include <tuple>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
@@ -16,7 +15,6 @@
 #include "config/words/fact_text.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
-#include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {

@@ -18,18 +18,16 @@ namespace {
 
 constexpr int kHostColumns = 40;
 
-std::string HostsOf(const LogCode& code, int columns) {
-  return HostsText(
-      std::vector<std::string>(code.hosts().begin(), code.hosts().end()),
-      columns);
+std::string HostsOf(const LogCode& code) {
+  return HostsText({code.hosts().begin(), code.hosts().end()}, kHostColumns);
 }
 
 void PrintCode(const LogCode& code, const LogsAnswer& answer, Page& page) {
   page.Wrapped(
       absl::StrCat(page.Strong(code.code()), "  "),
       absl::StrCat(Count(code.lines(), "line"), " on ",
-                   page.Safe(HostsOf(code, kHostColumns)),
-                   code.meaning().empty() ? "" : ": ", code.meaning()));
+                   page.Safe(HostsOf(code)), code.meaning().empty() ? "" : ": ",
+                   code.meaning()));
   for (const LogsOfHost& host : answer.hosts()) {
     const auto first = absl::c_find_if(
         host.logs().hits(),
@@ -144,6 +142,14 @@ void AddDetails(const LogHit& hit, const Ends& ends, std::set<std::string>* tls,
   }
 }
 
+// Every host was read, and none has a log file.
+bool AreNone(const LogsAnswer& answer) {
+  return CountUnread(answer) == 0 &&
+         absl::c_all_of(answer.hosts(), [](const LogsOfHost& host) {
+           return host.logs().files().empty();
+         });
+}
+
 }  // namespace
 
 void AddCodes(const ClusterSpec& spec, LogsAnswer* answer) {
@@ -205,6 +211,12 @@ void PrintLogsTable(const LogsAnswer& answer, const Style& style,
   }
   PrintNotes(answer, page);
   const size_t hosts = static_cast<size_t>(answer.hosts_size());
+  if (AreNone(answer)) {
+    return page.Wrapped(
+        "", absl::StrCat("there are no logs on ", Count(hosts, "host"),
+                         "; --user NAME reads those of one user, and a longer "
+                         "--since older ones"));
+  }
   page.Wrapped(
       "", absl::StrCat(
               answer.codes().empty()
@@ -217,10 +229,12 @@ void PrintLogsTable(const LogsAnswer& answer, const Style& style,
 std::string LogsShort(const LogsAnswer& answer, bool utf8) {
   std::vector<std::string> parts;
   for (const LogCode& code : answer.codes()) {
-    parts.push_back(absl::StrCat(code.code(), " ", code.lines(), " on ",
-                                 HostsOf(code, kHostColumns)));
+    parts.push_back(
+        absl::StrCat(code.code(), " ", code.lines(), " on ", HostsOf(code)));
   }
-  if (parts.empty()) parts.push_back("no code found");
+  if (parts.empty()) {
+    parts.push_back(AreNone(answer) ? "no logs" : "no code found");
+  }
   if (const size_t unread = CountUnread(answer); unread > 0) {
     parts.push_back(absl::StrCat(Count(unread, "host"), " not read"));
   }

@@ -77,12 +77,12 @@ class NowPage {
                          "that cluster.yaml does not name")}),
          away > 0 ? Paint::kYellow : Paint::kGreen);
     if (now_.away().empty()) return;
-    const std::vector<std::string> names(now_.away().begin(),
-                                         now_.away().end());
-    const size_t more = away > names.size() ? away - names.size() : 0;
+    const uint32_t named = now_.away_size();
+    const uint32_t more = away > named ? away - named : 0;
     Line("away",
-         absl::StrCat(HostsText(names, kAwayColumns),
-                      more > 0 ? absl::StrCat(" and ", more, " more") : ""),
+         absl::StrCat(
+             HostsText({now_.away().begin(), now_.away().end()}, kAwayColumns),
+             more > 0 ? absl::StrCat(" and ", more, " more") : ""),
          Paint::kYellow);
   }
 

@@ -1,12 +1,10 @@
 #include "client/print/progress_line.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "config/values/hostlist.h"
 #include "config/words/quoted_text.h"
-#include "config/words/terminal.h"
 
 namespace clusterd {
 
@@ -19,12 +17,12 @@ std::string ProgressText(const CheckProgress& progress, bool utf8) {
       absl::StrCat(progress.answered(), " answered, ", progress.failed(),
                    " failed, ", progress.pending(), " pending");
   if (progress.awaited().empty()) return text;
-  const std::vector<std::string> awaited(progress.awaited().begin(),
-                                         progress.awaited().end());
-  absl::StrAppend(&text, "; awaiting ", FoldHostlist(awaited));
-  const size_t pending = progress.pending();
-  if (pending > awaited.size()) {
-    absl::StrAppend(&text, " and ", pending - awaited.size(), " more");
+  const auto& awaited = progress.awaited();
+  absl::StrAppend(&text, "; awaiting ",
+                  FoldHostlist({awaited.begin(), awaited.end()}));
+  const uint32_t named = progress.awaited_size();
+  if (progress.pending() > named) {
+    absl::StrAppend(&text, " and ", progress.pending() - named, " more");
   }
   return SafeText(text, utf8);
 }
@@ -35,9 +33,9 @@ std::string ApplyProgressText(const ApplyProgress& progress, bool utf8) {
                    progress.done(), " done, ", progress.failed(), " failed, ",
                    progress.pending(), " pending");
   if (!progress.at_work().empty()) {
-    const std::vector<std::string> at_work(progress.at_work().begin(),
-                                           progress.at_work().end());
-    absl::StrAppend(&text, "; at work ", FoldHostlist(at_work));
+    absl::StrAppend(
+        &text, "; at work ",
+        FoldHostlist({progress.at_work().begin(), progress.at_work().end()}));
   }
   return SafeText(text, utf8);
 }

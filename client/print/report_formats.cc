@@ -181,20 +181,10 @@ class MarkdownWriter {
     return SubjectsText(subjects, verbose_ ? most : 4, verbose_ ? most : 100);
   }
 
-  std::string About() const {
-    const bool is_one_host =
-        report_.cluster().empty() && report_.hosts_size() == 1;
-    const std::string where =
-        CodeSpan(is_one_host ? report_.hosts(0).host() : report_.cluster());
-    const std::string job = CodeSpan(JobName(report_));
-    return job.empty() ? (where.empty() ? "the cluster" : where)
-                       : absl::StrCat(job, Part(" on ", where));
-  }
-
   void WriteHead() {
     const bool failed = !report_.error().empty();
-    Write("## ", VerdictWord(report_), ": ", About(), " ",
-          VerdictSentence(report_), "\n");
+    Write("## ", VerdictWord(report_), ": ", ReportSubject(report_, CodeSpan),
+          " ", VerdictSentence(report_), "\n");
     for (const absl::string_view line :
          absl::StrSplit(report_.error(), '\n', absl::SkipEmpty())) {
       Write("- ", CodeSpan(line));
@@ -220,11 +210,7 @@ class MarkdownWriter {
   }
 
   void WriteNotLookedAt() {
-    FirstMet<std::string, std::vector<std::string>> hosts;
-    for (const HostStatus& host : report_.hosts()) {
-      if (host.no_facts_reason().empty()) continue;
-      hosts[host.no_facts_reason()].push_back(host.host());
-    }
+    const auto hosts = SilentHosts(report_);
     FirstMet<std::string, std::vector<std::string>> rules;
     for (const RuleResult& rule : report_.rules()) {
       if (KnownState(rule.state()) != SKIPPED) continue;
@@ -316,14 +302,11 @@ std::string MessageYaml(const google::protobuf::Message& message) {
   YAML::Emitter out;
   YamlLayout layout(out);
   YAML::Parser(json).HandleNextDocument(layout);
-  std::string yaml;
   // What a terminal would obey stands in double quotes, where the escapes of
   // SafeText are YAML's.
-  for (const absl::string_view line :
-       absl::StrSplit(absl::string_view(out.c_str(), out.size()), '\n')) {
-    absl::StrAppend(&yaml, SafeText(line, /*utf8=*/true), "\n");
-  }
-  return yaml;
+  return absl::StrCat(
+      SafeLines(absl::string_view(out.c_str(), out.size()), /*utf8=*/true),
+      "\n");
 }
 
 std::string KindLine(const char* kind, const std::string& head,

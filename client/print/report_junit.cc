@@ -8,7 +8,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "client/print/report_formats.h"
 #include "config/report/finding_overview.h"
@@ -36,12 +35,8 @@ using TestCases = std::vector<TestCase>;
 
 // Every line made safe by itself; and the two characters that XML has not.
 std::string XmlText(absl::string_view text) {
-  std::vector<std::string> lines;
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    lines.push_back(SafeText(line, /*utf8=*/true));
-  }
   return absl::StrReplaceAll(
-      absl::StrJoin(lines, "\n"),
+      SafeLines(text, /*utf8=*/true),
       {{"\xef\xbf\xbe", "\xef\xbf\xbd"}, {"\xef\xbf\xbf", "\xef\xbf\xbd"}});
 }
 
@@ -111,11 +106,7 @@ TestCases CasesOf(const RuleResult& rule,
 // Who answered, and what no rule says of the verdict. `worst` of all rules.
 TestCases RunCases(const Report& report, State worst,
                    const std::vector<std::string>& answered) {
-  FirstMet<std::string, std::vector<std::string>> absent;
-  for (const HostStatus& host : report.hosts()) {
-    if (host.no_facts_reason().empty()) continue;
-    absent[host.no_facts_reason()].push_back(host.host());
-  }
+  const auto absent = SilentHosts(report);
   TestCase whole = {"run",
                     "",
                     PASS,

@@ -255,6 +255,14 @@ absl::StatusOr<HostRecording> ParseHostRecording(const std::string& bytes) {
   HostRecording recording;
   if (!bytes.empty() && recording.ParseFromString(bytes) &&
       recording.complete()) {
+    // What npu-smi prints is not anonymised: it does not leave the site.
+    auto* const runs = recording.mutable_runs();
+    runs->erase(std::remove_if(runs->begin(), runs->end(),
+                               [](const HostRecording::Run& run) {
+                                 return run.argv_size() > 0 &&
+                                        absl::EndsWith(run.argv(0), "/npu-smi");
+                               }),
+                runs->end());
     return recording;
   }
   return absl::InvalidArgumentError(

@@ -24,8 +24,8 @@
 
 namespace clusterd {
 
-// What `clusterd --record` wrote. InvalidArgument if it is not that, or not all
-// of it.
+// What `clusterd --record` wrote, without runs of npu-smi. InvalidArgument if
+// it is not that, or not all of it.
 absl::StatusOr<HostRecording> ParseHostRecording(const std::string& bytes);
 
 // One record a run, ordered by device and then as they ran. The facts of the

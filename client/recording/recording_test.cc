@@ -201,6 +201,17 @@ TEST(ParseHostRecordingTest, ReadsAWholeRecordingOnly) {
   }
 }
 
+TEST(ParseHostRecordingTest, LeavesOutWhatNobodyAnonymises) {
+  HostRecording recording;
+  *recording.add_runs() = Observation()[0];
+  recording.add_runs()->add_argv("/usr/local/sbin/npu-smi");
+  recording.set_complete(true);
+  const auto parsed = ParseHostRecording(recording.SerializeAsString());
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  ASSERT_EQ(parsed->runs_size(), 1);
+  EXPECT_EQ(parsed->runs(0).argv(0), recording.runs(0).argv(0));
+}
+
 TEST(FormatRecordsTest, WritesOneLineWithEveryFieldARecord) {
   const std::string file = FormatRecords(Records(Observation())).value();
   std::vector<std::string> lines = absl::StrSplit(file, '\n');

@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -164,9 +165,10 @@ std::string EndOf(const HostRecording::Run& run) {
 }
 
 // As a person would have seen it in a shell.
-std::string RunsText(const HostRecording& recording) {
+std::string RunsText(const HostRecording& recording, absl::string_view tool) {
   std::string text;
   for (const HostRecording::Run& run : recording.runs()) {
+    if (run.argv().empty() || !absl::EndsWith(run.argv(0), tool)) continue;
     absl::StrAppend(&text, "$ ", absl::StrJoin(run.argv(), " "), "\n",
                     run.standard_output(), run.standard_error(), "[",
                     EndOf(run), ", ", run.elapsed_us() / 1000, " ms",
@@ -270,8 +272,22 @@ void Bundle::AddHost(const LogsOfHost& host) {
   if (host.has_recording()) {
     const HostRecording& recording = host.recording();
     AddFacts(recording.facts());
-    Add(folder + "/hccn_tool.txt", RunsText(recording), "runs of hccn_tool",
-        recording.complete() ? "" : "outputs are missing where it says so");
+    const std::string cut =
+        recording.complete() ? "" : "outputs are missing where it says so";
+    Add(folder + "/hccn_tool.txt", RunsText(recording, "hccn_tool"),
+        "runs of hccn_tool", cut);
+    Add(folder + "/npu-smi.txt", RunsText(recording, "npu-smi"),
+        "runs of npu-smi", cut);
+    Add(folder + "/dmesg.txt", recording.kernel_log(), "the kernel's log",
+        "its last 128 KiB");
+    for (const std::string& gap : recording.gaps()) {
+      AddGap(absl::StrCat(host.host(), ": ", gap));
+    }
+    if (!recording.msnpureport().empty()) {
+      AddGap(absl::StrCat(host.host(), ": the devices' own logs: run ",
+                          recording.msnpureport(),
+                          " as root in an empty folder and send that, too"));
+    }
     for (const HostRecording::Run& run : recording.runs()) {
       if (!run.has_hccn_conf_before()) continue;
       Add(folder + "/hccn.conf", run.hccn_conf_before(), "/etc/hccn.conf");

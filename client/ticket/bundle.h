@@ -5,7 +5,9 @@
 //   clusterd-bundle/check.json, .txt      findings of a check made now
 //   clusterd-bundle/HOST/facts.json       what the host told
 //   clusterd-bundle/HOST/hccn_tool.txt    every run of the tool, and its output
+//   clusterd-bundle/HOST/npu-smi.txt      the same of npu-smi
 //   clusterd-bundle/HOST/hccn.conf
+//   clusterd-bundle/HOST/dmesg.txt        the end of the kernel's log
 //   clusterd-bundle/HOST/logs.json        codes found, files, what was left out
 //   clusterd-bundle/HOST/logs/001-plog-4711_20260301101112131.log
 // Secrets are removed (WithoutSecrets); addresses and names stay, because a

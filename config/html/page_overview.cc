@@ -6,7 +6,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "config/html/page_sections.h"
@@ -120,11 +119,7 @@ std::string Counted(size_t number, absl::string_view noun,
 void AddNotLookedAt(const Report& report, RulesByState& rules,
                     const PageFindings& findings, PageDictionary* page) {
   Box box(UNKNOWN, "Not looked at, or not to be told", findings, page);
-  FirstMet<std::string, std::vector<std::string>> silent;
-  for (const HostStatus& host : report.hosts()) {
-    if (host.no_facts_reason().empty()) continue;
-    silent[host.no_facts_reason()].push_back(host.host());
-  }
+  const auto silent = SilentHosts(report);
   FirstMet<std::string, std::vector<std::string>> skipped;
   for (const RuleResult* rule : rules[SKIPPED]) {
     skipped[rule->skip_reason()].push_back(rule->rule());
@@ -144,9 +139,7 @@ void AddNotLookedAt(const Report& report, RulesByState& rules,
     box.Line(HostsText(hosts, 240), why);
   }
   if (report.awaited_size() > 0) {
-    const std::vector<std::string> awaited(report.awaited().begin(),
-                                           report.awaited().end());
-    box.Line(HostsText(awaited, 240),
+    box.Line(HostsText({report.awaited().begin(), report.awaited().end()}, 240),
              "was still awaited when the check was stopped");
   }
   for (const RuleResult* rule : rules[UNKNOWN]) {
@@ -312,24 +305,15 @@ void ShowText(const char* section, absl::string_view text, PageDictionary* in) {
 PageDictionary* ShowLines(const char* section, absl::string_view text,
                           PageDictionary* in) {
   if (text.empty()) return nullptr;
-  std::vector<std::string> lines;
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    lines.push_back(SafeText(line, /*utf8=*/true));
-  }
   PageDictionary* const shown = in->AddSectionDictionary(section);
-  shown->SetValue("TEXT", absl::StrJoin(lines, "\n"));
+  shown->SetValue("TEXT", SafeLines(text, /*utf8=*/true));
   return shown;
 }
 
 void AddHead(const Report& report, PageDictionary* page) {
   const Report head = HeadOf(report);
-  const bool is_one_host = report.cluster().empty() && report.hosts_size() == 1;
-  const std::string where =
-      is_one_host ? report.hosts(0).host() : report.cluster();
-  const std::string job = JobName(report);
-  const std::string about = job.empty()
-                                ? (where.empty() ? "the cluster" : where)
-                                : absl::StrCat(job, Part(" on ", where));
+  const std::string about = ReportSubject(
+      report, [](absl::string_view name) { return std::string(name); });
   SetText("LETTER", StateLetter(head.verdict()), page);
   SetText("VERDICT", VerdictWord(head), page);
   SetText("ABOUT", about, page);

@@ -1,12 +1,25 @@
 #include "config/html/report_html.h"
 
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <vector>
+
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "config/html/page_sections.h"
 #include "config/report/message_json.h"
+#include "config/report/repair_list.h"
 #include "config/values/sha256.h"
+#include "config/words/number_text.h"
+#include "config/words/state_word.h"
+#include "config/words/subject_text.h"
 #include "ctemplate/template.h"
 
 namespace clusterd {
@@ -38,6 +51,156 @@ std::string JsonForScript(const Report& report) {
       {{"<", "\\u003c"}, {">", "\\u003e"}, {"&", "\\u0026"}});
 }
 
+using HostNames = google::protobuf::RepeatedPtrField<std::string>;
+
+constexpr int kAll = std::numeric_limits<int>::max();
+// Failures are shown at once where they are no more than these.
+constexpr size_t kOpenFindings = 20;
+// Where there is more than this it is printed only if somebody opens it.
+constexpr size_t kPrintedFindings = 100;
+constexpr size_t kPrintedHosts = 50;
+// A host's page names so many findings; with the script it has all.
+constexpr size_t kLinesOfHost = 40;
+// Of texts in all pages of hosts together. Where every host has much, the
+// pages name rules, and the texts stand with the findings and in the JSON.
+constexpr size_t kHostTextBytes = size_t{1} << 20;
+// JSON has all of them.
+constexpr int kMaxChanges = 1000;
+
+std::string SubjectsInFull(const Finding& finding) {
+  return SubjectsText(finding.subjects(), kAll, kAll);
+}
+
+// Letters, digits and dashes, whatever the name holds.
+std::string AnchorName(absl::string_view rule) {
+  std::string name = "r-";
+  for (const char c : rule) {
+    if (absl::ascii_isalnum(c) || c == '-') name += c;
+  }
+  return name;
+}
+
+// The words of a fix, and the command that they end with.
+void AddFix(const Finding& finding, PageDictionary* row) {
+  absl::string_view words = finding.fix();
+  absl::ConsumeSuffix(&words, finding.command());
+  absl::ConsumeSuffix(&words, ": ");
+  PageDictionary* const fix = ShowLines("FIX", words, row);
+  if (fix != nullptr && finding.command().empty()) fix->ShowSection("ALONE");
+  ShowLines("COMMAND", finding.command(), row);
+}
+
+void AddFinding(const FindingBlock& block, const Finding& finding,
+                const PageFindings& findings, PageDictionary* in) {
+  PageDictionary* const row = in->AddSectionDictionary("FINDING");
+  SetText("AT", findings.PlaceOf(&finding), row);
+  SetText("WHERE", SubjectsInFull(finding), row);
+  SetText("FOUND", finding.observed(), row);
+  SetText("EXPECTED", finding.expected(), row);
+  ShowText("BECAUSE", finding.caused_by(), row);
+  if (finding.why() != block.why) ShowText("OWN_WHY", finding.why(), row);
+  AddFix(finding, row);
+}
+
+// What a host's page says of one finding.
+struct HostLine {
+  const Finding* finding;
+  std::string devices;
+};
+
+std::map<absl::string_view, std::vector<HostLine>> LinesByHost(
+    const Report& report) {
+  std::map<absl::string_view, std::vector<HostLine>> lines;
+  for (const RuleResult& rule : report.rules()) {
+    for (const Finding& finding : rule.findings()) {
+      if (!IsTrouble(finding.state())) continue;
+      for (const Subject& subject : finding.subjects()) {
+        lines[subject.host()].push_back(
+            {&finding, DevicesText({subject.devices().begin(),
+                                    subject.devices().end()})});
+      }
+    }
+  }
+  for (auto& [host, of_host] : lines) {
+    std::stable_sort(of_host.begin(), of_host.end(),
+                     [](const HostLine& a, const HostLine& b) {
+                       return KnownState(a.finding->state()) >
+                              KnownState(b.finding->state());
+                     });
+  }
+  return lines;
+}
+
+void AddHostPage(const HostStatus& host, int at,
+                 const std::vector<HostLine>& lines,
+                 const PageFindings& findings, size_t* texts,
+                 PageDictionary* page) {
+  page->SetIntValue("AT", at);
+  SetText("LETTER", StateLetter(host.state()), page);
+  SetText("NAME", host.host(), page);
+  SetText(
+      "ABOUT",
+      JoinParts(", ", {Part("rack ", host.rack()),
+                       lines.empty() ? "" : Count(lines.size(), "finding")}),
+      page);
+  ShowText("SILENT", host.no_facts_reason(), page);
+  const size_t shown = std::min(lines.size(), kLinesOfHost);
+  for (size_t i = 0; i < shown; ++i) {
+    const Finding& finding = *lines[i].finding;
+    PageDictionary* const line = page->AddSectionDictionary("LINE");
+    const std::string text = JoinParts(
+        ": ",
+        {lines[i].devices, *texts < kHostTextBytes ? finding.observed() : ""});
+    *texts += text.size();
+    SetText("LETTER", StateLetter(finding.state()), line);
+    SetText("ANCHOR", findings.AnchorOf(finding.rule()), line);
+    SetText("RULE", finding.rule(), line);
+    SetText("TEXT", text, line);
+  }
+  if (shown < lines.size()) {
+    ShowText("MORE", absl::StrCat(lines.size() - shown, " more findings"),
+             page);
+  }
+}
+
+const char* WordsOfChange(State before, State after) {
+  if (before == STATE_UNSPECIFIED) return "not judged before";
+  if (after == STATE_UNSPECIFIED) return "not judged any more, was";
+  return after == PASS ? "was" : before == after ? "now" : "";
+}
+
+void AddChange(const ReportDiff::Change& change, PageDictionary* in) {
+  PageDictionary* const row = in->AddSectionDictionary("CHANGE");
+  const auto letter = [](State state) {
+    return state == STATE_UNSPECIFIED ? "S" : StateLetter(state);
+  };
+  SetText("BEFORE", letter(change.before()), row);
+  SetText("AFTER", letter(change.after()), row);
+  SetText("RULE", change.rule(), row);
+  SetText("WHERE", SubjectsText(change.subjects(), 40, 400), row);
+  SetText("FOUND",
+          JoinParts(": ", {WordsOfChange(change.before(), change.after()),
+                           change.observed()}),
+          row);
+  ShowLines("COMMAND", change.fix(), row);
+}
+
+std::string SinceText(const ReportDiff& since) {
+  const auto hosts = [](const HostNames& names) {
+    return names.empty() ? "" : HostsText({names.begin(), names.end()}, 400);
+  };
+  return absl::StrCat(
+      "Before: ", StateWord(KnownState(since.before_verdict())),
+      Part(" in run ", since.before_run_id()),
+      "; now: ", StateWord(KnownState(since.after_verdict())), ". ",
+      since.changes().empty()
+          ? "No finding is different."
+          : absl::StrCat(Count(since.changes_size(), "change"), "."),
+      since.spec_changed() ? " cluster.yaml is another one." : "",
+      Part(" Hosts that are new: ", hosts(since.hosts_added())),
+      Part(" Hosts that are gone: ", hosts(since.hosts_removed())));
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ReportHtml(const Report& report,
@@ -65,6 +228,146 @@ absl::StatusOr<std::string> ReportHtml(const Report& report,
     return absl::InternalError("html: the template cannot be expanded");
   }
   return html;
+}
+
+PageFindings::PageFindings(const Report& report)
+    : overview_(ArrangeFindings(report, /*whole=*/true)) {
+  for (const FindingBlock& block : overview_.blocks) {
+    anchors_.emplace(block.rule, AnchorName(block.rule));
+  }
+  for (int r = 0; r < report.rules_size(); ++r) {
+    for (int f = 0; f < report.rules(r).findings_size(); ++f) {
+      places_[&report.rules(r).findings(f)] = absl::StrCat(r, ".", f);
+    }
+  }
+}
+
+std::string PageFindings::AnchorOf(absl::string_view rule) const {
+  const auto found = anchors_.find(rule);
+  return found == anchors_.end() ? "findings" : found->second;
+}
+
+void PageFindings::AddLinks(const std::vector<std::string>& rules,
+                            PageDictionary* in) const {
+  for (const std::string& rule : rules) {
+    PageDictionary* const name = in->AddSectionDictionary("RULE_NAME");
+    PageDictionary* const part =
+        name->AddSectionDictionary(anchors_.count(rule) > 0 ? "LINK" : "PLAIN");
+    SetText("ANCHOR", AnchorOf(rule), part);
+    SetText("RULE", rule, part);
+    if (&rule != &rules.back()) name->ShowSection("SEPARATOR");
+  }
+}
+
+std::string PageFindings::PlaceOf(const Finding* finding) const {
+  return places_.at(finding);
+}
+
+void AddCauses(const Report& report, const PageFindings& findings,
+               PageDictionary* page) {
+  const std::vector<Repair> repairs = ListRepairs(report);
+  if (repairs.empty()) return page->ShowSection("NO_CAUSES");
+  PageDictionary* const causes = page->AddSectionDictionary("CAUSES");
+  for (auto repair = repairs.rbegin(); repair != repairs.rend(); ++repair) {
+    PageDictionary* const row = causes->AddSectionDictionary("CAUSE");
+    SetText("LETTER", StateLetter(repair->state), row);
+    SetText("WHERE", SubjectsText(repair->subjects, 20, 160), row);
+    // Every second part was in backquotes.
+    bool is_code = false;
+    for (const absl::string_view part : absl::StrSplit(repair->how, '`')) {
+      PageDictionary* const how = row->AddSectionDictionary("HOW");
+      ShowText(is_code ? "CODE" : "WORDS", part, how);
+      is_code = !is_code;
+    }
+    ShowLines("COMMAND", repair->command, row);
+    findings.AddLinks(repair->rules, row);
+  }
+}
+
+void AddFindings(const Report& report, const PageFindings& findings,
+                 PageDictionary* page) {
+  const FindingOverview& overview = findings.overview();
+  std::map<std::string, std::string> sources;
+  for (const RuleResult& rule : report.rules()) {
+    sources[rule.rule()] = rule.source();
+  }
+  if (overview.blocks.empty()) page->ShowSection("NO_FINDINGS");
+  std::set<std::string> anchored;
+  for (auto block = overview.blocks.rbegin(); block != overview.blocks.rend();
+       ++block) {
+    PageDictionary* const in = page->AddSectionDictionary("BLOCK");
+    const std::string anchor = findings.AnchorOf(block->rule);
+    SetText("ANCHOR",
+            anchored.insert(anchor).second
+                ? anchor
+                : absl::StrCat(anchor, ".", StateLetter(block->state)),
+            in);
+    SetText("LETTER", StateLetter(block->state), in);
+    SetText("RULE", block->rule, in);
+    SetText("COUNT", Count(block->findings.size(), "finding"), in);
+    ShowText("WHY", block->why, in);
+    ShowText("SOURCE", sources[block->rule], in);
+    if (block->state == FAIL && block->findings.size() <= kOpenFindings) {
+      in->ShowSection("OPEN");
+    }
+    if (block->findings.size() > kPrintedFindings) in->ShowSection("LONG");
+    for (const Finding* finding : block->findings) {
+      AddFinding(*block, *finding, findings, in);
+    }
+  }
+  if (overview.causes.empty()) return;
+  PageDictionary* const follows = page->AddSectionDictionary("FOLLOWS");
+  for (const auto& [cause, group] : overview.causes) {
+    PageDictionary* const row = follows->AddSectionDictionary("FOLLOW");
+    SetText("LETTER", StateLetter(group.state), row);
+    SetText("CAUSE", cause, row);
+    SetText("WHERE", SubjectsText(group.subjects, 40, 400), row);
+    SetText("RULES", absl::StrJoin(group.rules, ", "), row);
+  }
+}
+
+void AddSince(const ReportDiff* since, PageDictionary* page) {
+  if (since == nullptr) {
+    return SetText("SINCE", "Not compared with a run before.", page);
+  }
+  SetText("SINCE", SinceText(*since), page);
+  const int shown = std::min(since->changes_size(), kMaxChanges);
+  if (!since->notes().empty() || shown < since->changes_size()) {
+    PageDictionary* const notes = page->AddSectionDictionary("SINCE_NOTES");
+    for (const std::string& note : since->notes()) {
+      ShowText("NOTE", note, notes);
+    }
+    if (shown < since->changes_size()) {
+      ShowText("NOTE", absl::StrCat("the first ", shown, " are here"), notes);
+    }
+  }
+  if (shown == 0) return;
+  PageDictionary* const changes = page->AddSectionDictionary("CHANGES");
+  for (int i = 0; i < shown; ++i) AddChange(since->changes(i), changes);
+}
+
+void AddHostPages(const Report& report, const PageFindings& findings,
+                  PageDictionary* page) {
+  const auto lines = LinesByHost(report);
+  std::vector<int> shown;
+  for (int at = 0; at < report.hosts_size(); ++at) {
+    const HostStatus& host = report.hosts(at);
+    const auto found = lines.find(host.host());
+    const bool passes = !IsTrouble(host.state()) && found == lines.end() &&
+                        host.no_facts_reason().empty();
+    if (!passes) shown.push_back(at);
+  }
+  size_t texts = 0;
+  for (const int at : shown) {
+    const HostStatus& host = report.hosts(at);
+    const auto found = lines.find(host.host());
+    PageDictionary* const in = page->AddSectionDictionary("PAGE");
+    if (shown.size() > kPrintedHosts) in->ShowSection("LONG");
+    AddHostPage(host, at,
+                found == lines.end() ? std::vector<HostLine>() : found->second,
+                findings, &texts, in);
+  }
+  if (shown.empty() && report.hosts_size() > 0) page->ShowSection("ALL_PASS");
 }
 
 }  // namespace clusterd

@@ -8,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "config/identity/pem_objects.h"
+#include "config/values/nearest_word.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
@@ -141,7 +142,14 @@ absl::StatusOr<SpiffeId> ParseSpiffeId(absl::string_view uri) {
   absl::string_view kind;
   absl::string_view role;
   if (!HasForm(uri, *kForm, &id.cluster, &kind, &id.name, &role)) {
-    return Malformed(uri, "unknown shape");
+    static const LazyRE2 kOtherRole = {"spiffe://[^/]+/user/[^/]+/role/([^/]+)",
+                                       RE2::Latin1};
+    if (!HasForm(uri, *kOtherRole, &role)) {
+      return Malformed(uri, "unknown shape");
+    }
+    return Malformed(
+        uri, absl::StrCat("\"", absl::CHexEscape(role.substr(0, 64)),
+                          "\" is not a role", DidYouMean(role, kRoleNames)));
   }
   id.kind = static_cast<IdentityKind>(absl::c_find(kKindNames, kind) -
                                       std::begin(kKindNames));
@@ -185,7 +193,7 @@ absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem) {
   }
   info.not_before = *begin;
   info.not_after = *end;
-  info.serial = HexOf(X509_get0_serialNumber(certificate));
+  info.serial = SerialText(X509_get0_serialNumber(certificate));
   info.spki_sha256 = SpkiHex(certificate);
   ERR_clear_error();
   return info;
@@ -194,7 +202,7 @@ absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem) {
 std::string CertificateSerial(absl::string_view pem) {
   X509* const certificate = FirstCertificate(pem);
   if (certificate == nullptr) return "";
-  return absl::AsciiStrToUpper(HexOf(X509_get0_serialNumber(certificate)));
+  return absl::AsciiStrToUpper(SerialText(X509_get0_serialNumber(certificate)));
 }
 
 std::vector<CertificateEnd> CertificateEnds(absl::string_view pem) {

@@ -189,6 +189,21 @@ TEST(ParseSpiffeIdTest, RejectsEveryOtherShape) {
   }
 }
 
+TEST(ParseSpiffeIdTest, ARoleThatIsMistypedIsNamedWithTheNearestOne) {
+  const auto why = [](absl::string_view role) {
+    return std::string(
+        ParseSpiffeId(absl::StrCat("spiffe://demo/user/ann/role/", role))
+            .status()
+            .message());
+  };
+  EXPECT_THAT(why("operater"),
+              HasSubstr("\"operater\" is not a role, did you mean "
+                        "\"operator\"?, expected spiffe://"));
+  EXPECT_THAT(why("Admin"), HasSubstr("did you mean \"admin\"?"));
+  EXPECT_THAT(why("root"), HasSubstr("\"root\" is not a role, expected"));
+  EXPECT_THAT(why("\x1b[2J"), HasSubstr("\"\\x1b[2J\" is not a role"));
+}
+
 TEST(ParseSpiffeIdTest, EscapesWhatItQuotes) {
   const absl::Status status =
       ParseSpiffeId("spiffe://demo/host/\x1b[31m").status();

@@ -73,7 +73,7 @@ inline std::string TextOf(BIO* memory) {
   return std::string(bytes, static_cast<size_t>(size));
 }
 
-// "CN=clusterd CA of demo"; `none` for no such text.
+// "CN=clusterd CA of demo"; `none` for a name that cannot be written.
 inline std::string NameText(const X509_NAME* name, const char* none) {
   const Owned<BIO> text(BIO_new(BIO_s_mem()));
   if (!text || X509_NAME_print_ex(text.get(), name, 0, XN_FLAG_RFC2253) < 0) {
@@ -120,7 +120,7 @@ inline std::optional<absl::Time> TimeOf(const ASN1_TIME* time) {
 }
 
 // Lower-case digits of whole bytes, and a zero as "0"; empty for null.
-inline std::string HexOf(const ASN1_INTEGER* number) {
+inline std::string SerialText(const ASN1_INTEGER* number) {
   const Owned<BIGNUM> value(
       number == nullptr ? nullptr : ASN1_INTEGER_to_BN(number, nullptr));
   char* const digits = value ? BN_bn2hex(value.get()) : nullptr;

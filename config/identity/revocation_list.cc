@@ -62,7 +62,7 @@ absl::StatusOr<std::string> NumberOf(const X509_CRL* list) {
   const Owned<ASN1_INTEGER> number(static_cast<ASN1_INTEGER*>(
       X509_CRL_get_ext_d2i(list, NID_crl_number, &found, nullptr)));
   if (number == nullptr && found == -1) return "";
-  const std::string digits = HexOf(number.get());
+  const std::string digits = SerialText(number.get());
   if (digits.empty() || digits[0] == '-' || digits.size() > kMaxNumberDigits) {
     return absl::InvalidArgumentError(
         "has a cRLNumber that is none, expected one of 1 to 20 bytes");
@@ -75,7 +75,7 @@ CertificateKey KeyOf(X509* certificate) {
   return {DerOf(issuer, i2d_X509_NAME),
           BytesOf(X509_get0_authority_key_id(certificate)),
           NameText(issuer, kNoName),
-          HexOf(X509_get0_serialNumber(certificate))};
+          SerialText(X509_get0_serialNumber(certificate))};
 }
 
 // The key in ListAges. A list's own word about its CA's key does not count: a
@@ -165,7 +165,7 @@ absl::StatusOr<RevocationLists> RevocationLists::Parse(
             "certificate is beside it"));
       }
       for (int i = 0; i < sk_X509_REVOKED_num(entries); ++i) {
-        list.serials.insert(HexOf(
+        list.serials.insert(SerialText(
             X509_REVOKED_get0_serialNumber(sk_X509_REVOKED_value(entries, i))));
       }
       list.age = {*number, *begins, list.serials.size()};

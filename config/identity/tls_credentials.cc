@@ -331,23 +331,16 @@ std::vector<std::string> EndingCertificates(const TlsFiles& files,
   return lines;
 }
 
-absl::StatusOr<absl::Time> FirstEnd(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string pem, ReadPem(path));
-  absl::Time first = absl::InfiniteFuture();
-  for (const CertificateEnd& each : CertificateEnds(pem)) {
-    first = std::min(first, each.not_after);
-  }
-  if (first < absl::InfiniteFuture()) return first;
-  return absl::InvalidArgumentError(absl::StrCat(
-      path, ": no certificate that says its end, expected PEM text with one"));
-}
-
 std::vector<std::pair<std::string, absl::Time>> FirstEnds(
-    const std::vector<std::pair<std::string, std::string>>& path_by_kind) {
+    const std::vector<std::pair<std::string, std::string>>& files) {
   std::vector<std::pair<std::string, absl::Time>> ends;
-  for (const auto& [kind, path] : path_by_kind) {
-    const auto end = FirstEnd(path);
-    if (end.ok()) ends.emplace_back(kind, *end);
+  for (const auto& [name, path] : files) {
+    absl::Time first = absl::InfiniteFuture();
+    for (const CertificateEnd& each :
+         CertificateEnds(ReadPem(path).value_or(""))) {
+      first = std::min(first, each.not_after);
+    }
+    if (first < absl::InfiniteFuture()) ends.emplace_back(name, first);
   }
   return ends;
 }

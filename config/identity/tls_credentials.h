@@ -59,13 +59,10 @@ std::vector<std::string> EndingCertificates(
     const TlsFiles& files, absl::Time now,
     absl::string_view noticed = "which is noticed within a minute");
 
-// The earliest end of the certificates in a PEM file. Errors name the file:
-// NotFound if it is not there, PermissionDenied if it cannot be read,
-// InvalidArgument if it is no regular file of at most 1 MiB or has none.
-absl::StatusOr<absl::Time> FirstEnd(const std::string& path);
-// The same of all files that can be read, each named by its kind: "ca".
+// The earliest end of the certificates in each PEM file that has one and can be
+// read, by the name that stands before its path.
 std::vector<std::pair<std::string, absl::Time>> FirstEnds(
-    const std::vector<std::pair<std::string, std::string>>& path_by_kind);
+    const std::vector<std::pair<std::string, std::string>>& files);
 
 // The identity that the certificate of `files` gives; an empty `cluster` lets
 // it say which cluster that is. Errors as ReadTlsFiles, and PermissionDenied if

@@ -4,7 +4,6 @@
 #include <iterator>
 #include <map>
 #include <set>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
@@ -50,8 +49,8 @@ class Maker {
       CheckServers();
     }
     ReadNodes();
-    if (mistakes_.empty()) ChoosePort();
-    if (mistakes_.empty()) ChooseTiers();
+    if (mistakes_.empty() && !options_.standalone) ChoosePort();
+    if (mistakes_.empty() && !options_.standalone) ChooseTiers();
     Launch launch;
     launch.method = options_.method;
     for (int s = 0; mistakes_.empty() && s < job_.servers_size(); ++s) {
@@ -88,6 +87,12 @@ class Maker {
                    Count(job_.servers_size(), "server"), " of the job");
     }
     const ServerSpec& first = job_.servers(0);
+    if (options_.standalone && job_.servers_size() > 1) {
+      Wrong("--standalone: the job has ", job_.servers_size(),
+            " servers, expected one");
+    } else if (options_.standalone) {
+      notes_.push_back("standalone: PyTorch's own store, not the parallel one");
+    }
     for (const ServerSpec& server : job_.servers()) {
       world_size_ += server.devices_size();
       if (!IsHostName(server.host())) {
@@ -148,6 +153,17 @@ class Maker {
         ChooseMasterPort(job_, *facts_[0], options_.master_port);
     if (!chosen.ok()) return Wrong(chosen.status().message());
     port_ = chosen->port;
+    // torch_npu/distributed/rendezvous.py: the store is that of --master_addr
+    // and --master_port, whatever the endpoint is.
+    const std::string& endpoint = options_.rdzv_endpoint;
+    const std::string port = absl::StrCat(":", port_);
+    const std::string expected = job_.servers(0).address() + port;
+    if (!endpoint.empty() && endpoint != expected &&
+        endpoint != job_.servers(0).host() + port) {
+      return Wrong("--rdzv-endpoint: ", QuotedText(endpoint), ", expected ",
+                   expected, ": the store of torch_npu_run is on the first ",
+                   "server, at MASTER_PORT");
+    }
     if (method_->from_master && !options_.rank_table.empty()) return;
     absl::c_move(chosen->notes, std::back_inserter(notes_));
   }
@@ -176,7 +192,10 @@ class Maker {
         {"NPUS_PER_NODE", absl::StrCat(server.devices_size())},
         {"PYTHON", options_.python},
         {"JOB_ID", options_.job_id.empty() ? "clusterd" : options_.job_id},
+        {"RDZV_ID", options_.rdzv_id},
+        {"LOCAL_ADDR", server.address()},
     };
+    if (options_.standalone) values.erase("MASTER_PORT");
     if (!range_) values["WORLD_SIZE"] = absl::StrCat(world_size_);
     if (method_->from_master) AddMpiValues(values);
     return values;
@@ -258,7 +277,7 @@ class Maker {
   void AddVariables(const Values& values, NodeLaunch& node) {
     for (const absl::string_view name : method_->variables) {
       const auto value = values.find(std::string(name));
-      if (value == values.end()) continue;
+      if (value == values.end() || options_.standalone) continue;
       LaunchVariable variable = {value->first, value->second, method_->exports};
       if (name == "WORLD_SIZE")
         variable.formula = "$(($NPUS_PER_NODE*$NNODES))";
@@ -298,6 +317,18 @@ class Maker {
           {"CM_CHIEF_DEVICE", absl::StrCat(job_.servers(0).devices(0).id())});
       variables.push_back({"CM_WORKER_SIZE", values.at("WORLD_SIZE")});
       variables.push_back({"CM_WORKER_IP", server.address()});
+    }
+    for (const auto& [name, value] : options_.environment) {
+      if (absl::c_linear_search(method_->variables, name)) {
+        if (index > 0) continue;
+        notes_.push_back(absl::StrCat("environment: ", name, " of the job ",
+                                      "file is left out, the launch sets it"));
+        continue;
+      }
+      auto ours = variables.begin();
+      while (ours != variables.end() && ours->name != name) ++ours;
+      if (ours != variables.end()) variables.erase(ours);
+      variables.push_back({name, value});
     }
   }
 
@@ -339,6 +370,16 @@ class Maker {
         return !options_.mpi_args.empty();
       case WordWhen::kSshPort:
         return options_.ssh_port != 0 && options_.ssh_port != kSshPort;
+      case WordWhen::kStandalone:
+        return options_.standalone;
+      case WordWhen::kJoined:
+        return !options_.standalone;
+      case WordWhen::kRdzvEndpoint:
+        return !options_.rdzv_endpoint.empty();
+      case WordWhen::kRdzvId:
+        return !options_.rdzv_id.empty();
+      case WordWhen::kLocalAddr:
+        return options_.local_addr;
     }
     return false;
   }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -42,6 +43,14 @@ struct LaunchOptions {
   // Of horovodrun.
   std::string mpi_args;
   uint32_t ssh_port = 0;  // Where the containers' sshd answers; 0: 22.
+  // Of torch-npu-run.
+  std::string rdzv_endpoint;  // The first server and MASTER_PORT; or empty.
+  std::string rdzv_id;
+  bool standalone = false;
+  bool local_addr = false;  // Each server is told its own address.
+  // Name and value of what the job file sets itself; it wins over what HCCL is
+  // told, and not over what the launch counts by, such as MASTER_PORT.
+  std::vector<std::pair<std::string, std::string>> environment;
 };
 
 struct LaunchVariable {

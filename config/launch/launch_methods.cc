@@ -4,6 +4,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -42,14 +44,19 @@ LaunchMethod Torchrun() {
 LaunchMethod TorchNpuRun() {
   LaunchMethod row;
   row.name = "torch-npu-run";
-  row.words = {{"torch_npu_run"},
-               {"--rdzv_backend=parallel"},
-               {"--master_addr=$MASTER_IP_ADDR"},
-               {"--master_port=$MASTER_PORT"},
-               {"--nnodes={NNODES}"},
-               {"--node_rank {NODE_RANK}", When::kSeveralNodes},
-               {"--nproc_per_node={NPUS_PER_NODE}"},
-               {"--enable_tiered_parallel_tcpstore=true", When::kTiered}};
+  row.words = {
+      {"torch_npu_run"},
+      {"--standalone", When::kStandalone},
+      {"--rdzv_backend=parallel", When::kJoined},
+      {"--rdzv_endpoint=$MASTER_IP_ADDR:$MASTER_PORT", When::kRdzvEndpoint},
+      {"--rdzv_id={RDZV_ID}", When::kRdzvId},
+      {"--master_addr=$MASTER_IP_ADDR", When::kJoined},
+      {"--master_port=$MASTER_PORT", When::kJoined},
+      {"--nnodes={NNODES}"},
+      {"--node_rank {NODE_RANK}", When::kSeveralNodes},
+      {"--nproc_per_node={NPUS_PER_NODE}"},
+      {"--local_addr={LOCAL_ADDR}", When::kLocalAddr},
+      {"--enable_tiered_parallel_tcpstore=true", When::kTiered}};
   row.variables = {"MASTER_IP_ADDR", "MASTER_PORT"};
   row.exports = true;
   row.sources = {kToolkit, "./env_npu.sh"};
@@ -153,8 +160,14 @@ class OptionCheck {
     if (options_.asd > 3) {
       Wrong("--asd: ", options_.asd, ", expected 0 to 3");
     }
+    for (const auto& [name, value] : options_.environment) {
+      if (!value.empty()) {
+        CheckWord(absl::StrCat("environment.", name), value);
+      }
+    }
     CheckRankTablePath();
     CheckMpi();
+    CheckRendezvous();
     if (options_.tiered.has_value() && method_.name != "torch-npu-run") {
       Wrong("--tiered: ", options_.method,
             " has no tiers, expected --method torch-npu-run");
@@ -197,6 +210,32 @@ class OptionCheck {
       Wrong("--mpi-args: ", QuotedText(options_.mpi_args),
             ", expected no btl_tcp_if_exclude: the interface of each host's "
             "address is named instead");
+    }
+  }
+
+  void CheckRendezvous() {
+    static const LazyRE2 kId = {"[A-Za-z0-9_.:+@-]{0,128}"};
+    std::vector<absl::string_view> given;
+    if (!options_.rdzv_endpoint.empty()) given.push_back("--rdzv-endpoint");
+    if (!options_.rdzv_id.empty()) given.push_back("--rdzv-id");
+    if (options_.local_addr) given.push_back("--local-addr");
+    if (method_.name != "torch-npu-run" &&
+        (options_.standalone || !given.empty())) {
+      if (options_.standalone) given.push_back("--standalone");
+      return Wrong(absl::StrJoin(given, ", "), ": ", options_.method,
+                   " is not started so, expected --method torch-npu-run");
+    }
+    if (options_.tiered.value_or(false)) given.push_back("--tiered on");
+    if (!options_.nnodes.empty()) given.push_back("--nnodes");
+    if (options_.master_port != 0) given.push_back("--master-port");
+    // torch/distributed/run.py: c10d on localhost and a free port.
+    if (options_.standalone && !given.empty()) {
+      Wrong("--standalone: does not go with ", absl::StrJoin(given, ", "),
+            ": PyTorch then chooses store, address, port and id itself");
+    }
+    if (!HasForm(options_.rdzv_id, *kId)) {
+      Wrong("--rdzv-id: ", QuotedText(options_.rdzv_id),
+            ", expected letters, digits and _.:+@-");
     }
   }
 

@@ -20,6 +20,11 @@ enum class WordWhen {
   kTiered,
   kMpiArgs,  // There are some.
   kSshPort,  // It is not 22.
+  kStandalone,
+  kJoined,  // Not standalone.
+  kRdzvEndpoint,
+  kRdzvId,
+  kLocalAddr,
 };
 
 // A word, or an option with its value, of a command line. {NAME} is the value;

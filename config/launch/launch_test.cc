@@ -472,5 +472,104 @@ TEST(ChooseMasterPortTest, AnEphemeralPortIsFineOnceItIsReserved) {
   EXPECT_THAT(ChooseMasterPort(job.spec, job.facts[0], 0)->notes, IsEmpty());
 }
 
+TEST(MakeLaunchTest, TorchNpuRunTakesItsEndpointIdAndLocalAddress) {
+  Job job;
+  job.options.method = "torch-npu-run";
+  job.options.rdzv_endpoint = "192.168.10.22:29600";
+  job.options.master_port = 29600;
+  job.options.rdzv_id = "job-7";
+  job.options.local_addr = true;
+  EXPECT_THAT(
+      job.Text(1),
+      HasSubstr("torch_npu_run --rdzv_backend=parallel "
+                "--rdzv_endpoint=$MASTER_IP_ADDR:$MASTER_PORT --rdzv_id=job-7 "
+                "--master_addr=$MASTER_IP_ADDR --master_port=$MASTER_PORT "
+                "--nnodes=2 --node_rank 1 --nproc_per_node=8 "
+                "--local_addr=192.168.10.23 train.py\n"));
+  EXPECT_THAT(job.Text(1), HasSubstr("export MASTER_PORT=29600\n"));
+  const auto launch = job.Make();
+  ASSERT_TRUE(launch.ok()) << launch.status();
+  EXPECT_EQ(launch->nodes[0].command[2].value,
+            "--rdzv_endpoint=192.168.10.22:29600");
+  job.options.rdzv_endpoint =
+      absl::StrCat(job.spec.servers(0).host(), ":29600");
+  EXPECT_EQ(job.Refusal(), "none");
+}
+
+TEST(MakeLaunchTest, StandaloneIsOneServerWithoutAMaster) {
+  Job job(1);
+  job.options.method = "torch-npu-run";
+  job.options.standalone = true;
+  EXPECT_THAT(job.Text(0), HasSubstr("torch_npu_run --standalone --nnodes=1 "
+                                     "--nproc_per_node=8 train.py\n"));
+  EXPECT_THAT(job.Text(0), Not(HasSubstr("MASTER_")));
+  EXPECT_THAT(job.Notes(), HasSubstr("PyTorch's own store"));
+}
+
+TEST(MakeLaunchTest, SaysWhichOptionsOfTheRendezvousDoNotFit) {
+  const auto refusal = [](int servers, const auto& change) {
+    Job job(servers);
+    job.options.method = "torch-npu-run";
+    change(job.options);
+    return job.Refusal();
+  };
+  EXPECT_THAT(
+      refusal(2, [](LaunchOptions& options) { options.standalone = true; }),
+      HasSubstr("--standalone: the job has 2 servers, expected one"));
+  const std::string alone = refusal(1, [](LaunchOptions& options) {
+    options.standalone = true;
+    options.rdzv_id = "a";
+    options.local_addr = true;
+    options.tiered = true;
+    options.master_port = 29600;
+  });
+  EXPECT_THAT(alone,
+              HasSubstr("--standalone: does not go with --rdzv-id, "
+                        "--local-addr, --tiered on, --master-port: PyTorch"));
+  for (const char* wrong : {"192.168.10.23:29600", "192.168.10.22:29601",
+                            "192.168.10.22", "a:0", ":29600", "a b:29600"}) {
+    EXPECT_THAT(refusal(2,
+                        [wrong](LaunchOptions& options) {
+                          options.rdzv_endpoint = wrong;
+                          options.master_port = 29600;
+                        }),
+                HasSubstr("expected 192.168.10.22:29600: the store of"))
+        << wrong;
+  }
+  EXPECT_THAT(
+      refusal(2, [](LaunchOptions& options) { options.rdzv_id = "a b"; }),
+      HasSubstr("--rdzv-id: \"a b\", expected letters"));
+  EXPECT_THAT(refusal(1,
+                      [](LaunchOptions& options) {
+                        options.method = "torchrun";
+                        options.standalone = true;
+                        options.rdzv_id = "a";
+                      }),
+              HasSubstr("--rdzv-id, --standalone: torchrun is not started so"));
+}
+
+TEST(MakeLaunchTest, ExportsWhatTheJobFileSets) {
+  Job job;
+  job.spec.mutable_hccl()->set_base_port_auto(false);
+  job.spec.mutable_hccl()->set_base_port(60000);
+  job.options.environment = {{"HCCL_IF_BASE_PORT", "50000"},
+                             {"NPU_ASD_ENABLE", "0"},
+                             {"MY_FLAG", "a $b"},
+                             {"MASTER_PORT", "1"}};
+  const std::string text = job.Text(0);
+  EXPECT_THAT(text, HasSubstr("export HCCL_IF_BASE_PORT=50000\n"));
+  EXPECT_THAT(text, Not(HasSubstr("60000")));
+  // The last one counts.
+  EXPECT_GT(text.find("export NPU_ASD_ENABLE=0\n"),
+            text.find("export NPU_ASD_ENABLE=1\n"));
+  EXPECT_THAT(text, HasSubstr("export MY_FLAG='a $b'\n"));
+  EXPECT_THAT(text, Not(HasSubstr("MASTER_PORT=1\n")));
+  EXPECT_THAT(job.Notes(),
+              HasSubstr("MASTER_PORT of the job file is left out"));
+  EXPECT_THAT(job.Text(0, LaunchForm::kDotenv), HasSubstr("MY_FLAG=a $b\n"));
+  job.options.environment = {{"MY_FLAG", "a\nexport LD_PRELOAD=x"}};
+  EXPECT_THAT(job.Refusal(), HasSubstr("environment.MY_FLAG: "));
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -11,8 +11,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "config/learn/seen_cluster.h"
-#include "config/values/address_pattern.h"
 #include "config/values/hostlist.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
@@ -406,13 +404,17 @@ std::string GroupHosts(absl::Span<const SeenHost* const> hosts,
       server.inputs.name = NumberInName(names.back());
     }
     const Ipv4Address start = *hosts[first]->address;
+    // Counted from 0 where that is an address of the same /24, which is what a
+    // person reads; else from the first host.
+    const int64_t number = NumberInName(names[0]);
+    const bool from_zero = number <= int64_t{start.bits() & 0xff};
+    const Ipv4Address base(static_cast<uint32_t>(
+        start.bits() - (named && from_zero ? number : 0)));
     const std::string address =
-        named ? absl::StrCat(
-                    Ipv4Address(static_cast<uint32_t>(start.bits() -
-                                                      NumberInName(names[0])))
-                        .ToString(),
-                    " + name")
-              : absl::StrCat(start.ToString(), end > first + 1 ? " + i" : "");
+        absl::StrCat(base.ToString(),
+                     !named      ? (end > first + 1 ? " + i" : "")
+                     : from_zero ? std::string(" + name")
+                                 : absl::StrCat(" + (name - ", number, ")"));
     absl::StrAppend(&text, "  - hosts: ", HostsOf(names),
                     "\n    address: ", address, "\n");
     first = end;
@@ -441,6 +443,30 @@ std::vector<AddressLayout> FindLayouts(absl::Span<const PlacedServer> servers,
                                        absl::Span<const uint32_t> ids) {
   if (servers.empty() || ids.empty()) return {};
   return Finder(servers, ids).Find();
+}
+
+std::string PatternWords(absl::string_view rails) {
+  const std::string words =
+      absl::StrReplaceAll(rails, {{"  rails:\n", ""},
+                                  {"    - device: ", "; devices "},
+                                  {"\n      subnet: ", " in "},
+                                  {"\n      host: ", ", host part "},
+                                  {"\n", ""}});
+  return words.substr(std::min<size_t>(words.size(), 2));
+}
+
+std::string DeviceComments(const ClusterSpec& spec) {
+  std::string comments;
+  for (const int s : std::set<int>{0, spec.servers_size() - 1}) {
+    const ServerSpec& server = spec.servers(s);
+    if (server.devices().empty() || server.devices(0).address().empty()) {
+      continue;
+    }
+    absl::StrAppend(&comments, "# Devices of ", server.host(), ": ",
+                    server.devices(0).address(), " to ",
+                    server.devices().rbegin()->address(), "\n");
+  }
+  return comments;
 }
 
 std::vector<std::string> ExampleRails(const ProductProfile& profile,

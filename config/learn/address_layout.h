@@ -16,11 +16,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "config/learn/address_layout.h"
 #include "config/learn/seen_cluster.h"
 #include "config/values/address_pattern.h"
 #include "config/values/ipv4.h"
+#include "proto/spec.pb.h"
 
 namespace clusterd {
 
@@ -59,6 +60,14 @@ absl::StatusOr<std::vector<const SeenHost*>> OrderHosts(
 // addresses of devices. REQUIRES: hosts from OrderHosts.
 std::string GroupHosts(absl::Span<const SeenHost* const> hosts,
                        std::vector<PlacedServer>* placed);
+
+// Rails in words: "devices 0-7 in 10.20.0.0/24, host part 1 + n; devices 8 in
+// …".
+std::string PatternWords(absl::string_view rails);
+
+// The addresses that a file plans, as its reader knows them: lines of comments,
+// "# Devices of node01: 10.20.0.1 to 10.20.0.8", of the first and last server.
+std::string DeviceComments(const ClusterSpec& spec);
 
 // As YAML has it: a name "null" is read as nothing there.
 std::string NameText(const std::string& name);

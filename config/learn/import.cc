@@ -202,9 +202,9 @@ class Importer {
     }
     for (const SeenHost& host : cluster_.hosts) others.erase(host.name);
     if (others.empty()) return;
-    Note(
-        QuoteValue(file.name), ": not taken, since [hccn] does not have them: ",
-        HostsText(std::vector<std::string>(others.begin(), others.end()), 100));
+    Note(QuoteValue(file.name),
+         ": not taken, since [hccn] does not have them: ",
+         HostsText({others.begin(), others.end()}, 100));
   }
 
   // Addresses by commas; nothing, and a mistake, if one is none.

@@ -1,7 +1,6 @@
 // Lines of the files that config import reads, as words:
 //   10.10.0.11 ansible_ssh_pass="hush" deviceip=10.20.0.1  # comment
-//   NodeName = node[001-500] \
-//     NodeAddr=10.1.0.[1-500]
+//   NodeName = node[001-500] NodeAddr=10.1.0.[1-500]
 // and what a line shows of the kind of its file. What the words mean is
 // import.cc's.
 #ifndef CONFIG_LEARN_IMPORT_LINES_H_

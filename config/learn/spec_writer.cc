@@ -9,7 +9,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "config/learn/address_layout.h"
 #include "config/rules/judge.h"
 #include "config/spec/lossless_spec.h"
@@ -303,17 +302,6 @@ class Writer {
     return "";
   }
 
-  // "devices 0-7 in 10.20.0.0/24, host part 1 + n; devices 8 in …".
-  static std::string PatternWords(absl::string_view rails) {
-    const std::string words =
-        absl::StrReplaceAll(rails, {{"  rails:\n", ""},
-                                    {"    - device: ", "; devices "},
-                                    {"\n      subnet: ", " in "},
-                                    {"\n      host: ", ", host part "},
-                                    {"\n", ""}});
-    return words.substr(std::min<size_t>(words.size(), 2));
-  }
-
   std::string DevicesHead(const ProductProfile& profile) const {
     return absl::StrCat("devices:\n",
                         profile.device_ids == ids_
@@ -372,23 +360,26 @@ class Writer {
                         "\n  addresses:\n", text);
   }
 
+  using Source = std::optional<Ipv4Address> SeenDevice::*;
+
   // Gateways, then detect addresses, which may lean on them.
   void AddSources() {
-    Try("gateway", {HostParts(&SeenDevice::gateway)}, &DeviceSpec::gateway,
-        &SeenDevice::gateway);
+    const Source gateway = &SeenDevice::gateway;
+    Try("gateway", {HostParts(gateway, true), HostParts(gateway, false)},
+        &DeviceSpec::gateway, gateway);
     std::vector<std::string> detects = {"gateway"};
     if (hosts_.size() == 2) detects.push_back("peer(1 - n, d)");
     detects.push_back("peer((n+1) % servers, d)");
-    detects.push_back(HostParts(&SeenDevice::detect_address));
+    detects.push_back(HostParts(&SeenDevice::detect_address, true));
+    detects.push_back(HostParts(&SeenDevice::detect_address, false));
     Try("detect_address", detects, &DeviceSpec::detect_address,
         &SeenDevice::detect_address);
   }
 
-  using Source = std::optional<Ipv4Address> SeenDevice::*;
-
-  // The host part in its own subnet, or the address outside of it, that most
-  // have, for each device: "254", "[254, none]"; empty where all are `none`.
-  std::string HostParts(Source member) const {
+  // The address that most have, for each device: "10.20.0.254", "[10.20.0.254,
+  // none]"; not `whole`: inside of a device's own subnet its host part, "254",
+  // which hosts with other subnets can share. Empty where all are `none`.
+  std::string HostParts(Source member, bool whole) const {
     std::vector<std::string> items;
     for (const uint32_t id : ids_) {
       std::map<std::string, size_t> votes;
@@ -398,7 +389,7 @@ class Writer {
         const Ipv4Address value = *(device.*member);
         const Ipv4Subnet subnet = device.address->subnet();
         ++votes[value.IsUnset() ? "none"
-                : subnet.Contains(value)
+                : !whole && subnet.Contains(value)
                     ? absl::StrCat(value.bits() - subnet.network().bits())
                     : value.ToString()];
       }
@@ -516,6 +507,7 @@ class Writer {
     AddSettings();
     ASSIGN_OR_RETURN(const ClusterSpec spec, LoadSpec(kFile, body_));
     written_.exceptions = ExceptionFinder(spec).Find(hosts_);
+    examples_ = DeviceComments(spec);
     return Finish();
   }
 
@@ -531,6 +523,7 @@ class Writer {
     for (const std::string& note : written_.notes) {
       absl::StrAppend(&yaml, "# Note: ", note, "\n");
     }
+    yaml += examples_;
     const std::vector<SpecException>& all = written_.exceptions;
     if (!all.empty()) yaml += "# Exceptions, which a check finds:\n";
     const size_t shown = std::min(all.size(), kMaxShown);
@@ -562,6 +555,7 @@ class Writer {
   ClusterSpec spec_;      // Of the body.
   bool is_tied_ = false;  // Some value is of no more than half.
   std::string refused_;   // By the product's rules; empty: it is not.
+  std::string examples_;  // DeviceComments of the file.
   WrittenSpec written_;
 };
 

@@ -353,6 +353,33 @@ TEST(WriteSpecTest, GapsInNamesCountByNameSoThatNoAddressMoves) {
   EXPECT_THAT(Found(Load(*written), learned.facts), IsEmpty()) << written->yaml;
 }
 
+TEST(WriteSpecTest, AddressesAreWrittenAsAddressesAndNotAsNumbers) {
+  Learned learned("atlas-a2", "", 4);
+  for (int s = 0; s < 4; ++s) {
+    learned.Rename(s, absl::StrCat("node", 101 + s));
+    for (int d = 0; d < 8; ++d) {
+      DeviceFacts* const device = learned.Device(s, d);
+      device->mutable_address()
+          ->mutable_value()
+          ->mutable_settings(0)
+          ->set_netmask("255.255.0.0");
+      device->mutable_gateway()->set_value("10.0.255.254");
+      device->mutable_detect_address()->set_value("10.0.255.253");
+    }
+  }
+  const auto written = learned.Write();
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_THAT(written->yaml,
+              HasSubstr("    address: 172.16.0.1 + (name - 101)\n"));
+  EXPECT_THAT(written->yaml, HasSubstr("  gateway: 10.0.255.254\n"
+                                       "  detect_address: 10.0.255.253\n"));
+  EXPECT_THAT(written->yaml,
+              HasSubstr("# Devices of node101: 10.0.0.1 to 10.0.0.8\n"
+                        "# Devices of node104: 10.0.0.25 to 10.0.0.32\n"));
+  EXPECT_THAT(Exceptions(*written), IsEmpty());
+  Load(*written);
+}
+
 TEST(WriteSpecTest, RacksWithASubnetEachCountByGroup) {
   Learned learned("atlas-a3", "", 6);
   for (int s = 0; s < 6; ++s) {

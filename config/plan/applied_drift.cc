@@ -13,6 +13,7 @@
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/values/change_kind.h"
+#include "config/values/text_form.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -27,13 +28,10 @@ constexpr size_t kMaxTextBytes = 512;
 constexpr size_t kMaxGoalBytes = 8 << 10;
 
 // Cut between characters, and marked.
-std::string Shortened(std::string text, size_t max_bytes = kMaxTextBytes) {
-  if (text.size() <= max_bytes) return text;
-  size_t end = max_bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
-    --end;
-  }
-  return absl::StrCat(text.substr(0, end), "...");
+std::string Shortened(const std::string& text,
+                      size_t max_bytes = kMaxTextBytes) {
+  return absl::StrCat(CutUtf8(text, max_bytes),
+                      text.size() > max_bytes ? "..." : "");
 }
 
 // A step that still counts.
@@ -143,66 +141,6 @@ AppliedDrift DriftOf(const Claim& claim, const StepVerdict& verdict) {
   drift.set_to(Shortened(step.to(), kMaxGoalBytes));
   return drift;
 }
-
-}  // namespace
-
-DriftFact FindAppliedDrift(absl::Span<const EndedApply> applies,
-                           const HostFacts& facts) {
-  DriftFact fact;
-  if (facts.has_missing()) {
-    *fact.mutable_missing() = facts.missing();
-    return fact;
-  }
-  const SettingFacts ready(facts);
-  std::vector<std::pair<Claim, StepVerdict>> lost;
-  for (const Claim& claim : ClaimsOf(applies)) {
-    StepVerdict verdict = JudgeStep(*claim.step, ready);
-    if (verdict.state == StepVerdict::kSo) continue;
-    lost.emplace_back(claim, std::move(verdict));
-  }
-  // Rules of firewalls come last: thousands of them drift together, and must
-  // not crowd out the rest.
-  absl::c_stable_sort(lost, [](const auto& a, const auto& b) {
-    return std::make_pair(a.second.state, a.first.step->target().has_rule()) <
-           std::make_pair(b.second.state, b.first.step->target().has_rule());
-  });
-  DriftFact::Drifts* drifts = fact.mutable_value();
-  for (const auto& [claim, verdict] : lost) {
-    if (drifts->drifts_size() + drifts->untold_size() == kMaxAppliedDrifts) {
-      drifts->set_left_out(drifts->left_out() + 1);
-    } else {
-      *(verdict.state == StepVerdict::kMoved ? drifts->add_drifts()
-                                             : drifts->add_untold()) =
-          DriftOf(claim, verdict);
-    }
-  }
-  return fact;
-}
-
-std::vector<LaterClaim> FindLaterClaims(const EndedApply& apply,
-                                        absl::Span<const EndedApply> applies) {
-  TakenTargets set;
-  for (const PlanStep& step : apply.begin.plan().steps()) set.Add(step);
-  const std::string space =
-      apply.begin.plan().network_namespace().SerializeAsString();
-  std::vector<LaterClaim> found;
-  for (const EndedApply& each : applies) {
-    if (!IsLater(each.begin, apply.begin) || IsEnforced(each) ||
-        each.end.outcome() != ApplyResult::APPLIED ||
-        each.begin.plan().network_namespace().SerializeAsString() != space) {
-      continue;
-    }
-    for (const PlanStep* step : StepsInEffect(each)) {
-      const std::string target = GoalName(*step);
-      if (!set.Has(target)) continue;
-      found.push_back({each.begin.apply_id(), each.begin.actor(), target});
-      break;
-    }
-  }
-  return found;
-}
-
-namespace {
 
 // A gateway that an address before it may drop is set again with it.
 bool IsPutBack(const PlanStep& step) {
@@ -347,6 +285,62 @@ class Repair {
 };
 
 }  // namespace
+
+DriftFact FindAppliedDrift(absl::Span<const EndedApply> applies,
+                           const HostFacts& facts) {
+  DriftFact fact;
+  if (facts.has_missing()) {
+    *fact.mutable_missing() = facts.missing();
+    return fact;
+  }
+  const SettingFacts ready(facts);
+  std::vector<std::pair<Claim, StepVerdict>> lost;
+  for (const Claim& claim : ClaimsOf(applies)) {
+    StepVerdict verdict = JudgeStep(*claim.step, ready);
+    if (verdict.state == StepVerdict::kSo) continue;
+    lost.emplace_back(claim, std::move(verdict));
+  }
+  // Rules of firewalls come last: thousands of them drift together, and must
+  // not crowd out the rest.
+  absl::c_stable_sort(lost, [](const auto& a, const auto& b) {
+    return std::make_pair(a.second.state, a.first.step->target().has_rule()) <
+           std::make_pair(b.second.state, b.first.step->target().has_rule());
+  });
+  DriftFact::Drifts* drifts = fact.mutable_value();
+  for (const auto& [claim, verdict] : lost) {
+    if (drifts->drifts_size() + drifts->untold_size() == kMaxAppliedDrifts) {
+      drifts->set_left_out(drifts->left_out() + 1);
+    } else {
+      *(verdict.state == StepVerdict::kMoved ? drifts->add_drifts()
+                                             : drifts->add_untold()) =
+          DriftOf(claim, verdict);
+    }
+  }
+  return fact;
+}
+
+std::vector<LaterClaim> FindLaterClaims(const EndedApply& apply,
+                                        absl::Span<const EndedApply> applies) {
+  TakenTargets set;
+  for (const PlanStep& step : apply.begin.plan().steps()) set.Add(step);
+  const std::string space =
+      apply.begin.plan().network_namespace().SerializeAsString();
+  std::vector<LaterClaim> found;
+  for (const EndedApply& each : applies) {
+    if (!IsLater(each.begin, apply.begin) || IsEnforced(each) ||
+        each.end.outcome() != ApplyResult::APPLIED ||
+        each.begin.plan().network_namespace().SerializeAsString() != space) {
+      continue;
+    }
+    for (const PlanStep* step : StepsInEffect(each)) {
+      const std::string target = GoalName(*step);
+      if (!set.Has(target)) continue;
+      found.push_back({each.begin.apply_id(), each.begin.actor(), target});
+      break;
+    }
+  }
+  return found;
+}
 
 DriftRepair PlanDriftRepair(const HostPlan& planned,
                             const DriftFact::Drifts& drifts,

@@ -1,5 +1,3 @@
-#include "config/plan/device_change.h"
-
 #include <set>
 #include <utility>
 
@@ -8,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
+#include "config/plan/step_planners.h"
 #include "config/values/hccn_conf_line.h"
 #include "config/words/fact_text.h"
 

@@ -181,50 +181,6 @@ bool IsDroppable(const HccnConf::Entry& entry, uint32_t device) {
          !absl::StrContains(entry.value(), '\n');
 }
 
-}  // namespace
-
-absl::Span<const DeviceSetting> DeviceSettings() { return kDeviceSettings; }
-
-std::vector<ConfLine> ConfLinesOf(const DeviceSetting& setting, uint32_t device,
-                                  absl::string_view value) {
-  const std::vector<absl::string_view> parts = absl::StrSplit(value, '/');
-  std::vector<ConfLine> lines;
-  for (const absl::string_view key : absl::StrSplit(setting.conf_keys, '/')) {
-    const absl::string_view part =
-        lines.size() < parts.size() ? parts[lines.size()] : "";
-    lines.push_back(
-        {HccnConfKey(key, device), setting.conf_spelling == nullptr
-                                       ? std::string(part)
-                                       : setting.conf_spelling(part)});
-  }
-  return lines;
-}
-
-std::string StoredPart(const DeviceSetting& setting, absl::string_view text) {
-  if (!setting.is_map) return std::string(text);
-  const auto classes = text.empty()
-                           ? DscpClasses()
-                           : ParseDscpClasses(absl::StripSuffix(text, ","));
-  return classes.ok() ? DscpClassesText(*classes) : std::string(text);
-}
-
-std::string ConfSpelling(const DeviceSetting& setting,
-                         absl::string_view value) {
-  return absl::StrJoin(ConfLinesOf(setting, 0, value), "/",
-                       [](std::string* out, const ConfLine& line) {
-                         absl::StrAppend(out, line.value);
-                       });
-}
-
-std::string ShownValue(const std::string& value) {
-  const std::pair<std::string, std::string> parts =
-      absl::StrSplit(value, absl::MaxSplits('/', 1));
-  const auto parsed = Ipv4Interface::Parse(parts.first, parts.second);
-  return parsed.ok() ? parsed->ToString() : value;
-}
-
-namespace {
-
 std::string Text(const PlanStep& step) {
   const DeviceSetting& setting = *SettingOf(step)->device;
   const std::string device =
@@ -292,6 +248,46 @@ std::vector<std::string> DroppedGateway(const PlanStep& step) {
 }
 
 }  // namespace
+
+absl::Span<const DeviceSetting> DeviceSettings() { return kDeviceSettings; }
+
+std::vector<ConfLine> ConfLinesOf(const DeviceSetting& setting, uint32_t device,
+                                  absl::string_view value) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(value, '/');
+  std::vector<ConfLine> lines;
+  for (const absl::string_view key : absl::StrSplit(setting.conf_keys, '/')) {
+    const absl::string_view part =
+        lines.size() < parts.size() ? parts[lines.size()] : "";
+    lines.push_back(
+        {HccnConfKey(key, device), setting.conf_spelling == nullptr
+                                       ? std::string(part)
+                                       : setting.conf_spelling(part)});
+  }
+  return lines;
+}
+
+std::string StoredPart(const DeviceSetting& setting, absl::string_view text) {
+  if (!setting.is_map) return std::string(text);
+  const auto classes = text.empty()
+                           ? DscpClasses()
+                           : ParseDscpClasses(absl::StripSuffix(text, ","));
+  return classes.ok() ? DscpClassesText(*classes) : std::string(text);
+}
+
+std::string ConfSpelling(const DeviceSetting& setting,
+                         absl::string_view value) {
+  return absl::StrJoin(ConfLinesOf(setting, 0, value), "/",
+                       [](std::string* out, const ConfLine& line) {
+                         absl::StrAppend(out, line.value);
+                       });
+}
+
+std::string ShownValue(const std::string& value) {
+  const std::pair<std::string, std::string> parts =
+      absl::StrSplit(value, absl::MaxSplits('/', 1));
+  const auto parsed = Ipv4Interface::Parse(parts.first, parts.second);
+  return parsed.ok() ? parsed->ToString() : value;
+}
 
 Setting RowOf(const DeviceSetting& setting) {
   return {setting.name, setting.kind, SettingTarget::kDevice, Text,    Check,

@@ -5,7 +5,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/plan/device_change.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"

@@ -308,8 +308,7 @@ absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
   if (parameter->is_ports()) {
     const absl::StatusOr<PortSet> ports = PortSet::Parse(value);
     if (ports.ok()) return ports->ToString();
-    return absl::InvalidArgumentError(
-        absl::StrCat(key, ": ", ports.status().message()));
+    return InFront(key, ports.status());
   }
   uint32_t number = 0;
   if (absl::SimpleAtoi(value, &number) && number > 0 &&

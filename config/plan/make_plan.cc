@@ -1,11 +1,12 @@
 #include "config/plan/make_plan.h"
 
+#include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/named_facts.h"
@@ -128,6 +129,91 @@ HostPlan HostPlanBuilder::Finish() {
 
 namespace {
 
+bool AsksFor(const PlanSelection& selection, const PlanStep& step) {
+  return selection.kinds.count(step.kind()) > 0 ||
+         selection.settings.count(step.setting()) > 0 ||
+         selection.settings.count(step.target().kernel_parameter()) > 0;
+}
+
+// Every kind that a step of the selection may have.
+std::set<ChangeKind> KindsOf(const PlanSelection& selection) {
+  std::set<ChangeKind> kinds = selection.kinds;
+  kinds.insert(CHANGE_OBSERVE);  // A host of which nothing is known.
+  for (const std::string& name : selection.settings) {
+    const Setting* const row = FindSetting(name);
+    kinds.insert(row == nullptr ? CHANGE_SYSCTL : row->kind);
+    if (row != nullptr && row->device) kinds.insert(CHANGE_HCCN_CONF);
+  }
+  return kinds;
+}
+
+// The address of "10.0.0.1/255.255.255.0".
+absl::string_view AddressPart(absl::string_view value) {
+  return value.substr(0, value.find('/'));
+}
+
+//   a step                needs, of the same host
+//   of a device           the repair of hccn.conf, which the tool then writes
+//   a device's gateway    its address: the tool refuses one of another subnet
+//   a device's address    its gateway: the tool drops one with the old subnet
+//   a device's address    the one that takes it from another device
+bool Needs(const PlanStep& step, const PlanStep& other) {
+  if (!IsOfDevice(step)) return false;
+  if (other.setting() == kFormSetting) return true;
+  const bool is_address = step.setting() == kAddressSetting;
+  if (!IsOfDevice(other) ||
+      (!is_address && step.setting() != kGatewaySetting)) {
+    return false;
+  }
+  if (step.target().device() == other.target().device()) {
+    return other.setting() == (is_address ? kGatewaySetting : kAddressSetting);
+  }
+  return is_address && other.setting() == kAddressSetting &&
+         AddressPart(other.from()) == AddressPart(step.to());
+}
+
+}  // namespace
+
+void HostPlanBuilder::Narrow(const PlanSelection& selection) {
+  const auto note = [this](size_t count, const char* one, const char* why) {
+    if (count > 0) Note(absl::StrCat(Count(count, one), why));
+  };
+  std::vector<Planned> all = std::exchange(planned_, {});
+  std::vector<bool> stays(all.size());
+  size_t added = 0;
+  // Until no step that stays needs another one.
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (stays[i]) continue;
+      const bool is_asked = AsksFor(selection, all[i].step);
+      bool is_needed = false;
+      for (size_t k = 0; k < all.size(); ++k) {
+        is_needed |= stays[k] && Needs(all[k].step, all[i].step);
+      }
+      if (!is_asked && !is_needed) continue;
+      stays[i] = grows = true;
+      added += !is_asked;
+    }
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (stays[i]) planned_.push_back(std::move(all[i]));
+  }
+  note(added, "step", " added, which others need");
+  note(all.size() - planned_.size(), "step", " left out by --only");
+  const std::set<ChangeKind> kinds = KindsOf(selection);
+  auto* const blocked = plan_.mutable_blocked();
+  const int before = blocked->size();
+  blocked->erase(std::remove_if(blocked->begin(), blocked->end(),
+                                [&kinds](const BlockedChange& change) {
+                                  return kinds.count(change.kind()) == 0;
+                                }),
+                 blocked->end());
+  note(before - blocked->size(), "blocked change", " left out by --only");
+}
+
+namespace {
+
 constexpr char kMovedNote[] =
     "all its devices have addresses of the planned subnets, and other ones are "
     "planned: a pattern that counts by index (n, i) does that when a host is "
@@ -157,7 +243,7 @@ bool HaveMoved(const google::protobuf::RepeatedPtrField<DeviceSpec>& devices,
 }
 
 HostPlan PlanHost(const ClusterSpec& spec, const ServerSpec* server,
-                  const HostFacts& facts) {
+                  const HostFacts& facts, const PlanSelection& selection) {
   const bool whole_host = facts.network_namespace().empty();
   HostPlanBuilder plan(facts);
   if (server == nullptr) {
@@ -182,141 +268,21 @@ HostPlan PlanHost(const ClusterSpec& spec, const ServerSpec* server,
   }
   PlanSysctlSteps(spec, &plan);
   if (whole_host) PlanFirewallSteps(spec, &plan);
+  if (!selection.words.empty()) plan.Narrow(selection);
   HostPlan host_plan = plan.Finish();
-  if (whole_host && HaveMoved(server->devices(), plan)) {
+  if (whole_host && selection.words.empty() &&
+      HaveMoved(server->devices(), plan)) {
     host_plan.add_notes(kMovedNote);
   }
   host_plan.set_command_ms(spec.deadlines().command_ms());
   return host_plan;
 }
 
-}  // namespace
-
-std::string SpecSha256(const ClusterSpec& spec) {
-  return Sha256Hex(spec.SerializeAsString());
-}
-
-std::string PlanDigest(const ClusterPlan& plan) {
-  ClusterPlan content = plan;
-  content.clear_digest();
-  content.clear_plan_id();
-  content.clear_created_at_ms();
-  content.clear_created_by();
-  content.clear_not_kept();
-  return Sha256Hex(
-      absl::StrCat("clusterd plan\n", content.SerializeAsString()));
-}
-
-absl::Status VerifyPlan(const ClusterPlan& plan) {
-  if (plan.schema_version() != kPlanSchemaVersion) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("plan: schema version ", plan.schema_version(),
-                     ", expected ", kPlanSchemaVersion, "; plan again"));
-  }
-  if (PlanDigest(plan) != plan.digest()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("plan: digest \"", plan.digest().substr(0, 64),
-                     "\" is not that of its content; the file was damaged or "
-                     "edited: plan again"));
-  }
-  return absl::OkStatus();
-}
-
-namespace {
-
-// The part of "10.0.0.1/255.255.255.0" that makes it another device.
-absl::string_view AddressPart(absl::string_view value) {
-  return value.substr(0, value.find('/'));
-}
-
+// Another netmask, too: it decides which peers the device reaches.
 bool IsReaddressing(const PlanStep& step) {
   return step.setting() == kAddressSetting &&
-         step.kind() == CHANGE_DEVICE_ADDRESS && step.from() != kNoneFact &&
-         AddressPart(step.from()) != AddressPart(step.to());
+         step.kind() == CHANGE_DEVICE_ADDRESS && step.from() != kNoneFact;
 }
-
-}  // namespace
-
-PlanCounts CountPlan(const ClusterPlan& plan) {
-  PlanCounts counts;
-  for (const HostPlan& host : plan.hosts()) {
-    const bool fails = absl::c_any_of(
-        host.unmended(), [](const auto& rule) { return rule.state() == FAIL; });
-    ++counts.hosts;
-    counts.steps += host.steps_size();
-    counts.hosts_with_steps += !host.steps().empty();
-    counts.blocked += host.blocked_size();
-    counts.hosts_with_blocked += !host.blocked().empty();
-    counts.hosts_failing += fails;
-    counts.hosts_in_doubt += !fails && !host.unmended().empty();
-    counts.hosts_readdressed += absl::c_any_of(host.steps(), IsReaddressing);
-  }
-  // Of a plan that does not tell, those that it is for.
-  counts.cluster_hosts = plan.cluster_hosts();
-  if (counts.cluster_hosts == 0) counts.cluster_hosts = counts.hosts;
-  return counts;
-}
-
-std::string ReaddressedText(const PlanCounts& counts) {
-  return absl::StrCat("addresses of devices change on ",
-                      counts.hosts_readdressed, " of ",
-                      Count(counts.cluster_hosts, "host"));
-}
-
-std::string PlanCountsText(const PlanCounts& counts) {
-  const std::string hosts = Count(counts.hosts, "host");
-  if (counts.nothing_to_do()) return absl::StrCat("nothing to do on ", hosts);
-  return JoinParts(
-      ", ",
-      {counts.steps == 0 ? "no step"
-                         : absl::StrCat(Count(counts.steps, "step"), " on ",
-                                        Count(counts.hosts_with_steps, "host")),
-       counts.blocked == 0
-           ? ""
-           : absl::StrCat(Count(counts.blocked, "change"), " blocked on ",
-                          Count(counts.hosts_with_blocked, "host")),
-       Part(counts.hosts_failing, "left failing"),
-       Part(counts.hosts_in_doubt, "left in doubt"),
-       absl::StrCat("of ", hosts)});
-}
-
-ClusterPlan MakePlan(const ClusterSpec& spec,
-                     absl::Span<const HostFacts* const> hosts,
-                     const NetworkNamespace& network_namespace) {
-  ClusterPlan plan;
-  plan.set_schema_version(kPlanSchemaVersion);
-  plan.set_cluster(spec.name());
-  plan.set_product(spec.product());
-  plan.set_spec_digest(spec.digest());
-  plan.set_spec_sha256(SpecSha256(spec));
-  plan.set_cluster_hosts(spec.servers_size());
-
-  std::map<std::string, int> order;
-  for (int i = 0; i < spec.servers_size(); ++i) {
-    order.emplace(spec.servers(i).host(), i);
-  }
-  const NamespaceFacts asked(NetworkNamespaceText(network_namespace), hosts);
-  // Hosts that the spec does not name come last.
-  std::multimap<int, const HostFacts*> sorted;
-  for (const HostFacts* facts : asked.hosts()) {
-    const auto found = order.find(facts->host());
-    sorted.emplace(found == order.end() ? spec.servers_size() : found->second,
-                   facts);
-  }
-  for (const auto& [position, facts] : sorted) {
-    const bool is_named = position < spec.servers_size();
-    HostPlan& host_plan = *plan.add_hosts();
-    host_plan =
-        PlanHost(spec, is_named ? &spec.servers(position) : nullptr, *facts);
-    if (network_namespace.target_case() != NetworkNamespace::TARGET_NOT_SET) {
-      *host_plan.mutable_network_namespace() = network_namespace;
-    }
-  }
-  plan.set_digest(PlanDigest(plan));
-  return plan;
-}
-
-namespace {
 
 constexpr int kMaxFacts = 65536;
 
@@ -365,6 +331,126 @@ absl::Status CheckNamespace(const HostPlan& plan) {
 }
 
 }  // namespace
+
+std::string SpecSha256(const ClusterSpec& spec) {
+  return Sha256Hex(spec.SerializeAsString());
+}
+
+std::string PlanDigest(const ClusterPlan& plan) {
+  ClusterPlan content = plan;
+  content.clear_digest();
+  content.clear_plan_id();
+  content.clear_created_at_ms();
+  content.clear_created_by();
+  content.clear_not_kept();
+  return Sha256Hex(
+      absl::StrCat("clusterd plan\n", content.SerializeAsString()));
+}
+
+absl::Status VerifyPlan(const ClusterPlan& plan) {
+  if (plan.schema_version() != kPlanSchemaVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("plan: schema version ", plan.schema_version(),
+                     ", expected ", kPlanSchemaVersion, "; plan again"));
+  }
+  if (PlanDigest(plan) != plan.digest()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("plan: digest \"", plan.digest().substr(0, 64),
+                     "\" is not that of its content; the file was damaged or "
+                     "edited: plan again"));
+  }
+  return absl::OkStatus();
+}
+
+PlanCounts CountPlan(const ClusterPlan& plan) {
+  PlanCounts counts;
+  const bool is_whole = plan.only().empty();
+  for (const HostPlan& host : plan.hosts()) {
+    const bool fails = absl::c_any_of(
+        host.unmended(), [](const auto& rule) { return rule.state() == FAIL; });
+    ++counts.hosts;
+    counts.steps += host.steps_size();
+    counts.hosts_with_steps += !host.steps().empty();
+    counts.blocked += host.blocked_size();
+    counts.hosts_with_blocked += !host.blocked().empty();
+    counts.hosts_failing += is_whole && fails;
+    counts.hosts_in_doubt += is_whole && !fails && !host.unmended().empty();
+    counts.hosts_readdressed += absl::c_any_of(host.steps(), IsReaddressing);
+  }
+  counts.only = absl::StrJoin(plan.only(), ",");
+  // Of a plan that does not tell, those that it is for.
+  counts.cluster_hosts = plan.cluster_hosts();
+  if (counts.cluster_hosts == 0) counts.cluster_hosts = counts.hosts;
+  return counts;
+}
+
+std::string ReaddressedText(const PlanCounts& counts) {
+  return absl::StrCat("addresses of devices change on ",
+                      counts.hosts_readdressed, " of ",
+                      Count(counts.cluster_hosts, "host"));
+}
+
+std::string PlanCountsText(const PlanCounts& counts) {
+  const std::string hosts = Count(counts.hosts, "host");
+  const std::string only =
+      counts.only.empty() ? "" : absl::StrCat("only ", counts.only, ": ");
+  if (counts.nothing_to_do()) {
+    return absl::StrCat(only, "nothing to do on ", hosts);
+  }
+  return absl::StrCat(
+      only,
+      JoinParts(
+          ", ",
+          {counts.steps == 0
+               ? "no step"
+               : absl::StrCat(Count(counts.steps, "step"), " on ",
+                              Count(counts.hosts_with_steps, "host")),
+           counts.blocked == 0
+               ? ""
+               : absl::StrCat(Count(counts.blocked, "change"), " blocked on ",
+                              Count(counts.hosts_with_blocked, "host")),
+           Part(counts.hosts_failing, "left failing"),
+           Part(counts.hosts_in_doubt, "left in doubt"),
+           absl::StrCat("of ", hosts)}));
+}
+
+ClusterPlan MakePlan(const ClusterSpec& spec,
+                     absl::Span<const HostFacts* const> hosts,
+                     const NetworkNamespace& network_namespace,
+                     const PlanSelection& selection) {
+  ClusterPlan plan;
+  *plan.mutable_only() = {selection.words.begin(), selection.words.end()};
+  plan.set_schema_version(kPlanSchemaVersion);
+  plan.set_cluster(spec.name());
+  plan.set_product(spec.product());
+  plan.set_spec_digest(spec.digest());
+  plan.set_spec_sha256(SpecSha256(spec));
+  plan.set_cluster_hosts(spec.servers_size());
+
+  std::map<std::string, int> order;
+  for (int i = 0; i < spec.servers_size(); ++i) {
+    order.emplace(spec.servers(i).host(), i);
+  }
+  const NamespaceFacts asked(NetworkNamespaceText(network_namespace), hosts);
+  // Hosts that the spec does not name come last.
+  std::multimap<int, const HostFacts*> sorted;
+  for (const HostFacts* facts : asked.hosts()) {
+    const auto found = order.find(facts->host());
+    sorted.emplace(found == order.end() ? spec.servers_size() : found->second,
+                   facts);
+  }
+  for (const auto& [position, facts] : sorted) {
+    const bool is_named = position < spec.servers_size();
+    HostPlan& host_plan = *plan.add_hosts();
+    host_plan = PlanHost(spec, is_named ? &spec.servers(position) : nullptr,
+                         *facts, selection);
+    if (network_namespace.target_case() != NetworkNamespace::TARGET_NOT_SET) {
+      *host_plan.mutable_network_namespace() = network_namespace;
+    }
+  }
+  plan.set_digest(PlanDigest(plan));
+  return plan;
+}
 
 absl::Status CheckHostPlan(const HostPlan& plan) {
   if (plan.steps_size() > kMaxPlanSteps || plan.facts_size() > kMaxFacts) {

@@ -4,7 +4,9 @@
 #define CONFIG_PLAN_MAKE_PLAN_H_
 
 #include <cstddef>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -13,6 +15,14 @@
 #include "proto/spec.pb.h"
 
 namespace clusterd {
+
+// What a plan is narrowed to; without words: to nothing, the plan is whole.
+struct PlanSelection {
+  std::vector<std::string> words;  // Kinds and rules, as they were asked for.
+  std::set<ChangeKind> kinds;
+  // Names of rows of settings.h, and kernel parameters.
+  std::set<std::string> settings;
+};
 
 // One HostPlan per entry of `hosts`, in spec order. Steps of a host run in this
 // order: repair of hccn.conf; per device address, gateway, detect address; MTU;
@@ -29,12 +39,15 @@ namespace clusterd {
 // each with its own fix; a namespace that is the host's own is noted.
 // A host whose devices all have addresses of their planned subnets, and other
 // ones than planned, has a note that a pattern by index may have moved them.
+// With a `selection` only its steps are planned, and the steps that those need
+// to stay right; notes of each host say what is left out and what was added.
 // The same spec and facts give the same plan, and so the same digest. The
 // caller fills in plan_id, created_at_ms, created_by, and what is unmended,
 // with the digest of that. REQUIRES: at most one entry of `hosts` per name.
 ClusterPlan MakePlan(const ClusterSpec& spec,
                      absl::Span<const HostFacts* const> hosts,
-                     const NetworkNamespace& network_namespace = {});
+                     const NetworkNamespace& network_namespace = {},
+                     const PlanSelection& selection = {});
 
 struct PlanCounts {
   bool nothing_to_do() const {
@@ -45,13 +58,15 @@ struct PlanCounts {
   size_t hosts_with_steps = 0;
   size_t blocked = 0;
   size_t hosts_with_blocked = 0;
-  // With a FAIL that no step mends; without one, with less than that.
+  // With a FAIL that no step mends; without one, with less than that. None of a
+  // narrowed plan, which is not to mend everything.
   size_t hosts_failing = 0;
   size_t hosts_in_doubt = 0;
-  // Where steps put another address in the place of a device's. A first one,
-  // and the same with another netmask, do not count.
+  // Where steps put another address or netmask in the place of a device's. A
+  // first address does not count.
   size_t hosts_readdressed = 0;
   size_t cluster_hosts = 0;
+  std::string only = {};  // "sysctl,tls"; empty: the plan is whole.
   // More than a tenth of the cluster: whoever applies it types its name.
   bool readdresses_many() const {
     return 10 * hosts_readdressed > cluster_hosts;
@@ -63,7 +78,8 @@ PlanCounts CountPlan(const ClusterPlan& plan);
 std::string ReaddressedText(const PlanCounts& counts);
 
 // "40 steps on 2 hosts, 1 change blocked on 1 host, 2 left failing, 1 left in
-// doubt, of 12 hosts", or "nothing to do on 12 hosts".
+// doubt, of 12 hosts", or "nothing to do on 12 hosts"; of a narrowed plan
+// "only sysctl,tls: …".
 std::string PlanCountsText(const PlanCounts& counts);
 
 // What tells two plans apart, and a whole plan from a damaged one. No proof of

@@ -515,11 +515,123 @@ TEST(CountPlanTest, KnowsWhenAddressesOfMoreThanATenthOfTheHostsChange) {
   // A controller that does not tell how large the cluster is.
   EXPECT_TRUE(many(PlanOfCluster(0, 1, old_one, new_one)));
   EXPECT_FALSE(many(PlanOfCluster(20, 20, kNoneFact, new_one)));
-  EXPECT_FALSE(many(PlanOfCluster(20, 20, "10.0.0.2/255.255.0.0", new_one)));
+  // Another netmask is another address.
+  EXPECT_TRUE(many(PlanOfCluster(20, 3, "10.0.0.2/255.255.0.0", new_one)));
   ClusterPlan rewritten;
   *rewritten.add_hosts()->add_steps() =
       RewriteStep(0, kAddressSetting, old_one, new_one);
   EXPECT_FALSE(many(rewritten));
+}
+
+// The steps of one host, as planners add them, narrowed to a selection.
+class NarrowTest : public testing::Test {
+ protected:
+  void Add(const PlanStep& step) {
+    PlanStep* const added = builder_.AddStep(step.setting(), step.from(),
+                                             step.to(), {GoalName(step)});
+    *added->mutable_target() = step.target();
+    added->set_kind(step.kind());
+  }
+
+  // The names of the steps that are left.
+  std::vector<std::string> Narrow(const PlanSelection& selection) {
+    builder_.Narrow(selection);
+    plan_ = builder_.Finish();
+    std::vector<std::string> left;
+    for (const PlanStep& step : plan_.steps()) left.push_back(GoalName(step));
+    notes_.assign(plan_.notes().begin(), plan_.notes().end());
+    return left;
+  }
+
+  const HostFacts facts_ = GoodFacts("node-01");
+  HostPlanBuilder builder_{facts_};
+  HostPlan plan_;
+  std::vector<std::string> notes_;
+};
+
+using Texts = std::vector<std::string>;
+
+PlanSelection OfSetting(const std::string& setting) {
+  PlanSelection selection;
+  selection.words = {"rule"};
+  selection.settings = {setting};
+  return selection;
+}
+
+TEST_F(NarrowTest, LeavesAskedStepsNumberedAndRestingOnTheirFactsAlone) {
+  Add(DeviceStep(0, kTlsSetting, "on", "off"));
+  Add(RunningStep("net.core.somaxconn", "128", "65535"));
+  PlanSelection selection;
+  selection.words = {"sysctl"};
+  selection.kinds = {CHANGE_SYSCTL};
+  EXPECT_EQ(Narrow(selection), Texts{"net.core.somaxconn"});
+  EXPECT_EQ(plan_.steps(0).id(), 1u);
+  ASSERT_EQ(plan_.facts_size(), 1);
+  EXPECT_EQ(plan_.facts(0).name(), "net.core.somaxconn");
+  EXPECT_EQ(notes_, Texts{"1 step left out by --only"});
+}
+
+TEST_F(NarrowTest, AddsTheStepsThatAnAskedOneNeeds) {
+  Add(FormStep("add the final newline", std::string(64, 'a')));
+  Add(AddressStep(1, "10.0.0.2/255.255.255.0", "10.0.0.3/255.255.255.0", ""));
+  Add(AddressStep(0, "10.0.0.1/255.255.255.0", "10.0.0.2/255.255.255.0", ""));
+  Add(DeviceStep(0, kGatewaySetting, "10.0.0.254", "10.0.0.254"));
+  Add(DeviceStep(0, kMtuSetting, "1500", "9000"));
+  Add(RunningStep("net.core.somaxconn", "128", "65535"));
+  EXPECT_EQ(Narrow(OfSetting(kGatewaySetting)),
+            (Texts{"hccn.conf: form", "device 1: address", "device 0: address",
+                   "device 0: gateway"}));
+  EXPECT_EQ(notes_, (Texts{"3 steps added, which others need",
+                           "2 steps left out by --only"}));
+}
+
+TEST_F(NarrowTest, AddsTheGatewayThatAnAddressDropsAndNoOtherDevices) {
+  Add(AddressStep(0, "10.0.0.1/255.255.255.0", "10.0.1.2/255.255.255.0", ""));
+  Add(DeviceStep(0, kGatewaySetting, "10.0.0.254", "10.0.1.254"));
+  Add(DeviceStep(1, kGatewaySetting, "10.0.0.253", "10.0.0.254"));
+  EXPECT_EQ(Narrow(OfSetting(kAddressSetting)),
+            (Texts{"device 0: address", "device 0: gateway"}));
+}
+
+TEST_F(NarrowTest, NeedsNothingForWhatStandsAlone) {
+  Add(DeviceStep(0, kGatewaySetting, "10.0.0.253", "10.0.0.254"));
+  Add(DeviceStep(0, kMtuSetting, "1500", "9000"));
+  EXPECT_EQ(Narrow(OfSetting(kMtuSetting)), Texts{"device 0: mtu"});
+}
+
+TEST_F(NarrowTest, KeepsWhatIsBlockedOfKindsThatTheStepsCouldHave) {
+  for (const ChangeKind kind :
+       {CHANGE_OBSERVE, CHANGE_SYSCTL, CHANGE_DEVICE_ADDRESS, CHANGE_FIREWALL,
+        CHANGE_HCCN_CONF}) {
+    builder_.Block(kind, {}, ChangeKindName(kind), "why", "fix");
+  }
+  Narrow(OfSetting(kMtuSetting));
+  Texts left;
+  for (const BlockedChange& blocked : plan_.blocked()) {
+    left.push_back(blocked.what());
+  }
+  EXPECT_EQ(left, (Texts{"observe", "device-address", "hccn-conf"}));
+  EXPECT_EQ(notes_, Texts{"2 blocked changes left out by --only"});
+}
+
+TEST(MakePlanTest, NarrowedSaysToWhatAndLeavesNothingFailing) {
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(1);
+  DeviceOf(&facts, 0)->mutable_detect_address()->set_value("0.0.0.0");
+  PlanSelection selection;
+  selection.words = {"sysctl"};
+  selection.kinds = {CHANGE_SYSCTL};
+  ClusterPlan plan = MakePlan(GoodSpec(), {&facts}, {}, selection);
+  ASSERT_EQ(plan.hosts(0).steps_size(), 1);
+  EXPECT_EQ(plan.only(0), "sysctl");
+  EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
+  EXPECT_NE(plan.digest(), MakePlan(GoodSpec(), {&facts}).digest());
+  plan.mutable_hosts(0)->add_unmended()->set_state(FAIL);
+  EXPECT_EQ(PlanCountsText(CountPlan(plan)),
+            "only sysctl: 1 step on 1 host, of 1 host");
+  plan.mutable_hosts(0)->clear_steps();
+  EXPECT_EQ(PlanCountsText(CountPlan(plan)),
+            "only sysctl: nothing to do on 1 host");
 }
 
 TEST(MakePlanTest, TellsHowManyHostsTheClusterHas) {

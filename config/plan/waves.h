@@ -2,12 +2,20 @@
 // of its plan; where a canary was asked for, that many alone at first, and then
 // in each wave twice as many as in the one before, up to that size.
 //   9 hosts, canary 1, size 4:  host 0 | hosts 1, 2 | hosts 3 to 6 | 7, 8
+// The canary has a step of every kind in the plan, so that the first wave tries
+// all that later waves do:
+//   node01 sysctl | node02 tls | node03 sysctl, tls      canary 1: node03
+//   node01 sysctl | node02 tls                           canary 1: both
 #ifndef CONFIG_PLAN_WAVES_H_
 #define CONFIG_PLAN_WAVES_H_
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
+#include <string>
 #include <vector>
+
+#include "proto/plan.pb.h"
 
 namespace clusterd {
 
@@ -33,6 +41,18 @@ class Waves {
  private:
   std::vector<size_t> begins_;
 };
+
+struct Canary {
+  size_t size = 0;              // Hosts of the first wave; 0: there is none.
+  std::set<std::string> hosts;  // They go before all others.
+  std::string why;              // Which hosts, and why them; for people.
+};
+
+// The fewest hosts with a step of every kind, the first ones of equals, filled
+// up from the plan's begin until they are `wished` many. Where so few do not do
+// they are more, but at most `wave_size`; the rest of them is in the next wave.
+// `wished` 0: no canary.
+Canary ChooseCanary(const ClusterPlan& plan, size_t wished, size_t wave_size);
 
 }  // namespace clusterd
 

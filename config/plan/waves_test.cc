@@ -1,8 +1,10 @@
 #include "config/plan/waves.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
 namespace clusterd {
@@ -47,6 +49,67 @@ TEST(WavesTest, CanaryOfAllHostsIsTheOnlyWave) {
 
 TEST(WavesTest, SizeOfNothingIsOneHostAtATime) {
   EXPECT_THAT(Sizes(Waves(2, 0, 0)), ElementsAre(1, 1));
+}
+
+// Hosts h0, h1, … with a step of each of these kinds.
+ClusterPlan PlanOf(const std::vector<std::vector<ChangeKind>>& hosts) {
+  ClusterPlan plan;
+  for (const auto& kinds : hosts) {
+    HostPlan* const host = plan.add_hosts();
+    host->set_host(absl::StrCat("h", plan.hosts_size() - 1));
+    for (const ChangeKind kind : kinds) host->add_steps()->set_kind(kind);
+  }
+  return plan;
+}
+
+constexpr ChangeKind kSysctl = CHANGE_SYSCTL;
+constexpr ChangeKind kTls = CHANGE_TLS;
+constexpr ChangeKind kFirewall = CHANGE_FIREWALL;
+
+TEST(ChooseCanaryTest, IsTheFirstHostWhereAllHaveTheSameKinds) {
+  const Canary canary = ChooseCanary(PlanOf({{}, {kTls}, {kTls}}), 1, 32);
+  EXPECT_EQ(canary.size, 1u);
+  EXPECT_THAT(canary.hosts, ElementsAre("h1"));
+  EXPECT_EQ(canary.why,
+            "canary: a step of every kind in the plan is on h1 "
+            "(tls)");
+}
+
+TEST(ChooseCanaryTest, PrefersOneHostWithEveryKindToTwo) {
+  const Canary canary = ChooseCanary(
+      PlanOf({{kSysctl}, {kTls, kFirewall}, {kSysctl, kTls, kFirewall}}), 1,
+      32);
+  EXPECT_EQ(canary.size, 1u);
+  EXPECT_THAT(canary.hosts, ElementsAre("h2"));
+}
+
+TEST(ChooseCanaryTest, GrowsWhereNoSoFewHostsHaveEveryKind) {
+  const ClusterPlan plan =
+      PlanOf({{kSysctl}, {kSysctl}, {kTls}, {kSysctl, kTls}, {kFirewall}});
+  const Canary canary = ChooseCanary(plan, 1, 32);
+  EXPECT_EQ(canary.size, 2u);
+  EXPECT_THAT(canary.hosts, ElementsAre("h3", "h4"));
+  EXPECT_EQ(canary.why,
+            "canary: a step of every kind in the plan is on h3 (sysctl, tls), "
+            "h4 (firewall); so the first wave has 2 hosts, not 1");
+  // Only so many may be asked at once.
+  EXPECT_EQ(ChooseCanary(plan, 1, 1).size, 1u);
+  EXPECT_THAT(ChooseCanary(plan, 1, 1).hosts, ElementsAre("h3", "h4"));
+}
+
+TEST(ChooseCanaryTest, FillsUpFromTheBeginOfThePlan) {
+  const ClusterPlan plan =
+      PlanOf({{kSysctl}, {}, {kSysctl}, {kSysctl}, {kSysctl, kTls}});
+  const Canary canary = ChooseCanary(plan, 3, 32);
+  EXPECT_EQ(canary.size, 3u);
+  EXPECT_THAT(canary.hosts, ElementsAre("h0", "h2", "h4"));
+  EXPECT_EQ(ChooseCanary(plan, 9, 32).size, 9u);
+}
+
+TEST(ChooseCanaryTest, IsNoneWithoutAWishOrAStep) {
+  EXPECT_EQ(ChooseCanary(PlanOf({{kTls}}), 0, 32).size, 0u);
+  EXPECT_THAT(ChooseCanary(PlanOf({{kTls}}), 0, 32).hosts, IsEmpty());
+  EXPECT_EQ(ChooseCanary(PlanOf({{}, {}}), 1, 32).size, 0u);
 }
 
 }  // namespace

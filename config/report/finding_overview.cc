@@ -121,6 +121,16 @@ std::string CauseText(const std::string& cause, const CauseGroup& group,
                       " on ", SubjectsText(group.subjects, groups, columns));
 }
 
+FirstMet<std::string, std::vector<std::string>> SilentHosts(
+    const Report& report) {
+  FirstMet<std::string, std::vector<std::string>> silent;
+  for (const HostStatus& host : report.hosts()) {
+    if (host.no_facts_reason().empty()) continue;
+    silent[host.no_facts_reason()].push_back(host.host());
+  }
+  return silent;
+}
+
 std::string VerdictWord(const Report& report) {
   return absl::StrCat(
       report.error().empty()
@@ -141,6 +151,20 @@ const char* VerdictSentence(const Report& report) {
     default:
       return "may be ready or not: something could not be told";
   }
+}
+
+std::string ReportName(const Report& report) {
+  const bool is_one_host = report.cluster().empty() && report.hosts_size() == 1;
+  return is_one_host ? report.hosts(0).host() : report.cluster();
+}
+
+std::string ReportSubject(
+    const Report& report,
+    const std::function<std::string(absl::string_view)>& shown) {
+  const std::string where = shown(ReportName(report));
+  const std::string job = shown(JobName(report));
+  if (!job.empty()) return absl::StrCat(job, Part(" on ", where));
+  return where.empty() ? "the cluster" : where;
 }
 
 std::string JobName(const Report& report) {

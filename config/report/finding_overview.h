@@ -3,6 +3,7 @@
 #ifndef CONFIG_REPORT_FINDING_OVERVIEW_H_
 #define CONFIG_REPORT_FINDING_OVERVIEW_H_
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -71,11 +72,22 @@ struct FindingOverview {
 // others. `report` must outlive the result.
 FindingOverview ArrangeFindings(const Report& report, bool whole = false);
 
+// Hosts without facts, by the reason, in the report's order.
+FirstMet<std::string, std::vector<std::string>> SilentHosts(
+    const Report& report);
+
 // "FAIL", "FAIL (partial)", "NO VERDICT".
 std::string VerdictWord(const Report& report);
 
 // "is not ready": what the verdict says of the cluster or job.
 const char* VerdictSentence(const Report& report);
+
+// Whose report it is: "demo", or of no cluster that of its one host; and in a
+// sentence, "job slurm:1234.0 on demo" or "the cluster", names through `shown`.
+std::string ReportName(const Report& report);
+std::string ReportSubject(
+    const Report& report,
+    const std::function<std::string(absl::string_view)>& shown);
 
 // "job slurm:1234.0"; empty for a report that is about none.
 std::string JobName(const Report& report);

@@ -174,9 +174,8 @@ class RuleChanges {
       : rule_(std::move(rule)), changes_(*changes) {}
 
   void Add(const Place& place, const Seen& before, const Seen& after) {
-    const bool by_after =
-        IsWrong(after) && (!IsWrong(before) || after.state >= before.state);
-    const Finding& told = by_after ? *after.finding : *before.finding;
+    // What is wrong now says more than what was.
+    const Finding& told = IsWrong(after) ? *after.finding : *before.finding;
     const std::string& fix = IsWrong(after) ? after.finding->fix() : no_fix_;
     const auto known =
         by_finding_.find({before.state, after.state, &told, after.finding});
@@ -338,6 +337,11 @@ void AddNotes(const Side& before, const Side& after, ReportDiff* diff) {
     diff->add_notes(absl::StrCat("the reports are of two clusters, ",
                                  a.cluster(), " and ", b.cluster()));
   }
+  if (a.started_at_ms() > b.started_at_ms()) {
+    diff->add_notes(
+        "the first report is the newer one: worse and resolved tell the way "
+        "back in time");
+  }
   if (a.network_namespace() != b.network_namespace()) {
     const auto name = [](const Report& report) {
       return report.network_namespace().empty() ? std::string("the hosts' own")
@@ -367,12 +371,14 @@ std::pair<Turn, int> WeightOf(const ReportDiff::Change& change) {
 Turn TurnOf(const ReportDiff::Change& change) {
   const State before = change.before();
   const State after = change.after();
-  if (before == STATE_UNSPECIFIED || after == STATE_UNSPECIFIED) {
+  if (before == STATE_UNSPECIFIED) return Turn::kNew;
+  if (before == after) return Turn::kChanged;
+  // Nobody knows whether the failure is still there.
+  if (after == STATE_UNSPECIFIED || (before == FAIL && after == UNKNOWN)) {
     return Turn::kNotJudged;
   }
-  if (before == after) return Turn::kOtherwise;
   if (WorseState(before, after) == KnownState(after)) return Turn::kWorse;
-  return after == PASS ? Turn::kMended : Turn::kOtherwise;
+  return after == PASS ? Turn::kResolved : Turn::kBetter;
 }
 
 ReportDiff DiffReports(const Report& before, const Report& after) {
@@ -418,12 +424,12 @@ std::string DiffSummary(const ReportDiff& diff) {
   const auto hosts = [](int number, absl::string_view what) {
     return number == 0 ? "" : absl::StrCat(Count(number, "host"), " ", what);
   };
+  std::string turns;
+  for (const TurnRow& row : kTurns) {
+    turns = JoinParts(", ", {turns, Part(count[row.turn], row.words)});
+  }
   const std::string text =
-      JoinParts(", ", {Part(count[Turn::kWorse], "worse"),
-                       Part(count[Turn::kMended], "mended"),
-                       Part(count[Turn::kOtherwise], "otherwise"),
-                       Part(count[Turn::kNotJudged], "not judged"),
-                       hosts(diff.hosts_added_size(), "added"),
+      JoinParts(", ", {turns, hosts(diff.hosts_added_size(), "added"),
                        hosts(diff.hosts_removed_size(), "removed"),
                        diff.spec_changed() ? "cluster.yaml changed" : ""});
   if (!text.empty() || diff.before_verdict() == diff.after_verdict()) {

@@ -1,6 +1,6 @@
 // What has changed from one report to another: each rule's verdict about each
 // host and device, compared, and told once for all whose change reads the same.
-// Nothing that the later report did not judge is ever called mended.
+// Nothing that the later report did not judge is ever called resolved.
 #ifndef CONFIG_REPORT_REPORT_DIFF_H_
 #define CONFIG_REPORT_REPORT_DIFF_H_
 
@@ -13,10 +13,24 @@ namespace clusterd {
 // In the order in which they are told.
 enum class Turn {
   kWorse,      // From a better state to a worse one, as in WorseState.
-  kMended,     // To PASS.
-  kOtherwise,  // To a better state that is none; or wrong in another way.
-  kNotJudged,  // One of both reports does not say.
+  kNew,        // Wrong, and the earlier report did not judge it.
+  kChanged,    // As wrong as before, with another value.
+  kBetter,     // A failure, or what was unknown, is a warning.
+  kResolved,   // To PASS.
+  kNotJudged,  // Wrong before; not judged any more, or not known any more.
 };
+
+struct TurnRow {
+  Turn turn;
+  const char* words;  // Behind a number.
+};
+inline constexpr TurnRow kTurns[] = {
+    {Turn::kWorse, "worse"},
+    {Turn::kNew, "wrong and not judged before"},
+    {Turn::kChanged, "wrong with another value"},
+    {Turn::kBetter, "better but not resolved"},
+    {Turn::kResolved, "resolved"},
+    {Turn::kNotJudged, "not judged any more"}};
 
 Turn TurnOf(const ReportDiff::Change& change);
 
@@ -35,9 +49,10 @@ Turn TurnOf(const ReportDiff::Change& change);
 // other order are no change. Time grows with findings times subjects.
 ReportDiff DiffReports(const Report& before, const Report& after);
 
-// "2 worse, 1 mended, 1 otherwise, 3 not judged, 1 host added, 2 hosts removed,
-// cluster.yaml changed", without what did not happen; "verdict unknown, was
-// pass" where none of that did; empty: nothing has changed.
+// "2 worse, 1 resolved, 3 not judged any more, 1 host added, 2 hosts removed,
+// cluster.yaml changed", in the words of kTurns and without what did not
+// happen; "verdict unknown, was pass" where none of that did; empty: nothing
+// has changed.
 std::string DiffSummary(const ReportDiff& diff);
 
 }  // namespace clusterd

@@ -1,6 +1,7 @@
 #include "config/report/report_diff.h"
 
 #include <string>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -126,7 +127,7 @@ TEST(DiffReportsTest, FoldsHostsAndDevicesOfOneChangeAndTellsWhatIsWorseFirst) {
       ElementsAre("link node[0-1] devices 3-4: pass to fail: DOWN (mend it)",
                   "ip-unique node0: pass to unknown: not known (mend it)",
                   "mtu node1: warn to pass: MTU is 1500"));
-  EXPECT_EQ(DiffSummary(diff), "2 worse, 1 mended");
+  EXPECT_EQ(DiffSummary(diff), "2 worse, 1 resolved");
 }
 
 TEST(DiffReportsTest, TellsTheTwoDirectionsOfOneChange) {
@@ -157,8 +158,8 @@ TEST(DiffReportsTest, TellsOfAnotherWrongValue) {
   EXPECT_THAT(
       Lines(diff),
       ElementsAre("mtu node0 device 3: fail to fail: MTU is 9000 (mend it)"));
-  EXPECT_EQ(TurnOf(diff.changes(0)), Turn::kOtherwise);
-  EXPECT_EQ(DiffSummary(diff), "1 otherwise");
+  EXPECT_EQ(TurnOf(diff.changes(0)), Turn::kChanged);
+  EXPECT_EQ(DiffSummary(diff), "1 wrong with another value");
 }
 
 TEST(DiffReportsTest, TellsNothingOfTextsThatMoveByThemselves) {
@@ -196,7 +197,7 @@ TEST(DiffReportsTest, HeedsNeitherOrderNorHowFindingsAreFolded) {
   EXPECT_THAT(Lines(DiffReports(before, after)), IsEmpty());
 }
 
-TEST(DiffReportsTest, NeverCallsMendedWhatIsNotJudgedAnyMore) {
+TEST(DiffReportsTest, NeverCallsResolvedWhatIsNotJudgedAnyMore) {
   Report before = Healthy();
   Find("link", FAIL, "DOWN", "node0", {3}, &before);
   const auto expect_not_judged = [&](const Report& after,
@@ -206,7 +207,7 @@ TEST(DiffReportsTest, NeverCallsMendedWhatIsNotJudgedAnyMore) {
                 ElementsAre("link node0 device 3: fail to none: DOWN"))
         << why;
     EXPECT_THAT(Notes(diff), HasSubstr(why));
-    EXPECT_EQ(DiffSummary(diff).find("mended"), std::string::npos);
+    EXPECT_EQ(DiffSummary(diff).find("resolved"), std::string::npos);
   };
   Report not_run = Healthy();
   RuleOf("link", &not_run).set_not_run(true);
@@ -239,9 +240,12 @@ TEST(DiffReportsTest, CallsAHostOfOneReportAloneAddedOrRemoved) {
   EXPECT_THAT(diff.hosts_added(), ElementsAre("node2"));
   EXPECT_THAT(diff.hosts_removed(), ElementsAre("node1"));
   EXPECT_THAT(Lines(diff),
-              ElementsAre("link node1 device 3: fail to none: DOWN",
-                          "link node2 device 3: none to fail: DOWN (mend it)"));
-  EXPECT_EQ(DiffSummary(diff), "2 not judged, 1 host added, 1 host removed");
+              ElementsAre("link node2 device 3: none to fail: DOWN (mend it)",
+                          "link node1 device 3: fail to none: DOWN"));
+  EXPECT_EQ(
+      DiffSummary(diff),
+      "1 wrong and not judged before, 1 not judged any more, 1 host added, "
+      "1 host removed");
 }
 
 TEST(DiffReportsTest, SaysNothingOfWhatPassedAndIsNotJudgedNow) {
@@ -267,7 +271,8 @@ TEST(DiffReportsTest, TakesADeviceAsItsHostWhereThatCouldNotBeAsked) {
       Lines(DiffReports(before, after)),
       ElementsAre(
           "link node0: pass to unknown: no device could be asked (mend it)",
-          "link node0 device 3: fail to unknown: DOWN (mend it)"));
+          "link node0 device 3: fail to unknown: no device could be asked "
+          "(mend it)"));
 }
 
 TEST(DiffReportsTest, TakesWhatAnotherRuleTellsAsNotJudged) {
@@ -280,7 +285,7 @@ TEST(DiffReportsTest, TakesWhatAnotherRuleTellsAsNotJudged) {
               ElementsAre("mtu node0 device 3: fail to none: MTU is 1500"));
 }
 
-TEST(DiffReportsTest, DoesNotSeeAPairMendedOfWhichOneHostIsSilent) {
+TEST(DiffReportsTest, DoesNotSeeAPairResolvedOfWhichOneHostIsSilent) {
   Report before = Healthy();
   Finding& twice =
       Find("ip-unique", FAIL, "10.0.0.1 twice", "node0", {3}, &before);
@@ -362,8 +367,53 @@ TEST(DiffReportsTest, NeedsTimeInProportionToFindingsAndSubjects) {
     }
   }
   const ReportDiff diff = DiffReports(before, after);
-  EXPECT_EQ(DiffSummary(diff), "20 mended");
+  EXPECT_EQ(DiffSummary(diff), "20 resolved");
   EXPECT_EQ(diff.changes(0).subjects_size(), 1152);
+}
+
+// Each pair of states in words that agree with the way it went.
+TEST(TurnOfTest, FollowsTheWayThatAStateWent) {
+  const std::tuple<State, State, Turn> turns[] = {
+      {PASS, WARN, Turn::kWorse},
+      {WARN, UNKNOWN, Turn::kWorse},
+      {UNKNOWN, FAIL, Turn::kWorse},
+      {STATE_UNSPECIFIED, FAIL, Turn::kNew},
+      {FAIL, FAIL, Turn::kChanged},
+      {FAIL, WARN, Turn::kBetter},
+      {UNKNOWN, WARN, Turn::kBetter},
+      {FAIL, PASS, Turn::kResolved},
+      {UNKNOWN, PASS, Turn::kResolved},
+      {FAIL, UNKNOWN, Turn::kNotJudged},
+      {FAIL, STATE_UNSPECIFIED, Turn::kNotJudged},
+  };
+  for (const auto& [before, after, turn] : turns) {
+    ReportDiff::Change change;
+    change.set_before(before);
+    change.set_after(after);
+    EXPECT_EQ(TurnOf(change), turn)
+        << State_Name(before) << " to " << State_Name(after);
+  }
+}
+
+TEST(DiffReportsTest, SaysOfABetterStateWhatIsFoundNow) {
+  Report before = Healthy();
+  Find("link", FAIL, "DOWN", "node0", {3}, &before);
+  Report after = Healthy();
+  Find("link", WARN, "UP at half speed", "node0", {3}, &after);
+  const ReportDiff diff = DiffReports(before, after);
+  EXPECT_THAT(Lines(diff), ElementsAre("link node0 device 3: fail to warn: UP "
+                                       "at half speed (mend it)"));
+  EXPECT_EQ(DiffSummary(diff), "1 better but not resolved");
+}
+
+TEST(DiffReportsTest, NotesThatTheFirstReportIsTheNewerOne) {
+  Report newer = Healthy();
+  newer.set_started_at_ms(2000);
+  Report older = Healthy();
+  older.set_started_at_ms(1000);
+  EXPECT_THAT(Notes(DiffReports(older, newer)), IsEmpty());
+  EXPECT_THAT(Notes(DiffReports(newer, older)),
+              HasSubstr("the first report is the newer one"));
 }
 
 TEST(DiffSummaryTest, SaysMoreThanOneChange) {

@@ -67,9 +67,9 @@ class ReportPrinter {
 
   void Print() {
     PrintHead();
+    PrintFindings();
     PrintRules();
     PrintHosts();
-    PrintFindings();
     PrintRepairs();
     PrintSummary();
   }
@@ -101,56 +101,49 @@ class ReportPrinter {
     page_.PrintNotes(report_.notes());
   }
 
-  std::string RuleText(const RuleResult& rule) const {
-    if (rule.state() == SKIPPED) return rule.skip_reason();
-    if (rule.findings().empty()) return rule.summary();
-    Subjects subjects;
-    std::string cause = rule.findings(0).caused_by();
-    for (const Finding& finding : rule.findings()) {
-      if (finding.state() != rule.state()) continue;
-      subjects.MergeFrom(finding.subjects());
-      if (finding.caused_by() != cause) cause.clear();
-    }
-    // A pass whose findings only say what was left out.
-    if (subjects.empty()) return rule.summary();
-    return absl::StrCat(Who(subjects), Part(", because of ", cause));
-  }
+  using Rules = std::vector<const RuleResult*>;
 
+  // One line for each category, in the report's order; when verbose, one for
+  // each rule, worst first.
   void PrintRules() {
-    // Categories in the report's order; the rules of one, worst last.
-    FirstMet<std::string, std::vector<const RuleResult*>> categories;
-    for (const RuleResult& rule : report_.rules()) {
-      categories[rule.category()].push_back(&rule);
-    }
-    FirstMet<std::string, std::vector<Row>> tables;
+    FirstMet<std::string, Rules> categories;
     FirstMet<std::string, size_t> not_run;
-    std::vector<Row> all;
-    for (auto& [category, rules] : categories.items()) {
-      absl::c_stable_sort(rules, [](const RuleResult* a, const RuleResult* b) {
-        return KnownState(a->state()) < KnownState(b->state());
-      });
+    Rules rules;
+    for (const RuleResult& rule : report_.rules()) {
+      if (rule.not_run()) {
+        ++not_run[rule.skip_reason()];
+        continue;
+      }
+      categories[rule.category()].push_back(&rule);
+      rules.push_back(&rule);
+    }
+    absl::c_stable_sort(rules, [](const RuleResult* a, const RuleResult* b) {
+      return KnownState(a->state()) > KnownState(b->state());
+    });
+    std::vector<Row> rows;
+    if (verbose_) {
       for (const RuleResult* rule : rules) {
-        if (rule->not_run()) {
-          ++not_run[rule->skip_reason()];
-          continue;
-        }
-        all.push_back({StateCell(rule->state()),
-                       {page_.Safe(rule->rule())},
-                       {page_.Safe(RuleText(*rule))}});
-        tables[category].push_back(all.back());
+        rows.push_back(
+            {StateCell(rule->state()),
+             {page_.Safe(rule->rule())},
+             {page_.Safe(IsTrouble(rule->state())
+                             ? Count(rule->findings_size(), "finding")
+                         : rule->state() == SKIPPED ? rule->skip_reason()
+                                                    : rule->summary())}});
+      }
+    } else {
+      for (const auto& [category, of_it] : categories) {
+        rows.push_back({{page_.Safe(category.empty() ? "other" : category)},
+                        {CountsText(CountStates(of_it))}});
       }
     }
-    // One width for all categories.
-    const std::vector<int> columns = ColumnWidths(all);
-    for (const auto& [category, rows] : tables) {
-      std::string title = category.empty() ? "other" : category;
-      title[0] = absl::ascii_toupper(title[0]);
-      page_.Title(title);
-      for (const Row& row : rows) page_.PrintRow(row, columns, kCutTable);
+    if (!rows.empty()) {
+      page_.Title(verbose_ ? "Rules" : "Rules; --verbose has each");
+      page_.PrintTable(rows, kCutTable);
     }
     if (!not_run.empty()) page_.out() << "\n";
-    for (const auto& [why, rules] : not_run) {
-      page_.Wrapped("  ", page_.Safe(absl::StrCat(Count(rules, "rule"),
+    for (const auto& [why, count] : not_run) {
+      page_.Wrapped("  ", page_.Safe(absl::StrCat(Count(count, "rule"),
                                                   " not run: ", why)));
     }
   }
@@ -275,14 +268,14 @@ class ReportPrinter {
   void PrintFindings() {
     const FindingOverview overview = ArrangeFindings(report_, verbose_);
     const std::vector<size_t> shown = Shown(overview.blocks, verbose_);
-    size_t i = 0;
-    for (const State state : {WARN, UNKNOWN, FAIL}) {
-      // What is not known stands behind what follows from others.
+    size_t i = shown.size();
+    for (const State state : {FAIL, UNKNOWN, WARN}) {
+      for (; i > 0 && overview.blocks[i - 1].state == state; --i) {
+        PrintBlock(overview.blocks[i - 1], shown[i - 1]);
+      }
+      // What follows from others stands behind the causes that are known.
       for (const auto& [cause, group] : overview.causes) {
         if (group.state == state) PrintCause(cause, group);
-      }
-      for (; i < shown.size() && overview.blocks[i].state == state; ++i) {
-        PrintBlock(overview.blocks[i], shown[i]);
       }
     }
   }
@@ -400,22 +393,11 @@ std::vector<std::string> Reasons(const Report& report, State verdict) {
 
 // "server[0-3]: no answer: never attached", in the report's order.
 std::vector<std::string> AbsentReasons(const Report& report) {
-  FirstMet<std::string, std::vector<std::string>> hosts_of;
-  for (const HostStatus& host : report.hosts()) {
-    if (host.no_facts_reason().empty()) continue;
-    hosts_of[host.no_facts_reason()].push_back(host.host());
-  }
   std::vector<std::string> reasons;
-  for (const auto& [why, hosts] : hosts_of) {
+  for (const auto& [why, hosts] : SilentHosts(report)) {
     reasons.push_back(absl::StrCat(HostsText(hosts, 40), ": ", why));
   }
   return reasons;
-}
-
-// Whose report it is: the cluster's, else that of its one host.
-std::string NameOf(const Report& report) {
-  const bool is_one_host = report.cluster().empty() && report.hosts_size() == 1;
-  return is_one_host ? report.hosts(0).host() : report.cluster();
 }
 
 }  // namespace
@@ -430,7 +412,7 @@ std::string ReportShort(const Report& report, bool utf8) {
     return CutText(SafeText(text, utf8), columns, utf8);
   };
   const std::string name = JoinParts(
-      ", ", {absl::StrCat(safe(NameOf(report), 40),
+      ", ", {absl::StrCat(safe(ReportName(report), 40),
                           Part(" in ", safe(report.network_namespace(), 60))),
              safe(JobName(report), 60)});
   const std::string head = name.empty() ? "" : absl::StrCat(name, ": ");

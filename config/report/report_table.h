@@ -3,10 +3,6 @@
 //   Cluster demo, atlas-training, 2 hosts: server[0-1]
 //   job slurm:1234.0: 2 servers, 16 devices
 //
-//   Device
-//     √ pass     net-health  16 devices on 2 hosts
-//     × fail     link        server1 device 3
-//   ...
 //   × fail     link
 //     server1 device 3
 //       found     DOWN
@@ -15,15 +11,22 @@
 //       fix       ...
 //     more: clusterctl explain link
 //
+//   × fail     1 rule because of link on server1 device 3: net-health
+//
+//   Rules; --verbose has each
+//     device   2 failed, 22 passed
+//     cluster  12 passed
+//   ...
 //   What to repair, worst last
 //     × fail     server1 device 3: check the cable (link, net-health)
 //
-//   FAIL: 1 failed, 24 passed of 25 rules; 2 hosts in 1.3 s
+//   FAIL: 2 failed, 34 passed of 36 rules; 2 hosts in 1.3 s
 //
-// The worst stands last, where the eye is. Unless it is verbose, a finding that
-// follows from another has no block, and the last 24 lines have every cause. A
-// rule shows a bounded number of findings, failures first, and says how many
-// are left out and on which hosts. "Hosts" names every host that fails.
+// Findings come first, the worst of them before the others, and rules are
+// folded by category. Unless it is verbose, a finding that follows from another
+// has no block, and the last 24 lines have every cause. A rule shows a bounded
+// number of findings, failures first, and says how many are left out and on
+// which hosts. "Hosts" names every host that fails.
 #ifndef CONFIG_REPORT_REPORT_TABLE_H_
 #define CONFIG_REPORT_REPORT_TABLE_H_
 
@@ -36,7 +39,7 @@
 namespace clusterd {
 
 // Every text of the report is made safe for a terminal. `verbose`: every
-// finding and every host.
+// finding, every rule and every host.
 void PrintReportTable(const Report& report, const Style& style, bool verbose,
                       std::ostream& out);
 

@@ -125,9 +125,9 @@ TEST(ReportTableTest, SummarisesAPassThatLeftSomethingOut) {
   skipped->set_state(SKIPPED);
   skipped->set_caused_by("link");
   skipped->add_subjects()->set_host("server0");
-  EXPECT_NE(Table(report, Window()).find("lldp  7 devices on 1 host"),
-            std::string::npos)
-      << Table(report, Window());
+  const std::string table = Table(report, Window(), /*verbose=*/true);
+  EXPECT_NE(table.find("lldp  7 devices on 1 host"), std::string::npos)
+      << table;
 }
 
 TEST(ReportTableTest, PrintsAnEmptyReportAsOneWithoutVerdict) {
@@ -153,33 +153,60 @@ Finding& AddFinding(RuleResult& rule, State state, const std::string& host) {
 std::vector<std::string> Heads(const Report& report) {
   std::vector<std::string> heads;
   const std::string table = Table(report, Style());
-  const size_t end = table.find("\nWhat to repair");
+  const size_t end = table.find("\nRules; ");
   for (const absl::string_view line :
        absl::StrSplit(table.substr(0, end), '\n')) {
     const bool is_head =
         !line.empty() && (line[0] != ' ' || line.substr(0, 6) == "  and ");
     if (is_head) heads.emplace_back(line);
   }
-  // The title of the rules stands first.
-  return {heads.begin() + 1, heads.end()};
+  return heads;
 }
 
-TEST(FindingsTest, PutsTheWorstLast) {
+TEST(FindingsTest, PutsTheWorstFirst) {
   Report report;
   AddFinding(AddRule(report, "a"), FAIL, "s0");
   AddFinding(AddRule(report, "b"), WARN, "s0");
   AddFinding(AddRule(report, "c"), UNKNOWN, "s0");
   EXPECT_THAT(Heads(report),
-              ElementsAre("! warn     b", "? unknown  c", "x fail     a"));
+              ElementsAre("x fail     a", "? unknown  c", "! warn     b"));
+}
+
+TEST(RulesTest, FoldByCategoryAndHaveALineEachWhenVerbose) {
+  Report report;
+  for (const State state : {PASS, FAIL, SKIPPED, PASS}) {
+    RuleResult& rule = AddRule(report, absl::StrCat("rule-", state));
+    rule.set_category("device");
+    rule.set_state(state);
+    rule.set_summary("8 devices");
+  }
+  AddRule(report, "skew").set_category("cluster");
+  report.mutable_rules(4)->set_state(PASS);
+  EXPECT_NE(Table(report, Style())
+                .find("\nRules; --verbose has each\n"
+                      "  device   1 failed, 2 passed, 1 skipped\n"
+                      "  cluster  1 passed\n"),
+            std::string::npos)
+      << Table(report, Style());
+  const std::string all = Table(report, Style(), /*verbose=*/true);
+  EXPECT_NE(all.find("\nRules\n"
+                     "  x fail     rule-5  0 findings\n"
+                     "  - skipped  rule-2"),
+            std::string::npos)
+      << all;
+  EXPECT_NE(all.find("  + pass     rule-1  8 devices\n"
+                     "  + pass     skew"),
+            std::string::npos)
+      << all;
 }
 
 TEST(OneCauseOneHeadlineTest, WhatFollowsHasNoBlockOfItsOwn) {
   Report report;
   AddFinding(AddRule(report, "link"), FAIL, "s0");
   AddFinding(AddRule(report, "net-health"), FAIL, "s0").set_caused_by("link");
-  EXPECT_THAT(Heads(report),
-              ElementsAre("x fail     1 rule because of link on s0: net-health",
-                          "x fail     link"));
+  EXPECT_THAT(Heads(report), ElementsAre("x fail     link",
+                                         "x fail     1 rule because of "
+                                         "link on s0: net-health"));
   const std::string all = Table(report, Style(), /*verbose=*/true);
   EXPECT_NE(all.find("x fail     net-health\n"), std::string::npos) << all;
 }
@@ -193,7 +220,7 @@ TEST(OneCauseOneHeadlineTest, AFailureOfAnotherDeviceKeepsItsBlock) {
   health.set_caused_by("link");
   health.mutable_subjects(0)->add_devices(2);
   EXPECT_THAT(Heads(report),
-              ElementsAre("x fail     net-health", "x fail     link"));
+              ElementsAre("x fail     link", "x fail     net-health"));
 }
 
 TEST(FindingsTest, SplitsARuleByState) {
@@ -201,7 +228,7 @@ TEST(FindingsTest, SplitsARuleByState) {
   RuleResult& rule = AddRule(report, "link");
   AddFinding(rule, FAIL, "s0");
   AddFinding(rule, UNKNOWN, "s1");
-  EXPECT_THAT(Heads(report), ElementsAre("? unknown  link", "x fail     link"));
+  EXPECT_THAT(Heads(report), ElementsAre("x fail     link", "? unknown  link"));
 }
 
 TEST(FindingsTest, GathersUnknownFindingsUnderTheirCause) {
@@ -226,14 +253,14 @@ TEST(FindingsTest, ShowsOneOfEachRuleAndTheWorstRulesMore) {
   }
   const std::vector<std::string> heads = Heads(report);
   ASSERT_EQ(heads.size(), 20u);
-  EXPECT_EQ(heads[0], "! warn     rule-0");
-  const std::string one = "  and 99 more findings (--verbose has all): s[1-99]";
-  EXPECT_EQ(heads[1], one);
-  EXPECT_EQ(heads[7], one) << heads[6];
   const std::string four =
       "  and 96 more findings (--verbose has all): s[4-99]";
-  EXPECT_EQ(heads[9], four) << heads[8];
-  EXPECT_EQ(heads[19], four) << heads[18];
+  EXPECT_EQ(heads[1], four) << heads[0];
+  EXPECT_EQ(heads[11], four) << heads[10];
+  const std::string one = "  and 99 more findings (--verbose has all): s[1-99]";
+  EXPECT_EQ(heads[13], one) << heads[12];
+  EXPECT_EQ(heads[18], "! warn     rule-0");
+  EXPECT_EQ(heads[19], one);
 }
 
 void AddHost(Report& report, State state, const std::string& host) {

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "absl/algorithm/container.h"
 #include "config/values/version.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
@@ -53,6 +54,26 @@ std::string CountsText(const Counts& counts) {
              Part(counts.warn(), "warned"), Part(counts.pass(), "passed"),
              Part(counts.skipped(), "skipped")});
   return text.empty() ? "no rule was judged" : text;
+}
+
+std::string StandingWord(const ApplyReport& report) {
+  constexpr ApplyResult::Outcome kClean[] = {
+      ApplyResult::ROLLED_BACK, ApplyResult::NOTHING_TO_DO, ApplyResult::UNDONE,
+      ApplyResult::REFUSED, ApplyResult::NOT_STARTED};
+  if (report.rollback() || report.outcome() == ApplyReport::RUNNING) return "";
+  bool taken_back = false;
+  bool stays = false;
+  for (const ApplyResult& host : report.hosts()) {
+    const ApplyResult::Outcome outcome = host.outcome();
+    taken_back |= outcome == ApplyResult::ROLLED_BACK ||
+                  outcome == ApplyResult::ROLLED_BACK_WITH_RESIDUES;
+    stays |= !absl::c_linear_search(kClean, outcome);
+  }
+  if (taken_back) return stays ? "partly rolled back" : "rolled back";
+  return report.outcome() == ApplyReport::SUCCEEDED &&
+                 report.confirmation().state() == Confirmation::CONFIRMED
+             ? "confirmed"
+             : "";
 }
 
 ExitStatus ExitStatusOf(State verdict, FailOn fail_on) {

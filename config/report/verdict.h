@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "proto/finding.pb.h"
+#include "proto/plan.pb.h"
 
 namespace clusterd {
 
@@ -27,6 +28,13 @@ std::vector<std::string> FailingHosts(const Report& report);
 
 // "1 failed, 1 unknown, 2 warned, 24 passed, 3 skipped"; zeros are left out.
 std::string CountsText(const Counts& counts);
+
+// What has become of an apply since its run ended, as a word or two:
+//   "rolled back"         it was taken back, and no host has anything of it
+//   "partly rolled back"  it was taken back, and a host has or may have some
+//   "confirmed"           it would have gone back by itself, and stays
+// Empty: nothing, so that the outcome of the run says it all.
+std::string StandingWord(const ApplyReport& report);
 
 enum ExitStatus {
   kExitPass = 0,       // Pass, or warnings only.

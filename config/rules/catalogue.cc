@@ -1,5 +1,14 @@
 #include "config/rules/catalogue.h"
 
+#include <set>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "config/plan/settings.h"
+#include "config/values/change_kind.h"
 #include "config/values/nearest_word.h"
 #include "config/words/subject_text.h"
 
@@ -34,6 +43,57 @@ std::vector<absl::string_view> RuleNames() {
 
 std::string NearestRule(absl::string_view name) {
   return NearestWord(name, RuleNames());
+}
+
+namespace {
+
+std::vector<std::string> MendersOf(const Rule& rule) {
+  return absl::StrSplit(rule.mended_by, '/', absl::SkipEmpty());
+}
+
+// A kernel parameter is no row.
+ChangeKind KindOf(const std::string& setting) {
+  const Setting* const row = FindSetting(setting);
+  return row == nullptr ? CHANGE_SYSCTL : row->kind;
+}
+
+}  // namespace
+
+std::vector<std::string> StepWords() {
+  std::set<std::string> words;
+  for (const Rule& rule : RuleCatalogue()) {
+    for (const std::string& name : MendersOf(rule)) {
+      words.insert({ChangeKindName(KindOf(name)), std::string(rule.name)});
+    }
+  }
+  return {words.begin(), words.end()};
+}
+
+absl::StatusOr<PlanSelection> SelectSteps(std::vector<std::string> words) {
+  const std::vector<std::string> known = StepWords();
+  PlanSelection selection;
+  std::vector<std::string> mistakes;
+  for (const std::string& word : words) {
+    if (!absl::c_linear_search(known, word)) {
+      mistakes.push_back(
+          absl::StrCat("only: \"", word,
+                       "\" is not a kind of change that plans have, or a "
+                       "rule that a step mends",
+                       DidYouMean(word, std::vector<absl::string_view>(
+                                            known.begin(), known.end()))));
+    } else if (const auto kind = ParseChangeKind(word)) {
+      selection.kinds.insert(*kind);
+    } else {
+      for (std::string& name : MendersOf(*FindRule(word))) {
+        selection.settings.insert(std::move(name));
+      }
+    }
+  }
+  if (!mistakes.empty()) {
+    return absl::InvalidArgumentError(absl::StrJoin(mistakes, "\n"));
+  }
+  selection.words = std::move(words);
+  return selection;
 }
 
 }  // namespace clusterd

@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "config/plan/make_plan.h"
 #include "proto/finding.pb.h"
 
 namespace clusterd {
@@ -99,6 +101,15 @@ std::vector<absl::string_view> RuleNames();
 
 // The rule whose name is nearest to a mistyped one; empty if none is near.
 std::string NearestRule(absl::string_view name);
+
+// What `clusterctl plan --only` takes: kinds of change that plans have, and
+// rules that a step mends.
+std::vector<std::string> StepWords();
+
+// Steps of these kinds, and those that mend these rules; a word that is both is
+// the kind. InvalidArgument, a line for each word that is none of StepWords,
+// with the nearest.
+absl::StatusOr<PlanSelection> SelectSteps(std::vector<std::string> words);
 
 }  // namespace clusterd
 

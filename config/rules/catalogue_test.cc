@@ -187,5 +187,45 @@ TEST(RuleTest, HoldsAloneOnlyWhereOneHostCanTell) {
   EXPECT_EQ(FindRule("optics")->with_controller, "let through");
 }
 
+TEST(SelectStepsTest, TakesKindsAndRulesThatStepsMend) {
+  const auto selection =
+      SelectSteps({"firewall", "gateway", "listen-backlog", "hccn-conf"});
+  ASSERT_TRUE(selection.ok()) << selection.status();
+  EXPECT_THAT(selection->words,
+              testing::ElementsAre("firewall", "gateway", "listen-backlog",
+                                   "hccn-conf"));
+  EXPECT_THAT(selection->kinds,
+              testing::ElementsAre(CHANGE_FIREWALL, CHANGE_HCCN_CONF));
+  EXPECT_THAT(selection->settings,
+              testing::ElementsAre("gateway", "net.core.somaxconn"));
+  EXPECT_TRUE(SelectSteps({})->words.empty());
+}
+
+TEST(SelectStepsTest, NamesTheNearestForEachWordThatNoStepIsOf) {
+  const absl::Status refused =
+      SelectSteps({"sysclt", "link", "sysctl", "ssh-login", "gatewya"})
+          .status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(refused.message(),
+            "only: \"sysclt\" is not a kind of change that plans have, or a "
+            "rule that a step mends, did you mean \"sysctl\"?\n"
+            "only: \"link\" is not a kind of change that plans have, or a rule "
+            "that a step mends\n"
+            "only: \"ssh-login\" is not a kind of change that plans have, or a "
+            "rule that a step mends\n"
+            "only: \"gatewya\" is not a kind of change that plans have, or a "
+            "rule that a step mends, did you mean \"gateway\"?");
+}
+
+TEST(StepWordsTest, AreTheKindsOfPlansAndNoOthers) {
+  const std::vector<std::string> words = StepWords();
+  EXPECT_THAT(words, testing::IsSupersetOf({"sysctl", "device-address",
+                                            "firewall", "tls", "hccn-conf",
+                                            "mtu-persistent", "drift"}));
+  for (const char* word : {"observe", "logs", "ssh-login", "link"}) {
+    EXPECT_THAT(words, testing::Not(testing::Contains(word)));
+  }
+}
+
 }  // namespace
 }  // namespace clusterd

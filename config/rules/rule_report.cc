@@ -5,7 +5,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/base/macros.h"
 #include "absl/hash/hash.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"

@@ -5,6 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
+#include "config/values/text_form.h"
 
 namespace clusterd {
 namespace {
@@ -15,17 +16,12 @@ constexpr size_t kMaxQuotedBytes = 80;
 // are not always the first ones found.
 constexpr size_t kMaxKept = 10 * Mistakes::kMaxShown;
 
-bool ContinuesCharacter(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
-}
-
 }  // namespace
 
 std::string QuoteValue(absl::string_view text) {
-  size_t end = std::min(text.size(), kMaxQuotedBytes);
-  while (end > 0 && end < text.size() && ContinuesCharacter(text[end])) --end;
-  return absl::StrCat("\"", absl::Utf8SafeCEscape(text.substr(0, end)),
-                      end < text.size() ? "…" : "", "\"");
+  const absl::string_view cut = CutUtf8(text, kMaxQuotedBytes);
+  return absl::StrCat("\"", absl::Utf8SafeCEscape(cut),
+                      cut.size() < text.size() ? "…" : "", "\"");
 }
 
 std::string ToString(TextPosition position) {

@@ -262,9 +262,10 @@ std::string CheckText(const ScheduledCheck& check) {
       absl::StrCat("  - name: ", YamlName(check.name()), "\n    every: ",
                    absl::FormatDuration(absl::Seconds(check.every_s())), "\n");
   if (!check.hosts().empty()) {
-    const std::vector<std::string> hosts(check.hosts().begin(),
-                                         check.hosts().end());
-    absl::StrAppend(&text, "    hosts: ", InQuotes(FoldHostlist(hosts)), "\n");
+    absl::StrAppend(
+        &text, "    hosts: ",
+        InQuotes(FoldHostlist({check.hosts().begin(), check.hosts().end()})),
+        "\n");
   }
   const RuleSelection& rules = check.selection();
   for (const auto& [key, names] :

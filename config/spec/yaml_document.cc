@@ -56,6 +56,27 @@ void CheckCharacters(absl::string_view text, Mistakes* mistakes) {
 // Of one mapping; more are named and not looked at.
 constexpr size_t kMaxRepeats = 100;
 
+// The line with its hostlists in quotes, if yaml-cpp stumbles over a bracket of
+// one there: in {} and [] a bracket begins a list, and no text goes on in it.
+// Empty: it is something else.
+std::string WithQuotedHostlists(absl::string_view text, TextPosition at) {
+  static const LazyRE2 kHostlist = {
+      R"((^|[{\[,:\s]))"
+      R"(([\w./@-]+(?:\[[\w,-]*\][\w./-]*)+(?:,[\w./-]+(?:\[[\w,-]*\][\w./-]*)*)*)"
+      R"((?: \+ [\w*%/() +-]*[\w)])?)([,}\]\s]|$))"};
+  constexpr size_t kMaxLine = 400;
+  const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  const size_t line = static_cast<size_t>(at.line) - 1;
+  const size_t column = static_cast<size_t>(at.column) - 1;
+  if (line >= lines.size() || column >= lines[line].size() ||
+      lines[line][column] != '[') {
+    return "";
+  }
+  std::string quoted(absl::StripAsciiWhitespace(lines[line]));
+  const bool any = RE2::GlobalReplace(&quoted, *kHostlist, R"(\1"\2"\3)") > 0;
+  return any ? quoted.substr(0, kMaxLine) : "";
+}
+
 // Builds the tree from yaml-cpp's events. After a limit is passed it ignores
 // all further events, so that memory stays bounded too.
 class TreeBuilder : public YAML::EventHandler {
@@ -268,9 +289,14 @@ std::optional<YamlNode> ParseYaml(absl::string_view text,
     while (!builder.over_limit() && parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::Exception& exception) {
+    const TextPosition at = PositionOf(exception.mark);
+    const std::string quoted = WithQuotedHostlists(text, at);
     if (!builder.over_limit()) {
-      mistakes->Add(PositionOf(exception.mark),
-                    "is not YAML here: ", exception.msg);
+      mistakes->Add(at,
+                    quoted.empty() ? "is not YAML here: "
+                                   : "a bracket begins a list inside of {} and "
+                                     "[]; quote this hostlist: ",
+                    quoted.empty() ? exception.msg : quoted);
     }
     return std::nullopt;
   }

@@ -130,9 +130,39 @@ TEST(ParseYamlTest, RefusesControlCharacters) {
 
 TEST(ParseYamlTest, SaysWhereYamlEnds) {
   EXPECT_THAT(Wrong("a: 1\n b: 2\n"), HasSubstr("f:2:3: is not YAML here"));
-  EXPECT_THAT(Wrong("a: {b: s[0-1]}\n"), HasSubstr("is not YAML here"));
   EXPECT_THAT(Wrong("a: [1, 2\n"), HasSubstr("is not YAML here"));
   EXPECT_THAT(Wrong("a: @x\n"), HasSubstr("f:1:4: is not YAML here"));
+}
+
+TEST(ParseYamlTest, AnUnquotedHostlistInFlowYamlIsShownInQuotes) {
+  const std::string why =
+      "a bracket begins a list inside of {} and []; quote this hostlist: ";
+  const struct {
+    const char* line;
+    const char* quoted;
+  } kCases[] = {
+      {"  - {hosts: node[001-100], a: 1}",
+       "- {hosts: \"node[001-100]\", a: 1}"},
+      {"  - {hosts: node[001-100],a: 1}", "- {hosts: \"node[001-100]\",a: 1}"},
+      {"  - {hosts: node[1-3],x, a: 1}\r", "- {hosts: \"node[1-3],x\", a: 1}"},
+      {"  - {hosts: r[1-2]n[01-16].site}",
+       "- {hosts: \"r[1-2]n[01-16].site\"}"},
+      {"  - [node[1-3], x, gpu[7]]", "- [\"node[1-3]\", x, \"gpu[7]\"]"},
+      {"  - {hosts: n[1-2], address: 10.0.0.[1-2]}",
+       "- {hosts: \"n[1-2]\", address: \"10.0.0.[1-2]\"}"},
+      {"  - {subnet: 10.20.[0-7].0/24 + g, device: 0}",
+       "- {subnet: \"10.20.[0-7].0/24 + g\", device: 0}"},
+      {"  - {hosts: \"a[1]\", others: b[2]}",
+       "- {hosts: \"a[1]\", others: \"b[2]\"}"},
+  };
+  for (const auto& test_case : kCases) {
+    const std::string text = absl::StrCat("servers:\n", test_case.line, "\n");
+    EXPECT_THAT(Wrong(text), HasSubstr(why + test_case.quoted)) << text;
+    EXPECT_EQ(Wrong(text).substr(0, 4), "f:2:") << text;
+  }
+  EXPECT_EQ(Wrong("a: {b: s[0-1]}\n"),
+            absl::StrCat("f:1:9: ", why, "a: {b: \"s[0-1]\"}"));
+  EXPECT_THAT(Wrong("a: {b: c [0]}\n"), HasSubstr("is not YAML here"));
 }
 
 TEST(ParseYamlTest, RefusesTooDeepNesting) {

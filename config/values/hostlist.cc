@@ -88,10 +88,7 @@ absl::StatusOr<std::vector<std::string>> ExpandItem(absl::string_view item,
     }
     const absl::StatusOr<std::vector<NumberRange>> ranges =
         ParseNumberList(rest.substr(1, close - 1));
-    if (!ranges.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("hostlist: ", ranges.status().message()));
-    }
+    RETURN_IF_ERROR(InFront("hostlist", ranges.status()));
     uint64_t numbers = 0;
     for (const NumberRange& range : *ranges) {
       numbers += range.size();
@@ -102,47 +99,6 @@ absl::StatusOr<std::vector<std::string>> ExpandItem(absl::string_view item,
   }
   return names;
 }
-
-}  // namespace
-
-bool IsHostName(absl::string_view name) {
-  // Without an expression: every hook looks at all names of its job.
-  return !name.empty() && name.size() <= kMaxHostNameBytes &&
-         absl::ascii_isalnum(name.front()) &&
-         absl::ascii_isalnum(name.back()) &&
-         absl::c_all_of(name,
-                        [](char c) {
-                          return absl::ascii_isalnum(c) || c == '.' ||
-                                 c == '_' || c == '-';
-                        }) &&
-         !absl::StrContains(name, "..");
-}
-
-absl::StatusOr<std::vector<std::string>> ExpandHostlist(absl::string_view text,
-                                                        size_t max_names) {
-  std::vector<std::string> names;
-  absl::flat_hash_set<std::string> seen;
-  size_t room = max_names;
-  for (absl::string_view item : SplitItems(text)) {
-    if (item.empty()) {
-      return Wrong(text, "has an empty name, expected e.g. node[1-8],login");
-    }
-    ASSIGN_OR_RETURN(std::vector<std::string> of_item,
-                     ExpandItem(item, room, max_names));
-    room -= of_item.size();
-    for (std::string& name : of_item) {
-      if (!IsHostName(name)) {
-        return Wrong(name,
-                     "is no host name, expected letters, digits, \".\", \"-\" "
-                     "and \"_\" that begin and end with a letter or digit");
-      }
-      if (seen.insert(name).second) names.push_back(std::move(name));
-    }
-  }
-  return names;
-}
-
-namespace {
 
 // Longer runs of digits are serial numbers, not counters: they stay text.
 constexpr size_t kMaxDigits = 18;
@@ -242,7 +198,44 @@ void FoldFamily(absl::string_view text, const std::vector<Counters>& family,
 
 }  // namespace
 
-std::string FoldHostlist(absl::Span<const std::string> hosts) {
+bool IsHostName(absl::string_view name) {
+  // Without an expression: every hook looks at all names of its job.
+  return !name.empty() && name.size() <= kMaxHostNameBytes &&
+         absl::ascii_isalnum(name.front()) &&
+         absl::ascii_isalnum(name.back()) &&
+         absl::c_all_of(name,
+                        [](char c) {
+                          return absl::ascii_isalnum(c) || c == '.' ||
+                                 c == '_' || c == '-';
+                        }) &&
+         !absl::StrContains(name, "..");
+}
+
+absl::StatusOr<std::vector<std::string>> ExpandHostlist(absl::string_view text,
+                                                        size_t max_names) {
+  std::vector<std::string> names;
+  absl::flat_hash_set<std::string> seen;
+  size_t room = max_names;
+  for (absl::string_view item : SplitItems(text)) {
+    if (item.empty()) {
+      return Wrong(text, "has an empty name, expected e.g. node[1-8],login");
+    }
+    ASSIGN_OR_RETURN(std::vector<std::string> of_item,
+                     ExpandItem(item, room, max_names));
+    room -= of_item.size();
+    for (std::string& name : of_item) {
+      if (!IsHostName(name)) {
+        return Wrong(name,
+                     "is no host name, expected letters, digits, \".\", \"-\" "
+                     "and \"_\" that begin and end with a letter or digit");
+      }
+      if (seen.insert(name).second) names.push_back(std::move(name));
+    }
+  }
+  return names;
+}
+
+std::string FoldHostlist(const std::vector<std::string>& hosts) {
   std::map<std::string, std::vector<Counters>> families;
   std::set<std::string> others;
   for (const std::string& host : hosts) {

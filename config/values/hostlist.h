@@ -10,7 +10,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 
 namespace clusterd {
 
@@ -32,7 +31,7 @@ absl::StatusOr<std::vector<std::string>> ExpandHostlist(
 // The shortest usual spelling; ExpandHostlist of it gives the same set. Names
 // come out sorted: by text, then by number. Text that is no host name stands in
 // the result as it is. 100,000 names take tens of milliseconds.
-std::string FoldHostlist(absl::Span<const std::string> hosts);
+std::string FoldHostlist(const std::vector<std::string>& hosts);
 
 }  // namespace clusterd
 

@@ -177,7 +177,7 @@ bool SharesHostNetwork(const HostFacts& facts) {
 }
 
 std::string HostNetworkNote(absl::string_view network_namespace,
-                            absl::Span<const std::string> hosts) {
+                            const std::vector<std::string>& hosts) {
   const std::pair<absl::string_view, absl::string_view> target =
       absl::StrSplit(network_namespace, absl::MaxSplits(':', 1));
   const bool is_path = target.first == "path";

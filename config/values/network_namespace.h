@@ -66,7 +66,7 @@ bool SharesHostNetwork(const HostFacts& facts);
 // "container train-1 on node[01-02] uses the host's network: host and container
 // are one". REQUIRES: hosts is not empty.
 std::string HostNetworkNote(absl::string_view network_namespace,
-                            absl::Span<const std::string> hosts);
+                            const std::vector<std::string>& hosts);
 
 }  // namespace clusterd
 

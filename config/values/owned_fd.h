@@ -1,5 +1,5 @@
 // A file descriptor that one object owns, whole writes to a descriptor, and
-// files in memory.
+// files in memory; and names in a folder that survive a crash.
 #ifndef CONFIG_VALUES_OWNED_FD_H_
 #define CONFIG_VALUES_OWNED_FD_H_
 
@@ -30,6 +30,7 @@ class OwnedFd {
   }
 
   int get() const { return fd_; }
+  bool is_open() const { return fd_ >= 0; }
 
  private:
   int fd_;
@@ -68,6 +69,16 @@ class MemoryFile {
  private:
   OwnedFd fd_;
 };
+
+// Makes the name of a new file last, whose own bytes are synced already. False:
+// errno says why.
+inline bool SyncFolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string folder =
+      slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const OwnedFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return fd.is_open() && fsync(fd.get()) == 0;
+}
 
 }  // namespace clusterd
 

@@ -3,17 +3,27 @@
 #ifndef CONFIG_VALUES_SHA256_H_
 #define CONFIG_VALUES_SHA256_H_
 
+#include <openssl/sha.h>
+
 #include <string>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/string_view.h"
 
 namespace clusterd {
 
 // The 32 bytes.
-std::string Sha256(absl::string_view bytes);
+inline std::string Sha256(absl::string_view bytes) {
+  std::string digest(SHA256_DIGEST_LENGTH, '\0');
+  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
+         reinterpret_cast<unsigned char*>(&digest[0]));
+  return digest;
+}
 
 // In lower-case hex.
-std::string Sha256Hex(absl::string_view bytes);
+inline std::string Sha256Hex(absl::string_view bytes) {
+  return absl::BytesToHexString(Sha256(bytes));
+}
 
 }  // namespace clusterd
 

@@ -2,10 +2,11 @@
 // absl::Status or absl::StatusOr stops its caller, with the same status.
 //
 //   RETURN_IF_ERROR(WriteAll(file, text));
+//   RETURN_IF_ERROR(InFront(path, CheckHasCertificate(text)));
 //   ASSIGN_OR_RETURN(const HccnConf conf, ParseHccnConf(text));
 //
-// Not for a place that cleans up first; there the status has a name. InFront
-// adds a fact to the message. A type with a comma needs an alias or `auto`.
+// Not for a place that cleans up first; there the status has a name. A type
+// with a comma needs an alias or `auto`.
 #ifndef CONFIG_VALUES_STATUS_MACROS_H_
 #define CONFIG_VALUES_STATUS_MACROS_H_
 
@@ -15,6 +16,18 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+
+namespace clusterd {
+
+// The same error with "what: " before its message.
+inline absl::Status InFront(absl::string_view what,
+                            const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(what, ": ", status.message()));
+}
+
+}  // namespace clusterd
 
 #define RETURN_IF_ERROR(expression)                    \
   do {                                                 \
@@ -31,16 +44,5 @@
   auto prefix##line = (expression);                                \
   if (!prefix##line.ok()) return std::move(prefix##line).status(); \
   target = *std::move(prefix##line)
-
-namespace clusterd {
-
-// The same code, with "WHAT: " in front of the message.
-inline absl::Status InFront(absl::string_view what,
-                            const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat(what, ": ", status.message()));
-}
-
-}  // namespace clusterd
 
 #endif  // CONFIG_VALUES_STATUS_MACROS_H_

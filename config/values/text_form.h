@@ -3,10 +3,14 @@
 //
 //   static const LazyRE2 kRow = {R"((\d+) +([A-Za-z]+))"};
 //   if (!HasForm(line, *kRow, &number, &word)) return UnexpectedRow(line);
+//
+// And cuts texts that are too long.
 #ifndef CONFIG_VALUES_TEXT_FORM_H_
 #define CONFIG_VALUES_TEXT_FORM_H_
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "absl/strings/string_view.h"
@@ -44,6 +48,16 @@ template <typename... Parts>
 bool HasForm(absl::string_view text, const RE2& form, Parts*... parts) {
   return RE2::FullMatch(re2::StringPiece(text.data(), text.size()), form,
                         FormPart(parts)...);
+}
+
+// At most `max_bytes` of the text, which are whole characters of UTF-8.
+inline absl::string_view CutUtf8(absl::string_view text, size_t max_bytes) {
+  size_t end = std::min(text.size(), max_bytes);
+  const auto is_inside = [text](size_t at) {
+    return at < text.size() && (static_cast<uint8_t>(text[at]) & 0xc0) == 0x80;
+  };
+  while (end > 0 && is_inside(end)) --end;
+  return text.substr(0, end);
 }
 
 }  // namespace clusterd

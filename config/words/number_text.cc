@@ -2,7 +2,6 @@
 
 #include <iterator>
 #include <limits>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -65,8 +64,9 @@ std::string JoinParts(absl::string_view between,
   return absl::StrJoin(told, between);
 }
 
-std::string FirstOf(absl::Span<const std::string> texts, size_t most) {
-  const std::string first = absl::StrJoin(texts.subspan(0, most), ", ");
+std::string FirstOf(const std::vector<std::string>& texts, size_t most) {
+  const std::string first = absl::StrJoin(
+      texts.begin(), texts.begin() + std::min(most, texts.size()), ", ");
   if (texts.size() <= most) return first;
   return absl::StrCat(first, " and ", texts.size() - most, " more");
 }

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "absl/types/span.h"
 
 namespace clusterd {
 
@@ -28,6 +28,9 @@ std::string ElapsedText(uint64_t elapsed_ms);
 
 // A moment in UTC, as logs and messages have it: "2025-01-01T01:00:00+00:00".
 std::string UtcText(absl::Time time);
+inline std::string UtcText(int64_t unix_ms) {
+  return UtcText(absl::FromUnixMillis(unix_ms));
+}
 
 // The same to the minute, for people: "2025-01-01 01:00 UTC".
 std::string UtcMinute(absl::Time time);
@@ -46,7 +49,7 @@ std::string JoinParts(absl::string_view between,
                       std::initializer_list<absl::string_view> parts);
 
 // "a, b and 3 more": at most that many of the texts. REQUIRES: not empty.
-std::string FirstOf(absl::Span<const std::string> texts, size_t most);
+std::string FirstOf(const std::vector<std::string>& texts, size_t most);
 
 }  // namespace clusterd
 

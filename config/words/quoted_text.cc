@@ -9,6 +9,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 
 namespace clusterd {
 namespace {
@@ -133,6 +135,13 @@ std::string SafeText(absl::string_view text, bool utf8) {
     }
   });
   return safe;
+}
+
+std::string SafeLines(absl::string_view text, bool utf8) {
+  return absl::StrJoin(absl::StrSplit(text, '\n'), "\n",
+                       [utf8](std::string* out, absl::string_view line) {
+                         absl::StrAppend(out, SafeText(line, utf8));
+                       });
 }
 
 std::string SafeJson(absl::string_view json) {

@@ -31,6 +31,9 @@ std::string QuotedText(absl::string_view text);
 // escapes. Changes nothing when applied twice.
 std::string SafeText(absl::string_view text, bool utf8);
 
+// The same for each of its lines.
+std::string SafeLines(absl::string_view text, bool utf8);
+
 // For JSON that holds such texts: the characters that a terminal obeys become
 // \u escapes. They stand inside JSON strings only, so the document's meaning
 // does not change.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <type_traits>
 
 #include "config/words/terminal.h"
 #include "proto/finding.pb.h"
@@ -37,7 +38,13 @@ Paint StatePaint(State state);
 template <typename Items>
 Counts CountStates(const Items& items) {
   std::map<State, uint32_t> count;
-  for (const auto& item : items) ++count[KnownState(item.state())];
+  for (const auto& item : items) {
+    if constexpr (std::is_pointer_v<std::decay_t<decltype(item)>>) {
+      ++count[KnownState(item->state())];
+    } else {
+      ++count[KnownState(item.state())];
+    }
+  }
   Counts counts;
   counts.set_pass(count[PASS]);
   counts.set_skipped(count[SKIPPED]);

@@ -44,7 +44,7 @@ std::string DevicesText(std::vector<uint32_t> ids) {
   return absl::StrCat(ids.size() == 1 ? "device " : "devices ", FoldIds(ids));
 }
 
-std::string HostsText(absl::Span<const std::string> hosts, int columns,
+std::string HostsText(const std::vector<std::string>& hosts, int columns,
                       absl::string_view one) {
   std::string folded = FoldHostlist(hosts);
   if (TextColumns(folded) <= columns) return folded;
@@ -52,7 +52,7 @@ std::string HostsText(absl::Span<const std::string> hosts, int columns,
   size_t shown = hosts.size();
   while (shown > 1 && TextColumns(folded) > columns) {
     shown /= 2;
-    folded = FoldHostlist(hosts.subspan(0, shown));
+    folded = FoldHostlist({hosts.begin(), hosts.begin() + shown});
   }
   const size_t rest = hosts.size() - shown;
   if (rest == 0) return folded;

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "proto/finding.pb.h"
 
@@ -55,7 +54,7 @@ std::string DevicesText(std::vector<uint32_t> ids);
 // Folded hosts; where the folded names would take more than `columns`, as many
 // as fit and "and 17 more hosts", or what else one of them is called. Names are
 // not made safe for a terminal.
-std::string HostsText(absl::Span<const std::string> hosts, int columns,
+std::string HostsText(const std::vector<std::string>& hosts, int columns,
                       absl::string_view one = "host");
 
 // The hosts with their devices, hosts of the same devices folded together, at

@@ -125,11 +125,7 @@ std::string Page::Strong(absl::string_view text) const {
 }
 
 std::string Page::SafeLines(absl::string_view text) const {
-  std::vector<std::string> lines;
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    lines.push_back(Safe(line));
-  }
-  return absl::StrJoin(lines, "\n");
+  return clusterd::SafeLines(text, style_.utf8);
 }
 
 void Page::Title(absl::string_view title) {

@@ -1,7 +1,5 @@
 #include "config/words/waiver_text.h"
 
-#include <vector>
-
 #include "absl/strings/str_cat.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
@@ -20,21 +18,18 @@ bool IsInForce(const Waiver& waiver, absl::Time now) {
 }
 
 std::string WaivedText(const Waiver& waiver) {
-  const std::vector<std::string> hosts(waiver.hosts().begin(),
-                                       waiver.hosts().end());
+  const auto& hosts = waiver.hosts();
   return absl::StrCat(
       waiver.rule(), " on ",
-      hosts.empty() ? "every host" : HostsText(hosts, kHostsColumns),
+      hosts.empty() ? "every host"
+                    : HostsText({hosts.begin(), hosts.end()}, kHostsColumns),
       Part(" ",
            DevicesText({waiver.devices().begin(), waiver.devices().end()})));
 }
 
 std::string WaiverText(const Waiver& waiver) {
   return SafeText(
-      absl::StrCat("until ",
-                   absl::FormatTime("%Y-%m-%d %H:%M UTC",
-                                    absl::FromUnixMillis(waiver.until_ms()),
-                                    absl::UTCTimeZone()),
+      absl::StrCat("until ", UtcMinute(absl::FromUnixMillis(waiver.until_ms())),
                    " by ", ActorName(waiver.owner()), ": ", waiver.reason()),
       /*utf8=*/true);
 }

@@ -1,5 +1,6 @@
 #include "daemon/agent/ticket_tasks.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -9,11 +10,15 @@
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/agent/audited_task.h"
+#include "daemon/host/command/program_path.h"
 #include "daemon/host/files/file_reader.h"
+#include "daemon/host/files/info_files.h"
 #include "daemon/host/files/missing.h"
 #include "daemon/host/hccn/hccn_tool_recorder.h"
+#include "daemon/host/host_memory.h"
 #include "daemon/host/logs/read_logs.h"
 #include "daemon/host/machine_observer.h"
+#include "daemon/host/npu_smi/device_ids.h"
 
 namespace clusterd {
 namespace {
@@ -25,10 +30,32 @@ constexpr absl::Duration kLogCommand = absl::Seconds(10);
 
 // Of the time that the answer is waited for: what there is by then is sent.
 constexpr double kShare = 0.8;
+// For a run beside the observation.
+constexpr absl::Duration kTicketCommand = absl::Seconds(5);
+constexpr size_t kMaxKernelBytes = 128 << 10;
 
 absl::Status AnotherReads() {
   return absl::ResourceExhaustedError(
       "this host's logs are being read already, try again later");
+}
+
+// What a vendor asks for besides. msnpureport exports more than a message
+// holds, into the folder that it is started in, and wants to be alone (CANN
+// 8.0.RC2, log reference, logreference_0016): only that it is there is said.
+void AddForTicket(const HostAccess& host, HostRecording* recording) {
+  absl::StatusOr<std::string> log = ReadKernelLog(host, /*errors_only=*/false);
+  if (log.ok()) {
+    const size_t cut = log->size() - std::min(log->size(), kMaxKernelBytes);
+    recording->set_kernel_log(log->substr(cut));
+  } else {
+    recording->add_gaps(absl::StrCat("kernel log: ", log.status().message()));
+  }
+  const auto prefix = ReadInstallPath(host.files());
+  if (!prefix.ok()) return;
+  const std::string tool = absl::StrCat(*prefix, "/driver/tools/msnpureport");
+  if (FindProgram(host.paths.root, {tool}).ok()) {
+    recording->set_msnpureport(tool);
+  }
 }
 
 }  // namespace
@@ -42,6 +69,15 @@ HostRecording MakeRecording(const std::string& host, const std::string& root,
     if (!conf.ok()) return std::nullopt;
     return std::move(conf->text);
   });
+  // What every ticket begins with, also where the observation needs it not.
+  const auto npu_smi = LocateNpuSmi({root});
+  const TimeBudget budget(clock, kTicketCommand, kTicketCommand);
+  if (npu_smi.ok()) {
+    // The run says what there is to say.
+    RunNpuSmi({*npu_smi, "info"}, {{root}, &recorder, &budget})
+        .status()
+        .IgnoreError();
+  }
   MachineObserver observer({root}, &recorder, clock, locks);
   HostRecording recording;
   *recording.mutable_facts() = observer.Observe(host, request);
@@ -54,7 +90,8 @@ HostRecording MakeRecording(const std::string& host, const std::string& root,
 
 void BoundRecording(size_t max_bytes, HostRecording* recording) {
   std::optional<std::string> conf;
-  size_t used = recording->facts().ByteSizeLong();
+  size_t used =
+      recording->facts().ByteSizeLong() + recording->kernel_log().size();
   for (HostRecording::Run& run : *recording->mutable_runs()) {
     if (run.has_hccn_conf_after() &&
         run.hccn_conf_after() == run.hccn_conf_before()) {
@@ -142,6 +179,8 @@ absl::StatusOr<HostRecording> TicketTasks::Record(const std::string& host,
       static_cast<uint32_t>(absl::ToInt64Milliseconds(deadline * kShare)));
   HostRecording recording = MakeRecording(host, parts_.root, parts_.runner,
                                           parts_.clock, parts_.locks, request);
+  const TimeBudget budget(parts_.clock, kTicketCommand, 2 * kTicketCommand);
+  AddForTicket({{parts_.root}, parts_.runner, &budget}, &recording);
   BoundRecording(kMaxRecordingBytes, &recording);
   End(entry, absl::StrCat("read: ", recording.runs_size(), " runs"));
   return recording;

@@ -1,7 +1,8 @@
 // The controller's tasks that read what a vendor's ticket needs: a job's logs,
-// and one look with every run of hccn_tool. Both need the word "logs" in this
-// host's agent.yaml, since they tell what its users wrote. One at a time: each
-// reads up to 64 MiB, and the controller is not trusted with this host's time.
+// and one look with every run of hccn_tool and npu-smi. Both need the word
+// "logs" in this host's agent.yaml, since they tell what its users wrote. One
+// at a time: each reads up to 64 MiB, and the controller is not trusted with
+// this host's time.
 #ifndef DAEMON_AGENT_TICKET_TASKS_H_
 #define DAEMON_AGENT_TICKET_TASKS_H_
 

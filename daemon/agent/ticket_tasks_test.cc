@@ -8,6 +8,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "daemon/agent/apply/veto.h"
 #include "daemon/agent/task_runner.h"
@@ -143,6 +144,45 @@ TEST_F(TicketTasksTest, RecordsWhatTheHostTells) {
   EXPECT_TRUE(recording->complete());
 }
 
+TEST_F(TicketTasksTest, RecordsWhatAVendorAsksForBesides) {
+  root_.Write("/etc/ascend_install.info", "Driver_Install_Path_Param=/opt/x\n");
+  for (const char* program :
+       {"/opt/x/driver/tools/hccn_tool", "/opt/x/driver/tools/msnpureport",
+        "/usr/local/sbin/npu-smi", "/usr/bin/dmesg"}) {
+    root_.WriteProgram(program, "");
+  }
+  runner_.Answers("npu-smi info", "| npu-smi 24.1.rc1 |\n");
+  std::string log = "[1.0] first\n";
+  while (log.size() < 200'000) log += "[2.0] hns3 0000:7d:00.0: link up\n";
+  log += "[3.0] Out of memory: Killed process 5 (python3) total-vm:1kB\n";
+  runner_.Answers("dmesg --kernel", log);
+  TicketTasks tasks = Tasks({CHANGE_OBSERVE, CHANGE_LOGS});
+  const auto recording = tasks.Record("node07", {}, absl::Seconds(100));
+  ASSERT_TRUE(recording.ok()) << recording.status();
+  EXPECT_TRUE(absl::c_any_of(recording->runs(), [](const auto& run) {
+    return run.argv_size() == 2 &&
+           absl::StrContains(run.standard_output(), "24.1.rc1");
+  })) << recording->DebugString();
+  EXPECT_THAT(recording->kernel_log(),
+              AllOf(HasSubstr("(python3)"), testing::Not(HasSubstr("first"))));
+  EXPECT_EQ(recording->kernel_log().size(), 128u << 10);
+  EXPECT_EQ(recording->msnpureport(), "/opt/x/driver/tools/msnpureport");
+  EXPECT_THAT(recording->gaps(), testing::IsEmpty());
+}
+
+TEST_F(TicketTasksTest, SaysWhatOfItCouldNotBeHad) {
+  root_.WriteProgram("/usr/bin/dmesg", "");
+  runner_.Fails("dmesg --kernel", 1, "dmesg: Operation not permitted\n");
+  TicketTasks tasks = Tasks({CHANGE_OBSERVE, CHANGE_LOGS});
+  const auto recording = tasks.Record("node07", {}, absl::Seconds(100));
+  ASSERT_TRUE(recording.ok()) << recording.status();
+  EXPECT_FALSE(recording->has_kernel_log());
+  EXPECT_THAT(recording->gaps(),
+              testing::ElementsAre(AllOf(HasSubstr("kernel log: `dmesg`"),
+                                         HasSubstr("not permitted"))));
+  EXPECT_EQ(recording->msnpureport(), "");
+}
+
 HostRecording::Run RunOver(const std::string& before, const std::string& after,
                            const std::string& output) {
   HostRecording::Run run;
@@ -167,6 +207,16 @@ TEST(BoundRecordingTest, KeepsAFileOnceUntilARunChangesIt) {
   EXPECT_EQ(recording.runs(2).hccn_conf_after(), "b");
   EXPECT_FALSE(recording.runs(3).has_hccn_conf_before());
   EXPECT_TRUE(recording.complete());
+}
+
+TEST(BoundRecordingTest, CountsTheKernelsLogToo) {
+  HostRecording recording;
+  *recording.add_runs() = RunOver("a", "a", std::string(1000, 'x'));
+  recording.set_kernel_log(std::string(19'500, 'k'));
+  recording.set_complete(true);
+  BoundRecording(20'000, &recording);
+  EXPECT_LE(recording.ByteSizeLong(), 20'000u);
+  EXPECT_FALSE(recording.complete());
 }
 
 TEST(BoundRecordingTest, CutsOutputsThatAreTooMuchAndSaysSo) {

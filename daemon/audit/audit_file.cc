@@ -40,16 +40,6 @@ bool ReadAll(int fd, std::string* text) {
   return true;
 }
 
-// A name that is in a folder only after it is synced, too.
-bool SyncFolder(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path();
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return false;
-  const bool synced = fsync(fd) == 0;
-  close(fd);
-  return synced;
-}
-
 // The newest of the files that `path` was renamed to; empty: there is none.
 std::string NewestOlder(const std::string& path) {
   const std::filesystem::path at(path);
@@ -144,7 +134,7 @@ absl::Status AuditFile::ReadEnd(const std::string& at) {
   head_.Clear();
   if (whole.empty()) {
     RETURN_IF_ERROR(ReadOlder());
-    if (!SyncFolder(path_)) return Trouble("its folder synced");
+    if (!SyncFolderOf(path_)) return Trouble("its folder synced");
   } else {
     ASSIGN_OR_RETURN(const AuditEntry last, ReadLast(path_, whole));
     head_ = HeadOf(last);
@@ -218,7 +208,7 @@ absl::Status AuditFile::Rotate() {
   RETURN_IF_ERROR(OpenFile());
   size_ = 0;
   first_sequence_ = head_.sequence() + 1;
-  return SyncFolder(path_) ? absl::OkStatus() : Trouble("its folder synced");
+  return SyncFolderOf(path_) ? absl::OkStatus() : Trouble("its folder synced");
 }
 
 absl::Status AuditFile::Append(AuditEntry entry) {

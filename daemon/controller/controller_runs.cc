@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "config/report/job_verdict.h"
+#include "config/rules/catalogue.h"
 #include "config/rules/judge.h"
 #include "config/values/network_namespace.h"
 #include "config/values/sha256.h"
@@ -20,14 +21,14 @@
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/controller_service.h"
-#include "daemon/controller/end_when_refused.h"
 #include "daemon/controller/event_stream.h"
+#include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/history/newest_report.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/controller/hosts/unary_answer.h"
+#include "daemon/controller/hosts/user_calls.h"
 #include "daemon/controller/logs_run.h"
 
 namespace clusterd {
@@ -65,6 +66,26 @@ ApplyWatcher WatchFor(const std::shared_ptr<ApplyStream>& stream) {
   return watcher;
 }
 
+// Ties a call that streams to its client's identity: when the gate does not let
+// it in any more, the stream ends with the reason, whether the client reads or
+// not, and the audit file has a line. Once the call was admitted, before its
+// handler returns.
+template <typename Event>
+void EndWhenRefused(const ControllerParts& parts,
+                    const grpc::CallbackServerContext& context,
+                    absl::string_view call,
+                    const std::shared_ptr<EventStream<Event>>& stream) {
+  const auto end = [weak = std::weak_ptr(stream), audit = parts.audit,
+                    caller =
+                        AuditCaller(context, call)](const absl::Status& why) {
+    const auto open = weak.lock();
+    if (open == nullptr) return;
+    open->EndForGood(why);
+    audit->Refuse(caller, why);
+  };
+  parts.gate->Watch(*context.auth_context(), IdentityKind::kUser, stream, end);
+}
+
 }  // namespace
 
 template <typename Request>
@@ -73,6 +94,10 @@ absl::Status ControllerService::ChooseHosts(const Request& request,
                                             FactOrder* order) const {
   order->network_namespace = request.network_namespace();
   if (selection != nullptr) order->selection = *selection;
+  if constexpr (std::is_same_v<Request, PlanRequest>) {
+    ASSIGN_OR_RETURN(order->steps, SelectSteps({request.only().begin(),
+                                                request.only().end()}));
+  }
   ASSIGN_OR_RETURN(order->hosts, SelectHosts(*order->spec, request.hosts()));
   RETURN_IF_ERROR(CheckNetworkNamespace(order->network_namespace));
   return selection == nullptr ? absl::OkStatus()
@@ -114,7 +139,7 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
     Conclusion<Event> conclude) {
   const auto stream = EventStream<Event>::Create(context, parts_.scheduler);
   const auto order = std::make_shared<FactOrder>();
-  const absl::StatusOr<SpiffeId> user = Admit(*context, call, request);
+  const absl::StatusOr<SpiffeId> user = calls_.Admit(*context, call, request);
   absl::Status prepared = user.status();
   if (user.ok()) {
     order->run_id = NewRunId();
@@ -163,13 +188,7 @@ absl::Status ControllerService::Keep(const HistoryRecord& record) const {
     parts_.newest->Offer(record.report(), *parts_.spec->spec(),
                          parts_.scheduler->Now());
   }
-  const absl::Status kept = parts_.history->Add(record);
-  if (!kept.ok()) {
-    parts_.log->Warning(
-        absl::StrCat("history: ", HistoryKindName(record.entry().kind()), " ",
-                     record.entry().id(), " is not kept: ", kept.message()));
-  }
-  return kept;
+  return parts_.history->AddOrLog(record, parts_.log);
 }
 
 // Reports and plans are moved into their record and out again: those of 10,000
@@ -198,7 +217,8 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
     Context* context, const CheckRequest& request) {
   const auto stream =
       EventStream<CheckEvent>::Create(context, parts_.scheduler);
-  const absl::StatusOr<SpiffeId> user = Admit(*context, "Check", request);
+  const absl::StatusOr<SpiffeId> user =
+      calls_.Admit(*context, "Check", request);
   absl::Status refused = user.status();
   if (refused.ok() && !request.hosts().empty()) {
     refused = absl::InvalidArgumentError(
@@ -312,7 +332,7 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
     Context* context, const char* call, const Request& request,
     std::function<absl::Status(ChangeRequest* change)> complete) {
   const auto stream = ApplyStream::Create(context, parts_.scheduler);
-  const absl::StatusOr<SpiffeId> user = Admit(*context, call, request);
+  const absl::StatusOr<SpiffeId> user = calls_.Admit(*context, call, request);
   if (!user.ok()) {
     stream->End(user.status());
     return stream.get();
@@ -341,7 +361,7 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
       },
       WorkerPool::Place::kFirst);
   if (!taken) {
-    stream->End(Refused(*context, call, TooMuchToDo()));
+    stream->End(calls_.Refused(*context, call, TooMuchToDo()));
   }
   EndWhenRefused(parts_, *context, call, stream);
   return stream.get();
@@ -376,11 +396,12 @@ grpc::ServerWriteReactor<ClusterNow>* ControllerService::Watch(
     Context* context, const WatchRequest* request) {
   const auto stream =
       EventStream<ClusterNow>::Create(context, parts_.scheduler);
-  const absl::StatusOr<SpiffeId> user = Admit(*context, "Watch", *request);
+  const absl::StatusOr<SpiffeId> user =
+      calls_.Admit(*context, "Watch", *request);
   const absl::Status taken =
       user.ok() ? slots_.watches.Take(user->name) : user.status();
   if (!taken.ok()) {
-    stream->End(user.ok() ? Refused(*context, "Watch", taken) : taken);
+    stream->End(user.ok() ? calls_.Refused(*context, "Watch", taken) : taken);
     return stream.get();
   }
   const ClusterWatch::WatcherId id = watch_->NewWatcher();
@@ -398,9 +419,8 @@ grpc::ServerWriteReactor<ClusterNow>* ControllerService::Watch(
   watcher.on_change = [weak = std::weak_ptr(stream)] {
     if (const auto to = weak.lock()) to->NoteProgress();
   };
-  watcher.on_stop = [weak = std::weak_ptr(stream),
-                     scheduler = parts_.scheduler](const absl::Status& why) {
-    if (const auto to = weak.lock()) EndForGood(to, why, scheduler);
+  watcher.on_stop = [weak = std::weak_ptr(stream)](const absl::Status& why) {
+    if (const auto to = weak.lock()) to->EndForGood(why);
   };
   watch_->Join(id, std::move(watcher));
   EndWhenRefused(parts_, *context, "Watch", stream);
@@ -430,7 +450,8 @@ absl::StatusOr<LogsOrder> ControllerService::PrepareLogs(
 grpc::ServerWriteReactor<LogsEvent>* ControllerService::ReadLogs(
     Context* context, const LogsRequest* request) {
   const auto stream = LogsRun::Stream::Create(context, parts_.scheduler);
-  const absl::StatusOr<SpiffeId> user = Admit(*context, "ReadLogs", *request);
+  const absl::StatusOr<SpiffeId> user =
+      calls_.Admit(*context, "ReadLogs", *request);
   absl::StatusOr<LogsOrder> order =
       user.ok() ? PrepareLogs(*context, *user, *request)
                 : absl::StatusOr<LogsOrder>(user.status());
@@ -446,7 +467,7 @@ grpc::ServerWriteReactor<LogsEvent>* ControllerService::ReadLogs(
     }
   }
   if (!order.ok()) {
-    stream->End(user.ok() ? Refused(*context, "ReadLogs", order.status())
+    stream->End(user.ok() ? calls_.Refused(*context, "ReadLogs", order.status())
                           : user.status());
     return stream.get();
   }

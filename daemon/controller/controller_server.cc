@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <memory>
 #include <thread>
 #include <utility>
 
@@ -26,7 +25,6 @@
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/controller/watch/cluster_watch.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/server_builder.h"
 
@@ -146,16 +144,6 @@ EnrolmentListener::Options EnrolmentOptions(
   return enrolment;
 }
 
-std::vector<std::pair<std::string, absl::Time>> EndsOf(
-    const TlsFiles& tls, const std::string& ca_dir) {
-  std::vector<std::pair<std::string, std::string>> files = {
-      {"controller", tls.certificate}, {"ca", tls.ca}};
-  if (!ca_dir.empty()) {
-    files.emplace_back("issuing-ca", ca_dir + "/intermediate.crt");
-  }
-  return FirstEnds(files);
-}
-
 absl::StatusOr<VerdictSigner> MakeSigner(const TlsFiles& tls) {
   ASSIGN_OR_RETURN(TlsPem pem, ReadTlsFiles(tls));
   ASSIGN_OR_RETURN(TextSigner signer, TextSigner::Create(pem.key));
@@ -218,8 +206,7 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
       hub_(parts_, Questions()),
       controller_(parts_, &changes_, &running_, &jobs_, &watch_,
                   Notes(options, parts)),
-      trust_(TrustService::Make(parts_, options.tls, desk_.get(),
-                                listener_.get())) {}
+      trust_(parts_, options.tls, desk_.get(), listener_.get()) {}
 
 std::function<std::vector<std::string>()> ControllerServer::Notes(
     const ControllerServerOptions& options, const ControllerParts& parts) {
@@ -407,13 +394,13 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   server->acceptor_->Serve(&builder, std::move(credentials));
   builder.RegisterService(&server->hub_);
   builder.RegisterService(&server->controller_);
-  builder.RegisterService(server->trust_.get());
+  builder.RegisterService(&server->trust_);
   server->server_ = StartServer(&builder);
   if (server->server_ == nullptr) {
     return absl::InternalError("gRPC starts no server");
   }
   server->acceptor_->Open();
-  server->trust_->set_main_port(server->port());
+  server->trust_.set_main_port(server->port());
   if (server->listener_ != nullptr) server->listener_->Start();
   // Hosts that the one before has told wait up to once that long.
   server->ReadSpec(kHostsSettle + 2 * server->Spread());
@@ -497,7 +484,12 @@ ClusterNumbers ControllerServer::Numbers(const TlsFiles& tls,
   numbers.newest = newest_->Get();
   numbers.applies = changes_.Ended();
   numbers.attach_waits = acceptor_->first_call_waits();
-  numbers.certificate_ends = EndsOf(tls, trust.ca_dir);
+  std::vector<std::pair<std::string, std::string>> files = {
+      {"controller", tls.certificate}, {"ca", tls.ca}};
+  if (!trust.ca_dir.empty()) {
+    files.emplace_back("issuing-ca", trust.ca_dir + "/intermediate.crt");
+  }
+  numbers.certificate_ends = FirstEnds(files);
   // Hosts begin at half of it.
   numbers.late_renewal = trust.leaf_life / 4;
   return numbers;

@@ -5,8 +5,6 @@
 
 #include <atomic>
 #include <memory>
-#include <string>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
@@ -18,79 +16,37 @@
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
-#include "daemon/controller/gate/call_roles.h"
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/controller/hosts/unary_answer.h"
-#include "daemon/controller/waiver_calls.h"
 
 namespace clusterd {
 
-absl::StatusOr<SpiffeId> ControllerService::Admit(
-    const Context& context, absl::string_view call,
-    const google::protobuf::Message& request) const {
-  absl::StatusOr<SpiffeId> user =
-      parts_.gate->Admit(*context.auth_context(), IdentityKind::kUser);
-  if (user.ok()) {
-    const absl::Status role = CheckCallRole("Controller", call, request, *user);
-    if (!role.ok()) user = role;
-  }
-  static constexpr absl::string_view kNeedNoSpec[] = {
-      "ListHosts", "ForgetHost", "DescribeHost", "Learn",
-      "Lock",      "Unlock",     "ListLocks",    "GetAuditHeads"};
-  if (user.ok() && parts_.spec->learns() &&
-      !absl::c_linear_search(kNeedNoSpec, call)) {
-    user = parts_.spec->WhyRefused();
-  }
-  if (!user.ok()) {
-    parts_.log->Warning(absl::StrCat("refused ", call, " to ", context.peer(),
-                                     ": ", user.status().message()));
-    return Refused(context, call, user.status());
-  }
-  return user;
-}
-
-absl::Status ControllerService::Refused(const Context& context,
-                                        absl::string_view call,
-                                        const absl::Status& why) const {
-  parts_.audit->Refuse(AuditCaller(context, call), why);
-  return why;
-}
-
-template <typename Response, typename Request>
-ControllerService::Unary* ControllerService::AnswerInSlot(
-    Context* context, const char* call, const Request& request, Slots* slots,
-    Response* response,
-    std::function<absl::StatusOr<Response>(const SpiffeId& user)> read) {
-  const absl::StatusOr<SpiffeId> user = Admit(*context, call, request);
-  if (!user.ok()) return FinishWith(context, user.status());
-  const absl::Status taken = slots->Take(user->name);
-  if (!taken.ok()) return FinishWith(context, Refused(*context, call, taken));
-  UnaryAnswer* const reactor =
-      new UnaryAnswer(context, parts_.scheduler, slots, user->name);
-  // A user who may change hosts reads for that, too.
-  const WorkerPool::Place place =
-      user->role == Role::kOperator || user->role == Role::kAdmin
-          ? WorkerPool::Place::kFirst
-          : WorkerPool::Place::kInTurn;
-  AnswerOnPool<Response>(
-      parts_.pool, place, response,
-      [read = std::move(read), user = *user] { return read(user); },
-      [reactor, response](const absl::Status& status) {
-        reactor->Answer(status, *response);
-      },
-      [this, context, call](const absl::Status& full) {
-        Refused(*context, call, full).IgnoreError();
-      });
-  return reactor;
-}
+ControllerService::ControllerService(
+    const ControllerParts& parts, ClusterChanges* changes,
+    RunningChecks* running, JobDesk* jobs, ClusterWatch* watch,
+    std::function<std::vector<std::string>()> notes)
+    : parts_(parts),
+      changes_(changes),
+      running_(running),
+      jobs_(jobs),
+      watch_(watch),
+      notes_(std::move(notes)),
+      calls_("Controller", parts_, [this](absl::string_view call) {
+        static constexpr absl::string_view kNeedNoSpec[] = {
+            "ListHosts", "ForgetHost", "DescribeHost", "Learn",
+            "Lock",      "Unlock",     "ListLocks",    "GetAuditHeads"};
+        return !parts_.spec->learns() ||
+                       absl::c_linear_search(kNeedNoSpec, call)
+                   ? absl::OkStatus()
+                   : parts_.spec->WhyRefused();
+      }) {}
 
 ControllerService::Unary* ControllerService::ListHosts(
     Context* context, const ListHostsRequest* request,
     ListHostsResponse* response) {
-  return AnswerInSlot<ListHostsResponse>(
+  return calls_.Answer(
       context, "ListHosts", *request, &slots_.lists, response,
       [this](const SpiffeId&) {
         ListHostsResponse list;
@@ -106,7 +62,7 @@ ControllerService::Unary* ControllerService::ListHosts(
 ControllerService::Unary* ControllerService::ForgetHost(
     Context* context, const ForgetHostRequest* request,
     ForgetHostResponse* response) {
-  return AnswerInSlot<ForgetHostResponse>(
+  return calls_.Answer(
       context, "ForgetHost", *request, &slots_.ends, response,
       [this, request, entry = AuditCaller(*context, "ForgetHost")](
           const SpiffeId&) { return ForgetHostNow(request->host(), entry); });
@@ -135,23 +91,20 @@ absl::StatusOr<ForgetHostResponse> ControllerService::ForgetHostNow(
 ControllerService::Unary* ControllerService::DescribeHost(
     Context* context, const DescribeHostRequest* request,
     DescribeHostResponse* response) {
-  const absl::StatusOr<SpiffeId> user =
-      Admit(*context, "DescribeHost", *request);
-  if (!user.ok()) return FinishWith(context, user.status());
+  const auto begun =
+      calls_.Begin(context, "DescribeHost", *request, &slots_.describes);
+  if (!begun.ok()) return FinishWith(context, begun.status());
+  UnaryAnswer* const reactor = begun->answer;
   const std::shared_ptr<const ClusterSpec> spec = parts_.spec->spec();
   const std::string host = HostNamed(*spec, request->host());
   *response->mutable_entry() = parts_.hosts->Entry(*spec, host);
   if (!response->entry().in_spec() && !response->entry().attached()) {
-    return FinishWith(context, absl::NotFoundError(absl::StrCat(
-                                   "host \"", request->host(),
-                                   "\" is neither in the spec nor attached")));
+    reactor->Answer(absl::NotFoundError(
+                        absl::StrCat("host \"", request->host(),
+                                     "\" is neither in the spec nor attached")),
+                    *response);
+    return reactor;
   }
-  const absl::Status taken = slots_.describes.Take(user->name);
-  if (!taken.ok()) {
-    return FinishWith(context, Refused(*context, "DescribeHost", taken));
-  }
-  UnaryAnswer* const reactor =
-      new UnaryAnswer(context, parts_.scheduler, &slots_.describes, user->name);
   parts_.hosts->Observe(ObservationOf(*spec, host),
                         [reactor, response](HostFacts facts) {
                           facts.clear_clock();
@@ -164,41 +117,38 @@ ControllerService::Unary* ControllerService::DescribeHost(
 ControllerService::Unary* ControllerService::GetSpec(
     Context* context, const GetSpecRequest* request,
     GetSpecResponse* response) {
-  return AnswerInSlot<GetSpecResponse>(
-      context, "GetSpec", *request, &slots_.lists, response,
-      [this](const SpiffeId&) {
-        GetSpecResponse spec = parts_.spec->Describe();
-        spec.set_controller_version(kClusterdVersion);
-        return spec;
-      });
+  return calls_.Answer(context, "GetSpec", *request, &slots_.lists, response,
+                       [this](const SpiffeId&) {
+                         GetSpecResponse spec = parts_.spec->Describe();
+                         spec.set_controller_version(kClusterdVersion);
+                         return spec;
+                       });
 }
 
 ControllerService::Unary* ControllerService::ListHistory(
     Context* context, const ListHistoryRequest* request,
     ListHistoryResponse* response) {
-  return AnswerInSlot<ListHistoryResponse>(
-      context, "ListHistory", *request, &slots_.lists, response,
-      [this, request](const SpiffeId&) {
-        return parts_.history->List(*request);
-      });
+  return calls_.Answer(context, "ListHistory", *request, &slots_.lists,
+                       response, [this, request](const SpiffeId&) {
+                         return parts_.history->List(*request);
+                       });
 }
 
 ControllerService::Unary* ControllerService::GetHistory(
     Context* context, const GetHistoryRequest* request,
     HistoryRecord* response) {
-  return AnswerInSlot<HistoryRecord>(context, "GetHistory", *request,
-                                     &slots_.records, response,
-                                     [this, request](const SpiffeId&) {
-                                       return changes_->Show(request->id());
-                                     });
+  return calls_.Answer(context, "GetHistory", *request, &slots_.records,
+                       response, [this, request](const SpiffeId&) {
+                         return changes_->Show(request->id());
+                       });
 }
 
 ControllerService::Unary* ControllerService::CheckSoFar(
     Context* context, const CheckSoFarRequest* request, Report* response) {
-  return AnswerInSlot<Report>(context, "CheckSoFar", *request, &slots_.so_far,
-                              response, [this, request](const SpiffeId&) {
-                                return ReportSoFar(request->run_id());
-                              });
+  return calls_.Answer(context, "CheckSoFar", *request, &slots_.so_far,
+                       response, [this, request](const SpiffeId&) {
+                         return ReportSoFar(request->run_id());
+                       });
 }
 
 absl::StatusOr<Report> ControllerService::ReportSoFar(
@@ -227,7 +177,7 @@ ControllerService::Unary* ControllerService::EndRun(Context* context,
                                                     const Request& request,
                                                     Response* response,
                                                     EndOfRun<Response> end) {
-  return AnswerInSlot<Response>(
+  return calls_.Answer(
       context, call, request, &slots_.ends, response,
       [this, call, entry = AuditCaller(*context, call, request.id()),
        end](const SpiffeId& user) {
@@ -262,14 +212,9 @@ ControllerService::Unary* ControllerService::AnswerConfirm(
     Context* context, const char* call,
     const google::protobuf::Message& request, const std::string& id,
     std::optional<absl::Duration> by, ConfirmResponse* response) {
-  const absl::StatusOr<SpiffeId> user = Admit(*context, call, request);
-  if (!user.ok()) return FinishWith(context, user.status());
-  const absl::Status taken = slots_.ends.Take(user->name);
-  if (!taken.ok()) {
-    return FinishWith(context, Refused(*context, call, taken));
-  }
-  UnaryAnswer* const reactor =
-      new UnaryAnswer(context, parts_.scheduler, &slots_.ends, user->name);
+  const auto begun = calls_.Begin(context, call, request, &slots_.ends);
+  if (!begun.ok()) return FinishWith(context, begun.status());
+  UnaryAnswer* const reactor = begun->answer;
   const AuditEntry entry = AuditCaller(*context, call, id);
   const auto answered = [this, call, entry, reactor, response](
                             const absl::StatusOr<ConfirmResponse>& answer) {
@@ -295,7 +240,7 @@ ControllerService::Unary* ControllerService::AnswerConfirm(
       },
       WorkerPool::Place::kFirst);
   if (!queued) {
-    reactor->Answer(Refused(*context, call, TooMuchToDo()), *response);
+    reactor->Answer(calls_.Refused(*context, call, TooMuchToDo()), *response);
   }
   return reactor;
 }
@@ -402,19 +347,14 @@ std::string WriteLock(const ControllerParts& parts, const AuditEntry& entry,
 ControllerService::Unary* ControllerService::Lock(Context* context,
                                                   const LockRequest* request,
                                                   LockResponse* response) {
-  const absl::StatusOr<SpiffeId> user = Admit(*context, "Lock", *request);
-  if (!user.ok()) return FinishWith(context, user.status());
-  const absl::Status taken = slots_.locks.Take(user->name);
-  if (!taken.ok()) {
-    return FinishWith(context, Refused(*context, "Lock", taken));
-  }
-  auto* const reactor =
-      new UnaryAnswer(context, parts_.scheduler, &slots_.locks, user->name);
+  const auto begun = calls_.Begin(context, "Lock", *request, &slots_.locks);
+  if (!begun.ok()) return FinishWith(context, begun.status());
+  UnaryAnswer* const reactor = begun->answer;
   const AuditEntry entry = AuditCaller(*context, "Lock", request->identity());
   // The lock holds before a thread of the pool is free: an attacker who makes
   // the disk hang, and all those threads with it, must not prevent the lock.
-  const absl::StatusOr<LockResponse> locked =
-      HoldLock(parts_, *user, IdentityNamed(request->identity()), *request);
+  const absl::StatusOr<LockResponse> locked = HoldLock(
+      parts_, begun->user, IdentityNamed(request->identity()), *request);
   if (!locked.ok()) {
     parts_.audit->Refuse(entry, locked.status());
     reactor->Answer(locked.status(), *response);
@@ -455,79 +395,29 @@ ControllerService::Unary* ControllerService::Unlock(
     parts_.log->Notice(absl::StrCat(user.ToString(), " unlocked ", identity));
     return answer;
   };
-  return AnswerInSlot<UnlockResponse>(
-      context, "Unlock", *request, &slots_.ends, response,
-      [this, entry = AuditCaller(*context, "Unlock", request->identity()),
-       unlock](const SpiffeId& user) {
-        return RunAudited(parts_.audit, entry, [&] { return unlock(user); });
-      });
+  return calls_.AnswerAudited(context, "Unlock", *request, request->identity(),
+                              &slots_.ends, response, unlock);
 }
 
 ControllerService::Unary* ControllerService::ListLocks(
     Context* context, const ListLocksRequest* request,
     ListLocksResponse* response) {
-  return AnswerInSlot<ListLocksResponse>(
-      context, "ListLocks", *request, &slots_.lists, response,
-      [this](const SpiffeId&) {
-        ListLocksResponse answer;
-        for (LockEntry& lock : parts_.gate->Locks()) {
-          *answer.add_locks() = std::move(lock);
-        }
-        answer.set_schema_version(1);
-        return answer;
-      });
-}
-
-ControllerService::Unary* ControllerService::Waive(Context* context,
-                                                   const WaiveRequest* request,
-                                                   WaiverResponse* response) {
-  return AnswerInSlot<WaiverResponse>(
-      context, "Waive", *request, &slots_.ends, response,
-      [this, request,
-       entry = AuditCaller(
-           *context, "Waive",
-           PrintableText(
-               absl::StrCat(request->rule(), " on ", request->hosts(), " ",
-                            request->devices(), ": ", request->reason()),
-               kMaxPrintableBytes * 2))](const SpiffeId& user) {
-        return RunAudited(parts_.audit, entry, [&] {
-          return AddWaiver(parts_, *request, user.ToString());
-        });
-      });
-}
-
-ControllerService::Unary* ControllerService::EndWaiver(
-    Context* context, const EndWaiverRequest* request,
-    WaiverResponse* response) {
-  return AnswerInSlot<WaiverResponse>(
-      context, "EndWaiver", *request, &slots_.ends, response,
-      [this, request,
-       entry = AuditCaller(*context, "EndWaiver", QuotedText(request->id()))](
-          const SpiffeId&) {
-        return RunAudited(parts_.audit, entry,
-                          [&] { return RemoveWaiver(parts_, request->id()); });
-      });
-}
-
-ControllerService::Unary* ControllerService::ListWaivers(
-    Context* context, const ListWaiversRequest* request,
-    ListWaiversResponse* response) {
-  return AnswerInSlot<ListWaiversResponse>(
-      context, "ListWaivers", *request, &slots_.lists, response,
-      [this](const SpiffeId&) {
-        ListWaiversResponse answer;
-        *answer.mutable_waivers() = parts_.spec->spec()->waivers();
-        answer.set_now_ms(absl::ToUnixMillis(parts_.scheduler->Now()));
-        answer.set_schema_version(1);
-        return answer;
-      });
+  return calls_.Answer(context, "ListLocks", *request, &slots_.lists, response,
+                       [this](const SpiffeId&) {
+                         ListLocksResponse answer;
+                         for (LockEntry& lock : parts_.gate->Locks()) {
+                           *answer.add_locks() = std::move(lock);
+                         }
+                         answer.set_schema_version(1);
+                         return answer;
+                       });
 }
 
 ControllerService::Unary* ControllerService::GetAuditHeads(
     Context* context, const GetAuditHeadsRequest* request,
     GetAuditHeadsResponse* response) {
   const absl::Status admitted =
-      Admit(*context, "GetAuditHeads", *request).status();
+      calls_.Admit(*context, "GetAuditHeads", *request).status();
   if (admitted.ok()) {
     *response->add_heads() = parts_.audit->head();
     response->mutable_heads(0)->set_of(kControllerFile);

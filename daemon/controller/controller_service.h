@@ -6,17 +6,15 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "config/identity/certificate.h"
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/fact_run.h"
-#include "daemon/controller/hosts/unary_answer.h"
+#include "daemon/controller/hosts/user_calls.h"
 #include "daemon/controller/jobs/job_desk.h"
 #include "daemon/controller/logs_run.h"
 #include "daemon/controller/run_turns.h"
@@ -45,13 +43,7 @@ class ControllerService final : public Controller::CallbackService {
   // of the controller itself.
   ControllerService(const ControllerParts& parts, ClusterChanges* changes,
                     RunningChecks* running, JobDesk* jobs, ClusterWatch* watch,
-                    std::function<std::vector<std::string>()> notes)
-      : parts_(parts),
-        changes_(changes),
-        running_(running),
-        jobs_(jobs),
-        watch_(watch),
-        notes_(std::move(notes)) {}
+                    std::function<std::vector<std::string>()> notes);
   ~ControllerService() override { lock_writer_.Drain(); }
 
   // InvalidArgument for hosts that the spec does not name; NotFound or
@@ -158,17 +150,6 @@ class ControllerService final : public Controller::CallbackService {
   using Conclusion = std::function<Event(const FactOrder& order,
                                          const std::vector<HostFacts>& facts)>;
 
-  // The user who calls, if the row of `call`, a method of Controller, lets
-  // them. Refusals are audited and logged with the request and its address.
-  absl::StatusOr<SpiffeId> Admit(
-      const Context& context, absl::string_view call,
-      const google::protobuf::Message& request) const;
-
-  // Notes a call in the audit file that is refused after it was admitted.
-  // Returns `why`.
-  absl::Status Refused(const Context& context, absl::string_view call,
-                       const absl::Status& why) const;
-
   // Chooses the order's hosts, or says why not. `selection`: the rules that the
   // request names; null: it names none.
   template <typename Request>
@@ -200,13 +181,6 @@ class ControllerService final : public Controller::CallbackService {
   absl::StatusOr<Report> ReportSoFar(const std::string& run_id) const;
   // What a request to lock or unlock means, as LockName has it.
   absl::StatusOr<std::string> IdentityNamed(const std::string& text) const;
-  // Admits the user, and answers from a thread of the pool, or from this one,
-  // in a slot of that user. `request` lives as long as the call.
-  template <typename Response, typename Request>
-  Unary* AnswerInSlot(
-      Context* context, const char* call, const Request& request, Slots* slots,
-      Response* response,
-      std::function<absl::StatusOr<Response>(const SpiffeId& user)> read);
   template <typename Response>
   using EndOfRun = absl::StatusOr<Response> (ClusterChanges::*)(
       const std::string& id, const std::string& actor, const std::string& from);
@@ -235,6 +209,7 @@ class ControllerService final : public Controller::CallbackService {
   JobDesk* const jobs_;
   ClusterWatch* const watch_;
   const std::function<std::vector<std::string>()> notes_;
+  const UserCalls calls_;
 
   SharedRuns<CheckEvent> checks_{{kMaxChecks}};
   SharedRuns<LearnEvent> learns_{{kMaxPlans}};

@@ -1,23 +1,21 @@
 // The answer to one call that streams events: progress, at most every 50 ms and
 // never faster than the client reads it; single events in between; then one
-// last event or a status. Whoever works never waits for the client: one that
-// reads too slowly misses single events, one that stops reading is cut off
-// (write_deadline.h), and large last events to one user go by SendRoom.
+// last event or a status. Whoever works never waits for the client
+// (stream_writer.h): one that reads too slowly misses single events, and large
+// last events to one user go by SendRoom.
 #ifndef DAEMON_CONTROLLER_EVENT_STREAM_H_
 #define DAEMON_CONTROLLER_EVENT_STREAM_H_
 
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "config/identity/grpc_status.h"
-#include "daemon/controller/hosts/write_deadline.h"
+#include "daemon/controller/hosts/stream_writer.h"
 #include "daemon/controller/send_room.h"
 #include "daemon/process/scheduler.h"
 #include "grpcpp/server_context.h"
@@ -25,12 +23,17 @@
 
 namespace clusterd {
 
-// gRPC calls the On... members and owns the object until OnDone. Safe for
-// concurrent use; calls nothing under its lock.
+// Safe for concurrent use; calls nothing under its lock.
 template <typename Event>
 class EventStream final
-    : public grpc::ServerWriteReactor<Event>,
-      public std::enable_shared_from_this<EventStream<Event>> {
+    : public StreamWriter<EventStream<Event>, grpc::ServerWriteReactor<Event>,
+                          Event> {
+  using Writer =
+      StreamWriter<EventStream<Event>, grpc::ServerWriteReactor<Event>, Event>;
+  using Writer::end_;
+  using Writer::mutex_;
+  using Writer::write_;
+
  public:
   static constexpr absl::Duration kProgressInterval = absl::Milliseconds(50);
 
@@ -38,8 +41,7 @@ class EventStream final
   static std::shared_ptr<EventStream> Create(
       grpc::CallbackServerContext* context, Scheduler* scheduler) {
     std::shared_ptr<EventStream> stream(new EventStream(context, scheduler));
-    absl::MutexLock lock(&stream->mutex_);
-    stream->self_ = stream;
+    stream->Hold();
     return stream;
   }
 
@@ -64,10 +66,12 @@ class EventStream final
       timer_set_ = !first;
       progress_due_ |= first;
     }
-    if (first) return Advance();
-    scheduler_->RunAfter(kProgressInterval, [weak = this->weak_from_this()] {
-      if (const auto stream = weak.lock()) stream->OnProgressDue();
-    });
+    if (first) return this->Advance();
+    this->scheduler_->RunAfter(kProgressInterval,
+                               [weak = this->weak_from_this()] {
+                                 if (const auto stream = weak.lock())
+                                   stream->OnProgressDue();
+                               });
   }
 
   // Queues a single event, or drops it.
@@ -76,7 +80,7 @@ class EventStream final
       absl::MutexLock lock(&mutex_);
       if (IsEndingLocked() || !queue_.Push(std::move(event), options_)) return;
     }
-    Advance();
+    this->Advance();
   }
 
   size_t queued() const ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -93,7 +97,7 @@ class EventStream final
       progress_due_ = told_;
       last_ = std::move(last);
     }
-    Advance();
+    this->Advance();
   }
 
   // Ends the call with a status, whatever is queued.
@@ -103,52 +107,13 @@ class EventStream final
       if (end_.has_value()) return;
       end_ = why;
     }
-    Advance();
-  }
-
-  // Cuts off a client that does not take what is being written.
-  void BreakOff() ABSL_LOCKS_EXCLUDED(mutex_) {
-    {
-      absl::MutexLock lock(&mutex_);
-      if (finishing_ || !writing_) return;
-      // The context lives until the call has finished: that has to wait.
-      cancelling_ = true;
-    }
-    context_->TryCancel();
-    {
-      absl::MutexLock lock(&mutex_);
-      cancelling_ = false;
-    }
-    Advance();
-  }
-
-  void OnWriteDone(bool ok) override {
-    mutex_.Lock();
-    writing_ = false;
-    deadline_.End();
-    mutex_.Unlock();
-    if (!ok) Leave();
-    options_.on_written();
-    Advance();
+    this->Advance();
   }
 
   void OnCancel() override { Leave(); }
 
-  void OnDone() override {
-    std::shared_ptr<EventStream> self;
-    mutex_.Lock();
-    self.swap(self_);
-    deadline_.End();
-    mutex_.Unlock();
-    if (options_.room != nullptr) options_.room->GiveBack();
-    options_.on_end();
-  }
-
  private:
-  EventStream(grpc::CallbackServerContext* context, Scheduler* scheduler)
-      : context_(context),
-        scheduler_(scheduler),
-        deadline_(context, scheduler) {}
+  using Writer::Writer;
 
   bool IsEndingLocked() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return end_.has_value() || last_ != nullptr;
@@ -159,7 +124,7 @@ class EventStream final
     timer_set_ = false;
     progress_due_ = true;
     mutex_.Unlock();
-    Advance();
+    this->Advance();
   }
 
   void Leave() ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -169,7 +134,7 @@ class EventStream final
       end_ = absl::CancelledError("the client went away");
     }
     options_.on_leave();
-    Advance();
+    this->Advance();
   }
 
   // False: Advance is called when the last event may go.
@@ -180,64 +145,37 @@ class EventStream final
     return !options_.room || options_.room->Take(last_->ByteSizeLong(), go);
   }
 
-  void Advance() ABSL_LOCKS_EXCLUDED(mutex_) {
-    std::function<void(Event*)> progress;
-    std::optional<absl::Status> finish;
-    const Event* next = &write_;
-    {
-      absl::MutexLock lock(&mutex_);
-      if (writing_ || finishing_ || cancelling_) return;
-      if (end_.has_value()) {
-        finishing_ = true;
-        finish = end_;
-        deadline_.Begin(0);
-      } else if (!TakeNextLocked(&progress, &next)) {
-        return;
-      }
-    }
-    if (finish.has_value()) return this->Finish(ToGrpcStatus(*finish));
-    if (progress) progress(&write_);
-    this->StartWrite(next);
-  }
-
-  // Puts what is next into write_, or says how to: progress; or where it is.
-  bool TakeNextLocked(std::function<void(Event*)>* progress, const Event** next)
+  const Event* TakeNextLocked(std::function<void()>* fill) override
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (queue_.Pop(&write_)) {
-      // It is in write_.
-    } else if (progress_due_) {
+    if (queue_.Pop(&write_)) return &write_;
+    if (progress_due_) {
       progress_due_ = false;
-      *progress = show_;
-    } else if (last_ != nullptr && HasRoomLocked()) {
-      *next = last_.get();
-      end_ = absl::OkStatus();
-    } else {
-      return false;
+      *fill = [this, progress = show_] { progress(&write_); };
+      return &write_;
     }
-    writing_ = true;
-    deadline_.Begin(*progress ? 0 : (*next)->ByteSizeLong());
-    return true;
+    if (last_ == nullptr || !HasRoomLocked()) return nullptr;
+    end_ = absl::OkStatus();
+    return last_.get();
   }
 
-  grpc::CallbackServerContext* const context_;
-  Scheduler* const scheduler_;
-  EventStreamOptions options_;  // Constant once the handler returns.
-  Event write_;                 // Only touched by who set writing_.
+  void OnTaken(bool ok) override {
+    if (!ok) Leave();
+    options_.on_written();
+  }
 
-  mutable absl::Mutex mutex_;
-  std::shared_ptr<EventStream> self_ ABSL_GUARDED_BY(mutex_);  // Until OnDone.
+  void OnOver() override {
+    if (options_.room != nullptr) options_.room->GiveBack();
+    options_.on_end();
+  }
+
+  EventStreamOptions options_;  // Constant once the handler returns.
+
   std::function<void(Event*)> show_ ABSL_GUARDED_BY(mutex_);
   EventQueue<Event> queue_ ABSL_GUARDED_BY(mutex_);
   bool told_ ABSL_GUARDED_BY(mutex_) = false;
   bool timer_set_ ABSL_GUARDED_BY(mutex_) = false;
   bool progress_due_ ABSL_GUARDED_BY(mutex_) = false;
-  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool finishing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool cancelling_ ABSL_GUARDED_BY(mutex_) = false;
-  WriteDeadline deadline_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const Event> last_ ABSL_GUARDED_BY(mutex_);
-  // Set: the call ends with this.
-  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace clusterd

@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
-#include "daemon/controller/end_when_refused.h"
 #include "daemon/process/write_time.h"
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
@@ -196,9 +195,8 @@ TEST_F(EventStreamTest, CutsOffClientThatDoesNotReadWhenTheCallIsEnded) {
   CheckEvent huge = Last("last");
   huge.mutable_report()->add_notes(std::string(3 << 20, 'x'));
   service_.stream_->Add(std::move(huge));
-  EndForGood(service_.stream_, absl::PermissionDeniedError("is locked"),
-             &scheduler_);
-  scheduler_.Advance(kCutTimeout);
+  service_.stream_->EndForGood(absl::PermissionDeniedError("is locked"));
+  scheduler_.Advance(kFlushTimeout);
   EXPECT_TRUE(service_.ended_.WaitForNotificationWithTimeout(kPatience));
 }
 

@@ -57,7 +57,7 @@ void LogsRun::Advance() {
     Task task;
     *task.mutable_logs()->mutable_query() = order_.query;
     FillInAsker(order_.caller, order_.audit_head, task.mutable_logs());
-    Ask(index, task, &LogsRun::OnLogs);
+    Ask(index, task);
   }
   if (!is_over) return;
   const std::shared_ptr<Stream> stream = stream_.lock();
@@ -67,8 +67,7 @@ void LogsRun::Advance() {
   stream->End(std::move(last));
 }
 
-void LogsRun::Ask(size_t index, const Task& task,
-                  void (LogsRun::*then)(size_t, absl::StatusOr<TaskResult>)) {
+void LogsRun::Ask(size_t index, const Task& task) {
   uint64_t number;
   {
     absl::MutexLock lock(&mutex_);
@@ -81,9 +80,9 @@ void LogsRun::Ask(size_t index, const Task& task,
   asked.task = task;
   asked.deadline = order_.host_deadline;
   const AttachedHosts::TaskId id = hosts_->RunTask(
-      std::move(asked), [self = shared_from_this(), index,
-                         then](absl::StatusOr<TaskResult> result) {
-        (*self.*then)(index, std::move(result));
+      std::move(asked),
+      [self = shared_from_this(), index](absl::StatusOr<TaskResult> result) {
+        self->OnAnswer(index, std::move(result));
       });
   bool unwanted;
   {
@@ -98,36 +97,27 @@ void LogsRun::Ask(size_t index, const Task& task,
   if (unwanted) hosts_->Cancel(id);
 }
 
-void LogsRun::OnLogs(size_t index, absl::StatusOr<TaskResult> result) {
+void LogsRun::OnAnswer(size_t index, absl::StatusOr<TaskResult> result) {
+  bool is_whole;
   {
     absl::MutexLock lock(&mutex_);
     const auto found = asked_.find(index);
     if (found == asked_.end()) return;
-    if (result.ok() && result->has_logs()) {
-      *found->second.answer.mutable_logs() = std::move(*result->mutable_logs());
+    LogsOfHost& answer = found->second.answer;
+    const bool is_logs = found->second.tasks == 1;
+    is_whole = !is_logs || !order_.record;
+    if (is_logs && result.ok() && result->has_logs()) {
+      *answer.mutable_logs() = std::move(*result->mutable_logs());
+    } else if (!is_logs && result.ok() && result->has_recording()) {
+      *answer.mutable_recording() = std::move(*result->mutable_recording());
     } else {
-      AddError("logs", result, &found->second.answer);
+      AddError(is_logs ? "logs" : "recording", result, &answer);
     }
   }
-  if (!order_.record) return Deliver(index);
+  if (is_whole) return Deliver(index);
   Task task;
   FillInAsker(order_.caller, order_.audit_head, task.mutable_record());
-  Ask(index, task, &LogsRun::OnRecording);
-}
-
-void LogsRun::OnRecording(size_t index, absl::StatusOr<TaskResult> result) {
-  {
-    absl::MutexLock lock(&mutex_);
-    const auto found = asked_.find(index);
-    if (found == asked_.end()) return;
-    if (result.ok() && result->has_recording()) {
-      *found->second.answer.mutable_recording() =
-          std::move(*result->mutable_recording());
-    } else {
-      AddError("recording", result, &found->second.answer);
-    }
-  }
-  Deliver(index);
+  Ask(index, task);
 }
 
 void LogsRun::Deliver(size_t index) {

@@ -55,12 +55,9 @@ class LogsRun : public std::enable_shared_from_this<LogsRun> {
  private:
   // What is next; false: nothing is for now.
   bool TakeNext(size_t* index, bool* is_over) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Ask(size_t index, const Task& task,
-           void (LogsRun::*then)(size_t, absl::StatusOr<TaskResult>))
-      ABSL_LOCKS_EXCLUDED(mutex_);
-  void OnLogs(size_t index, absl::StatusOr<TaskResult> result)
-      ABSL_LOCKS_EXCLUDED(mutex_);
-  void OnRecording(size_t index, absl::StatusOr<TaskResult> result)
+  void Ask(size_t index, const Task& task) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Of its logs, and then of its recording.
+  void OnAnswer(size_t index, absl::StatusOr<TaskResult> result)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void Deliver(size_t index) ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "daemon/controller/hosts/slots.h"
+#include "daemon/controller/hosts/user_calls.h"
 
 namespace clusterd {
 

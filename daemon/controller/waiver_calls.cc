@@ -1,5 +1,6 @@
-#include "daemon/controller/waiver_calls.h"
-
+// The calls of ControllerService about waivers: they are kept beside the
+// history and stand in the spec, so that every check heeds them from then on.
+// Making and ending one waits for the disk.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -15,8 +16,10 @@
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/waiver_text.h"
+#include "daemon/controller/controller_service.h"
 #include "daemon/controller/history/history_store.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/fact_run.h"
@@ -75,10 +78,9 @@ absl::StatusOr<Waiver> ReadWaiver(const WaiveRequest& request,
   if (note("until", until)) {
     waiver.set_until_ms(absl::ToUnixMillis(*until));
     if (!IsInForce(waiver, now)) {
-      mistakes.push_back(absl::StrCat(
-          "until: ", QuotedText(request.until()),
-          " is not in the 90 days after ",
-          absl::FormatTime(absl::RFC3339_sec, now, absl::UTCTimeZone())));
+      mistakes.push_back(absl::StrCat("until: ", QuotedText(request.until()),
+                                      " is not in the 90 days after ",
+                                      UtcText(now)));
     }
   }
   waiver.set_since_ms(absl::ToUnixMillis(now));
@@ -97,8 +99,6 @@ WaiverResponse Done(const ControllerParts& parts, const Waiver& waiver) {
   answer.set_schema_version(1);
   return answer;
 }
-
-}  // namespace
 
 absl::StatusOr<WaiverResponse> AddWaiver(const ControllerParts& parts,
                                          const WaiveRequest& request,
@@ -133,6 +133,46 @@ absl::StatusOr<WaiverResponse> RemoveWaiver(const ControllerParts& parts,
         waivers->end());
   });
   return Done(parts, ended);
+}
+
+}  // namespace
+
+ControllerService::Unary* ControllerService::Waive(Context* context,
+                                                   const WaiveRequest* request,
+                                                   WaiverResponse* response) {
+  const std::string subject =
+      PrintableText(absl::StrCat(request->rule(), " on ", request->hosts(), " ",
+                                 request->devices(), ": ", request->reason()),
+                    kMaxPrintableBytes * 2);
+  return calls_.AnswerAudited(context, "Waive", *request, subject, &slots_.ends,
+                              response, [this, request](const SpiffeId& user) {
+                                return AddWaiver(parts_, *request,
+                                                 user.ToString());
+                              });
+}
+
+ControllerService::Unary* ControllerService::EndWaiver(
+    Context* context, const EndWaiverRequest* request,
+    WaiverResponse* response) {
+  return calls_.AnswerAudited(context, "EndWaiver", *request,
+                              QuotedText(request->id()), &slots_.ends, response,
+                              [this, request](const SpiffeId&) {
+                                return RemoveWaiver(parts_, request->id());
+                              });
+}
+
+ControllerService::Unary* ControllerService::ListWaivers(
+    Context* context, const ListWaiversRequest* request,
+    ListWaiversResponse* response) {
+  return calls_.Answer(
+      context, "ListWaivers", *request, &slots_.lists, response,
+      [this](const SpiffeId&) {
+        ListWaiversResponse answer;
+        *answer.mutable_waivers() = parts_.spec->spec()->waivers();
+        answer.set_now_ms(absl::ToUnixMillis(parts_.scheduler->Now()));
+        answer.set_schema_version(1);
+        return answer;
+      });
 }
 
 }  // namespace clusterd

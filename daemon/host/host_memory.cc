@@ -1,13 +1,13 @@
 #include "daemon/host/host_memory.h"
 
 #include <algorithm>
-#include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/strings/substitute.h"
+#include "absl/types/span.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
@@ -19,6 +19,8 @@ namespace clusterd {
 namespace {
 
 constexpr absl::string_view kDmesg[] = {"/usr/bin/dmesg", "/bin/dmesg"};
+constexpr absl::string_view kJournalctl[] = {"/usr/bin/journalctl",
+                                             "/bin/journalctl"};
 constexpr size_t kMaxKills = 16;
 constexpr size_t kMaxKilledNameBytes = 64;
 constexpr size_t kMaxLogBytes = 8 << 20;
@@ -74,18 +76,23 @@ void ReadLimits(const FileReader& files, HostMemoryFact::Memory* memory) {
   }
 }
 
-absl::StatusOr<std::string> ReadKernelErrors(const HostAccess& host) {
-  ASSIGN_OR_RETURN(std::string dmesg, FindProgram(host.paths.root, kDmesg));
-  ASSIGN_OR_RETURN(
-      CommandResult result,
-      RunWithin(*host.budget, host.runner, "`dmesg`",
-                {std::move(dmesg), "--kernel", "--level=emerg,alert,crit,err"},
-                kMaxLogBytes));
-  if (result.exit_status == 0 && result.signal == 0) {
+absl::StatusOr<std::string> RunLogReader(
+    const HostAccess& host, absl::Span<const absl::string_view> candidates,
+    std::vector<std::string> argv) {
+  ASSIGN_OR_RETURN(std::string program,
+                   FindProgram(host.paths.root, candidates));
+  const std::string name = absl::StrCat("`", argv[0], "`");
+  argv[0] = std::move(program);
+  ASSIGN_OR_RETURN(CommandResult result,
+                   RunWithin(*host.budget, host.runner, name, std::move(argv),
+                             kMaxLogBytes));
+  // The journal of a machine has no kernel lines where journald takes none.
+  if (result.exit_status == 0 && result.signal == 0 &&
+      result.standard_output != "-- No entries --\n") {
     return std::move(result.standard_output);
   }
   return absl::UnavailableError(
-      absl::StrCat("`dmesg`: status ", result.exit_status, " and ",
+      absl::StrCat(name, ": status ", result.exit_status, " and ",
                    QuotedText(result.standard_error)));
 }
 
@@ -103,7 +110,8 @@ absl::StatusOr<HostMemoryFact::Memory> ReadMemory(const HostAccess& host) {
   memory.set_total_bytes(total);
   memory.set_available_bytes(available);
   ReadLimits(files, &memory);
-  const absl::StatusOr<std::string> errors = ReadKernelErrors(host);
+  const absl::StatusOr<std::string> errors =
+      ReadKernelLog(host, /*errors_only=*/true);
   uint64_t uptime = 0;
   if (!errors.ok()) {
     *memory.mutable_kills_missing() = MissingFor(errors.status());
@@ -121,6 +129,24 @@ absl::StatusOr<HostMemoryFact::Memory> ReadMemory(const HostAccess& host) {
 
 }  // namespace
 
+absl::StatusOr<std::string> ReadKernelLog(const HostAccess& host,
+                                          bool errors_only) {
+  std::vector<std::string> dmesg = {"dmesg", "--kernel"};
+  std::vector<std::string> journal = {"journalctl", "--dmesg", "--no-pager",
+                                      "--output=short-monotonic",
+                                      "--lines=20000"};
+  if (errors_only) {
+    dmesg.push_back("--level=emerg,alert,crit,err");
+    journal.push_back("--priority=err");
+  }
+  absl::StatusOr<std::string> log =
+      RunLogReader(host, kDmesg, std::move(dmesg));
+  if (log.ok()) return log;
+  absl::StatusOr<std::string> kept =
+      RunLogReader(host, kJournalctl, std::move(journal));
+  return kept.ok() ? kept : log;
+}
+
 std::vector<OutOfMemory> ParseKills(absl::string_view dmesg,
                                     uint64_t uptime_s) {
   // Before Linux 4.20 the first line says "Kill process". A kernel with
@@ -128,7 +154,7 @@ std::vector<OutOfMemory> ParseKills(absl::string_view dmesg,
   // vm.oom_kill_allocating_task a word stands behind "memory". The name may
   // hold anything but a line break.
   static const LazyRE2 kForm = {
-      R"((?:<\d+>)?\[ *(\d+)\.\d+\](?: ?\[ *[TC]\d+\])? +)"
+      R"((?:<\d+>)?\[ *(\d+)\.\d+\](?: ?\[ *[TC]\d+\])? +(?:[\w.-]+ kernel: )?)"
       R"((Memory cgroup out|Out) of memory(?: \(\w+\))?: )"
       R"(Kill(?:ed)? process (\d+),? \((.*)\)(?:[ ,].*)?)",
       RE2::Latin1};

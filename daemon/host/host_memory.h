@@ -5,15 +5,24 @@
 #ifndef DAEMON_HOST_HOST_MEMORY_H_
 #define DAEMON_HOST_HOST_MEMORY_H_
 
+#include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "daemon/host/files/file_reader.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
 
-// Processes that dmesg names, the newest 16, newest first. Their names are
+// The kernel's log, its oldest line first: by dmesg, and where systemd keeps
+// that from this daemon (ProtectKernelLogs) by journalctl, whose lines name the
+// host, "[86400.123456] node07 kernel: Out of memory: …". Why dmesg did not
+// answer, if neither does.
+absl::StatusOr<std::string> ReadKernelLog(const HostAccess& host,
+                                          bool errors_only);
+
+// Processes that such a log names, the newest 16, newest first. Their names are
 // whatever their users wrote: they are made printable, and a line counts only
 // if the kernel's words begin it.
 std::vector<OutOfMemory> ParseKills(absl::string_view dmesg, uint64_t uptime_s);

@@ -15,15 +15,18 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 TEST(ParseKillsTest, ReadsBothBoundsAndTheOlderForm) {
-  const auto kills = ParseKills(
+  auto kills = ParseKills(
       "[   12.345678] usb 1-1: failed\n"
       "[86300.000001] Out of memory: Kill process 7 (a) score 9 or sacrifice\n"
       "[86400.123456] Out of memory: Killed process 4711 (python3) "
       "total-vm:1kB\n"
       "<3>[86401.1] Memory cgroup out of memory: Killed process 8 (b (c)), "
-      "UID 1\r\n",
+      "UID 1\r\n"
+      "[86402.2] node07.site kernel: Out of memory: Killed process 9 (c) x\n",
       86500);
-  ASSERT_THAT(kills, SizeIs(3));
+  ASSERT_THAT(kills, SizeIs(4));
+  EXPECT_EQ(kills[0].pid(), 9u);
+  kills.erase(kills.begin());
   EXPECT_EQ(kills[0].command(), "b (c)");
   EXPECT_TRUE(kills[0].of_cgroup());
   EXPECT_EQ(kills[0].seconds_ago(), 99u);
@@ -103,6 +106,23 @@ TEST_F(HostMemoryTest, ReadsTotalsLimitsAndKills) {
   EXPECT_EQ(memory.limits(0).bytes(), 256ull << 30);
   ASSERT_EQ(memory.kills_size(), 1);
   EXPECT_EQ(memory.kills(0).seconds_ago(), 10u);
+}
+
+TEST_F(HostMemoryTest, AsksTheJournalWhereTheUnitKeepsDmesgFromReading) {
+  const std::string dmesg = "dmesg --kernel --level=emerg,alert,crit,err";
+  runner_.Forget(dmesg);
+  runner_.Fails(dmesg, 1, "dmesg: read kernel buffer failed\n");
+  root_.WriteProgram("/usr/bin/journalctl", "");
+  const std::string question =
+      "journalctl --dmesg --no-pager --output=short-monotonic --lines=20000 "
+      "--priority=err";
+  runner_.Answers(question,
+                  "[90.0] a kernel: Out of memory: Killed process 5 (b) x\n");
+  EXPECT_THAT(Read().value().kills(), SizeIs(1));
+  // A journal without any line of the kernel tells nothing.
+  runner_.Forget(question);
+  runner_.Answers(question, "-- No entries --\n");
+  EXPECT_TRUE(Read().value().has_kills_missing());
 }
 
 // Both with cgroup v2 and with v1.

@@ -41,8 +41,7 @@ absl::StatusOr<std::string> ReadValue(const FileReader& files,
   ASSIGN_OR_RETURN(const FileText file, files.Read(path));
   absl::StatusOr<std::string> value = ParseInfoValue(file.text, key);
   if (value.ok()) return value;
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ": ", value.status().message()));
+  return InFront(path, value.status());
 }
 
 // PCI ids of Huawei's NPUs; the labels are those of its msprechecker

@@ -33,7 +33,7 @@ struct Word {
 };
 
 // The words up to ;, && and the like.
-struct Command {
+struct ShellCommand {
   std::vector<Word> words;
   bool conditional =
       false;  // Runs only if the one before it ends well, or not.
@@ -44,7 +44,7 @@ class ShellLine {
  public:
   explicit ShellLine(absl::string_view line) : line_(line) {}
 
-  std::vector<Command> Split() {
+  std::vector<ShellCommand> Split() {
     commands_.emplace_back();
     while (at_ < line_.size()) Take(line_[at_]);
     EndWord();
@@ -146,7 +146,7 @@ class ShellLine {
 
   const absl::string_view line_;
   size_t at_ = 0;
-  std::vector<Command> commands_;
+  std::vector<ShellCommand> commands_;
   Word word_;
   bool in_word_ = false;
 };
@@ -179,7 +179,7 @@ class LoginFile {
       } else if (has_mark && number == 1) {
         AddNotRead(joined);
       } else {
-        for (Command& command : ShellLine(joined).Split()) Run(command);
+        for (ShellCommand& command : ShellLine(joined).Split()) Run(command);
       }
       joined.clear();
     }
@@ -301,7 +301,7 @@ class LoginFile {
     }
   }
 
-  void Run(Command& command) {
+  void Run(ShellCommand& command) {
     Words& words = command.words;
     TakeBlocks(&words);
     conditional_ = command.conditional || depth_ > 0;

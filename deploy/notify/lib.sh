@@ -62,7 +62,8 @@ post() {
 # sentence: one sentence for people, still with the escapes of JSON.
 sentence() {
   word='"([^"]*)"'
-  sed -nE 's/^\{"schema_version":1,"cluster":'"$word"',"schedule":'"$word"',"run_id":'"$word"',"verdict_before":'"$word"',"verdict":'"$word"',"summary":"(([^"\]|\\.)*)".*/clusterd \1: schedule \2: \5, was \4; \6. Details: clusterctl show \3/p'
+  sed -nE 's/^\{"schema_version":1,"cluster":'"$word"',"schedule":'"$word"',"run_id":'"$word"',"verdict_before":'"$word"',"verdict":'"$word"',"summary":"(([^"\]|\\.)*)".*/clusterd \1: schedule \2: \5, was \4; \6. Details: clusterctl show \3/p' |
+    sed -E 's/: ([a-z]+), was \1; /: still \1; /'
 }
 
 # robot FORMAT BUSY URL_FILE: posts that sentence in place of the %s of FORMAT. A

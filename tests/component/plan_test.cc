@@ -185,6 +185,26 @@ TEST(PlanTest, HostThatTheSpecDoesNotNameIsRefused) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("stranger"));
 }
 
+TEST(PlanTest, StepsThatNoPlanHasAreRefusedWithTheNearest) {
+  TestCertificates certificates;
+  ThreadScheduler scheduler;
+  TestController controller(&certificates, 1, &scheduler);
+  controller.Start();
+  PlanRequest request;
+  request.add_only("sysctl");
+  request.add_only("gatewya");
+  ClusterPlan plan;
+  std::vector<CheckProgress> progress;
+  const absl::Status refused = Plan(&controller, request, &plan, &progress);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("did you mean \"gateway\"?"));
+  request.mutable_only()->RemoveLast();
+  ASSERT_TRUE(Plan(&controller, request, &plan, &progress).ok());
+  EXPECT_THAT(plan.only(), testing::ElementsAre("sysctl"));
+  EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
+}
+
 TEST(PlanTest, NetworkNamespaceThatIsNoneIsRefusedBeforeAnyHostIsAsked) {
   TestCertificates certificates;
   ThreadScheduler scheduler;

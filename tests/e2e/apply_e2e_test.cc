@@ -97,7 +97,7 @@ TEST(ApplyTest, BringsServersToTheSpecAndBackByteForByte) {
       ElementsAre(
           "HISTORY_CHECK fail by admin", "HISTORY_ROLLBACK succeeded by admin",
           "HISTORY_PLAN empty by admin", "HISTORY_CHECK pass by admin",
-          "HISTORY_APPLY succeeded by admin", "HISTORY_PLAN changes by admin",
+          "HISTORY_APPLY rolled back by admin", "HISTORY_PLAN changes by admin",
           "HISTORY_CHECK fail by admin"));
   ASSERT_EQ(history.size(), 7u);
   EXPECT_EQ(history[4].id(), id);

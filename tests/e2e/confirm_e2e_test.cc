@@ -13,6 +13,7 @@
 namespace clusterd {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -46,7 +47,9 @@ TEST(ConfirmedChangeTest, WaitsOverAKillAndStaysOnceItIsConfirmed) {
     const Confirmation now = cluster.Show(id).confirmation();
     return now.state() == Confirmation::CONFIRMED && now.untold().empty();
   })) << cluster.ShowText(id);
-  EXPECT_THAT(cluster.ShowText(id), HasSubstr("confirmed by admin"));
+  EXPECT_THAT(cluster.ShowText(id),
+              AllOf(HasSubstr("CONFIRMED: 1 applied of 1 host"),
+                    HasSubstr("confirmed by admin")));
   EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")),
               Not(IsEmpty()));
   EXPECT_EQ(cluster.RollBack(id).process.exit_status, 0);
@@ -92,15 +95,15 @@ TEST(ConfirmedChangeTest, GoesBackThoughItsHostWasKilledWhenNobodyConfirmsIt) {
   EXPECT_GE(absl::Now() - start, within);
   EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
   EXPECT_TRUE(WaitUntil([&] {
-    return SummaryOf(cluster, id) ==
-           "1 host; 1 rolled back; not confirmed, goes back";
+    return SummaryOf(cluster, id) == "1 host; 1 rolled back; not confirmed";
   })) << SummaryOf(cluster, id);
   const ApplyReport shown = cluster.Show(id);
   EXPECT_EQ(shown.confirmation().state(), Confirmation::GOES_BACK);
   EXPECT_EQ(shown.hosts(0).outcome(), ApplyResult::ROLLED_BACK);
   EXPECT_TRUE(shown.hosts(0).not_confirmed());
   EXPECT_THAT(cluster.ShowText(id),
-              HasSubstr("goes back by itself: not confirmed until"));
+              AllOf(HasSubstr("ROLLED BACK: 1 rolled back of 1 host"),
+                    HasSubstr("went back by itself: not confirmed until")));
   EXPECT_THAT(cluster.RunClusterctl({"confirm", id}).standard_error,
               HasSubstr("its deadline has passed"));
 }

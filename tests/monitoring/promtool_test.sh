@@ -23,7 +23,7 @@ done
 promtool check rules "$files/alerts.yaml" || fail "alerts.yaml"
 promtool test rules "$files/alerts_test.yaml" || fail "alerts_test.yaml"
 promtool check config --syntax-only "$files/prometheus.yaml" || fail "prometheus.yaml"
-[ "$(grep -c 'alert: ' "$files/alerts.yaml")" -eq 5 ] || fail "expected five alerts"
+[ "$(grep -c 'alert: ' "$files/alerts.yaml")" -eq 7 ] || fail "expected seven alerts"
 python3 -m json.tool "$files/grafana-dashboard.json" /dev/null || fail "the board is no JSON"
 
 # The queries of the board are rules for promtool, so that it reads each of them.

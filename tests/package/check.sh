@@ -45,6 +45,14 @@ else
   echo "not checked, the kernel refuses new namespaces: that no notice is missing"
 fi
 
+mkdir "$work/no-programs"
+status=0
+deploy/package.sh --arch "$arch" --programs "$work/no-programs" --out "$work/fourth" >"$work/out" 2>&1 || status=$?
+[ "$status" -eq 1 ] || fail "packed without programs"
+for program in clusterd clusterd-controller clusterctl; do
+  grep -q "/no-programs/$program: is not a program" "$work/out" || fail "does not say that $program is missing"
+done
+
 version=$(sed -n 's/.*kClusterdVersion\[\] = "\(.*\)";/\1/p' config/values/version.h)
 emulator=()
 [ "$arch" != arm64 ] || [ "$(uname -m)" = aarch64 ] || emulator=(qemu-aarch64-static)
@@ -52,6 +60,12 @@ for program in clusterd clusterd-controller clusterctl; do
   ! grep -q INTERP <(readelf -lW "$work/programs/$program") || fail "$program is not static"
   grep -qF "$program $version" <("${emulator[@]}" "$work/programs/$program" --version) || fail "$program --version"
 done
+
+if [ ${#emulator[@]} -eq 0 ]; then
+  mkdir -p "$work/image/client"
+  cp "$work/programs/clusterctl" "$work/image/client/"
+  tests/image.sh deploy/Dockerfile "$work/image" opt || fail "the image"
+fi
 
 # The main job by these very programs.
 mkdir "$work/run"

@@ -296,7 +296,7 @@ grep -q "unless: clusterctl confirm" "$TEST_TMPDIR/out" || fail "the apply does 
 firewalls="$(in_machine /usr/bin/systemctl is-active firewalld || true) $(in_machine /usr/sbin/ufw status)"
 # A machine so slow that the minute is over by now shows what comes after it.
 [ $((SECONDS - began)) -ge 59 ] || expect "firewalld and ufw while it waits" "inactive Status: inactive" "$firewalls"
-went_back() { grep -q "1 rolled back; not confirmed, goes back" <(clusterctl history -o json); }
+went_back() { grep -q "1 rolled back; not confirmed\"" <(clusterctl history -o json); }
 await "going back at the deadline" went_back
 expect "settings in the end" "$before" "$(settings)"
 echo "units: all well"

@@ -49,6 +49,8 @@ class GenerateCommand : public Command {
     AddOption(app, "--skip", "RULE,..", skip_, "Do not let these rules stop it")
         ->delimiter(',')
         ->allow_extra_args(false);
+    app.add_flag("--verbose", verbose_,
+                 "Of a check that is not passed every finding, rule and host");
     AddOption(app, "--timeout", "DURATION", timeout_text_,
               "Give up after this long, e.g. 90s or 2m (default: 140s)");
   }
@@ -95,7 +97,7 @@ class GenerateCommand : public Command {
     report.set_verdict(SupportedVerdict(report));
     const int status = ExitStatusOf(report.verdict(), FailOn::kFail);
     if (status == kExitPass) return status;
-    PrintReportTable(report, ErrStyle(), /*verbose=*/false, session().err);
+    PrintReportTable(report, ErrStyle(), verbose_, session().err);
     const char* const why =
         "the check of the job is not passed, so nothing was written; mend what "
         "it names, or leave a rule out with --skip RULE";
@@ -151,6 +153,7 @@ class GenerateCommand : public Command {
  private:
   JobOptions named_;
   std::vector<std::string> skip_;
+  bool verbose_ = false;
   std::string timeout_text_;
   absl::Duration timeout_ = kLaunchTimeout;
   RuleSelection selection_;
@@ -226,19 +229,29 @@ class GenerateLaunchCommand final : public GenerateCommand {
               "that is chosen");
     AddOption(app, "--nnodes", "N|MIN:MAX", options_.nnodes,
               "NNODES, where fewer servers will do");
-    AddOption(app, "--script", "FILE", options_.script,
-              "The training script; default train.py");
+    AddOption(app, "--script", "FILE", script_,
+              "The training script; default that of --job, else train.py");
     AddOption(app, "ARGUMENTS", "", options_.arguments,
               "Its arguments, behind --; {NODE_RANK} and other names of "
               "variables in braces stand for their values");
-    AddOption(app, "--python", "FILE", options_.python,
-              "The interpreter; default python3");
+    AddOption(app, "--python", "FILE", python_,
+              "The interpreter; default that of --job, else python3");
+    AddOption(app, "--requirements", "FILE", requirements_,
+              "What its interpreter needs, as pip reads it");
     AddOption(app, "--source", "FILE", sources_,
               "Source this file where a host has it, in place of the method's "
               "own; may be given again")
         ->allow_extra_args(false);
     AddOption(app, "--tiered", "WHEN", tiered_,
               "Tiers of torch-npu-run: auto (default; by size), on, off");
+    AddOption(app, "--rdzv-endpoint", "HOST:PORT", options_.rdzv_endpoint,
+              "Of torch-npu-run: the first server and the port of its store");
+    AddOption(app, "--rdzv-id", "ID", options_.rdzv_id,
+              "Of torch-npu-run: the id of the job's worker group");
+    app.add_flag("--standalone", options_.standalone,
+                 "Of torch-npu-run: a job of one server, without MASTER_PORT");
+    app.add_flag("--local-addr", options_.local_addr,
+                 "Of torch-npu-run: tell each server its address");
     AddOption(app, "--asd", "LEVEL", asd_, "NPU_ASD_ENABLE: 0 to 3, default 1");
     AddOption(app, "--mpi-args", "TEXT", options_.mpi_args,
               "What horovodrun hands to mpirun");
@@ -264,13 +277,21 @@ class GenerateLaunchCommand final : public GenerateCommand {
         ReadChoice("--form", form_text_, LaunchForms()));
     ReadJob();
     if (!job_.method().empty()) options_.method = job_.method();
+    const size_t colon = options_.rdzv_endpoint.rfind(':');
+    if (master_port_.empty() && colon != std::string::npos) {
+      master_port_ = options_.rdzv_endpoint.substr(colon + 1);
+    }
     ReadNumber("--master-port", master_port_, 1, 65535, options_.master_port);
     ReadNumber("--asd", asd_, 0, 3, options_.asd);
     const size_t tiered =
         ReadChoice("--tiered", tiered_, {"auto", "on", "off"});
     if (tiered != 0) options_.tiered = tiered == 1;
     if (!sources_.empty()) options_.sources = sources_;
+    for (const EnvironmentVariable& each : job_.environment()) {
+      options_.environment.emplace_back(each.name(), each.value());
+    }
     ReadRankTable();
+    ReadProgram();
     const bool one = node_ != kAllNodes ||
                      absl::StrContains(out_, kHostInPath) ||
                      job_.servers_size() == 1;
@@ -325,6 +346,34 @@ class GenerateLaunchCommand final : public GenerateCommand {
     }
   }
 
+  // What the launch starts is what the check judges.
+  void ReadProgram() {
+    if (python_.empty()) python_ = job_.python();
+    if (!python_.empty()) options_.python = python_;
+    job_.set_python(absl::StartsWith(python_, "/") ? python_ : "");
+    if (!job_.python().empty() && job_.user().empty()) {
+      job_.set_user(ValueOf(session().environment, "USER"));
+    }
+    if (!requirements_.empty()) {
+      job_.set_requirements_file(requirements_);
+      AddMistakes("--requirements ",
+                  ReadJobText(requirements_, job_.mutable_requirements()),
+                  mistakes_);
+    }
+    if (script_.empty()) script_ = job_.script_file();
+    if (script_.empty()) return;
+    options_.script = script_;
+    const bool is_read = script_ == job_.script_file();
+    job_.set_script_file(script_);
+    const absl::Status read = is_read
+                                  ? absl::OkStatus()
+                                  : ReadJobText(script_, job_.mutable_script());
+    if (read.ok()) return;
+    job_.clear_script();
+    Tell("note: the script is not judged, it cannot be read here: ",
+         read.message());
+  }
+
   int Deliver(const Launch& launch) {
     if (form_ == LaunchForm::kJson) {
       return Write(out_, MessageJson(LaunchDocument(launch)), overwrite_,
@@ -369,6 +418,9 @@ class GenerateLaunchCommand final : public GenerateCommand {
   std::string master_port_;
   std::string asd_;
   std::string tiered_ = "auto";
+  std::string script_;
+  std::string python_;
+  std::string requirements_;
   std::vector<std::string> sources_;
 };
 

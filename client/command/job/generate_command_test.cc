@@ -107,6 +107,32 @@ TEST(GenerateRankTableTest, LeavesAnotherFileAloneAndTakesTheSameForDone) {
   EXPECT_EQ(FileContent(path), written);
 }
 
+TEST(GenerateLaunchTest, TakesTheJobFilesVariablesAndTheEndpointsPort) {
+  const std::string job =
+      TestFile("job.yaml",
+               "nodes: server[0-1]\ndevices: 8\nmethod: torch-npu-run\n"
+               "environment: {MY_FLAG: \"a b\", HCCL_CONNECT_TIMEOUT: 600}\n");
+  ProgramWorld world = LaunchWorld();
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const std::string address = FactsOf(world).spec().servers(0).address();
+  const ProgramOutput output = RunProgram(
+      {"generate", "launch", "--job", job, "--node", "server1",
+       "--rdzv-endpoint", absl::StrCat(address, ":29600"), "--local-addr"},
+      world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_THAT(output.out, HasSubstr("export MY_FLAG='a b'\n"));
+  EXPECT_THAT(output.out, HasSubstr("export HCCL_CONNECT_TIMEOUT=600\n"));
+  EXPECT_THAT(output.out, HasSubstr("export MASTER_PORT=29600\n"));
+  EXPECT_THAT(output.out, HasSubstr(" --local_addr="));
+  EXPECT_EQ(controller.launch_request()->job().servers(0).master_port(),
+            29600u);
+  const ProgramOutput refused = RunProgram(
+      Generate("launch", {"--method", "torchrun", "--standalone"}), world);
+  EXPECT_EQ(refused.status, 3);
+  EXPECT_THAT(refused.err, HasSubstr("--standalone: torchrun is not started"));
+}
+
 TEST(GenerateRankTableTest, WritesNothingOfAJobThatFails) {
   const std::string path = NoFile("failed.json");
   for (const State state : {FAIL, UNKNOWN}) {
@@ -272,6 +298,43 @@ TEST(GenerateLaunchTest, HasThePortTheMethodAndTheRankTableChecked) {
   EXPECT_EQ(job.servers(1).master_port(), 29700u);
   EXPECT_THAT(output.out,
               HasSubstr(absl::StrCat("export RANK_TABLE_FILE=", table, "\n")));
+}
+
+TEST(GenerateLaunchTest, HasTheInterpreterAndTheScriptChecked) {
+  ProgramWorld world = LaunchWorld();
+  world.environment["USER"] = "ann";
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const std::string needs = TestFile("needs.txt", "torch\n");
+  const std::string script = TestFile("mine.py", "import torch\n");
+  const ProgramOutput output = RunProgram(
+      Generate("launch", {"--python", "/venv/bin/python", "--requirements",
+                          needs, "--script", script}),
+      world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  const JobSpec job = controller.launch_request()->job();
+  EXPECT_EQ(job.python(), "/venv/bin/python");
+  EXPECT_EQ(job.user(), "ann");
+  EXPECT_EQ(job.requirements(), "torch\n");
+  EXPECT_EQ(job.script(), "import torch\n");
+  EXPECT_THAT(output.out, HasSubstr(script));
+  const ProgramOutput far =
+      RunProgram(Generate("launch", {"--script", "/nowhere/far.py"}), world);
+  EXPECT_EQ(far.status, 0) << far.err;
+  EXPECT_THAT(far.err, HasSubstr("the script is not judged"));
+  EXPECT_EQ(controller.launch_request()->job().script(), "");
+  EXPECT_EQ(controller.launch_request()->job().python(), "");
+  TestFile("of_job.py", "import torch\n");
+  const std::string file =
+      TestFile("python.yaml",
+               "nodes: server[0-1]\ndevices: 8\npython: /opt/bin/python3\n"
+               "script: of_job.py\n");
+  const ProgramOutput whole =
+      RunProgram({"generate", "launch", "--job", file}, world);
+  EXPECT_EQ(whole.status, 0) << whole.err;
+  EXPECT_THAT(whole.out, HasSubstr("of_job.py"));
+  EXPECT_EQ(controller.launch_request()->job().python(), "/opt/bin/python3");
+  EXPECT_EQ(controller.launch_request()->job().script(), "import torch\n");
 }
 
 TEST(GenerateLaunchTest, HasTheLoginsOfHorovodrunTried) {

@@ -175,7 +175,9 @@ class DiffCommand final : public Request {
     for (const ReportDiff::Change& change : diff_.changes()) {
       const Turn turn = TurnOf(change);
       if (turn == Turn::kWorse) return Deliver(kExitFail);
-      if (turn == Turn::kNotJudged) status = kExitNoVerdict;
+      if (turn == Turn::kNotJudged || turn == Turn::kNew) {
+        status = kExitNoVerdict;
+      }
     }
     // What passed before may be anything now.
     if (diff_.before_verdict() != UNKNOWN && diff_.after_verdict() == UNKNOWN) {

@@ -71,7 +71,7 @@ TEST(DiffCommandTest, ComparesTwoChecksTheEarlierOneFirst) {
   const ProgramOutput mended =
       RunProgram({"diff", "bbbb", "aaaa", "-o", "short"}, world);
   EXPECT_EQ(mended.status, 0) << mended.err;
-  EXPECT_EQ(mended.out, "bbbb1111 to aaaa1111: 1 mended\n");
+  EXPECT_EQ(mended.out, "bbbb1111 to aaaa1111: 1 resolved\n");
 }
 
 TEST(DiffCommandTest, ExitsWithTwoWhereNothingIsWorseAndNotAllIsJudged) {
@@ -103,7 +103,7 @@ TEST(DiffCommandTest, TakesTheCheckBeforeThatTheControllerNames) {
       WorldOf({newest, Check("bbbb1111", Healthy(kHosts)),
                Check("aaaa1111", Failing(kHosts))});
   EXPECT_EQ(RunProgram({"diff", "cccc", "-o", "short"}, world).out,
-            "aaaa1111 to cccc1111: 1 mended\n");
+            "aaaa1111 to cccc1111: 1 resolved\n");
 }
 
 TEST(DiffCommandTest, ComparesTheNewestWithoutAnId) {

@@ -65,7 +65,7 @@ TEST(ReadRuleRowsTest, RefusesARowThatIsNotWhole) {
 
 TEST(ReadRuleRowsTest, RefusesWhatItDoesNotKnowAndSaysWhere) {
   EXPECT_THAT(MistakeIn(Row("    why:", "    wyh:")),
-              HasSubstr("texts/host.textproto:9:8: "));
+              HasSubstr("texts/host.textproto:10:8: "));
   EXPECT_THAT(MistakeIn(Row("NAMESPACE", "PLANET")), HasSubstr("PLANET"));
 }
 
@@ -132,13 +132,16 @@ TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
   const std::string table = RuleTable(*Read(kRow));
   EXPECT_THAT(table, HasSubstr("void CheckPortFree(const ClusterView& view, "
                                "RuleReport& report);"));
-  EXPECT_THAT(table,
-              HasSubstr("{\"port-free\", \"host\", RuleScope::kNamespace,\n"
-                        "     FAIL, CheckPortFree,\n"
-                        "     {\"a title\",\n      \"it fails\",\n"
-                        "      \"a \\\"why\\\"\",\n      \"see the guide\",\n"
-                        "      \"fail\",\n      \"the guide; more\"},\n"
-                        "     {},\n     {},\n     \"\", \"\", false, false},"));
+  EXPECT_THAT(
+      table,
+      HasSubstr("{\"port-free\", \"host\", RuleScope::kNamespace,\n"
+                "     FAIL, CheckPortFree,\n"
+                "     {\"a title\",\n      \"it fails\",\n"
+                "      \"a \\\"why\\\"\",\n      \"see the guide\",\n"
+                "      \"fail\",\n      \"the guide; more\"},\n"
+                "     {},\n     {},\n     \"\", \"\", false, false, false, "
+                "false,\n     \"refuse and drain\",\n      \"let "
+                "through\",\n      \"a plan says it\"},"));
 }
 
 TEST(RuleTableTest, JoinsTheNamesOfWhatMendsARule) {
@@ -146,17 +149,17 @@ TEST(RuleTableTest, JoinsTheNamesOfWhatMendsARule) {
                                   "  mended_by: [\"gateway\", \"at boot\"]\n"
                                   "  perhaps_by: \"address\"\n  text {"))),
               HasSubstr("     {},\n     \"gateway/at boot\", \"address\", "
-                        "false, false},"));
+                        "false, false, false, false,\n"));
 }
 
 TEST(RuleTableTest, MarksARuleAboutRocePorts) {
   EXPECT_THAT(RuleTable(*Read(Row("  text {", "  needs_roce: true\n  text {"))),
-              HasSubstr("\"\", \"\", true, false},"));
+              HasSubstr("\"\", \"\", true, false, false, false,\n"));
 }
 
 TEST(RuleTableTest, MarksARuleAboutAJob) {
   EXPECT_THAT(RuleTable(*Read(Row("  text {", "  needs_job: true\n  text {"))),
-              HasSubstr("\"\", \"\", false, true},"));
+              HasSubstr("\"\", \"\", false, true, false, false,\n"));
 }
 
 TEST(RuleTableTest, HasTheFindingsOfARuleBesideIt) {
@@ -165,11 +168,12 @@ TEST(RuleTableTest, HasTheFindingsOfARuleBesideIt) {
                     "fix: \"see {guide}\"")));
   EXPECT_THAT(
       table,
-      HasSubstr("constexpr RuleFinding kFindingsOfCheckPortFree[] = {\n"
-                "    {\"held\", WARN,\n      \"it is held\",\n"
-                "      \"\",\n      \"\",\n      \"see the guide\",\n"
-                "      \"\",\n      \"\",\n      \"\",\n      \"\", false},\n"
-                "};"));
+      HasSubstr(
+          "constexpr RuleFinding kFindingsOfCheckPortFree[] = {\n"
+          "    {\"held\", WARN,\n      \"it is held\",\n"
+          "      \"\",\n      \"\",\n      \"see the guide\",\n"
+          "      \"\",\n      \"\",\n      \"\",\n      \"\", false, false},\n"
+          "};"));
   EXPECT_THAT(table, HasSubstr("     kFindingsOfCheckPortFree,\n"));
 }
 

@@ -42,8 +42,7 @@ absl::Status RunStep(const PlanStep& step, SettingActions* actions,
   entry.mutable_intent()->set_step(step.id());
   *entry.mutable_intent()->mutable_saved() = {saved.begin(), saved.end()};
   RETURN_IF_ERROR(CheckCanBeUndone(entry));
-  const absl::Status written = journal->Append(entry);
-  if (!written.ok()) return InFront("journal", written);
+  RETURN_IF_ERROR(InFront("journal", journal->Append(entry)));
   const MutationTokenIssuer issuer;
   ASSIGN_OR_RETURN(*outcome->mutable_detail(),
                    actions->Set(issuer.token(), step, saved));

@@ -96,10 +96,8 @@ absl::StatusOr<JournalText> ParseJournal(absl::string_view bytes) {
     const bool is_last = rest.size() == kHeadBytes + size;
     if (!good && is_last) return text;
     if (!good) return Damaged(offset);
-    const absl::Status known = CheckJournalEntry(entry);
-    if (!known.ok()) {
-      return InFront(absl::StrCat("journal: record at byte ", offset), known);
-    }
+    RETURN_IF_ERROR(InFront(absl::StrCat("journal: record at byte ", offset),
+                            CheckJournalEntry(entry)));
     text.entries.push_back(std::move(entry));
     text.good_bytes = offset + kHeadBytes + size;
   }
@@ -120,7 +118,7 @@ absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(
   ASSIGN_OR_RETURN(auto file, files->Open(path, OpenMode::kReadWrite));
   ASSIGN_OR_RETURN(const std::string bytes, file->ReadAll(kMaxJournalBytes));
   absl::StatusOr<JournalText> text = ParseJournal(bytes);
-  if (!text.ok()) return InFront(path, text.status());
+  RETURN_IF_ERROR(InFront(path, text.status()));
   if (text->good_bytes < bytes.size()) {
     RETURN_IF_ERROR(file->Truncate(text->good_bytes));
     RETURN_IF_ERROR(file->Sync());

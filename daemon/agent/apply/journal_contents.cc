@@ -178,8 +178,7 @@ absl::Status CheckOnlyOurs(const std::string& path, FileType type,
 absl::Status CheckCanBeUndone(const JournalEntry& entry) {
   const std::string unknown = UnknownPart(entry);
   if (unknown.empty()) {
-    const absl::Status known = CheckJournalEntry(entry);
-    return known.ok() ? known : InFront("it could not be undone", known);
+    return InFront("it could not be undone", CheckJournalEntry(entry));
   }
   return absl::UnimplementedError(
       absl::StrCat("the plan is of a newer version (", unknown,

@@ -194,8 +194,10 @@ std::vector<std::string> JobEnvironment(const JobVerdict* verdict,
   // environment variables.
   std::vector<std::string> lines = {"HCCL_WHITELIST_DISABLE=1"};
   if (verdict == nullptr) return lines;
+  bool sets_base_port = false;
   for (const JobVerdict::Host& entry : verdict->hosts()) {
     const bool is_own = entry.host() == host;
+    sets_base_port |= is_own && entry.sets_base_port();
     const bool is_master =
         job.servers_size() > 0 && entry.host() == job.servers(0).host();
     if ((!is_own && !is_master) || !IsAddress(entry.address())) continue;
@@ -207,7 +209,7 @@ std::vector<std::string> JobEnvironment(const JobVerdict* verdict,
   if (verdict->master_port() > 0) {
     lines.push_back(absl::StrCat("MASTER_PORT=", verdict->master_port()));
   }
-  if (verdict->hccl_base_port() > 0) {
+  if (verdict->hccl_base_port() > 0 && !sets_base_port) {
     lines.push_back(
         absl::StrCat("HCCL_IF_BASE_PORT=", verdict->hccl_base_port()));
   }

@@ -216,6 +216,18 @@ TEST(JobEnvironmentTest, TellsWhatTheVerdictKnows) {
                   "HCCL_IF_BASE_PORT=50000", "NNODES=2", "NODE_RANK=1"));
 }
 
+TEST(JobEnvironmentTest, LeavesTheBasePortToALoginFileThatSetsIt) {
+  JobVerdict verdict;
+  AddHost("node1", PASS, &verdict)->set_sets_base_port(true);
+  AddHost("node2", PASS, &verdict);
+  verdict.set_hccl_base_port(50000);
+  EXPECT_THAT(JobEnvironment(&verdict, JobSpec(), "node1"),
+              ElementsAre("HCCL_WHITELIST_DISABLE=1"));
+  EXPECT_THAT(
+      JobEnvironment(&verdict, JobSpec(), "node2"),
+      ElementsAre("HCCL_WHITELIST_DISABLE=1", "HCCL_IF_BASE_PORT=50000"));
+}
+
 TEST(JobEnvironmentTest, InventsNothing) {
   EXPECT_THAT(JobEnvironment(nullptr, JobSpec(), "node2"),
               ElementsAre("HCCL_WHITELIST_DISABLE=1"));

@@ -499,10 +499,9 @@ bool HookDesk::RuleHolds(const std::string& rule, const Report& report) {
 
 void HookDesk::LogAnswer(const Call& call, const HookAnswer& answer) {
   const JobSpec& job = call.job;
-  const std::vector<std::string> through(answer.let_through().begin(),
-                                         answer.let_through().end());
+  const auto& through = answer.let_through();
   const std::string let_through =
-      through.empty() ? "" : absl::StrCat("let through: ", FirstOf(through, 2));
+      Part("let through: ", FirstOf({through.begin(), through.end()}, 2));
   const std::string line = absl::StrCat(
       "hook ", call.kind.name, ", ",
       job.id().empty() ? "no job" : absl::StrCat("job ", QuotedText(job.id())),

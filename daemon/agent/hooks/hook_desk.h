@@ -87,8 +87,8 @@ HookAnswer Decide(const JudgedHost& judged, const HookSettings& settings);
 
 // NAME=VALUE lines for the job: HCCL_WHITELIST_DISABLE, and what `verdict`
 // (nullptr: none) is sure of: HCCL_IF_IP of `host`, MASTER_ADDR, MASTER_PORT,
-// HCCL_IF_BASE_PORT, and NNODES and NODE_RANK by the order of the job's
-// servers. Only IPv4 addresses.
+// HCCL_IF_BASE_PORT unless a login file of `host` sets it, and NNODES and
+// NODE_RANK by the order of the job's servers. Only IPv4 addresses.
 std::vector<std::string> JobEnvironment(const JobVerdict* verdict,
                                         const JobSpec& job,
                                         absl::string_view host);

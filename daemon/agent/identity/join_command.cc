@@ -228,8 +228,7 @@ absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts) {
   RETURN_IF_ERROR(is_new.status());
   *parts.out << "host " << answer.name() << " has joined cluster "
              << roots.cluster << "; its certificate is good until "
-             << UtcText(absl::FromUnixMillis(answer.ends_ms()))
-             << " and renews itself\nroots: "
+             << UtcText(answer.ends_ms()) << " and renews itself\nroots: "
              << absl::StrJoin(RootHashes(pair.ca), " ") << "\n"
              << absl::StrJoin(after.news, "\n")
              << (after.news.empty() ? "" : "\n")

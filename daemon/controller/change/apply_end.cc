@@ -1,11 +1,16 @@
 #include "daemon/controller/change/apply_end.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "config/rules/catalogue.h"
 #include "config/words/number_text.h"
+#include "config/words/state_word.h"
 #include "config/words/subject_text.h"
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/hosts/fact_run.h"
@@ -22,6 +27,23 @@ std::string WhyNotStarted(const ApplyReport& report) {
   return report.outcome() == ApplyReport::INTERRUPTED
              ? "the controller ended before its wave"
              : "an earlier wave failed";
+}
+
+// The worst that each rule may say of each host.
+using Meant = std::map<std::pair<std::string, std::string>, State>;
+
+Meant MeantBy(const ClusterPlan& plan) {
+  Meant meant;
+  for (const HostPlan& host : plan.hosts()) {
+    for (const UnmendedRule& left : host.unmended()) {
+      // Nobody promised that a failure which steps elsewhere might mend goes.
+      const Rule* const rule = FindRule(left.rule());
+      const bool in_doubt = rule != nullptr && !rule->perhaps_by.empty() &&
+                            left.state() == UNKNOWN;
+      meant[{host.host(), left.rule()}] = in_doubt ? FAIL : left.state();
+    }
+  }
+  return meant;
 }
 
 }  // namespace
@@ -172,17 +194,11 @@ void CloseConfirmation(absl::Time now, ApplyReport* report) {
   if (report->outcome() != ApplyReport::SUCCEEDED) {
     confirm->set_automatic(false);
   }
-  // In words: a clusterctl of before shows nothing else of it.
-  report->add_notes(absl::StrCat(
-      "hosts that were applied go back by themselves, the first at ",
-      UtcText(absl::FromUnixMillis(confirm->deadline_ms())), ", unless ",
-      confirm->automatic() ? "the check of what it touched passes before"
-                           : absl::StrCat("clusterctl confirm ",
-                                          report->run_id(), " keeps them")));
 }
 
 std::string ChangeText(const ApplyReport& head) {
-  return absl::StrCat("apply ", head.run_id(), " of ", ActorName(head.actor()));
+  return absl::StrCat(head.rollback() ? "rollback " : "apply ", head.run_id(),
+                      " of ", ActorName(head.actor()));
 }
 
 std::string EndOfConfirmation(const Confirmation& over) {
@@ -216,11 +232,73 @@ void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,
     return;
   }
   report->add_notes(
-      absl::StrCat("hosts that were applied stay so; clusterctl rollback ",
+      absl::StrCat("hosts that were applied kept it; clusterctl rollback ",
                    report->run_id(), " takes them back",
                    outcome == ApplyReport::CANCELLED
                        ? ", and the same plan applied again goes on"
                        : ""));
+}
+
+RuleSelection TouchedRules(const ClusterPlan& plan) {
+  std::set<std::string> set;
+  for (const HostPlan& host : plan.hosts()) {
+    for (const PlanStep& step : host.steps()) {
+      set.insert(step.setting());
+      set.insert(step.target().kernel_parameter());
+    }
+  }
+  RuleSelection selection;
+  for (const Rule& rule : RuleCatalogue()) {
+    const std::vector<std::string> mends =
+        absl::StrSplit(rule.mended_by, '/', absl::SkipEmpty());
+    const bool is_touched = absl::c_any_of(
+        mends,
+        [&set](const std::string& setting) { return set.count(setting) > 0; });
+    if (is_touched && !rule.needs_job)
+      selection.add_only(std::string(rule.name));
+  }
+  return selection;
+}
+
+std::string WhatIsWrong(const ClusterPlan& plan,
+                        const std::set<std::string>& hosts,
+                        const Report& check) {
+  const Meant meant = MeantBy(plan);
+  const auto is_meant = [&meant](const std::string& host,
+                                 const std::string& rule, State state) {
+    const auto left = meant.find({host, rule});
+    return left != meant.end() && state <= left->second;
+  };
+  std::string first;
+  std::set<std::pair<std::string, std::string>> wrong;
+  // No rule says anything about a host that does not answer.
+  std::set<std::string> silent = hosts;
+  for (const HostStatus& host : check.hosts()) {
+    if (host.no_facts_reason().empty()) silent.erase(host.host());
+  }
+  for (const std::string& host : silent) {
+    wrong.emplace(host, "");
+    if (first.empty()) first = absl::StrCat("no facts of ", host);
+  }
+  for (const RuleResult& result : check.rules()) {
+    for (const Finding& finding : result.findings()) {
+      if (finding.state() == SKIPPED || finding.state() == PASS) continue;
+      for (const Subject& subject : finding.subjects()) {
+        const std::string& host = subject.host();
+        if (hosts.count(host) == 0 ||
+            is_meant(host, result.rule(), finding.state()) ||
+            is_meant(host, finding.caused_by(), finding.state())) {
+          continue;
+        }
+        wrong.emplace(host, result.rule());
+        if (!first.empty()) continue;
+        first = absl::StrCat(result.rule(), " on ", host, " (",
+                             StateWord(finding.state()), ")");
+      }
+    }
+  }
+  if (wrong.size() < 2) return first;
+  return absl::StrCat(first, ", and ", wrong.size() - 1, " more");
 }
 
 }  // namespace clusterd

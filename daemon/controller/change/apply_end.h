@@ -1,8 +1,11 @@
 // How a host's answer is read, what it means for its apply or rollback, and
-// what a report says once the run is over. Pure.
+// what a report says once the run is over; and which rules a plan's steps
+// touch, and whether a check of them says that it came out as it was meant.
+// Pure.
 #ifndef DAEMON_CONTROLLER_CHANGE_APPLY_END_H_
 #define DAEMON_CONTROLLER_CHANGE_APPLY_END_H_
 
+#include <set>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -10,6 +13,7 @@
 #include "config/plan/waves.h"
 #include "daemon/controller/change/change_order.h"
 #include "proto/agent_hub.pb.h"
+#include "proto/finding.pb.h"
 #include "proto/plan.pb.h"
 
 namespace clusterd {
@@ -62,7 +66,7 @@ void NoteGoesBack(absl::Time asked, absl::Time now, ApplyResult* result,
                   ApplyReport* report);
 void CloseConfirmation(absl::Time now, ApplyReport* report);
 
-// "apply 4f09c2d1 of alice", and what came of its confirmation, for the log.
+// "rollback 4f09c2d1 of alice", and what came of its confirmation.
 std::string ChangeText(const ApplyReport& head);
 std::string EndOfConfirmation(const Confirmation& over);
 
@@ -70,6 +74,17 @@ std::string EndOfConfirmation(const Confirmation& over);
 // `wave`: the last one that began, from 0.
 void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,
                  absl::Time now, ApplyReport* report);
+
+// Rules that a setting of the plan mends. None: all rules count.
+RuleSelection TouchedRules(const ClusterPlan& plan);
+
+// What the check finds on these hosts and the plan did not leave on them by
+// intent (HostPlan.unmended), or not as bad as it is now: "firewall on node07
+// (fail), and 3 more"; "no facts of node07". Empty: the change came out as it
+// was meant. Nothing that could not be told is fine.
+std::string WhatIsWrong(const ClusterPlan& plan,
+                        const std::set<std::string>& hosts,
+                        const Report& check);
 
 }  // namespace clusterd
 

@@ -63,7 +63,7 @@ TEST_F(ApplyRunCancelTest, FinishesWhatIsUnderWayAndBeginsNoFurtherWave) {
       ElementsAre("cancelled by bob in wave 1 of 3: it is finished, and no "
                   "further wave begins",
                   "it ended in wave 1 of 3, so 3 hosts were not started",
-                  "hosts that were applied stay so; clusterctl rollback "
+                  "hosts that were applied kept it; clusterctl rollback "
                   "0123456789abcdef takes them back, and the same plan "
                   "applied again goes on"));
   EXPECT_EQ(saved().back().outcome(), ApplyReport::CANCELLED);

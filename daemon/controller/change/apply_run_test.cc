@@ -100,7 +100,7 @@ TEST_F(ApplyRunTest, FailedWaveStopsTheRestAndLetsItsOwnHostsFinish) {
   EXPECT_THAT(
       report.notes(),
       ElementsAre("it ended in wave 1 of 2, so 2 hosts were not started",
-                  "hosts that were applied stay so; clusterctl rollback "
+                  "hosts that were applied kept it; clusterctl rollback "
                   "0123456789abcdef takes them back"));
   EXPECT_THAT(log_.Lines(), HasSubstr("host a: undone: step 1: no effect"));
 }

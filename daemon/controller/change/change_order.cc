@@ -75,11 +75,8 @@ absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
   std::set<std::string> planned;
   bool has_steps = false;
   for (const HostPlan& host : plan.hosts()) {
-    const absl::Status target = CheckNetworkNamespace(host.network_namespace());
-    if (!target.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("plan: ", target.message()));
-    }
+    RETURN_IF_ERROR(
+        InFront("plan", CheckNetworkNamespace(host.network_namespace())));
     if (!planned.insert(host.host()).second) {
       return absl::InvalidArgumentError(
           absl::StrCat("plan: host \"", host.host(), "\" stands twice"));

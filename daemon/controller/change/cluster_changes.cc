@@ -21,12 +21,6 @@ namespace {
 // Runs with lost hosts that are looked for and remembered, the newest.
 constexpr size_t kMaxUnsettled = 64;
 
-// "apply 0123456789abcdef of alice"
-std::string RunText(const ApplyReport& report) {
-  return absl::StrCat(report.rollback() ? "rollback " : "apply ",
-                      report.run_id(), " of ", ActorName(report.actor()));
-}
-
 AuditEntry Audited(AuditEntry caller, const ApplyReport& report) {
   caller.set_subject(absl::StrCat(
       report.run_id(),
@@ -46,7 +40,7 @@ size_t WaveCountOf(const ClusterPlan& plan, const ApplyReport& head) {
 absl::Status AlreadyOver(const ApplyReport& report) {
   const std::string outcome = RunOutcomeName(report);
   return absl::InvalidArgumentError(absl::StrCat(
-      RunText(report), ": is already over (",
+      ChangeText(report), ": is already over (",
       outcome == kRunningOutcome ? "its end was not kept" : outcome,
       "), nothing was cancelled"));
 }
@@ -90,7 +84,6 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
   report.set_actor(request.actor);
   report.set_force(request.force);
   report.set_enforced(request.enforced);
-  report.set_canary(request.canary);
   report.set_wave_size(request.wave_size == 0 ? kDefaultWaveSize
                                               : request.wave_size);
   // Before anything is prepared: what is read of the history must not change
@@ -103,7 +96,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
           absl::StrCat(current_->what, " runs since ", UtcText(current_->since),
                        ", and only one may at a time"));
     }
-    current_ = Current{RunText(report), parts_.scheduler->Now(), nullptr};
+    current_ = Current{ChangeText(report), parts_.scheduler->Now(), nullptr};
   }
   auto run = StartRun(report, request, std::move(watcher));
   if (!run.ok()) EndChange();
@@ -111,11 +104,14 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
 }
 
 absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
-    const ApplyReport& head, const ChangeRequest& request,
-    ApplyWatcher watcher) {
+    ApplyReport head, const ChangeRequest& request, ApplyWatcher watcher) {
   Confirmation confirm;
+  Canary canary;
   if (request.plan != nullptr) {
     RETURN_IF_ERROR(CheckPending(ApplyOrder()));
+    canary = ChooseCanary(*request.plan, request.canary, head.wave_size());
+    head.set_canary(static_cast<uint32_t>(canary.size));
+    if (!canary.why.empty()) head.add_notes(canary.why);
     ASSIGN_OR_RETURN(confirm,
                      ConfirmationOf(*request.plan, request.confirm_within,
                                     request.auto_confirm, request.no_confirm,
@@ -127,10 +123,13 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
                        : OrderOfRollback(parts_, request.rollback_of));
   RETURN_IF_ERROR(CheckPending(order));
   order.report.MergeFrom(head);
+  absl::c_stable_partition(order.hosts, [&canary](const auto& host) {
+    return canary.hosts.count(host.name) > 0;
+  });
   order.caller = request.caller;
   const ApplyReport report = order.report;
   parts_.log->Notice(absl::StrCat(
-      RunText(report), " (", request.from, "): ",
+      ChangeText(report), " (", request.from, "): ",
       report.rollback() ? absl::StrCat("takes back apply ", report.apply_id())
                         : absl::StrCat("applies plan ", report.plan_id()),
       " on ", order.hosts.size(), " hosts, ", report.wave_size(), " at once",
@@ -159,7 +158,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
   AuditEnd(audited, absl::StrCat("not begun: ", started.message()));
   if (stopping) return started;
   parts_.log->Error(absl::StrCat(
-      RunText(report), ": not begun, the history: ", started.message()));
+      ChangeText(report), ": not begun, the history: ", started.message()));
   return started;
 }
 
@@ -201,10 +200,7 @@ std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
 void ClusterChanges::OnRunEnd(const ApplyReport& report,
                               const AuditEntry& audited) {
   parts_.log->Notice(
-      absl::StrCat(RunText(report), ": ",
-                   report.outcome() == ApplyReport::SUCCEEDED   ? "succeeded"
-                   : report.outcome() == ApplyReport::CANCELLED ? "cancelled"
-                                                                : "stopped"));
+      absl::StrCat(ChangeText(report), ": ", RunOutcomeName(report)));
   AuditEnd(
       audited,
       absl::StrCat(
@@ -314,7 +310,7 @@ void ClusterChanges::Interrupt(HistoryRecord record) {
   caller.set_what(report.rollback() ? "RollBack" : "ApplyPlan");
   AuditEnd(Audited(std::move(caller), report),
            "interrupted: the controller ended while it ran");
-  const std::string what = RunText(report);
+  const std::string what = ChangeText(report);
   {
     absl::MutexLock lock(&mutex_);
     ++ended_[RunOutcomeName(report)];
@@ -360,7 +356,7 @@ absl::StatusOr<CancelResponse> ClusterChanges::Cancel(const std::string& id,
   }
   if (!cancelled.ok()) return cancelled;
   parts_.log->Notice(absl::StrCat(
-      RunText(report), ": cancelled by ", ActorName(actor), " (", from,
+      ChangeText(report), ": cancelled by ", ActorName(actor), " (", from,
       ") in wave ", cancelled->cancelled().wave(), " of ", cancelled->waves(),
       cancelled->cancelled().actor() == actor
           ? ""
@@ -376,8 +372,8 @@ absl::StatusOr<AbortApplyResponse> ClusterChanges::Abort(
   const ApplyReport report = run->report();
   if (absl::IsFailedPrecondition(aborted.status())) return AlreadyOver(report);
   if (!aborted.ok()) return aborted;
-  parts_.log->Notice(absl::StrCat(RunText(report), ": aborted by ", actor, " (",
-                                  from, "), ", aborted->given_up_size(),
+  parts_.log->Notice(absl::StrCat(ChangeText(report), ": aborted by ", actor,
+                                  " (", from, "), ", aborted->given_up_size(),
                                   " hosts not waited for any more"));
   return aborted;
 }
@@ -475,6 +471,7 @@ void ClusterChanges::Correct(const std::string& run_id,
     by_host[host.host()] = &host;
   }
   std::set<std::string> rollbacks;
+  std::vector<std::string> came_back;
   for (const Correction& correction : corrections) {
     const auto found = by_host.find(correction.result.host());
     if (found == by_host.end()) continue;
@@ -495,7 +492,18 @@ void ClusterChanges::Correct(const std::string& run_id,
       *host = correction.result;
       host->clear_facts_after();
       host->clear_of_rollback();
+      came_back.push_back(host->host());
     }
+  }
+  if (!came_back.empty()) {
+    report.add_notes(absl::StrCat("came back and told how it ended there: ",
+                                  NamesText(came_back)));
+    const bool all_well =
+        absl::c_all_of(report.hosts(), [&report](const ApplyResult& host) {
+          return IsGoodOutcome(report.rollback(), host.outcome());
+        });
+    // The run had not ended well only because nobody knew.
+    if (all_well) report.set_outcome(ApplyReport::SUCCEEDED);
   }
   for (const std::string& rollback : rollbacks) {
     report.add_notes(absl::StrCat("taken back by rollback ", rollback));

@@ -54,7 +54,7 @@ struct ChangeRequest {
   AuditEntry caller;  // The same for the audit file, and what was called.
   // For the log: role and address, e.g. "operator, ipv4:10.0.0.9:5123".
   std::string from;
-  uint32_t canary = 0;     // Hosts of the first wave; 0: as of the others.
+  uint32_t canary = 0;     // As `wished` of ChooseCanary.
   uint32_t wave_size = 0;  // 0: kDefaultWaveSize.
   bool force = false;
   bool enforced = false;
@@ -170,8 +170,8 @@ class ClusterChanges {
       ABSL_LOCKS_EXCLUDED(mutex_);
   // `head`: who and how, to be added to the order's report.
   absl::StatusOr<std::shared_ptr<ApplyRun>> StartRun(
-      const ApplyReport& head, const ChangeRequest& request,
-      ApplyWatcher watcher) ABSL_LOCKS_EXCLUDED(mutex_);
+      ApplyReport head, const ChangeRequest& request, ApplyWatcher watcher)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   std::shared_ptr<ApplyRun> MakeRun(ApplyOrder order, const AuditEntry& audited,
                                     ApplyWatcher watcher);
   void OnRunEnd(const ApplyReport& report, const AuditEntry& audited)

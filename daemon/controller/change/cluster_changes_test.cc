@@ -188,9 +188,11 @@ TEST_F(ClusterChangesTest, RollbackAsksHostsThatAreAppliedOrLost) {
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::ROLLED_BACK);
   EXPECT_THAT(Kept(id).notes(),
               Contains("taken back by rollback " + (*rollback)->run_id()));
+  EXPECT_EQ(history_->Get(id)->entry().outcome(), "partly rolled back");
   ASSERT_TRUE(RollBack(id).ok());
   EXPECT_EQ(links_["server0"]->tasks().size(), 2u);
   Answer("server2", ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(history_->Get(id)->entry().outcome(), "rolled back");
   EXPECT_EQ(RollBack(id).status().code(),
             absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(RollBack("0000000000000000").status().code(),
@@ -322,7 +324,9 @@ TEST_F(ClusterChangesTest, LostHostThatTellsLaterIsCorrectedInTheHistory) {
   ASSERT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
   Tell("server0", id, ApplyResult::APPLIED);
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
-  EXPECT_EQ(Kept(id).outcome(), ApplyReport::STOPPED);
+  EXPECT_EQ(Kept(id).outcome(), ApplyReport::SUCCEEDED);
+  EXPECT_THAT(Kept(id).notes(),
+              Contains("came back and told how it ended there: server0"));
   // It has spoken; what it says of its later life is not of that run.
   Tell("server0", id, ApplyResult::ROLLED_BACK);
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
@@ -366,6 +370,29 @@ TEST_F(ClusterChangesTest, ControllerThatIsKilledInAWaveLearnsWhatCameOfIt) {
   ASSERT_TRUE(RollBack("1111").ok());
   EXPECT_EQ(links_["server0"]->tasks().size(), 1u);
   EXPECT_TRUE(links_["server1"]->tasks().empty());
+}
+
+TEST_F(ClusterChangesTest, CanaryHasAStepOfEveryKindAndTheNotesSayWhere) {
+  for (const char* host : {"server0", "server1", "server2"}) Attach(host);
+  ClusterPlan plan = MakePlan(3);
+  plan.mutable_hosts(2)->mutable_steps()->Add()->set_kind(CHANGE_TLS);
+  plan.set_digest(PlanDigest(plan));
+  ChangeRequest request = By("alice");
+  request.canary = 1;
+  const auto run = Apply(plan, request);
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(links_["server2"]->tasks().size(), 1u);
+  EXPECT_TRUE(links_["server0"]->tasks().empty());
+  EXPECT_TRUE(links_["server1"]->tasks().empty());
+  Answer("server2", ApplyResult::APPLIED);
+  EXPECT_EQ(links_["server0"]->tasks().size(), 1u);
+  EXPECT_EQ(links_["server1"]->tasks().size(), 1u);
+  const ApplyReport report = (*run)->report();
+  EXPECT_EQ(report.canary(), 1u);
+  EXPECT_EQ(report.hosts(0).host(), "server2");
+  EXPECT_THAT(report.notes(),
+              Contains(HasSubstr("canary: a step of every kind in the plan is "
+                                 "on server2 (")));
 }
 
 TEST_F(ClusterChangesTest, CancelEndsTheRunAfterItsWaveAndSaysWhoDidIt) {

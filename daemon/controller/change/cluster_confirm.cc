@@ -139,10 +139,8 @@ absl::Status ClusterChanges::CheckPending(const ApplyOrder& order) const {
           ", and only one may be there at a time; try again, or plan "
           "without that host";
     }
-    return absl::UnavailableError(
-        absl::StrCat("apply ", pending->apply_id(), " of ",
-                     ActorName(pending->head().actor()), why,
-                     UtcText(absl::FromUnixMillis(now.deadline_ms())), hint));
+    return absl::UnavailableError(absl::StrCat(
+        ChangeText(pending->head()), why, UtcText(now.deadline_ms()), hint));
   }
   return absl::OkStatus();
 }
@@ -159,8 +157,7 @@ absl::StatusOr<std::shared_ptr<PendingChange>> ClusterChanges::FindPending(
   if (found != waiting.end()) return *found;
   const Confirmation& confirm = report.confirmation();
   return absl::FailedPreconditionError(absl::StrCat(
-      "apply ", report.run_id(), " of ", ActorName(report.actor()),
-      ": does not wait to be confirmed: ",
+      ChangeText(report), ": does not wait to be confirmed: ",
       report.outcome() == ApplyReport::RUNNING ? "it runs still"
       : !report.has_confirmation()             ? "it stays by itself"
       : confirm.state() == Confirmation::CONFIRMED

@@ -238,23 +238,6 @@ TEST_F(ClusterConfirmTest, AsksAHostThatCouldNotKeepItAgain) {
 }
 
 // It had not heard of the apply's end.
-// An older clusterctl shows nothing else of it.
-TEST_F(ClusterConfirmTest, SaysInTheNotesOfARunThatSucceededThatItGoesBack) {
-  ApplyOn(1);
-  EXPECT_EQ(Kept(id_).outcome(), ApplyReport::SUCCEEDED);
-  EXPECT_THAT(Kept(id_).notes(),
-              testing::Contains(HasSubstr(absl::StrCat(
-                  ", unless clusterctl confirm ", id_, " keeps them"))));
-}
-
-TEST_F(ClusterConfirmTest, SaysOfARunThatConfirmsItselfWhatItGoesBackWithout) {
-  ApplyOn(1, /*automatic=*/true);
-  EXPECT_THAT(Kept(id_).notes(),
-              testing::Contains(HasSubstr("go back by themselves")));
-  EXPECT_THAT(Kept(id_).notes(),
-              testing::Contains(HasSubstr("the check of what it touched")));
-}
-
 TEST_F(ClusterConfirmTest, AFailedRunGoesBackUnlessAPersonKeepsWhatWasApplied) {
   Attach("server0");
   Attach("server1");
@@ -270,10 +253,6 @@ TEST_F(ClusterConfirmTest, AFailedRunGoesBackUnlessAPersonKeepsWhatWasApplied) {
   const ApplyReport report = Kept(id_);
   EXPECT_EQ(report.outcome(), ApplyReport::STOPPED);
   EXPECT_FALSE(report.confirmation().automatic());
-  EXPECT_THAT(report.notes(),
-              testing::Contains(
-                  AllOf(HasSubstr("go back by themselves, the first at "),
-                        HasSubstr(absl::StrCat("clusterctl confirm ", id_)))));
   AnswerFacts(0);
   EXPECT_FALSE(IsToldToKeep(0));
   Confirm();

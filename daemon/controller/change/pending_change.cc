@@ -10,7 +10,6 @@
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/change/change_order.h"
-#include "daemon/controller/change/touched_rules.h"
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/history/history_store.h"
 #include "daemon/controller/hosts/audit_caller.h"
@@ -289,12 +288,9 @@ void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
     }
   }
   if (keep) {
-    const absl::Status kept =
-        parts_.history->Add(RecordOfCheck(std::move(report), order->actor));
-    if (!kept.ok()) {
-      parts_.log->Warning(absl::StrCat("history: check ", order->run_id,
-                                       " is not kept: ", kept.message()));
-    }
+    parts_.history
+        ->AddOrLog(RecordOfCheck(std::move(report), order->actor), parts_.log)
+        .IgnoreError();
   }
   if (!wrong.empty()) {
     parts_.log->Warning(absl::StrCat(ChangeText(head_),

@@ -1,8 +1,7 @@
-#include "daemon/controller/change/touched_rules.h"
-
 #include <string>
 
 #include "config/plan/setting_rows.h"
+#include "daemon/controller/change/apply_end.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/plan_steps.h"

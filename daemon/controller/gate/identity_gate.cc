@@ -1,7 +1,6 @@
 #include "daemon/controller/gate/identity_gate.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "config/identity/regular_file.h"
@@ -104,9 +103,8 @@ absl::Status IdentityGate::WhyLockedLocked(const SpiffeId& id) const {
   if (lock == locks_.end()) return absl::OkStatus();
   const LockEntry& entry = lock->second;
   return absl::PermissionDeniedError(absl::StrCat(
-      id.ToString(), ": is locked since ",
-      UtcText(absl::FromUnixMillis(entry.since_ms())), " by ", entry.by(),
-      entry.reason().empty() ? "" : ": ", entry.reason()));
+      id.ToString(), ": is locked since ", UtcText(entry.since_ms()), " by ",
+      entry.by(), entry.reason().empty() ? "" : ": ", entry.reason()));
 }
 
 absl::Status IdentityGate::CheckNotLocked(const SpiffeId& id) const {

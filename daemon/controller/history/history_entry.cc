@@ -13,6 +13,7 @@
 #include "config/plan/waves.h"
 #include "config/report/verdict.h"
 #include "config/values/network_namespace.h"
+#include "config/values/text_form.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
@@ -28,10 +29,8 @@ constexpr size_t kMaxIdBytes = 64;
 // On one line, cut between characters.
 std::string Shorten(std::string text) {
   text.resize(std::min(text.size(), text.find('\n')));
-  if (text.size() <= kMaxSummaryBytes) return text;
-  size_t end = kMaxSummaryBytes;
-  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;
-  return absl::StrCat(text.substr(0, end), "…");
+  return absl::StrCat(CutUtf8(text, kMaxSummaryBytes),
+                      text.size() > kMaxSummaryBytes ? "…" : "");
 }
 
 std::string SummaryOf(const Report& report) {
@@ -43,7 +42,7 @@ std::string SummaryOf(const Report& report) {
                       Count(report.rules_size(), "rule"));
 }
 
-std::string ConfirmationText(const Confirmation& confirmation) {
+std::string ConfirmationText(const Confirmation& confirmation, bool is_back) {
   switch (confirmation.state()) {
     case Confirmation::PENDING:
       return "; to be confirmed";
@@ -51,7 +50,7 @@ std::string ConfirmationText(const Confirmation& confirmation) {
       return absl::StrCat("; confirmed by ",
                           ActorName(confirmation.confirmed_by()));
     case Confirmation::GOES_BACK:
-      return "; not confirmed, goes back";
+      return is_back ? "; not confirmed" : "; not confirmed, goes back";
     default:
       return "";
   }
@@ -69,7 +68,9 @@ std::string SummaryOf(const ApplyReport& report) {
                     ActorName(report.cancelled().actor()), " in wave ",
                     report.cancelled().wave(), " of ", waves.count());
   }
-  absl::StrAppend(&text, ConfirmationText(report.confirmation()));
+  absl::StrAppend(&text,
+                  ConfirmationText(report.confirmation(),
+                                   StandingWord(report) == "rolled back"));
   return text;
 }
 
@@ -163,7 +164,8 @@ HistoryRecord RecordOfApply(ApplyReport report,
   entry->set_actor(report.actor());
   entry->set_started_at_ms(report.started_at_ms());
   entry->set_elapsed_ms(report.elapsed_ms());
-  entry->set_outcome(RunOutcomeName(report));
+  const std::string standing = StandingWord(report);
+  entry->set_outcome(standing.empty() ? RunOutcomeName(report) : standing);
   entry->set_summary(SummaryOf(report));
   entry->set_parent_id(report.rollback() ? report.apply_id()
                                          : report.plan_id());

@@ -5,8 +5,10 @@
 //             of a job: "job slurm:1234.0: 16 hosts; …"
 //   plan      empty | changes | blocked (something is, and there are no steps)
 //             "1152 hosts, 12 with 40 steps, 3 blocked on 1 host"
-//   apply,    running | succeeded | stopped | cancelled | interrupted
-//   rollback  "1152 hosts; 32 applied, 1 undone, 1119 not started"
+//   apply,    running | succeeded | stopped | cancelled | interrupted; of an
+//   rollback  apply what has become of it since: confirmed | rolled back |
+//             partly rolled back
+//             "1152 hosts; 32 applied, 1 undone, 1119 not started"
 //             "2 hosts; 2 applied; to be confirmed"
 // Pure. The detail moves into the record.
 #ifndef DAEMON_CONTROLLER_HISTORY_HISTORY_ENTRY_H_

@@ -201,6 +201,35 @@ TEST(RecordOfApplyTest, SaysHowItIsConfirmed) {
   EXPECT_EQ(summary(Confirmation::GOES_BACK),
             "1 host; 1 applied; not confirmed, goes back");
   EXPECT_EQ(summary(Confirmation::NOT_NEEDED), "1 host; 1 applied");
+  report.mutable_hosts(0)->set_outcome(ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(summary(Confirmation::GOES_BACK),
+            "1 host; 1 rolled back; not confirmed");
+}
+
+TEST(RecordOfApplyTest, SaysWhatHasBecomeOfItSince) {
+  ApplyReport report;
+  report.set_run_id("0123456789abcdef");
+  report.set_outcome(ApplyReport::SUCCEEDED);
+  report.add_hosts()->set_outcome(ApplyResult::APPLIED);
+  report.add_hosts()->set_outcome(ApplyResult::NOTHING_TO_DO);
+  const auto outcome = [&report] {
+    return RecordOfApply(report, "").entry().outcome();
+  };
+  EXPECT_EQ(outcome(), "succeeded");
+  report.mutable_confirmation()->set_state(Confirmation::CONFIRMED);
+  EXPECT_EQ(outcome(), "confirmed");
+  report.mutable_hosts(1)->set_outcome(ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(outcome(), "partly rolled back");
+  report.mutable_hosts(0)->set_outcome(ApplyResult::UNDONE);
+  EXPECT_EQ(outcome(), "rolled back");
+  report.mutable_hosts(0)->set_outcome(ApplyResult::LOST);
+  EXPECT_EQ(outcome(), "partly rolled back");
+  report.mutable_hosts(1)->set_outcome(ApplyResult::APPLIED);
+  report.set_outcome(ApplyReport::STOPPED);
+  EXPECT_EQ(outcome(), "stopped");
+  report.set_rollback(true);
+  report.mutable_hosts(1)->set_outcome(ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(outcome(), "stopped");
 }
 
 }  // namespace

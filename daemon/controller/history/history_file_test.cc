@@ -25,7 +25,7 @@ TEST(LockFolderTest, IsOnePersonsAtATime) {
   EXPECT_TRUE(absl::IsUnavailable(second));
   EXPECT_THAT(std::string(second.message()),
               HasSubstr(folder + "\": in use by another clusterd-controller"));
-  first->reset();
+  *first = OwnedFd();
   EXPECT_TRUE(LockFolder(folder).ok());
 }
 

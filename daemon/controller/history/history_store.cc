@@ -16,6 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
+#include "config/words/subject_text.h"
 #include "daemon/controller/history/history_entry.h"
 
 namespace clusterd {
@@ -188,9 +189,16 @@ void NoteAsker(const HistoryEntry& entry, KeptEntry* kept) {
   kept->changed = !entry.changes().empty();
 }
 
-// For ListHistoryRequest.changes_only.
-bool IsQuietCheck(const HistoryEntry& entry) {
-  return entry.kind() == HISTORY_CHECK && entry.changes().empty();
+// For the filters of ListHistoryRequest.
+bool IsWanted(const ListHistoryRequest& request, const HistoryEntry& entry) {
+  const std::string& who = request.who();
+  const std::string name = ActorName(entry.actor());
+  const bool is_quiet =
+      entry.kind() == HISTORY_CHECK && entry.changes().empty();
+  return !(request.changes_only() && is_quiet) &&
+         entry.started_at_ms() >= request.since_ms() &&
+         (who.empty() || who == name || who == entry.actor() ||
+          name == absl::StrCat("host ", who));
 }
 
 }  // namespace
@@ -269,7 +277,7 @@ absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::Open(
 
 std::unique_ptr<HistoryStore> HistoryStore::Closed(const absl::Status& why) {
   return std::unique_ptr<HistoryStore>(
-      new HistoryStore({}, {},
+      new HistoryStore(HistoryFile(), {},
                        absl::FailedPreconditionError(absl::StrCat(
                            "no history is kept: ", why.message()))));
 }
@@ -289,6 +297,16 @@ absl::StatusOr<std::unique_ptr<HistoryStore>> OpenHistory(
       "; until then checks and plans are not kept, and no apply or rollback "
       "is taken"));
   return HistoryStore::Closed(store.status());
+}
+
+absl::Status HistoryStore::AddOrLog(const HistoryRecord& record, Log* log) {
+  const absl::Status kept = Add(record);
+  if (!kept.ok()) {
+    log->Warning(
+        absl::StrCat("history: ", HistoryKindName(record.entry().kind()), " ",
+                     record.entry().id(), " is not kept: ", kept.message()));
+  }
+  return kept;
 }
 
 absl::Status HistoryStore::Write(const HistoryRecord& record, bool is_new) {
@@ -443,18 +461,20 @@ absl::StatusOr<ListHistoryResponse> HistoryStore::List(
       request.limit() == 0 ? kDefaultListedEntries : request.limit());
   ListHistoryResponse response;
   std::string damaged;
-  // One more than is asked for tells whether there are more. What has changed
-  // stands in the entry alone; -1: no limit.
+  // One more than is asked for tells whether there are more. The filters look
+  // into the entries; -1: no limit.
+  const bool is_filtered = request.changes_only() || request.since_ms() != 0 ||
+                           !request.who().empty();
   RETURN_IF_ERROR(database_->Run(
       "SELECT entry, id FROM entry WHERE position < ?1 "
       "AND (?2 = 0 OR (1 << kind) & ?2) ORDER BY position DESC LIMIT ?3",
-      {before, KindBits(request), request.changes_only() ? -1 : limit + 1},
+      {before, KindBits(request), is_filtered ? -1 : limit + 1},
       [&](const SqliteRow& row) {
         HistoryEntry entry;
         if (response.more()) return;
         if (!entry.ParseFromString(row.Text(0))) {
           damaged = row.Text(1);
-        } else if (request.changes_only() && IsQuietCheck(entry)) {
+        } else if (!IsWanted(request, entry)) {
           return;
         } else if (response.entries_size() == limit) {
           response.set_more(true);

@@ -42,7 +42,7 @@ inline constexpr char kHistoryFile[] = "history.db";
 inline constexpr int kHistoryFormat = 2;
 
 struct HistoryFile {
-  FolderLock lock;
+  OwnedFd lock;
   std::unique_ptr<SqliteDatabase> database;
 };
 
@@ -145,6 +145,10 @@ class HistoryStore {
     return Write(record, /*is_new=*/true);
   }
 
+  // The same, and a line in the log if it is not kept.
+  absl::Status AddOrLog(const HistoryRecord& record, Log* log)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Replaces entry and detail of the record with this id; where it stands in
   // the list stays. NotFound if there is none. Otherwise as Add.
   absl::Status Update(const HistoryRecord& record) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -212,7 +216,7 @@ class HistoryStore {
 
   const absl::Status closed_;  // Not OK: there is no file.
   const HistoryLimits limits_;
-  const FolderLock lock_;  // Null if closed.
+  const OwnedFd lock_;  // None if closed.
   mutable absl::Mutex mutex_;
   const std::unique_ptr<SqliteDatabase> database_ ABSL_PT_GUARDED_BY(mutex_);
 };

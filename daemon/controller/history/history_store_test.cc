@@ -189,7 +189,7 @@ TEST(HistoryStoreTest, ListsOfChecksOnlyThoseWithChanges) {
   Add(store.get(), TestApply(TestId(2)));
   Add(store.get(), TestCheck(TestId(3)));
   Add(store.get(), ScheduledRecord(4, "links"));
-  Add(store.get(), ScheduledRecord(5, "links", "1 mended"));
+  Add(store.get(), ScheduledRecord(5, "links", "1 resolved"));
   ListHistoryRequest request;
   request.set_changes_only(true);
   EXPECT_THAT(Ids(*store, request),
@@ -200,6 +200,42 @@ TEST(HistoryStoreTest, ListsOfChecksOnlyThoseWithChanges) {
   request.set_before_id(TestId(2));
   EXPECT_THAT(Ids(*store, request), ElementsAre(TestId(1)));
   EXPECT_FALSE(store->List(request)->more());
+}
+
+HistoryRecord RecordBy(uint64_t number, const std::string& actor,
+                       int64_t started_at_ms) {
+  HistoryRecord record = TestCheck(TestId(number));
+  record.mutable_entry()->set_actor(actor);
+  record.mutable_entry()->set_started_at_ms(started_at_ms);
+  return record;
+}
+
+TEST(HistoryStoreTest, ListsWhatOneAskedForSinceAMoment) {
+  const auto store = NewStore();
+  const std::string ann = "spiffe://demo/user/ann/role/admin";
+  Add(store.get(), RecordBy(1, ann, 1000));
+  Add(store.get(), RecordBy(2, "spiffe://demo/host/node07", 2000));
+  Add(store.get(), RecordBy(3, ann, 3000));
+  // The clock was set back.
+  Add(store.get(), RecordBy(4, "spiffe://demo/user/bob/role/admin", 1500));
+  ListHistoryRequest request;
+  request.set_since_ms(2000);
+  EXPECT_THAT(Ids(*store, request), ElementsAre(TestId(3), TestId(2)));
+  request.set_who("node07");
+  EXPECT_THAT(Ids(*store, request), ElementsAre(TestId(2)));
+  request.set_since_ms(0);
+  for (const std::string& who : {std::string("ann"), ann}) {
+    request.set_who(who);
+    EXPECT_THAT(Ids(*store, request), ElementsAre(TestId(3), TestId(1))) << who;
+  }
+  request.set_limit(1);
+  EXPECT_THAT(Ids(*store, request), ElementsAre(TestId(3)));
+  EXPECT_TRUE(store->List(request)->more());
+  request.set_before_id(TestId(3));
+  EXPECT_THAT(Ids(*store, request), ElementsAre(TestId(1)));
+  EXPECT_FALSE(store->List(request)->more());
+  request.set_who("an");
+  EXPECT_THAT(Ids(*store, request), IsEmpty());
 }
 
 TEST(HistoryStoreTest, FindsTheNewestOfASchedule) {

@@ -76,7 +76,8 @@ absl::Status MakeFile(const std::string& path, const SqliteFormat& kind) {
   if (std::rename(beside.c_str(), path.c_str()) != 0) {
     return WriteStatus(path, errno);
   }
-  return SyncFolder(path.substr(0, path.rfind('/')));
+  if (SyncFolderOf(path)) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(path, ": ", std::strerror(errno)));
 }
 
 // No descriptor of the file is opened here: closing one would give up SQLite's
@@ -134,21 +135,19 @@ int Bind(const SqliteValue& value, int position, sqlite3_stmt* statement) {
 
 }  // namespace
 
-absl::StatusOr<FolderLock> LockFolder(const std::string& folder) {
+absl::StatusOr<OwnedFd> LockFolder(const std::string& folder) {
   const std::string what = absl::StrCat("state folder \"", folder, "\": ");
-  FolderLock lock = std::make_shared<const OwnedFd>(
-      open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const int fd = lock->get();
-  if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
+  OwnedFd lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock.is_open() && (errno == ENOENT || errno == ENOTDIR)) {
     return absl::NotFoundError(
         absl::StrCat(what, std::strerror(errno),
                      ", expected a folder of the controller's user (--state)"));
   }
-  if (fd < 0) {
+  if (!lock.is_open()) {
     return absl::PermissionDeniedError(
         absl::StrCat(what, std::strerror(errno)));
   }
-  if (flock(fd, LOCK_EX | LOCK_NB) == 0) return lock;
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
   if (errno != EWOULDBLOCK) {
     return absl::PermissionDeniedError(
         absl::StrCat(what, "cannot be locked: ", std::strerror(errno)));

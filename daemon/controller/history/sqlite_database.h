@@ -89,12 +89,10 @@ absl::Status SqliteStatus(int code, int system, absl::string_view path,
                           absl::string_view text);
 
 // One controller for one state folder: a lock on the folder, held until the
-// last copy goes. The kernel gives it back when the process ends.
-using FolderLock = std::shared_ptr<const OwnedFd>;
-
-// NotFound if there is no such folder; PermissionDenied if it cannot be opened;
+// descriptor closes. The kernel gives it back when the process ends. NotFound
+// if there is no such folder; PermissionDenied if it cannot be opened;
 // Unavailable if another holds it, also in this process.
-absl::StatusOr<FolderLock> LockFolder(const std::string& folder);
+absl::StatusOr<OwnedFd> LockFolder(const std::string& folder);
 
 // How a file is made and recognized.
 struct SqliteFormat {

@@ -4,8 +4,6 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <string>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"
@@ -14,7 +12,6 @@
 #include "absl/synchronization/mutex.h"
 #include "config/audit/audit_chain.h"
 #include "config/identity/grpc_status.h"
-#include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "daemon/audit/audit_log.h"
@@ -22,7 +19,7 @@
 #include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/controller/hosts/write_deadline.h"
+#include "daemon/controller/hosts/stream_writer.h"
 #include "grpcpp/server_context.h"
 
 namespace clusterd {
@@ -30,8 +27,6 @@ namespace {
 
 // From the start of a stream to its first message.
 constexpr absl::Duration kHelloTimeout = absl::Seconds(10);
-// For a last message to be taken by a host that may not be reading any more.
-constexpr absl::Duration kFlushTimeout = absl::Seconds(5);
 // Messages that wait to be sent to one host, and their bytes; one that does not
 // read them is cut off. The largest is the plan of a host, and there is one.
 constexpr size_t kMaxQueued = 256;
@@ -70,30 +65,29 @@ int64_t CertificateEndMs(const std::string& pem) {
 }
 
 // One host's stream on the controller's side, from the first byte to the last.
-// gRPC calls the On... members; it owns the object from Create to OnDone, and
-// AttachedHosts may hold it longer. Safe for concurrent use.
+// AttachedHosts may hold it longer than gRPC. Safe for concurrent use.
 class HostStream final
-    : public grpc::ServerBidiReactor<AgentMessage, HubMessage>,
-      public HostLink,
-      public std::enable_shared_from_this<HostStream> {
+    : public StreamWriter<HostStream,
+                          grpc::ServerBidiReactor<AgentMessage, HubMessage>,
+                          HubMessage>,
+      public HostLink {
  public:
   // `host` is the certificate's. `context` is the call's; the parts and
   // `questions` must outlive the call.
   HostStream(std::string host, grpc::CallbackServerContext* context,
              const ControllerParts& parts, const HostQuestions& questions)
-      : host_(std::move(host)),
-        context_(context),
+      : StreamWriter(context, parts.scheduler),
+        host_(std::move(host)),
         parts_(parts),
         questions_(questions),
         certificate_pem_(ShownCertificate(*context->auth_context())),
-        certificate_end_ms_(CertificateEndMs(certificate_pem_)),
-        deadline_(context, parts.scheduler) {}
+        certificate_end_ms_(CertificateEndMs(certificate_pem_)) {}
 
   // Once, right after it was made; from then on gRPC holds it.
   void Begin() ABSL_LOCKS_EXCLUDED(mutex_) {
+    Hold();
     {
       absl::MutexLock lock(&mutex_);
-      self_ = shared_from_this();
       timer_ =
           parts_.scheduler->RunAfter(kHelloTimeout, [weak = weak_from_this()] {
             const std::shared_ptr<HostStream> stream = weak.lock();
@@ -135,15 +129,9 @@ class HostStream final
       queue_.clear();
       queued_bytes_ = 0;
       parts_.scheduler->Cancel(timer_);
-      if (writing_) {
-        timer_ = parts_.scheduler->RunAfter(
-            kFlushTimeout, [weak = weak_from_this()] {
-              if (const auto stream = weak.lock()) stream->BreakOff();
-            });
-      }
     }
     LeaveHosts(why);
-    Advance();
+    EndForGood(why);
   }
 
   void OnReadDone(bool ok) override {
@@ -161,29 +149,8 @@ class HostStream final
     StartRead(&read_);
   }
 
-  void OnWriteDone(bool ok) override {
-    {
-      absl::MutexLock lock(&mutex_);
-      writing_ = false;
-      deadline_.End();
-      write_ = HubMessage();  // A verdict is long, and there are many streams.
-    }
-    if (!ok) Close(absl::UnavailableError("the connection broke"));
-    Advance();
-  }
-
   void OnCancel() override {
     Close(absl::UnavailableError("the connection broke"));
-  }
-
-  void OnDone() override {
-    std::shared_ptr<HostStream> self;
-    {
-      absl::MutexLock lock(&mutex_);
-      self.swap(self_);
-      deadline_.End();
-    }
-    // `self` is the last owner, or AttachedHosts is for a moment longer.
   }
 
  private:
@@ -432,29 +399,19 @@ class HostStream final
         refused_questions_, " questions in a row that had to be refused"));
   }
 
-  // Starts what is due next: a write, or the end. Calls gRPC unlocked.
-  void Advance() ABSL_LOCKS_EXCLUDED(mutex_) {
-    bool write = false;
-    std::optional<absl::Status> finish;
-    {
-      absl::MutexLock lock(&mutex_);
-      if (writing_ || finishing_ || cancelling_) return;
-      if (end_.has_value()) {
-        finishing_ = true;
-        finish = end_;
-        parts_.scheduler->Cancel(timer_);
-      } else if (session_.has_value() && !queue_.empty()) {
-        writing_ = true;
-        write = true;
-        write_ = std::move(queue_.front());
-        queue_.pop_front();
-        queued_bytes_ -= write_.ByteSizeLong();
-        AddAuditHeadLocked();
-        deadline_.Begin(write_.ByteSizeLong());
-      }
-    }
-    if (write) StartWrite(&write_);
-    if (finish.has_value()) Finish(ToGrpcStatus(*finish));
+  // Writes begin with the welcome.
+  const HubMessage* TakeNextLocked(std::function<void()>*) override
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (!session_.has_value() || queue_.empty()) return nullptr;
+    write_ = std::move(queue_.front());
+    queue_.pop_front();
+    queued_bytes_ -= write_.ByteSizeLong();
+    AddAuditHeadLocked();
+    return &write_;
+  }
+
+  void OnTaken(bool ok) override {
+    if (!ok) Close(absl::UnavailableError("the connection broke"));
   }
 
   // Only when it is written: heads then come in their order.
@@ -481,22 +438,6 @@ class HostStream final
     Send(HubMessage());
   }
 
-  // Cancels a call whose last write is not taken.
-  void BreakOff() ABSL_LOCKS_EXCLUDED(mutex_) {
-    {
-      absl::MutexLock lock(&mutex_);
-      if (finishing_ || !writing_) return;
-      // The context lives until the call has finished: that has to wait.
-      cancelling_ = true;
-    }
-    context_->TryCancel();
-    {
-      absl::MutexLock lock(&mutex_);
-      cancelling_ = false;
-    }
-    Advance();
-  }
-
   void LeaveHosts(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mutex_) {
     std::optional<AttachedHosts::SessionId> session;
     {
@@ -507,7 +448,6 @@ class HostStream final
   }
 
   const std::string host_;
-  grpc::CallbackServerContext* const context_;
   const ControllerParts& parts_;
   const HostQuestions& questions_;
   const std::string certificate_pem_;
@@ -517,24 +457,15 @@ class HostStream final
   AgentMessage read_;
   bool greeted_ = false;
   UnaskedRate unasked_;
-  HubMessage write_;  // Only touched by who set writing_.
 
-  absl::Mutex mutex_;
-  std::shared_ptr<HostStream> self_ ABSL_GUARDED_BY(mutex_);  // Until OnDone.
   std::deque<HubMessage> queue_ ABSL_GUARDED_BY(mutex_);
   size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   AuditHead told_head_ ABSL_GUARDED_BY(mutex_);  // On this stream.
-  WriteDeadline deadline_ ABSL_GUARDED_BY(mutex_);
-  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool finishing_ ABSL_GUARDED_BY(mutex_) = false;
-  // Set: no more is sent, and the stream ends with this.
-  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
   // From the hello to the end; writes begin with it.
   std::optional<AttachedHosts::SessionId> session_ ABSL_GUARDED_BY(mutex_);
-  bool cancelling_ ABSL_GUARDED_BY(mutex_) = false;
   int open_questions_ ABSL_GUARDED_BY(mutex_) = 0;
   int refused_questions_ ABSL_GUARDED_BY(mutex_) = 0;  // In a row.
-  // Waits for the hello, or for the last write.
+  // Waits for the hello.
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

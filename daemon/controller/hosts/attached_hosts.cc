@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "config/identity/tls_credentials.h"
 #include "config/spec/host_names.h"
 #include "config/values/status_macros.h"
@@ -227,9 +224,9 @@ absl::StatusOr<std::shared_ptr<HostLink>> AttachedHosts::AdmitTaskLocked(
   Session* const session = known->second.session.get();
   if (session == nullptr) {
     const HostEntry& entry = known->second.entry;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "detached at ", UtcText(absl::FromUnixMillis(entry.last_seen_ms())),
-        ": ", entry.detached_reason()));
+    return absl::FailedPreconditionError(
+        absl::StrCat("detached at ", UtcText(entry.last_seen_ms()), ": ",
+                     entry.detached_reason()));
   }
   const Hello& hello = session->attachment.hello;
   const char* const name = NameOf(task.task);

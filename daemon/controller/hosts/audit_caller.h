@@ -3,15 +3,38 @@
 #ifndef DAEMON_CONTROLLER_HOSTS_AUDIT_CALLER_H_
 #define DAEMON_CONTROLLER_HOSTS_AUDIT_CALLER_H_
 
+#include <memory>
+#include <string>
+
 #include "absl/strings/string_view.h"
+#include "config/identity/certificate.h"
+#include "grpc/grpc_security_constants.h"
 #include "grpcpp/server_context.h"
 #include "proto/audit.pb.h"
 
 namespace clusterd {
 
 // who, certificate, peer, `call` as what, and the subject.
-AuditEntry AuditCaller(const grpc::CallbackServerContext& context,
-                       absl::string_view call, absl::string_view subject = "");
+inline AuditEntry AuditCaller(const grpc::CallbackServerContext& context,
+                              absl::string_view call,
+                              absl::string_view subject = "") {
+  AuditEntry entry;
+  entry.set_subject(std::string(subject));
+  entry.set_what(std::string(call));
+  entry.set_peer(context.peer());
+  const std::shared_ptr<const grpc::AuthContext> shown = context.auth_context();
+  for (const grpc::string_ref& uri :
+       shown->FindPropertyValues(GRPC_PEER_URI_PROPERTY_NAME)) {
+    // More than one are no identity, and are refused; here all are told.
+    if (!entry.who().empty()) entry.mutable_who()->push_back(' ');
+    entry.mutable_who()->append(uri.data(), uri.size());
+  }
+  for (const grpc::string_ref& pem :
+       shown->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME)) {
+    entry.set_certificate(CertificateSerial({pem.data(), pem.size()}));
+  }
+  return entry;
+}
 
 // Who asks, for the audit file of the host that does the task, and the newest
 // line of our own.

@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 #include "config/values/version.h"
 #include "google/protobuf/descriptor.h"
 
@@ -115,12 +116,7 @@ absl::Status Clean(LongFact long_fact, Message* message) {
 
 // Whole characters of UTF-8, so that the text stays one.
 void CutText(std::string* text) {
-  if (text->size() <= kMaxDriftTextBytes) return;
-  size_t end = kMaxDriftTextBytes;
-  while (end > 0 && (static_cast<unsigned char>((*text)[end]) & 0xc0) == 0x80) {
-    --end;
-  }
-  text->resize(end);
+  text->resize(CutUtf8(*text, kMaxDriftTextBytes).size());
 }
 
 // Keeps `room` entries at most, each cut to what a person would read; returns

@@ -5,15 +5,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <optional>
-#include <set>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "config/plan/make_plan.h"
 #include "config/plan/settings.h"
 #include "config/rules/catalogue.h"
 #include "config/rules/judge.h"
@@ -224,8 +220,8 @@ Report MakeCheckReport(const FactOrder& order, const RuleSelection& selection,
 
 ClusterPlan MakeHostsPlan(const FactOrder& order,
                           const std::vector<HostFacts>& facts, absl::Time now) {
-  ClusterPlan plan =
-      MakePlan(*order.spec, PointersTo(facts), order.network_namespace);
+  ClusterPlan plan = MakePlan(*order.spec, PointersTo(facts),
+                              order.network_namespace, order.steps);
   AddUnmended(MakeCheckReport(order, {}, facts, now), &plan);
   plan.set_plan_id(order.run_id);
   plan.set_created_at_ms(absl::ToUnixMillis(now));

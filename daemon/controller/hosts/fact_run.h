@@ -22,9 +22,9 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "config/plan/make_plan.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/controller_parts.h"
-#include "daemon/controller/hosts/fact_run.h"
 #include "daemon/process/callback_gate.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "proto/controller.pb.h"
@@ -73,6 +73,8 @@ struct FactOrder {
   std::string why_held = {};  // They are not asked.
   // The rules of a check; unset: all that hosts can tell is asked.
   std::optional<RuleSelection> selection = {};
+  // What a plan is narrowed to.
+  PlanSelection steps = {};
 };
 
 // How far a host's clock, at the begin and the end of its observation, is ahead

@@ -420,6 +420,27 @@ TEST_F(MakeHostsPlanTest, FailsWhereTheHostAllowsNoStep) {
   EXPECT_THAT(Unmended(0), ElementsAre("listen-backlog FAIL"));
 }
 
+TEST_F(MakeHostsPlanTest, NamesWhatANarrowedPlanLeavesToOtherSteps) {
+  facts_[0].mutable_kernel()->mutable_somaxconn()->set_value(1);
+  Device(0, 2).mutable_detect_address()->set_value("10.9.9.9");
+  FactOrder order;
+  order.spec = std::make_shared<const ClusterSpec>(spec_);
+  order.steps = *SelectSteps({"sysctl"});
+  const ClusterPlan plan = MakeHostsPlan(order, facts_, absl::UnixEpoch());
+  EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
+  ASSERT_EQ(plan.hosts(0).steps_size(), 1) << plan.hosts(0).DebugString();
+  EXPECT_EQ(plan.hosts(0).steps(0).target().kernel_parameter(),
+            "net.core.somaxconn");
+  EXPECT_THAT(plan.hosts(0).notes(), ElementsAre("1 step left out by --only"));
+  std::vector<std::string> left;
+  for (const UnmendedRule& rule : plan.hosts(0).unmended()) {
+    left.push_back(rule.rule());
+  }
+  EXPECT_THAT(left, testing::Contains("detect-address"));
+  EXPECT_THAT(left, testing::Not(testing::Contains("listen-backlog")));
+  EXPECT_EQ(CountPlan(plan).hosts_failing, 0u);
+}
+
 TEST_F(MakeHostsPlanTest, SaysOfASilentHostOnlyThatItIsBlocked) {
   facts_[1] = MakeSilentHost("server1", Missing::TIMED_OUT, "no answer");
   EXPECT_EQ(Plan().hosts(1).blocked_size(), 1);

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "config/hccl/job_variables.h"
 #include "config/launch/job_spec.h"
 #include "config/report/job_verdict.h"
 #include "config/rules/judge.h"
@@ -64,14 +64,20 @@ bool IsWhole(const JobAsk& ask) {
 }
 
 // What a launch on the hosts is given.
-void AddAddresses(const ClusterSpec& narrowed, JobVerdict* verdict) {
+void AddAddresses(const ClusterSpec& narrowed,
+                  const std::vector<HostFacts>& facts, JobVerdict* verdict) {
   for (int i = 0; i < verdict->hosts_size(); ++i) {
     // Both are in the order of the job.
     if (i >= narrowed.servers_size() ||
         narrowed.servers(i).host() != verdict->hosts(i).host()) {
       continue;
     }
-    verdict->mutable_hosts(i)->set_address(narrowed.servers(i).address());
+    JobVerdict::Host& host = *verdict->mutable_hosts(i);
+    host.set_address(narrowed.servers(i).address());
+    host.set_sets_base_port(
+        static_cast<size_t>(i) < facts.size() &&
+        facts[i].host() == host.host() &&
+        FindVariable(facts[i], nullptr, "HCCL_IF_BASE_PORT") != nullptr);
   }
   verdict->set_master_port(narrowed.rendezvous_port());
   if (!narrowed.hccl().base_port_auto()) {
@@ -438,20 +444,15 @@ JobDesk::Result JobDesk::Judge(const Run& run,
       RecordOfCheck(MakeCheckReport(*run.prepared.order, run.ask.selection,
                                     facts, parts_.scheduler->Now()),
                     run.prepared.order->actor);
-  const absl::Status kept = parts_.history->Add(record);
+  parts_.history->AddOrLog(record, parts_.log).IgnoreError();
   const std::string job =
       run.ask.job.id().empty() ? "without an id" : run.ask.job.id();
-  if (!kept.ok()) {
-    parts_.log->Warning(absl::StrCat("history: check ",
-                                     run.prepared.order->run_id,
-                                     " is not kept: ", kept.message()));
-  }
   Report& report = *judged->event.mutable_report();
   report = std::move(*record.mutable_report());
   if (IsWhole(run.ask)) {
     JobVerdict verdict = MakeJobVerdict(report, run.ask.job);
     verdict.set_job_digest(run.prepared.digest);
-    AddAddresses(*run.prepared.order->spec, &verdict);
+    AddAddresses(*run.prepared.order->spec, facts, &verdict);
     judged->verdict = BytesForHosts(std::move(verdict));
     judged->signer = make_signer_();
     if (!judged->signer.ok()) {

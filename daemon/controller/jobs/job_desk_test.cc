@@ -102,14 +102,14 @@ class JobDeskTest : public testing::Test {
     for (const auto& link : links_) asked.push_back(link->tasks().size());
     return asked;
   }
-  void AnswerFacts(size_t host) {
+  void AnswerFacts(size_t host, const HostFacts& facts = {}) {
     // The pool asks the hosts.
     pool_.Drain();
     const std::vector<Task> tasks = links_[host]->tasks();
     ASSERT_FALSE(tasks.empty()) << "server" << host << " was not asked";
     TaskResult result;
     result.set_task_id(tasks.back().task_id());
-    result.mutable_facts();
+    *result.mutable_facts() = facts;
     EXPECT_TRUE(hosts_.OnResult(sessions_[host], result).ok());
     pool_.Drain();
   }
@@ -163,6 +163,30 @@ TEST_F(JobDeskTest, ReusesWhatIsYoungEnoughAndNothingOlder) {
   Ask(other, "server0", 60'000);
   pool_.Drain();
   EXPECT_EQ(signed_, 3);
+}
+
+TEST_F(JobDeskTest, SaysWhereALoginFileSetsTheBasePort) {
+  Start();
+  AttachHosts(2);
+  Ask(JobOf("a", 2));
+  HostFacts facts;
+  facts.set_host("server0");
+  EnvironmentVariable* const base =
+      facts.mutable_environment()->mutable_value()->add_variables();
+  base->set_name("HCCL_IF_BASE_PORT");
+  base->set_value("53000");
+  AnswerFacts(0, facts);
+  facts.set_host("server1");
+  facts.mutable_environment()->mutable_value()->clear_variables();
+  AnswerFacts(1, facts);
+  ASSERT_THAT(answers_, SizeIs(1));
+  JobVerdict verdict;
+  ASSERT_TRUE(verdict.ParseFromString(answers_[0].verdict().verdict()));
+  ASSERT_GE(verdict.hosts_size(), 1) << verdict.DebugString();
+  EXPECT_TRUE(verdict.hosts(0).sets_base_port());
+  for (int i = 1; i < verdict.hosts_size(); ++i) {
+    EXPECT_FALSE(verdict.hosts(i).sets_base_port());
+  }
 }
 
 TEST_F(JobDeskTest, KeepsNoMoreThanItMay) {

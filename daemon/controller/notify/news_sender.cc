@@ -8,8 +8,10 @@
 #include "config/report/message_json.h"
 #include "config/report/report_diff.h"
 #include "config/report/verdict.h"
+#include "config/values/hostlist.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
+#include "config/words/subject_text.h"
 #include "google/protobuf/struct.pb.h"
 
 namespace clusterd {
@@ -38,13 +40,30 @@ std::string NotifierKey(const std::string& lane) {
   return lane.substr(lane.find('\n') + 1);
 }
 
+constexpr size_t kMostStarted = 5;  // Rules in a text.
+constexpr int kHostColumns = 60;
+
+// "new: link on node[01-02], mtu on node07"; empty: nothing.
+std::string StartedText(const NewFailures& started) {
+  std::vector<std::string> texts;
+  for (const auto& [rule, hosts] : started) {
+    texts.push_back(
+        absl::StrCat(rule, Part(" on ", HostsText(hosts, kHostColumns))));
+  }
+  return texts.empty() ? ""
+                       : absl::StrCat("new: ", FirstOf(texts, kMostStarted));
+}
+
 }  // namespace
 
 std::string NewsText(const VerdictNews& news) {
-  return absl::StrCat("schedule ", news.report.schedule(), ": ",
-                      StateWord(KnownState(news.report.verdict())), ", was ",
-                      StateWord(KnownState(news.before)), " (check ",
-                      news.report.run_id(), ")");
+  const State verdict = KnownState(news.report.verdict());
+  return absl::StrCat(
+      "schedule ", news.report.schedule(), ": ", StateWord(verdict),
+      KnownState(news.before) == verdict
+          ? Part(", ", StartedText(news.started))
+          : absl::StrCat(", was ", StateWord(KnownState(news.before))),
+      " (check ", news.report.run_id(), ")");
 }
 
 std::string NewsJson(VerdictNews news) {
@@ -53,6 +72,10 @@ std::string NewsJson(VerdictNews news) {
                    hosts->begin(), hosts->end(),
                    [](const HostStatus& host) { return host.state() == PASS; }),
                hosts->end());
+  google::protobuf::Struct started;
+  for (const auto& [rule, names] : news.started) {
+    (*started.mutable_fields())[rule].set_string_value(FoldHostlist(names));
+  }
   return absl::StrCat(
       "{\"schema_version\":1,\"cluster\":", JsonText(news.report.cluster()),
       ",\"schedule\":", JsonText(news.report.schedule()),
@@ -60,8 +83,10 @@ std::string NewsJson(VerdictNews news) {
       ",\"verdict_before\":", JsonText(StateWord(KnownState(news.before))),
       ",\"verdict\":", JsonText(StateWord(KnownState(news.report.verdict()))),
       ",\"summary\":",
-      JsonText(JoinParts("; ", {CountsText(news.report.rule_counts()),
-                                DiffSummary(news.diff)})),
+      JsonText(
+          JoinParts("; ", {CountsText(news.report.rule_counts()),
+                           DiffSummary(news.diff), StartedText(news.started)})),
+      ",\"new_failures\":", OneLineJson(started),
       ",\"diff\":", OneLineJson(news.diff),
       ",\"report\":", OneLineJson(news.report), "}\n");
 }

@@ -41,19 +41,27 @@
 
 namespace clusterd {
 
-// A new verdict of a scheduled check, and the JSON that notifiers are told:
+// The hosts on which each rule fails that was not sent as failing there; "":
+// the cluster.
+using NewFailures = std::map<std::string, std::vector<std::string>>;
+
+// A new verdict of a scheduled check, or failures that started under the same
+// one, and the JSON that notifiers are told:
 //   {"schema_version":1, "cluster":"demo", "schedule":"links",
 //    "run_id":"3fa2c4d5e6f70812", "verdict_before":"pass", "verdict":"fail",
-//    "summary":"2 failed, 8 passed; 2 worse", "diff":{…}, "report":{…}}
+//    "summary":"2 failed, 8 passed; 2 worse; new: link on node[01-02]",
+//    "new_failures":{"link":"node[01-02]"}, "diff":{…}, "report":{…}}
 // `diff` is a ReportDiff, since the check before; `verdict_before` is what was
 // told last, which may be of an earlier one.
 struct VerdictNews {
   State before = PASS;
+  NewFailures started;
   Report report;  // With its run, schedule, cluster and verdict.
   ReportDiff diff;
 };
 
-// "schedule links: fail, was pass (check 3fa2c4d5e6f70812)", for logs.
+// "schedule links: fail, was pass (check 3fa2c4d5e6f70812)", for logs; with
+// "new: link on node[01-02]" in place of the same verdict before.
 std::string NewsText(const VerdictNews& news);
 
 // On one line. Of the report's hosts only those that do not pass.
@@ -139,7 +147,7 @@ class NewsSender {
 // Runs the program of a notifier, which reads the news on its standard input.
 // Those are in memory, whole, before it starts, so that a program that does not
 // read them holds up nothing.
-
+//
 // The first line of what it wrote, on either stream, fit for a log. It runs in
 // "/", as our own user, in a process group of its own, which is killed when it
 // ends, at the deadline, and when `stop` (of a StopSignal) can be read; it

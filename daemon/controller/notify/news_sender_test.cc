@@ -148,6 +148,24 @@ TEST_F(NewsSenderTest, AProgramReadsTheNews) {
             "bad");
 }
 
+TEST(NewsTextTest, FoldsTheFailuresThatStartedUnderTheSameVerdict) {
+  VerdictNews news = FailNews();
+  news.before = FAIL;
+  news.started = {{"link", {"node01", "node02"}}, {"topology", {}}};
+  EXPECT_EQ(NewsText(news),
+            "schedule links: fail, new: link on node[01-02], topology (check "
+            "0123456789abcdef)");
+  google::protobuf::Struct json;
+  ASSERT_TRUE(
+      google::protobuf::util::JsonStringToMessage(NewsJson(news), &json).ok());
+  const auto& fields = json.fields();
+  EXPECT_THAT(fields.at("summary").string_value(),
+              HasSubstr("new: link on node[01-02], topology"));
+  const auto& started = fields.at("new_failures").struct_value().fields();
+  EXPECT_EQ(started.at("link").string_value(), "node[01-02]");
+  EXPECT_EQ(started.at("topology").string_value(), "");
+}
+
 TEST_F(NewsSenderTest, AProgramThatAsksForItIsRunAgain) {
   const Program program("75 75 0");
   Send(program.spec(), FailNews());

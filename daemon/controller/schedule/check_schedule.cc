@@ -1,6 +1,7 @@
 #include "daemon/controller/schedule/check_schedule.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/algorithm/container.h"
 #include "absl/random/distributions.h"
@@ -46,14 +47,10 @@ State UnwaivedState(const RuleResult& result) {
   return waived ? worst : KnownState(result.state());
 }
 
-struct Look {
-  Verdicts verdicts;
-  absl::Time began, ended;
-
-  News SeenBy(VerdictWatch* watch) const {
-    return watch->See(verdicts, began, ended);
-  }
-};
+Verdicts VerdictsOfFailure(const std::string& rule, bool fails) {
+  const State state = fails ? FAIL : PASS;
+  return {state, absl::c_linear_search(NetworkRules(), rule) ? PASS : state};
+}
 
 }  // namespace
 
@@ -100,6 +97,60 @@ News VerdictWatch::See(const Verdicts& seen, absl::Time began,
   in_a_row_ = 0;
   seen_at_ = absl::InfinitePast();
   return News::kTell;
+}
+
+ScheduleLook LookOf(const Report& report, absl::Time began, absl::Time ended) {
+  ScheduleLook look = {VerdictsOf(report), {}, {}, began, ended};
+  for (const RuleResult& result : report.rules()) {
+    for (const Finding& finding : result.findings()) {
+      const State state = KnownState(finding.state());
+      if (finding.has_waiver() || (state != FAIL && state != UNKNOWN)) continue;
+      const bool is_silence =
+          state == UNKNOWN && result.rule() == "host-identity";
+      Failures& list =
+          state == FAIL || is_silence ? look.failing : look.unjudged;
+      if (finding.subjects().empty()) list.emplace(result.rule(), "");
+      for (const Subject& subject : finding.subjects()) {
+        list.emplace(result.rule(), subject.host());
+        if (is_silence) look.unjudged.emplace("", subject.host());
+      }
+    }
+  }
+  return look;
+}
+
+News ReportWatch::See(const ScheduleLook& look, NewFailures* started) {
+  News news = verdict_.See(look.verdicts, look.began, look.ended);
+  NewFailures found;
+  for (const auto& failure : look.failing) {
+    if (failures_[failure].told() != PASS) continue;
+    std::vector<std::string>& hosts = found[failure.first];
+    if (!failure.second.empty()) hosts.push_back(failure.second);
+  }
+  for (auto it = failures_.begin(); it != failures_.end();) {
+    auto& [failure, watch] = *it;
+    const bool fails = look.failing.count(failure) > 0;
+    const bool is_judged = look.unjudged.count(failure) == 0 &&
+                           look.unjudged.count({"", failure.second}) == 0;
+    if (fails || is_judged) {
+      const News own = watch.See(VerdictsOfFailure(failure.first, fails),
+                                 look.began, look.ended);
+      // A fix is no news, but takes a second look as well.
+      if (fails || own == News::kLookAgain) news = std::max(news, own);
+    }
+    it = !fails && watch.IsQuiet(look.began) ? failures_.erase(it)
+                                             : std::next(it);
+  }
+  if (news == News::kTell) MarkTold(look);
+  if (news == News::kTell && started != nullptr) *started = std::move(found);
+  return news;
+}
+
+void ReportWatch::MarkTold(const ScheduleLook& look) {
+  verdict_ = VerdictWatch(look.verdicts);
+  for (const auto& failure : look.failing) {
+    failures_[failure] = VerdictWatch(VerdictsOfFailure(failure.first, true));
+  }
 }
 
 void CheckSchedule::ReadSpec(absl::Duration settle) {
@@ -179,7 +230,7 @@ void CheckSchedule::LogUnread(const std::string& name,
                    ": the check before cannot be read: ", status.message()));
 }
 
-VerdictWatch CheckSchedule::WatchOf(
+ReportWatch CheckSchedule::WatchOf(
     const std::vector<HistoryEntry>& newest) const {
   const absl::Time surely_told = parts_.scheduler->Now() - kMayNotBeTold;
   size_t at = 0;
@@ -189,34 +240,34 @@ VerdictWatch CheckSchedule::WatchOf(
   }
   // Back to one whose verdict was told whatever was before it; those after it
   // are seen again. Without such a one PASS was told.
-  VerdictWatch watch;
-  std::vector<Look> looks;
+  ReportWatch watch;
+  std::vector<ScheduleLook> looks;
   for (; at < newest.size() && looks.size() < kMostRead; ++at) {
     const std::shared_ptr<const Report> report = Read(newest[at]);
     if (report == nullptr) break;
     const absl::Time began = absl::FromUnixMillis(newest[at].started_at_ms());
-    const Look look = {VerdictsOf(*report), began,
-                       began + absl::Milliseconds(newest[at].elapsed_ms())};
-    VerdictWatch before(look.verdicts);
+    const ScheduleLook look = LookOf(
+        *report, began, began + absl::Milliseconds(newest[at].elapsed_ms()));
     // The history keeps not all of those that are alike.
-    if (at > 0 && newest[at - 1].previous_id() != newest[at].id()) {
-      watch = before;
-      break;
-    }
+    bool was_told = at > 0 && newest[at - 1].previous_id() != newest[at].id();
     const size_t later = looks.size();
-    const bool third = later >= 2 &&
-                       looks[later - 1].verdicts.all == look.verdicts.all &&
-                       looks[later - 2].verdicts.all == look.verdicts.all;
-    if (third || (later > 0 && looks.back().SeenBy(&before) == News::kTell)) {
-      const size_t told = later - (third ? 2 : 1);
-      watch = VerdictWatch(looks[told].verdicts);
-      looks.resize(told);
+    was_told |= later >= 2 &&
+                looks[later - 1].verdicts.all == look.verdicts.all &&
+                looks[later - 2].verdicts.all == look.verdicts.all;
+    if (later > 0) {
+      const ScheduleLook& next = looks.back();
+      was_told |=
+          VerdictWatch(look.verdicts)
+              .See(next.verdicts, next.began, next.ended) == News::kTell;
+    }
+    if (was_told) {
+      watch = ReportWatch(&look);
       break;
     }
     looks.push_back(look);
   }
   for (auto look = looks.rbegin(); look != looks.rend(); ++look) {
-    look->SeenBy(&watch);
+    watch.See(*look);
   }
   return watch;
 }
@@ -231,7 +282,7 @@ void CheckSchedule::Recall(const ScheduledPtr& one, absl::Duration settle) {
   }
   std::vector<HistoryEntry> newest;
   if (!known) newest = Newest(name, kRecalled);
-  const VerdictWatch watch = WatchOf(newest);
+  const ReportWatch watch = WatchOf(newest);
   std::shared_ptr<const ClusterNow::ScheduleNow> now;
   const auto report = newest.empty() ? nullptr : Read(newest[0]);
   if (report != nullptr) {
@@ -395,14 +446,13 @@ void CheckSchedule::Conclude(const ScheduledPtr& one, const FactOrder& order,
   auto now = std::make_shared<const ClusterNow::ScheduleNow>(CheckNow(
       news.report, news.diff.before_run_id().empty() ? nullptr : &news.diff));
   const absl::Time now_at = parts_.scheduler->Now();
+  const ScheduleLook look = LookOf(news.report, order.started_at, now_at);
   News found;
   {
     absl::MutexLock lock(&mutex_);
     one->newest = std::move(now);
     news.before = one->watch.told();
-    found = one->gone ? News::kNone
-                      : one->watch.See(VerdictsOf(news.report),
-                                       order.started_at, now_at);
+    found = one->gone ? News::kNone : one->watch.See(look, &news.started);
     if (found == News::kLookAgain && one->next_at > now_at + kSecondLook) {
       LookLocked(one, kSecondLook);
     }
@@ -434,11 +484,7 @@ ReportDiff CheckSchedule::Keep(const ScheduledPtr& one, HistoryRecord* record) {
     entry->set_previous_id(before->run_id());
     entry->set_changes(DiffSummary(diff));
   }
-  const absl::Status kept = parts_.history->Add(*record);
-  if (!kept.ok()) {
-    parts_.log->Warning(absl::StrCat("history: check ", entry->id(),
-                                     " is not kept: ", kept.message()));
-  }
+  const absl::Status kept = parts_.history->AddOrLog(*record, parts_.log);
   absl::MutexLock lock(&mutex_);
   one->unkept = kept.ok() ? nullptr : std::make_shared<const Report>(report);
   return diff;

@@ -1,6 +1,6 @@
 // Runs the checks of `schedule` in cluster.yaml under the controller's SPIFFE
 // id, keeps each in the history with the changes since the one before, and
-// reports news of its verdict.
+// reports news of its verdict and of failures that start.
 //
 //   one schedule          one check at a time; a check that comes due while it
 //                         runs is left out
@@ -20,7 +20,9 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,7 +45,9 @@
 namespace clusterd {
 
 // Whether a scheduled check is news: its verdict differs from the one sent
-// last. A first PASS is not. What a waiver covers counts as PASS. Pure.
+// last (VerdictWatch), or a rule fails on a host where it was not sent as
+// failing (ReportWatch). A first PASS is not. What a waiver covers counts as
+// PASS. Pure.
 //
 //   the change rests on            sent
 //   rules about the host, its      at once
@@ -80,6 +84,10 @@ class VerdictWatch {
   News See(const Verdicts& seen, absl::Time began, absl::Time ended);
   // PASS before anything was.
   State told() const { return told_.all; }
+  // Whether nothing that it saw so far changes what it makes of a look then.
+  bool IsQuiet(absl::Time at) const {
+    return told_.all == PASS && at - seen_at_ > kSeenTwiceWithin;
+  }
 
  private:
   Verdicts told_;
@@ -87,6 +95,42 @@ class VerdictWatch {
   absl::Time seen_at_ = absl::InfinitePast();
   bool seen_better_ = false;
   int in_a_row_ = 0;  // Looks that saw another verdict than was told.
+};
+
+// Rules and the hosts on which each fails; "": the cluster.
+using Failures = std::set<std::pair<std::string, std::string>>;
+
+// What one scheduled check saw.
+struct ScheduleLook {
+  Verdicts verdicts;
+  // What fails. A host without facts fails host-identity.
+  Failures failing;
+  // What could not be judged; with an empty rule: nothing on that host.
+  Failures unjudged;
+  absl::Time began, ended;
+};
+ScheduleLook LookOf(const Report& report, absl::Time began, absl::Time ended);
+
+// Watches the verdict, and each failure as a verdict of its own. A failure that
+// was sent is new again once it was seen fixed; what is not judged is not
+// fixed.
+class ReportWatch {
+ public:
+  // Where `told` is not null, all of it was sent.
+  explicit ReportWatch(const ScheduleLook* told = nullptr) {
+    if (told != nullptr) MarkTold(*told);
+  }
+
+  // Looks do not overlap. Where it is news, `started`, unless null, gets what
+  // fails and was not sent as failing.
+  News See(const ScheduleLook& look, NewFailures* started = nullptr);
+  State told() const { return verdict_.told(); }
+
+ private:
+  void MarkTold(const ScheduleLook& look);
+
+  VerdictWatch verdict_;
+  std::map<Failures::value_type, VerdictWatch> failures_;
 };
 
 inline constexpr absl::Duration kMostJitter = absl::Minutes(1);
@@ -132,7 +176,7 @@ class CheckSchedule {
     bool wait_logged = false;
     bool running = false;
     std::shared_ptr<FactRun> run;
-    VerdictWatch watch;
+    ReportWatch watch;
     // What Now() tells; but for next_at_ms.
     std::shared_ptr<const ClusterNow::ScheduleNow> newest;
     // The one before, where the history could not keep it.
@@ -172,7 +216,7 @@ class CheckSchedule {
   std::shared_ptr<const Report> Read(const HistoryEntry& entry) const;
   void LogUnread(const std::string& name, const absl::Status& status) const;
   // What was told of these, newest first, and what waits to be seen again.
-  VerdictWatch WatchOf(const std::vector<HistoryEntry>& newest) const;
+  ReportWatch WatchOf(const std::vector<HistoryEntry>& newest) const;
 
   const ControllerParts parts_;
   RunningChecks* const running_;

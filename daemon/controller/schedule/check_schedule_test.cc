@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/synchronization/notification.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/version.h"
@@ -82,6 +83,11 @@ class CheckScheduleTest : public testing::Test {
         [this](VerdictNews news) {
           news_.push_back(absl::StrCat(State_Name(news.before), " ",
                                        State_Name(news.report.verdict())));
+          if (news.before != news.report.verdict()) return;
+          for (const auto& [rule, hosts] : news.started) {
+            absl::StrAppend(&news_.back(), " ", rule, " ",
+                            absl::StrJoin(hosts, ","));
+          }
         });
     schedule_->ReadSpec();
     pool_.Drain();
@@ -187,6 +193,43 @@ TEST_F(CheckScheduleTest, NewsOfTheNetworkTakesASecondLookThatItBegins) {
   EXPECT_EQ(PassAndAnswer(kSecondLook), 1u);
   EXPECT_EQ(PassAndAnswer(kSecondLook), 0u);
   EXPECT_THAT(news_, IsEmpty());
+}
+
+TEST_F(CheckScheduleTest, ARedScheduleTellsEachRuleThatStartsToFail) {
+  PassAndAnswer(kMostJitter);
+  BreakLink();
+  PassAndAnswer(absl::Minutes(10));
+  PassAndAnswer(kSecondLook);
+  EXPECT_THAT(news_, ElementsAre("PASS FAIL"));
+  news_.clear();
+  BreakBacklog();
+  PassAndAnswer(absl::Minutes(10));
+  EXPECT_THAT(news_, ElementsAre("FAIL FAIL listen-backlog server0"));
+  PassAndAnswer(absl::Minutes(10));
+  EXPECT_THAT(news_, SizeIs(1)) << "it was told";
+  // A restart forgets none of that.
+  scheduler_.Advance(absl::Hours(1));
+  link_->Take();
+  Restart();
+  for (int i = 0; i < 3; ++i) PassAndAnswer(kSecondLook);
+  EXPECT_THAT(news_, SizeIs(1));
+}
+
+TEST_F(CheckScheduleTest, AFailureThatIsFixedAndComesBackIsToldAgain) {
+  BreakBacklog();
+  BreakLink();
+  PassAndAnswer(kMostJitter);
+  EXPECT_THAT(news_, ElementsAre("PASS FAIL"));
+  news_.clear();
+  BreakLink(false);
+  PassAndAnswer(absl::Minutes(10));
+  PassAndAnswer(kSecondLook);
+  EXPECT_THAT(news_, IsEmpty());
+  BreakLink();
+  PassAndAnswer(absl::Minutes(10));
+  EXPECT_THAT(news_, IsEmpty()) << "a second look is due";
+  PassAndAnswer(kSecondLook);
+  EXPECT_THAT(news_, ElementsAre("FAIL FAIL link server0"));
 }
 
 TEST_F(CheckScheduleTest, WhatComesDueWhileItRunsIsLeftOut) {

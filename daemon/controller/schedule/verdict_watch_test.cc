@@ -1,3 +1,6 @@
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "config/rules/catalogue.h"
 #include "daemon/controller/schedule/check_schedule.h"
 #include "gtest/gtest.h"
@@ -94,6 +97,101 @@ TEST_F(VerdictWatchTest, AShortFaultIsNeverTold) {
 TEST_F(VerdictWatchTest, AHostsOwnFaultBehindTheNetworksIsNotDamped) {
   EXPECT_EQ(See(kLinkDown), News::kLookAgain);
   EXPECT_EQ(See(kHostWrong), News::kTell);
+}
+
+class ReportWatchTest : public testing::Test {
+ protected:
+  // What a look a minute after the last one finds: "again", or what it tells,
+  // such as "link a,b".
+  std::string See(const Failures& failing, const Failures& unjudged = {}) {
+    now_ += absl::Minutes(1);
+    ScheduleLook look = {{PASS, PASS}, failing, unjudged, now_, now_};
+    for (const auto& [rule, host] : failing) {
+      look.verdicts.all = FAIL;
+      if (!absl::c_linear_search(NetworkRules(), rule)) {
+        look.verdicts.without_network = FAIL;
+      }
+    }
+    NewFailures started;
+    const News news = watch_.See(look, &started);
+    if (news == News::kLookAgain) return "again";
+    std::string told;
+    for (const auto& [rule, hosts] : started) {
+      absl::StrAppend(&told, told.empty() ? "" : "; ", rule, " ",
+                      absl::StrJoin(hosts, ","));
+    }
+    return told;
+  }
+
+  absl::Time now_ = absl::FromUnixSeconds(1'000'000);
+  ReportWatch watch_;
+};
+
+constexpr char kMtu[] = "mtu";
+
+TEST_F(ReportWatchTest, EachRuleAndHostThatStartsToFailIsToldOnce) {
+  EXPECT_EQ(See({{kMtu, "a"}}), "mtu a");
+  EXPECT_EQ(See({{kMtu, "a"}}), "");
+  EXPECT_EQ(See({{kMtu, "a"}, {kMtu, "b"}, {kMtu, "c"}}), "mtu b,c");
+  EXPECT_EQ(See({{kMtu, "a"}, {"drift", "a"}, {"topology", ""}}),
+            "drift a; topology ");
+  EXPECT_EQ(See({{kMtu, "a"}, {"drift", "a"}, {"topology", ""}}), "");
+  EXPECT_EQ(watch_.told(), FAIL);
+}
+
+TEST_F(ReportWatchTest, TheNetworksFailuresAreSeenTwice) {
+  EXPECT_EQ(See({{kMtu, "a"}}), "mtu a");
+  EXPECT_EQ(See({{kMtu, "a"}, {"link", "b"}}), "again");
+  EXPECT_EQ(See({{kMtu, "a"}, {"link", "b"}}), "link b");
+  // One that flaps is told once.
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(See({{kMtu, "a"}}), "again");
+    EXPECT_EQ(See({{kMtu, "a"}, {"link", "b"}}), "");
+  }
+  // A fix that was seen twice is one, and no news.
+  EXPECT_EQ(See({{kMtu, "a"}}), "again");
+  EXPECT_EQ(See({{kMtu, "a"}}), "");
+  EXPECT_EQ(See({{kMtu, "a"}, {"link", "b"}}), "again");
+  EXPECT_EQ(See({{kMtu, "a"}, {"link", "b"}}), "link b");
+}
+
+TEST_F(ReportWatchTest, NewsOfAnyKindTellsAllThatFails) {
+  EXPECT_EQ(See({{"link", "b"}}), "again");
+  EXPECT_EQ(See({{"link", "b"}, {kMtu, "a"}}), "link b; mtu a");
+  EXPECT_EQ(See({{"link", "b"}, {kMtu, "a"}}), "");
+}
+
+TEST_F(ReportWatchTest, WhatIsNotJudgedIsNotFixed) {
+  EXPECT_EQ(See({{kMtu, "a"}, {kMtu, "b"}}), "mtu a,b");
+  const Failures silent = {{"host-identity", "a"}, {kMtu, "b"}};
+  EXPECT_EQ(See(silent, {{"", "a"}}), "again");
+  EXPECT_EQ(See(silent, {{"", "a"}}), "host-identity a");
+  EXPECT_EQ(See({{kMtu, "a"}}, {{kMtu, "b"}}), "again");
+  EXPECT_EQ(See({{kMtu, "a"}, {kMtu, "b"}}), "");
+}
+
+TEST(LookOfTest, TakesFailuresAndSilentHostsButNothingWaived) {
+  Report report;
+  const auto add = [&report](const char* rule, State state, const char* host) {
+    RuleResult* const result = report.add_rules();
+    result->set_rule(rule);
+    result->set_state(state);
+    Finding* const finding = result->add_findings();
+    finding->set_state(state);
+    if (*host != '\0') finding->add_subjects()->set_host(host);
+    return finding;
+  };
+  add("host-identity", UNKNOWN, "a");
+  add("link", FAIL, "b");
+  add("mtu", WARN, "b");
+  add("optics", UNKNOWN, "c");
+  add("topology", FAIL, "");
+  add("drift", FAIL, "d")->mutable_waiver()->set_rule("drift");
+  const ScheduleLook look = LookOf(report, {}, {});
+  EXPECT_EQ(
+      look.failing,
+      (Failures{{"host-identity", "a"}, {"link", "b"}, {"topology", ""}}));
+  EXPECT_EQ(look.unjudged, (Failures{{"", "a"}, {"optics", "c"}}));
 }
 
 TEST(VerdictsOfTest, LeavesOutWhatTheNetworkSays) {

@@ -17,7 +17,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <memory>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -25,7 +24,7 @@
 #include "absl/strings/strip.h"
 #include "config/identity/pem_objects.h"
 #include "config/values/status_macros.h"
-#include "daemon/controller/admission/peer_name.h"
+#include "daemon/controller/admission/connection_state.h"
 #include "daemon/process/listen_trouble.h"
 #include "openssl/err.h"
 
@@ -109,23 +108,6 @@ bool IsNoForeignName(absl::string_view host) {
   sockaddr_storage unused = {};
   int size = 0;
   return ReadIp(WithoutBrackets(host), 0, &unused, &size);
-}
-
-const char* ReasonOf(int code) {
-  switch (code) {
-    case 200:
-      return "OK";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 421:
-      return "Misdirected Request";
-    case 503:
-      return "Service Unavailable";
-    default:
-      return "Internal Server Error";
-  }
 }
 
 void DropReference(const void*, size_t, void* held) {
@@ -518,7 +500,9 @@ void HttpServer::Reply(evhttp_request* request, const HttpAnswer& answer) {
       delete held;
     }
   }
-  evhttp_send_reply(request, answer.code, ReasonOf(answer.code), body);
+  // libevent knows the words for the others.
+  evhttp_send_reply(request, answer.code,
+                    answer.code == 421 ? "Misdirected Request" : nullptr, body);
   if (body != nullptr) evbuffer_free(body);
 }
 

@@ -5,8 +5,6 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
-#include <set>
-#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"

@@ -12,6 +12,7 @@
 #include "config/spec/host_names.h"
 #include "config/values/hostlist.h"
 #include "config/values/status_macros.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/spec_holder.h"
@@ -91,7 +92,7 @@ absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
   parts_.log->Notice(absl::StrCat(
       "token ", token.id, " for ", entry->uses(), " of ",
       hosts.empty() ? "all hosts" : hosts, " made by ", creator.ToString(),
-      ", good until ", MomentText(entry->expires_ms())));
+      ", good until ", UtcText(entry->expires_ms())));
   CreateTokenResponse response;
   *response.mutable_entry() = *entry;
   response.set_token(token.ToString());

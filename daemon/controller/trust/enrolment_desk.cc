@@ -10,6 +10,7 @@
 #include "config/spec/host_names.h"
 #include "config/values/hostlist.h"
 #include "config/values/status_macros.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/gate/identity_gate.h"
@@ -17,7 +18,6 @@
 #include "daemon/controller/hosts/hello_machine.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/controller/trust/enrolment_words.h"
-#include "daemon/controller/trust/join_token.h"
 
 namespace clusterd {
 namespace {
@@ -61,10 +61,9 @@ absl::StatusOr<TokenRecord> EnrolmentDesk::LivingToken(
     return *std::move(token);
   }
   return absl::FailedPreconditionError(absl::StrCat(
-      "token ", shown.id, ": expired at ",
-      MomentText(token->entry().expires_ms()), "; the controller's clock says ",
-      MomentText(absl::ToUnixMillis(now)), ", this host's ",
-      MomentText(request.host_time_ms()),
+      "token ", shown.id, ": expired at ", UtcText(token->entry().expires_ms()),
+      "; the controller's clock says ", UtcText(now), ", this host's ",
+      UtcText(request.host_time_ms()),
       "; an admin makes a new one with clusterctl token create"));
 }
 
@@ -185,7 +184,7 @@ absl::Status EnrolmentDesk::CheckFree(const JoinRequest& request,
   if (record->has_held() && is_same && !is_approved) {
     return absl::AlreadyExistsError(absl::StrCat(
         "host ", name, ": is enrolled with another key since ",
-        MomentText(record->enrolled_ms()),
+        UtcText(record->enrolled_ms()),
         "; if it was installed anew, an admin lets it join with clusterctl "
         "certificates reset ",
         name));
@@ -288,7 +287,7 @@ absl::StatusOr<Enrolled> EnrolmentDesk::Join(const JoinRequest& request,
     parts_.audit->End(asked, "joined");
     parts_.log->Notice(absl::StrCat("host ", answer->name(), ": joined from ",
                                     peer, ", certificate until ",
-                                    MomentText(answer->ends_ms())));
+                                    UtcText(answer->ends_ms())));
   } else {
     parts_.audit->Refuse(asked, answer.status());
     parts_.log->Warning(absl::StrCat("host ", QuotedText(request.name()),
@@ -325,12 +324,11 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenewLate(
     return AnswerOf(*record, *known);
   }
   if (now - end > kLateRenewal) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("host ", name, ": its certificate ended at ",
-                     MomentText(known->ends_ms()), ", more than ",
-                     absl::ToInt64Hours(kLateRenewal) / 24,
-                     " days ago; an admin runs clusterctl certificates reset ",
-                     name, ", and the host joins again"));
+    return absl::PermissionDeniedError(absl::StrCat(
+        "host ", name, ": its certificate ended at ", UtcText(known->ends_ms()),
+        ", more than ", absl::ToInt64Hours(kLateRenewal) / 24,
+        " days ago; an admin runs clusterctl certificates reset ", name,
+        ", and the host joins again"));
   }
   RETURN_IF_ERROR(parts_.audit->Begin(asked));
   ASSIGN_OR_RETURN(*record->mutable_held(), Issue(name, key));
@@ -341,7 +339,7 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenewLate(
   parts_.log->Notice(absl::StrCat(
       "host ", name, ": renewed late from ", asked.peer(), ", for the ",
       record->late_renewals(), ". time, certificate until ",
-      MomentText(record->held().ends_ms())));
+      UtcText(record->held().ends_ms())));
   return AnswerOf(*record, record->held());
 }
 
@@ -410,7 +408,7 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenew(
   RETURN_IF_ERROR(store_->Put(*record));
   parts_.audit->End(asked, "renewed");
   parts_.log->Info(absl::StrCat("host ", host, ": renewed, certificate until ",
-                                MomentText(record->next().ends_ms())));
+                                UtcText(record->next().ends_ms())));
   return AnswerOf(*record, record->next());
 }
 
@@ -449,7 +447,7 @@ absl::Status EnrolmentDesk::IsCurrent(
   }
   return absl::PermissionDeniedError(
       absl::StrCat("host ", host, ": is enrolled with another key since ",
-                   MomentText(record->enrolled_ms()),
+                   UtcText(record->enrolled_ms()),
                    ", and the certificate with serial ", shown.serial,
                    " does not count; if it was installed anew, an admin runs "
                    "clusterctl certificates reset ",

@@ -32,7 +32,7 @@
 #include "config/identity/signing_request.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/trust/certificate_authority.h"
-#include "daemon/controller/trust/join_limits.h"
+#include "daemon/controller/trust/join_token.h"
 #include "daemon/controller/trust/trust_store.h"
 #include "proto/audit.pb.h"
 #include "proto/trust.pb.h"

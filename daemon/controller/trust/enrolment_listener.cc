@@ -22,7 +22,6 @@
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/audit/audit_log.h"
-#include "daemon/controller/hosts/unary_answer.h"
 #include "daemon/controller/trust/enrolment_process.h"
 
 namespace clusterd {
@@ -36,26 +35,28 @@ constexpr timeval kSendPatience = {5, 0};
 // None that is handed on there is one of those that are put in its place.
 constexpr int kLeastCopy = 64;
 
-// Closes when the last one that answers over it has gone.
-using Socket = std::shared_ptr<const OwnedFd>;
+// Shut and closed when the last one that answers over it has gone.
+using SocketPtr = std::shared_ptr<const OwnedFd>;
 
 // With its own end of the socket, the listeners behind it and standard error;
 // 0: it cannot be started, and errno says why. The environment is empty, and
 // signals of the controller stay blocked.
 pid_t Spawn(const std::string& program, int socket,
             const std::vector<int>& listeners) {
-  std::vector<OwnedFd> copies;
+  std::vector<int> copies;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  const absl::Cleanup freed = [&actions] {
+  const auto freed = absl::MakeCleanup([&] {
     posix_spawn_file_actions_destroy(&actions);
-  };
+    for (const int fd : copies) close(fd);
+  });
   int place = kEnrolmentSocket;
   for (size_t i = 0; i <= listeners.size(); ++i, ++place) {
     const int fd = i == 0 ? socket : listeners[i - 1];
-    copies.emplace_back(fcntl(fd, F_DUPFD_CLOEXEC, kLeastCopy));
-    if (copies.back().get() < 0) return 0;
-    posix_spawn_file_actions_adddup2(&actions, copies.back().get(), place);
+    const int copy = fcntl(fd, F_DUPFD_CLOEXEC, kLeastCopy);
+    if (copy < 0) return 0;
+    copies.push_back(copy);
+    posix_spawn_file_actions_adddup2(&actions, copy, place);
   }
   posix_spawn_file_actions_addclosefrom_np(&actions, place);
   char name[] = "clusterd-controller";
@@ -73,8 +74,6 @@ std::string EndText(int status) {
                              : absl::StrCat("status ", WEXITSTATUS(status));
 }
 
-void Shut(const OwnedFd& socket) { shutdown(socket.get(), SHUT_RDWR); }
-
 void Answer(const OwnedFd& socket, uint64_t id,
             const absl::StatusOr<Enrolled>& enrolled) {
   EnrolmentAnswer answer;
@@ -83,7 +82,7 @@ void Answer(const OwnedFd& socket, uint64_t id,
   answer.set_message(std::string(enrolled.status().message()));
   if (enrolled.ok()) *answer.mutable_enrolled() = *enrolled;
   // One that reads no answers is of no use.
-  if (!SendPacket(socket.get(), answer).ok()) Shut(socket);
+  if (!SendPacket(socket.get(), answer).ok()) shutdown(socket.get(), SHUT_RDWR);
 }
 
 }  // namespace
@@ -101,7 +100,7 @@ class EnrolmentListener::Keeper {
     {
       absl::MutexLock lock(&mutex_);
       stop_ = true;
-      if (socket_ != nullptr) Shut(*socket_);
+      if (socket_ != nullptr) shutdown(socket_->get(), SHUT_RDWR);
     }
     thread_.join();
   }
@@ -140,12 +139,12 @@ class EnrolmentListener::Keeper {
                sizeof(kSendPatience));
     const int room = kMaxAnswerBytes;
     setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
-    OwnedFd theirs(ends[1]);
-    const pid_t pid =
-        Spawn(listener_.options_.program, theirs.get(), listeners_);
-    if (pid == 0) return std::strerror(errno);
-    // Only the process holds its end, so that this one hears of its end.
-    theirs = OwnedFd();
+    pid_t pid;
+    {
+      const OwnedFd theirs(ends[1]);
+      pid = Spawn(listener_.options_.program, theirs.get(), listeners_);
+      if (pid == 0) return std::strerror(errno);
+    }
     const absl::Status started = SendPacket(socket->get(), StartPacket());
     NoteProcess(pid, started.ok() ? socket : nullptr);
     EnrolmentQuestion question;
@@ -178,14 +177,14 @@ class EnrolmentListener::Keeper {
     return start;
   }
 
-  void NoteProcess(pid_t pid, Socket socket) ABSL_LOCKS_EXCLUDED(mutex_) {
+  void NoteProcess(pid_t pid, SocketPtr socket) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     process_ = pid;
     socket_ = std::move(socket);
-    if (stop_ && socket_ != nullptr) Shut(*socket_);
+    if (stop_ && socket_ != nullptr) shutdown(socket_->get(), SHUT_RDWR);
   }
 
-  void OnQuestion(const Socket& socket, EnrolmentQuestion question) {
+  void OnQuestion(const SocketPtr& socket, EnrolmentQuestion question) {
     const uint64_t id = question.id();
     const std::string peer = PrintableText(question.peer(), kMaxPeerBytes);
     const absl::Status may =
@@ -203,7 +202,9 @@ class EnrolmentListener::Keeper {
           Answer(*socket, id, desk->Join(join, peer));
         });
     if (is_taken) return;
-    Answer(*socket, id, TooMuchToDo());
+    Answer(*socket, id,
+           absl::ResourceExhaustedError(
+               "the controller has too much to do, try again later"));
   }
 
   EnrolmentListener& listener_;
@@ -211,7 +212,7 @@ class EnrolmentListener::Keeper {
   mutable absl::Mutex mutex_;
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   pid_t process_ ABSL_GUARDED_BY(mutex_) = 0;
-  Socket socket_ ABSL_GUARDED_BY(mutex_);
+  SocketPtr socket_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;  // Last: uses the rest.
 };
 

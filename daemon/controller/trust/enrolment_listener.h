@@ -24,7 +24,7 @@
 #include "daemon/controller/admission/connection_acceptor.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/trust/enrolment_desk.h"
-#include "daemon/controller/trust/join_limits.h"
+#include "daemon/controller/trust/join_token.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/worker_pool.h"
 

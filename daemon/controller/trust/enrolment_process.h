@@ -10,8 +10,6 @@
 #define DAEMON_CONTROLLER_TRUST_ENROLMENT_PROCESS_H_
 
 #include <cstddef>
-#include <string>
-#include <vector>
 
 #include "absl/base/config.h"
 #include "absl/status/status.h"

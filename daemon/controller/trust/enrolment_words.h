@@ -9,23 +9,18 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "config/values/nearest_word.h"
-#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "proto/spec.pb.h"
 #include "proto/trust.pb.h"
 
 namespace clusterd {
 
-inline std::string MomentText(int64_t unix_ms) {
-  return UtcText(absl::FromUnixMillis(unix_ms));
-}
-
 // "host "nodee1": is not in cluster.yaml, did you mean …".
 inline std::string NotInSpec(const ClusterSpec& spec, const std::string& name) {
   std::vector<absl::string_view> known;
-  for (const ServerSpec& each : spec.servers()) known.push_back(each.host());
+  for (const ServerSpec& server : spec.servers())
+    known.push_back(server.host());
   return absl::StrCat("host ", QuotedText(name), ": is not in cluster.yaml",
                       DidYouMean(name, known));
 }

@@ -1,6 +1,5 @@
-#include "daemon/controller/trust/join_limits.h"
-
 #include "absl/strings/str_cat.h"
+#include "daemon/controller/trust/join_token.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {

@@ -1,7 +1,14 @@
 #include "daemon/controller/trust/join_token.h"
 
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <iterator>
+
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "config/values/sha256.h"
 #include "config/values/text_form.h"
 #include "openssl/crypto.h"
@@ -12,6 +19,23 @@ namespace {
 
 constexpr int kIdBytes = 4;
 constexpr int kSecretBytes = 16;
+
+// "ipv6:2001:db8::/64"; what is no IPv6 address as it is.
+std::string CountedAs(const std::string& address) {
+  if (!absl::StartsWith(address, "ipv6:")) return address;
+  // gRPC escapes brackets, and a zone may follow.
+  const std::string text = absl::StrReplaceAll(
+      address.substr(5), {{"%5B", ""}, {"%5D", ""}, {"[", ""}, {"]", ""}});
+  in6_addr bytes = {};
+  if (inet_pton(AF_INET6, text.substr(0, text.find('%')).c_str(), &bytes) !=
+      1) {
+    return address;
+  }
+  std::fill(std::begin(bytes.s6_addr) + 8, std::end(bytes.s6_addr), 0);
+  char network[INET6_ADDRSTRLEN] = "";
+  inet_ntop(AF_INET6, &bytes, network, sizeof(network));
+  return absl::StrCat("ipv6:", network, "/64");
+}
 
 }  // namespace
 
@@ -44,6 +68,53 @@ absl::StatusOr<JoinToken> ParseJoinToken(absl::string_view text) {
 bool SameDigest(absl::string_view a, absl::string_view b) {
   return a.size() == b.size() &&
          CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+std::string AddressOf(const std::string& peer) {
+  return peer.substr(0, peer.rfind(':'));
+}
+
+void JoinLimits::Refill(Allowance* allowance, double per_second, double most,
+                        absl::Time now) {
+  const double seconds =
+      allowance->at == absl::InfinitePast()
+          ? most / per_second
+          : std::max(0.0, absl::ToDoubleSeconds(now - allowance->at));
+  allowance->left = std::min(most, allowance->left + seconds * per_second);
+  allowance->at = now;
+}
+
+void JoinLimits::ForgetQuietLocked(absl::Time now) {
+  if (now - forgot_at_ < absl::Seconds(1) && now >= forgot_at_) return;
+  forgot_at_ = now;
+  for (auto it = addresses_.begin(); it != addresses_.end();) {
+    Refill(&it->second, 1 / absl::ToDoubleSeconds(each_.then_every),
+           each_.burst, now);
+    it = it->second.left >= each_.burst ? addresses_.erase(it) : std::next(it);
+  }
+}
+
+absl::Status JoinLimits::Take(const std::string& peer, absl::Time now) {
+  const std::string address = CountedAs(AddressOf(peer));
+  absl::MutexLock lock(&mutex_);
+  Refill(&all_, kAllPerSecond, kAllPerSecond, now);
+  if (addresses_.size() >= kMaxAddresses) ForgetQuietLocked(now);
+  Allowance* own = nullptr;
+  if (addresses_.size() < kMaxAddresses || addresses_.count(address) > 0) {
+    own = &addresses_.try_emplace(address, Allowance{each_.burst, now})
+               .first->second;
+    Refill(own, 1 / absl::ToDoubleSeconds(each_.then_every), each_.burst, now);
+  }
+  if (all_.left < 1 || (own != nullptr && own->left < 1)) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "too many requests ", all_.left < 1 ? "of all hosts" : "of this host",
+        ", try again in ",
+        absl::FormatDuration(all_.left < 1 ? absl::Seconds(1)
+                                           : each_.then_every)));
+  }
+  all_.left -= 1;
+  if (own != nullptr) own->left -= 1;
+  return absl::OkStatus();
 }
 
 }  // namespace clusterd

@@ -2,7 +2,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
-#include "daemon/controller/history/sqlite_database.h"
 
 namespace clusterd {
 namespace {

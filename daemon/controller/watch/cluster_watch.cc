@@ -1,7 +1,6 @@
 #include "daemon/controller/watch/cluster_watch.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "config/report/finding_overview.h"

@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
 #include "daemon/host/command/orphans.h"
 #include "daemon/host/command/private_view.h"
@@ -37,51 +38,28 @@ constexpr int kMaxLeftOfUser = 8;
 // What a grandchild may still push into a pipe after the child has ended.
 constexpr size_t kMaxDrainBytes = 2 * kMaxStreamBytes;
 
-class FileDescriptor {
- public:
-  FileDescriptor() = default;
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  ~FileDescriptor() { Close(); }
-  FileDescriptor(FileDescriptor&& other) : fd_(std::exchange(other.fd_, -1)) {}
-  FileDescriptor& operator=(FileDescriptor&& other) {
-    Close();
-    fd_ = std::exchange(other.fd_, -1);
-    return *this;
-  }
-
-  int get() const { return fd_; }
-  bool open() const { return fd_ >= 0; }
-  void Close() {
-    if (fd_ >= 0) close(fd_);
-    fd_ = -1;
-  }
-
- private:
-  int fd_ = -1;
-};
-
 absl::Status ResourceStatus(absl::string_view program, absl::string_view what) {
   return absl::UnavailableError(
       absl::StrCat(program, ": ", what, ": ", strerror(errno)));
 }
 
 // Away from 0, 1 and 2, which the child's own streams would overwrite.
-FileDescriptor AboveStandardStreams(FileDescriptor fd) {
-  if (!fd.open() || fd.get() > STDERR_FILENO) return fd;
-  return FileDescriptor(fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+OwnedFd AboveStandardStreams(OwnedFd fd) {
+  if (!fd.is_open() || fd.get() > STDERR_FILENO) return fd;
+  return OwnedFd(fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
 }
 
 struct Pipe {
-  FileDescriptor read_end;
-  FileDescriptor write_end;
+  OwnedFd read_end;
+  OwnedFd write_end;
 };
 
 bool MakePipe(Pipe* made) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
-  made->read_end = AboveStandardStreams(FileDescriptor(ends[0]));
-  made->write_end = AboveStandardStreams(FileDescriptor(ends[1]));
-  return made->read_end.open() && made->write_end.open();
+  made->read_end = AboveStandardStreams(OwnedFd(ends[0]));
+  made->write_end = AboveStandardStreams(OwnedFd(ends[1]));
+  return made->read_end.is_open() && made->write_end.is_open();
 }
 
 // For a child's stream, which is read as far as there is something.
@@ -92,7 +70,7 @@ bool MakeStreamPipe(Pipe* made) {
 
 // One of the child's streams, as far as it has been read.
 struct Stream {
-  FileDescriptor fd;
+  OwnedFd fd;
   std::string* text;
   bool* cut;
   size_t most;  // Of its bytes that are kept.
@@ -102,12 +80,12 @@ struct Stream {
 void ReadAvailable(Stream& stream, size_t limit) {
   char buffer[16384];
   size_t total = 0;
-  while (stream.fd.open() && total < limit) {
+  while (stream.fd.is_open() && total < limit) {
     const ssize_t got = read(stream.fd.get(), buffer, sizeof(buffer));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return;
     if (got <= 0) {
-      stream.fd.Close();
+      stream.fd = OwnedFd();
       return;
     }
     total += got;
@@ -286,7 +264,7 @@ void ReapFailed(pid_t pid) {
 class Child {
  public:
   explicit Child(pid_t pid)
-      : pid_(pid), pidfd_(FileDescriptor(syscall(SYS_pidfd_open, pid, 0))) {}
+      : pid_(pid), pidfd_(OwnedFd(syscall(SYS_pidfd_open, pid, 0))) {}
 
   pid_t pid() const { return pid_; }
 
@@ -300,18 +278,18 @@ class Child {
       pollfd fds[3];
       int count = 0;
       for (const Stream* stream : {&out, &err}) {
-        if (stream->fd.open()) fds[count++] = {stream->fd.get(), POLLIN, 0};
+        if (stream->fd.is_open()) fds[count++] = {stream->fd.get(), POLLIN, 0};
       }
-      if (pidfd_.open()) fds[count++] = {pidfd_.get(), POLLIN, 0};
+      if (pidfd_.is_open()) fds[count++] = {pidfd_.get(), POLLIN, 0};
       const absl::Duration wait =
-          pidfd_.open() ? left : std::min(left, kPollStep);
+          pidfd_.is_open() ? left : std::min(left, kPollStep);
       poll(fds, count, PollMilliseconds(wait));
       ReadAvailable(out, kMaxStreamBytes);
       ReadAvailable(err, kMaxStreamBytes);
       // A user's tracer hides the end of a program until it has called wait(2),
       // and poll(2) returns at once for this descriptor meanwhile.
-      if (pidfd_.open() && fds[count - 1].revents != 0 && !HasEnded()) {
-        pidfd_.Close();
+      if (pidfd_.is_open() && fds[count - 1].revents != 0 && !HasEnded()) {
+        pidfd_ = OwnedFd();
       }
     }
   }
@@ -343,7 +321,7 @@ class Child {
   }
 
   const pid_t pid_;
-  FileDescriptor pidfd_;  // Closed before Linux 5.3.
+  OwnedFd pidfd_;  // Closed before Linux 5.3.
   // Somebody else took the exit status: the pid may be a stranger's now.
   bool is_lost_ = false;
 };
@@ -367,15 +345,15 @@ absl::Status CheckWords(const Command& command) {
 }
 
 // What a program reads; as a file, which it may open anew by its descriptor.
-FileDescriptor OpenInput(const std::string& text) {
+OwnedFd OpenInput(const std::string& text) {
   if (text.empty()) {
-    return FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    return OwnedFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
   }
-  FileDescriptor file(
+  OwnedFd file(
       static_cast<int>(syscall(SYS_memfd_create, "input", 1U /* CLOEXEC */)));
-  if (!file.open() || pwrite(file.get(), text.data(), text.size(), 0) !=
-                          static_cast<ssize_t>(text.size())) {
-    return FileDescriptor();
+  if (!file.is_open() || pwrite(file.get(), text.data(), text.size(), 0) !=
+                             static_cast<ssize_t>(text.size())) {
+    return OwnedFd();
   }
   return file;
 }
@@ -387,8 +365,8 @@ absl::StatusOr<pid_t> Start(const Command& command,
                             SteadyClock::time_point end, Stream& out,
                             Stream& err) {
   const std::string& program = command.argv[0];
-  const FileDescriptor input = AboveStandardStreams(OpenInput(command.input));
-  if (!input.open()) return ResourceStatus(program, "standard input");
+  const OwnedFd input = AboveStandardStreams(OpenInput(command.input));
+  if (!input.is_open()) return ResourceStatus(program, "standard input");
   Pipe out_pipe;
   Pipe err_pipe;
   Pipe failure;
@@ -421,7 +399,7 @@ absl::StatusOr<pid_t> Start(const Command& command,
     return forked;
   });
   if (pid < 0) return StartStatus(program, {errno, nullptr});
-  failure.write_end.Close();
+  failure.write_end = OwnedFd();
   if (const auto why = ReadFailure(failure.read_end.get(), end)) {
     ReapFailed(pid);
     return StartStatus(program, *why);
@@ -469,8 +447,8 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   }
   const SteadyClock::time_point begin = SteadyClock::now();
   const size_t most = command.max_stream_bytes;
-  Stream out = {{}, &result.standard_output, &result.output_cut, most};
-  Stream err = {{}, &result.standard_error, &result.output_cut, most};
+  Stream out = {OwnedFd(), &result.standard_output, &result.output_cut, most};
+  Stream err = {OwnedFd(), &result.standard_error, &result.output_cut, most};
   ASSIGN_OR_RETURN(const std::vector<std::string> environment,
                    EnvironmentOf(command));
   RETURN_IF_ERROR(CheckLeftBehind(command));

@@ -1,5 +1,6 @@
-// Notes down every run of hccn_tool that passes through, as it was: nothing in
-// it is anonymised. `clusterctl anonymise` makes a file of it that may be sent.
+// Notes down every run of hccn_tool and npu-smi that passes through, as it was:
+// nothing in it is anonymised. `clusterctl anonymise` makes a file of it that
+// may be sent.
 #ifndef DAEMON_HOST_HCCN_HCCN_TOOL_RECORDER_H_
 #define DAEMON_HOST_HCCN_HCCN_TOOL_RECORDER_H_
 
@@ -32,20 +33,25 @@ class HccnToolRecorder final : public CommandRunner {
       : runner_(runner), read_conf_(std::move(read_conf)) {}
 
   // What `runner` answers. Noted down if the program's file name is hccn_tool
-  // and it did run over the machine's own hccn.conf; other devices' runs may
-  // change that meanwhile.
+  // and it did run over the machine's own hccn.conf, which other devices' runs
+  // may change meanwhile; or if it is npu-smi, without that file.
   absl::StatusOr<CommandResult> Run(const Command& command) override {
-    if (command.argv.empty() || command.instead.has_value() ||
-        !absl::EndsWith(command.argv[0], "/hccn_tool")) {
+    const std::string program = command.argv.empty() ? "" : command.argv[0];
+    const bool is_npu_smi = absl::EndsWith(program, "/npu-smi");
+    if (command.instead.has_value() ||
+        (!is_npu_smi && !absl::EndsWith(program, "/hccn_tool"))) {
       return runner_->Run(command);
     }
+    const auto read_conf = [&] {
+      return is_npu_smi ? std::nullopt : read_conf_();
+    };
     HostRecording::Run run;
     run.mutable_argv()->Assign(command.argv.begin(), command.argv.end());
-    if (std::optional<std::string> conf = read_conf_()) {
+    if (std::optional<std::string> conf = read_conf()) {
       run.set_hccn_conf_before(*std::move(conf));
     }
     ASSIGN_OR_RETURN(CommandResult result, runner_->Run(command));
-    if (std::optional<std::string> conf = read_conf_()) {
+    if (std::optional<std::string> conf = read_conf()) {
       run.set_hccn_conf_after(*std::move(conf));
     }
     run.set_standard_output(result.standard_output);

@@ -63,12 +63,23 @@ TEST(HccnToolRecorderTest, SeesWhatARunDidToTheFile) {
   EXPECT_EQ(recorder.runs()[0].hccn_conf_after(), "tls_enable_0=0\n");
 }
 
-TEST(HccnToolRecorderTest, LeavesOtherProgramsOut) {
+TEST(HccnToolRecorderTest, NotesNpuSmiWithoutTheFile) {
   EchoRunner echo;
-  HccnToolRecorder recorder(&echo, [] { return std::nullopt; });
+  HccnToolRecorder recorder(
+      &echo, [] { return std::optional<std::string>("address_0=10.0.0.1\n"); });
   ASSERT_TRUE(
       recorder.Run({{"/usr/local/sbin/npu-smi", "info"}, absl::Seconds(1)})
           .ok());
+  const std::vector<HostRecording::Run> runs = recorder.runs();
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].standard_output(), "/usr/local/sbin/npu-smi info ");
+  EXPECT_FALSE(runs[0].has_hccn_conf_before());
+  EXPECT_FALSE(runs[0].has_hccn_conf_after());
+}
+
+TEST(HccnToolRecorderTest, LeavesOtherProgramsOut) {
+  EchoRunner echo;
+  HccnToolRecorder recorder(&echo, [] { return std::nullopt; });
   ASSERT_TRUE(
       recorder.Run({{"/opt/hccn_tool/wrapper"}, absl::Seconds(1)}).ok());
   EXPECT_TRUE(recorder.runs().empty());

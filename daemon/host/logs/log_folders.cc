@@ -103,7 +103,7 @@ class FolderSearch {
     if (query_.job_id().empty()) {
       const NpuProcessesFact fact =
           ReadNpuProcesses(host_.paths, *host_.budget);
-      if (fact.has_missing()) {
+      if (fact.has_missing() && MayHaveNpu()) {
         Note(
             absl::StrCat("processes that use NPUs: ", fact.missing().detail()));
       }
@@ -119,6 +119,15 @@ class FolderSearch {
       if (absl::SimpleAtoi(name, &pid)) pids.push_back(pid);
     }
     return pids;
+  }
+
+  // No process uses an NPU of a host that has none.
+  bool MayHaveNpu() const {
+    static const LazyRE2 kNode = {R"(davinci\d+)"};
+    const auto nodes = files_.List("/dev");
+    if (!nodes.ok()) return !absl::IsNotFound(nodes.status());
+    return absl::c_any_of(
+        *nodes, [](const std::string& name) { return HasForm(name, *kNode); });
   }
 
   // What the memory of a user's process answers, and when, is in the hands of

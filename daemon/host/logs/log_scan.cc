@@ -218,12 +218,7 @@ absl::string_view LineAt(absl::string_view text, size_t at) {
 
 std::string BoundedUtf8(absl::string_view text, size_t max_bytes) {
   std::string valid = ValidUtf8(text.substr(0, max_bytes));
-  if (valid.size() <= max_bytes) return valid;
-  size_t end = max_bytes;
-  while (end > 0 && (static_cast<unsigned char>(valid[end]) & 0xc0) == 0x80) {
-    --end;
-  }
-  valid.resize(end);
+  valid.resize(CutUtf8(valid, max_bytes).size());
   return valid;
 }
 

@@ -176,15 +176,33 @@ TEST_F(ReadAsUserTest, StopsAtTheBytesAskedForAndSendsEnds) {
   EXPECT_TRUE(absl::EndsWith(logs.files(0).content(), "\n"));
 }
 
-TEST_F(ReadAsUserTest, WhereNoFolderCouldBeLookedIntoNothingIsKnown) {
+TEST_F(ReadAsUserTest, AHostWithoutLogsIsAnAnswer) {
   root_.Remove(kPlog);
   root_.Remove("/home/ann/ascend/log/debug");
   root_.Remove(kLogs);
   const TimeBudget budget(&clock_, kPatience, kPatience);
   const HostLogs logs =
       ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
-  EXPECT_THAT(logs.missing().detail(), HasSubstr("no folder of logs"));
+  EXPECT_FALSE(logs.has_missing()) << logs.DebugString();
+  EXPECT_THAT(logs.files(), IsEmpty());
   EXPECT_THAT(logs.notes(), Contains(HasSubstr("No such file")));
+  // Nor does a host without NPUs and users have any.
+  root_.Remove("/home/ann/ascend");
+  root_.Remove("/home/ann");
+  const HostLogs none =
+      ReadHostLogs({root_.paths(), &runner_, &budget}, LogsQuery());
+  EXPECT_FALSE(none.has_missing()) << none.DebugString();
+  EXPECT_THAT(none.notes(), ElementsAre(HasSubstr("name a user (--user)")));
+}
+
+TEST_F(ReadAsUserTest, WhereNoFolderCouldBeLookedIntoNothingIsKnown) {
+  if (geteuid() != 0) GTEST_SKIP() << "everything here is the user's own";
+  ASSERT_EQ(chmod(Full("/home/ann/ascend").c_str(), 0), 0);
+  const TimeBudget budget(&clock_, kPatience, kPatience);
+  const HostLogs logs =
+      ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
+  EXPECT_THAT(logs.missing().detail(), HasSubstr("no folder of logs"));
+  EXPECT_THAT(logs.notes(), Contains(HasSubstr("Permission denied")));
 }
 
 TEST_F(ReadAsUserTest, TellsAFileThatHasTwoNamesOnce) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -27,6 +28,8 @@ constexpr size_t kMaxNotes = 50;
 constexpr uint64_t kMaxMessageBytes = 4096;  // Of a program's own words.
 constexpr absl::string_view kFind[] = {"/usr/bin/find", "/bin/find"};
 constexpr absl::string_view kTail[] = {"/usr/bin/tail", "/bin/tail"};
+
+constexpr absl::string_view kNotThere = ": No such file or directory\n";
 
 struct FoundFile {
   const LogFolder* folder;
@@ -87,13 +90,16 @@ class LogReading {
                       kMaxPathBytes));
       ListFiles(folder);
     }
-    if (!looked_) {
-      return absl::NotFoundError(
-          found.folders.empty()
-              ? "no process with an NPU and no user tells where logs lie; name "
-                "a user (--user)"
-              : "no folder of logs could be looked into");
+    constexpr char kNoPlace[] =
+        "no process with an NPU and no user tells where logs lie; name a user "
+        "(--user)";
+    if (!looked_ && (!found.folders.empty() || !found.notes.empty())) {
+      return absl::NotFoundError(found.folders.empty()
+                                     ? kNoPlace
+                                     : "no folder of logs could be looked "
+                                       "into");
     }
+    if (!looked_) Note(kNoPlace);
     absl::c_stable_sort(files_, [](const FoundFile& a, const FoundFile& b) {
       return a.changed_at_s > b.changed_at_s;
     });
@@ -131,6 +137,7 @@ class LogReading {
     const absl::Status safe = folder.user.uid == 0
                                   ? CheckRootsAlone(host_, folder.path)
                                   : absl::OkStatus();
+    looked_ |= absl::IsNotFound(safe);
     if (!safe.ok()) return Note(safe.message());
     bool listed = false;
     if (!folder.process_root.empty()) {
@@ -163,7 +170,9 @@ class LogReading {
       return true;
     }
     const bool told = !run->standard_output.empty() || run->exit_status == 0;
-    looked_ |= told;
+    // A folder that is not there holds no logs, which is an answer.
+    looked_ |=
+        told || (is_last && absl::EndsWith(run->standard_error, kNotThere));
     if (told || is_last) NoteTrouble(folder, *run);
     TakeFiles(folder, run->standard_output);
     return told;

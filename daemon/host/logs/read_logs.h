@@ -31,7 +31,8 @@ inline constexpr uint64_t kMaxLogBytesRead = 64u << 20;
 inline constexpr uint64_t kMaxLogBytesSent = 512u << 10;
 
 // What was left out for a bound, or could not be read, is in `notes` and in
-// LogFile.cut; `missing` is set where nothing could be had. All texts are UTF-8
+// LogFile.cut; `missing` is set where nothing could be had. That there are no
+// logs is an answer without files. All texts are UTF-8
 // and may hold control characters.
 HostLogs ReadHostLogs(const HostAccess& host, const LogsQuery& query);
 

@@ -1,8 +1,5 @@
 #include "daemon/host/npu_smi/chip_answers.h"
 
-#include <map>
-#include <utility>
-
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"

@@ -1,7 +1,6 @@
 #include "daemon/host/npu_smi/device_ids.h"
 
 #include <set>
-#include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -12,7 +11,6 @@
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/host/files/file_reader.h"
 #include "daemon/host/files/missing.h"
 #include "daemon/host/npu_smi/npu_smi_output.h"
 
@@ -140,8 +138,7 @@ absl::StatusOr<ChipMap> ReadNpuSmiMapping(const std::string& npu_smi,
                    RunNpuSmi({npu_smi, "info", "-m"}, host));
   absl::StatusOr<ChipMap> map = ParseNpuSmiMapping(output);
   if (map.ok()) return map;
-  return absl::InvalidArgumentError(
-      absl::StrCat("`npu-smi info -m`: ", map.status().message()));
+  return InFront("`npu-smi info -m`", map.status());
 }
 
 absl::StatusOr<std::string> LocateNpuSmi(const HostPaths& paths) {

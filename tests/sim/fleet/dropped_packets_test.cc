@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/controller/admission/peer_name.h"
+#include "daemon/controller/admission/connection_state.h"
 #include "daemon/process/scheduler.h"
 #include "gtest/gtest.h"
 #include "tests/component/test_certificates.h"

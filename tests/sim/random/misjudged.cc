@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/time.h"
 #include "config/rules/judge.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/sim/random/random_cluster.h"
@@ -91,6 +92,7 @@ class Comparison {
       : cluster_(cluster), options_(options) {
     JudgeOptions judge;
     if (cluster.job.has_value()) judge.job = &*cluster.job;
+    judge.now = absl::UnixEpoch() + absl::Hours(24);
     report_ = BuildReport(cluster.spec, Pointers(cluster.facts), judge);
     for (size_t h = 0; h < cluster.facts.size(); ++h) {
       numbers_[cluster.facts[h].host()] = static_cast<int>(h);

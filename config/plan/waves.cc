@@ -1,0 +1,67 @@
+#include "config/plan/waves.h"
+
+#include <cstdint>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/values/change_kind.h"
+#include "config/words/number_text.h"
+
+namespace clusterd {
+namespace {
+
+using Hosts = std::vector<const HostPlan*>;
+
+// The best hosts for every set of kinds, a bit each, that hosts have together.
+Hosts FewestWithAllKinds(const ClusterPlan& plan) {
+  std::map<uint32_t, Hosts> best = {{0, {}}};
+  for (const HostPlan& host : plan.hosts()) {
+    uint32_t kinds = 0;
+    for (const PlanStep& step : host.steps()) kinds |= 1u << (step.kind() % 32);
+    // One host before it will do in its place.
+    const auto known = best.find(kinds);
+    if (known != best.end() && known->second.size() < 2) continue;
+    for (auto& [before, hosts] : std::map<uint32_t, Hosts>(best)) {
+      Hosts& fewest = best[before | kinds];
+      if (!fewest.empty() && fewest.size() <= hosts.size() + 1) continue;
+      fewest = hosts;
+      fewest.push_back(&host);
+    }
+  }
+  // All kinds make the largest number.
+  return best.rbegin()->second;
+}
+
+// "node07 (sysctl, tls)".
+void AppendHost(std::string* out, const HostPlan* host) {
+  std::set<std::string> kinds;
+  for (const PlanStep& step : host->steps()) {
+    kinds.insert(ChangeKindName(step.kind()));
+  }
+  absl::StrAppend(out, host->host(), " (", absl::StrJoin(kinds, ", "), ")");
+}
+
+}  // namespace
+
+Canary ChooseCanary(const ClusterPlan& plan, size_t wished, size_t wave_size) {
+  Canary canary;
+  const Hosts fewest = FewestWithAllKinds(plan);
+  if (wished == 0 || fewest.empty()) return canary;
+  canary.size = std::max(wished, std::min(fewest.size(), wave_size));
+  for (const HostPlan* const host : fewest) canary.hosts.insert(host->host());
+  for (const HostPlan& host : plan.hosts()) {
+    if (canary.hosts.size() >= canary.size) break;
+    if (!host.steps().empty()) canary.hosts.insert(host.host());
+  }
+  canary.why = absl::StrCat(
+      "canary: a step of every kind in the plan is on ",
+      absl::StrJoin(fewest, ", ", AppendHost),
+      canary.size > wished
+          ? absl::StrCat("; so the first wave has ", Count(canary.size, "host"),
+                         ", not ", wished)
+          : "");
+  return canary;
+}
+
+}  // namespace clusterd

@@ -1,0 +1,183 @@
+// The sending half of a stream that the controller serves: one write at a time,
+// and then the end. Who has something to send never waits for the peer. What is
+// next is asked for once the write before was taken, and a peer that does not
+// take it is cut off.
+//
+//   writing     a message is with gRPC, until OnWriteDone
+//   cancelling  the call's context is in use: it goes when the call is done
+//   finishing   gRPC has the status, and the rest is OnDone
+#ifndef DAEMON_CONTROLLER_HOSTS_STREAM_WRITER_H_
+#define DAEMON_CONTROLLER_HOSTS_STREAM_WRITER_H_
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "config/identity/grpc_status.h"
+#include "daemon/process/scheduler.h"
+#include "daemon/process/write_time.h"
+#include "grpc/grpc.h"
+#include "grpcpp/server_context.h"
+
+namespace clusterd {
+
+// Cuts off a call whose peer does not take what is written to it
+// (write_time.h): a window that stays shut would hold the message, and whatever
+// waits behind it, for ever. A call has one write under way at a time. Both
+// members under the lock of the call's owner, or otherwise one after the other.
+class WriteDeadline {
+ public:
+  // Both must outlive the call.
+  WriteDeadline(grpc::ServerContextBase* context, Scheduler* scheduler)
+      : context_(context), scheduler_(scheduler) {}
+
+  // A message of that size is about to be written. The call has not ended.
+  void Begin(size_t bytes) {
+    // The context goes when the call is done, perhaps while the timer runs; the
+    // call itself stays as long as it is referred to.
+    grpc_call* const call = context_->c_call();
+    grpc_call_ref(call);
+    timer_ = scheduler_->RunAfter(
+        WriteTimeFor(bytes),
+        [call = std::shared_ptr<grpc_call>(call, &grpc_call_unref)] {
+          grpc_call_cancel(call.get(), nullptr);
+        });
+  }
+  // It was taken, or never will be. After each Begin, at the latest when the
+  // call is done.
+  void End() {
+    scheduler_->Cancel(timer_);
+    timer_ = 0;
+  }
+
+ private:
+  grpc::ServerContextBase* const context_;
+  Scheduler* const scheduler_;
+  Scheduler::TimerId timer_ = 0;
+};
+
+// For a last message to be taken by a peer that may not be reading any more.
+inline constexpr absl::Duration kFlushTimeout = absl::Seconds(5);
+
+// `Reactor` is gRPC's, of a stream that sends a `Message`. gRPC calls the On...
+// members, and owns the object from Hold to OnDone. Safe for concurrent use;
+// calls nothing of gRPC's under its lock.
+template <typename Self, typename Reactor, typename Message>
+class StreamWriter : public Reactor, public std::enable_shared_from_this<Self> {
+ public:
+  // Ends the call with `why`, unless it ends already. A peer that does not take
+  // what is being written is cut off soon.
+  void EndForGood(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (!end_.has_value()) end_ = why;
+      if (writing_) {
+        scheduler_->RunAfter(kFlushTimeout, [weak = this->weak_from_this()] {
+          if (const auto stuck = weak.lock()) stuck->BreakOff();
+        });
+      }
+    }
+    Advance();
+  }
+
+  void OnWriteDone(bool ok) override {
+    {
+      absl::MutexLock lock(&mutex_);
+      writing_ = false;
+      deadline_.End();
+      write_ = Message();  // A report is long, and there are many streams.
+    }
+    OnTaken(ok);
+    Advance();
+  }
+
+  void OnDone() override {
+    std::shared_ptr<Self> self;
+    {
+      absl::MutexLock lock(&mutex_);
+      self.swap(self_);
+      deadline_.End();
+    }
+    OnOver();
+  }
+
+ protected:
+  // Both must outlive the call.
+  StreamWriter(grpc::CallbackServerContext* context, Scheduler* scheduler)
+      : context_(context),
+        scheduler_(scheduler),
+        deadline_(context, scheduler) {}
+
+  void Hold() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    self_ = this->shared_from_this();
+  }
+
+  // What is next, write_ or what stays until OnTaken; null: nothing is. A
+  // `fill` that is set is called before it is written, without the lock.
+  virtual const Message* TakeNextLocked(std::function<void()>* fill)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) = 0;
+  // The peer has taken it; false: and never will.
+  virtual void OnTaken(bool ok) = 0;
+  // The call is over; the last that is called.
+  virtual void OnOver() {}
+
+  // Starts what is due: a write, or the end. Whenever there may be something.
+  void Advance() ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::function<void()> fill;
+    std::optional<absl::Status> finish;
+    const Message* next = nullptr;
+    {
+      absl::MutexLock lock(&mutex_);
+      if (writing_ || finishing_ || cancelling_) return;
+      finish = end_;
+      if (!finish.has_value()) next = TakeNextLocked(&fill);
+      finishing_ = finish.has_value();
+      writing_ = next != nullptr;
+      if (!finishing_ && !writing_) return;
+      deadline_.Begin(!writing_ || fill ? 0 : next->ByteSizeLong());
+    }
+    if (finish.has_value()) return this->Finish(ToGrpcStatus(*finish));
+    if (fill) fill();
+    this->StartWrite(next);
+  }
+
+  grpc::CallbackServerContext* const context_;
+  Scheduler* const scheduler_;
+  Message write_;  // Only touched by who is writing.
+
+  mutable absl::Mutex mutex_;
+  // Set: the call ends with this, whatever else there is to send.
+  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+
+ private:
+  // Cuts off a peer that does not take what is being written.
+  void BreakOff() ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (finishing_ || !writing_) return;
+      cancelling_ = true;
+    }
+    context_->TryCancel();
+    {
+      absl::MutexLock lock(&mutex_);
+      cancelling_ = false;
+    }
+    Advance();
+  }
+
+  std::shared_ptr<Self> self_ ABSL_GUARDED_BY(mutex_);  // Until OnDone.
+  bool finishing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool cancelling_ ABSL_GUARDED_BY(mutex_) = false;
+  WriteDeadline deadline_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_HOSTS_STREAM_WRITER_H_

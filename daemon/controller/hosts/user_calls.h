@@ -1,0 +1,231 @@
+// The calls of users to one service: who may, in a slot of whom, on which
+// thread the one answer is made, and how it is sent.
+#ifndef DAEMON_CONTROLLER_HOSTS_USER_CALLS_H_
+#define DAEMON_CONTROLLER_HOSTS_USER_CALLS_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "config/identity/certificate.h"
+#include "config/identity/grpc_status.h"
+#include "daemon/audit/audit_log.h"
+#include "daemon/controller/hosts/audit_caller.h"
+#include "daemon/controller/hosts/controller_parts.h"
+#include "daemon/controller/hosts/stream_writer.h"
+#include "daemon/process/scheduler.h"
+#include "daemon/process/worker_pool.h"
+#include "google/protobuf/message.h"
+#include "grpcpp/server_context.h"
+#include "grpcpp/support/server_callback.h"
+
+namespace clusterd {
+
+// How many of something may be under way at once: of all users together, and of
+// one, so that nobody holds all of them.
+// Safe for concurrent use.
+class Slots {
+ public:
+  // `what`: as in "4 calls read logs already".
+  Slots(std::string what, int of_all, int of_one)
+      : what_(std::move(what)), of_all_(of_all), of_one_(of_one) {}
+
+  // ResourceExhausted if none is free for that user.
+  absl::Status Take(const std::string& who) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    const auto own = taken_.find(who);
+    const bool too_many = own != taken_.end() && own->second >= of_one_;
+    if (too_many || all_taken_ >= of_all_) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          too_many ? of_one_ : of_all_, " ", what_, " already",
+          too_many ? absl::StrCat(" for ", who) : "", ", try again later"));
+    }
+    ++all_taken_;
+    ++taken_[who];
+    return absl::OkStatus();
+  }
+  // REQUIRES: one was taken for that user.
+  void Give(const std::string& who) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    --all_taken_;
+    const auto own = taken_.find(who);
+    if (--own->second == 0) taken_.erase(own);
+  }
+
+ private:
+  const std::string what_;
+  const int of_all_;
+  const int of_one_;
+  absl::Mutex mutex_;
+  int all_taken_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, int> taken_ ABSL_GUARDED_BY(mutex_);  // None is 0.
+};
+
+// Ends a call that has no slot.
+inline grpc::ServerUnaryReactor* FinishWith(
+    grpc::CallbackServerContext* context, const absl::Status& status) {
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpcStatus(status));
+  return reactor;
+}
+
+// The one answer to a call. It holds a slot of its user until the client has
+// all of it or has gone; a client that does not take it is cut off
+// (WriteDeadline). Deletes itself when the call is done.
+class UnaryAnswer final : public grpc::ServerUnaryReactor {
+ public:
+  // A slot of that user is taken. All must outlive the call.
+  UnaryAnswer(grpc::CallbackServerContext* context, Scheduler* scheduler,
+              Slots* slots, std::string who)
+      : slots_(slots), who_(std::move(who)), deadline_(context, scheduler) {}
+
+  // Once, from any thread, when the response is as it is sent.
+  void Answer(const absl::Status& status,
+              const google::protobuf::Message& response) {
+    const size_t bytes = status.ok() ? response.ByteSizeLong() : 0;
+    {
+      absl::MutexLock lock(&mutex_);
+      deadline_.Begin(bytes);
+    }
+    Finish(ToGrpcStatus(status));
+  }
+
+  void OnDone() override {
+    {
+      absl::MutexLock lock(&mutex_);
+      deadline_.End();
+    }
+    slots_->Give(who_);
+    delete this;
+  }
+
+ private:
+  Slots* const slots_;
+  const std::string who_;
+  absl::Mutex mutex_;
+  WriteDeadline deadline_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Why a call is refused while the pool is full.
+inline absl::Status TooMuchToDo() {
+  return absl::ResourceExhaustedError(
+      "the controller has too much to do, try again later");
+}
+
+// Fills in the response from a thread of the pool, which may wait for the disk,
+// and then calls `done`. If the pool is full, calls `refused` and `done` at
+// once with ResourceExhausted.
+template <typename Response>
+void AnswerOnPool(
+    WorkerPool* pool, WorkerPool::Place place, Response* response,
+    std::function<absl::StatusOr<Response>()> read,
+    const std::function<void(const absl::Status& status)>& done,
+    const std::function<void(const absl::Status& full)>& refused = nullptr) {
+  const bool taken = pool->TryRun(
+      [response, read = std::move(read), done] {
+        absl::StatusOr<Response> answer = read();
+        const absl::Status status = answer.status();
+        if (status.ok()) *response = *std::move(answer);
+        done(status);
+      },
+      place);
+  if (taken) return;
+  const absl::Status full = TooMuchToDo();
+  if (refused) refused(full);
+  done(full);
+}
+
+// Safe for concurrent use.
+class UserCalls {
+ public:
+  using Context = grpc::CallbackServerContext;
+  using Unary = grpc::ServerUnaryReactor;
+  // A call that has been let in, in a slot of its user.
+  struct Begun {
+    SpiffeId user;
+    UnaryAnswer* answer;
+  };
+
+  // `service`: as call_roles.h names it. `also`: why a call is refused that the
+  // gate and its role allow; null: none is. The parts must outlive all calls.
+  UserCalls(absl::string_view service, const ControllerParts& parts,
+            std::function<absl::Status(absl::string_view call)> also = nullptr)
+      : service_(service), parts_(parts), also_(std::move(also)) {}
+
+  // The user who calls, if the row of `call` lets them. Refusals are audited,
+  // and logged with their address.
+  absl::StatusOr<SpiffeId> Admit(
+      const Context& context, absl::string_view call,
+      const google::protobuf::Message& request) const;
+
+  // Notes a call in the audit file that is refused after it was admitted.
+  // Returns `why`.
+  absl::Status Refused(const Context& context, absl::string_view call,
+                       const absl::Status& why) const;
+
+  // As Admit; ResourceExhausted if the user has no slot left.
+  absl::StatusOr<Begun> Begin(Context* context, absl::string_view call,
+                              const google::protobuf::Message& request,
+                              Slots* slots) const;
+
+  // Answers with read(user), from a thread of the pool, or from this one.
+  // `request` lives as long as the call.
+  template <typename Response, typename Read>
+  Unary* Answer(Context* context, const char* call,
+                const google::protobuf::Message& request, Slots* slots,
+                Response* response, Read read) const {
+    const absl::StatusOr<Begun> begun = Begin(context, call, request, slots);
+    if (!begun.ok()) return FinishWith(context, begun.status());
+    UnaryAnswer* const answer = begun->answer;
+    AnswerOnPool<Response>(
+        parts_.pool, PlaceOf(begun->user), response,
+        [read = std::move(read), user = begun->user]()
+            -> absl::StatusOr<Response> { return read(user); },
+        [answer, response](const absl::Status& status) {
+          answer->Answer(status, *response);
+        },
+        [this, context, call](const absl::Status& full) {
+          Refused(*context, call, full).IgnoreError();
+        });
+    return answer;
+  }
+
+  // The same for what changes something: between two lines of the audit file.
+  template <typename Response, typename Change>
+  Unary* AnswerAudited(Context* context, const char* call,
+                       const google::protobuf::Message& request,
+                       absl::string_view subject, Slots* slots,
+                       Response* response, Change change) const {
+    return Answer(
+        context, call, request, slots, response,
+        [audit = parts_.audit, entry = AuditCaller(*context, call, subject),
+         change = std::move(change)](const SpiffeId& user) {
+          return RunAudited(audit, entry, [&]() -> absl::StatusOr<Response> {
+            return change(user);
+          });
+        });
+  }
+
+ private:
+  // A user who may change hosts reads for that, too.
+  static WorkerPool::Place PlaceOf(const SpiffeId& user) {
+    return user.role == Role::kOperator || user.role == Role::kAdmin
+               ? WorkerPool::Place::kFirst
+               : WorkerPool::Place::kInTurn;
+  }
+
+  const absl::string_view service_;
+  const ControllerParts& parts_;
+  const std::function<absl::Status(absl::string_view call)> also_;
+};
+
+}  // namespace clusterd
+
+#endif  // DAEMON_CONTROLLER_HOSTS_USER_CALLS_H_
