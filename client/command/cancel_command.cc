@@ -3,10 +3,7 @@
 // an apply that would be rolled back automatically stays, or is rolled back
 // later.
 #include <chrono>
-#include <memory>
-#include <string>
 
-#include "absl/strings/str_cat.h"
 #include "client/command/request.h"
 #include "client/command/run_canceller.h"
 #include "client/print/apply_table.h"
@@ -113,25 +110,11 @@ class ExtendCommand final : public PendingRequest<ExtendRequest> {
 
 }  // namespace
 
-void RunCanceller::OnInterrupt() {
+void RunCanceller::AskIfDue(bool wanted, const std::string& run_id) {
   {
     absl::MutexLock lock(&mutex_);
-    wanted_ = true;
-  }
-  AskIfDue();
-}
-
-void RunCanceller::OnRunId(const std::string& run_id) {
-  {
-    absl::MutexLock lock(&mutex_);
-    run_id_ = run_id;
-  }
-  AskIfDue();
-}
-
-void RunCanceller::AskIfDue() {
-  {
-    absl::MutexLock lock(&mutex_);
+    wanted_ |= wanted;
+    if (!run_id.empty()) run_id_ = run_id;
     if (!wanted_ || run_id_.empty() || asked_ || closed_) return;
     asked_ = true;
     request_.set_id(run_id_);

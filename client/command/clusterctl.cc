@@ -1,13 +1,10 @@
 #include <cassert>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <sstream>
 
-#include "CLI/CLI.hpp"
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -15,7 +12,6 @@
 #include "config/values/nearest_word.h"
 #include "config/values/version.h"
 #include "config/words/quoted_text.h"
-#include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {
@@ -174,9 +170,8 @@ void BuildTree(Tree& tree) {
        {AddCheckCommand, AddHookCommand, AddPlanCommand, AddRunCommands,
         AddCancelCommands, AddHistoryCommands, AddDiffCommands, AddWatchCommand,
         AddHostCommands, AddWaiverCommands, AddLockCommands, AddLogsCommands,
-        AddAuditCommands, AddConfigCommands, AddLearnCommands,
-        AddGenerateCommands, AddTrustCommands, AddExplainCommand,
-        AddAnonymiseCommand}) {
+        AddAuditCommands, AddConfigCommands, AddGenerateCommands,
+        AddTrustCommands, AddExplainCommand, AddAnonymiseCommand}) {
     add(tree.commands);
   }
   tree.commands.push_back(std::make_unique<VersionCommand>());
@@ -264,12 +259,6 @@ std::string ArgumentOf(absl::string_view option,
   return "";
 }
 
-bool AsksForJson(const std::vector<std::string>& arguments) {
-  return ArgumentOf("-o", arguments) == "json" ||
-         ArgumentOf("--output", arguments) == "json" ||
-         absl::c_linear_search(arguments, "-ojson");
-}
-
 int RejectLine(const CLI::ParseError& error, Tree& tree,
                const std::vector<std::string>& arguments, Session& session) {
   // The innermost command that the line names, and its full name.
@@ -280,7 +269,9 @@ int RejectLine(const CLI::ParseError& error, Tree& tree,
     absl::StrAppend(&name, name.empty() ? "" : " ", app->get_name());
   }
   const MistakeList mistakes = ParseMistakes(error, *app, tree.root);
-  if (AsksForJson(arguments)) {
+  if (ArgumentOf("-o", arguments) == "json" ||
+      ArgumentOf("--output", arguments) == "json" ||
+      absl::c_linear_search(arguments, "-ojson")) {
     PrintErrorJson(name, absl::StrJoin(mistakes, "\n"), kExitUsage,
                    session.out);
   }

@@ -190,7 +190,6 @@ void AddLockCommands(CommandList& commands);
 void AddWaiverCommands(CommandList& commands);
 void AddAuditCommands(CommandList& commands);
 void AddConfigCommands(CommandList& commands);
-void AddLearnCommands(CommandList& commands);
 void AddGenerateCommands(CommandList& commands);
 void AddExplainCommand(CommandList& commands);
 void AddTrustCommands(CommandList& commands);

@@ -3,12 +3,10 @@
 #include <optional>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/command/request.h"
 #include "client/print/hosts_table.h"
 #include "config/values/nearest_word.h"
-#include "config/values/status_macros.h"
 #include "config/values/version.h"
 
 namespace clusterd {

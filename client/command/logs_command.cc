@@ -16,7 +16,6 @@
 #include "client/command/request.h"
 #include "client/files/user_files.h"
 #include "client/print/logs_table.h"
-#include "client/recording/address_map.h"
 #include "client/recording/recording.h"
 #include "client/ticket/bundle.h"
 #include "config/values/status_macros.h"

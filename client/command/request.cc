@@ -217,19 +217,13 @@ void Request::Print() {
     case OutputFormat::kMarkdown:
       out << ReportMarkdown(*CheckedReport(), verbose_);
       return;
-    case OutputFormat::kHtml:
-      PrintHtml(out);
+    case OutputFormat::kHtml: {
+      const absl::StatusOr<std::string> html =
+          ReportHtml(*CheckedReport(), /*since=*/nullptr);
+      if (!html.ok()) return Tell(html.status().message());
+      out << *html;
       return;
-  }
-}
-
-void Request::PrintHtml(std::ostream& out) {
-  const absl::StatusOr<std::string> html =
-      ReportHtml(*CheckedReport(), /*since=*/nullptr);
-  if (html.ok()) {
-    out << *html;
-  } else {
-    Tell(html.status().message());
+    }
   }
 }
 

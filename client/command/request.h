@@ -7,10 +7,6 @@
 #ifndef CLIENT_COMMAND_REQUEST_H_
 #define CLIENT_COMMAND_REQUEST_H_
 
-#include <string>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "client/command/command.h"
 #include "client/command/host_selection.h"
@@ -130,7 +126,6 @@ class Request : public Command {
   // Adds the mistake, with the formats that are left; takes the table.
   void RefuseFormat(absl::string_view why, absl::Span<const OutputFormat> left);
   void Print();
-  void PrintHtml(std::ostream& out);
   bool WriteReport();  // False: it could not be written.
   // One time from Prepare to the end.
   int Look(ControllerClient* client);

@@ -26,8 +26,8 @@ class RunCanceller {
   RunCanceller(const RunCanceller&) = delete;
   RunCanceller& operator=(const RunCanceller&) = delete;
 
-  void OnInterrupt() ABSL_LOCKS_EXCLUDED(mutex_);
-  void OnRunId(const std::string& run_id) ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnInterrupt() { AskIfDue(/*wanted=*/true, ""); }
+  void OnRunId(const std::string& run_id) { AskIfDue(false, run_id); }
 
   // Waits for the answer, for as long as a short call may take; nothing is
   // asked after it. Ok: the controller has taken it; NotFound: it was not
@@ -35,7 +35,8 @@ class RunCanceller {
   absl::Status Close() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  void AskIfDue() ABSL_LOCKS_EXCLUDED(mutex_);
+  void AskIfDue(bool wanted, const std::string& run_id)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   void OnAnswer(const grpc::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
 
   Controller::Stub& stub_;

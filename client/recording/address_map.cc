@@ -1,5 +1,3 @@
-#include "client/recording/address_map.h"
-
 #include <arpa/inet.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -8,8 +6,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
-#include <utility>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
@@ -20,6 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "client/recording/recording.h"
 #include "config/values/text_form.h"
 
 namespace clusterd {

@@ -1,8 +1,8 @@
-#include "client/recording/address_map.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
+
+#include "client/recording/recording.h"
 
 namespace clusterd {
 namespace {

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/recording/address_map.h"
+#include "client/recording/recording.h"
 
 namespace clusterd {
 namespace {

@@ -138,15 +138,14 @@ class Narrower {
     const std::string& name = NameOf(server.host());
     const auto found = index_.find(name);
     if (found == index_.end()) {
-      Wrong("host ", QuoteValue(server.host()),
-            " is no server of the cluster, expected a host of cluster.yaml",
-            count_ < Mistakes::kMaxShown ? NearestHost(server.host()) : "");
-      return;
+      return Wrong(
+          "host ", QuoteValue(server.host()),
+          " is no server of the cluster, expected a host of cluster.yaml",
+          count_ < Mistakes::kMaxShown ? NearestHost(server.host()) : "");
     }
     if (!seen_.insert(name).second) {
-      Wrong("host ", QuoteValue(server.host()),
-            " stands twice, expected every server once");
-      return;
+      return Wrong("host ", QuoteValue(server.host()),
+                   " stands twice, expected every server once");
     }
     const ServerSpec& planned = spec_.servers(found->second);
     ServerSpec* added = narrowed_.add_servers();
@@ -157,10 +156,7 @@ class Narrower {
 
   void AddDevices(const JobServer& server, const ServerSpec& planned,
                   ServerSpec* added) {
-    if (server.devices().empty()) {
-      AddFirst(server, planned, added);
-      return;
-    }
+    if (server.devices().empty()) return AddFirst(server, planned, added);
     std::vector<uint32_t> ids(server.devices().begin(), server.devices().end());
     absl::c_sort(ids);
     if (std::adjacent_find(ids.begin(), ids.end()) != ids.end()) {
@@ -188,10 +184,9 @@ class Narrower {
                 ServerSpec* added) {
     const auto there = static_cast<uint32_t>(planned.devices_size());
     if (server.device_count() > there || there == 0) {
-      Wrong("host ", planned.host(), ": ", server.device_count(),
-            " devices, expected at most the ", there, " of cluster.yaml (",
-            PlannedText(planned), ")");
-      return;
+      return Wrong("host ", planned.host(), ": ", server.device_count(),
+                   " devices, expected at most the ", there,
+                   " of cluster.yaml (", PlannedText(planned), ")");
     }
     const uint32_t count =
         server.device_count() == 0 ? there : server.device_count();

@@ -261,10 +261,7 @@ class Maker {
       if (!options_.sources) node.sources.emplace_back(file);
     }
     if (options_.sources) node.sources = *options_.sources;
-    for (const MethodFolder& folder : method_->folders) {
-      node.folders.push_back(
-          {std::string(folder.name), std::string(folder.folder)});
-    }
+    node.folders = method_->folders;
     AddHcclVariables(index, values, node);
     if (starts) {
       AddCommand(values, node);
@@ -354,36 +351,6 @@ class Maker {
     variables.push_back({"ASCEND_RT_VISIBLE_DEVICES", absl::StrJoin(ids, ",")});
   }
 
-  bool Applies(WordWhen when) const {
-    switch (when) {
-      case WordWhen::kAlways:
-        return true;
-      case WordWhen::kSeveralNodes:
-        return job_.servers_size() > 1;
-      case WordWhen::kFixedNodes:
-        return !range_;
-      case WordWhen::kNodeRange:
-        return range_;
-      case WordWhen::kTiered:
-        return tiered_;
-      case WordWhen::kMpiArgs:
-        return !options_.mpi_args.empty();
-      case WordWhen::kSshPort:
-        return options_.ssh_port != 0 && options_.ssh_port != kSshPort;
-      case WordWhen::kStandalone:
-        return options_.standalone;
-      case WordWhen::kJoined:
-        return !options_.standalone;
-      case WordWhen::kRdzvEndpoint:
-        return !options_.rdzv_endpoint.empty();
-      case WordWhen::kRdzvId:
-        return !options_.rdzv_id.empty();
-      case WordWhen::kLocalAddr:
-        return options_.local_addr;
-    }
-    return false;
-  }
-
   void AddCommand(const Values& values, NodeLaunch& node) {
     Replacements all;
     Replacements braces;
@@ -396,8 +363,20 @@ class Maker {
                              {absl::StrCat("$", name), value}});
       braces.insert(braces.end(), {{shell, shell}, {brace, value}});
     }
+    const LaunchConditions is = {
+        job_.servers_size() > 1,
+        !range_,
+        range_,
+        tiered_,
+        !options_.mpi_args.empty(),
+        options_.ssh_port != 0 && options_.ssh_port != kSshPort,
+        options_.standalone,
+        !options_.standalone,
+        !options_.rdzv_endpoint.empty(),
+        !options_.rdzv_id.empty(),
+        options_.local_addr};
     for (const MethodWord& row : method_->words) {
-      if (!Applies(row.when)) continue;
+      if (row.when != nullptr && !(is.*row.when)) continue;
       for (const absl::string_view text : absl::StrSplit(row.text, ' ')) {
         LaunchWord word = {absl::StrReplaceAll(text, all), ""};
         if (absl::StrContains(text, '$')) {

@@ -12,31 +12,26 @@
 
 namespace clusterd {
 
-enum class WordWhen {
-  kAlways,
-  kSeveralNodes,  // The job has more than one server.
-  kFixedNodes,    // NNODES is a number.
-  kNodeRange,     // NNODES is "min:max".
-  kTiered,
-  kMpiArgs,  // There are some.
-  kSshPort,  // It is not 22.
-  kStandalone,
-  kJoined,  // Not standalone.
-  kRdzvEndpoint,
-  kRdzvId,
-  kLocalAddr,
+// What is so of a launch, for words that are not always there.
+struct LaunchConditions {
+  bool several_nodes = false;  // The job has more than one server.
+  bool fixed_nodes = false;    // NNODES is a number.
+  bool node_range = false;     // NNODES is "min:max".
+  bool tiered = false;
+  bool mpi_args = false;  // There are some.
+  bool ssh_port = false;  // It is not 22.
+  bool standalone = false;
+  bool joined = false;  // Not standalone.
+  bool rdzv_endpoint = false;
+  bool rdzv_id = false;
+  bool local_addr = false;
 };
 
 // A word, or an option with its value, of a command line. {NAME} is the value;
 // $NAME is the value too, and in a shell stays the name.
 struct MethodWord {
   absl::string_view text;
-  WordWhen when = WordWhen::kAlways;
-};
-
-struct MethodFolder {
-  absl::string_view name;
-  absl::string_view folder;
+  bool LaunchConditions::*when = nullptr;  // Null: always.
 };
 
 struct LaunchMethod {
@@ -47,7 +42,7 @@ struct LaunchMethod {
   std::vector<absl::string_view> variables;
   bool exports = false;  // The variables.
   std::vector<absl::string_view> sources;
-  std::vector<MethodFolder> folders;
+  std::vector<SearchFolder> folders;
   bool takes_range = false;  // NNODES may be "min:max".
   bool of_torch = true;      // Else of TensorFlow.
   bool per_device = false;   // Started once for each device of a server.

@@ -246,10 +246,9 @@ class Reader {
     const Value* value = Member(object, key, kRequired);
     if (value == nullptr) return;
     if (value->list_value().values().empty()) {
-      Wrong(object.path + key,
-            value->has_list_value() ? "an empty list" : Describe(*value),
-            ", expected a list that is not empty (EI0014)");
-      return;
+      return Wrong(object.path + key,
+                   value->has_list_value() ? "an empty list" : Describe(*value),
+                   ", expected a list that is not empty (EI0014)");
     }
     int i = 0;
     for (const Value& item : value->list_value().values()) {
@@ -368,11 +367,11 @@ class Reader {
     std::sort(ranks.begin(), ranks.end());
     for (size_t i = 0; i < ranks.size(); ++i) {
       if (ranks[i] == i) continue;
-      Wrong("rank_id",
-            i > 0 && ranks[i] == ranks[i - 1] ? "twice " : "out of turn ",
-            ranks[i], ", expected 0 to ", ranks.size() - 1,
-            ", each once (EI0014)");
-      return;
+      return Wrong(
+          "rank_id",
+          i > 0 && ranks[i] == ranks[i - 1] ? "twice " : "out of turn ",
+          ranks[i], ", expected 0 to ", ranks.size() - 1,
+          ", each once (EI0014)");
     }
   }
 

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "config/spec/spec_loader.h"
 #include "config/values/hostlist.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
@@ -45,9 +45,9 @@ size_t RunBy(absl::Span<const SeenHost* const> hosts, size_t first,
 std::string HostsOf(const std::vector<std::string>& names) {
   const std::string folded = FoldHostlist(names);
   const auto again = ExpandHostlist(folded);
-  if (again.ok() && *again == names) return NameText(folded);
+  if (again.ok() && *again == names) return YamlName(folded);
   std::vector<std::string> quoted;
-  for (const std::string& name : names) quoted.push_back(NameText(name));
+  for (const std::string& name : names) quoted.push_back(YamlName(name));
   return ListText(quoted);
 }
 
@@ -327,11 +327,6 @@ class Finder {
 };
 
 }  // namespace
-
-std::string NameText(const std::string& name) {
-  return absl::EqualsIgnoreCase(name, "null") ? absl::StrCat("\"", name, "\"")
-                                              : name;
-}
 
 std::string ListText(const std::vector<std::string>& items) {
   std::string text = "[";

@@ -69,9 +69,6 @@ std::string PatternWords(absl::string_view rails);
 // "# Devices of node01: 10.20.0.1 to 10.20.0.8", of the first and last server.
 std::string DeviceComments(const ClusterSpec& spec);
 
-// As YAML has it: a name "null" is read as nothing there.
-std::string NameText(const std::string& name);
-
 // "[a, b]", in lines of eight.
 std::string ListText(const std::vector<std::string>& items);
 

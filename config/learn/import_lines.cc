@@ -9,7 +9,6 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/hccn_conf_line.h"
-#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {

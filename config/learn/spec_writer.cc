@@ -226,7 +226,7 @@ class Writer {
 
   std::string Head(const ProductProfile& profile) const {
     return absl::StrCat(
-        "version: 1\nname: ", NameText(seen_.name), "\nproduct: ", profile.name,
+        "version: 1\nname: ", YamlName(seen_.name), "\nproduct: ", profile.name,
         "\n",
         profile.mode.empty() ? "" : absl::StrCat("mode: ", profile.mode, "\n"),
         "\n");
@@ -353,7 +353,7 @@ class Writer {
       }
       absl::StrAppend(
           &text, "    ",
-          NameText(hosts_[static_cast<size_t>(server.inputs.n)]->name), ": ",
+          YamlName(hosts_[static_cast<size_t>(server.inputs.n)]->name), ": ",
           ListText(addresses), "\n");
     }
     return absl::StrCat("  netmask: ", Majority(masks).value_or(""),

@@ -1,17 +1,13 @@
 #include "config/plan/applied_drift.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <map>
 #include <set>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "config/plan/named_facts.h"
 #include "config/plan/setting_rows.h"
-#include "config/plan/settings.h"
 #include "config/values/change_kind.h"
 #include "config/values/text_form.h"
 #include "config/words/subject_text.h"

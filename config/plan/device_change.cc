@@ -1,11 +1,9 @@
-#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/hccn_conf_text.h"
-#include "config/plan/setting_rows.h"
 #include "config/plan/step_planners.h"
 #include "config/values/hccn_conf_line.h"
 #include "config/words/fact_text.h"

@@ -1,4 +1,3 @@
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
@@ -11,7 +10,6 @@
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
 #include "config/values/dscp_classes.h"
-#include "config/values/ipv4.h"
 #include "config/values/text_form.h"
 
 namespace clusterd {

@@ -1,17 +1,11 @@
-#include <map>
-#include <set>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
-#include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
-#include "config/spec/product_profile.h"
 #include "config/values/text_form.h"
-#include "config/words/fact_text.h"
 
 namespace clusterd {
 namespace {

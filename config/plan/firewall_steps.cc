@@ -1,13 +1,10 @@
-#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/step_planners.h"
 #include "config/values/host_interfaces.h"
-#include "config/values/port_set.h"
 #include "config/values/status_macros.h"
-#include "config/words/fact_text.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {

@@ -1,7 +1,6 @@
 #include "config/plan/hccn_conf_text.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
@@ -14,7 +13,6 @@
 #include "config/plan/step_planners.h"
 #include "config/values/hccn_conf_line.h"
 #include "config/values/number_list.h"
-#include "config/words/fact_text.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {

@@ -12,9 +12,7 @@
 #include "config/plan/setting_rows.h"
 #include "config/plan/step_planners.h"
 #include "config/values/network_namespace.h"
-#include "config/values/port_set.h"
 #include "config/values/status_macros.h"
-#include "config/words/fact_text.h"
 
 namespace clusterd {
 namespace {

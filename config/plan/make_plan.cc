@@ -1,7 +1,6 @@
 #include "config/plan/make_plan.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -9,12 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
-#include "config/plan/named_facts.h"
-#include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
-#include "config/spec/product_profile.h"
 #include "config/values/change_kind.h"
-#include "config/values/ipv4.h"
 #include "config/values/network_namespace.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
@@ -172,48 +167,6 @@ bool Needs(const PlanStep& step, const PlanStep& other) {
          AddressPart(other.from()) == AddressPart(step.to());
 }
 
-}  // namespace
-
-void HostPlanBuilder::Narrow(const PlanSelection& selection) {
-  const auto note = [this](size_t count, const char* one, const char* why) {
-    if (count > 0) Note(absl::StrCat(Count(count, one), why));
-  };
-  std::vector<Planned> all = std::exchange(planned_, {});
-  std::vector<bool> stays(all.size());
-  size_t added = 0;
-  // Until no step that stays needs another one.
-  for (bool grows = true; grows;) {
-    grows = false;
-    for (size_t i = 0; i < all.size(); ++i) {
-      if (stays[i]) continue;
-      const bool is_asked = AsksFor(selection, all[i].step);
-      bool is_needed = false;
-      for (size_t k = 0; k < all.size(); ++k) {
-        is_needed |= stays[k] && Needs(all[k].step, all[i].step);
-      }
-      if (!is_asked && !is_needed) continue;
-      stays[i] = grows = true;
-      added += !is_asked;
-    }
-  }
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (stays[i]) planned_.push_back(std::move(all[i]));
-  }
-  note(added, "step", " added, which others need");
-  note(all.size() - planned_.size(), "step", " left out by --only");
-  const std::set<ChangeKind> kinds = KindsOf(selection);
-  auto* const blocked = plan_.mutable_blocked();
-  const int before = blocked->size();
-  blocked->erase(std::remove_if(blocked->begin(), blocked->end(),
-                                [&kinds](const BlockedChange& change) {
-                                  return kinds.count(change.kind()) == 0;
-                                }),
-                 blocked->end());
-  note(before - blocked->size(), "blocked change", " left out by --only");
-}
-
-namespace {
-
 constexpr char kMovedNote[] =
     "all its devices have addresses of the planned subnets, and other ones are "
     "planned: a pattern that counts by index (n, i) does that when a host is "
@@ -331,6 +284,44 @@ absl::Status CheckNamespace(const HostPlan& plan) {
 }
 
 }  // namespace
+
+void HostPlanBuilder::Narrow(const PlanSelection& selection) {
+  const auto note = [this](size_t count, const char* one, const char* why) {
+    if (count > 0) Note(absl::StrCat(Count(count, one), why));
+  };
+  std::vector<Planned> all = std::exchange(planned_, {});
+  std::vector<bool> stays(all.size());
+  size_t added = 0;
+  // Until no step that stays needs another one.
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (stays[i]) continue;
+      const bool is_asked = AsksFor(selection, all[i].step);
+      bool is_needed = false;
+      for (size_t k = 0; k < all.size(); ++k) {
+        is_needed |= stays[k] && Needs(all[k].step, all[i].step);
+      }
+      if (!is_asked && !is_needed) continue;
+      stays[i] = grows = true;
+      added += !is_asked;
+    }
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (stays[i]) planned_.push_back(std::move(all[i]));
+  }
+  note(added, "step", " added, which others need");
+  note(all.size() - planned_.size(), "step", " left out by --only");
+  const std::set<ChangeKind> kinds = KindsOf(selection);
+  auto* const blocked = plan_.mutable_blocked();
+  const int before = blocked->size();
+  blocked->erase(std::remove_if(blocked->begin(), blocked->end(),
+                                [&kinds](const BlockedChange& change) {
+                                  return kinds.count(change.kind()) == 0;
+                                }),
+                 blocked->end());
+  note(before - blocked->size(), "blocked change", " left out by --only");
+}
 
 std::string SpecSha256(const ClusterSpec& spec) {
   return Sha256Hex(spec.SerializeAsString());

@@ -1,17 +1,13 @@
 #include "config/plan/named_facts.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/types/span.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
-#include "config/plan/settings.h"
 #include "config/values/text_form.h"
-#include "config/words/fact_text.h"
 
 namespace clusterd {
 namespace {

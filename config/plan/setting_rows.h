@@ -2,24 +2,13 @@
 #ifndef CONFIG_PLAN_SETTING_ROWS_H_
 #define CONFIG_PLAN_SETTING_ROWS_H_
 
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "config/plan/named_facts.h"
 #include "config/plan/settings.h"
 #include "config/values/ipv4.h"
 #include "config/values/port_set.h"
 #include "config/words/fact_text.h"
-#include "proto/facts.pb.h"
-#include "proto/plan.pb.h"
-#include "proto/spec.pb.h"
 
 namespace clusterd {
 

@@ -27,17 +27,10 @@
 #define CONFIG_PLAN_SETTINGS_H_
 
 #include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "config/plan/named_facts.h"
-#include "proto/facts.pb.h"
-#include "proto/plan.pb.h"
 #include "proto/spec.pb.h"
 
 namespace clusterd {

@@ -4,20 +4,9 @@
 #ifndef CONFIG_PLAN_STEP_PLANNERS_H_
 #define CONFIG_PLAN_STEP_PLANNERS_H_
 
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "absl/strings/string_view.h"
-#include "config/plan/named_facts.h"
 #include "config/plan/settings.h"
 #include "config/spec/product_profile.h"
 #include "config/values/ipv4.h"
-#include "proto/facts.pb.h"
-#include "proto/plan.pb.h"
-#include "proto/spec.pb.h"
 
 namespace clusterd {
 
@@ -171,6 +160,8 @@ void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
 void PlanFirewallSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
 
 // What a spec wants of the devices of a host beside what they have, with every
+// address parsed and in an order in which the addresses can be set.
+// device_steps.cc makes steps of it.
 // address parsed and in an order in which the addresses can be set: for
 // device_steps.cc, which makes steps of it.
 

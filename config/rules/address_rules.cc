@@ -95,8 +95,7 @@ void JudgeGateway(const DeviceView& device, RuleReport& report) {
   const Ipv4Address gateway = *device.gateway;
   if (gateway.IsUnset()) {
     if (!device.planned_gateway.has_value()) return;
-    AddWarning("no gateway is set", kGateway, device, report);
-    return;
+    return AddWarning("no gateway is set", kGateway, device, report);
   }
   const std::string broken = WhyNoNeighbour(gateway, device.Address());
   if (!broken.empty()) {
@@ -481,8 +480,7 @@ void CheckIpUnique(const ClusterView& view, RuleReport& report) {
 // larger one cannot obey it.
 void CheckIpHostPart(const ClusterView& view, RuleReport& report) {
   if (!view.profile().host_part_must_differ) {
-    report.ExplainSkip(view.profile().title, " has no such rule");
-    return;
+    return report.ExplainSkip(view.profile().title, " has no such rule");
   }
   FirstMet<Ipv4Subnet, std::vector<Member>> subnets;
   report.ForEachAddress([&](const DeviceView& device) {

@@ -21,8 +21,6 @@ class RuleReport;
 // What a rule needs to see; texts/rule_row.proto explains each.
 enum class RuleScope { kNamespace, kHost, kDevice, kCluster, kSpec, kAnswers };
 
-enum class Language { kEnglish, kChinese };
-
 struct RuleText {
   absl::string_view title;  // One line: what holds when it passes.
   absl::string_view fails_when;
@@ -55,8 +53,7 @@ struct Rule {
   RuleScope scope;
   State level;  // The worst that it says about what it could judge.
   void (*check)(const ClusterView& view, RuleReport& report);
-  RuleText text;     // English.
-  RuleText chinese;  // Empty where nobody has written it yet.
+  RuleText text;
   absl::Span<const RuleFinding> findings;
   // Names of what a plan sets, "address/gateway": what mends the rule where it
   // is found, and what may mend it where it is set elsewhere.
@@ -75,11 +72,6 @@ struct Rule {
   absl::string_view alone;
   absl::string_view alone_why;
 
-  // English where the catalogue lacks the language.
-  const RuleText& TextIn(Language language) const {
-    return language == Language::kChinese && !chinese.title.empty() ? chinese
-                                                                    : text;
-  }
   // Whether one host alone can be judged by it.
   bool JudgesOneHost() const;
   // Whether a network namespace other than the host's own can be.

@@ -66,15 +66,6 @@ TEST(RuleCatalogueTest, IsThePageForPeople) {
          "bazel-bin/config/rules/texts/rules.md config/rules/README.md";
 }
 
-TEST(RuleTest, IsToldInEnglishWhereALanguageIsMissing) {
-  Rule rule = *FindRule("link");
-  rule.chinese = RuleText();
-  EXPECT_EQ(rule.TextIn(Language::kChinese).title, rule.text.title);
-  rule.chinese.title = "t";
-  EXPECT_EQ(rule.TextIn(Language::kChinese).title, "t");
-  EXPECT_EQ(rule.TextIn(Language::kEnglish).title, rule.text.title);
-}
-
 TEST(RuleTest, NeedsWhatItsScopeSays) {
   const Rule& port = *FindRule("ports-free");
   EXPECT_TRUE(port.JudgesOneHost() && port.JudgesNamespaces());

@@ -51,13 +51,6 @@ bool IsOneJob(const ClusterView& view, RuleReport& report) {
   return view.spec().one_job();
 }
 
-// What tells one switch from another. Names alone may be the maker's default.
-const std::string& SwitchKey(const LldpNeighbour& neighbour) {
-  if (!neighbour.chassis_id().empty()) return neighbour.chassis_id();
-  return neighbour.system_name().empty() ? neighbour.management_address()
-                                         : neighbour.system_name();
-}
-
 std::string SwitchText(const LldpNeighbour& neighbour) {
   return PrintableText(neighbour.system_name().empty()
                            ? SwitchKey(neighbour)
@@ -97,8 +90,7 @@ void JudgePlannedSwitch(const DeviceView& device, RuleReport& report) {
   if (neighbour.peer() != LldpNeighbour::NPU &&
       neighbour.system_name().empty() && !IsCalled(neighbour, planned)) {
     // The plan may mean its name.
-    report.Add(device, "no-name", SwitchText(neighbour), planned);
-    return;
+    return report.Add(device, "no-name", SwitchText(neighbour), planned);
   }
   report.Judged(device);
   if (IsCalled(neighbour, planned)) return;
@@ -306,12 +298,10 @@ void CheckClusterSize(const ClusterView& view, RuleReport& report) {
   const uint32_t servers = view.spec().servers_size();
   const uint32_t most = view.profile().max_servers;
   if (most == 0) {
-    report.ExplainSkip("no bound is known for ", view.profile().title);
-    return;
+    return report.ExplainSkip("no bound is known for ", view.profile().title);
   }
   if (servers == 0) {
-    report.ExplainSkip("the spec has no servers");
-    return;
+    return report.ExplainSkip("the spec has no servers");
   }
   report.JudgedCluster(
       absl::StrCat(Count(servers, "server"), ", at most ", most));
@@ -323,10 +313,7 @@ void CheckClusterSize(const ClusterView& view, RuleReport& report) {
 void CheckClusterSizePower(const ClusterView& view, RuleReport& report) {
   if (!IsOneJob(view, report)) return;
   const uint32_t servers = view.spec().servers_size();
-  if (servers == 0) {
-    report.ExplainSkip("the spec has no servers");
-    return;
-  }
+  if (servers == 0) return report.ExplainSkip("the spec has no servers");
   report.JudgedCluster(Count(servers, "server"));
   if ((servers & (servers - 1)) == 0) return;
   uint32_t below = 1;

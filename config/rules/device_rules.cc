@@ -203,8 +203,7 @@ void CheckNetHealth(const ClusterView&, RuleReport& report) {
   report.ForEachKnown("net health", &DeviceView::net_health,
                       [&](const DeviceView& device) {
                         if (*device.net_health == NET_HEALTH_SUCCESS) {
-                          report.Judged(device);
-                          return;
+                          return report.Judged(device);
                         }
                         FindingText text = HealthFinding(device, report);
                         if (text.state != UNKNOWN) report.Judged(device);
@@ -221,8 +220,7 @@ void CheckLldp(const ClusterView&, RuleReport& report) {
   report.ForEachDevice([&](const DeviceView& device) {
     const bool heard = device.neighbour_heard.value_or(false);
     if (!heard && device.link == LinkFact::DOWN) {
-      report.AddSkipped(device, "the link is DOWN", "link");
-      return;
+      return report.AddSkipped(device, "the link is DOWN", "link");
     }
     const bool known =
         report.Knows(device, "LLDP neighbour", device.neighbour_heard) &&

@@ -8,7 +8,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/hccl/job_ports.h"
-#include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/values/host_interfaces.h"
 #include "config/values/ipv4.h"
@@ -397,8 +396,7 @@ bool CheckDropRules(const HostView& host, const HcclPortNeed& need,
 void CheckFirewall(const ClusterView& view, RuleReport& report) {
   const FirewallPolicy policy = view.spec().firewall();
   if (policy == FIREWALL_IGNORE) {
-    report.ExplainSkip("the spec says firewall: ignore");
-    return;
+    return report.ExplainSkip("the spec says firewall: ignore");
   }
   std::optional<Demand> demand;
   if (policy == FIREWALL_OPEN_PORTS) demand = MakeDemand(view.spec());

@@ -10,7 +10,6 @@
 #include "config/plan/settings.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"
-#include "config/values/dscp_classes.h"
 #include "config/values/hccn_conf_line.h"
 #include "config/values/ipv4.h"
 
@@ -42,9 +41,8 @@ void AddDuplicate(const HostView& host, const HccnConf::Problem& problem,
   const HccnConf::Entry* entry =
       EntryAt(host.facts->hccn_conf().value(), problem.line());
   if (entry == nullptr) {
-    report.Add(host, "DUPLICATE_KEY", problem.line(),
-               absl::StrCat("a key: ", QuotedText(problem.text())), "");
-    return;
+    return report.Add(host, "DUPLICATE_KEY", problem.line(),
+                      absl::StrCat("a key: ", QuotedText(problem.text())), "");
   }
   const uint32_t device = entry->device();
   const bool is_unplanned = absl::c_any_of(
@@ -213,8 +211,7 @@ void JudgeStored(const DeviceView& device, const AddressKind& kind,
   if (!KnowsFile(device, report)) return;
   if (!report.Knows(device, kind.name, live)) return;
   if (Agrees(live, entry == nullptr ? "" : entry->value())) {
-    report.Judged(device);
-    return;
+    return report.Judged(device);
   }
   FindingText text = StoredText(kind, device, report);
   if (entry != nullptr && Agrees(live, RepairedValue(*device.host, *entry))) {

@@ -488,8 +488,7 @@ void CheckHccs(const ClusterView& view, RuleReport& report) {
 // and BMC set both: nothing is planned.
 void CheckSubnetSuperpod(const ClusterView& view, RuleReport& report) {
   if (!view.profile().in_super_pod) {
-    report.ExplainSkip(view.profile().title, " has no such rule");
-    return;
+    return report.ExplainSkip(view.profile().title, " has no such rule");
   }
   Question nics("virtual NIC", "not-told", report);
   Question places("place in the super pod", "not-told", report);

@@ -1,6 +1,5 @@
 // What carries a job's packets: the optical module, the link's history, and
 // the settings that keep RoCE from losing packets.
-#include <map>
 #include <optional>
 
 #include "absl/strings/numbers.h"
@@ -14,7 +13,6 @@
 #include "config/rules/view/cluster_view.h"
 #include "config/values/text_form.h"
 #include "config/words/number_text.h"
-#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -148,41 +146,15 @@ void JudgeAgainstSpec(const LosslessKind& kind, const ClusterView& view,
   }
 }
 
-// Nearly every cluster is: its devices need no counting.
-bool IsSameEverywhere(const LosslessKind& kind, const ClusterView& view) {
-  const DeviceView* first = nullptr;
-  for (const DeviceView& device : view.devices()) {
-    const auto& live = device.*kind.live;
-    if (!live.has_value()) continue;
-    if (first == nullptr) first = &device;
-    if (*live != *(first->*kind.live)) return false;
-  }
-  return true;
-}
-
 void JudgeRails(const LosslessKind& kind, const ClusterView& view,
                 RuleReport& report) {
-  if (IsSameEverywhere(kind, view)) return;
-  std::map<uint32_t, Ballot<absl::string_view>> rails;
-  for (const DeviceView& device : view.devices()) {
-    const auto& live = device.*kind.live;
-    if (live.has_value()) ++rails[device.id][*live].live;
-  }
-  for (const DeviceView& device : view.devices()) {
-    const auto& live = device.*kind.live;
-    if (!live.has_value()) continue;
-    const Ballot<absl::string_view>& rail = rails[device.id];
-    if (rail.size() == 1) continue;
-    const std::optional<absl::string_view> right = Majority(rail);
-    if (!right.has_value()) {
-      report.Add(device, TiedText(report, {WARN, kind.name, "host"}, rail,
-                                  *live, Shown));
-    } else if (*live != *right) {
-      report.Add(device, "other", kind.name, Shown(*live), Shown(*right),
-                 device.id, Count(rail.at(*right).live, "other host"),
-                 kind.command(*right));
-    }
-  }
+  CompareRails(
+      view, kind.name, kind.live, Shown, report,
+      [&](const DeviceView& device, absl::string_view right, size_t others) {
+        report.Add(device, "other", kind.name, Shown(*(device.*kind.live)),
+                   Shown(right), device.id, Count(others, "other host"),
+                   kind.command(right));
+      });
 }
 
 // The digit of each priority in "0,0,0,0,1,0,0,0"; '0' for what is not there.

@@ -116,13 +116,12 @@ void RuleReport::Add(FindingText text) {
 }
 
 void RuleReport::Add(const HostView& host, FindingText text) {
-  const Member member = {host.facts, host.order};
-  AddMembers(absl::MakeConstSpan(&member, 1), std::move(text));
+  AddMembers({Member{host.facts, host.order}}, std::move(text));
 }
 
 void RuleReport::Add(const DeviceView& device, FindingText text) {
-  const Member member = {device.host->facts, device.host->order, device.id};
-  AddMembers(absl::MakeConstSpan(&member, 1), std::move(text));
+  AddMembers({Member{device.host->facts, device.host->order, device.id}},
+             std::move(text));
 }
 
 void RuleReport::Add(const HostView& host, absl::Span<const uint32_t> devices,
@@ -260,8 +259,7 @@ void RuleReport::WriteMembers(FindingText&& text,
                               RuleResult* result) const {
   const bool is_of_one_host = members.front().host == members.back().host;
   if (text.device_command.empty() || is_of_one_host) {
-    WriteFinding(std::move(text), members, result);
-    return;
+    return WriteFinding(std::move(text), members, result);
   }
   // The command names devices, so only hosts with the same ones share it.
   FirstMet<std::string, std::vector<Member>> parts;

@@ -161,8 +161,7 @@ void JudgeRails(const Rail& all, RuleReport& report) {
   if (any_other || !any_npu) {
     const auto in_use = absl::c_count_if(
         all.ballot, [](const auto& subnet) { return subnet.second.live > 0; });
-    report.Add(report.Text("whole-rails", in_use));
-    return;
+    return report.Add(report.Text("whole-rails", in_use));
   }
   for (const DeviceView* device : all.devices) {
     report.Knows(*device, "LLDP neighbour", device->neighbour_heard);
@@ -242,8 +241,7 @@ void CheckSubnetDistinct(const ClusterView& view, RuleReport& report) {
 void CheckSubnetAcrossHosts(const ClusterView& view, RuleReport& report) {
   if (!Applies(view, SubnetPlan::kPairs, report)) return;
   if (view.hosts().size() < 2) {
-    report.ExplainSkip("fewer than two hosts answered");
-    return;
+    return report.ExplainSkip("fewer than two hosts answered");
   }
   std::map<uint32_t, std::vector<const DeviceView*>> rails;
   report.ForEachAddress(

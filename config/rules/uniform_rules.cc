@@ -250,27 +250,15 @@ void JudgeSeries(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// Device i of all hosts: what most of them have is right.
 void JudgeRails(const ClusterView& view, absl::string_view what,
-                Reading<uint64_t> DeviceView::*reading, RuleReport& report) {
-  std::map<uint32_t, Ballot<uint64_t>> rails;
-  for (const DeviceView& device : view.devices()) {
-    const Reading<uint64_t>& live = device.*reading;
-    if (live.has_value()) ++rails[device.id][*live].live;
-  }
-  for (const DeviceView& device : view.devices()) {
-    const Reading<uint64_t>& live = device.*reading;
-    if (!live.has_value()) continue;
-    const Ballot<uint64_t>& rail = rails[device.id];
-    const std::optional<uint64_t> right = Majority(rail);
-    if (!right.has_value()) {
-      report.Add(device, TiedText(report, {WARN, what, "host"}, rail, *live,
-                                  [](uint64_t v) { return absl::StrCat(v); }));
-    } else if (*live != *right) {
-      report.Add(device, "other", *live, *right, device.id,
-                 Count(rail.at(*right).live, "other host"));
-    }
-  }
+                Reading<uint64_t> DeviceView::*live, RuleReport& report) {
+  CompareRails(
+      view, what, live, [](uint64_t value) { return absl::StrCat(value); },
+      report,
+      [&](const DeviceView& device, uint64_t right, size_t others) {
+        report.Add(device, "other", *(device.*live), right, device.id,
+                   Count(others, "other host"));
+      });
 }
 
 }  // namespace
@@ -441,10 +429,7 @@ void CheckVersionUniform(const ClusterView& view, RuleReport& report) {
   }
   const bool series_planned = !view.profile().npu_series.empty();
   if (series_planned) JudgeSeries(view, report);
-  if (view.hosts().size() < 2 && !series_planned) {
-    report.ExplainSkip("fewer than two hosts answered");
-    return;
-  }
+  if (!series_planned && !HasTwoHosts(view, report)) return;
   for (const HostView& host : view.hosts()) {
     if (!unknown.contains(&host)) report.Judged(host);
   }

@@ -156,45 +156,25 @@ class SourceReader {
 
   void Set(const YamlValue& value) {
     if (value.node() == nullptr) return;
-    const absl::Span<PlannedDevice> all = absl::MakeSpan(plan_.devices);
     // Until it has been read, and for good where there is a mistake.
-    for (PlannedDevice& device : all) device.gateway_unknown |= IsGateway();
-    if (!value.Is(YamlNode::Kind::kMap)) return SetServers(value, all);
-    const std::vector<const YamlNode*> nodes = ValuesByServer(value, groups_);
-    for (size_t s = 0; s < nodes.size(); ++s) {
-      if (nodes[s] == nullptr) continue;
-      const YamlValue of_server = value.Inner(
-          *nodes[s],
-          absl::StrCat(value.subject(), ": ", groups_.servers[s].host));
-      if (of_server.Is(YamlNode::Kind::kMap)) {
-        of_server.Wrong(" is a mapping, expected a list");
-      } else {
-        SetServers(of_server, plan_.OfServer(s));
-      }
+    for (PlannedDevice& device : plan_.devices) {
+      device.gateway_unknown |= IsGateway();
     }
+    ForEachPlace(value, groups_, &plan_,
+                 [this](const YamlValue& one, absl::Span<PlannedDevice> devices,
+                        std::optional<uint32_t> id) {
+                   if (one.Is(YamlNode::Kind::kMap) && !id.has_value()) {
+                     one.Wrong(" is a mapping, expected a list");
+                   } else {
+                     SetDevices(one, devices, id);
+                   }
+                 });
   }
 
  private:
   bool IsGateway() const { return member_ == &PlannedDevice::gateway; }
   absl::string_view Name() const {
     return IsGateway() ? "gateway" : "detect_address";
-  }
-
-  // Of all devices of some servers.
-  void SetServers(const YamlValue& value, absl::Span<PlannedDevice> devices) {
-    if (!value.Is(YamlNode::Kind::kList)) {
-      return SetDevices(value, devices, std::nullopt);
-    }
-    // Of one server its own, else those that any has.
-    std::vector<uint32_t> ids = plan_.ids;
-    if (!devices.empty() && devices.size() < ids.size()) {
-      ids.clear();
-      for (const PlannedDevice& device : devices) ids.push_back(device.id);
-    }
-    const std::vector<YamlValue> items = PerDevice(value, ids);
-    for (size_t k = 0; k < items.size(); ++k) {
-      SetDevices(items[k], devices, ids[k]);
-    }
   }
 
   // Of those that have the id, if one is given.
@@ -325,6 +305,31 @@ std::vector<YamlValue> PerDevice(const YamlValue& value,
         items[k], absl::StrCat(value.subject(), ": device ", ids[k])));
   }
   return values;
+}
+
+void ForEachPlace(const YamlValue& value, const ServerGroups& groups,
+                  DevicePlan* plan, SetPlace set) {
+  const auto visit = [&](const YamlValue& one,
+                         absl::Span<PlannedDevice> devices,
+                         const std::vector<uint32_t>& ids) {
+    if (!one.Is(YamlNode::Kind::kList)) return set(one, devices, std::nullopt);
+    const std::vector<YamlValue> items = PerDevice(one, ids);
+    for (size_t k = 0; k < items.size(); ++k) set(items[k], devices, ids[k]);
+  };
+  if (!value.Is(YamlNode::Kind::kMap)) {
+    return visit(value, absl::MakeSpan(plan->devices), plan->ids);
+  }
+  const std::vector<const YamlNode*> nodes = ValuesByServer(value, groups);
+  for (size_t s = 0; s < nodes.size(); ++s) {
+    if (nodes[s] == nullptr) continue;
+    std::vector<uint32_t> own;
+    for (const PlannedDevice& device : plan->OfServer(s)) {
+      own.push_back(device.id);
+    }
+    visit(value.Inner(*nodes[s], absl::StrCat(value.subject(), ": ",
+                                              groups.servers[s].host)),
+          plan->OfServer(s), own.empty() ? plan->ids : own);
+  }
 }
 
 void ReadAddressSources(const YamlMap& map, const ProductProfile* product,

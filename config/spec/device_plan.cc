@@ -232,9 +232,8 @@ class Reader {
       map_["netmask"].Wrong(" is missing, expected e.g. 255.255.255.0");
     }
     if (!value.Is(YamlNode::Kind::kMap)) {
-      value.Wrong(" is ", KindName(value.node()->kind),
-                  ", expected a mapping from host to a list");
-      return;
+      return value.Wrong(" is ", KindName(value.node()->kind),
+                         ", expected a mapping from host to a list");
     }
     const std::vector<const YamlNode*> hosts = ValuesByServer(value, groups_);
     if (plan_.ids.empty()) GuessIds(hosts);
@@ -309,10 +308,9 @@ class Reader {
 
   void ReadRails(const YamlValue& value) {
     if (!value.Is(YamlNode::Kind::kList) || value.node()->items.empty()) {
-      value.Wrong(
+      return value.Wrong(
           " is no list with items, expected a list of mappings with device, "
           "subnet and host");
-      return;
     }
     std::vector<Rail> rails;
     for (const YamlNode& item : value.node()->items) {
@@ -403,34 +401,17 @@ class Reader {
 
   void ReadSwitches(const YamlValue& value) {
     if (value.node() == nullptr) return;
-    if (!value.Is(YamlNode::Kind::kMap)) {
-      return SetSwitches(value, plan_.ids, absl::MakeSpan(plan_.devices));
-    }
-    const std::vector<const YamlNode*> nodes = ValuesByServer(value, groups_);
-    for (size_t s = 0; s < nodes.size(); ++s) {
-      if (nodes[s] == nullptr) continue;
-      std::vector<uint32_t> ids;
-      for (const PlannedDevice& device : plan_.OfServer(s)) {
-        ids.push_back(device.id);
-      }
-      SetSwitches(value.Inner(*nodes[s], absl::StrCat(value.subject(), ": ",
-                                                      groups_.servers[s].host)),
-                  ids, plan_.OfServer(s));
-    }
-  }
-
-  static void SetSwitches(const YamlValue& value,
-                          const std::vector<uint32_t>& ids,
-                          absl::Span<PlannedDevice> devices) {
-    const bool is_list = value.Is(YamlNode::Kind::kList);
-    const std::vector<YamlValue> items =
-        is_list ? PerDevice(value, ids) : std::vector<YamlValue>{value};
-    for (size_t k = 0; k < items.size(); ++k) {
-      const std::string name = items[k].Parsed(ParseSwitch).value_or("");
-      for (PlannedDevice& device : devices) {
-        if (!is_list || device.id == ids[k]) device.switch_name = name;
-      }
-    }
+    ForEachPlace(value, groups_, &plan_,
+                 [](const YamlValue& one, absl::Span<PlannedDevice> devices,
+                    std::optional<uint32_t> id) {
+                   const std::string name =
+                       one.Parsed(ParseSwitch).value_or("");
+                   for (PlannedDevice& device : devices) {
+                     if (id.value_or(device.id) == device.id) {
+                       device.switch_name = name;
+                     }
+                   }
+                 });
   }
 
   void CompareNetmask(const Rail& rail, const Netmask& mask) {

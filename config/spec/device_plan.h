@@ -27,6 +27,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "config/spec/mistakes.h"
@@ -140,6 +141,16 @@ DevicePlan ReadDeviceIds(const YamlNode* node, const ProductProfile* product,
 // has more or fewer. REQUIRES: value.Is(kList).
 std::vector<YamlValue> PerDevice(const YamlValue& value,
                                  const std::vector<uint32_t>& ids);
+
+// Calls set(value, devices, id) for each value: one for all devices of the
+// plan, a list with one for each device, or such by host. `devices` are those
+// of the plan or of the host; `id` is unset where the value is for all of them.
+// Records lists of another length, and hosts as ValuesByServer.
+using SetPlace = absl::FunctionRef<void(const YamlValue& value,
+                                        absl::Span<PlannedDevice> devices,
+                                        std::optional<uint32_t> id)>;
+void ForEachPlace(const YamlValue& value, const ServerGroups& groups,
+                  DevicePlan* plan, SetPlace set);
 
 // Sets gateways and detect addresses by `map`, which is `devices`, in a plan
 // that has its ids and addresses. Where they come from:

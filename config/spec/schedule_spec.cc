@@ -257,16 +257,18 @@ std::string FlowList(const Texts& texts, const Write& write) {
                       "]");
 }
 
+std::string HostsLine(
+    const google::protobuf::RepeatedPtrField<std::string>& names) {
+  const std::vector<std::string> hosts(names.begin(), names.end());
+  if (hosts.empty()) return "";
+  return absl::StrCat("    hosts: ", InQuotes(FoldHostlist(hosts)), "\n");
+}
+
 std::string CheckText(const ScheduledCheck& check) {
   std::string text =
       absl::StrCat("  - name: ", YamlName(check.name()), "\n    every: ",
                    absl::FormatDuration(absl::Seconds(check.every_s())), "\n");
-  if (!check.hosts().empty()) {
-    absl::StrAppend(
-        &text, "    hosts: ",
-        InQuotes(FoldHostlist({check.hosts().begin(), check.hosts().end()})),
-        "\n");
-  }
+  absl::StrAppend(&text, HostsLine(check.hosts()));
   const RuleSelection& rules = check.selection();
   for (const auto& [key, names] :
        {std::make_pair(kOnly, &rules.only()),
@@ -279,12 +281,8 @@ std::string CheckText(const ScheduledCheck& check) {
 }
 
 std::string WaiverYaml(const Waiver& waiver) {
-  std::string text = absl::StrCat("  - rule: ", YamlName(waiver.rule()), "\n");
-  const std::vector<std::string> hosts(waiver.hosts().begin(),
-                                       waiver.hosts().end());
-  if (!hosts.empty()) {
-    absl::StrAppend(&text, "    hosts: ", InQuotes(FoldHostlist(hosts)), "\n");
-  }
+  std::string text = absl::StrCat("  - rule: ", YamlName(waiver.rule()), "\n",
+                                  HostsLine(waiver.hosts()));
   if (!waiver.devices().empty()) {
     absl::StrAppend(&text, "    devices: ",
                     InQuotes(FoldIds({waiver.devices().data(),

@@ -63,8 +63,7 @@ void AppendField(const ClusterSpec& spec, absl::string_view key, Field field,
   if (values.empty() || values.rbegin()->empty()) return;
   // Equal lists of other devices are not equal.
   if ((lists.size() > 1 || !HaveSameIds(spec)) && values.size() > 1) {
-    AppendFieldByHost(spec, key, field, out);
-    return;
+    return AppendFieldByHost(spec, key, field, out);
   }
   absl::StrAppend(out, "  ", key, ": ",
                   values.size() == 1 ? *values.begin() : *lists.begin(), "\n");

@@ -163,9 +163,8 @@ class TreeBuilder : public YAML::EventHandler {
     if (over_limit_) return;
     YamlNode node = Begin(kind, mark, tag, anchor);
     if (stack_.size() >= kMaxYamlDepth) {
-      Stop(node.position, "too deep, expected at most ", kMaxYamlDepth,
-           " lists and mappings within each other");
-      return;
+      return Stop(node.position, "too deep, expected at most ", kMaxYamlDepth,
+                  " lists and mappings within each other");
     }
     stack_.push_back({std::move(node), std::nullopt, {}});
   }
@@ -181,8 +180,7 @@ class TreeBuilder : public YAML::EventHandler {
     if (over_limit_) return;
     if (stack_.empty()) {
       if (root_.has_value()) {
-        Stop(node.position, "a second document, expected one per file");
-        return;
+        return Stop(node.position, "a second document, expected one per file");
       }
       root_ = std::move(node);
       return;

@@ -15,7 +15,6 @@
 #include "config/identity/regular_file.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/yaml_document.h"
-#include "config/values/change_kind.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "config/words/quoted_text.h"
@@ -166,49 +165,6 @@ absl::Status CheckComplete(AgentFlags* flags) {
                    "--config"));
 }
 
-std::optional<absl::Duration> ReadDriftInterval(const YamlValue& value) {
-  if (value.Is(YamlNode::Kind::kText) && value.node()->text == "0") {
-    return absl::ZeroDuration();
-  }
-  return YamlValue(value.node(), "drift_interval (where it is not 0)",
-                   value.mistakes())
-      .Duration(kLeastDriftInterval, kMostDriftInterval);
-}
-
-std::string ReadMetricsFile(const YamlValue& value) {
-  std::string path = value.Text().value_or("");
-  // node_exporter reads no other.
-  if (!path.empty() && (path[0] != '/' || !absl::EndsWith(path, ".prom") ||
-                        absl::StrContains(path, "/../"))) {
-    value.Wrong(": ", QuoteValue(path),
-                " is no absolute path of a file *.prom");
-  }
-  return path;
-}
-
-struct VetoRead {
-  HostAllows allows = AllowsOnly({CHANGE_OBSERVE});
-  std::string why_none;  // Why the file is not obeyed; empty: it is.
-};
-
-VetoRead ReadVeto(const std::string& config) {
-  VetoRead read;
-  const absl::StatusOr<AgentConfig> file =
-      config.empty() ? AgentConfig() : ReadAgentConfig(config);
-  if (file.ok()) {
-    read.allows = file->allows;
-  } else {
-    const absl::string_view all = file.status().message();
-    read.why_none = absl::StrCat(
-        "this host is only observed until its file has no mistake: ", all);
-    // One line for each mistake; the first will do.
-    read.allows.set_mistake(
-        PrintableText(all.substr(0, all.find('\n')), kMaxToldBytes));
-  }
-  read.allows.set_file(PrintableText(config, kMaxToldBytes));
-  return read;
-}
-
 AgentConfig ReadConfig(const YamlNode& tree, Mistakes* mistakes) {
   std::vector<absl::string_view> keys;
   for (const TextSetting& setting : kTextSettings) keys.push_back(setting.key);
@@ -223,8 +179,21 @@ AgentConfig ReadConfig(const YamlNode& tree, Mistakes* mistakes) {
     }
     *setting.of(&config) = read;
   }
-  config.drift_interval = ReadDriftInterval(map["drift_interval"]);
-  config.metrics_file = ReadMetricsFile(map["metrics_file"]);
+  const YamlValue interval = map["drift_interval"];
+  config.drift_interval =
+      interval.Is(YamlNode::Kind::kText) && interval.node()->text == "0"
+          ? absl::ZeroDuration()
+          : YamlValue(interval.node(), "drift_interval (where it is not 0)",
+                      interval.mistakes())
+                .Duration(kLeastDriftInterval, kMostDriftInterval);
+  const YamlValue metrics = map["metrics_file"];
+  const std::string path = config.metrics_file = metrics.Text().value_or("");
+  // node_exporter reads no other.
+  if (!path.empty() && (path[0] != '/' || !absl::EndsWith(path, ".prom") ||
+                        absl::StrContains(path, "/../"))) {
+    metrics.Wrong(": ", QuoteValue(path),
+                  " is no absolute path of a file *.prom");
+  }
   config.allows = ReadAllows(map, mistakes);
   config.hooks = ReadHookSettings(map["hooks"]);
   return config;
@@ -277,10 +246,22 @@ absl::StatusOr<AgentConfig> ReadAgentConfig(const std::string& path) {
   return ParseAgentConfig(path, text);
 }
 
-HostAllows ReadHostVeto(const std::string& config, Log* log) {
-  VetoRead read = ReadVeto(config);
-  if (!read.why_none.empty()) log->Warning(read.why_none);
-  return std::move(read.allows);
+HostAllows ReadHostAllows(const std::string& config, Log* log) {
+  const absl::StatusOr<AgentConfig> file =
+      config.empty() ? AgentConfig() : ReadAgentConfig(config);
+  HostAllows allows = file.ok() ? file->allows : AllowsOnly({CHANGE_OBSERVE});
+  if (!file.ok()) {
+    const absl::string_view all = file.status().message();
+    if (log != nullptr) {
+      log->Warning(absl::StrCat(
+          "this host is only observed until its file has no mistake: ", all));
+    }
+    // One line for each mistake; the first will do.
+    allows.set_mistake(
+        PrintableText(all.substr(0, all.find('\n')), kMaxToldBytes));
+  }
+  allows.set_file(PrintableText(config, kMaxToldBytes));
+  return allows;
 }
 
 HookSettings ReadHooks(const std::string& config, Log* log) {
@@ -294,10 +275,6 @@ HookSettings ReadHooks(const std::string& config, Log* log) {
   HookSettings defaults;
   defaults.drain = false;  // What it may have said before.
   return defaults;
-}
-
-HostAllows ReadHostAllows(const std::string& config) {
-  return ReadVeto(config).allows;
 }
 
 }  // namespace clusterd

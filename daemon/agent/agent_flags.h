@@ -76,7 +76,7 @@ struct AgentFlags : AgentSettings {
 // exit with: 0 after --help and --version, 3 after wrong usage or a mistake in
 // the file. What there is to say has been printed then.
 
-// The command line alone, which is enough to recover by (first_recovery.h).
+// The command line alone, which is enough to recover by (FirstRecovery).
 std::optional<int> ParseAgentFlags(int argc, const char* const* argv,
                                    AgentFlags* flags);
 // Adds what the file of --config says, and the defaults.
@@ -91,16 +91,11 @@ absl::StatusOr<AgentConfig> ParseAgentConfig(absl::string_view file_name,
 // Reads and parses a file; errors also as ReadRegularFile.
 absl::StatusOr<AgentConfig> ReadAgentConfig(const std::string& path);
 
-// What this host allows at this moment is read anew for every change: who takes
-// a word out of agent.yaml need not restart anything to be obeyed.
-
-// From the file of --config; "": there is none. Observing alone, with the
-// reason in the log, if the file cannot be read or has any mistake.
-HostAllows ReadHostVeto(const std::string& config, Log* log);
-
-// The same to tell with the host's facts, so that a plan asks for nothing else;
-// the veto is read again when an apply comes.
-HostAllows ReadHostAllows(const std::string& config);
+// What this host allows by the file of --config; "": there is none. Re-read for
+// every change, so that an edit counts at once. Observing alone, with the
+// reason in `log`, if the file cannot be read or has any mistake. Without `log`
+// it is told with the host's facts, so that a plan asks for nothing else.
+HostAllows ReadHostAllows(const std::string& config, Log* log = nullptr);
 
 // Also read anew for every hook. The defaults, but nobody is drained, with the
 // reason in the log, if the file cannot be read or has any mistake.

@@ -318,7 +318,7 @@ class HostVetoTest : public ::testing::Test {
 
   std::string Allowed(const std::string& text) {
     std::ofstream(path_) << text;
-    return KindsOf(ReadHostVeto(path_, &log_));
+    return KindsOf(ReadHostAllows(path_, &log_));
   }
 
   const std::string path_ = testing::TempDir() + "/host_veto.yaml";
@@ -338,12 +338,12 @@ TEST_F(HostVetoTest, AllowsObservingAloneWhenTheFileHasAnyMistake) {
 }
 
 TEST_F(HostVetoTest, AllowsObservingAloneWhenTheFileIsGone) {
-  EXPECT_EQ(KindsOf(ReadHostVeto("/nowhere/agent.yaml", &log_)), "observe");
+  EXPECT_EQ(KindsOf(ReadHostAllows("/nowhere/agent.yaml", &log_)), "observe");
   EXPECT_THAT(log_.Lines(), HasSubstr("/nowhere/agent.yaml"));
 }
 
 TEST_F(HostVetoTest, AllowsObservingAloneWithoutAFile) {
-  EXPECT_EQ(KindsOf(ReadHostVeto("", &log_)), "observe");
+  EXPECT_EQ(KindsOf(ReadHostAllows("", &log_)), "observe");
   EXPECT_THAT(log_.Lines(), IsEmpty());
 }
 
@@ -356,7 +356,7 @@ TEST_F(HostVetoTest, RefusesWithTheFileAndTheMistakeThatAPlanNames) {
   const auto refusal = [&](const std::string& text) {
     std::ofstream(path_) << text;
     return std::string(
-        CheckAllowed(plan, ReadHostVeto(path_, &log_)).message());
+        CheckAllowed(plan, ReadHostAllows(path_, &log_)).message());
   };
   EXPECT_THAT(
       refusal("allow: [observe]\n"),

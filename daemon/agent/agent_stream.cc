@@ -1,10 +1,7 @@
 #include "daemon/agent/agent_stream.h"
 
-#include <utility>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "config/audit/audit_chain.h"
 #include "config/identity/connect_failure.h"
 #include "config/values/version.h"
 #include "config/words/number_text.h"
@@ -66,10 +63,8 @@ void HubQuestions::EndAll(const absl::Status& why) {
 }
 
 AgentStream::AgentStream(AgentStreamOptions options,
-                         std::shared_ptr<grpc::ChannelCredentials> credentials,
                          const AgentStreamParts& parts)
     : options_(std::move(options)),
-      credentials_(std::move(credentials)),
       parts_(parts),
       backoff_(options_.backoff, parts.random),
       tasks_(std::make_shared<TaskRunner>(options_.host, parts.observer,
@@ -146,7 +141,7 @@ void AgentStream::Attach() {
   };
   connection_ = std::make_shared<HubConnection>(
       Dial(options_.dial,
-           options_.credentials ? options_.credentials() : credentials_),
+           options_.credentials ? options_.credentials() : nullptr),
       parts_.loop, std::move(callbacks));
   After(kWelcomeTimeout, &AgentStream::GiveUpWaiting);
   connection_->Start(MakeHello());

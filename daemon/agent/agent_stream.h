@@ -6,30 +6,11 @@
 #ifndef DAEMON_AGENT_AGENT_STREAM_H_
 #define DAEMON_AGENT_AGENT_STREAM_H_
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <memory>
-#include <string>
-
-#include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
-#include "absl/time/time.h"
 #include "config/identity/tls_credentials.h"
 #include "daemon/agent/apply_tasks.h"
 #include "daemon/agent/hub_connection.h"
 #include "daemon/agent/task_runner.h"
-#include "daemon/audit/audit_log.h"
-#include "daemon/host/host_observer.h"
-#include "daemon/process/log.h"
-#include "daemon/process/scheduler.h"
-#include "daemon/process/worker_pool.h"
-#include "grpcpp/security/credentials.h"
-#include "proto/agent_hub.pb.h"
 
 namespace clusterd {
 
@@ -92,8 +73,7 @@ struct AgentStreamOptions {
   BackoffOptions backoff;
   // The first dial waits a random part of it: racks are switched on at once.
   absl::Duration first_dial_within;
-  // What the next connection shows, asked on the loop's thread before each;
-  // empty: always the credentials that the stream was made with.
+  // What the next connection shows, asked on the loop's thread before each.
   std::function<std::shared_ptr<grpc::ChannelCredentials>()> credentials;
   // Called on the loop's thread with Welcome.roots_bundle, before on_change.
   std::function<void(uint64_t bundle)> on_offered_roots;
@@ -127,9 +107,7 @@ struct AgentStreamParts {
 // all else happens on the loop's thread.
 class AgentStream : public std::enable_shared_from_this<AgentStream> {
  public:
-  AgentStream(AgentStreamOptions options,
-              std::shared_ptr<grpc::ChannelCredentials> credentials,
-              const AgentStreamParts& parts);
+  AgentStream(AgentStreamOptions options, const AgentStreamParts& parts);
 
   // Begins to attach. Once; then it must be stopped before the owner lets go.
   void Start();
@@ -187,7 +165,6 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   void Reattach();
 
   const AgentStreamOptions options_;
-  const std::shared_ptr<grpc::ChannelCredentials> credentials_;
   const AgentStreamParts parts_;
   Backoff backoff_;
   const std::shared_ptr<TaskRunner> tasks_;

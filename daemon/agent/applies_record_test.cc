@@ -84,8 +84,8 @@ using ::testing::ElementsAre;
 
 class FakeObserver final : public HostObserver {
  public:
-  HostFacts Observe(const std::string& host,
-                    const ObserveRequest& request) override {
+  HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,
+                       const Asker&) override {
     if (meanwhile) meanwhile();
     HostFacts facts = GoodFacts(host);
     if (request.has_ssh()) facts.mutable_ssh()->mutable_value();

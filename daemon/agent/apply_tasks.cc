@@ -8,8 +8,7 @@
 #include "absl/strings/strip.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
-#include "daemon/agent/apply/journal.h"
-#include "daemon/agent/audited_task.h"
+#include "daemon/agent/task_runner.h"
 
 namespace clusterd {
 namespace {
@@ -53,12 +52,6 @@ AuditEntry Audited(absl::string_view what, const Task& task) {
   AuditEntry entry = AuditedTask(what, task);
   entry.set_subject(task.apply_id());
   return entry;
-}
-
-bool IsAsWished(const ApplyResult& result) {
-  return result.outcome() == ApplyResult::APPLIED ||
-         result.outcome() == ApplyResult::NOTHING_TO_DO ||
-         result.outcome() == ApplyResult::ROLLED_BACK;
 }
 
 }  // namespace
@@ -302,7 +295,10 @@ ApplyResult ApplyTasks::Run(const Asked& asked, const Change& change) {
   } else {
     audit_->Refuse(asked.audited, ready);
   }
-  log_->Write(IsAsWished(result) ? LogLevel::kNotice : LogLevel::kWarning,
+  const bool is_as_wished = result.outcome() == ApplyResult::APPLIED ||
+                            result.outcome() == ApplyResult::NOTHING_TO_DO ||
+                            result.outcome() == ApplyResult::ROLLED_BACK;
+  log_->Write(is_as_wished ? LogLevel::kNotice : LogLevel::kWarning,
               absl::StrCat(asked.what, " ended: ", Summary(result)));
   ReadPast(cleared, undone);
   if (undone) TellUndone();

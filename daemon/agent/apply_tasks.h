@@ -1,7 +1,7 @@
 // The controller's tasks that change this host: one at a time, on a thread of
-// their own, so that observations neither wait for them nor hold them up. A
-// begun task is finished or undone even when the stream ends. Every task ends
-// in exactly one result; a refusal is one:
+// their own, so that observations neither wait for them nor delay them. A begun
+// task is finished or undone even when the stream ends. Each ends in exactly
+// one result:
 //   the applier's error                  outcome         `error`
 //   NotFound, of a rollback              REFUSED         its message, and
 //                                                        no_journal is set
@@ -10,32 +10,17 @@
 //   an apply waits to be confirmed       REFUSED         whose, and how long
 //   the audit file cannot be written     REFUSED         why
 // Messages without the name of this host in front: the result has it. All texts
-// as OutcomeText (apply/journal.h).
-//
-// What waits to be confirmed is taken back here when its deadline passes, with
-// or without a controller.
+// as OutcomeText (apply/journal.h). An apply that is not confirmed by its
+// deadline is rolled back here, with or without a controller.
 #ifndef DAEMON_AGENT_APPLY_TASKS_H_
 #define DAEMON_AGENT_APPLY_TASKS_H_
 
 #include <cstddef>
-#include <functional>
 #include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "daemon/agent/apply/applier.h"
 #include "daemon/agent/drift_watch.h"
-#include "daemon/audit/audit_log.h"
-#include "daemon/process/callback_gate.h"
 #include "daemon/process/log.h"
-#include "daemon/process/scheduler.h"
-#include "daemon/process/worker_pool.h"
-#include "proto/agent_hub.pb.h"
 
 namespace clusterd {
 
@@ -88,12 +73,11 @@ class ApplyTasks {
   ~ApplyTasks() { Stop(); }
 
   // Finishes what a crash cut off, on the calling thread, and logs the result.
-  // To be called once, first. After an error, or a journal that a full disk cut
-  // short, every task tries it again first and is refused while the error
-  // lasts. A rollback with force also takes back what waits for a device. With
-  // `scheduler`, which must outlive this object, it is also tried every
-  // kUndoRetry or kUnclosedRetry. An undo is made even if the audit file cannot
-  // be written.
+  // To be called once, first. After an error every task tries it again first,
+  // and is refused while the error lasts; a rollback with force also takes back
+  // what waits for a device. With `scheduler`, which must outlive this object,
+  // it is also tried every kUndoRetry or kUnclosedRetry, even if the audit file
+  // cannot be written.
   void Recover(Scheduler* scheduler = nullptr);
 
   // Calls `undone` after each undo that a later try made, on the thread of the
@@ -115,11 +99,10 @@ class ApplyTasks {
   // Nothing of it is among Past: a refusal would read as that of the apply.
   void Confirm(const ConfirmTask& task, const Done& done);
 
-  // How the newest applies ended, oldest first, by the journals; then results
-  // of the newest tasks that no journal has, such as refusals, whose answers a
-  // stream may have lost. At most 16, and kMaxResultBytes in all, without the
-  // apply that is being made or taken back. Also which one is at work, which
-  // have a journal, and which waits to be confirmed.
+  // How the newest applies ended, oldest first: by the journals, then results
+  // of the newest tasks that no journal has, such as refusals. At most 16, and
+  // kMaxResultBytes in all, without the apply at work. Also which one is at
+  // work, which have a journal, and which waits to be confirmed.
   PastApplies Past() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Refuses tasks from now on and waits until the one that runs has ended and

@@ -88,11 +88,6 @@ DriftFact AppliesRecord::DriftOf(const HostFacts& facts,
   return drift;
 }
 
-HostFacts AgentObserver::Observe(const std::string& host,
-                                 const ObserveRequest& request) {
-  return ObserveFor(host, request, Asker());
-}
-
 HostFacts AgentObserver::ObserveFor(const std::string& host,
                                     const ObserveRequest& request,
                                     const Asker& asker) {

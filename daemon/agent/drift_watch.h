@@ -1,9 +1,8 @@
 // What this host knows of its own drift. AppliesRecord keeps in memory what the
-// applies have left: journals are read once at start and once after every
-// change, never for a check. AgentObserver adds it to what is observed, and
-// DriftWatch looks again and again and tells the controller: when the host has
-// attached, when a change of it has ended, and on an interval, give or take a
-// tenth so that hosts do not answer in step.
+// applies have left; journals are read at start and after every change, never
+// for a check. AgentObserver adds it to what is observed. DriftWatch tells the
+// controller when the host has attached, when a change has ended, and on an
+// interval, give or take a tenth so that hosts do not answer in step.
 //   never two looks at once; none while an apply runs, and what such a look
 //   would have seen is not sent; none while nobody listens; where nothing is
 //   applied the machine is not touched, and the report says no drift
@@ -34,10 +33,9 @@
 
 namespace clusterd {
 
-// Before it is told anything it is that of a host whose journals have not been
-// read: missing. Who changes the host says when it begins and ends, so that
-// nobody takes a host in the middle of an apply for one that has drifted. Safe
-// for concurrent use.
+// Until EndChange, drift is missing. Each change of the host begins and ends
+// here, so that a host in the middle of an apply is not taken for one that has
+// drifted. Safe for concurrent use.
 class AppliesRecord {
  public:
   // An apply, rollback or recovery begins, and is over. One at a time.
@@ -115,14 +113,11 @@ class AgentObserver final : public HostObserver {
         audit_(audit) {}
 
   // HostFacts.roots are as `read_roots` tells, unset without one.
-  // HostFacts.allows is as the file is now, also for another network namespace;
-  // unset where nothing is known about that. A question about ssh is only asked
-  // where the file says ssh-login; else HostFacts.ssh is NOT_PERMITTED, with
-  // the line to write, or why there is no line in the audit file.
-  // HostFacts.drift stays unset in another network
-  // namespace: applies there are not told of.
-  HostFacts Observe(const std::string& host,
-                    const ObserveRequest& request) override;
+  // HostFacts.allows is as the file is now; unset where nothing is known about
+  // the host. A question about ssh is only asked where the file says ssh-login;
+  // otherwise HostFacts.ssh is NOT_PERMITTED, with the line to write, or why
+  // the audit file has no line. HostFacts.drift stays unset in another network
+  // namespace.
   HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,
                        const Asker& asker) override;
 

@@ -204,8 +204,8 @@ TEST(DriftWatchTest, DoesNotTellWhatItSawDuringAnApply) {
 // Observes whether it was asked to log in.
 class LoginObserver final : public HostObserver {
  public:
-  HostFacts Observe(const std::string&,
-                    const ObserveRequest& request) override {
+  HostFacts ObserveFor(const std::string&, const ObserveRequest& request,
+                       const Asker&) override {
     asked_ = request.has_ssh();
     HostFacts facts;
     if (asked_) facts.mutable_ssh()->mutable_value()->add_logins();

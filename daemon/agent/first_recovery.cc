@@ -1,18 +1,13 @@
-#include "daemon/agent/first_recovery.h"
-
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "config/audit/audit_chain.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
-#include "daemon/agent/apply/applier.h"
 #include "daemon/agent/apply/journal_contents.h"
-#include "daemon/agent/apply_tasks.h"
-#include "daemon/audit/audit_file.h"
+#include "daemon/agent/run_daemon.h"
 
 namespace clusterd {
 namespace {

@@ -1,5 +1,3 @@
-#include "daemon/agent/first_recovery.h"
-
 #include <fstream>
 #include <memory>
 #include <string>
@@ -7,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/audit/audit_chain.h"
+#include "daemon/agent/run_daemon.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/apply/apply_scenarios.h"

@@ -98,9 +98,8 @@ TEST(AgentStreamTest, DialsFirstAfterTheDrawnPartOfTheTimeGivenAndNotBefore) {
       return grpc::InsecureChannelCredentials();
     };
     const auto stream = std::make_shared<AgentStream>(
-        options, nullptr,
-        AgentStreamParts{nullptr, &loop, &scheduler, &pool, &log,
-                         [draw] { return draw; }});
+        options, AgentStreamParts{nullptr, &loop, &scheduler, &pool, &log,
+                                  [draw] { return draw; }});
     const auto advance = [&](absl::Duration by) {
       scheduler.Advance(by);
       absl::Notification done;  // Of what came due.

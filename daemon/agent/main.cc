@@ -3,29 +3,19 @@
 
 #include <cstdlib>
 #include <iostream>
-#include <optional>
-#include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "daemon/agent/agent_flags.h"
-#include "daemon/agent/first_recovery.h"
-#include "daemon/agent/identity/join_command.h"
+#include "daemon/agent/identity/enrolment_call.h"
 #include "daemon/agent/run_daemon.h"
 #include "daemon/agent/self_check.h"
 #include "daemon/host/change/file_system.h"
 #include "daemon/host/change/host_reader.h"
 #include "daemon/host/change/namespace_access.h"
-#include "daemon/host/command/clock.h"
 #include "daemon/host/command/orphans.h"
 #include "daemon/host/command/posix_command_runner.h"
 #include "daemon/host/device_users.h"
 #include "daemon/host/machine_observer.h"
-#include "daemon/process/log.h"
-#include "daemon/process/signals.h"
 #include "daemon/process/watchdog.h"
 
 namespace clusterd {

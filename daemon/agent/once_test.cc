@@ -20,7 +20,8 @@ using ::testing::HasSubstr;
 class FixedObserver final : public HostObserver {
  public:
   explicit FixedObserver(HostFacts facts) : facts_(std::move(facts)) {}
-  HostFacts Observe(const std::string& host, const ObserveRequest&) override {
+  HostFacts ObserveFor(const std::string& host, const ObserveRequest&,
+                       const Asker&) override {
     HostFacts facts = facts_;
     facts.set_host(host);
     return facts;

@@ -1,49 +1,30 @@
 #include "daemon/agent/run_daemon.h"
 
 #include <fstream>
-#include <optional>
 #include <random>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "config/identity/regular_file.h"
-#include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/values/version.h"
 #include "config/words/quoted_text.h"
 #include "daemon/agent/apply/machine.h"
-#include "daemon/agent/apply_tasks.h"
-#include "daemon/agent/drift_watch.h"
-#include "daemon/agent/identity/held_identity.h"
 #include "daemon/agent/identity/leaf_renewal.h"
 #include "daemon/agent/local/local_server.h"
 #include "daemon/agent/metrics/metrics_file.h"
 #include "daemon/agent/self_check.h"
-#include "daemon/agent/ticket_tasks.h"
-#include "daemon/audit/audit_log.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/files/text_file.h"
 #include "daemon/host/identity_observer.h"
-#include "daemon/process/scheduler.h"
 #include "daemon/process/watchdog.h"
-#include "daemon/process/worker_pool.h"
 
 namespace clusterd {
 namespace {
-
-absl::Status ErrorOf(const TaskError& error) {
-  if (error.code() == 0) {
-    return absl::UnknownError("the controller's error has no code");
-  }
-  return absl::Status(static_cast<absl::StatusCode>(error.code()),
-                      PrintableText(error.message()));
-}
 
 constexpr int kWorkers = 4;
 constexpr size_t kMaxQueuedWork = 16;
@@ -93,7 +74,7 @@ Applier MakeApplier(const AgentFlags& flags, const std::string& host,
   return Applier(
       std::move(options), parts.access,
       [config = flags.config, log = parts.log] {
-        return ReadHostVeto(config, log);
+        return ReadHostAllows(config, log);
       },
       parts.device_users);
 }
@@ -206,17 +187,18 @@ MetricsFile::Parts MetricsParts(const AgentFlags& flags,
                                 const std::string& host, HostObserver* observer,
                                 std::function<AgentStatus()> status,
                                 const Background& background) {
-  return {
-      flags.tls,
-      std::move(status),
-      [observer, host] { return CheckSelf(observer, host, {}); },
-      [root = flags.root, path = flags.metrics_file](const std::string& text) {
-        return ReplaceTextFile(root, path, text);
-      },
-      MakeRandom(),
-      background.scheduler,
-      background.pool,
-      background.log};
+  const auto write = [root = flags.root,
+                      path = flags.metrics_file](const std::string& text) {
+    return ReplaceTextFile(root, path, text);
+  };
+  return {flags.tls,
+          std::move(status),
+          [observer, host] { return CheckSelf(observer, host, {}); },
+          write,
+          MakeRandom(),
+          background.scheduler,
+          background.pool,
+          background.log};
 }
 
 // Before there is a self to speak of, and with an audit file that is closed
@@ -261,7 +243,12 @@ absl::StatusOr<SignedVerdict> StreamLine::AskJob(JobQuestion question,
   *message.mutable_job_question() = std::move(question);
   ASSIGN_OR_RETURN(HubMessage answer, Ask(std::move(message), wait));
   if (answer.job_answer().has_error()) {
-    return ErrorOf(answer.job_answer().error());
+    const TaskError& error = answer.job_answer().error();
+    if (error.code() != 0) {
+      return absl::Status(static_cast<absl::StatusCode>(error.code()),
+                          PrintableText(error.message()));
+    }
+    return absl::UnknownError("the controller's error has no code");
   }
   if (!answer.job_answer().has_verdict()) {
     return absl::UnknownError("the controller's answer has no verdict");
@@ -348,10 +335,9 @@ absl::Status RunDaemon(const AgentFlags& flags,
     if (attached) renewal->Start();
   };
   const auto stream = std::make_shared<AgentStream>(
-      options, nullptr,
-      AgentStreamParts{&observer, &loop, &scheduler, &pool, parts.log,
-                       MakeRandom(), &applies,
-                       TasksFor(self.name, &tickets, &audit), &audit});
+      options, AgentStreamParts{&observer, &loop, &scheduler, &pool, parts.log,
+                                MakeRandom(), &applies,
+                                TasksFor(self.name, &tickets, &audit), &audit});
   const auto status = [stream, &applies] {
     AgentStatus now = stream->Status();
     now.set_unfinished(applies.Unfinished());

@@ -3,25 +3,10 @@
 #ifndef DAEMON_AGENT_RUN_DAEMON_H_
 #define DAEMON_AGENT_RUN_DAEMON_H_
 
-#include <cstddef>
-#include <functional>
-#include <memory>
-#include <set>
-#include <string>
-#include <utility>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "daemon/agent/agent_flags.h"
 #include "daemon/agent/agent_stream.h"
-#include "daemon/agent/apply/applier.h"
 #include "daemon/agent/hooks/hook_desk.h"
-#include "daemon/host/host_observer.h"
-#include "daemon/process/log.h"
 #include "daemon/process/signals.h"
-#include "proto/agent_hub.pb.h"
 
 namespace clusterd {
 
@@ -52,7 +37,7 @@ struct DaemonParts {
   // being asked; empty: drift is told only with what is observed.
   std::function<HostFacts()> look;
   Applier::DeviceUsers device_users;
-  // Of the journals in flags.state, as first_recovery.h leaves them.
+  // Of the journals in flags.state, as FirstRecovery leaves them.
   std::set<std::string> waiting;
   BlockedSignals* signals = nullptr;
   Log* log = nullptr;
@@ -66,7 +51,7 @@ inline constexpr size_t kMaxAuditBytes = 8 << 20;
 // Where it is, `state` being below `root`.
 std::string AuditPath(absl::string_view root, absl::string_view state);
 
-// What first_recovery.h had to leave unfinished, because a device is in use, is
+// What FirstRecovery had to leave unfinished, because a device is in use, is
 // tried again and again; meanwhile the host is observed and every apply is
 // refused with the reason.
 // Returns OK after SIGTERM or SIGINT, once an apply under way has ended;
@@ -85,6 +70,56 @@ absl::Status RunDaemon(const AgentFlags& flags,
 // "btime" of /proc/stat, proc(5), 0 where there is none. `root` is where the
 // machine's files begin.
 Hello ReadMachineIds(const std::string& root);
+
+// What clusterd does before it looks at certificates, agent.yaml or a
+// controller: it takes back what a crash cut off. A journal needs none of them,
+// and a host must not stay half changed because one of them is wrong. Where the
+// journals are:
+//   --state of the command line    or, without it,
+//   /var/lib/clusterd              the default, and moreover
+//   the folders in /var/lib/clusterd/state-folders, one path in a line
+// That file is written at every start that gets as far as knowing where
+// agent.yaml has `state`, so that neither a mistake in agent.yaml nor another
+// folder in it hides a journal that a crash has left. It is believed only if
+// root alone can have written it.
+// One thread.
+class FirstRecovery {
+ public:
+  // `flags` as ParseAgentFlags leaves them; `machine`: this host's name, for
+  // messages. What `parts` leads to must outlive it; of it the observer and
+  // `look` are not used.
+  FirstRecovery(const AgentFlags& flags, const std::string& machine,
+                const DaemonParts& parts);
+  ~FirstRecovery();
+
+  // Takes back what can be taken back, and says in the log what came of it, and
+  // in the audit file of that folder. One that cannot be written is logged, and
+  // keeps no undo from being made. A folder that is not there has nothing.
+  void Run();
+
+  // Takes back at once what waits to be confirmed, since nobody can confirm it
+  // where no clusterd goes on with the folder; then waits until nothing waits
+  // for a device any more. Not in the folder `except`
+  // ("": in none is exempt), trying again and again; the log and `systemctl
+  // status` say what waits. Only of a device: what else could not be done does
+  // not get better by itself. False: SIGTERM came first.
+  bool Finish(const std::string& except, const std::string& notify_socket);
+
+  // From now on the journals are in this folder.
+  void Remember(const std::string& state);
+
+  // Applies of that folder that wait for a device (Applier::Waiting).
+  std::set<std::string> Waiting(const std::string& state) const;
+
+ private:
+  struct Folder;
+
+  void RunIn(Folder* folder, bool also_waiting);
+
+  const std::string root_;
+  const DaemonParts parts_;
+  std::vector<std::unique_ptr<Folder>> folders_;
+};
 
 }  // namespace clusterd
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "daemon/agent/agent_flags.h"
-#include "daemon/agent/identity/join_command.h"
+#include "daemon/agent/identity/enrolment_call.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {

@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -24,10 +22,8 @@
 #include "config/spec/spec_loader.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
-#include "config/words/fact_text.h"
-#include "daemon/agent/ticket_tasks.h"
+#include "daemon/agent/task_runner.h"
 #include "google/protobuf/text_format.h"
-#include "proto/host_recording.pb.h"
 
 namespace clusterd {
 namespace {
@@ -93,12 +89,6 @@ absl::StatusOr<std::optional<ClusterSpec>> ReadSpec(const std::string& path,
 }
 
 constexpr int kNotWritten = 1;
-
-bool IsPipe(int descriptor) {
-  struct stat info;
-  return fstat(descriptor, &info) == 0 &&
-         (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode));
-}
 
 }  // namespace
 
@@ -206,7 +196,9 @@ int RunOnce(const AgentFlags& flags, const std::string& machine_name,
 
 int RecordHost(int descriptor, const std::string& root, CommandRunner* runner,
                Clock* clock, std::ostream* err) {
-  if (!IsPipe(descriptor)) {
+  struct stat info;
+  if (fstat(descriptor, &info) != 0 ||
+      (!S_ISFIFO(info.st_mode) && !S_ISSOCK(info.st_mode))) {
     *err << "--record: standard output is no pipe, expected `clusterd --record "
             "| clusterctl anonymise FILE`\n";
     return kNotWritten;

@@ -5,11 +5,8 @@
 #ifndef DAEMON_AGENT_SELF_CHECK_H_
 #define DAEMON_AGENT_SELF_CHECK_H_
 
-#include <optional>
 #include <ostream>
-#include <string>
 
-#include "absl/time/time.h"
 #include "daemon/agent/agent_flags.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"

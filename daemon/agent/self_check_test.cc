@@ -16,8 +16,8 @@ using ::testing::HasSubstr;
 class FixedObserver final : public HostObserver {
  public:
   explicit FixedObserver(HostFacts facts) : facts_(std::move(facts)) {}
-  HostFacts Observe(const std::string& host,
-                    const ObserveRequest& request) override {
+  HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,
+                       const Asker&) override {
     asked = request;
     HostFacts facts = facts_;
     facts.set_host(host);

@@ -1,12 +1,11 @@
 // Does what the controller asks of this host. Every task has a deadline and
-// ends in exactly one result, also when the work behind it never returns; what
-// this daemon does not know is answered `unsupported`. The controller is not
-// trusted with this host's memory or threads: how much runs at once is bounded
-// here.
+// ends in exactly one result, also when the work behind it never returns; an
+// unknown task is answered `unsupported`. What runs at once is bounded here,
+// whatever the controller asks.
 //
-// Equal observations go one after the other: whoever asks while one is under
-// way shares the next, and is never told what was read before it asked. One
-// that nobody waits for any more stops after the command it is at.
+// Equal observations go one after the other: a caller that comes while one is
+// under way shares the next, and never gets what was read before it asked. One
+// without callers stops after the command it is at.
 #ifndef DAEMON_AGENT_TASK_RUNNER_H_
 #define DAEMON_AGENT_TASK_RUNNER_H_
 
@@ -23,13 +22,22 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "config/audit/audit_chain.h"
 #include "daemon/audit/audit_log.h"
+#include "daemon/host/command/clock.h"
+#include "daemon/host/command/command_runner.h"
+#include "daemon/host/hccn/device_locks.h"
 #include "daemon/host/host_observer.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
 #include "proto/agent_hub.pb.h"
+#include "proto/audit.pb.h"
+#include "proto/facts.pb.h"
+#include "proto/host_recording.pb.h"
+#include "proto/logs.pb.h"
 
 namespace clusterd {
 
@@ -145,6 +153,76 @@ class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
   std::map<uint64_t, Open> tasks_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Equal> equal_ ABSL_GUARDED_BY(mutex_);  // By key.
   int busy_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// A controller's task as this host's audit file has it: who asked and from
+// where, as the controller tells it, and the newest line of its own file.
+template <typename Task>
+AuditEntry AuditedTask(absl::string_view what, const Task& task) {
+  AuditEntry entry;
+  entry.set_what(std::string(what));
+  entry.set_who(task.actor());
+  entry.set_certificate(task.actor_certificate());
+  // One that is older, and what it does by itself, names no address.
+  entry.set_peer(task.actor_peer().empty() ? kControllerFile
+                                           : task.actor_peer());
+  if (task.has_controller_audit()) {
+    *entry.add_heads() = task.controller_audit();
+    entry.mutable_heads(0)->set_of(kControllerFile);
+  }
+  return entry;
+}
+
+// One look at the machine below `root` with every run of hccn_tool, as it was.
+// `locks` are waited for at each device; null: nobody else asks devices.
+HostRecording MakeRecording(const std::string& host, const std::string& root,
+                            CommandRunner* runner, Clock* clock,
+                            DeviceLocks* locks, const ObserveRequest& request);
+
+// Makes a recording one that a controller takes: a file that a run did not
+// change stands once, before the first run that saw it, and outputs from the
+// first one that is too much are taken out, and of runs that are still too many
+// the last. Then it is not `complete`.
+void BoundRecording(size_t max_bytes, HostRecording* recording);
+
+// The controller's tasks that read what a vendor's ticket needs: a job's logs,
+// and one look with every run of hccn_tool and npu-smi. Both need the word
+// "logs" in this host's agent.yaml, since they tell what its users wrote. One
+// at a time: each reads up to 64 MiB, and the controller is not trusted with
+// this host's time.
+// Safe for concurrent use.
+class TicketTasks {
+ public:
+  struct Parts {
+    std::string root;
+    CommandRunner* runner = nullptr;
+    Clock* clock = nullptr;
+    DeviceLocks* locks = nullptr;
+    std::function<HostAllows()> allows;
+    // Has a line before and after; null: nobody asks for one.
+    AuditLog* audit = nullptr;
+  };
+
+  // What the parts point to must outlive it.
+  explicit TicketTasks(Parts parts) : parts_(std::move(parts)) {}
+
+  // Blocks for up to `deadline`. PermissionDenied, naming the word, if the host
+  // does not allow it: of logs in HostLogs.missing. ResourceExhausted while
+  // another is read; AuditLog's errors if its file cannot be written.
+  absl::StatusOr<HostLogs> ReadLogs(const LogsTask& task,
+                                    absl::Duration deadline);
+  absl::StatusOr<HostRecording> Record(const std::string& host,
+                                       const RecordTask& task,
+                                       absl::Duration deadline);
+
+ private:
+  absl::Status CheckAllowed(const AuditEntry& entry) const;
+  // Whether this one may begin, of which the audit file then has a line.
+  absl::Status Begin(const AuditEntry& entry);
+  void End(const AuditEntry& entry, absl::string_view result);
+
+  const Parts parts_;
+  std::atomic<bool> reads_{false};  // While something is read.
 };
 
 }  // namespace clusterd

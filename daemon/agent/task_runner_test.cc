@@ -21,10 +21,6 @@ using ::testing::HasSubstr;
 // the answer any more.
 class GatedObserver final : public HostObserver {
  public:
-  HostFacts Observe(const std::string& host,
-                    const ObserveRequest& request) override {
-    return ObserveFor(host, request, Asker());
-  }
   HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,
                        const Asker& asker) override {
     const std::atomic<bool> never{false};
@@ -271,7 +267,8 @@ TEST(TaskRunnerTest, ObservationThatHangsHoldsUpNoEqualOneForLong) {
   class Hanging final : public HostObserver {
    public:
     explicit Hanging(absl::Notification* release) : release_(release) {}
-    HostFacts Observe(const std::string&, const ObserveRequest&) override {
+    HostFacts ObserveFor(const std::string&, const ObserveRequest&,
+                         const Asker&) override {
       if (begun_++ == 0) release_->WaitForNotification();
       return {};
     }

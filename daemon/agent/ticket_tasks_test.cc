@@ -1,4 +1,3 @@
-#include "daemon/agent/ticket_tasks.h"
 
 #include <functional>
 #include <memory>
@@ -237,7 +236,8 @@ TEST(BoundRecordingTest, CutsOutputsThatAreTooMuchAndSaysSo) {
 // Observes nothing.
 class NoObserver final : public HostObserver {
  public:
-  HostFacts Observe(const std::string&, const ObserveRequest&) override {
+  HostFacts ObserveFor(const std::string&, const ObserveRequest&,
+                       const Asker&) override {
     return {};
   }
 };

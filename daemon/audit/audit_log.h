@@ -3,23 +3,22 @@
 //   RETURN_IF_ERROR(audit->Begin(entry));   // Refused unless it is written.
 //   … the effect …
 //   audit->End(entry, "cancelled in wave 2");
-// Reads are not audited and go on without a file. What of it is chained, and
-// how a cut-off line is told: config/audit/audit_chain.h and audit_file.h.
+// Reads are not audited and go on without a file. What of it is chained:
+// config/audit/audit_chain.h.
 //
-// Equal refusals, which are those of one caller, one call and one status code,
-// are one line and, a minute after it, one more with their number; of more than
-// 256 different ones in a minute, or while the disk hangs, the rest count as
-// one. So a flood costs some 150 kB a minute at most, and a queue of 257. A
-// refusal never waits for the disk. A change waits for a disk that hangs for
+// Equal refusals (one caller, one call, one status code) are one line and, a
+// minute after it, one more with their number; beyond 256 different ones in a
+// minute, or while the disk hangs, the rest count as one: a flood costs at most
+// some 150 kB a minute. A refusal never waits for the disk. A change waits for
 // `hung_after`, and is refused at once after one that has waited in vain.
 //
-// Full files are never deleted: who may fill them could make the daemon forget.
-// Instead a host, whose controller is not trusted with its disk, bounds how
+// Full files are never deleted: a caller who fills them could make the daemon
+// forget. A host, whose controller is not trusted with its disk, bounds how
 // fast they grow (AuditLimits): a year of a controller that does nothing else
-// is 5.1 GiB. What only reads has a quarter more for itself, so that who reads
-// logs all the time keeps nobody from confirming. Where there is no room,
-// nothing is begun, refusals are only counted, and heads of other files wait;
-// what came of something is written.
+// is 5.1 GiB. What only reads has a quarter more for itself, so that reading
+// logs all the time keeps nobody from confirming. Without room nothing is
+// begun, refusals are only counted, and heads of other files wait; what came of
+// something is written.
 #ifndef DAEMON_AUDIT_AUDIT_LOG_H_
 #define DAEMON_AUDIT_AUDIT_LOG_H_
 
@@ -31,6 +30,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -39,7 +39,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/audit/audit_chain.h"
-#include "daemon/audit/audit_file.h"
+#include "config/values/owned_fd.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
@@ -48,10 +48,62 @@
 
 namespace clusterd {
 
+// As AuditEntry.at has it.
+std::string AuditMoment(absl::Time time);
+
+// The file below an AuditLog: lines are added at its end, each synced. A full
+// one is renamed to PATH.N, N being the number of its last line, and a new one
+// continues its chain. After a crash:
+//   a last line without its end      stays as it is, and the next line says so
+//   a last line that is none of ours nothing is written until a person has
+//                                    moved the file away
+//   no file, but PATH.N              the newest one is continued
+// Not safe for concurrent use.
+class AuditFile {
+ public:
+  // A file has at most `max_bytes`, give or take a line.
+  AuditFile(std::string path, size_t max_bytes)
+      : path_(std::move(path)), max_bytes_(max_bytes) {}
+
+  // Finds the end of the chain; nothing if that is done. Makes the file, and
+  // its folder for the owner alone, where there is none. Unavailable, naming
+  // the file, if it cannot be read or written or another process writes it;
+  // FailedPrecondition if its last line is none of ours.
+  absl::Status Open(const std::string& at);
+  // Fills in sequence, previous and sha256; synced when it returns OK. After an
+  // error, as Open, no such line is there, or it is found at the next Open.
+  absl::Status Append(AuditEntry entry);
+  // The newest line; nothing before the first one.
+  const AuditHead& head() const { return head_; }
+  // Of the files that this one continues: grows with each that is begun.
+  uint64_t first_sequence() const { return first_sequence_; }
+  // What stands in the file about other files, when it was opened.
+  const KnownHeads& known() const { return known_; }
+  // By this object.
+  uint64_t written_bytes() const { return written_bytes_; }
+
+ private:
+  absl::Status OpenFile();
+  absl::Status ReadEnd(const std::string& at);
+  absl::Status ReadOlder();
+  absl::Status WriteLine(AuditEntry entry, absl::string_view before);
+  absl::Status Rotate();
+  absl::Status Trouble(absl::string_view doing) const;
+
+  const std::string path_;
+  const size_t max_bytes_;
+  OwnedFd fd_;
+  size_t size_ = 0;
+  AuditHead head_;
+  uint64_t first_sequence_ = 0;
+  KnownHeads known_;
+  uint64_t written_bytes_ = 0;
+};
+
+inline constexpr char kAuditFileName[] = "audit.jsonl";
 // Entry.what of what a host only reads.
 inline constexpr char kAuditReadLogs[] = "read-logs";
 inline constexpr char kAuditRecord[] = "record";
-inline constexpr char kAuditFileName[] = "audit.jsonl";
 // As long as that refusals and heads of other files wait to be one line.
 inline constexpr absl::Duration kAuditRefusalWindow = absl::Minutes(1);
 inline constexpr absl::Duration kAuditHeadsWindow = absl::Seconds(5);
@@ -85,8 +137,7 @@ class AuditLog {
   // What came of it. Logged if it cannot be written: it has happened.
   void End(AuditEntry entry, absl::string_view result)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same of a call that was never begun. Written soon, by a thread of the
-  // log's own.
+  // The same of a call that was never begun. The log's own thread writes it.
   void Refuse(AuditEntry entry, const absl::Status& why)
       ABSL_LOCKS_EXCLUDED(refusals_mutex_);
   // Blocks until all that was refused before is written, or logged.
@@ -128,13 +179,11 @@ class AuditLog {
     double left = 0;
     std::optional<absl::Time> at = {};
   };
-  // For such an entry.
   bool HasRoomLocked(const AuditEntry& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteHeadLocked(const AuditHead& head)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(heads_mutex_);
   void LogTrouble(const absl::Status& status, const AuditEntry& entry);
-  std::string Now() const;
   // Has `write` run on the own thread.
   void After(absl::Duration delay, std::function<void()> write);
   std::optional<AuditEntry> FirstOf(const std::string& key)
@@ -175,7 +224,7 @@ class AuditLog {
   mutable absl::Mutex heads_mutex_;
   KnownHeads heads_ ABSL_GUARDED_BY(heads_mutex_);
   std::set<std::string> unwritten_ ABSL_GUARDED_BY(heads_mutex_);
-  // The first of this window, by whose file it is.
+  // By file: the first of this window.
   std::map<std::string, AuditEntry> went_back_ ABSL_GUARDED_BY(heads_mutex_);
   bool heads_due_ ABSL_GUARDED_BY(heads_mutex_) = false;
 

@@ -203,18 +203,7 @@ DeviceFacts ObserveDevice(uint32_t id, const HccnConfFact& conf,
 
 VnicFact ObserveVnic(HccnSession* session) {
   VnicFact fact;
-  FillHccnFact(
-      AskOptional("-vnic", session),
-      [](absl::string_view output) -> absl::StatusOr<VnicFact::Vnic> {
-        ASSIGN_OR_RETURN(const HccnVnic read, ParseHccnVnic(output));
-        VnicFact::Vnic vnic;
-        vnic.set_up(read.link_up);
-        const Ipv4Interface& own = read.address;
-        vnic.mutable_setting()->set_address(own.address().ToString());
-        vnic.mutable_setting()->set_netmask(own.subnet().netmask().ToString());
-        return vnic;
-      },
-      &fact);
+  FillHccnFact(AskOptional("-vnic", session), ParseHccnVnic, &fact);
   return fact;
 }
 

@@ -251,21 +251,18 @@ absl::StatusOr<DeviceOwnersFact::Owners> ParseNamespaceNode(
 
 DeviceOwnersFact ReadDeviceOwners(const FileReader& files,
                                   const NpuProcessesFact& users) {
-  DeviceOwnersFact fact;
   const absl::StatusOr<FileText> table = files.Read(kTable);
-  if (absl::IsNotFound(table.status())) {
-    SetMissing(Missing::NOT_SUPPORTED,
-               absl::StrCat(kTable, ": this driver does not have it"), &fact);
-    return fact;
-  }
   auto owners = table.ok() ? ParseNamespaceNode(table->text) : table.status();
+  if (absl::IsNotFound(table.status())) {
+    owners = absl::UnimplementedError(
+        absl::StrCat(kTable, ": this driver does not have it"));
+  }
   if (owners.ok()) {
     for (DeviceOwner& owner : *owners->mutable_owners()) {
       Describe(files, users, &owner);
     }
   }
-  SetFact(std::move(owners), &fact);
-  return fact;
+  return MakeFact<DeviceOwnersFact>(std::move(owners));
 }
 
 absl::StatusOr<std::vector<DeviceUser>> ReadDeviceUsers(
@@ -288,30 +285,27 @@ absl::StatusOr<std::vector<DeviceUser>> ReadDeviceUsers(
 
 NpuProcessesFact ReadNpuProcesses(const HostPaths& paths,
                                   const TimeBudget& budget) {
-  NpuProcessesFact fact;
-  const auto users =
-      ReadDeviceUsers(paths, static_cast<uint32_t>(getpid()), &budget);
+  auto users = ReadDeviceUsers(paths, static_cast<uint32_t>(getpid()), &budget);
   if (absl::IsFailedPrecondition(users.status())) {
-    SetMissing(Missing::NOT_SUPPORTED, users.status().message(), &fact);
-    return fact;
+    users = absl::UnimplementedError(users.status().message());
   }
-  if (!users.ok()) {
-    SetMissing(MissingFor(users.status()), &fact);
-    return fact;
-  }
-  std::map<uint32_t, NpuProcess> processes;
-  for (const DeviceUser& user : *users) {
-    NpuProcess& process = processes[user.pid];
-    process.set_pid(user.pid);
-    process.set_parent(user.parent);
-    process.set_command(user.command);
-    process.add_devices(user.device);
-  }
-  fact.mutable_value();
-  for (auto& [pid, process] : processes) {
-    *fact.mutable_value()->add_processes() = std::move(process);
-  }
-  return fact;
+  const auto by_process = [&]() -> absl::StatusOr<NpuProcessesFact::Processes> {
+    RETURN_IF_ERROR(users.status());
+    std::map<uint32_t, NpuProcess> processes;
+    for (const DeviceUser& user : *users) {
+      NpuProcess& process = processes[user.pid];
+      process.set_pid(user.pid);
+      process.set_parent(user.parent);
+      process.set_command(user.command);
+      process.add_devices(user.device);
+    }
+    NpuProcessesFact::Processes found;
+    for (auto& [pid, process] : processes) {
+      *found.add_processes() = std::move(process);
+    }
+    return found;
+  };
+  return MakeFact<NpuProcessesFact>(by_process());
 }
 
 }  // namespace clusterd

@@ -181,9 +181,7 @@ std::vector<OutOfMemory> ParseKills(absl::string_view dmesg,
 }
 
 HostMemoryFact ReadHostMemory(const HostAccess& host) {
-  HostMemoryFact fact;
-  SetFact(ReadMemory(host), &fact);
-  return fact;
+  return MakeFact<HostMemoryFact>(ReadMemory(host));
 }
 
 }  // namespace clusterd

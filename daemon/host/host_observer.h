@@ -16,15 +16,14 @@ class HostObserver {
   virtual ~HostObserver() = default;
 
   // Facts of this machine under the name `host`. Always returns: what cannot be
-  // read within the request's deadlines is a reason in its fact.
-  virtual HostFacts Observe(const std::string& host,
-                            const ObserveRequest& request) = 0;
-  // The same for somebody who may stop wanting it: it then returns without what
-  // it has not read yet, if it can.
+  // read within the request's deadlines is a reason in its fact. An asker may
+  // stop wanting it: it then returns without what it has not read yet, if it
+  // can.
   virtual HostFacts ObserveFor(const std::string& host,
                                const ObserveRequest& request,
-                               const Asker& /*asker*/) {
-    return Observe(host, request);
+                               const Asker& asker) = 0;
+  HostFacts Observe(const std::string& host, const ObserveRequest& request) {
+    return ObserveFor(host, request, Asker());
   }
 };
 

@@ -120,9 +120,7 @@ IdentityFacts ReadIdentity(const FileReader& files) {
 }
 
 TextFact ReadBootId(const FileReader& files) {
-  TextFact fact;
-  SetFact(ReadText(files, "/proc/sys/kernel/random/boot_id"), &fact);
-  return fact;
+  return MakeFact<TextFact>(ReadText(files, "/proc/sys/kernel/random/boot_id"));
 }
 
 VersionFacts ReadVersions(const FileReader& files) {
@@ -161,9 +159,7 @@ HccnConfFact ReadHccnConf(const FileReader& files, Clock* clock) {
     conf.set_mode(file.mode);
     return conf;
   };
-  HccnConfFact fact;
-  SetFact(read(), &fact);
-  return fact;
+  return MakeFact<HccnConfFact>(read());
 }
 
 std::string ReadSimulation(const FileReader& files) {

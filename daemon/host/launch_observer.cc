@@ -45,18 +45,20 @@ constexpr absl::Duration kPeerTime = absl::Seconds(2);
 constexpr absl::string_view kStarters[] = {"slurmd", "dockerd", "containerd",
                                            "sshd"};
 
+// The answer of a run with status 0 or `none`; Unavailable for another.
 absl::StatusOr<CommandResult> Run(const HostAccess& host,
                                   absl::Span<const absl::string_view> programs,
                                   absl::string_view name,
-                                  std::vector<std::string> arguments) {
+                                  std::vector<std::string> arguments,
+                                  int none = 0) {
   ASSIGN_OR_RETURN(std::string path, FindProgram(host.paths.root, programs));
   arguments.insert(arguments.begin(), std::move(path));
-  return RunWithin(*host.budget, host.runner, name, std::move(arguments));
-}
-
-absl::Status Failed(absl::string_view name, const CommandResult& result) {
+  ASSIGN_OR_RETURN(CommandResult result, RunWithin(*host.budget, host.runner,
+                                                   name, std::move(arguments)));
+  const int status = result.exit_status;
+  if (result.signal == 0 && (status == 0 || status == none)) return result;
   return absl::UnavailableError(
-      absl::StrCat(name, ": status ", result.exit_status, " and ",
+      absl::StrCat(name, ": status ", status, " and ",
                    QuotedText(absl::StripAsciiWhitespace(absl::StrCat(
                        result.standard_error, result.standard_output)))));
 }
@@ -75,9 +77,6 @@ absl::StatusOr<InterfacesFact::Interfaces> ReadInterfaces(
   constexpr char kName[] = "`ip -o -4 address show`";
   ASSIGN_OR_RETURN(const CommandResult result,
                    Run(host, kIp, kName, {"-o", "-4", "address", "show"}));
-  if (result.exit_status != 0 || result.signal != 0) {
-    return Failed(kName, result);
-  }
   ASSIGN_OR_RETURN(InterfacesFact::Interfaces interfaces,
                    ParseInterfaces(result.standard_output));
   for (HostInterface& each : *interfaces.mutable_interfaces()) {
@@ -95,14 +94,10 @@ absl::StatusOr<AddressesFact::Addresses> ReadOwnName(const HostAccess& host) {
         absl::StrCat("host name ", QuotedText(name), " is none to look up"));
   }
   const std::string command = absl::StrCat("`getent ahostsv4 ", name, "`");
-  ASSIGN_OR_RETURN(const CommandResult result,
-                   Run(host, kGetent, command, {"ahostsv4", name}));
-  if (result.exit_status == kGetentNotFound && result.signal == 0) {
-    return AddressesFact::Addresses();
-  }
-  if (result.exit_status != 0 || result.signal != 0) {
-    return Failed(command, result);
-  }
+  ASSIGN_OR_RETURN(
+      const CommandResult result,
+      Run(host, kGetent, command, {"ahostsv4", name}, kGetentNotFound));
+  if (result.exit_status == kGetentNotFound) return AddressesFact::Addresses();
   return ParseResolved(result.standard_output);
 }
 

@@ -35,8 +35,7 @@ struct Word {
 // The words up to ;, && and the like.
 struct ShellCommand {
   std::vector<Word> words;
-  bool conditional =
-      false;  // Runs only if the one before it ends well, or not.
+  bool conditional = false;  // Runs only if the one before ends well, or not.
 };
 
 // Splits one line into commands. Comments are left out.
@@ -65,7 +64,7 @@ class ShellLine {
       Append(c);
       EndWord();
     } else if (c == '\'') {
-      TakeQuoted(c);
+      TakeQuoted();
     } else if (c == '"') {
       TakeDoubleQuoted();
     } else if (c == '\\' && at_ + 1 < line_.size()) {
@@ -99,15 +98,13 @@ class ShellLine {
     commands_.back().conditional = c == '|' || (c == '&' && is_double);
   }
 
-  void TakeQuoted(char quote) {
+  void TakeQuoted() {
     in_word_ = true;
-    const size_t end = line_.find(quote, at_ + 1);
+    for (++at_; at_ < line_.size() && line_[at_] != '\''; ++at_) {
+      Append(line_[at_]);
+    }
     // A text of several lines.
-    if (end == absl::string_view::npos) word_.computed = true;
-    const size_t last = std::min(end, line_.size());
-    absl::StrAppend(&word_.text, line_.substr(at_ + 1, last - at_ - 1));
-    absl::StrAppend(&word_.raw, line_.substr(at_ + 1, last - at_ - 1));
-    at_ = last;
+    if (at_ >= line_.size()) word_.computed = true;
   }
 
   void TakeDoubleQuoted() {
@@ -366,17 +363,14 @@ class LoginFile {
         Unset({word});
       } else if (TakeAssignment(word, exported)) {
         continue;
-      } else if (exported && !word.computed && !IsOddName(word.text)) {
+      } else if (exported && !word.computed &&
+                 // HCCL-IF-IP=…: no name of a variable.
+                 word.text.find_first_of("=:") == std::string::npos) {
         Export(word.text);
       } else {
         AddNotRead(word.raw);
       }
     }
-  }
-
-  // HCCL-IF-IP=…: no name of a variable.
-  static bool IsOddName(absl::string_view text) {
-    return absl::StrContains(text, '=') || absl::StrContains(text, ':');
   }
 
   void Unset(const Words& arguments) {

@@ -21,7 +21,6 @@
 #include "daemon/host/login_environment.h"
 #include "daemon/host/npu_smi/chip_observer.h"
 #include "daemon/host/npu_smi/device_ids.h"
-#include "daemon/host/python_observer.h"
 #include "daemon/host/sockets/socket_observer.h"
 #include "daemon/host/ssh/ssh_observer.h"
 
@@ -177,12 +176,6 @@ HostFacts MachineObserver::ObserveHost(const std::string& name,
       *ssh = ReadSsh(host, request.ssh(), here);
     }));
   }
-  if (request.has_python()) {
-    running.push_back(
-        std::async([&host, &request, python = facts.mutable_python()] {
-          *python = ReadPython(host, request.python());
-        }));
-  }
   *facts.mutable_device_ids() = ReadDeviceIds(host);
   // What npu-smi tells comes meanwhile, into messages of its own.
   const DeviceIdsFact::Ids ids = facts.device_ids().value();
@@ -204,11 +197,6 @@ HostFacts MachineObserver::ObserveHost(const std::string& name,
   *facts.mutable_device_owners() =
       ReadDeviceOwners(files_, facts.npu_processes());
   return facts;
-}
-
-HostFacts MachineObserver::Observe(const std::string& host,
-                                   const ObserveRequest& request) {
-  return ObserveFor(host, request, Asker());
 }
 
 HostFacts MachineObserver::ObserveFor(const std::string& host,

@@ -47,8 +47,6 @@ class MachineObserver final : public HostObserver {
   // Absent deadlines in `request` are 10 s a command and 30 s a host. With a
   // root folder that holds etc/clusterd/simulation, that file's first line goes
   // to HostFacts.simulation.
-  HostFacts Observe(const std::string& host,
-                    const ObserveRequest& request) override;
   HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,
                        const Asker& asker) override;
 

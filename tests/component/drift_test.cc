@@ -41,7 +41,8 @@ class MachineObserver final : public HostObserver {
  public:
   explicit MachineObserver(Scenario* scenario) : scenario_(scenario) {}
 
-  HostFacts Observe(const std::string& host, const ObserveRequest&) override {
+  HostFacts ObserveFor(const std::string& host, const ObserveRequest&,
+                       const Asker&) override {
     absl::MutexLock lock(&mutex_);
     HostFacts facts = scenario_->machine.ReadHost();
     facts.set_host(host);

@@ -24,8 +24,6 @@
 #include "config/identity/pem_objects.h"
 #include "config/identity/signing_request.h"
 #include "daemon/agent/identity/enrolment_call.h"
-#include "daemon/agent/identity/held_identity.h"
-#include "daemon/agent/identity/join_command.h"
 #include "daemon/agent/identity/leaf_renewal.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/gate/call_roles.h"

@@ -16,8 +16,6 @@
 #include "config/identity/root_bundle.h"
 #include "daemon/agent/drift_watch.h"
 #include "daemon/agent/identity/enrolment_call.h"
-#include "daemon/agent/identity/held_identity.h"
-#include "daemon/agent/identity/join_command.h"
 #include "daemon/agent/identity/leaf_renewal.h"
 #include "daemon/controller/hosts/agent_hub_service.h"
 #include "daemon/controller/trust/certificate_authority.h"
@@ -184,7 +182,7 @@ class JoinedHost {
       if (attached) ++attached_;
     };
     stream_ = std::make_shared<AgentStream>(
-        std::move(options), nullptr,
+        std::move(options),
         AgentStreamParts{&with_roots_, &loop_, &threads_, &pool_, &log_,
                          [] { return 0.5; }});
     LeafRenewal::Parts parts;

@@ -11,8 +11,8 @@
 
 namespace clusterd {
 
-HostFacts MemoryObserver::Observe(const std::string& host,
-                                  const ObserveRequest&) {
+HostFacts MemoryObserver::ObserveFor(const std::string& host,
+                                     const ObserveRequest&, const Asker&) {
   HostFacts facts;
   absl::Notification* gate;
   {
@@ -70,8 +70,8 @@ TestHost::TestHost(const Options& options, HostObserver* observer) {
   AgentStreamParts parts{observer, &loop_, &scheduler_,
                          &pool_,   &log_,  [] { return 0.5; }};
   parts.audit = options.audit;
-  stream_ =
-      std::make_shared<AgentStream>(std::move(stream), credentials, parts);
+  stream.credentials = [credentials] { return credentials; };
+  stream_ = std::make_shared<AgentStream>(std::move(stream), parts);
   stream_->Start();
 }
 

@@ -26,8 +26,8 @@ class MemoryObserver final : public HostObserver {
  public:
   explicit MemoryObserver(HostFacts facts) : facts_(std::move(facts)) {}
 
-  HostFacts Observe(const std::string& host,
-                    const ObserveRequest& request) override;
+  HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,
+                       const Asker&) override;
 
   // The next observations wait for `gate`; it must outlive them.
   void HoldUntil(absl::Notification* gate);

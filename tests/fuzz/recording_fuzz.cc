@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 
-#include "client/recording/address_map.h"
 #include "client/recording/recording.h"
 #include "config/words/quoted_text.h"
 #include "tests/fuzz/require.h"

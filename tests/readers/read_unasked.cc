@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/hccn/device_locks.h"
@@ -18,46 +19,39 @@
 namespace clusterd {
 namespace {
 
-std::string Text(const HccnVnic& vnic) {
-  return absl::StrCat(vnic.link_up ? "UP " : "DOWN ", vnic.address.ToString());
+std::string Text(const VnicFact::Vnic& vnic) {
+  const auto address =
+      Ipv4Interface::Parse(vnic.setting().address(), vnic.setting().netmask());
+  return absl::StrCat(vnic.up() ? "UP " : "DOWN ",
+                      address.value_or(Ipv4Interface()).ToString());
 }
 
 std::string Text(const std::optional<uint32_t>& speed) {
   return speed.has_value() ? absl::StrCat(*speed, " Mb/s") : "unknown";
 }
 
-std::string Text(const HccnLinkStat& stat) {
-  std::string text = absl::StrCat(
-      "now ", absl::FormatCivilTime(stat.current_time), " up ", stat.ups);
-  if (stat.downs.has_value()) absl::StrAppend(&text, " down ", *stat.downs);
+std::string Text(const LinkHistoryFact::History& history) {
+  std::string text = absl::StrCat("up ", history.ups());
+  if (history.has_downs()) absl::StrAppend(&text, " down ", history.downs());
   absl::StrAppend(&text, " changes");
-  for (const HccnLinkChange& change : stat.changes) {
-    absl::StrAppend(&text, " ", absl::FormatCivilTime(change.time),
-                    change.up ? " UP" : " DOWN");
+  for (const LinkHistoryFact::Change& change : history.changes()) {
+    absl::StrAppend(&text, " ", change.seconds_ago(),
+                    change.up() ? "s UP" : "s DOWN");
   }
-  return stat.changes.empty() ? text + " none" : text;
+  return history.changes().empty() ? text + " none" : text;
 }
 
 std::string ValueText(const HccnOpticalRow& row) {
-  if (row.kind == HccnOpticalRow::Kind::kText) {
-    return absl::StrCat("\"", row.text, "\"");
-  }
-  if (!row.number.has_value()) return row.text;
-  if (row.kind == HccnOpticalRow::Kind::kMeasurement) {
-    return absl::StrCat(*row.number, " ", row.unit);
-  }
+  if (!row.number.has_value()) return "none";
+  if (!row.unit.empty()) return absl::StrCat(*row.number, " ", row.unit);
   return absl::StrCat("0x", absl::Hex(static_cast<uint32_t>(*row.number)));
 }
 
 std::string Text(const HccnOptical& optical) {
   std::vector<std::string> rows = {optical.present ? "present" : "not present"};
-  if (optical.high_power.has_value()) {
-    rows.push_back(*optical.high_power ? "high power on" : "high power off");
-  }
-  using Kind = HccnOpticalRow::Kind;
-  for (const Kind kind : {Kind::kMeasurement, Kind::kFlag, Kind::kText}) {
+  for (const bool flags : {false, true}) {
     for (const HccnOpticalRow& row : optical.rows) {
-      if (row.kind == kind) {
+      if (row.unit.empty() == flags) {
         rows.push_back(absl::StrCat(row.name, "=", ValueText(row)));
       }
     }
@@ -72,8 +66,6 @@ std::string Text(const std::vector<HccnRoute>& routes) {
     if (route.gateway.has_value()) {
       absl::StrAppend(&row, " via ", route.gateway->ToString());
     }
-    absl::StrAppend(&row, " dev ", route.interface, " flags ", route.flags,
-                    " metric ", route.metric);
     rows.push_back(row);
   }
   return rows.empty() ? "none" : absl::StrJoin(rows, "; ");
@@ -90,10 +82,8 @@ std::string Text(const std::map<uint32_t, uint32_t>& classes) {
   return absl::StrJoin(classes, " ", absl::PairFormatter("="));
 }
 
-std::string Text(const std::array<bool, kHccnPriorities>& pfc) {
-  std::string text;
-  for (const bool enabled : pfc) text += enabled ? '1' : '0';
-  return text;
+std::string Text(const std::string& pfc) {
+  return absl::StrReplaceAll(pfc, {{",", ""}});
 }
 
 template <typename Value>
@@ -127,7 +117,6 @@ const std::map<absl::string_view, Reader>& Readers() {
       {"-link_stat", OfDevice(ParseHccnLinkStat)},
       {"-optical", Of(ParseHccnOptical)},
       {"-stat", Of(ParseHccnPacketStatistics)},
-      {"-hw_stats", OfDevice(ParseHccnHardwareStatistics)},
       {"-route", Of(ParseHccnRoutes)},
       {"-dscp_to_tc", Of(ParseHccnDscpToTc)},
       {"-pfc", Of(ParseHccnPfc)},

@@ -2,14 +2,13 @@
 // daemon/host/hccn_query reads it, in a line of text:
 //   -vnic         UP 192.168.2.199/24
 //   -speed        200000 Mb/s, or unknown
-//   -link_stat    now 2022-08-02T03:09:26 up 2 [down 1] changes none, or the
-//                 time of each and UP or DOWN
-//   -optical      present; high power on; temperature=47 C; Rx Los Flag=0xff;
-//                 vendor name="Hisense": first what measures, then flags, then
-//                 texts
-//   -route        10.0.0.0/24 via 10.0.0.254 dev eth0 flags UG metric 0; ...
+//   -link_stat    up 2 [down 1] changes none, or how long ago each was and UP
+//                 or DOWN
+//   -optical      present; temperature=47 C; Tx Power=none; Rx Los Flag=0xff:
+//                 first what measures, then flags
+//   -route        10.0.0.0/24 via 10.0.0.254; ...
 //   -dscp_to_tc   33=0 46=5; -pfc: 00001000
-//   -stat, -hw_stats                             qp_active=1 aeqe=0
+//   -stat         mac_tx_mac_pause_num=0 mac_rx_mac_pause_num=0
 //   others        unread, where the run brought an answer
 //   any           missing TOOL_FAILED: why
 // The run goes through the daemon's own session, its retries included.
@@ -25,9 +24,9 @@
 
 namespace clusterd {
 
-inline constexpr std::array<absl::string_view, 9> kUnaskedQueries = {
-    "-vnic",     "-speed", "-optical", "-link_stat",  "-stat",
-    "-hw_stats", "-route", "-pfc",     "-dscp_to_tc",
+inline constexpr std::array<absl::string_view, 8> kUnaskedQueries = {
+    "-vnic", "-speed", "-optical", "-link_stat",
+    "-stat", "-route", "-pfc",     "-dscp_to_tc",
 };
 
 // Queries that are not read, on purpose, and why. Their runs still say how the
@@ -36,11 +35,12 @@ struct UnreadQuery {
   absl::string_view query;
   absl::string_view reason;
 };
-inline constexpr std::array<UnreadQuery, 13> kUnreadQueries = {{
+inline constexpr std::array<UnreadQuery, 14> kUnreadQueries = {{
     {"-ip -inet6", "nothing here sets or compares IPv6 addresses of devices"},
     {"-mac", "nothing here compares a device's own MAC address"},
     {"-duplex", "no rule asks whether a port is half or full duplex"},
     {"-fec", "A2 and A3 do not have the modes, and no rule asks for one"},
+    {"-hw_stats", "-stat has the counters that tell a loss of packets"},
     {"-bandwidth", "the load of one moment; -stat counts since the boot"},
     {"-shaping", "no rule and no setting limits a device's bandwidth"},
     {"-process", "who uses a device is told by its node, device_users.h"},

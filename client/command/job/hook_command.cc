@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -15,9 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "client/command/command.h"
 #include "client/command/job/job_options.h"
-#include "client/command/job/scheduler_job.h"
 #include "client/files/user_files.h"
 #include "config/launch/hook_table.h"
 #include "config/report/message_json.h"

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "client/command/command.h"
 #include "config/words/terminal.h"
@@ -21,6 +22,32 @@
 #include "proto/spec.pb.h"
 
 namespace clusterd {
+
+// The job that a scheduler started us in, or for, as its environment says it:
+//   Slurm  SLURM_JOB_ID=1234 SLURM_JOB_NODELIST=node[01-16]
+//          SLURM_RESTART_COUNT=1 SLURMD_NODENAME=node03
+//   PBS    PBS_JOBID=1234.head PBS_NODEFILE=/var/spool/pbs/aux/1234.head
+//   LSF    LSB_JOBID=1234 LSB_MCPU_HOSTS="node01 64 node02 64"
+// All of it is text of strangers: job names and comments are the user's own.
+// The same job is told in the same words on each of its hosts, before it starts
+// and in it, so that one verdict answers them all.
+
+// NotFound: the environment names no job of that scheduler. InvalidArgument,
+// naming the variable: what it says cannot be read, and the job is not known.
+
+// Which devices it has is told for a job on one host alone (SLURM_JOB_GPUS, of
+// a GRES named gpu): the ids are those of this host, and no other's. Else all
+// that the spec plans are meant. `id` is "slurm:1234.1", the number of restarts
+// behind.
+absl::StatusOr<JobSpec> SlurmJob(const Environment& environment);
+// Reads the file that PBS_NODEFILE names.
+absl::StatusOr<JobSpec> PbsJob(const Environment& environment);
+absl::StatusOr<JobSpec> LsfJob(const Environment& environment);
+
+// Where the job asks not to be checked: "CLUSTERD_CHECK=off", or
+// "clusterd=off" as a word of SLURM_JOB_COMMENT or SLURM_JOB_EXTRA, with the
+// name of the variable; empty: it does not ask.
+std::string OptOut(const Environment& environment);
 
 // Lives as long as the command. Not thread-safe.
 class JobOptions {
@@ -60,8 +87,6 @@ class JobOptions {
   void ReadNodes(const Environment& environment, MistakeList& mistakes);
   void ReadDevices(MistakeList& mistakes);
   void ReadTable(MistakeList& mistakes);
-  // The files that the job's interpreter is given.
-  void ReadProgram(const Environment& environment, MistakeList& mistakes);
   // How a launch over ssh logs in, which the check then tries.
   void ReadLogins(const Environment& environment, MistakeList& mistakes);
   void TakeServersOfTable(const ClusterSpec& spec, MistakeList& mistakes);
@@ -83,10 +108,6 @@ class JobOptions {
   bool is_own_job_ = false;
   bool servers_known_ = false;  // Some are, and without a mistake.
 };
-
-// Reads a requirements.txt or a script, at most 256 KiB. The codes of
-// ReadTextFile.
-absl::Status ReadJobText(const std::string& path, std::string* text);
 
 }  // namespace clusterd
 

@@ -46,8 +46,7 @@ class WaiveCommand final : public OneCall<WaiveRequest, WaiverResponse> {
     AddOption(app, "--reason", "TEXT", *asked_.mutable_reason(),
               "Why, for whoever sees it; at most 200 bytes")
         ->required();
-    AddOutput(app);
-    AddTimeout(app, kShortTimeout);
+    Request::AddOptions(app);
   }
 
  private:
@@ -69,8 +68,7 @@ class UnwaiveCommand final : public OneCall<EndWaiverRequest, WaiverResponse> {
     AddOption(app, "ID", "", *asked_.mutable_id(),
               "Of the waiver, as clusterctl waivers shows it")
         ->required();
-    AddOutput(app);
-    AddTimeout(app, kShortTimeout);
+    Request::AddOptions(app);
   }
 
  private:

@@ -14,7 +14,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 
@@ -199,26 +198,18 @@ class Grouping {
   std::optional<uint64_t> last_number_;
 };
 
-// What is told of devices.
-struct DeviceGroups {
-  // One thing of all devices after the other: the processor then fetches the
-  // texts of many at once.
-  void Add(absl::Span<const DeviceView> devices, uint32_t host) {
-    for (const DeviceView& device : devices) tls.Add(device.tls_enabled, host);
-    for (const DeviceView& device : devices) mtu.Add(device.mtu, host);
-    for (const DeviceView& device : devices) speed.Add(device.speed, host);
-    for (const DeviceView& device : devices) pfc.Add(device.pfc, host);
-    for (const DeviceView& device : devices) dscp.Add(device.dscp_to_tc, host);
-    for (const DeviceView& device : devices) {
-      priority.Add(device.priority_to_tc, host);
-    }
-    for (const DeviceView& device : devices) {
-      roce_port.Add(device.roce_port, host);
-    }
-  }
-
-  Grouping tls, mtu, speed, pfc, dscp, priority, roce_port;
-};
+// Calls `visit` with the name and the member of DeviceView of each thing that
+// is told of devices.
+template <typename Visit>
+void ForEachDeviceValue(const Visit& visit) {
+  visit("TLS", &DeviceView::tls_enabled);
+  visit("MTU", &DeviceView::mtu);
+  visit("link speed, Mb/s", &DeviceView::speed);
+  visit("PFC by priority", &DeviceView::pfc);
+  visit("traffic class by DSCP", &DeviceView::dscp_to_tc);
+  visit("traffic class by priority", &DeviceView::priority_to_tc);
+  visit("RoCE port", &DeviceView::roce_port);
+}
 
 // A large cluster with a leaf switch for each rack or each rail has some 1,200;
 // where every device has one of its own they are not told one by one.
@@ -233,15 +224,6 @@ struct Leaf {
   const LldpNeighbour* neighbour = nullptr;  // Null: no switch is known.
   std::map<uint32_t, HostPlaces> ports;
 };
-
-absl::string_view LeafKey(const LldpNeighbour& neighbour) {
-  for (const std::string* key :
-       {&neighbour.chassis_id(), &neighbour.system_name(),
-        &neighbour.management_address()}) {
-    if (!key->empty()) return *key;
-  }
-  return "";
-}
 
 bool WasAsked(const DeviceFacts& facts) {
   return facts.lldp().state_case() != LldpFact::STATE_NOT_SET;
@@ -292,7 +274,7 @@ std::string LeafNameOf(const Leaf& leaf,
                        const std::map<std::string, int>& times) {
   if (leaf.neighbour == nullptr) return "";
   const std::string& name = leaf.neighbour->system_name();
-  const absl::string_view key = LeafKey(*leaf.neighbour);
+  const absl::string_view key = SwitchKey(*leaf.neighbour);
   if (name.empty()) return PrintableText(key, kSwitchNameBytes);
   const std::string text = PrintableText(name, kSwitchNameBytes);
   // Two of a maker's default name are told apart.
@@ -353,7 +335,7 @@ std::vector<std::unique_ptr<Leaf>> FoldLeaves(
 google::protobuf::RepeatedPtrField<ValueGroups> SeenValues(
     const ClusterView& view) {
   std::vector<Grouping> of_hosts(std::size(kHostValues));
-  DeviceGroups of_devices;
+  Grouping of_devices[7];
   std::string kept;
   for (uint32_t h = 0; h < view.hosts().size(); ++h) {
     const HostView& host = view.hosts()[h];
@@ -361,7 +343,13 @@ google::protobuf::RepeatedPtrField<ValueGroups> SeenValues(
       const ValueText value = kHostValues[i].read(*host.facts, &kept);
       if (value.has_value()) of_hosts[i].Add(*value, h);
     }
-    of_devices.Add(host.devices, h);
+    // One thing of all devices after the other: the processor then fetches the
+    // texts of many at once.
+    Grouping* next = of_devices;
+    ForEachDeviceValue([&](const char*, auto value) {
+      for (const DeviceView& device : host.devices) next->Add(device.*value, h);
+      ++next;
+    });
   }
   HostSets sets(view);
   SeenFacts facts;
@@ -369,16 +357,10 @@ google::protobuf::RepeatedPtrField<ValueGroups> SeenValues(
     of_hosts[i].Write(kHostValues[i].name, kHostValues[i].is_version, false,
                       &sets, &facts);
   }
-  for (const auto& [name, grouping] :
-       {std::pair("TLS", &of_devices.tls),
-        {"MTU", &of_devices.mtu},
-        {"link speed, Mb/s", &of_devices.speed},
-        {"PFC by priority", &of_devices.pfc},
-        {"traffic class by DSCP", &of_devices.dscp},
-        {"traffic class by priority", &of_devices.priority},
-        {"RoCE port", &of_devices.roce_port}}) {
-    grouping->Write(name, false, true, &sets, &facts);
-  }
+  Grouping* next = of_devices;
+  ForEachDeviceValue([&](const char* name, auto) {
+    next++->Write(name, false, true, &sets, &facts);
+  });
   return facts;
 }
 
@@ -397,7 +379,7 @@ google::protobuf::RepeatedPtrField<SwitchPorts> SeenSwitches(
       neighbours.push_back(SwitchOf(*device.facts));
     }
     for (const LldpNeighbour* neighbour : neighbours) {
-      keys.push_back(neighbour == nullptr ? "" : LeafKey(*neighbour));
+      keys.push_back(neighbour == nullptr ? "" : SwitchKey(*neighbour));
     }
     for (size_t i = 0; i < devices.size(); ++i) {
       const LldpNeighbour* const leaf =

@@ -193,8 +193,7 @@ absl::StatusOr<std::vector<RuleCategory>> ReadRuleRows(
                                                      "alone sees it fail"
                                                    : "missing"));
       }
-      if (IsWhole(row.text()) && IsWhole(row.chinese()) &&
-          absl::c_all_of(row.finding(), IsWhole)) {
+      if (IsWhole(row.text()) && absl::c_all_of(row.finding(), IsWhole)) {
         continue;
       }
       return Mistake(file,
@@ -234,7 +233,6 @@ std::string RuleTable(absl::Span<const RuleCategory> categories) {
           "\", RuleScope::k", CamelCase(RuleRow::Scope_Name(row.scope())),
           ",\n     ", RuleRow::Level_Name(row.level()), ", ", check, ",\n     ",
           TextRow(row, row.text()), ",\n     ",
-          row.has_chinese() ? TextRow(row, row.chinese()) : "{}", ",\n     ",
           row.finding().empty() ? "{}" : rows, ",\n     \"",
           absl::StrJoin(row.mended_by(), "/"), "\", \"",
           absl::StrJoin(row.perhaps_by(), "/"), "\", ",

@@ -69,18 +69,6 @@ TEST(ReadRuleRowsTest, RefusesWhatItDoesNotKnowAndSaysWhere) {
   EXPECT_THAT(MistakeIn(Row("NAMESPACE", "PLANET")), HasSubstr("PLANET"));
 }
 
-TEST(ReadRuleRowsTest, WantsASecondLanguageWholeOrNotAtAll) {
-  EXPECT_THAT(
-      MistakeIn(Row("  text {", "  chinese { title: \"t\" }\n  text {")),
-      HasSubstr("chinese.fails_when"));
-  const auto categories =
-      Read(Row("  text {",
-               "  chinese { title: \"t\" fails_when: \"f\" why: \"w\" fix: "
-               "\"x\" source: \"{guide}\" }\n  text {"));
-  ASSERT_TRUE(categories.ok()) << categories.status();
-  EXPECT_EQ((*categories)[1].rows.rule(0).chinese().source(), "the guide");
-}
-
 TEST(ReadRuleRowsTest, RefusesATextThatStandsTwice) {
   EXPECT_THAT(MistakeIn(Row("title:", "title: \"one\" title:")),
               HasSubstr("multiple times"));
@@ -132,16 +120,15 @@ TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
   const std::string table = RuleTable(*Read(kRow));
   EXPECT_THAT(table, HasSubstr("void CheckPortFree(const ClusterView& view, "
                                "RuleReport& report);"));
-  EXPECT_THAT(
-      table,
-      HasSubstr("{\"port-free\", \"host\", RuleScope::kNamespace,\n"
-                "     FAIL, CheckPortFree,\n"
-                "     {\"a title\",\n      \"it fails\",\n"
-                "      \"a \\\"why\\\"\",\n      \"see the guide\",\n"
-                "      \"fail\",\n      \"the guide; more\"},\n"
-                "     {},\n     {},\n     \"\", \"\", false, false, false, "
-                "false,\n     \"refuse and drain\",\n      \"let "
-                "through\",\n      \"a plan says it\"},"));
+  EXPECT_THAT(table,
+              HasSubstr("{\"port-free\", \"host\", RuleScope::kNamespace,\n"
+                        "     FAIL, CheckPortFree,\n"
+                        "     {\"a title\",\n      \"it fails\",\n"
+                        "      \"a \\\"why\\\"\",\n      \"see the guide\",\n"
+                        "      \"fail\",\n      \"the guide; more\"},\n"
+                        "     {},\n     \"\", \"\", false, false, false, "
+                        "false,\n     \"refuse and drain\",\n      \"let "
+                        "through\",\n      \"a plan says it\"},"));
 }
 
 TEST(RuleTableTest, JoinsTheNamesOfWhatMendsARule) {

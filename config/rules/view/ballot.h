@@ -13,6 +13,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "config/rules/view/cluster_view.h"
 #include "config/words/number_text.h"
 #include "proto/finding.pb.h"
 
@@ -77,6 +78,40 @@ auto TiedText(const Report& report, const Tie& tie, const Ballot<Value>& ballot,
                           FirstOf(others, kMaxShownValues));
   text.state = tie.state;
   return text;
+}
+
+// Device i of all hosts: what most of them have is right. Adds the tie where
+// there is none, and calls differs(device, right, others) for each device with
+// another value; `others` have the right one.
+template <typename Value, typename Show, typename Report, typename Differs>
+void CompareRails(const ClusterView& view, absl::string_view what,
+                  Reading<Value> DeviceView::*live, Show show, Report& report,
+                  Differs differs) {
+  const auto is_known = [&](const DeviceView& device) {
+    return (device.*live).has_value();
+  };
+  // In nearly every cluster all are the same: its devices need no counting.
+  const auto first = absl::c_find_if(view.devices(), is_known);
+  const bool any_other = absl::c_any_of(view.devices(), [&](const auto& each) {
+    return is_known(each) && *(each.*live) != *((*first).*live);
+  });
+  if (!any_other) return;
+  std::map<uint32_t, Ballot<Value>> rails;
+  for (const DeviceView& device : view.devices()) {
+    if (is_known(device)) ++rails[device.id][*(device.*live)].live;
+  }
+  for (const DeviceView& device : view.devices()) {
+    if (!is_known(device)) continue;
+    const Value& own = *(device.*live);
+    const Ballot<Value>& rail = rails[device.id];
+    const std::optional<Value> right = Majority(rail);
+    if (!right.has_value()) {
+      report.Add(device,
+                 TiedText(report, {WARN, what, "host"}, rail, own, show));
+    } else if (own != *right) {
+      differs(device, *right, rail.at(*right).live);
+    }
+  }
 }
 
 }  // namespace clusterd

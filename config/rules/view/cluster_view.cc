@@ -411,8 +411,7 @@ void ClusterView::AddHost(HostView host) {
   const HostFacts& facts = *host.facts;
   if (facts.has_missing()) {
     expected_devices_ += ExpectedDevices(host.spec, profile_, 0);
-    silent_.push_back(host);
-    return;
+    return silent_.push_back(host);
   }
   const size_t begin = devices_.size();
   for (const uint32_t id : DeviceIds(facts)) {
@@ -468,6 +467,12 @@ absl::string_view RepairedValue(const HostView& host,
     }
   }
   return value;
+}
+
+absl::string_view SwitchKey(const LldpNeighbour& neighbour) {
+  if (!neighbour.chassis_id().empty()) return neighbour.chassis_id();
+  return neighbour.system_name().empty() ? neighbour.management_address()
+                                         : neighbour.system_name();
 }
 
 const DeviceView* GatewayKeeper(const ClusterView& view,

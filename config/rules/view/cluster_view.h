@@ -1,7 +1,6 @@
 // Spec and facts side by side, with every address parsed once: what all rules
-// read. Built per judgement, in spec order, linear in hosts and devices.
-// Points into the spec and the facts, which must outlive it. Immutable, so safe
-// for concurrent use.
+// read. Built per judgement, in spec order, linear in hosts and devices. Points
+// into the spec and the facts, which must outlive it. Safe for concurrent use.
 #ifndef CONFIG_RULES_VIEW_CLUSTER_VIEW_H_
 #define CONFIG_RULES_VIEW_CLUSTER_VIEW_H_
 
@@ -27,20 +26,18 @@
 
 namespace clusterd {
 
-// Far above any product. A host that sends more is not believed further, so
-// that one broken host costs the judge no more than another.
+// Far above any product: what a host sends beyond costs the judge nothing.
 inline constexpr size_t kMaxDevicesOfHost = 256;
 inline constexpr size_t kMaxAddressesOfDevice = 16;
 
-// What hccn_tool tells of a device: a value, or none, and then why. Rules read
-// nothing else of these facts; RuleReport::Knows turns one without a
-// value into its finding.
+// A value that hccn_tool has of a device, or none and why. Rules read nothing
+// else of these facts; RuleReport::Knows turns one without a value into its
+// finding.
 template <typename Value>
 struct Reading : std::optional<Value> {
   // Null also where the fact was not asked for, or is there and not understood.
   const Missing* missing = nullptr;
-  // Of a fact that is there and not understood: why, in words; what should be
-  // an address and is none is quoted.
+  // Why a fact that is there is not understood, in words.
   absl::Status misread;
 
   // Why there is no value, in words.
@@ -153,14 +150,14 @@ struct HostView {
   uint32_t order = 0;
   // hccn_tool is there, speaks the product's command line and has answered.
   bool tool_usable = false;
-  // Why no device's query had an answer that can be read although the tool is
-  // there; null: one had, or none was made.
+  // Why the tool is there and has answered no query; null: it has, or was not
+  // asked.
   const Missing* tool_silence = nullptr;
   // Those that the spec plans, or all where it plans none of the host.
   // Ascending ids, each once. Lies in the view.
   absl::Span<const DeviceView> devices;
-  // The rest. No job uses them, so nothing is judged about them; but what they
-  // have can stand in the way of what the planned ones have.
+  // The rest, which no job uses and no rule judges; their addresses can collide
+  // with those of the planned ones.
   absl::Span<const DeviceView> unplanned;
 
   // nullptr if the host has no such device, or it is not planned.
@@ -185,8 +182,8 @@ class ClusterView {
   const ClusterSpec& spec() const { return spec_; }
   // The job that is judged, to which the spec is narrowed; null: none.
   const JobSpec* job() const { return job_; }
-  // Whether its servers are those of the spec, one for one in their order; else
-  // the spec has the one host alone that judges itself.
+  // Whether its servers are those of the spec, in their order; else the spec
+  // has the one host alone that judges itself.
   bool HasWholeJob() const {
     return job_ != nullptr && job_->servers_size() == spec_.servers_size();
   }
@@ -196,9 +193,9 @@ class ClusterView {
 
   // In spec order; hosts that the spec does not name come last.
   const std::vector<HostView>& hosts() const { return hosts_; }
-  // Hosts of which nothing is known, with the reason in their facts.
+  // Nothing is known of these, for the reason in their facts.
   const std::vector<HostView>& silent() const { return silent_; }
-  // Of all hosts, in their order, without unplanned ones.
+  // In the order of the hosts, without unplanned ones.
   const std::vector<DeviceView>& devices() const { return devices_; }
   size_t host_count() const { return hosts_.size() + silent_.size(); }
   // Devices that the hosts of the view have or should have.
@@ -233,14 +230,17 @@ class ClusterView {
   absl::flat_hash_map<absl::string_view, std::vector<const Waiver*>> waivers_;
 };
 
+// What tells one switch from another. Names alone may be the maker's default.
+absl::string_view SwitchKey(const LldpNeighbour& neighbour);
+
 // Another device of the host with which this one has its gateway together, as
 // ProductProfile says, and which has one that may serve both: as planned for
 // one of them. The tool then keeps none for this one. nullptr: there is none.
 const DeviceView* GatewayKeeper(const ClusterView& view,
                                 const DeviceView& device);
 
-// The line's value once the file is repaired as rule hccn-conf says: of a file
-// of CR LF lines without the CR, and without blanks at the end.
+// The line's value once the file is repaired as rule hccn-conf says: without a
+// CR and blanks at the end.
 // REQUIRES: hccn.conf of the host is known and has the entry.
 absl::string_view RepairedValue(const HostView& host,
                                 const HccnConf::Entry& entry);

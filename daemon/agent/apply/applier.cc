@@ -6,17 +6,13 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/plan/applied_drift.h"
 #include "config/plan/make_plan.h"
-#include "config/plan/named_facts.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
-#include "daemon/agent/apply/confirm_deadline.h"
 #include "daemon/agent/apply/journal_contents.h"
-#include "daemon/agent/apply/setting_actions.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 
 namespace clusterd {
@@ -48,15 +44,6 @@ absl::Status RunStep(const PlanStep& step, SettingActions* actions,
                    actions->Set(issuer.token(), step, saved));
   outcome->set_state(StepOutcome::DONE);
   return absl::OkStatus();
-}
-
-// The machine is as `result` says, whatever became of the journal's last entry.
-void AddUnclosed(const absl::Status& closed, ApplyResult* result) {
-  if (closed.ok()) return;
-  absl::StrAppend(result->mutable_error(), result->error().empty() ? "" : "; ",
-                  "the journal could not be closed, so the next apply, "
-                  "rollback or start of clusterd undoes it once more: ",
-                  closed.message());
 }
 
 // Applies that came after one and set the same things, newest first: taking
@@ -108,12 +95,6 @@ std::vector<SavedResource> ChangedOthers(
   absl::c_remove_copy_if(all_saved, std::back_inserter(others), IsOfDevices);
   Machine machine(inside->access, paths);
   return SettingActions(&machine).FindChanged(others);
-}
-
-bool TouchesDevices(const JournalState& state) {
-  return absl::c_any_of(state.saved, [](const SavedResource& saved) {
-    return saved.has_device();
-  });
 }
 
 // Facts of the plan and the digests of saved files, as they are now.
@@ -237,7 +218,13 @@ struct Run {
     *result.mutable_facts_after() = {after.begin(), after.end()};
     result.set_elapsed_ms(MillisecondsSince(started));
     CleanTexts(&result);
-    AddUnclosed(journal->AppendEnd(result), &result);
+    const absl::Status closed = journal->AppendEnd(result);
+    if (closed.ok()) return std::move(result);
+    // The machine is as `result` says all the same.
+    absl::StrAppend(result.mutable_error(), result.error().empty() ? "" : "; ",
+                    "the journal could not be closed, so the next apply, "
+                    "rollback or start of clusterd undoes it once more: ",
+                    closed.message());
     return std::move(result);
   }
 };
@@ -514,7 +501,7 @@ absl::StatusOr<ApplyResult> Applier::UndoCutOff(const std::string& apply_id,
   // Who forced it has agreed to changes under a job. Where it cannot be told
   // who uses the devices, its undo would wait for ever.
   const absl::Status idle =
-      TouchesDevices(state)
+      absl::c_any_of(state.saved, std::mem_fn(&SavedResource::has_device))
           ? CheckIdle(plan, force || state.forced, undo.mutable_forced(),
                       /*undoes=*/true)
           : absl::OkStatus();

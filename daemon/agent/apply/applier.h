@@ -34,23 +34,11 @@
 #ifndef DAEMON_AGENT_APPLY_APPLIER_H_
 #define DAEMON_AGENT_APPLY_APPLIER_H_
 
-#include <functional>
-#include <memory>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "daemon/agent/apply/journal.h"
 #include "daemon/agent/apply/machine.h"
 #include "daemon/agent/apply/veto.h"
 #include "daemon/host/device_users.h"
 #include "google/protobuf/repeated_ptr_field.h"
-#include "proto/plan.pb.h"
 
 namespace clusterd {
 
@@ -137,20 +125,18 @@ class Applier {
 
   // Restores exactly what was there before that apply. NOTHING_TO_DO: its
   // journal says that it was undone or rolled back before. Refusals as Apply;
-  // NotFound: there is no journal of that id, or an empty one, so that nobody
-  // here can tell whether it was never begun or its journal went
-  // (journal.h, or with the folder); Aborted: somebody changed since
-  // what the apply left, or a later apply in effect set some of it (named),
-  // unless forced. What the controller enforced by itself is no such apply.
+  // NotFound: no journal of that id, or an empty one: never begun, or its
+  // journal is gone; Aborted: the machine changed since, or a named later apply
+  // in effect set some of it, unless forced. What the controller enforced
+  // automatically does not count.
   absl::StatusOr<ApplyResult> Rollback(const RollbackRequest& request);
 
   // In the journal, synced, when it returns OK: APPLIED, with what is left
-  // until it goes back; 0 for one that stays. Confirming twice is OK.
+  // until it is rolled back; 0 for one that stays. Confirming twice is OK.
   //   NotFound            as Rollback
-  //   FailedPrecondition  it does not wait: it was taken back, or stays by
-  //                       itself, or its deadline has passed
+  //   FailedPrecondition  it does not wait: taken back, permanent, or too late
   //   InvalidArgument     over a day in all, or less than a minute more
-  //   others              the journal cannot be written: it goes back
+  //   others              the journal cannot be written: it is rolled back
   absl::StatusOr<ApplyResult> Confirm(const KeepRequest& request);
 
   // Until an apply that waits to be confirmed goes back; zero: it is due.

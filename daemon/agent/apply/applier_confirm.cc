@@ -1,13 +1,12 @@
 // What keeps the next apply from being made, and what of that ends by itself:
 // an apply that a crash cut off, and one that waits to be confirmed.
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 #include "config/words/subject_text.h"
 #include "daemon/agent/apply/applier.h"
-#include "daemon/agent/apply/confirm_deadline.h"
+#include "daemon/agent/apply/journal_contents.h"
 
 namespace clusterd {
 namespace {

@@ -1,5 +1,4 @@
-#include "daemon/agent/apply/confirm_deadline.h"
-
+#include "daemon/agent/apply/journal_contents.h"
 #include "gtest/gtest.h"
 #include "tests/support/apply/apply_scenarios.h"
 

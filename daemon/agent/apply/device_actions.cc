@@ -7,12 +7,11 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
-#include "config/plan/named_facts.h"
 #include "config/plan/settings.h"
 #include "config/values/dscp_classes.h"
 #include "config/values/status_macros.h"
 #include "config/words/fact_text.h"
-#include "daemon/agent/apply/setting_actions.h"
+#include "daemon/agent/apply/machine.h"
 
 namespace clusterd {
 namespace {

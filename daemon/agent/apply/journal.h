@@ -122,17 +122,15 @@ struct KeptJournals {
   uint64_t bytes = 256 << 20;  // Of all of them, see MakeRoom.
 };
 
-// The folder of the journals of one host: who may change the machine, which
-// journals there are, and which go when there are too many of them, so that the
-// folder and the reading of it stay bounded:
+// The folder of the journals of one host: its lock, its journals, and which of
+// them go, so that the folder and the reading of it stay bounded:
 //   in effect (applied, or not wholly   the newest 512 stay: a rollback needs
 //   taken back)                         the journal, and so does drift
-//   undone or rolled back wholly        the newest 64 stay: they only tell how
-//                                       it ended
+//   undone or rolled back wholly        the newest 64 stay
 //   not finished, or to be confirmed    always stays
-// The two never push each other out. 512 journals of a server with 16 devices
-// are about 50 MB. What an apply whose journal went has set stays set; clusterd
-// can take it back no more and tells no drift of it.
+// 512 journals of a server with 16 devices are about 50 MB. What an apply whose
+// journal went has set stays set: clusterd can neither take it back nor tell
+// its drift.
 class JournalFolder {
  public:
   struct Found {
@@ -162,10 +160,10 @@ class JournalFolder {
 
   void DropOld(const KeptJournals& kept);
 
-  // Room for the journal of a plan of so many bytes, within `kept`: who gives a
-  // host its plans must not fill its disk. For that journals go that were taken
-  // back wholly, the oldest first. ResourceExhausted, saying what to do, where
-  // those that are in effect leave none; they stay.
+  // Room for the journal of a plan of so many bytes, within `kept`, so that
+  // plans cannot fill the disk: removes journals that were taken back wholly,
+  // the oldest first. ResourceExhausted, saying what to do, where those in
+  // effect leave none.
   absl::Status MakeRoom(uint64_t plan_bytes, const KeptJournals& kept);
 
  private:
@@ -180,10 +178,9 @@ std::vector<std::string> JournalsToDrop(const std::vector<JournalState>& states,
                                         const KeptJournals& kept);
 
 // What came of a step or an apply, as text for people. It quotes programs and
-// files of this host, so it may be of any length and in any encoding, and a
-// message with a text that is not UTF-8 can be written but not read: a journal
-// would be damaged by it, and a controller would end the stream at every
-// attach. And a controller takes no text over 16 KiB.
+// files of this host, so it may be of any length and encoding. A text that is
+// not UTF-8 can be written but not read back, and would damage a journal or end
+// the stream at every attach; a controller takes no text over 16 KiB.
 inline constexpr size_t kMaxOutcomeTextBytes = 2048;
 
 // Printable ASCII, at most about four times kMaxOutcomeTextBytes: other bytes

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include <vector>
+#include <algorithm>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
@@ -16,7 +16,6 @@
 #include "config/spec/device_plan.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
-#include "daemon/agent/apply/confirm_deadline.h"
 #include "daemon/agent/apply/journal.h"
 #include "daemon/host/change/firewall_changer.h"
 #include "google/protobuf/descriptor.h"
@@ -24,6 +23,9 @@
 
 namespace clusterd {
 namespace {
+
+constexpr char kBootId[] = "/proc/sys/kernel/random/boot_id";
+constexpr size_t kMaxBootIdBytes = 128;
 
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
@@ -115,6 +117,39 @@ absl::Status CheckSaved(const SavedResource& saved) {
 }
 
 }  // namespace
+
+HostTime ReadHostTime(FileSystem* files, Clock* clock) {
+  const auto boot_id = ReadWholeFile(files, kBootId, kMaxBootIdBytes);
+  return {boot_id.ok() ? std::string(absl::StripAsciiWhitespace(*boot_id)) : "",
+          clock->SinceBoot(), clock->Now()};
+}
+
+JournalDeadline MakeDeadline(const HostTime& now, absl::Duration left,
+                             absl::Duration within, const std::string& actor) {
+  JournalDeadline deadline;
+  deadline.set_boot_id(now.boot_id);
+  deadline.set_boottime_ms(absl::ToInt64Milliseconds(now.since_boot + left));
+  deadline.set_wall_ms(absl::ToUnixMillis(now.wall + left));
+  deadline.set_within_ms(
+      static_cast<uint32_t>(absl::ToInt64Milliseconds(within)));
+  deadline.set_actor(actor);
+  return deadline;
+}
+
+bool IsOfThisBoot(const JournalDeadline& deadline, const HostTime& now) {
+  return !now.boot_id.empty() && deadline.boot_id() == now.boot_id;
+}
+
+absl::Duration TimeLeft(const JournalDeadline& deadline, const HostTime& now) {
+  if (now.boot_id.empty()) return absl::ZeroDuration();
+  const absl::Duration left =
+      IsOfThisBoot(deadline, now)
+          ? absl::Milliseconds(deadline.boottime_ms()) - now.since_boot
+          : std::min<absl::Duration>(
+                absl::FromUnixMillis(deadline.wall_ms()) - now.wall,
+                absl::Milliseconds(deadline.within_ms()));
+  return std::max(left, absl::ZeroDuration());
+}
 
 std::string UnknownPart(const Message& message) {
   const Reflection& reflection = *message.GetReflection();

@@ -1,16 +1,17 @@
 #include "daemon/agent/apply/machine.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
-#include "config/plan/named_facts.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
+#include "config/values/hccn_conf_line.h"
 #include "config/values/network_namespace.h"
+#include "config/values/sha256.h"
 #include "config/values/status_macros.h"
 #include "config/words/fact_text.h"
 #include "daemon/host/command/program_path.h"
@@ -115,6 +116,311 @@ absl::StatusOr<PlanNamespace> Search(const MachineAccess& access,
       "is, set its values by hand"));
 }
 
+using Resources = std::vector<SavedResource>;
+using Touched = std::set<std::string>;
+
+// For a look at hccn.conf that goes on without the lock.
+constexpr absl::Duration kShortLockWait = absl::Seconds(1);
+
+// How the settings of one kind of thing are set.
+struct Actions {
+  const char* name;
+  // nullptr: to set it again does no harm.
+  absl::StatusOr<bool> (*is_already_so)(Machine* machine, const PlanStep& step);
+  absl::Status (*save)(Machine* machine, const PlanStep& step, Touched* touched,
+                       Resources* saved);
+  absl::Status (*set)(const MutationToken& token, Machine* machine,
+                      const PlanStep& step, const Resources& saved,
+                      std::string* repaired);
+};
+
+std::string OrNone(const std::string& text) {
+  return text.empty() ? kNoneFact : text;
+}
+
+absl::Status CheckIsAsPlanned(const InPlaceFile& conf, const PlanStep& step,
+                              absl::string_view text) {
+  const std::string now = HccnConfDigest(text);
+  if (now == step.from_sha256()) return absl::OkStatus();
+  return MovedError(absl::StrCat("SHA-256 of what ", conf.path(), " sets"),
+                    step.from_sha256(), now);
+}
+
+absl::StatusOr<bool> IsGoodForm(Machine* machine, const PlanStep& step) {
+  ASSIGN_OR_RETURN(const auto text, machine->conf.Read());
+  RETURN_IF_ERROR(CheckIsAsPlanned(machine->conf, step, text));
+  return false;
+}
+
+absl::Status SaveConf(Machine* machine, const PlanStep&, Touched* touched,
+                      Resources* saved) {
+  if (!touched->insert(machine->conf.path()).second) return absl::OkStatus();
+  ASSIGN_OR_RETURN(*saved->emplace_back().mutable_file_in_place(),
+                   machine->conf.Save());
+  return absl::OkStatus();
+}
+
+absl::Status RepairForm(const MutationToken& token, Machine* machine,
+                        const PlanStep& step, const Resources&, std::string*) {
+  std::string wanted;
+  const absl::Status status = machine->conf.Edit(
+      token, [&](absl::string_view text) -> absl::StatusOr<std::string> {
+        RETURN_IF_ERROR(CheckIsAsPlanned(machine->conf, step, text));
+        wanted = RepairHccnConf(text);
+        return wanted;
+      });
+  if (!status.ok()) return status;
+  ASSIGN_OR_RETURN(const std::string now, machine->conf.Read());
+  if (now == wanted) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      machine->conf.path(), ": is not as repaired right after the repair"));
+}
+
+// Devices whose gateway goes when the step sets its own.
+absl::Status SaveOthers(Machine* machine, const PlanStep& step,
+                        Touched* touched, Resources* saved) {
+  for (const HccnConf::Entry& entry : step.dropped()) {
+    if (entry.device() == step.target().device() ||
+        !touched->insert(absl::StrCat("device ", entry.device())).second) {
+      continue;
+    }
+    PlanStep of_other = step;
+    of_other.clear_dropped();
+    of_other.mutable_target()->set_device(entry.device());
+    ASSIGN_OR_RETURN(*saved->emplace_back().mutable_device(),
+                     SaveDevice(machine, of_other, /*is_first=*/true));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SaveConfAndDevice(Machine* machine, const PlanStep& step,
+                               Touched* touched, Resources* saved) {
+  RETURN_IF_ERROR(SaveConf(machine, step, touched, saved));
+  RETURN_IF_ERROR(SaveOthers(machine, step, touched, saved));
+  const std::string name = absl::StrCat("device ", step.target().device());
+  // What no other setting takes along is saved with the step that sets it.
+  const bool is_first = touched->insert(name).second;
+  const bool sets_it_alone =
+      !SettingOf(step)->device->always_saved &&
+      touched->insert(absl::StrCat(name, ": ", step.setting())).second;
+  if (!is_first && !sets_it_alone) return absl::OkStatus();
+  ASSIGN_OR_RETURN(*saved->emplace_back().mutable_device(),
+                   SaveDevice(machine, step, is_first));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> IsRunning(Machine* machine, const PlanStep& step) {
+  const std::string& key = step.target().kernel_parameter();
+  ASSIGN_OR_RETURN(const auto now, machine->sysctl.Read(key));
+  if (SameSysctlValue(key, now, step.to())) return true;
+  if (SameSysctlValue(key, OrNone(now), step.from())) return false;
+  return MovedError(key, step.from(), OrNone(now));
+}
+
+absl::Status SaveRunning(Machine* machine, const PlanStep& step,
+                         Touched* touched, Resources* saved) {
+  const std::string& key = step.target().kernel_parameter();
+  if (!touched->insert(key).second) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const auto value, machine->sysctl.Read(key));
+  SavedSysctl* const sysctl = saved->emplace_back().mutable_sysctl();
+  sysctl->set_key(key);
+  sysctl->set_value(value);
+  return absl::OkStatus();
+}
+
+absl::Status SetRunning(const MutationToken& token, Machine* machine,
+                        const PlanStep& step, const Resources&, std::string*) {
+  return machine->sysctl.Write(token, step.target().kernel_parameter(),
+                               step.to());
+}
+
+absl::Status SaveSysctlFile(Machine* machine, const PlanStep&, Touched* touched,
+                            Resources* saved) {
+  if (!touched->insert(kSysctlFile).second) return absl::OkStatus();
+  ASSIGN_OR_RETURN(*saved->emplace_back().mutable_file(),
+                   SaveFile(machine->files, kSysctlFile));
+  return absl::OkStatus();
+}
+
+absl::Status SetAtBoot(const MutationToken& token, Machine* machine,
+                       const PlanStep& step, const Resources&, std::string*) {
+  ASSIGN_OR_RETURN(const auto before, SaveFile(machine->files, kSysctlFile));
+  const std::string wanted = EditSysctlFile(
+      before.content(), step.target().kernel_parameter(), step.to());
+  RETURN_IF_ERROR(ReplaceFile(token, machine->files, kSysctlFile, wanted));
+  ASSIGN_OR_RETURN(const auto now, SaveFile(machine->files, kSysctlFile));
+  if (now.content() == wanted) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(kSysctlFile, ": is not as written right after writing"));
+}
+
+// State and files once for all steps of a firewall; of a rule, itself.
+absl::Status SaveFirewall(Machine* machine, const PlanStep& step,
+                          Touched* touched, Resources* saved) {
+  const SettingTarget& target = step.target();
+  const FirewallProgram program =
+      target.has_rule() ? target.rule().program() : target.firewall();
+  if (touched->insert(absl::StrCat("firewall ", program)).second) {
+    ASSIGN_OR_RETURN(*saved->emplace_back().mutable_firewall(),
+                     machine->firewall.Save(program, target.has_rule()));
+  }
+  if (!target.has_rule()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(*saved->emplace_back().mutable_firewall(),
+                   machine->firewall.SaveRule(target.rule()));
+  return absl::OkStatus();
+}
+
+absl::Status DisableFirewall(const MutationToken& token, Machine* machine,
+                             const PlanStep& step, const Resources&,
+                             std::string*) {
+  return machine->firewall.Disable(token, step.target().firewall());
+}
+
+absl::Status AddRule(const MutationToken& token, Machine* machine,
+                     const PlanStep& step, const Resources& saved,
+                     std::string*) {
+  return machine->firewall.Add(token, step.target().rule(),
+                               saved.back().firewall());
+}
+
+constexpr Actions kHostActions[] = {
+    {kFormSetting, IsGoodForm, SaveConf, RepairForm},
+    {kRunningSetting, IsRunning, SaveRunning, SetRunning},
+    {kAtBootSetting, nullptr, SaveSysctlFile, SetAtBoot},
+    {kActiveSetting, nullptr, SaveFirewall, DisableFirewall},
+    {kLetsInSetting, nullptr, SaveFirewall, AddRule},
+};
+static_assert(HasRowForEach(kHostSettingNames, kHostActions),
+              "a setting of the host that nothing here sets");
+
+// All settings of devices, whose rows say how hccn_tool is told.
+constexpr Actions kDeviceActions = {"", IsSoOnDevice, SaveConfAndDevice,
+                                    SetOnDevice};
+
+// REQUIRES: a setting of this version, which CheckHostPlan sees to.
+const Actions& ActionsOf(const PlanStep& step) {
+  for (const Actions& actions : kHostActions) {
+    if (step.setting() == actions.name) return actions;
+  }
+  return kDeviceActions;
+}
+
+// What was saved of one firewall for each of its rules becomes one thing: they
+// can be taken away only while it runs, and its files come after them.
+Resources WithWholeFirewalls(const Resources& saved) {
+  Resources whole;
+  for (const SavedResource& each : saved) {
+    const auto same = absl::c_find_if(whole, [&](const SavedResource& other) {
+      return each.has_firewall() && other.has_firewall() &&
+             each.firewall().program() == other.firewall().program();
+    });
+    if (same == whole.end()) {
+      whole.push_back(each);
+    } else {
+      same->mutable_firewall()->MergeFrom(each.firewall());
+    }
+  }
+  return whole;
+}
+
+// Leaves a file that nobody else can lock, and that the tool can work on, if it
+// will have to.
+void MendConf(const MutationToken& token, Machine* machine,
+              const Resources& saved) {
+  const bool runs_tool = absl::c_any_of(
+      saved, [](const SavedResource& each) { return each.has_device(); });
+  for (const SavedResource& resource : saved) {
+    if (!resource.has_file_in_place()) continue;
+    // What goes wrong here goes wrong again at the end, and is reported there.
+    machine->conf.Guard(token).IgnoreError();
+    if (!runs_tool) continue;
+    (void)machine->conf.Edit(token, [&](absl::string_view now) {
+      return absl::StatusOr<std::string>(RepairHccnConf(
+          WithToolsOwnLines(resource.file_in_place().content(), now)));
+    });
+  }
+}
+
+// Why it could not be put back, as RestoreDevice has it, and under "" of what
+// is no device; nothing where no reason is known.
+NamedFacts PutBack(const MutationToken& token, Machine* machine,
+                   const SavedResource& saved) {
+  absl::Status status;
+  if (saved.has_file()) {
+    status = RestoreFile(token, machine->files, saved.file());
+  } else if (saved.has_file_in_place()) {
+    SavedFile wanted = saved.file_in_place();
+    const auto now = machine->conf.Read();
+    if (now.ok()) wanted.set_content(WithToolsOwnLines(wanted.content(), *now));
+    status = machine->conf.Restore(token, wanted);
+  } else if (saved.has_sysctl()) {
+    const auto now = machine->sysctl.Read(saved.sysctl().key());
+    if (now.ok() && *now == saved.sysctl().value()) return {};
+    status = machine->sysctl.Write(token, saved.sysctl().key(),
+                                   saved.sysctl().value());
+  } else if (saved.has_device()) {
+    return RestoreDevice(token, machine, saved.device());
+  } else if (saved.has_firewall()) {
+    status = machine->firewall.Restore(token, saved.firewall());
+  }
+  return status.ok() ? NamedFacts()
+                     : NamedFacts{{"", std::string(status.message())}};
+}
+
+// Of hccn.conf what it sets is compared: a recovery may have added lines of its
+// own.
+SavedFile InDigest(SavedFile conf) {
+  conf.set_content(HccnConfDigest(conf.content()));
+  return conf;
+}
+
+std::vector<std::string> FileDifferences(const SavedFile& saved,
+                                         const absl::StatusOr<SavedFile>& now) {
+  if (now.ok() && now->SerializeAsString() == saved.SerializeAsString()) {
+    return {};
+  }
+  return {absl::StrCat(saved.path(), ": is not as it was", now.ok() ? "" : ": ",
+                       now.status().message())};
+}
+
+// What is not as it was. `said`: by PutBack.
+std::vector<std::string> Differences(Machine* machine,
+                                     const SavedResource& saved,
+                                     const NamedFacts& said) {
+  std::vector<std::string> found;
+  const auto told = said.find("");
+  const std::string why = told == said.end() ? "" : told->second;
+  if (saved.has_file()) {
+    found = FileDifferences(saved.file(),
+                            SaveFile(machine->files, saved.file().path()));
+  } else if (saved.has_file_in_place()) {
+    absl::StatusOr<SavedFile> now = machine->conf.Save();
+    // It has its mode again, and with it perhaps somebody who holds its lock.
+    if (absl::IsDeadlineExceeded(now.status())) {
+      now = SaveFile(machine->files, machine->conf.path());
+    }
+    if (now.ok()) now = InDigest(*std::move(now));
+    found = FileDifferences(InDigest(saved.file_in_place()), now);
+  } else if (saved.has_sysctl()) {
+    const SavedSysctl& was = saved.sysctl();
+    const auto now = machine->sysctl.Read(was.key());
+    if (now.ok() && SameSysctlValue(was.key(), *now, was.value())) return {};
+    found = {absl::StrCat(
+        was.key(), " is ",
+        now.ok() ? OrNone(*now) : std::string(now.status().message()), ", was ",
+        OrNone(was.value()))};
+  } else if (saved.has_device()) {
+    found = DeviceDifferences(machine, saved.device(), said);
+  } else {
+    // A firewall's own read-back is its reason.
+    return why.empty() ? found : std::vector<std::string>{why};
+  }
+  if (!found.empty() && !why.empty()) {
+    absl::StrAppend(&found.back(), " (", why, ")");
+  }
+  return found;
+}
+
 }  // namespace
 
 MachinePaths FindMachinePaths(const HostPaths& host) {
@@ -166,6 +472,88 @@ absl::StatusOr<PlanNamespace> EnterNamespaceAgain(const MachineAccess& access,
   absl::Status named = inside.status();
   if (inside.ok()) named = CheckIsPlanned(plan, planned, inside->read_host());
   return named.ok() ? std::move(inside) : Search(access, plan, named);
+}
+
+absl::StatusOr<bool> SettingActions::IsAlreadySo(const PlanStep& step) {
+  const auto is_already_so = ActionsOf(step).is_already_so;
+  if (is_already_so == nullptr) return false;
+  return is_already_so(machine_, step);
+}
+
+absl::StatusOr<std::vector<SavedResource>> SettingActions::Save(
+    const PlanStep& step) {
+  Resources saved;
+  RETURN_IF_ERROR(ActionsOf(step).save(machine_, step, &touched_, &saved));
+  return saved;
+}
+
+absl::StatusOr<std::string> SettingActions::Set(
+    const MutationToken& token, const PlanStep& step,
+    const std::vector<SavedResource>& saved) {
+  std::string repaired;
+  RETURN_IF_ERROR(ActionsOf(step).set(token, machine_, step, saved, &repaired));
+  return repaired;
+}
+
+std::vector<std::string> SettingActions::Restore(
+    const MutationToken& token, const std::vector<SavedResource>& saved) {
+  Resources whole = WithWholeFirewalls(saved);
+  std::reverse(whole.begin(), whole.end());
+  MendConf(token, machine_, whole);
+  std::vector<NamedFacts> reasons;
+  for (const SavedResource& each : whole) {
+    reasons.push_back(PutBack(token, machine_, each));
+  }
+  std::vector<std::string> residues;
+  for (size_t i = 0; i < whole.size(); ++i) {
+    const auto found = Differences(machine_, whole[i], reasons[i]);
+    residues.insert(residues.end(), found.begin(), found.end());
+  }
+  return residues;
+}
+
+std::vector<SavedResource> SettingActions::FindChanged(
+    const std::vector<SavedResource>& saved) {
+  Resources changed;
+  for (const SavedResource& each : WithWholeFirewalls(saved)) {
+    const bool is_so = each.has_firewall()
+                           ? machine_->firewall.IsAsSaved(each.firewall())
+                           : Differences(machine_, each, {}).empty();
+    if (!is_so) changed.push_back(each);
+  }
+  return changed;
+}
+
+std::vector<PlanFact> DigestFiles(FileSystem* files, Clock* clock,
+                                  const std::vector<SavedResource>& saved) {
+  std::vector<PlanFact> facts;
+  const auto add = [&](absl::string_view name,
+                       const absl::StatusOr<std::string>& text,
+                       std::string (*digest)(absl::string_view)) {
+    facts.emplace_back().set_name(std::string(name));
+    facts.back().set_value(text.ok()                         ? digest(*text)
+                           : absl::IsNotFound(text.status()) ? kNoneFact
+                                                             : kUnknownFact);
+  };
+  const auto add_file = [&](const std::string& path) {
+    add(absl::StrCat(path, ": SHA-256"),
+        ReadWholeFile(files, path, kMaxFileBytes), Sha256Hex);
+  };
+  for (const SavedResource& resource : saved) {
+    if (resource.has_file()) add_file(resource.file().path());
+    if (resource.has_file_in_place()) {
+      const std::string& path = resource.file_in_place().path();
+      auto text = InPlaceFile(files, clock, path, kShortLockWait).Read();
+      // Who holds the lock that long is not about to write.
+      if (!text.ok()) text = ReadWholeFile(files, path, kMaxFileBytes);
+      add(absl::StrCat(path, ": SHA-256 of what it sets"), text,
+          HccnConfDigest);
+    }
+    for (const SavedFile& file : resource.firewall().files()) {
+      add_file(file.path());
+    }
+  }
+  return facts;
 }
 
 }  // namespace clusterd

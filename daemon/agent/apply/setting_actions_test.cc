@@ -1,5 +1,3 @@
-#include "daemon/agent/apply/setting_actions.h"
-
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -13,6 +11,7 @@
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/values/hccn_conf_line.h"
+#include "daemon/agent/apply/machine.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "tests/support/apply/apply_scenarios.h"
 #include "tests/support/config/plan_steps.h"

@@ -15,21 +15,72 @@
 
 #include <atomic>
 #include <functional>
-#include <string>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/time/time.h"
+#include "absl/synchronization/mutex.h"
 #include "daemon/agent/hooks/hook_settings.h"
-#include "daemon/agent/hooks/shared_work.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/host/command/command_runner.h"
 #include "daemon/process/log.h"
+#include "daemon/process/monotonic_notification.h"
 #include "daemon/process/worker_pool.h"
 
 namespace clusterd {
+
+// Equal questions that come at once are worked on once: the first does the
+// work, those that come before it has ended wait for what it finds.
+// Safe for concurrent use.
+template <typename Found>
+class SharedWork {
+ public:
+  // What `work` finds, in this thread or in another's that began it under the
+  // same key; nullopt if another's takes longer than `wait`.
+  template <typename Work>
+  std::optional<Found> Do(const std::string& key, absl::Duration wait,
+                          const Work& work) ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::shared_ptr<UnderWay> mine;
+    std::shared_ptr<UnderWay> others;
+    {
+      absl::MutexLock lock(&mutex_);
+      std::shared_ptr<UnderWay>& entry = under_way_[key];
+      others = entry;
+      if (others == nullptr) mine = entry = std::make_shared<UnderWay>();
+    }
+    if (others != nullptr) {
+      if (!others->done.WaitFor(wait)) {
+        return std::nullopt;
+      }
+      return others->found;
+    }
+    mine->found.emplace(work());
+    bool is_alone;
+    {
+      absl::MutexLock lock(&mutex_);
+      under_way_.erase(key);
+      is_alone = mine.use_count() == 1;  // Nobody can join any more.
+    }
+    if (is_alone) return std::move(mine->found);
+    mine->done.Notify();
+    return mine->found;
+  }
+
+ private:
+  struct UnderWay {
+    std::optional<Found> found;  // Set before `done`, never after.
+    MonotonicNotification done;
+  };
+
+  absl::Mutex mutex_;
+  std::map<std::string, std::shared_ptr<UnderWay>> under_way_
+      ABSL_GUARDED_BY(mutex_);
+};
 
 // How Slurm sees this host, by what `scontrol show node NAME -o` prints:
 //   NodeName=n1 Arch=x86_64 … State=IDLE+DRAIN ThreadsPerCore=1 …
@@ -53,10 +104,6 @@ struct SlurmNode {
 
 // InvalidArgument, quoting the start, for what has not this form.
 absl::StatusOr<SlurmNode> ParseSlurmNode(absl::string_view line);
-
-// Whether `name` can be one node's name on a command line: IsHostName, which
-// leaves no place for a list of nodes, an option or a blank.
-bool IsSlurmNodeName(absl::string_view name);
 
 // The rule in a reason of ours, "clusterd: link: device 3: DOWN"; empty if it
 // is none.

@@ -2,7 +2,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/report/job_verdict.h"
-#include "config/report/verdict.h"
 #include "config/values/ipv4.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
@@ -45,8 +44,10 @@ class Deciding {
       answer_.set_reason(ReasonLine(reason));
     }
     const State state = KnownState(reason.state());
-    if (!closes && (state == FAIL || state == UNKNOWN || reason.waived())) {
-      LetThrough(reason);
+    if (!closes && (state == FAIL || state == UNKNOWN || reason.waived()) &&
+        answer_.let_through_size() < static_cast<int>(kMaxTold)) {
+      answer_.add_let_through(
+          absl::StrCat(StateWord(reason.state()), ": ", ReasonLine(reason)));
     }
     if (answer_.reasons_size() < static_cast<int>(kMaxTold)) {
       *answer_.add_reasons() = reason;
@@ -80,12 +81,6 @@ class Deciding {
                                 reason.SerializeAsString();
                        });
   }
-  void LetThrough(const JobReason& reason) {
-    if (answer_.let_through_size() >= static_cast<int>(kMaxTold)) return;
-    answer_.add_let_through(
-        absl::StrCat(StateWord(reason.state()), ": ", ReasonLine(reason)));
-  }
-
   const HookSettings& settings_;
   HookAnswer answer_;
 };
@@ -133,10 +128,6 @@ void AddHost(const JobVerdict::Host& host, bool is_own, JudgedHost* judged) {
       judged->others.emplace_back(host.host(), std::move(reason));
     }
   }
-}
-
-bool IsAddress(const std::string& text) {
-  return Ipv4Address::Parse(text).ok();
 }
 
 }  // namespace
@@ -200,7 +191,8 @@ std::vector<std::string> JobEnvironment(const JobVerdict* verdict,
     sets_base_port |= is_own && entry.sets_base_port();
     const bool is_master =
         job.servers_size() > 0 && entry.host() == job.servers(0).host();
-    if ((!is_own && !is_master) || !IsAddress(entry.address())) continue;
+    if (!is_own && !is_master) continue;
+    if (!Ipv4Address::Parse(entry.address()).ok()) continue;
     if (is_own) lines.push_back(absl::StrCat("HCCL_IF_IP=", entry.address()));
     if (is_master) {
       lines.push_back(absl::StrCat("MASTER_ADDR=", entry.address()));

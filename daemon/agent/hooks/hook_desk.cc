@@ -13,7 +13,6 @@
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
-#include "config/words/state_word.h"
 #include "config/words/waiver_text.h"
 #include "google/protobuf/arena.h"
 
@@ -83,7 +82,7 @@ absl::Status CheckRequest(const HookRequest& request, const JobSpec& job) {
           " devices, expected at most ", kMaxServerDevices));
     }
   }
-  if (!request.node_name().empty() && !IsSlurmNodeName(request.node_name())) {
+  if (!request.node_name().empty() && !IsHostName(request.node_name())) {
     mistakes.push_back(absl::StrCat("hook: node name ",
                                     QuotedText(request.node_name()),
                                     " is none of Slurm's"));

@@ -25,7 +25,6 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "config/spec/mistakes.h"
 #include "config/spec/yaml_document.h"
 
 namespace clusterd {

@@ -1,10 +1,9 @@
-#include "daemon/agent/hooks/shared_work.h"
-
 #include <atomic>
 #include <thread>
 #include <vector>
 
 #include "absl/synchronization/notification.h"
+#include "daemon/agent/hooks/drainer.h"
 #include "gtest/gtest.h"
 #include "tests/support/wait/patience.h"
 

@@ -1,6 +1,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "config/values/hostlist.h"
 #include "daemon/agent/hooks/drainer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -103,11 +104,11 @@ TEST(ParseSlurmNodeTest, RefusesWhatHasAnotherForm) {
               HasSubstr("\"\\x1b[2J\""));
 }
 
-TEST(IsSlurmNodeNameTest, LeavesNoPlaceForMoreThanOneName) {
-  EXPECT_TRUE(IsSlurmNodeName("node-07.rack1"));
+TEST(IsHostNameTest, LeavesNoPlaceForMoreThanOneSlurmNode) {
+  EXPECT_TRUE(IsHostName("node-07.rack1"));
   for (const char* name : {"", "n[1-9]", "n1,n2", "-a", "n1 State=DOWN", "ALL;",
                            "n1\nx", "../n1"}) {
-    EXPECT_FALSE(IsSlurmNodeName(name)) << name;
+    EXPECT_FALSE(IsHostName(name)) << name;
   }
 }
 

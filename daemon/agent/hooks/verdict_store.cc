@@ -1,11 +1,10 @@
-#include "daemon/agent/hooks/verdict_store.h"
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
+#include "daemon/agent/hooks/hook_desk.h"
 
 namespace clusterd {
 namespace {

@@ -1,5 +1,3 @@
-#include "daemon/agent/hooks/verdict_store.h"
-
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "config/identity/signature.h"
 #include "config/values/sha256.h"
+#include "daemon/agent/hooks/hook_desk.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/test_authority.h"

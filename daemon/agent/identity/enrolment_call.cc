@@ -1,20 +1,34 @@
 #include "daemon/agent/identity/enrolment_call.h"
 
-#include <chrono>
-#include <memory>
+#include <unistd.h>
 
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <random>
+
+#include "CLI/CLI.hpp"
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
 #include "config/identity/connect_failure.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/plain_messages.h"
+#include "config/identity/regular_file.h"
 #include "config/identity/signing_request.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
+#include "daemon/host/identity/identity_folder.h"
+#include "daemon/process/log.h"
+#include "daemon/process/scheduler.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/resource_quota.h"
@@ -101,6 +115,98 @@ auto Patiently(const CallPatience& patience, bool has_answered,
     answer = ask();
   }
   return answer;
+}
+
+constexpr int kWrongUsage = 3;
+constexpr size_t kMaxTokenBytes = 4096;
+constexpr int kMaxPort = 65535;
+constexpr size_t kMaxAuditBytes = 8 << 20;
+
+constexpr char kFooter[] =
+    R"(An admin gets the whole line from `clusterctl token create`. The host's key is
+made here and never sent; the token is sent only to a controller whose CA has
+the hash. Where files of another identity are there they are replaced, and what
+agent.yaml says stays.
+
+Exit status: 0 this host has its certificate, 1 it has not, and why is said; 3
+wrong usage.)";
+
+// The controller's host, and the port that hosts join on.
+absl::StatusOr<std::string> EnrolmentAddress(const JoinFlags& flags) {
+  const size_t colon = flags.controller.rfind(':');
+  int port = 0;
+  if (colon == std::string::npos || colon == 0 ||
+      !absl::SimpleAtoi(flags.controller.substr(colon + 1), &port) ||
+      port < 1 || port >= kMaxPort) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--controller: ", QuotedText(flags.controller),
+                     ", expected HOST:PORT, such as head:7443"));
+  }
+  return absl::StrCat(flags.controller.substr(0, colon), ":",
+                      flags.enrol_port > 0 ? flags.enrol_port : port + 1);
+}
+
+absl::StatusOr<std::string> TokenOf(const JoinFlags& flags) {
+  if (flags.token_file.empty()) return flags.token;
+  ASSIGN_OR_RETURN(const std::string text,
+                   ReadRegularFile(flags.token_file, kMaxTokenBytes));
+  return std::string(absl::StripAsciiWhitespace(text));
+}
+
+// The key of a join that was cut off, else the one that this host has, else a
+// new one, which is on disk before anybody hears of it.
+absl::StatusOr<std::string> KeyFor(const JoinFlags& flags,
+                                   const IdentityFolder& folder) {
+  const absl::StatusOr<std::string> pending = folder.ReadPendingKey();
+  if (pending.ok() && !SpkiOfPrivateKey(*pending).empty()) return pending;
+  if (folder.HasJoined() && !flags.new_key) {
+    const auto own = ReadRegularFile(folder.PathOf("host.key"));
+    if (own.ok() && !SpkiOfPrivateKey(*own).empty()) return own;
+  }
+  ASSIGN_OR_RETURN(std::string key, MakePrivateKey());
+  RETURN_IF_ERROR(folder.WritePendingKey(key));
+  return key;
+}
+
+// What YAML reads as this text whatever is in it.
+std::string YamlText(const std::string& text) {
+  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}}), "'");
+}
+
+// Whether nothing is left to do, as a join that is run again finds.
+bool IsInPlace(const IdentityFolder& folder, const TlsPem& pair) {
+  absl::StatusOr<TlsPem> now =
+      ReadTlsFiles({folder.PathOf("ca.crt"), folder.PathOf("host.crt"),
+                    folder.PathOf("host.key")});
+  if (!folder.HasJoined() || folder.ReadPendingKey().ok() || !now.ok()) {
+    return false;
+  }
+  now->roots_bundle = folder.ReadRootsBundle().value_or("unread");
+  return *now == pair && access(folder.PathOf("agent.yaml").c_str(), F_OK) == 0;
+}
+
+// `put` between two lines of this host's audit file.
+absl::StatusOr<bool> PutAudited(
+    AuditLog* audit, const std::string& host, const TlsPem& pair,
+    const std::function<absl::StatusOr<bool>()>& put) {
+  AuditEntry entry;
+  entry.set_what("join");
+  entry.set_subject(host);
+  const absl::Status begun = audit->Begin(entry);
+  if (!begun.ok()) {
+    return absl::Status(
+        begun.code(),
+        absl::StrCat(begun.message(),
+                     "; clusterd writes it while it runs: stop it first"));
+  }
+  absl::StatusOr<bool> done = put();
+  audit->End(entry,
+             done.ok()
+                 ? absl::StrCat("done, certificate ",
+                                CertificateSerial(pair.certificate), ", roots ",
+                                absl::StrJoin(RootHashes(pair.ca), " "))
+                 : std::string(done.status().message()));
+  return done;
 }
 
 }  // namespace
@@ -210,6 +316,159 @@ absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,
       CheckChain(answer.certificate_pem(), roots.pem, now);
   if (!issued.ok()) return wrong(issued.message());
   return TlsPem{roots.pem, answer.certificate_pem(), key_pem, roots.bundle};
+}
+
+std::string AgentConfigText(const JoinFlags& flags,
+                            const std::string& cluster) {
+  return absl::StrCat(
+      "# Made by clusterd join. What this host lets be changed stands in "
+      "allow.\n",
+      "controller: ", YamlText(flags.controller),
+      "\ncluster: ", YamlText(cluster), "\nallow: [observe]\n");
+}
+
+std::optional<int> ParseJoinFlags(int argc, const char* const* argv,
+                                  JoinFlags* flags) {
+  CLI::App app("Makes this host one of its cluster's.", "clusterd join");
+  app.footer(kFooter);
+  app.add_option("--controller", flags->controller,
+                 "HOST:PORT of the controller, as agent.yaml has it")
+      ->required();
+  app.add_option("--ca-hash", flags->ca_hashes,
+                 "sha256:DIGITS of the cluster's CA; may be repeated")
+      ->required();
+  CLI::Option* const token = app.add_option(
+      "--token", flags->token, "What clusterctl token create printed");
+  app.add_option("--token-file", flags->token_file,
+                 "File that holds it, so that no list of processes\nshows it")
+      ->excludes(token);
+  app.add_option("--name", flags->name,
+                 "This host's name in cluster.yaml; else its own");
+  app.add_option("--cluster", flags->cluster,
+                 "Refuse any other; else it is as the controller\nsays");
+  app.add_option("--enrol-port", flags->enrol_port,
+                 "Where hosts join, if it is not the port after the\n"
+                 "controller's")
+      ->check(CLI::Range(1, kMaxPort));
+  app.add_flag("--new-key", flags->new_key,
+               "Also where this host has a key that could go on");
+  app.add_option("--dir", flags->folder,
+                 "Folder of key, certificates and agent.yaml")
+      ->capture_default_str();
+  app.add_option("--root", flags->root, "Where this machine's files begin")
+      ->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kWrongUsage;
+  }
+  std::vector<std::string> mistakes;
+  for (const std::string& hash : flags->ca_hashes) {
+    const absl::Status status = CheckCaHash(hash);
+    if (!status.ok()) mistakes.emplace_back(status.message());
+  }
+  const absl::Status address = EnrolmentAddress(*flags).status();
+  if (!address.ok()) mistakes.emplace_back(address.message());
+  if (flags->token.empty() && flags->token_file.empty()) {
+    mistakes.emplace_back("not set: --token, or --token-file");
+  }
+  if (flags->folder.empty() || flags->folder[0] != '/') {
+    mistakes.push_back(absl::StrCat("--dir: ", QuotedText(flags->folder),
+                                    " is no absolute path"));
+  }
+  for (const std::string& mistake : mistakes) {
+    std::cerr << "clusterd join: " << mistake << "\n";
+  }
+  if (!mistakes.empty()) return kWrongUsage;
+  return std::nullopt;
+}
+
+absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts) {
+  ASSIGN_OR_RETURN(const std::string address, EnrolmentAddress(flags));
+  const IdentityFolder folder(
+      absl::StrCat(absl::StripSuffix(flags.root, "/"), flags.folder));
+  JoinRequest request;
+  ASSIGN_OR_RETURN(*request.mutable_token(), TokenOf(flags));
+  ASSIGN_OR_RETURN(const TrustedRoots roots,
+                   FetchRoots(address, flags.ca_hashes, parts.patience));
+  if (!flags.cluster.empty() && flags.cluster != roots.cluster) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        "controller ", address, ": is of cluster ", QuotedText(roots.cluster),
+        ", expected ", QuotedText(flags.cluster), " (--cluster)"));
+  }
+  ASSIGN_OR_RETURN(const std::string key, KeyFor(flags, folder));
+  ASSIGN_OR_RETURN(*request.mutable_signing_request(), MakeSigningRequest(key));
+  request.set_name(flags.name.empty() ? parts.host_name : flags.name);
+  request.set_machine_id(parts.machine_id);
+  request.set_host_time_ms(absl::ToUnixMillis(parts.now()));
+  ASSIGN_OR_RETURN(const Enrolled answer,
+                   AskToJoin(address, roots, request, parts.patience));
+  const Roots after =
+      TakeRootBundles({roots.roots_pem, ""}, answer.root_bundles(),
+                      answer.roots_pem(), roots.cluster, parts.now());
+  ASSIGN_OR_RETURN(const TlsPem pair,
+                   CheckedPair(answer, roots.cluster, after, key, parts.now()));
+  absl::StatusOr<bool> is_new = false;
+  if (!IsInPlace(folder, pair)) {
+    // Whether agent.yaml is new.
+    const auto put = [&]() -> absl::StatusOr<bool> {
+      ASSIGN_OR_RETURN(
+          const bool wrote,
+          folder.WriteAgentConfig(AgentConfigText(flags, roots.cluster)));
+      RETURN_IF_ERROR(folder.Install(pair));
+      return wrote;
+    };
+    const auto audit = parts.open_audit ? parts.open_audit() : nullptr;
+    is_new = audit ? PutAudited(audit.get(), answer.name(), pair, put) : put();
+  }
+  RETURN_IF_ERROR(is_new.status());
+  *parts.out << "host " << answer.name() << " has joined cluster "
+             << roots.cluster << "; its certificate is good until "
+             << UtcText(answer.ends_ms()) << " and renews itself\nroots: "
+             << absl::StrJoin(RootHashes(pair.ca), " ") << "\n"
+             << absl::StrJoin(after.news, "\n")
+             << (after.news.empty() ? "" : "\n")
+             << (*is_new ? "wrote " : "left as it is: ")
+             << folder.PathOf("agent.yaml")
+             << "\nnext: systemctl enable --now clusterd, or restart it where "
+                "it runs\n";
+  return absl::OkStatus();
+}
+
+int RunJoin(int argc, const char* const* argv,
+            const std::function<std::string(const JoinFlags&)>& state_of) {
+  JoinFlags flags;
+  if (const auto status = ParseJoinFlags(argc, argv, &flags)) return *status;
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
+  char name[256] = {};
+  gethostname(name, sizeof(name) - 1);
+  std::mt19937_64 generator{std::random_device{}()};
+  JoinTools parts;
+  parts.host_name = name;
+  const auto machine_id = ReadRegularFile(
+      absl::StrCat(absl::StripSuffix(flags.root, "/"), "/etc/machine-id"), 128);
+  if (machine_id.ok()) {
+    parts.machine_id = std::string(absl::StripAsciiWhitespace(*machine_id));
+  }
+  parts.now = [] { return absl::Now(); };
+  parts.patience.wait = [](absl::Duration wait) { absl::SleepFor(wait); };
+  parts.patience.random = [&generator] {
+    return std::uniform_real_distribution<>()(generator);
+  };
+  DescriptorLog log(STDERR_FILENO, /*with_level=*/false);
+  ThreadScheduler scheduler;
+  parts.open_audit = [&] {
+    return std::make_unique<AuditLog>(
+        absl::StrCat(absl::StripSuffix(flags.root, "/"), state_of(flags), "/",
+                     kAuditFileName),
+        AuditLimits{kMaxAuditBytes, kHostAuditMinuteBytes}, "clusterd join",
+        &scheduler, &log);
+  };
+  parts.out = &std::cout;
+  const absl::Status joined = JoinCluster(flags, parts);
+  if (joined.ok()) return 0;
+  std::cerr << "clusterd join: " << joined.message() << "\n";
+  return 1;
 }
 
 }  // namespace clusterd

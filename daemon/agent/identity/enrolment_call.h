@@ -1,5 +1,6 @@
-// What a host without a good certificate asks a controller: to join, at the
-// enrolment port, and to renew late, at the port of all other calls.
+// How a host without a good certificate gets one: what it asks a controller, to
+// join, at the enrolment port, and to renew late, at the port of all other
+// calls; and the command clusterd join.
 // The order is what makes it safe: the roots are fetched from whoever answers
 // and compared with a hash that the host was told; only then a second
 // connection is opened, by those roots and to the controller's SPIFFE id, and
@@ -8,6 +9,9 @@
 #define DAEMON_AGENT_IDENTITY_ENROLMENT_CALL_H_
 
 #include <functional>
+#include <memory>
+#include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -16,6 +20,7 @@
 #include "absl/time/time.h"
 #include "config/identity/certificate.h"
 #include "config/identity/root_bundle.h"
+#include "daemon/audit/audit_log.h"
 #include "proto/trust.pb.h"
 
 namespace clusterd {
@@ -69,6 +74,55 @@ absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,
                                    const std::string& cluster,
                                    const Roots& roots,
                                    const std::string& key_pem, absl::Time now);
+
+// clusterd join: this host gets a certificate of its own from the controller,
+// with a key that it makes and that never leaves it. Run again, with the same
+// words, it finishes what was cut off, or finds that nothing is left to do.
+struct JoinFlags {
+  std::string controller;  // HOST:PORT, as agent.yaml has it.
+  std::vector<std::string> ca_hashes;
+  std::string token;
+  std::string token_file;
+  std::string name;     // Empty: the host's own.
+  std::string cluster;  // Empty: as the controller says.
+  int enrol_port = 0;   // 0: the one after the controller's.
+  std::string root = "/";
+  std::string folder = "/etc/clusterd";  // Below the root.
+  bool new_key = false;
+};
+
+// What it stands on.
+struct JoinTools {
+  std::string host_name;
+  std::string machine_id;
+  std::function<absl::Time()> now;
+  CallPatience patience;
+  // Opens this host's audit file, which has a line before and after what is
+  // changed; empty: nobody keeps one.
+  std::function<std::unique_ptr<AuditLog>()> open_audit;
+  std::ostream* out = nullptr;
+};
+
+// Nothing when the program should go on to JoinCluster; else the status that it
+// should exit with. `argv` begins with "join".
+std::optional<int> ParseJoinFlags(int argc, const char* const* argv,
+                                  JoinFlags* flags);
+
+// The agent.yaml of a host that has none: it is only observed.
+std::string AgentConfigText(const JoinFlags& flags, const std::string& cluster);
+
+// Writes key, certificates and, if there is none, agent.yaml. Errors say in one
+// sentence what to do; until the last moment nothing that counts is changed,
+// and nothing at all where the host has this very certificate already.
+// Unavailable if the audit file cannot be written, which clusterd does while it
+// runs.
+absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts);
+
+// The whole command, on this machine: 0 joined, 1 not, 3 wrong usage.
+// `state_of` says in which folder of the machine this host's daemon keeps its
+// state.
+int RunJoin(int argc, const char* const* argv,
+            const std::function<std::string(const JoinFlags&)>& state_of);
 
 }  // namespace clusterd
 

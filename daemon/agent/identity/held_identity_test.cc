@@ -1,4 +1,3 @@
-#include "daemon/agent/identity/held_identity.h"
 
 #include <stdlib.h>
 #include <unistd.h>

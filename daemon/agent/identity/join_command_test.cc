@@ -1,5 +1,3 @@
-#include "daemon/agent/identity/join_command.h"
-
 #include <memory>
 #include <optional>
 #include <string>
@@ -7,6 +5,7 @@
 
 #include "absl/time/clock.h"
 #include "config/identity/signing_request.h"
+#include "daemon/agent/identity/enrolment_call.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/test_authority.h"

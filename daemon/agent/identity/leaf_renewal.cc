@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/identity/regular_file.h"
-#include "config/identity/root_bundle.h"
 #include "config/identity/signing_request.h"
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
@@ -13,6 +12,40 @@
 #include "daemon/agent/identity/enrolment_call.h"
 
 namespace clusterd {
+void HeldIdentity::Look() {
+  absl::StatusOr<TlsPem> read = ReadPairOf(self_, files_);
+  std::string trouble(read.status().message());
+  bool is_news = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (read.ok()) pair_ = *std::move(read);
+    is_news = !trouble.empty() && trouble != told_;
+    told_ = trouble;
+  }
+  if (is_news) {
+    log_->Error(absl::StrCat(
+        "certificate files refused, the last good pair stays in use: ",
+        trouble));
+  }
+}
+
+std::shared_ptr<grpc::ChannelCredentials> HeldIdentity::ForDial() {
+  Look();
+  absl::MutexLock lock(&mutex_);
+  dialled_ = pair_.certificate;
+  return MakeChannelCredentialsFromPem(pair_, self_.cluster);
+}
+
+TlsPem HeldIdentity::pair() const {
+  absl::MutexLock lock(&mutex_);
+  return pair_;
+}
+
+bool HeldIdentity::IsNewerThanDialled() const {
+  absl::MutexLock lock(&mutex_);
+  return pair_.certificate != dialled_;
+}
+
 namespace {
 
 // However far off the time is: somebody may set the clock.
@@ -175,20 +208,17 @@ void LeafRenewal::Look() {
   }
   const absl::Time now = parts_.scheduler->Now();
   absl::Time due;
+  uint64_t asked_bundle = 0;
   {
     absl::MutexLock lock(&mutex_);
     due = RenewalTime(*info, draw_);
+    asked_bundle = offered_bundle_;
   }
   if (now < due && !WantsRoots(now)) {
     LookAgain(std::min(due - now, kMostWait));
   } else if (now <= info->not_after) {
     AskOverStream();
   } else {
-    uint64_t asked_bundle = 0;
-    {
-      absl::MutexLock lock(&mutex_);
-      asked_bundle = offered_bundle_;
-    }
     const absl::Status late = RenewLate(
         parts_.held->pair(), parts_.controller,
         {parts_.held->self(), folder_, now, parts_.audit, parts_.log});

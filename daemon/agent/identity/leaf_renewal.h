@@ -16,7 +16,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -24,17 +26,55 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/identity/tls_credentials.h"
-#include "daemon/agent/identity/held_identity.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/host/identity/identity_folder.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
+#include "grpcpp/security/credentials.h"
 #include "proto/agent_hub.pb.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
+
+// The key and certificate that this host shows: the last pair of its files that
+// was good. Files that are not, however they came to be so, are refused with
+// their mistake named, and the pair before stays in use:
+//   cut short, no PEM, not a pair, of another host or cluster, not valid now,
+//   without a way to the CA, a key that others may read
+// The files are looked at before every connection.
+// Safe for concurrent use.
+class HeldIdentity {
+ public:
+  // `first`: what ReadPairOf gave. `log` must outlive it.
+  HeldIdentity(TlsFiles files, SpiffeId self, TlsPem first, Log* log)
+      : files_(std::move(files)),
+        self_(std::move(self)),
+        log_(log),
+        pair_(std::move(first)) {}
+
+  // Takes the files up if they are good; else says why not, once for each
+  // reason.
+  void Look() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same, and what a connection that is opened now shows.
+  std::shared_ptr<grpc::ChannelCredentials> ForDial()
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  TlsPem pair() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether the last connection was opened with another pair.
+  bool IsNewerThanDialled() const ABSL_LOCKS_EXCLUDED(mutex_);
+  const SpiffeId& self() const { return self_; }
+
+ private:
+  const TlsFiles files_;
+  const SpiffeId self_;
+  Log* const log_;
+  mutable absl::Mutex mutex_;
+  TlsPem pair_ ABSL_GUARDED_BY(mutex_);
+  std::string dialled_ ABSL_GUARDED_BY(mutex_);  // The certificate.
+  std::string told_ ABSL_GUARDED_BY(mutex_);
+};
 
 // When a certificate is renewed: `draw`, from [0, 1), spreads it from 0.4 to
 // 0.6 of the life.

@@ -32,11 +32,6 @@ constexpr int kWaitingConnections = 512;
 // When the process is out of descriptors: they come back as calls end.
 constexpr int kOutOfDescriptorsMs = 100;
 
-absl::Status CannotListen(const std::string& path) {
-  return absl::UnavailableError(absl::StrCat("cannot listen on socket ", path,
-                                             ": ", std::strerror(errno)));
-}
-
 bool Bind(int fd, const std::string& path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
@@ -96,7 +91,8 @@ absl::StatusOr<std::unique_ptr<LocalListener>> LocalListener::Listen(
   OwnedFd stop(eventfd(0, EFD_CLOEXEC));
   if (listening.get() < 0 || stop.get() < 0 || !Bind(listening.get(), path) ||
       listen(listening.get(), kWaitingConnections) != 0) {
-    return CannotListen(path);
+    return absl::UnavailableError(absl::StrCat("cannot listen on socket ", path,
+                                               ": ", std::strerror(errno)));
   }
   return std::unique_ptr<LocalListener>(
       new LocalListener(std::move(listening), std::move(stop)));

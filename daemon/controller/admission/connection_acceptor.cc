@@ -19,9 +19,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "daemon/controller/admission/call_watch.h"
 #include "daemon/process/listen_trouble.h"
-#include "grpcpp/server_context.h"
-#include "grpcpp/support/server_interceptor.h"
 
 namespace clusterd {
 namespace {
@@ -51,46 +50,6 @@ void WatchFd(int epoll, int fd, uint64_t id, uint32_t events) {
   event.data.u64 = id;
   epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
 }
-
-// Of one call: when it begins and when nothing of it is left.
-class CallWatch final : public grpc::experimental::Interceptor {
- public:
-  CallWatch(ConnectionAcceptor* acceptor,
-            grpc::experimental::ServerRpcInfo* info)
-      : acceptor_(acceptor), info_(info) {}
-  ~CallWatch() override {
-    if (!peer_.empty()) acceptor_->OnCallEnd(peer_);
-  }
-
-  void Intercept(grpc::experimental::InterceptorBatchMethods* batch) override {
-    if (peer_.empty() && batch->QueryInterceptionHookPoint(
-                             grpc::experimental::InterceptionHookPoints::
-                                 POST_RECV_INITIAL_METADATA)) {
-      peer_ = info_->server_context()->peer();
-      acceptor_->OnCall(peer_);
-    }
-    batch->Proceed();
-  }
-
- private:
-  ConnectionAcceptor* const acceptor_;
-  grpc::experimental::ServerRpcInfo* const info_;
-  std::string peer_;
-};
-
-class CallWatchFactory final
-    : public grpc::experimental::ServerInterceptorFactoryInterface {
- public:
-  explicit CallWatchFactory(ConnectionAcceptor* acceptor)
-      : acceptor_(acceptor) {}
-  grpc::experimental::Interceptor* CreateServerInterceptor(
-      grpc::experimental::ServerRpcInfo* info) override {
-    return new CallWatch(acceptor_, info);
-  }
-
- private:
-  ConnectionAcceptor* const acceptor_;
-};
 
 }  // namespace
 

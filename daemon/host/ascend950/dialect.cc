@@ -89,10 +89,8 @@ absl::StatusOr<Port> ParsePort(const Cells& header, const Cells& row,
 }
 
 void MissBond(const Missing& missing, DeviceFacts* facts) {
-  SetMissing(missing, facts->mutable_address());
-  SetMissing(missing, facts->mutable_gateway());
-  SetMissing(missing, facts->mutable_mtu());
-  SetMissing(missing, facts->mutable_lldp());
+  SetAllMissing(missing, facts->mutable_address(), facts->mutable_gateway(),
+                facts->mutable_mtu(), facts->mutable_lldp());
 }
 
 // `command` asked for the table.

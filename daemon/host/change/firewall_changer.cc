@@ -88,9 +88,7 @@ absl::Status CheckSavedFirewall(const SavedFirewall& saved) {
 
 absl::StatusOr<CommandResult> FirewallChanger::Run(
     std::vector<std::string> argv) {
-  Command command;
-  command.argv = std::move(argv);
-  command.deadline = programs_.deadline;
+  const Command command = {std::move(argv), programs_.deadline};
   absl::StatusOr<CommandResult> result = runner_->Run(command);
   said_ = CommandText(command, result);
   return result;

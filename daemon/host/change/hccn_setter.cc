@@ -80,10 +80,8 @@ absl::StatusOr<Ipv4Subnet> DestinationOf(const Route& route) {
 
 absl::StatusOr<CommandResult> HccnSetter::Run(
     uint32_t device, const std::vector<std::string>& words, std::string* said) {
-  Command command;
-  command.argv = {tool_, "-i", absl::StrCat(device)};
+  Command command = {{tool_, "-i", absl::StrCat(device)}, deadline_};
   command.argv.insert(command.argv.end(), words.begin(), words.end());
-  command.deadline = deadline_;
   command.needs_driver = true;
   const absl::StatusOr<DeviceLocks::Lock> lock =
       locks_->Take(device, deadline_ * kPatience, /*changes=*/true);

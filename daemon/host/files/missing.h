@@ -34,6 +34,11 @@ void SetMissing(Missing::Reason reason, absl::string_view detail, Fact* fact) {
   SetMissing(MakeMissing(reason, detail), fact);
 }
 
+template <typename... Facts>
+void SetAllMissing(const Missing& missing, Facts*... facts) {
+  (SetMissing(missing, facts), ...);
+}
+
 // The value, a number, text or message, or MissingFor the status.
 template <typename Value, typename Fact>
 void SetFact(absl::StatusOr<Value> value, Fact* fact) {
@@ -45,6 +50,14 @@ void SetFact(absl::StatusOr<Value> value, Fact* fact) {
   } else {
     fact->set_value(*std::move(value));
   }
+}
+
+// The same as a fact.
+template <typename Fact, typename Value>
+Fact MakeFact(absl::StatusOr<Value> value) {
+  Fact fact;
+  SetFact(std::move(value), &fact);
+  return fact;
 }
 
 }  // namespace clusterd

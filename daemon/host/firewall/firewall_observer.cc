@@ -162,9 +162,7 @@ absl::StatusOr<bool> ReadFirewalldAtBoot(const FileReader& files) {
       if (exists.ok() && !IsLinkToNull(files, link)) wanted = true;
     }
   }
-  if (!any_folder) {
-    return absl::NotFoundError("no folder of systemd units");
-  }
+  if (!any_folder) return absl::NotFoundError("no folder of systemd units");
   return wanted && loadable.value_or(false);
 }
 
@@ -259,10 +257,9 @@ void ReadFirewalldState(const Program& program, FirewallFacts* facts) {
   // One for both: setting it changes what runs and what is stored.
   const absl::StatusOr<std::string> zone = program.Read({"--get-default-zone"});
   if (!zone.ok()) {
-    SetMissing(MissingFor(zone.status()), facts->mutable_allowed());
-    SetMissing(MissingFor(zone.status()), facts->mutable_allowed_permanently());
-    SetMissing(MissingFor(zone.status()), facts->mutable_other_zones());
-    return;
+    return SetAllMissing(MissingFor(zone.status()), facts->mutable_allowed(),
+                         facts->mutable_allowed_permanently(),
+                         facts->mutable_other_zones());
   }
   const std::string name(absl::StripAsciiWhitespace(*zone));
   FirewalldRules now(program, false);
@@ -368,9 +365,8 @@ FirewallFacts ReadFirewalld(const HostAccess& host) {
 
 DropRulesFact ReadDropRules(const HostAccess& host,
                             const InterfacesFact& interfaces) {
-  DropRulesFact fact;
-  SetFact(FindDropRules(host, OwnAddressesOf(interfaces)), &fact);
-  return fact;
+  return MakeFact<DropRulesFact>(
+      FindDropRules(host, OwnAddressesOf(interfaces)));
 }
 
 }  // namespace clusterd

@@ -192,6 +192,17 @@ absl::StatusOr<std::string> TextOf(absl::string_view output) {
   return address.ToString();
 }
 
+// An empty value if the answer is `none`: none is set.
+template <typename Parse, typename Fact>
+void FillUnless(HccnFailure none, const HccnAnswer& answer, const Parse& parse,
+                Fact* fact) {
+  if (!answer.missing.has_value() && answer.failure == none) {
+    fact->mutable_value();
+  } else {
+    FillHccnFact(answer, parse, fact);
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Ipv4Interface>> ParseHccnIp(
@@ -385,12 +396,7 @@ Missing UnreadableHccnAnswer(const HccnAnswer& answer,
 }
 
 void FillAddress(const HccnAnswer& answer, DeviceAddressFact* fact) {
-  if (!answer.missing.has_value() &&
-      answer.failure == HccnFailure::kNoAddress) {
-    fact->mutable_value();
-  } else {
-    FillHccnFact(answer, ParseSettings, fact);
-  }
+  FillUnless(HccnFailure::kNoAddress, answer, ParseSettings, fact);
 }
 
 absl::StatusOr<std::string> ParseHccnIpv6(absl::string_view output) {
@@ -411,21 +417,11 @@ absl::StatusOr<std::string> ParseHccnIpv6(absl::string_view output) {
 }
 
 void FillIpv6Address(const HccnAnswer& answer, TextFact* fact) {
-  if (!answer.missing.has_value() &&
-      answer.failure == HccnFailure::kNoAddress) {
-    fact->set_value("");
-  } else {
-    FillHccnFact(answer, ParseHccnIpv6, fact);
-  }
+  FillUnless(HccnFailure::kNoAddress, answer, ParseHccnIpv6, fact);
 }
 
 void FillGateway(const HccnAnswer& answer, TextFact* fact) {
-  if (!answer.missing.has_value() &&
-      answer.failure == HccnFailure::kNoGateway) {
-    fact->set_value("");
-  } else {
-    FillHccnFact(answer, TextOf<ParseHccnGateway>, fact);
-  }
+  FillUnless(HccnFailure::kNoGateway, answer, TextOf<ParseHccnGateway>, fact);
 }
 
 void FillDetectAddress(const HccnAnswer& answer, TextFact* fact) {

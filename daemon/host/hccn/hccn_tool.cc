@@ -149,11 +149,8 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
     answer.missing = stopped_;
     return answer;
   }
-  Command command;
-  command.argv = {*tool_};
+  Command command = {{*tool_}, budget_->ForCommand(), instead_};
   command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
-  command.deadline = budget_->ForCommand();
-  command.instead = instead_;
   command.needs_driver = true;
   const absl::StatusOr<CommandResult> result = runner_->Run(command);
   if (instead_.has_value() && absl::IsFailedPrecondition(result.status())) {

@@ -42,33 +42,5 @@ TEST(ParseHccnPacketStatisticsTest, RejectsWhatIsNoCounter) {
                  "\"...\"");
 }
 
-TEST(ParseHccnHardwareStatisticsTest, ReadsTheDevicesOwnLines) {
-  const auto counters = ParseHccnHardwareStatistics(
-      "[devid 3] pd_alloc: 1\n[devid 3] qp_active: 7\n", 3);
-  ASSERT_TRUE(counters.ok()) << counters.status();
-  ASSERT_THAT(*counters, SizeIs(2));
-  EXPECT_EQ((*counters)[0].name, "pd_alloc");
-  EXPECT_EQ((*counters)[0].value, 1u);
-  EXPECT_EQ((*counters)[1].name, "qp_active");
-  EXPECT_EQ((*counters)[1].value, 7u);
-}
-
-TEST(ParseHccnHardwareStatisticsTest, TakesBothSpellingsOfTheDevice) {
-  const auto counters =
-      ParseHccnHardwareStatistics("[devid 15]link: 1\n[device 15] pd: 1\n", 15);
-  ASSERT_TRUE(counters.ok()) << counters.status();
-  EXPECT_THAT(*counters, SizeIs(2));
-}
-
-TEST(ParseHccnHardwareStatisticsTest, RejectsAnotherDevicesLine) {
-  ExpectRejected(ParseHccnHardwareStatistics(
-                     "[devid 3] pd_alloc: 1\n[devid 4] qp_active: 7\n", 3),
-                 "unexpected \"[devid 4] qp_active: 7\", expected \"[devid "
-                 "3]...\"");
-  ExpectRejected(ParseHccnHardwareStatistics("[devid 30] pd_alloc: 1\n", 3),
-                 "devid 30");
-  ExpectRejected(ParseHccnHardwareStatistics("", 3), "expected counters");
-}
-
 }  // namespace
 }  // namespace clusterd

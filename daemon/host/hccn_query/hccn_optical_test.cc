@@ -35,9 +35,7 @@ void ExpectMeasured(absl::string_view row, const std::string& name,
                     double number, const std::string& unit) {
   const HccnOptical optical = Parse(absl::StrCat(row, "\n"));
   ASSERT_THAT(optical.rows, SizeIs(1)) << row;
-  EXPECT_EQ(optical.rows[0].kind, HccnOpticalRow::Kind::kMeasurement);
   EXPECT_EQ(optical.rows[0].name, name);
-  EXPECT_EQ(optical.rows[0].text, "");
   EXPECT_EQ(optical.rows[0].number, number);
   EXPECT_EQ(optical.rows[0].unit, unit);
 }
@@ -66,18 +64,16 @@ TEST(ParseHccnOpticalTest, ReadsNumbersWithTheirUnits) {
                  "nm");
 }
 
-TEST(ParseHccnOpticalTest, KeepsTheReasonWhyThereIsNoNumber) {
+TEST(ParseHccnOpticalTest, KeepsARowWithoutItsNumber) {
   const HccnOptical optical = Parse(
       "Tx Power             : NA\nHost SNR Lane0       : not supported\n"
       "temperature          : get failed\n");
   ASSERT_THAT(optical.rows, SizeIs(3));
-  EXPECT_EQ(optical.rows[0].text, "NA");
-  EXPECT_EQ(optical.rows[1].text, "not supported");
-  EXPECT_EQ(optical.rows[2].text, "get failed");
+  EXPECT_EQ(optical.rows[0].unit, "mW");
+  EXPECT_EQ(optical.rows[1].unit, "dB");
+  EXPECT_EQ(optical.rows[2].unit, "C");
   for (const HccnOpticalRow& row : optical.rows) {
-    EXPECT_EQ(row.kind, HccnOpticalRow::Kind::kMeasurement);
     EXPECT_EQ(row.number, std::nullopt);
-    EXPECT_THAT(row.unit, IsEmpty());
   }
 }
 
@@ -87,42 +83,27 @@ TEST(ParseHccnOpticalTest, ReadsFlags) {
       "Rx LoL Flag          : NA\n");
   ASSERT_THAT(optical.rows, SizeIs(3));
   for (const HccnOpticalRow& row : optical.rows) {
-    EXPECT_EQ(row.kind, HccnOpticalRow::Kind::kFlag);
+    EXPECT_THAT(row.unit, IsEmpty());
   }
   EXPECT_EQ(optical.rows[0].name, "Tx Los Flag");
   EXPECT_EQ(optical.rows[0].number, 0);
   EXPECT_EQ(optical.rows[1].number, 0xff);
-  EXPECT_EQ(optical.rows[1].text, "");
   EXPECT_EQ(optical.rows[2].number, std::nullopt);
-  EXPECT_EQ(optical.rows[2].text, "NA");
 }
 
-TEST(ParseHccnOpticalTest, ReadsThePowerClass) {
-  EXPECT_EQ(Parse("high power enable reg: enabled\n").high_power, true);
-  EXPECT_EQ(Parse("high power enable reg: not enabled\n").high_power, false);
-  EXPECT_EQ(Parse("").high_power, std::nullopt);
-  ExpectRowRejected("high power enable reg: 0x00", "\"0x00\"");
+TEST(ParseHccnOpticalTest, LeavesOutRowsOfText) {
+  EXPECT_THAT(Parse("vendor name          : \nvendor rev           : a:b\n"
+                    "high power enable reg: enabled\n")
+                  .rows,
+              IsEmpty());
 }
 
-TEST(ParseHccnOpticalTest, KeepsOtherRowsAsText) {
+TEST(ParseHccnOpticalTest, KeepsNamesPrintableAndBounded) {
   const HccnOptical optical = Parse(
-      "vendor name          : \nvendor org unique id : 0x0 0x0 0x0\n"
-      "vendor rev           : a:b\x1b[2J\n");
-  ASSERT_THAT(optical.rows, SizeIs(3));
-  EXPECT_EQ(optical.rows[0].kind, HccnOpticalRow::Kind::kText);
-  EXPECT_EQ(optical.rows[0].text, "");
-  EXPECT_EQ(optical.rows[1].name, "vendor org unique id");
-  EXPECT_EQ(optical.rows[1].text, "0x0 0x0 0x0");
-  EXPECT_EQ(optical.rows[2].text, "a:b\\x1b[2J");
-}
-
-TEST(ParseHccnOpticalTest, KeepsTextsPrintableAndBounded) {
-  const HccnOptical optical = Parse(absl::StrCat(
-      "vendor\x1b[2J: a\xff\n", "vendor name: ", std::string(1000, 'x'), "\n"));
+      absl::StrCat("Vcc\x1b[2J: 1 mV\nVcc", std::string(1000, 'x'), ": NA\n"));
   ASSERT_THAT(optical.rows, SizeIs(2));
-  EXPECT_EQ(optical.rows[0].name, "vendor\\x1b[2J");
-  EXPECT_EQ(optical.rows[0].text, "a\\xff");
-  EXPECT_THAT(optical.rows[1].text, SizeIs(kMaxHccnTextBytes + 3));
+  EXPECT_EQ(optical.rows[0].name, "Vcc\\x1b[2J");
+  EXPECT_THAT(optical.rows[1].name, SizeIs(kMaxHccnTextBytes + 3));
 }
 
 TEST(ParseHccnOpticalTest, NeverTakesAnotherFormForANumber) {

@@ -39,8 +39,9 @@ TEST(ParseHccnVnicTest, ReadsLinkAddressAndMask) {
       "vnic link status: UP\nvnic ipaddr: 192.0.2.199\n"
       "vnic netmask: 255.0.0.0\n");
   ASSERT_TRUE(vnic.ok()) << vnic.status();
-  EXPECT_TRUE(vnic->link_up);
-  EXPECT_EQ(vnic->address.ToString(), "192.0.2.199/8");
+  EXPECT_TRUE(vnic->up());
+  EXPECT_EQ(vnic->setting().address(), "192.0.2.199");
+  EXPECT_EQ(vnic->setting().netmask(), "255.0.0.0");
 }
 
 TEST(ParseHccnVnicTest, ReadsALinkThatIsDown) {
@@ -48,7 +49,7 @@ TEST(ParseHccnVnicTest, ReadsALinkThatIsDown) {
       "vnic link status: DOWN\nvnic ipaddr: 192.168.2.199\n"
       "vnic netmask: 255.255.255.0\n");
   ASSERT_TRUE(vnic.ok()) << vnic.status();
-  EXPECT_FALSE(vnic->link_up);
+  EXPECT_FALSE(vnic->up());
 }
 
 TEST(ParseHccnVnicTest, RejectsAMissingOrMalformedLine) {
@@ -85,7 +86,8 @@ TEST(ParseHccnVnicTest, PassesOverEmptyLinesBlanksAndTheWarning) {
       "vnic link status  :UP\n\n vnic ipaddr:   192.0.2.199\n"
       "vnic netmask: 255.0.0.0\n");
   ASSERT_TRUE(vnic.ok()) << vnic.status();
-  EXPECT_EQ(vnic->address.ToString(), "192.0.2.199/8");
+  EXPECT_EQ(vnic->setting().address(), "192.0.2.199");
+  EXPECT_EQ(vnic->setting().netmask(), "255.0.0.0");
 }
 
 }  // namespace

@@ -44,8 +44,7 @@ TEST(ParseHccnPfcTest, ReadsWhichPrioritiesAreOn) {
   const auto pfc =
       ParseHccnPfc(absl::StrCat(kPriorities, "enabled    0 0 0 0 1 0 0 1\n"));
   ASSERT_TRUE(pfc.ok()) << pfc.status();
-  EXPECT_THAT(
-      *pfc, ElementsAre(false, false, false, false, true, false, false, true));
+  EXPECT_EQ(*pfc, "0,0,0,0,1,0,0,1");
 }
 
 TEST(ParseHccnPfcTest, RejectsOtherTables) {
@@ -65,7 +64,7 @@ TEST(ParseHccnPriorityToTcTest, ReadsTheClassOfEachPriority) {
       "Priority mapping:\npriority   0 1 2 3 4 5 6 7\n"
       "TC         0 1 2 3 0 0 0 1\n");
   ASSERT_TRUE(classes.ok()) << classes.status();
-  EXPECT_THAT(*classes, ElementsAre(0, 1, 2, 3, 0, 0, 0, 1));
+  EXPECT_EQ(*classes, "0,1,2,3,0,0,0,1");
 }
 
 TEST(ParseHccnPriorityToTcTest, RejectsOtherTables) {

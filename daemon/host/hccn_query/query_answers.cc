@@ -1,11 +1,13 @@
 #include "daemon/host/hccn_query/query_answers.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
@@ -116,54 +118,35 @@ absl::StatusOr<uint64_t> ParseCount(absl::string_view text) {
   return UnexpectedHccnText(text, "a number of changes");
 }
 
-absl::StatusOr<HccnLinkChange> ParseChange(absl::string_view line) {
+absl::StatusOr<LinkHistoryFact::Change> ParseChange(absl::string_view line,
+                                                    absl::CivilSecond now) {
   static const LazyRE2 kForm = {
       "[[:space:]]*([[:print:]]{24})[[:space:]]*LINK (?:(UP)|DOWN)"};
-  absl::string_view time;
+  absl::string_view text;
   absl::string_view up;
-  if (!HasForm(line, *kForm, &time, &up)) {
+  if (!HasForm(line, *kForm, &text, &up)) {
     return UnexpectedHccnText(line, "a time, and LINK UP or LINK DOWN");
   }
-  HccnLinkChange change;
-  ASSIGN_OR_RETURN(change.time, ParseLinkTime(time));
-  change.up = !up.empty();
+  ASSIGN_OR_RETURN(const absl::CivilSecond time, ParseLinkTime(text));
+  LinkHistoryFact::Change change;
+  change.set_seconds_ago(std::max<int64_t>(now - time, 0));
+  change.set_up(!up.empty());
   return change;
-}
-
-absl::StatusOr<std::vector<HccnCounter>> ParseCounters(
-    const Lines& lines, absl::string_view output) {
-  static const LazyRE2 kForm = {
-      R"([[:space:]]*([a-z\d_]+)[[:space:]]*:[[:space:]]*(0|[1-9]\d*))"};
-  if (lines.empty()) return UnexpectedHccnText(output, "counters");
-  std::vector<HccnCounter> counters;
-  std::set<std::string> names;
-  for (const absl::string_view line : lines) {
-    HccnCounter counter;
-    if (!HasForm(line, *kForm, &counter.name, &counter.value)) {
-      return UnexpectedHccnText(line, "a counter like \"qp_active: 1\"");
-    }
-    if (!names.insert(counter.name).second) {
-      return UnexpectedHccnText(line, "each name once");
-    }
-    counters.push_back(std::move(counter));
-  }
-  return counters;
 }
 
 // An empty destination stands for "default", an empty gateway for "*".
 absl::StatusOr<HccnRoute> ParseRoute(absl::string_view line) {
   static const LazyRE2 kRow = {
-      R"( *(?:default|([\d.]+)) +(?:\*|([\d.]+)) +([\d.]+) +([[:graph:]]+) +)"
-      R"((0|[1-9]\d*) +(0|[1-9]\d*) +(0|[1-9]\d*) +([[:graph:]]+))"};
-  HccnRoute route;
+      R"( *(?:default|([\d.]+)) +(?:\*|([\d.]+)) +([\d.]+) +[[:graph:]]+ +)"
+      R"((0|[1-9]\d*) +(0|[1-9]\d*) +(0|[1-9]\d*) +[[:graph:]]+)"};
   absl::string_view destination;
   std::optional<absl::string_view> gateway;
   absl::string_view mask;
+  uint32_t metric = 0;
   uint32_t references = 0;
   uint32_t uses = 0;
-  const bool has_form =
-      HasForm(line, *kRow, &destination, &gateway, &mask, &route.flags,
-              &route.metric, &references, &uses, &route.interface);
+  const bool has_form = HasForm(line, *kRow, &destination, &gateway, &mask,
+                                &metric, &references, &uses);
   const bool is_default = destination.empty();
   const absl::StatusOr<Ipv4Interface> network =
       Ipv4Interface::Parse(is_default ? "0.0.0.0" : destination, mask);
@@ -177,7 +160,7 @@ absl::StatusOr<HccnRoute> ParseRoute(absl::string_view line) {
         "a destination with its mask, a gateway or \"*\", flags, three numbers "
         "and an interface");
   }
-  route.destination = network->subnet();
+  HccnRoute route = {network->subnet(), {}};
   if (gateway.has_value()) route.gateway = *next;
   return route;
 }
@@ -207,39 +190,34 @@ absl::string_view UnitOf(absl::string_view name) {
   return "";
 }
 
-absl::StatusOr<HccnOpticalRow> ParseOpticalRow(const NamedValue& named) {
+absl::StatusOr<HccnOpticalRow> ParseOpticalRow(const NamedValue& named,
+                                               absl::string_view unit) {
   // As printf writes them; both go into a double, hexadecimal or not.
   static const LazyRE2 kFlag = {"(0x[[:xdigit:]]{1,8})"};
   static const LazyRE2 kNumber = {
       R"((-?(?:0|[1-9]\d{0,8})(?:\.\d{1,4})?) ([a-zA-Z]+))"};
-  using Kind = HccnOpticalRow::Kind;
-  const absl::string_view unit = UnitOf(named.name);
-  const bool is_flag = absl::EndsWith(named.name, " Flag");
-  HccnOpticalRow row;
-  row.kind = is_flag        ? Kind::kFlag
-             : unit.empty() ? Kind::kText
-                            : Kind::kMeasurement;
-  row.name = PrintableText(named.name, kMaxHccnTextBytes);
-  if (row.kind == Kind::kText ||
-      absl::c_linear_search(kNoNumbers, named.value)) {
-    row.text = PrintableText(named.value, kMaxHccnTextBytes);
-  } else if (is_flag
-                 ? !HasForm(named.value, *kFlag, &row.number)
-                 : !HasForm(named.value, *kNumber, &row.number, &row.unit) ||
-                       row.unit != unit) {
-    return UnexpectedHccnText(
-        absl::StrCat(named.name, ": ", named.value),
-        absl::StrCat(is_flag ? "a flag like \"0xff\""
-                             : absl::StrCat("a number of ", unit),
-                     ", NA, not supported or get failed"));
-  }
-  return row;
+  HccnOpticalRow row = {PrintableText(named.name, kMaxHccnTextBytes),
+                        std::nullopt, std::string(unit)};
+  absl::string_view said;
+  const bool has_form =
+      absl::c_linear_search(kNoNumbers, named.value) ||
+      (unit.empty() ? HasForm(named.value, *kFlag, &row.number)
+                    : HasForm(named.value, *kNumber, &row.number, &said) &&
+                          said == unit);
+  if (has_form) return row;
+  return UnexpectedHccnText(
+      absl::StrCat(named.name, ": ", named.value),
+      absl::StrCat(unit.empty() ? "a flag like \"0xff\""
+                                : absl::StrCat("a number of ", unit),
+                   ", NA, not supported or get failed"));
 }
 
-// A table of one row with a digit for each priority, which has to be of `form`.
-absl::StatusOr<std::array<uint32_t, kHccnPriorities>> DigitOfEachPriority(
-    absl::string_view heading, const RE2& form, absl::string_view expected,
-    absl::string_view output) {
+// "0,0,0,0,1,0,0,0" of a table of one row with a digit for each priority, which
+// has to be of `form`.
+absl::StatusOr<std::string> DigitOfEachPriority(absl::string_view heading,
+                                                const RE2& form,
+                                                absl::string_view expected,
+                                                absl::string_view output) {
   static const LazyRE2 kColumns = {" *priority +0 +1 +2 +3 +4 +5 +6 +7"};
   ASSIGN_OR_RETURN(const Lines lines, LinesBelow(heading, output));
   if (lines.size() != 2) {
@@ -253,12 +231,7 @@ absl::StatusOr<std::array<uint32_t, kHccnPriorities>> DigitOfEachPriority(
   if (!HasForm(lines[1], form, &row)) {
     return UnexpectedHccnText(lines[1], expected);
   }
-  const Lines columns = absl::StrSplit(row, ' ', absl::SkipEmpty());
-  std::array<uint32_t, kHccnPriorities> digits{};
-  absl::c_transform(columns, digits.begin(), [](absl::string_view value) {
-    return static_cast<uint32_t>(value[0] - '0');
-  });
-  return digits;
+  return absl::StrJoin(absl::StrSplit(row, ' ', absl::SkipEmpty()), ",");
 }
 
 }  // namespace
@@ -273,26 +246,29 @@ absl::StatusOr<std::optional<uint32_t>> ParseHccnSpeed(
   return UnexpectedHccnText(values[0], "a speed like \"200000 Mb/s\"");
 }
 
-absl::StatusOr<HccnVnic> ParseHccnVnic(absl::string_view output) {
+absl::StatusOr<VnicFact::Vnic> ParseHccnVnic(absl::string_view output) {
   ASSIGN_OR_RETURN(const Lines values,
                    ValuesOf({"vnic link status", "vnic ipaddr", "vnic netmask"},
                             HccnDataLines(output), output));
-  HccnVnic vnic;
-  ASSIGN_OR_RETURN(vnic.link_up, ParseHccnWord<bool>(
-                                     values[0], {{"UP", true}, {"DOWN", false}},
-                                     "UP or DOWN"));
+  ASSIGN_OR_RETURN(
+      const bool is_up,
+      ParseHccnWord<bool>(values[0], {{"UP", true}, {"DOWN", false}},
+                          "UP or DOWN"));
   const absl::StatusOr<Ipv4Interface> address =
       Ipv4Interface::Parse(values[1], values[2]);
   if (!address.ok()) {
     return UnexpectedHccnText(absl::StrCat(values[1], " ", values[2]),
                               "an IPv4 address and netmask");
   }
-  vnic.address = *address;
+  VnicFact::Vnic vnic;
+  vnic.set_up(is_up);
+  vnic.mutable_setting()->set_address(address->address().ToString());
+  vnic.mutable_setting()->set_netmask(address->subnet().netmask().ToString());
   return vnic;
 }
 
-absl::StatusOr<HccnLinkStat> ParseHccnLinkStat(absl::string_view output,
-                                               uint32_t device) {
+absl::StatusOr<LinkHistoryFact::History> ParseHccnLinkStat(
+    absl::string_view output, uint32_t device) {
   ASSIGN_OR_RETURN(const Lines lines, LinesOfDevice(device, output));
   Lines names = {"current time", "link up count", "link down count",
                  "link change records"};
@@ -302,11 +278,13 @@ absl::StatusOr<HccnLinkStat> ParseHccnLinkStat(absl::string_view output,
   const auto all = absl::MakeConstSpan(lines);
   ASSIGN_OR_RETURN(const Lines values,
                    ValuesOf(names, all.subspan(0, names.size()), output));
-  HccnLinkStat stat;
-  ASSIGN_OR_RETURN(stat.current_time, ParseLinkTime(values[0]));
-  ASSIGN_OR_RETURN(stat.ups, ParseCount(values[1]));
+  ASSIGN_OR_RETURN(const absl::CivilSecond now, ParseLinkTime(values[0]));
+  ASSIGN_OR_RETURN(const uint64_t ups, ParseCount(values[1]));
+  LinkHistoryFact::History history;
+  history.set_ups(ups);
   if (has_downs) {
-    ASSIGN_OR_RETURN(stat.downs, ParseCount(values[2]));
+    ASSIGN_OR_RETURN(const uint64_t downs, ParseCount(values[2]));
+    history.set_downs(downs);
   }
   const auto changes = all.subspan(names.size());
   if (values.back() != (changes.empty() ? "NA" : "")) {
@@ -315,22 +293,29 @@ absl::StatusOr<HccnLinkStat> ParseHccnLinkStat(absl::string_view output,
         "NA for no link changes, or a line for each of them");
   }
   for (const absl::string_view line : changes) {
-    ASSIGN_OR_RETURN(const HccnLinkChange change, ParseChange(line));
-    stat.changes.push_back(change);
+    ASSIGN_OR_RETURN(*history.add_changes(), ParseChange(line, now));
   }
-  return stat;
+  return history;
 }
 
 absl::StatusOr<std::vector<HccnCounter>> ParseHccnPacketStatistics(
     absl::string_view output) {
+  static const LazyRE2 kForm = {
+      R"([[:space:]]*([a-z\d_]+)[[:space:]]*:[[:space:]]*(0|[1-9]\d*))"};
   ASSIGN_OR_RETURN(const Lines lines, LinesBelow("packet statistics:", output));
-  return ParseCounters(lines, output);
-}
-
-absl::StatusOr<std::vector<HccnCounter>> ParseHccnHardwareStatistics(
-    absl::string_view output, uint32_t device) {
-  ASSIGN_OR_RETURN(const Lines lines, LinesOfDevice(device, output));
-  return ParseCounters(lines, output);
+  if (lines.empty()) return UnexpectedHccnText(output, "counters");
+  std::vector<HccnCounter> counters;
+  std::set<std::string> names;
+  for (const absl::string_view line : lines) {
+    HccnCounter& counter = counters.emplace_back();
+    if (!HasForm(line, *kForm, &counter.name, &counter.value)) {
+      return UnexpectedHccnText(line, "a counter like \"qp_active: 1\"");
+    }
+    if (!names.insert(counter.name).second) {
+      return UnexpectedHccnText(line, "each name once");
+    }
+  }
+  return counters;
 }
 
 absl::StatusOr<std::vector<HccnRoute>> ParseHccnRoutes(
@@ -373,21 +358,13 @@ absl::StatusOr<std::map<uint32_t, uint32_t>> ParseHccnDscpToTc(
   return classes;
 }
 
-absl::StatusOr<std::array<bool, kHccnPriorities>> ParseHccnPfc(
-    absl::string_view output) {
+absl::StatusOr<std::string> ParseHccnPfc(absl::string_view output) {
   static const LazyRE2 kRow = {" *enabled((?: +[01]){8})"};
-  ASSIGN_OR_RETURN(
-      const auto digits,
-      DigitOfEachPriority("PFC configuration:", *kRow,
-                          "\"enabled\" and eight of 0 or 1", output));
-  std::array<bool, kHccnPriorities> pfc{};
-  absl::c_transform(digits, pfc.begin(),
-                    [](uint32_t digit) { return digit == 1; });
-  return pfc;
+  return DigitOfEachPriority("PFC configuration:", *kRow,
+                             "\"enabled\" and eight of 0 or 1", output);
 }
 
-absl::StatusOr<std::array<uint32_t, kHccnPriorities>> ParseHccnPriorityToTc(
-    absl::string_view output) {
+absl::StatusOr<std::string> ParseHccnPriorityToTc(absl::string_view output) {
   static const LazyRE2 kRow = {" *TC((?: +[0-3]){8})"};
   return DigitOfEachPriority("Priority mapping:", *kRow,
                              "\"TC\" and eight of 0 to 3", output);
@@ -430,15 +407,10 @@ absl::StatusOr<HccnOptical> ParseHccnOptical(absl::string_view output) {
     if (!names.insert(named.name).second) {
       return UnexpectedHccnText(line, "each name once");
     }
-    if (named.name == "high power enable reg") {
-      ASSIGN_OR_RETURN(
-          optical.high_power,
-          ParseHccnWord<bool>(named.value,
-                              {{"enabled", true}, {"not enabled", false}},
-                              "\"enabled\" or \"not enabled\""));
-    } else {
-      ASSIGN_OR_RETURN(optical.rows.emplace_back(), ParseOpticalRow(named));
-    }
+    const bool is_flag = absl::EndsWith(named.name, " Flag");
+    const absl::string_view unit = is_flag ? "" : UnitOf(named.name);
+    if (!is_flag && unit.empty()) continue;
+    ASSIGN_OR_RETURN(optical.rows.emplace_back(), ParseOpticalRow(named, unit));
   }
   return optical;
 }

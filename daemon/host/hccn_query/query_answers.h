@@ -12,7 +12,6 @@
 //                    [devid 0]    Tue Aug  1 14:43:40 2022    LINK UP
 //   -stat -g         packet statistics:
 //                    mac_tx_mac_pause_num:0
-//   -hw_stats -g     [devid 3] pd_alloc: 1
 //   -route -g        Routing table:
 //                    Destination Gateway  Genmask     Flags … Use Iface
 //                    default     29.1.0.1 0.0.0.0     UG    … 0   eth3
@@ -32,7 +31,6 @@
 //   -optical -g      optical info:
 //                    present              : present
 //                    temperature          : 47 C
-//                    high power enable reg: enabled
 //                    vendor name          : Hisense
 //                    Rx Los Flag          : 0xff
 //                    Host SNR Lane0       : not supported
@@ -43,7 +41,6 @@
 #ifndef DAEMON_HOST_HCCN_QUERY_QUERY_ANSWERS_H_
 #define DAEMON_HOST_HCCN_QUERY_QUERY_ANSWERS_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -53,8 +50,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/civil_time.h"
 #include "config/values/ipv4.h"
+#include "proto/facts.pb.h"
 
 namespace clusterd {
 
@@ -63,34 +60,15 @@ absl::StatusOr<std::optional<uint32_t>> ParseHccnSpeed(
     absl::string_view output);
 
 // The virtual port to the other devices of the server or super pod.
-struct HccnVnic {
-  bool link_up = false;
-  Ipv4Interface address;
-};
-absl::StatusOr<HccnVnic> ParseHccnVnic(absl::string_view output);
+absl::StatusOr<VnicFact::Vnic> ParseHccnVnic(absl::string_view output);
 
-struct HccnLinkChange {
-  // By the device's clock in the time zone that the tool ran in. The weekday
-  // that is printed before it is not compared: published samples have wrong
-  // ones.
-  absl::CivilSecond time;
-  bool up = false;
-};
-
-// How often the link went up and down.
-struct HccnLinkStat {
-  absl::CivilSecond current_time;
-  uint64_t ups = 0;
-  // Older drivers have no line with it.
-  std::optional<uint64_t> downs;
-  // As the tool lists them, newest first; it keeps the last ones only. Empty:
-  // it said NA.
-  std::vector<HccnLinkChange> changes;
-};
-
+// How often the link went up and down; older drivers do not tell how often
+// down. Changes are as the tool lists them, newest first, by the device's
+// clock; it keeps the last ones only. One that is put after now was just now.
+// The weekday before a time is not compared: published samples have wrong ones.
 // InvalidArgument also if a line is missing, out of order or another device's.
-absl::StatusOr<HccnLinkStat> ParseHccnLinkStat(absl::string_view output,
-                                               uint32_t device);
+absl::StatusOr<LinkHistoryFact::History> ParseHccnLinkStat(
+    absl::string_view output, uint32_t device);
 
 struct HccnCounter {
   std::string name;  // Lower-case letters, digits and underscores.
@@ -101,15 +79,10 @@ struct HccnCounter {
 // depends on the build, so none is required by name.
 absl::StatusOr<std::vector<HccnCounter>> ParseHccnPacketStatistics(
     absl::string_view output);
-absl::StatusOr<std::vector<HccnCounter>> ParseHccnHardwareStatistics(
-    absl::string_view output, uint32_t device);
 
 struct HccnRoute {
   Ipv4Subnet destination;              // "default" is 0.0.0.0/0.
   std::optional<Ipv4Address> gateway;  // Nothing: "*", directly connected.
-  std::string flags;                   // "UG", as it was printed.
-  uint32_t metric = 0;
-  std::string interface;
 };
 
 // In the tool's order; may be none. InvalidArgument also if a heading is
@@ -123,14 +96,11 @@ absl::StatusOr<std::vector<HccnRoute>> ParseHccnRoutes(
 absl::StatusOr<std::map<uint32_t, uint32_t>> ParseHccnDscpToTc(
     absl::string_view output);
 
-// Whether priority flow control is on, by priority.
-inline constexpr size_t kHccnPriorities = 8;
-absl::StatusOr<std::array<bool, kHccnPriorities>> ParseHccnPfc(
-    absl::string_view output);
+// "0,0,0,0,1,0,0,0": whether priority flow control is on, by priority.
+absl::StatusOr<std::string> ParseHccnPfc(absl::string_view output);
 
-// The traffic class, 0 to 3, of each priority.
-absl::StatusOr<std::array<uint32_t, kHccnPriorities>> ParseHccnPriorityToTc(
-    absl::string_view output);
+// The same with the traffic class, 0 to 3, of each priority.
+absl::StatusOr<std::string> ParseHccnPriorityToTc(absl::string_view output);
 
 // The UDP port of RoCE, "4791"; where something else chooses ports, the tool's
 // word for it: "auto", "multi_qp", "code(nslb_dp)". "Unknown udp port" is
@@ -139,34 +109,25 @@ absl::StatusOr<std::array<uint32_t, kHccnPriorities>> ParseHccnPriorityToTc(
 // are not looked at (tool_roce.c and tool_ext.c of hicann/driver 05354178).
 absl::StatusOr<std::string> ParseHccnRocePort(absl::string_view output);
 
-// Names and texts of an optical module are cut after it and then end in "...".
+// Names of an optical module are cut after it and then end in "...".
 inline constexpr size_t kMaxHccnTextBytes = 255;
 
-// One row of an optical module.
+// One row of an optical module that is a number.
 struct HccnOpticalRow {
-  enum class Kind {
-    // Temperatures and their bounds in C, voltages in mV, powers in mW, bias
-    // currents in mA, SNR in dB, the wave length in nm.
-    kMeasurement,
-    // "Tx Los Flag", "Rx LoL Flag" and their like: loss of signal or of lock.
-    // Anything but 0 is a fault in the vendor's diagnosis tool.
-    kFlag,
-    // The vendor's names, date codes, the identifier.
-    kText,
-  };
-  Kind kind = Kind::kText;
-  std::string name;              // "Tx Power0"; printable.
-  std::optional<double> number;  // A text has none.
-  std::string unit;              // Of a measurement with a number.
-  // As it was written, printable: of a text; else why there is no number, in
-  // the tool's words "NA", "not supported" or "get failed".
-  std::string text;
+  std::string name;  // "Tx Power0"; printable.
+  // None: the tool says "NA", "not supported" or "get failed".
+  std::optional<double> number;
+  // Temperatures and their bounds are in C, voltages in mV, powers in mW, bias
+  // currents in mA, SNR in dB, the wave length in nm. Empty: a flag, such as
+  // "Tx Los Flag" or "Rx LoL Flag": loss of signal or of lock. Any value but 0
+  // is a fault in the vendor's diagnosis tool.
+  std::string unit;
 };
 
+// Rows of text, such as the vendor's names, are left out.
 struct HccnOptical {
   bool present = false;
-  std::optional<bool> high_power;    // "high power enable reg".
-  std::vector<HccnOpticalRow> rows;  // The others, in the tool's order.
+  std::vector<HccnOpticalRow> rows;  // In the tool's order.
 };
 
 // Which rows there are depends on module and build, so only the first is

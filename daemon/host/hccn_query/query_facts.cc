@@ -1,6 +1,5 @@
 #include "daemon/host/hccn_query/query_facts.h"
 
-#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -76,16 +75,6 @@ void AddIfOutside(const HccnOpticalRow& row, const LimitsByName& limits,
   }
 }
 
-absl::StatusOr<std::string> PfcText(absl::string_view output) {
-  ASSIGN_OR_RETURN(const auto pfc, ParseHccnPfc(output));
-  return absl::StrJoin(pfc, ",");
-}
-
-absl::StatusOr<std::string> PriorityText(absl::string_view output) {
-  ASSIGN_OR_RETURN(const auto classes, ParseHccnPriorityToTc(output));
-  return absl::StrJoin(classes, ",");
-}
-
 absl::StatusOr<std::string> DscpText(absl::string_view output) {
   ASSIGN_OR_RETURN(auto classes, ParseHccnDscpToTc(output));
   for (auto each = classes.begin(); each != classes.end();) {
@@ -112,27 +101,14 @@ OpticalFact::Module MakeOpticalModule(const HccnOptical& optical) {
   const LimitsByName limits = LimitsOf(optical);
   for (const HccnOpticalRow& row : optical.rows) {
     if (!row.number.has_value()) continue;
-    if (row.kind == HccnOpticalRow::Kind::kMeasurement) {
+    if (!row.unit.empty()) {
       AddIfOutside(row, limits, &module);
-    } else if (row.kind == HccnOpticalRow::Kind::kFlag && *row.number != 0) {
+    } else if (*row.number != 0) {
       const auto lanes = static_cast<uint32_t>(*row.number);
       AddAlarm(row, absl::StrCat("0x", absl::Hex(lanes)), "", &module);
     }
   }
   return module;
-}
-
-LinkHistoryFact::History MakeLinkHistory(const HccnLinkStat& stat) {
-  LinkHistoryFact::History history;
-  history.set_ups(stat.ups);
-  if (stat.downs.has_value()) history.set_downs(*stat.downs);
-  for (const HccnLinkChange& each : stat.changes) {
-    LinkHistoryFact::Change* const change = history.add_changes();
-    const int64_t ago = stat.current_time - each.time;
-    change->set_seconds_ago(std::max<int64_t>(ago, 0));
-    change->set_up(each.up);
-  }
-  return history;
 }
 
 HccnAnswer AskIfKnown(HccnSession* session, absl::string_view query) {
@@ -154,7 +130,7 @@ HccnAnswer AskIfKnown(HccnSession* session, absl::string_view query) {
 }
 
 void AskLosslessSettings(HccnSession* session, DeviceFacts* facts) {
-  FillHccnFact(AskIfKnown(session, "-pfc"), PfcText, facts->mutable_pfc());
+  FillHccnFact(AskIfKnown(session, "-pfc"), ParseHccnPfc, facts->mutable_pfc());
   FillHccnFact(AskIfKnown(session, "-udp"), ParseHccnRocePort,
                facts->mutable_roce_port());
   FillHccnFact(AskIfKnown(session, "-dscp_to_tc"), DscpText,
@@ -162,7 +138,7 @@ void AskLosslessSettings(HccnSession* session, DeviceFacts* facts) {
 }
 
 void AskTraffic(uint32_t device, HccnSession* session, DeviceFacts* facts) {
-  FillHccnFact(AskIfKnown(session, "-prio_tc"), PriorityText,
+  FillHccnFact(AskIfKnown(session, "-prio_tc"), ParseHccnPriorityToTc,
                facts->mutable_priority_to_tc());
   const auto module =
       [](absl::string_view output) -> absl::StatusOr<OpticalFact::Module> {
@@ -171,11 +147,8 @@ void AskTraffic(uint32_t device, HccnSession* session, DeviceFacts* facts) {
   };
   FillHccnFact(AskIfKnown(session, "-optical"), module,
                facts->mutable_optical());
-  const auto history = [device](absl::string_view output)
-      -> absl::StatusOr<LinkHistoryFact::History> {
-    ASSIGN_OR_RETURN(const HccnLinkStat stat,
-                     ParseHccnLinkStat(output, device));
-    return MakeLinkHistory(stat);
+  const auto history = [device](absl::string_view output) {
+    return ParseHccnLinkStat(output, device);
   };
   FillHccnFact(AskIfKnown(session, "-link_stat"), history,
                facts->mutable_link_history());

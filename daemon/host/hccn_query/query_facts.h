@@ -22,9 +22,6 @@ namespace clusterd {
 // itself has for it. A module that names none, or 0 for both, has none.
 OpticalFact::Module MakeOpticalModule(const HccnOptical& optical);
 
-// A change that the device's clock puts after now was just now.
-LinkHistoryFact::History MakeLinkHistory(const HccnLinkStat& stat);
-
 // PFC and UDP port of RoCE: what a change can set.
 void AskLosslessSettings(HccnSession* session, DeviceFacts* facts);
 

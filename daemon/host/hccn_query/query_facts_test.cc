@@ -61,25 +61,6 @@ TEST(MakeOpticalModuleTest, FlagThatIsSetIsAnAlarm) {
             (std::vector<std::string>{"Rx Los Flag 0xff []"}));
 }
 
-TEST(MakeLinkHistoryTest, CountsBackFromTheDevicesOwnClock) {
-  const auto stat = ParseHccnLinkStat(
-      "[devid 0]current time        : Wed Aug  2 03:09:26 2022\n"
-      "[devid 0]link up count       : 2\n[devid 0]link down count     : 1\n"
-      "[devid 0]link change records :\n"
-      "[devid 0]    Wed Aug  2 03:09:27 2022    LINK UP\n"
-      "[devid 0]    Wed Aug  2 03:08:26 2022    LINK DOWN\n",
-      0);
-  ASSERT_TRUE(stat.ok()) << stat.status();
-  const LinkHistoryFact::History history = MakeLinkHistory(*stat);
-  EXPECT_EQ(history.ups(), 2u);
-  EXPECT_EQ(history.downs(), 1u);
-  ASSERT_EQ(history.changes_size(), 2);
-  EXPECT_EQ(history.changes(0).seconds_ago(), 0u);
-  EXPECT_TRUE(history.changes(0).up());
-  EXPECT_EQ(history.changes(1).seconds_ago(), 60u);
-  EXPECT_FALSE(history.changes(1).up());
-}
-
 class QueryFactsTest : public ::testing::Test {
  protected:
   DeviceFacts Ask(NpuToolFacts::Generation generation = NpuToolFacts::CLASSIC) {

@@ -60,7 +60,7 @@ class FolderSearch {
             ": the folder of an ended job is found by its user (--user) "
             "and time (--since)"));
       }
-      Note(absl::StrCat(none, ": all logs of ", asked_->name, " were read"));
+      Note(none, ": all logs of ", asked_->name, " were read");
     }
     if (asked_.has_value() && (query_.job_id().empty() || !found)) {
       AddOwnFolder(*asked_);
@@ -79,15 +79,18 @@ class FolderSearch {
                      ", expected a job id of at most 64 letters and digits"));
   }
 
-  void Note(std::string text) { result_.notes.push_back(std::move(text)); }
+  template <typename... Parts>
+  void Note(const Parts&... parts) {
+    result_.notes.push_back(absl::StrCat(parts...));
+  }
 
   // Whether there is one.
   bool AddProcesses() {
     bool found = false;
     for (const uint32_t pid : Candidates()) {
       if (host_.budget->IsSpent()) {
-        Note(absl::StrCat("processes: not all were looked at within ",
-                          host_.budget->HostDeadline()));
+        Note("processes: not all were looked at within ",
+             host_.budget->HostDeadline());
         break;
       }
       const std::optional<Process> process = ReadProcess(pid);
@@ -104,8 +107,7 @@ class FolderSearch {
       const NpuProcessesFact fact =
           ReadNpuProcesses(host_.paths, *host_.budget);
       if (fact.has_missing() && MayHaveNpu()) {
-        Note(
-            absl::StrCat("processes that use NPUs: ", fact.missing().detail()));
+        Note("processes that use NPUs: ", fact.missing().detail());
       }
       for (const NpuProcess& process : fact.value().processes()) {
         pids.push_back(process.pid());
@@ -113,7 +115,7 @@ class FolderSearch {
       return pids;
     }
     const auto names = files_.List("/proc");
-    if (!names.ok()) Note(std::string(names.status().message()));
+    if (!names.ok()) Note(names.status().message());
     for (const std::string& name : names.value_or(std::vector<std::string>())) {
       uint32_t pid = 0;
       if (absl::SimpleAtoi(name, &pid)) pids.push_back(pid);
@@ -145,11 +147,8 @@ class FolderSearch {
     Command command = {{std::move(head), "-c", absl::StrCat(kMaxEnviron),
                         files_.Resolve(path)},
                        std::min(kEnvironTime, host_.budget->Left())};
-    command.as = RunAs{absl::StrCat(process.uid),
-                       process.uid,
-                       process.gid,
-                       {process.gid},
-                       "/"};
+    const std::string name = absl::StrCat(process.uid);
+    command.as = {name, process.uid, process.gid, {process.gid}, "/"};
     ASSIGN_OR_RETURN(CommandResult result, host_.runner->Run(command));
     if (result.exit_status == 0) return std::move(result.standard_output);
     return absl::NotFoundError(path);
@@ -208,8 +207,8 @@ class FolderSearch {
     folder.from = absl::StrCat("process ", process.pid, ", ", variable);
     if (!absl::StartsWith(folder.path, "/") ||
         folder.path.size() > kMaxPathBytes) {
-      return Note(absl::StrCat(folder.from, ": ", QuotedText(folder.path),
-                               " is no absolute path, and not read"));
+      return Note(folder.from, ": ", QuotedText(folder.path),
+                  " is no absolute path, and not read");
     }
     const std::string proc = absl::StrCat("/proc/", process.pid);
     const auto theirs = files_.ReadLink(proc + "/ns/mnt");
@@ -248,7 +247,7 @@ class FolderSearch {
     if (found.ok()) {
       user = *found;
     } else {
-      Note(std::string(found.status().message()));
+      Note(found.status().message());
     }
     return user;
   }
@@ -276,11 +275,8 @@ class FolderSearch {
   }
 
   void AddOwnFolder(const RunAs& user) {
-    LogFolder folder;
-    folder.user = user;
-    folder.path = user.home + "/ascend/log";
-    folder.from = absl::StrCat("home of ", user.name);
-    Add(std::move(folder));
+    Add({user, user.home + "/ascend/log", "", "",
+         absl::StrCat("home of ", user.name)});
   }
 
   // Only names are taken from /home: what lies below is for its user to read.
@@ -290,9 +286,8 @@ class FolderSearch {
     for (const std::string& name : names.value_or(std::vector<std::string>())) {
       if (!CheckUserName(name).ok() || name == "root") continue;
       if (++users > kMaxUsers || host_.budget->IsSpent()) {
-        return Note(
-            absl::StrCat("not all of ", names->size(),
-                         " homes were looked at; name a user (--user)"));
+        return Note("not all of ", names->size(),
+                    " homes were looked at; name a user (--user)");
       }
       const absl::StatusOr<RunAs> user =
           FindUser(host_.paths.root, host_.runner, *host_.budget, name);

@@ -125,12 +125,8 @@ class LogReading {
       return absl::DeadlineExceededError(
           absl::StrCat("no time left of ", host_.budget->HostDeadline()));
     }
-    Command command;
-    command.argv = std::move(argv);
-    command.deadline = host_.budget->ForCommand();
-    command.max_stream_bytes = max_bytes;
-    command.as = user;
-    return host_.runner->Run(command);
+    return host_.runner->Run(
+        {std::move(argv), host_.budget->ForCommand(), {}, max_bytes, user});
   }
 
   void ListFiles(const LogFolder& folder) {
@@ -226,9 +222,8 @@ class LogReading {
         file.folder->user, {tail_, "-c", absl::StrCat(most), "--", file.path},
         std::max<uint64_t>(most, kMaxMessageBytes));
     if (!run.ok() || run->timed_out || run->exit_status != 0) {
-      told.set_cut(
+      return told.set_cut(
           BoundedUtf8(absl::StrCat("not read: ", WhyNot(run)), kMaxPathBytes));
-      return;
     }
     // A file may have grown meanwhile.
     Take(absl::string_view(run->standard_output).substr(0, most),

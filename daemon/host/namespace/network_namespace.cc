@@ -33,14 +33,6 @@
 namespace clusterd {
 namespace {
 
-// A descriptor, or -1, that is closed with the last who has it.
-std::shared_ptr<const int> Owned(int fd) {
-  return {new int(fd), [](const int* owned) {
-            if (*owned >= 0) close(*owned);
-            delete owned;
-          }};
-}
-
 // SO_NETNS_COOKIE of the kernel's asm-generic/socket.h, which x86 and ARM use;
 // older headers lack it.
 constexpr int kNetnsCookie = 71;
@@ -196,17 +188,19 @@ absl::StatusOr<uint32_t> AskEngine(const Engine& engine,
 absl::StatusOr<OpenNetworkNamespace> OpenNetworkNamespace::Open(
     const std::string& path, const std::string& name) {
   // Looks before it opens: a device would act on an open.
-  const auto seen = Owned(open(path.c_str(), O_PATH | O_CLOEXEC));
+  const OwnedFd seen(open(path.c_str(), O_PATH | O_CLOEXEC));
   struct statfs system;
   struct stat info;
-  if (*seen < 0 || fstatfs(*seen, &system) != 0 || fstat(*seen, &info) != 0) {
+  if (seen.get() < 0 || fstatfs(seen.get(), &system) != 0 ||
+      fstat(seen.get(), &info) != 0) {
     return ErrnoStatus(name, path, errno);
   }
   if (system.f_type != NSFS_MAGIC) return NoNamespace(name, path);
-  const auto file = Owned(open(absl::StrCat("/proc/self/fd/", *seen).c_str(),
-                               O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (*file < 0) return ErrnoStatus(name, path, errno);
-  const int type = ioctl(*file, NS_GET_NSTYPE);
+  const auto file = std::make_shared<const OwnedFd>(
+      open(absl::StrCat("/proc/self/fd/", seen.get()).c_str(),
+           O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file->get() < 0) return ErrnoStatus(name, path, errno);
+  const int type = ioctl(file->get(), NS_GET_NSTYPE);
   // Kernels before 4.11 do not tell; setns tells them apart then.
   if (type >= 0 && type != CLONE_NEWNET) return NoNamespace(name, path);
   return OpenNetworkNamespace(file, info.st_ino, name);
@@ -217,7 +211,7 @@ absl::Status OpenNetworkNamespace::Run(
   int error = 0;
   try {
     std::thread inside([&] {
-      if (setns(*file_, CLONE_NEWNET) != 0) {
+      if (setns(file_->get(), CLONE_NEWNET) != 0) {
         error = errno;
         return;
       }
@@ -232,11 +226,11 @@ absl::Status OpenNetworkNamespace::Run(
 }
 
 absl::StatusOr<uint64_t> ReadNetworkNamespaceCookie() {
-  const auto socket = Owned(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const OwnedFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   uint64_t cookie = 0;
   socklen_t size = sizeof(cookie);
-  if (*socket >= 0 &&
-      getsockopt(*socket, SOL_SOCKET, kNetnsCookie, &cookie, &size) == 0) {
+  if (socket.get() >= 0 &&
+      getsockopt(socket.get(), SOL_SOCKET, kNetnsCookie, &cookie, &size) == 0) {
     return cookie;
   }
   const int error = errno;

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "config/values/owned_fd.h"
 #include "daemon/host/files/file_reader.h"
 #include "proto/facts.pb.h"
 
@@ -43,11 +44,11 @@ class OpenNetworkNamespace {
   absl::Status Run(const std::function<void()>& work) const;
 
  private:
-  OpenNetworkNamespace(std::shared_ptr<const int> file, uint64_t inode,
+  OpenNetworkNamespace(std::shared_ptr<const OwnedFd> file, uint64_t inode,
                        std::string name)
       : file_(std::move(file)), inode_(inode), name_(std::move(name)) {}
 
-  std::shared_ptr<const int> file_;  // Closed with the last copy.
+  std::shared_ptr<const OwnedFd> file_;  // Closed with the last copy.
   uint64_t inode_;
   std::string name_;
 };

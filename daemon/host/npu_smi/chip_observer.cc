@@ -118,13 +118,10 @@ void AskChip(ChipSession chip, bool in_super_pod, DeviceFacts* facts) {
           facts->mutable_super_pod());
 }
 
-void SetAllMissing(const Missing& missing, bool in_super_pod,
-                   DeviceFacts* facts) {
-  SetMissing(missing, facts->mutable_health());
-  SetMissing(missing, facts->mutable_memory_errors());
-  SetMissing(missing, facts->mutable_compatibility());
-  SetMissing(missing, facts->mutable_hccs());
-  SetMissing(missing, facts->mutable_memory());
+void MissChip(const Missing& missing, bool in_super_pod, DeviceFacts* facts) {
+  SetAllMissing(missing, facts->mutable_health(),
+                facts->mutable_memory_errors(), facts->mutable_compatibility(),
+                facts->mutable_hccs(), facts->mutable_memory());
   if (in_super_pod) SetMissing(missing, facts->mutable_super_pod());
 }
 
@@ -207,11 +204,11 @@ std::vector<DeviceFacts> ReadChips(const HostAccess& host,
     DeviceFacts* const of = &facts[i];
     of->set_id(id);
     if (missing.has_value()) {
-      SetAllMissing(*missing, request.ask_vnic(), of);
+      MissChip(*missing, request.ask_vnic(), of);
     } else if (chips->count(id) == 0) {
-      SetAllMissing(MakeMissing(Missing::TOOL_FAILED,
-                                "`npu-smi info -m` does not list the device"),
-                    request.ask_vnic(), of);
+      MissChip(MakeMissing(Missing::TOOL_FAILED,
+                           "`npu-smi info -m` does not list the device"),
+               request.ask_vnic(), of);
     } else {
       running.push_back(std::async([&, id, of] {
         AskChip(ChipSession(*npu_smi, id, chips->at(id), host, locks),

@@ -146,9 +146,7 @@ absl::StatusOr<std::string> LocateNpuSmi(const HostPaths& paths) {
 }
 
 DeviceIdsFact ReadDeviceIds(const HostAccess& host) {
-  DeviceIdsFact fact;
-  SetFact(FindIds(host), &fact);
-  return fact;
+  return MakeFact<DeviceIdsFact>(FindIds(host));
 }
 
 }  // namespace clusterd

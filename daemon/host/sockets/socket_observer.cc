@@ -209,10 +209,8 @@ uint32_t ReadParent(const FileReader& files, uint32_t pid) {
 
 SocketsFact ReadSockets(const FileReader& files, const PortSet& ports,
                         const TimeBudget& budget) {
-  SocketsFact fact;
-  SetFact(WithOwners(files, ReadTables(files, "/proc/net", ports), budget),
-          &fact);
-  return fact;
+  return MakeFact<SocketsFact>(
+      WithOwners(files, ReadTables(files, "/proc/net", ports), budget));
 }
 
 SocketsFact ReadSocketsIn(const OpenNetworkNamespace& opened,
@@ -223,9 +221,7 @@ SocketsFact ReadSocketsIn(const OpenNetworkNamespace& opened,
   const absl::Status entered = opened.Run(
       [&] { found = ReadTables(files, "/proc/thread-self/net", ports); });
   if (!entered.ok()) found = entered;
-  SocketsFact fact;
-  SetFact(WithOwners(files, std::move(found), budget), &fact);
-  return fact;
+  return MakeFact<SocketsFact>(WithOwners(files, std::move(found), budget));
 }
 
 absl::StatusOr<uint32_t> ParseSocketPort(absl::string_view line) {

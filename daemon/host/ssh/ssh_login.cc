@@ -66,10 +66,9 @@ absl::StatusOr<CommandResult> ReadAsUser(
     absl::Span<const absl::string_view> program,
     const std::vector<std::string>& words) {
   ASSIGN_OR_RETURN(std::string found, FindProgram(host.paths.root, program));
-  Command command = {{std::move(found)}, host.budget->ForCommand()};
+  Command command = {
+      {std::move(found)}, host.budget->ForCommand(), {}, kMaxConfigBytes, user};
   command.argv.insert(command.argv.end(), words.begin(), words.end());
-  command.max_stream_bytes = kMaxConfigBytes;
-  command.as = user;
   ASSIGN_OR_RETURN(CommandResult result, host.runner->Run(command));
   if (!result.timed_out) return result;
   return absl::DeadlineExceededError(
@@ -127,13 +126,12 @@ SshLogins::SshLogins(const HostAccess& host, std::string ssh, RunAs user,
 
 absl::StatusOr<CommandResult> SshLogins::Run(
     const std::vector<std::string>& words) const {
-  Command command = {{ssh_}, host_.budget->ForCommand()};
+  Command command = {{ssh_}, host_.budget->ForCommand(),
+                     {},     kMaxAnswerBytes,
+                     user_,  absl::StrCat(kNoPrograms, config_.text)};
   command.argv.insert(command.argv.end(), std::begin(kOptions),
                       std::end(kOptions));
   command.argv.insert(command.argv.end(), words.begin(), words.end());
-  command.max_stream_bytes = kMaxAnswerBytes;
-  command.as = user_;
-  command.input = absl::StrCat(kNoPrograms, config_.text);
   return host_.runner->Run(command);
 }
 
@@ -223,8 +221,7 @@ absl::Status SshLogins::TryAll(
       absl::StatusOr<Attempt> tried = TryOnce(targets[i]);
       if (!tried.ok()) {
         absl::MutexLock lock(&mutex);
-        first.Update(tried.status());
-        return;
+        return first.Update(tried.status());
       }
       if (!tried->out_of_time) attempt = *std::move(tried);
     }

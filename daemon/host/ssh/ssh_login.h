@@ -20,7 +20,6 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "config/values/ipv4.h"
-#include "daemon/host/command/user_identity.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/ssh/ssh_output.h"
 #include "proto/facts.pb.h"

@@ -13,6 +13,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "config/values/owned_fd.h"
 #include "config/values/port_set.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
@@ -45,22 +46,6 @@ bool IsHostAddress(absl::string_view text) {
   return address.ok() && !address->IsUnset() && !address->IsMulticast() &&
          !address->IsClassE();
 }
-
-// A descriptor that is closed at the end.
-class Socket {
- public:
-  Socket()
-      : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {}
-  ~Socket() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
@@ -137,149 +122,144 @@ class Answer {
          const SshPlace& place)
       : host_(host), question_(question), place_(place) {}
 
-  absl::StatusOr<SshFact::Ssh> Make();
+  absl::StatusOr<SshFact::Ssh> Make() {
+    RETURN_IF_ERROR(CheckSshQuestion(question_));
+    const auto own =
+        absl::c_find_if(question_.peers(), [&](const SshQuestion::Peer& peer) {
+          return peer.host() == place_.host;
+        });
+    if (own == question_.peers().end()) {
+      return Refused("no address of this host,", place_.host);
+    }
+    self_ = static_cast<size_t>(own - question_.peers().begin());
+    SshFact::Ssh ssh;
+    ssh.set_user(question_.user());
+    ASSIGN_OR_RETURN(const RunAs user,
+                     FindUser(host_.paths.root, host_.runner, *host_.budget,
+                              question_.user()));
+    ASSIGN_OR_RETURN(const std::string program,
+                     FindProgram(host_.paths.root, kSsh));
+    RETURN_IF_ERROR(CheckHome(host_, user));
+    RETURN_IF_ERROR(AddServers(&ssh));
+    ASSIGN_OR_RETURN(SshConfig config, ReadSshConfig(host_, user));
+    const SshLogins logins(host_, program, user, std::move(config));
+    ASSIGN_OR_RETURN(std::vector<SshLogin> tried, logins.Try(Targets()));
+    for (SshLogin& each : tried) *ssh.add_logins() = std::move(each);
+    const absl::Status exported = ReadExported(logins, &ssh);
+    if (absl::IsCancelled(exported)) {
+      *ssh.mutable_environment_missing() =
+          MakeMissing(Missing::NOT_QUERIED, exported.message());
+    } else if (!exported.ok()) {
+      *ssh.mutable_environment_missing() = MissingFor(exported);
+    }
+    return ssh;
+  }
 
  private:
   uint32_t port() const {
     return question_.port() == 0 ? kDefaultPort : question_.port();
   }
-  absl::Status AddServers(SshFact::Ssh* ssh);
+
   void DescribeConfig(const absl::StatusOr<SshdConfig>& config,
-                      SshServer* server) const;
-  LoginTarget Target(size_t peer, uint32_t port) const;
-  std::vector<LoginTarget> Targets() const;
-  absl::Status ReadExported(const SshLogins& logins, SshFact::Ssh* ssh) const;
+                      SshServer* server) const {
+    if (!config.ok()) {
+      *server->mutable_config_missing() = MissingFor(config.status());
+      return;
+    }
+    const bool is_own = config->ports.count(server->port()) > 0;
+    if (!is_own && !place_.in_container &&
+        server->port() == question_.container_port()) {
+      *server->mutable_config_missing() =
+          MakeMissing(Missing::NOT_QUERIED,
+                      "the sshd_config of a container is not seen here");
+      return;
+    }
+    server->set_port_configured(is_own);
+    server->set_host_keys(CountHostKeys(host_.files(), *config));
+    if (server->listen_addresses().empty() && !question_.before()) {
+      for (std::string& each : config->AddressesOf(server->port())) {
+        server->add_listen_addresses(std::move(each));
+      }
+    }
+  }
+
+  absl::Status AddServers(SshFact::Ssh* ssh) {
+    std::vector<uint32_t> wanted = {port()};
+    if (question_.container_port() != 0) {
+      wanted.push_back(question_.container_port());
+    }
+    PortSet ports;
+    for (const uint32_t each : wanted) ports.Add(each, each);
+    const SocketsFact sockets =
+        ReadSockets(host_.files(), ports, *host_.budget);
+    if (sockets.has_missing()) {
+      return absl::UnavailableError(
+          absl::StrCat("who listens: ", sockets.missing().detail()));
+    }
+    const absl::StatusOr<SshdConfig> config = ReadSshdConfig(host_);
+    for (const uint32_t each : wanted) {
+      SshServer* const server = ssh->add_servers();
+      server->set_port(each);
+      DescribeListener(sockets.value(), server);
+      DescribeConfig(config, server);
+      if (server->command().empty()) continue;
+      server->set_answers(
+          GreetsAsSsh(Target(self_, each).address, each,
+                      std::min(place_.greeting_time, host_.budget->Left())));
+    }
+    return absl::OkStatus();
+  }
+
+  LoginTarget Target(size_t peer, uint32_t port) const {
+    const SshQuestion::Peer& each = question_.peers(static_cast<int>(peer));
+    return {each.host(),
+            Ipv4Address::Parse(each.address()).value_or(Ipv4Address()), port};
+  }
+
+  std::vector<LoginTarget> Targets() const {
+    std::vector<LoginTarget> targets;
+    const bool has_containers =
+        question_.container_port() != 0 && !question_.before();
+    for (const size_t peer : PeersToTry(
+             static_cast<size_t>(question_.peers_size()), self_, place_.turn)) {
+      targets.push_back(Target(peer, port()));
+      if (has_containers) {
+        targets.push_back(Target(peer, question_.container_port()));
+      }
+    }
+    return targets;
+  }
+
+  // Of the shell in which a launch begins: a container's where there are some.
+  absl::Status ReadExported(const SshLogins& logins, SshFact::Ssh* ssh) const {
+    if (question_.before()) {
+      return absl::CancelledError("the containers' sshd is not started yet");
+    }
+    const bool has_containers = question_.container_port() != 0;
+    const LoginTarget target =
+        Target(self_, has_containers ? question_.container_port() : port());
+    const bool works =
+        absl::c_any_of(ssh->logins(), [&](const SshLogin& login) {
+          return login.works() && login.host() == target.host &&
+                 login.port() == target.port;
+        });
+    if (!works)
+      return absl::CancelledError("no login to this host itself works");
+    ASSIGN_OR_RETURN(const std::string environment,
+                     logins.ReadEnvironment(target));
+    for (std::string& each : NotExported({question_.needed_variables().begin(),
+                                          question_.needed_variables().end()},
+                                         environment)) {
+      ssh->add_not_exported(std::move(each));
+    }
+    return absl::OkStatus();
+  }
 
   const HostAccess& host_;
   const SshQuestion& question_;
   const SshPlace& place_;
   size_t self_ = 0;
 };
-
-void Answer::DescribeConfig(const absl::StatusOr<SshdConfig>& config,
-                            SshServer* server) const {
-  if (!config.ok()) {
-    *server->mutable_config_missing() = MissingFor(config.status());
-    return;
-  }
-  const bool is_own = config->ports.count(server->port()) > 0;
-  if (!is_own && !place_.in_container &&
-      server->port() == question_.container_port()) {
-    *server->mutable_config_missing() =
-        MakeMissing(Missing::NOT_QUERIED,
-                    "the sshd_config of a container is not seen here");
-    return;
-  }
-  server->set_port_configured(is_own);
-  server->set_host_keys(CountHostKeys(host_.files(), *config));
-  if (server->listen_addresses().empty() && !question_.before()) {
-    for (std::string& each : config->AddressesOf(server->port())) {
-      server->add_listen_addresses(std::move(each));
-    }
-  }
-}
-
-absl::Status Answer::AddServers(SshFact::Ssh* ssh) {
-  std::vector<uint32_t> wanted = {port()};
-  if (question_.container_port() != 0) {
-    wanted.push_back(question_.container_port());
-  }
-  PortSet ports;
-  for (const uint32_t each : wanted) ports.Add(each, each);
-  const SocketsFact sockets = ReadSockets(host_.files(), ports, *host_.budget);
-  if (sockets.has_missing()) {
-    return absl::UnavailableError(
-        absl::StrCat("who listens: ", sockets.missing().detail()));
-  }
-  const absl::StatusOr<SshdConfig> config = ReadSshdConfig(host_);
-  for (const uint32_t each : wanted) {
-    SshServer* const server = ssh->add_servers();
-    server->set_port(each);
-    DescribeListener(sockets.value(), server);
-    DescribeConfig(config, server);
-    if (server->command().empty()) continue;
-    server->set_answers(
-        GreetsAsSsh(Target(self_, each).address, each,
-                    std::min(place_.greeting_time, host_.budget->Left())));
-  }
-  return absl::OkStatus();
-}
-
-LoginTarget Answer::Target(size_t peer, uint32_t port) const {
-  const SshQuestion::Peer& each = question_.peers(static_cast<int>(peer));
-  return {each.host(),
-          Ipv4Address::Parse(each.address()).value_or(Ipv4Address()), port};
-}
-
-std::vector<LoginTarget> Answer::Targets() const {
-  std::vector<LoginTarget> targets;
-  const bool has_containers =
-      question_.container_port() != 0 && !question_.before();
-  for (const size_t peer : PeersToTry(
-           static_cast<size_t>(question_.peers_size()), self_, place_.turn)) {
-    targets.push_back(Target(peer, port()));
-    if (has_containers) {
-      targets.push_back(Target(peer, question_.container_port()));
-    }
-  }
-  return targets;
-}
-
-// Of the shell in which a launch begins: a container's where there are some.
-absl::Status Answer::ReadExported(const SshLogins& logins,
-                                  SshFact::Ssh* ssh) const {
-  if (question_.before()) {
-    return absl::CancelledError("the containers' sshd is not started yet");
-  }
-  const bool has_containers = question_.container_port() != 0;
-  const LoginTarget target =
-      Target(self_, has_containers ? question_.container_port() : port());
-  const bool works = absl::c_any_of(ssh->logins(), [&](const SshLogin& login) {
-    return login.works() && login.host() == target.host &&
-           login.port() == target.port;
-  });
-  if (!works) return absl::CancelledError("no login to this host itself works");
-  ASSIGN_OR_RETURN(const std::string environment,
-                   logins.ReadEnvironment(target));
-  for (std::string& each : NotExported({question_.needed_variables().begin(),
-                                        question_.needed_variables().end()},
-                                       environment)) {
-    ssh->add_not_exported(std::move(each));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<SshFact::Ssh> Answer::Make() {
-  RETURN_IF_ERROR(CheckSshQuestion(question_));
-  const auto own =
-      absl::c_find_if(question_.peers(), [&](const SshQuestion::Peer& peer) {
-        return peer.host() == place_.host;
-      });
-  if (own == question_.peers().end()) {
-    return Refused("no address of this host,", place_.host);
-  }
-  self_ = static_cast<size_t>(own - question_.peers().begin());
-  SshFact::Ssh ssh;
-  ssh.set_user(question_.user());
-  ASSIGN_OR_RETURN(const RunAs user, FindUser(host_.paths.root, host_.runner,
-                                              *host_.budget, question_.user()));
-  ASSIGN_OR_RETURN(const std::string program,
-                   FindProgram(host_.paths.root, kSsh));
-  RETURN_IF_ERROR(CheckHome(host_, user));
-  RETURN_IF_ERROR(AddServers(&ssh));
-  ASSIGN_OR_RETURN(SshConfig config, ReadSshConfig(host_, user));
-  const SshLogins logins(host_, program, user, std::move(config));
-  ASSIGN_OR_RETURN(std::vector<SshLogin> tried, logins.Try(Targets()));
-  for (SshLogin& each : tried) *ssh.add_logins() = std::move(each);
-  const absl::Status exported = ReadExported(logins, &ssh);
-  if (absl::IsCancelled(exported)) {
-    *ssh.mutable_environment_missing() =
-        MakeMissing(Missing::NOT_QUERIED, exported.message());
-  } else if (!exported.ok()) {
-    *ssh.mutable_environment_missing() = MissingFor(exported);
-  }
-  return ssh;
-}
 
 }  // namespace
 
@@ -330,21 +310,23 @@ std::vector<size_t> PeersToTry(size_t count, size_t self, uint64_t turn) {
 bool GreetsAsSsh(Ipv4Address address, uint32_t port, absl::Duration deadline) {
   const SteadyTime end =
       std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(deadline);
-  const Socket socket;
-  if (socket.fd() < 0) return false;
+  const OwnedFd socket(
+      ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (socket.get() < 0) return false;
   sockaddr_in to = {};
   to.sin_family = AF_INET;
   to.sin_port = htons(static_cast<uint16_t>(port));
   to.sin_addr.s_addr = htonl(address.bits());
-  if (connect(socket.fd(), reinterpret_cast<sockaddr*>(&to), sizeof(to)) != 0 &&
+  if (connect(socket.get(), reinterpret_cast<sockaddr*>(&to), sizeof(to)) !=
+          0 &&
       errno != EINPROGRESS) {
     return false;
   }
   std::string received;
   char buffer[1024];
   while (received.size() < kMaxGreetingBytes &&
-         WaitFor(socket.fd(), POLLIN, end)) {
-    const ssize_t got = read(socket.fd(), buffer, sizeof(buffer));
+         WaitFor(socket.get(), POLLIN, end)) {
+    const ssize_t got = read(socket.get(), buffer, sizeof(buffer));
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got <= 0) break;
     received.append(buffer, static_cast<size_t>(got));
@@ -355,9 +337,7 @@ bool GreetsAsSsh(Ipv4Address address, uint32_t port, absl::Duration deadline) {
 
 SshFact ReadSsh(const HostAccess& host, const SshQuestion& question,
                 const SshPlace& place) {
-  SshFact fact;
-  SetFact(Answer(host, question, place).Make(), &fact);
-  return fact;
+  return MakeFact<SshFact>(Answer(host, question, place).Make());
 }
 
 }  // namespace clusterd

@@ -12,7 +12,7 @@
 #include "absl/synchronization/notification.h"
 #include "config/identity/signing_request.h"
 #include "daemon/agent/agent_stream.h"
-#include "daemon/agent/hooks/verdict_store.h"
+#include "daemon/agent/hooks/hook_desk.h"
 #include "daemon/agent/identity/enrolment_call.h"
 #include "daemon/agent/task_runner.h"
 #include "daemon/process/worker_pool.h"
@@ -35,7 +35,8 @@ constexpr int kMaxMessages = 16;
 
 class EmptyObserver final : public HostObserver {
  public:
-  HostFacts Observe(const std::string& host, const ObserveRequest&) override {
+  HostFacts ObserveFor(const std::string& host, const ObserveRequest&,
+                       const Asker&) override {
     HostFacts facts;
     facts.set_host(host);
     return facts;
@@ -205,8 +206,8 @@ void RunStream(const HubInput& input) {
   AgentStreamParts parts{observer, loop, scheduler,
                          pool,     log,  [] { return 0.5; }};
   parts.others = OtherTasksOfHost();
-  stream = std::make_shared<AgentStream>(
-      std::move(options), grpc::InsecureChannelCredentials(), parts);
+  options.credentials = [] { return grpc::InsecureChannelCredentials(); };
+  stream = std::make_shared<AgentStream>(std::move(options), parts);
   stream->Start();
   Require(said.WaitForNotificationWithTimeout(kPatience));
   {

@@ -125,8 +125,9 @@ void ChangingHost::Look() {
   seen_ = std::move(facts);
 }
 
-HostFacts ChangingHost::Observe(const std::string& host,
-                                const ObserveRequest& request) {
+HostFacts ChangingHost::ObserveFor(const std::string& host,
+                                   const ObserveRequest& request,
+                                   const Asker&) {
   absl::MutexLock lock(&mutex_);
   HostFacts facts = seen_;
   if (roots_.has_roots()) *facts.mutable_roots() = roots_.roots();

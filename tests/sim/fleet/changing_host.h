@@ -43,9 +43,8 @@ class ChangingHost final : private HostObserver {
   ApplyTasks* applies() { return &applies_; }
 
  private:
-  HostFacts Observe(const std::string& host,
-                    const ObserveRequest& request) override
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,
+                       const Asker&) override ABSL_LOCKS_EXCLUDED(mutex_);
   // On the thread of the changes, which alone touches the machine.
   void Look() ABSL_LOCKS_EXCLUDED(mutex_);
   MachineAccess Access();

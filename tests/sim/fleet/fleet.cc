@@ -35,8 +35,9 @@ FleetObserver::FleetObserver(const std::vector<HostFacts>& facts,
   }
 }
 
-HostFacts FleetObserver::Observe(const std::string& host,
-                                 const ObserveRequest& request) {
+HostFacts FleetObserver::ObserveFor(const std::string& host,
+                                    const ObserveRequest& request,
+                                    const Asker&) {
   {
     absl::MutexLock lock(&mutex_);
     if (asked_++ == 0) first_asked_ = absl::Now();
@@ -133,8 +134,9 @@ void Fleet::Begin(const std::string& controller, const std::string& cluster,
     };
     const TlsPem pem = authority.Issue(
         {absl::StrCat("spiffe://", cluster, "/host/", member.name)});
-    streams_.push_back(std::make_shared<AgentStream>(
-        std::move(options), credentials(pem, cluster), parts));
+    options.credentials = [own = credentials(pem, cluster)] { return own; };
+    streams_.push_back(
+        std::make_shared<AgentStream>(std::move(options), parts));
   }
   for (size_t i = 0; i < kMaxDials; ++i) StartNext();
 }

@@ -39,9 +39,8 @@ class FleetObserver final : public HostObserver {
   FleetObserver(const std::vector<HostFacts>& facts, absl::string_view ca_pem);
 
   // A host that is not among the facts has a reason instead.
-  HostFacts Observe(const std::string& host,
-                    const ObserveRequest& request) override
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,
+                       const Asker&) override ABSL_LOCKS_EXCLUDED(mutex_);
 
   // How often a host was asked for facts since Forget, and when for the first
   // time; InfiniteFuture: never.
