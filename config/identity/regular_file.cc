@@ -63,9 +63,8 @@ absl::Status WriteStatus(const std::string& path, int error) {
 }
 
 absl::Status SyncFolder(const std::string& folder) {
-  const OwnedFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  return fd.get() >= 0 && fsync(fd.get()) == 0 ? absl::OkStatus()
-                                               : WriteStatus(folder, errno);
+  return SyncFolderOf(folder + "/") ? absl::OkStatus()
+                                    : WriteStatus(folder, errno);
 }
 
 absl::Status WriteWholeFile(const std::string& path, absl::string_view text,
@@ -89,9 +88,7 @@ absl::Status ReplaceFile(const std::string& path, absl::string_view text,
     std::remove(beside.c_str());
     return done;
   }
-  const size_t slash = path.rfind('/');
-  return SyncFolder(slash == std::string::npos ? "."
-                                               : path.substr(0, slash + 1));
+  return SyncFolderOf(path) ? absl::OkStatus() : WriteStatus(path, errno);
 }
 
 }  // namespace clusterd
