@@ -50,7 +50,7 @@ class Importer {
 
   // What it is shows in it, unless it is known to be a hosts file.
   void Read(const ImportedFile& file, bool is_hosts = false) {
-    InFront(file.name, [&] { ReadAs(file, is_hosts); });
+    InFile(file.name, [&] { ReadAs(file, is_hosts); });
   }
 
   absl::Status Problems() const {
@@ -95,7 +95,7 @@ class Importer {
   }
 
   // Calls read() to read the file. A file that includes it goes on afterwards.
-  void InFront(const std::string& name, absl::FunctionRef<void()> read) {
+  void InFile(const std::string& name, absl::FunctionRef<void()> read) {
     OpenFile file = {Mistakes(name), {}};
     OpenFile* const outer = std::exchange(file_, &file);
     read();
@@ -369,7 +369,7 @@ class Importer {
     const auto text = options_.read_file(path);
     if (!text.ok()) return wrong(PrintableText(text.status().message()));
     including_.push_back(path);
-    InFront(path, [&] { ReadSlurm(SplitLines(*text)); });
+    InFile(path, [&] { ReadSlurm(SplitLines(*text)); });
     including_.pop_back();
   }
 
