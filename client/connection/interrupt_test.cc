@@ -49,7 +49,7 @@ TEST(InterruptTest, EndsAPause) {
 
 TEST(InterruptTest, OutlivesTheCallThatItWatched) {
   Interrupt interrupt;
-  interrupt.Watch(std::make_shared<grpc::ClientContext>());
+  NewCallContext(absl::Seconds(1), interrupt);
   EXPECT_TRUE(interrupt.Fire());
 }
 

@@ -45,18 +45,14 @@ void Interrupt::Watch(std::function<void()> on_fire) {
   if (fired_) on_fire_();
 }
 
-void Interrupt::Watch(const std::shared_ptr<grpc::ClientContext>& context) {
-  Watch([weak = std::weak_ptr<grpc::ClientContext>(context)] {
-    if (const auto call = weak.lock()) call->TryCancel();
-  });
-}
-
 std::shared_ptr<grpc::ClientContext> NewCallContext(absl::Duration timeout,
                                                     Interrupt& interrupt) {
   auto context = std::make_shared<grpc::ClientContext>();
   context->set_deadline(std::chrono::system_clock::now() +
                         absl::ToChronoMilliseconds(timeout));
-  interrupt.Watch(context);
+  interrupt.Watch([weak = std::weak_ptr(context)] {
+    if (const auto call = weak.lock()) call->TryCancel();
+  });
   return context;
 }
 

@@ -55,8 +55,6 @@ class Interrupt {
   // none is at work when the next has been set. Must neither block nor use the
   // interrupt.
   void Watch(std::function<void()> on_fire) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Fire cancels this call while it lives.
-  void Watch(const std::shared_ptr<grpc::ClientContext>& context);
 
  private:
   const OwnedFd descriptor_;

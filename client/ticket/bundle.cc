@@ -1,8 +1,6 @@
 #include "client/ticket/bundle.h"
 
 #include <algorithm>
-#include <cstring>
-#include <limits>
 #include <sstream>
 #include <utility>
 
@@ -26,72 +24,48 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kBlock = 512;
-constexpr uint64_t kMaxFileBytes = uint64_t{8} << 30;  // Eleven octal digits.
+constexpr size_t kMaxFileBytes = size_t{1} << 31;
 // zlib.h: 15 bits of window, and 16 for a gzip header.
 constexpr int kGzipWindow = 15 + 16;
+// The longest last part of a name, and the longest text before it.
+constexpr size_t kMaxLastPart = 100;
+constexpr size_t kMaxFolders = 155;
 
-struct UstarHeader {
-  char name[100];
-  char mode[8];
-  char uid[8];
-  char gid[8];
-  char size[12];
-  char mtime[12];
-  char checksum[8];
-  char type;
-  char link_name[100];
-  char magic[6];
-  char version[2];
-  char user[32];
-  char group[32];
-  char device_major[8];
-  char device_minor[8];
-  char prefix[155];
-  char unused[12];
-};
-static_assert(sizeof(UstarHeader) == kBlock, "a header is one block");
-
-template <size_t kSize>
-void SetOctal(uint64_t number, char (&field)[kSize]) {
-  const std::string digits = absl::StrFormat("%0*o", kSize - 1, number);
-  std::memcpy(field, digits.c_str(), kSize);
-}
-
-UstarHeader HeaderOf(absl::string_view name, size_t size, int64_t changed) {
-  UstarHeader header = {};
-  if (name.size() > sizeof(header.name)) {
+// Fields by their places, as pax(1) has them.
+std::string HeaderOf(absl::string_view name, size_t size, int64_t changed) {
+  std::string header(kBlock, '\0');
+  const auto put = [&header](size_t at, absl::string_view text) {
+    text.copy(&header[at], text.size());
+  };
+  if (name.size() > kMaxLastPart) {
     const size_t slash = name.rfind('/');
-    name.substr(0, slash).copy(header.prefix, sizeof(header.prefix));
+    put(345, name.substr(0, slash));
     name.remove_prefix(slash + 1);
   }
-  name.copy(header.name, sizeof(header.name));
-  SetOctal(0600, header.mode);
-  SetOctal(0, header.uid);
-  SetOctal(0, header.gid);
-  SetOctal(size, header.size);
+  put(0, name);
+  put(100, "0000600");  // Mode, user and group.
+  put(108, "0000000");
+  put(116, "0000000");
+  put(124, absl::StrFormat("%011o", size));
   constexpr int64_t kMaxTime = 077777777777;
-  SetOctal(
-      static_cast<uint64_t>(std::min(std::max<int64_t>(changed, 0), kMaxTime)),
-      header.mtime);
-  header.type = '0';
-  std::memcpy(header.magic, "ustar", 6);
-  std::memcpy(header.version, "00", 2);
+  put(136, absl::StrFormat("%011o", std::clamp<int64_t>(changed, 0, kMaxTime)));
   // The sum counts its own field as blanks.
-  std::memset(header.checksum, ' ', sizeof(header.checksum));
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(&header);
-  uint64_t sum = 0;
-  for (size_t i = 0; i < kBlock; ++i) sum += bytes[i];
-  const std::string digits = absl::StrFormat("%06o", sum);
-  std::memcpy(header.checksum, digits.c_str(), 7);
+  put(148, std::string(8, ' '));
+  put(156, "0");  // A regular file.
+  put(257, "ustar");
+  put(263, "00");
+  unsigned sum = 0;
+  for (const unsigned char byte : header) sum += byte;
+  put(148, absl::StrFormat("%06o", sum));
+  header[154] = '\0';
   return header;
 }
 
 absl::Status CheckName(absl::string_view name) {
   const std::vector<absl::string_view> parts = absl::StrSplit(name, '/');
   const size_t last = parts.back().size();
-  if (last > 0 && last <= sizeof(UstarHeader::name) && name[0] != '/' &&
-      (name.size() <= sizeof(UstarHeader::name) ||
-       name.size() - last - 1 <= sizeof(UstarHeader::prefix)) &&
+  if (last > 0 && last <= kMaxLastPart && name[0] != '/' &&
+      (name.size() <= kMaxLastPart || name.size() - last - 1 <= kMaxFolders) &&
       !absl::c_linear_search(parts, "..") &&
       name.find('\0') == absl::string_view::npos) {
     return absl::OkStatus();
@@ -156,16 +130,11 @@ std::string Without(SecretForm& form, absl::string_view text,
   re2::StringPiece secret;
   const char* from = text.data();
   while (RE2::FindAndConsume(&rest, *form.form, &head, &secret)) {
-    const char* const begin = secret.data();
-    kept.append(from, static_cast<size_t>(begin - from));
-    from = begin + secret.size();
-    // What another form has taken out before is no secret any more.
-    if (secret == "[removed]") {
-      kept.append("[removed]");
-      continue;
-    }
+    kept.append(from, static_cast<size_t>(secret.data() - from));
     kept.append("[removed]");
-    ++(*removed)[form.kind];
+    from = secret.data() + secret.size();
+    // What another form has taken out before is no secret any more.
+    if (secret != "[removed]") ++(*removed)[form.kind];
   }
   kept.append(from, static_cast<size_t>(text.data() + text.size() - from));
   return kept;
@@ -228,19 +197,14 @@ absl::Status TarGz::Write(absl::string_view bytes, int flush) {
     return absl::ResourceExhaustedError("archive: no memory to compress");
   }
   char buffer[64 << 10];
+  stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream_.avail_in = static_cast<uInt>(bytes.size());
   do {
-    const size_t part =
-        std::min<size_t>(bytes.size(), std::numeric_limits<uInt>::max() / 2);
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-    stream_.avail_in = static_cast<uInt>(part);
-    bytes.remove_prefix(part);
-    do {
-      stream_.next_out = reinterpret_cast<Bytef*>(buffer);
-      stream_.avail_out = sizeof(buffer);
-      deflate(&stream_, bytes.empty() ? flush : Z_NO_FLUSH);
-      out_.append(buffer, sizeof(buffer) - stream_.avail_out);
-    } while (stream_.avail_out == 0);
-  } while (!bytes.empty());
+    stream_.next_out = reinterpret_cast<Bytef*>(buffer);
+    stream_.avail_out = sizeof(buffer);
+    deflate(&stream_, flush);
+    out_.append(buffer, sizeof(buffer) - stream_.avail_out);
+  } while (stream_.avail_out == 0);
   return absl::OkStatus();
 }
 
@@ -250,10 +214,9 @@ absl::Status TarGz::Add(absl::string_view name, absl::string_view text,
   if (text.size() >= kMaxFileBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("archive: ", name, ": ", text.size(),
-                     " bytes, expected less than 8 GiB"));
+                     " bytes, expected less than 2 GiB"));
   }
-  const UstarHeader header = HeaderOf(name, text.size(), changed_at_s);
-  RETURN_IF_ERROR(Write({reinterpret_cast<const char*>(&header), kBlock}, 0));
+  RETURN_IF_ERROR(Write(HeaderOf(name, text.size(), changed_at_s), Z_NO_FLUSH));
   RETURN_IF_ERROR(Write(text, Z_NO_FLUSH));
   const size_t over = text.size() % kBlock;
   return Write(std::string(over == 0 ? 0 : kBlock - over, '\0'), Z_NO_FLUSH);

@@ -43,7 +43,7 @@ class TarGz {
 
   // A regular file that its owner alone may read. InvalidArgument unless the
   // name is relative and without "..", its last part is 1 to 100 bytes and what
-  // stands before it at most 155, or if the text has 8 GiB; ResourceExhausted
+  // stands before it at most 155, or if the text has 2 GiB; ResourceExhausted
   // if there is no memory.
   absl::Status Add(absl::string_view name, absl::string_view text,
                    int64_t changed_at_s);

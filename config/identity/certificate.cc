@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -11,12 +12,6 @@
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
-#include "openssl/bio.h"
-#include "openssl/err.h"
-#include "openssl/evp.h"
-#include "openssl/pem.h"
-#include "openssl/x509.h"
-#include "openssl/x509v3.h"
 
 namespace clusterd {
 namespace {
@@ -30,9 +25,7 @@ std::vector<std::string> UriNames(X509* certificate) {
   for (int i = 0; i < sk_GENERAL_NAME_num(names.get()); ++i) {
     const GENERAL_NAME* name = sk_GENERAL_NAME_value(names.get(), i);
     if (name->type != GEN_URI) continue;
-    const ASN1_STRING* uri = name->d.uniformResourceIdentifier;
-    uris.emplace_back(reinterpret_cast<const char*>(ASN1_STRING_get0_data(uri)),
-                      static_cast<size_t>(ASN1_STRING_length(uri)));
+    uris.push_back(BytesOf(name->d.uniformResourceIdentifier));
   }
   return uris;
 }
@@ -41,11 +34,6 @@ std::vector<std::string> UriNames(X509* certificate) {
 std::string SpkiHex(X509* certificate) {
   EVP_PKEY* const key = X509_get0_pubkey(certificate);
   return key == nullptr ? "" : Sha256Hex(PublicKeyDer(key));
-}
-
-absl::Status NoCertificate() {
-  return absl::InvalidArgumentError(
-      "no certificate, expected PEM text with \"BEGIN CERTIFICATE\"");
 }
 
 constexpr size_t kMaxUriBytes = 1024;
@@ -91,27 +79,33 @@ X509* FirstCertificate(absl::string_view pem) {
 
 }  // namespace
 
-std::string ChainTrouble(const std::vector<Owned<X509>>& chain,
+std::string ChainTrouble(X509* certificate,
+                         const std::vector<Owned<X509>>& between,
                          const std::vector<Owned<X509>>& authorities,
-                         absl::Time now) {
+                         std::optional<absl::Time> now) {
   const Owned<X509_STORE> store(X509_STORE_new());
-  const Owned<STACK_OF(X509)> between(sk_X509_new_null());
+  const Owned<STACK_OF(X509)> untrusted(sk_X509_new_null());
   const Owned<X509_STORE_CTX> check(X509_STORE_CTX_new());
-  if (!store || !between || !check) return "no memory";
+  if (!store || !untrusted || !check) return "no memory";
+  const absl::Cleanup forgets = [] { ERR_clear_error(); };
   for (const Owned<X509>& authority : authorities) {
     X509_STORE_add_cert(store.get(), authority.get());
   }
-  for (size_t i = 1; i < chain.size(); ++i) {
-    sk_X509_push(between.get(), chain[i].get());
+  for (const Owned<X509>& each : between) {
+    sk_X509_push(untrusted.get(), each.get());
   }
-  if (X509_STORE_CTX_init(check.get(), store.get(), chain[0].get(),
-                          between.get()) != 1) {
+  if (X509_STORE_CTX_init(check.get(), store.get(), certificate,
+                          untrusted.get()) != 1) {
     return "cannot be checked";
   }
   // The bundle may hold an intermediate without the root above it.
   X509_VERIFY_PARAM* const how = X509_STORE_CTX_get0_param(check.get());
   X509_VERIFY_PARAM_set_flags(how, X509_V_FLAG_PARTIAL_CHAIN);
-  X509_VERIFY_PARAM_set_time(how, absl::ToTimeT(now));
+  if (now) {
+    X509_VERIFY_PARAM_set_time(how, absl::ToTimeT(*now));
+  } else {
+    X509_VERIFY_PARAM_set_flags(how, X509_V_FLAG_NO_CHECK_TIME);
+  }
   if (X509_verify_cert(check.get()) == 1) return "";
   return X509_verify_cert_error_string(X509_STORE_CTX_get_error(check.get()));
 }
@@ -192,13 +186,13 @@ absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem) {
   if (certificate == nullptr) return NoCertificate();
   CertificateInfo info;
   ASSIGN_OR_RETURN(info.id, ParseUriNames(UriNames(certificate)));
-  const auto begins = TimeOf(X509_get0_notBefore(certificate));
-  const auto ends = TimeOf(X509_get0_notAfter(certificate));
-  if (!begins || !ends) {
+  const auto begin = TimeOf(X509_get0_notBefore(certificate));
+  const auto end = TimeOf(X509_get0_notAfter(certificate));
+  if (!begin || !end) {
     return absl::InvalidArgumentError("certificate: malformed validity");
   }
-  info.not_before = *begins;
-  info.not_after = *ends;
+  info.not_before = *begin;
+  info.not_after = *end;
   info.serial = SerialText(X509_get0_serialNumber(certificate));
   info.spki_sha256 = SpkiHex(certificate);
   ERR_clear_error();
@@ -226,15 +220,14 @@ std::vector<CertificateEnd> CertificateEnds(absl::string_view pem) {
 }
 
 bool IsSignedBy(absl::string_view certificate_pem, absl::string_view ca_pem) {
-  bool found = false;
+  const absl::Cleanup forgets = [] { ERR_clear_error(); };
   const std::vector<Owned<X509>> authorities = AllCertificates(ca_pem);
-  for (const Owned<X509>& each : AllCertificates(certificate_pem)) {
-    found = found || absl::c_any_of(authorities, [&](const Owned<X509>& ca) {
-              return X509_verify(each.get(), X509_get0_pubkey(ca.get())) == 1;
-            });
-  }
-  ERR_clear_error();
-  return found;
+  return absl::c_any_of(
+      AllCertificates(certificate_pem), [&](const auto& each) {
+        return absl::c_any_of(authorities, [&](const auto& ca) {
+          return X509_verify(each.get(), X509_get0_pubkey(ca.get())) == 1;
+        });
+      });
 }
 
 absl::Status CheckKeyBelongs(absl::string_view certificate_pem,
@@ -260,10 +253,7 @@ absl::Status CheckKeyBelongs(absl::string_view certificate_pem,
 std::vector<NamedCertificate> SplitCertificates(absl::string_view pem) {
   std::vector<NamedCertificate> all;
   for (const Owned<X509>& each : AllCertificates(pem)) {
-    const Owned<BIO> text(BIO_new(BIO_s_mem()));
-    if (text && PEM_write_bio_X509(text.get(), each.get()) == 1) {
-      all.push_back({TextOf(text.get()), SpkiHex(each.get())});
-    }
+    all.push_back({PemOf(each.get()), SpkiHex(each.get())});
   }
   ERR_clear_error();
   return all;
@@ -273,26 +263,21 @@ absl::Status CheckChain(absl::string_view certificate_pem,
                         absl::string_view ca_pem, absl::Time now) {
   const std::vector<Owned<X509>> chain = AllCertificates(certificate_pem);
   if (chain.empty()) return NoCertificate();
-  const std::string trouble = ChainTrouble(chain, AllCertificates(ca_pem), now);
-  ERR_clear_error();
+  const std::string trouble =
+      ChainTrouble(chain[0].get(), chain, AllCertificates(ca_pem), now);
   if (trouble.empty()) return absl::OkStatus();
   return absl::PermissionDeniedError(
       absl::StrCat("the certificate: ", trouble));
 }
 
 absl::Status CheckHasCertificate(absl::string_view pem) {
-  size_t begun = 0;
-  for (size_t at = pem.find(kCertificateBegins); at != absl::string_view::npos;
-       at = pem.find(kCertificateBegins, at + 1)) {
-    ++begun;
-  }
-  const size_t whole = AllCertificates(pem).size();
-  ERR_clear_error();
-  if (whole == 0) return NoCertificate();
-  if (whole == begun) return absl::OkStatus();
+  const std::vector<Owned<X509>> begun = BegunCertificates(pem);
+  const auto cut = static_cast<size_t>(absl::c_count(begun, nullptr));
+  if (cut == begun.size()) return NoCertificate();
+  if (cut == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("cut short: ", begun, " certificates begin, ", whole,
-                   " can be read, expected as many"));
+      absl::StrCat("cut short: ", begun.size(), " certificates begin, ",
+                   begun.size() - cut, " can be read, expected as many"));
 }
 
 }  // namespace clusterd

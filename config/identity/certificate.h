@@ -70,6 +70,11 @@ struct TlsPem {
   // Of a host that has joined: the signed text that `ca` came in
   // (root_bundle.h); empty: it came in none.
   std::string roots_bundle = {};
+
+  friend bool operator==(const TlsPem& a, const TlsPem& b) {
+    return a.ca == b.ca && a.certificate == b.certificate && a.key == b.key &&
+           a.roots_bundle == b.roots_bundle;
+  }
 };
 
 struct CertificateInfo {

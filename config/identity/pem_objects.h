@@ -3,15 +3,16 @@
 #ifndef CONFIG_IDENTITY_PEM_OBJECTS_H_
 #define CONFIG_IDENTITY_PEM_OBJECTS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <ctime>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -72,23 +73,6 @@ inline std::string TextOf(BIO* memory) {
   return std::string(bytes, static_cast<size_t>(size));
 }
 
-// What i2d_...() writes of the object; empty: nothing.
-template <typename T, typename Write>
-std::string DerOf(T* object, Write* write) {
-  unsigned char* bytes = nullptr;
-  const int size = write(object, &bytes);
-  if (size <= 0) return "";
-  std::string der(reinterpret_cast<const char*>(bytes),
-                  static_cast<size_t>(size));
-  OPENSSL_free(bytes);
-  return der;
-}
-
-// The SubjectPublicKeyInfo.
-inline std::string PublicKeyDer(EVP_PKEY* key) {
-  return DerOf(key, i2d_PUBKEY);
-}
-
 // "CN=clusterd CA of demo"; `none` for a name that cannot be written.
 inline std::string NameText(const X509_NAME* name, const char* none) {
   const Owned<BIO> text(BIO_new(BIO_s_mem()));
@@ -98,46 +82,92 @@ inline std::string NameText(const X509_NAME* name, const char* none) {
   return TextOf(text.get());
 }
 
-// Hexadecimal digits in lower case, whole bytes; empty: none could be had.
-inline std::string SerialText(const ASN1_INTEGER* serial) {
-  const Owned<BIGNUM> number(ASN1_INTEGER_to_BN(serial, nullptr));
-  char* const hex = number ? BN_bn2hex(number.get()) : nullptr;
-  if (hex == nullptr) return "";
-  std::string text = absl::AsciiStrToLower(hex);
-  OPENSSL_free(hex);
-  return text;
+// Empty for a null and for what OpenSSL cannot write.
+template <typename T>
+std::string DerOf(T* thing, int (*write)(const T*, unsigned char**)) {
+  unsigned char* bytes = nullptr;
+  const int size = thing == nullptr ? 0 : write(thing, &bytes);
+  const std::string der(reinterpret_cast<const char*>(bytes),
+                        static_cast<size_t>(std::max(size, 0)));
+  OPENSSL_free(bytes);
+  return der;
 }
 
-// Nothing: null, or not the text of a time.
-inline std::optional<absl::Time> TimeOf(const ASN1_TIME* asn1) {
+// The SubjectPublicKeyInfo.
+inline std::string PublicKeyDer(EVP_PKEY* key) {
+  return DerOf(key, i2d_PUBKEY);
+}
+
+// The text that openssl x509 prints; empty if there is no memory.
+inline std::string PemOf(X509* certificate) {
+  const Owned<BIO> text(BIO_new(BIO_s_mem()));
+  const bool made = text && PEM_write_bio_X509(text.get(), certificate) == 1;
+  return made ? TextOf(text.get()) : "";
+}
+
+// Empty for null.
+inline std::string BytesOf(const ASN1_STRING* text) {
+  if (text == nullptr) return "";
+  return std::string(reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
+                     static_cast<size_t>(ASN1_STRING_length(text)));
+}
+
+// Nothing for a null and for one that is malformed.
+inline std::optional<absl::Time> TimeOf(const ASN1_TIME* time) {
   std::tm tm = {};
-  if (asn1 == nullptr || ASN1_TIME_to_tm(asn1, &tm) != 1) return std::nullopt;
+  if (time == nullptr || ASN1_TIME_to_tm(time, &tm) != 1) return std::nullopt;
   return absl::FromTM(tm, absl::UTCTimeZone());
 }
 
-inline constexpr absl::string_view kCertificateBegins =
-    "-----BEGIN CERTIFICATE";
+// Lower-case digits of whole bytes, and a zero as "0"; empty for null.
+inline std::string SerialText(const ASN1_INTEGER* number) {
+  const Owned<BIGNUM> value(
+      number == nullptr ? nullptr : ASN1_INTEGER_to_BN(number, nullptr));
+  char* const digits = value ? BN_bn2hex(value.get()) : nullptr;
+  const std::string hex = digits ? absl::AsciiStrToLower(digits) : "";
+  OPENSSL_free(digits);
+  return hex;
+}
+
+// FirstOf of the text from each place on where it has these words.
+template <typename T>
+std::vector<Owned<T>> AllOf(absl::string_view pem, absl::string_view begin,
+                            T* (*read)(BIO*, T**, pem_password_cb*, void*)) {
+  std::vector<Owned<T>> all;
+  for (size_t at = pem.find(begin); at != absl::string_view::npos;
+       at = pem.find(begin, at + 1)) {
+    all.push_back(FirstOf(pem.substr(at), read));
+  }
+  return all;
+}
+
+// A null stands for each that begins and cannot be read to its end.
+inline std::vector<Owned<X509>> BegunCertificates(absl::string_view pem) {
+  return AllOf(pem, "-----BEGIN CERTIFICATE", PEM_read_bio_X509);
+}
 
 // Every certificate in the text that can be read.
 inline std::vector<Owned<X509>> AllCertificates(absl::string_view pem) {
-  std::vector<Owned<X509>> all;
-  for (size_t at = pem.find(kCertificateBegins); at != absl::string_view::npos;
-       at = pem.find(kCertificateBegins, at + 1)) {
-    Owned<X509> next = FirstOf(pem.substr(at), PEM_read_bio_X509);
-    if (next) all.push_back(std::move(next));
-  }
+  std::vector<Owned<X509>> all = BegunCertificates(pem);
+  all.erase(std::remove(all.begin(), all.end(), nullptr), all.end());
   return all;
+}
+
+inline absl::Status NoCertificate() {
+  return absl::InvalidArgumentError(
+      "no certificate, expected PEM text with \"BEGIN CERTIFICATE\"");
 }
 
 // Whether this key made the signature over the text, with SHA-256.
 bool IsMadeBy(EVP_PKEY* key, absl::string_view signature,
               absl::string_view text);
 
-// Why the first of the certificates does not lead to the CA at that time;
-// empty: it does. REQUIRES: there is one.
-std::string ChainTrouble(const std::vector<Owned<X509>>& chain,
+// Why the certificate does not lead to a CA over these at that time, or at any
+// time where none is given; empty: it does.
+std::string ChainTrouble(X509* certificate,
+                         const std::vector<Owned<X509>>& between,
                          const std::vector<Owned<X509>>& authorities,
-                         absl::Time now);
+                         std::optional<absl::Time> now);
 
 }  // namespace clusterd
 

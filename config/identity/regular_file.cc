@@ -5,25 +5,32 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "config/values/owned_fd.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 absl::StatusOr<std::string> ReadRegularFile(const std::string& path,
-                                            size_t max_bytes, mode_t* mode) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return FileStatus(path, errno);
-  const auto closes = absl::MakeCleanup([fd] { close(fd); });
+                                            size_t max_bytes, mode_t forbidden,
+                                            const char* expected) {
+  const OwnedFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info = {};
-  if (fstat(fd, &info) != 0) return FileStatus(path, errno);
+  if (fd.get() < 0 || fstat(fd.get(), &info) != 0) {
+    return FileStatus(path, errno);
+  }
   if (!S_ISREG(info.st_mode)) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": not a regular file"));
   }
-  if (mode != nullptr) *mode = info.st_mode;
-  return ReadToEnd(fd, path, max_bytes);
+  ASSIGN_OR_RETURN(std::string text, ReadToEnd(fd.get(), path, max_bytes));
+  if ((info.st_mode & forbidden) == 0) return text;
+  return absl::PermissionDeniedError(absl::StrCat(
+      path, ": others have access to the private key (mode ",
+      absl::StrFormat("%04o", info.st_mode & 07777), "), expected ", expected));
 }
 
 absl::StatusOr<std::string> ReadToEnd(int fd, const std::string& path,
@@ -47,6 +54,41 @@ absl::Status FileStatus(const std::string& path, int error) {
   const std::string message = absl::StrCat(path, ": ", std::strerror(error));
   if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(message);
   return absl::PermissionDeniedError(message);
+}
+
+absl::Status WriteStatus(const std::string& path, int error) {
+  if (error != ENOSPC && error != EDQUOT) return FileStatus(path, error);
+  return absl::ResourceExhaustedError(
+      absl::StrCat(path, ": ", std::strerror(error)));
+}
+
+absl::Status SyncFolder(const std::string& folder) {
+  return SyncFolderOf(folder + "/") ? absl::OkStatus()
+                                    : WriteStatus(folder, errno);
+}
+
+absl::Status WriteWholeFile(const std::string& path, absl::string_view text,
+                            mode_t mode) {
+  const OwnedFd fd(
+      open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode));
+  const bool is_done = fd.get() >= 0 && WriteAll(fd.get(), text) &&
+                       fchmod(fd.get(), mode) == 0 && fsync(fd.get()) == 0;
+  return is_done ? absl::OkStatus() : WriteStatus(path, errno);
+}
+
+absl::Status ReplaceFile(const std::string& path, absl::string_view text,
+                         mode_t mode) {
+  const std::string beside = absl::StrCat(path, ".new");
+  std::remove(beside.c_str());
+  absl::Status done = WriteWholeFile(beside, text, mode);
+  if (done.ok() && std::rename(beside.c_str(), path.c_str()) != 0) {
+    done = WriteStatus(path, errno);
+  }
+  if (!done.ok()) {
+    std::remove(beside.c_str());
+    return done;
+  }
+  return SyncFolderOf(path) ? absl::OkStatus() : WriteStatus(path, errno);
 }
 
 }  // namespace clusterd

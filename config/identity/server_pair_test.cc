@@ -1,5 +1,4 @@
-#include "config/identity/server_pair.h"
-
+// How a server goes over to new files while it runs.
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/match.h"
+#include "absl/synchronization/mutex.h"
+#include "config/identity/tls_credentials.h"
+#include "config/values/owned_fd.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/generic/async_generic_service.h"
 #include "grpcpp/server_builder.h"
@@ -149,11 +152,11 @@ TEST(MemoryFileTest, IsReplacedAsAWholeUnderOnePath) {
     all << std::ifstream(file.path()).rdbuf();
     return all.str();
   };
-  ASSERT_TRUE(file.Replace("a longer text").ok());
+  ASSERT_TRUE(file.Replace("a longer text"));
   const std::string path = file.path();
   std::ifstream opened_before(path);
   EXPECT_EQ(text(), "a longer text");
-  ASSERT_TRUE(file.Replace("short").ok());
+  ASSERT_TRUE(file.Replace("short"));
   EXPECT_EQ(file.path(), path);
   EXPECT_EQ(text(), "short");
   std::string before;

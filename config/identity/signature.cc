@@ -1,10 +1,9 @@
 #include "config/identity/signature.h"
 
+#include <algorithm>
 #include <cstddef>
-#include <ctime>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/identity/certificate.h"
 #include "config/identity/pem_objects.h"
@@ -60,19 +59,16 @@ absl::StatusOr<TextSigner> TextSigner::Create(absl::string_view key_pem) {
 absl::StatusOr<std::string> TextSigner::Sign(absl::string_view text) const {
   const std::string framed = Framed(text);
   const Owned<EVP_MD_CTX> digest(EVP_MD_CTX_new());
-  std::string signature;
-  size_t size = 0;
-  bool good = digest &&
-              EVP_DigestSignInit(digest.get(), nullptr, EVP_sha256(), nullptr,
-                                 key_.get()) == 1 &&
-              EVP_DigestSign(digest.get(), nullptr, &size, Bytes(framed),
-                             framed.size()) == 1;
-  if (good) {
-    signature.resize(size);
-    good = EVP_DigestSign(digest.get(),
-                          reinterpret_cast<unsigned char*>(&signature[0]),
-                          &size, Bytes(framed), framed.size()) == 1;
-  }
+  // The longest signature of this key.
+  size_t size = static_cast<size_t>(EVP_PKEY_get_size(key_.get()));
+  std::string signature(size, '\0');
+  const bool good =
+      digest &&
+      EVP_DigestSignInit(digest.get(), nullptr, EVP_sha256(), nullptr,
+                         key_.get()) == 1 &&
+      EVP_DigestSign(digest.get(),
+                     reinterpret_cast<unsigned char*>(&signature[0]), &size,
+                     Bytes(framed), framed.size()) == 1;
   ERR_clear_error();
   if (!good) {
     return absl::InvalidArgumentError(
@@ -92,24 +88,12 @@ struct SignatureVerifier::Certificates {
   // Of the chain under the authorities when it was read.
   const absl::Time read_at;
   const std::string trouble;
+  // The first end of these all, when what was a chain ends to be one.
+  const absl::Time ends;
 
   std::string TroubleAt(absl::Time now) const {
-    // What was a chain ends to be one when the first of it ends.
-    if (trouble.empty() && now >= read_at && !HasEnded(chain, now) &&
-        !HasEnded(authorities, now)) {
-      return "";
-    }
-    return ChainTrouble(chain, authorities, now);
-  }
-
- private:
-  static bool HasEnded(const std::vector<Owned<X509>>& certificates,
-                       absl::Time now) {
-    time_t time = absl::ToTimeT(now);
-    // 0 is an error.
-    return absl::c_any_of(certificates, [&time](const Owned<X509>& each) {
-      return X509_cmp_time(X509_get0_notAfter(each.get()), &time) <= 0;
-    });
+    if (trouble.empty() && now >= read_at && now < ends) return "";
+    return ChainTrouble(chain[0].get(), chain, authorities, now);
   }
 };
 
@@ -126,12 +110,19 @@ std::shared_ptr<const SignatureVerifier::Certificates> SignatureVerifier::Read(
   std::vector<Owned<X509>> chain = AllCertificates(certificate_pem);
   std::vector<Owned<X509>> authorities = AllCertificates(ca_pem);
   std::string trouble =
-      chain.empty() ? "none" : ChainTrouble(chain, authorities, now);
-  ERR_clear_error();
+      chain.empty() ? "none"
+                    : ChainTrouble(chain[0].get(), chain, authorities, now);
+  absl::Time ends = absl::InfiniteFuture();
+  for (const auto* certificates : {&chain, &authorities}) {
+    for (const Owned<X509>& each : *certificates) {
+      ends = std::min(ends, TimeOf(X509_get0_notAfter(each.get()))
+                                .value_or(absl::InfinitePast()));
+    }
+  }
   auto read = std::make_shared<const Certificates>(
       Certificates{std::string(certificate_pem), std::string(ca_pem),
                    ParseCertificate(certificate_pem), std::move(chain),
-                   std::move(authorities), now, std::move(trouble)});
+                   std::move(authorities), now, std::move(trouble), ends});
   absl::MutexLock lock(&mutex_);
   last_ = read;
   return read;

@@ -4,17 +4,22 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "config/identity/pem_objects.h"
 #include "config/identity/regular_file.h"
-#include "config/identity/server_pair.h"
+#include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
+#include "config/words/number_text.h"
 #include "grpc/grpc_security_constants.h"
 #include "grpcpp/security/tls_certificate_provider.h"
 #include "grpcpp/security/tls_certificate_verifier.h"
@@ -25,31 +30,17 @@ namespace {
 
 namespace tls = ::grpc::experimental;
 
-constexpr size_t kMaxPemBytes = 1 << 20;
 // The files in memory that gRPC watches for a server.
 constexpr unsigned kMemoryRefreshSeconds = 1;
 
-absl::StatusOr<std::string> ReadPem(const std::string& path, bool secret) {
+absl::StatusOr<std::string> ReadPem(const std::string& path,
+                                    bool secret = false) {
   if (path.empty()) {
     return absl::InvalidArgumentError(
         "certificate files: a path is empty, expected ca, cert and key");
   }
-  mode_t mode = 0;
-  absl::StatusOr<std::string> text = ReadRegularFile(path, kMaxPemBytes, &mode);
-  if (text.ok() && secret && (mode & S_IRWXO) != 0) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        path, ": others have access to the private key (mode ",
-        absl::StrFormat("%04o", mode & 07777), "), expected 0600 or 0640"));
-  }
-  return text;
-}
-
-absl::StatusOr<SpiffeId> IdAmong(const std::vector<grpc::string_ref>& names) {
-  std::vector<std::string> uris;
-  for (const grpc::string_ref& uri : names) {
-    uris.emplace_back(uri.data(), uri.size());
-  }
-  return ParseUriNames(uris);
+  return secret ? ReadRegularFile(path, kMaxPemBytes, S_IRWXO, "0600 or 0640")
+                : ReadRegularFile(path);
 }
 
 std::string TimeLeftText(absl::Duration left) {
@@ -67,7 +58,11 @@ class ControllerVerifier final : public tls::ExternalCertificateVerifier {
   bool Verify(tls::TlsCustomVerificationCheckRequest* request,
               std::function<void(grpc::Status)>,
               grpc::Status* sync_status) override {
-    const absl::StatusOr<SpiffeId> id = IdAmong(request->uri_names());
+    std::vector<std::string> uris;
+    for (const grpc::string_ref& uri : request->uri_names()) {
+      uris.emplace_back(uri.data(), uri.size());
+    }
+    const absl::StatusOr<SpiffeId> id = ParseUriNames(uris);
     if (!id.ok()) {
       *sync_status = Refused(std::string(id.status().message()));
     } else if (id->kind != IdentityKind::kController ||
@@ -107,23 +102,11 @@ std::shared_ptr<grpc::ChannelCredentials> ForController(
 }
 
 // OpenSSL's threads and ours share it; held for reading while it is called.
-struct EndedCertificates {
-  absl::Mutex mutex;
-  std::function<bool(const std::string& pem)> admits ABSL_GUARDED_BY(mutex);
-
-  static EndedCertificates& Get() {
-    static auto* const ended = new EndedCertificates();
-    return *ended;
-  }
-};
-
-std::string PemOf(X509* certificate) {
-  const Owned<BIO> text(BIO_new(BIO_s_mem()));
-  if (text == nullptr || PEM_write_bio_X509(text.get(), certificate) != 1) {
-    return "";
-  }
-  return TextOf(text.get());
-}
+ABSL_CONST_INIT absl::Mutex ended_mutex(absl::kConstInit);
+// Never deleted: those threads may run until the process ends.
+std::function<bool(const std::string& pem)>* const admits_ended
+    ABSL_PT_GUARDED_BY(ended_mutex) =
+        new std::function<bool(const std::string& pem)>();
 
 // OpenSSL's verdict on one certificate of a chain, but for the end of the
 // lowest: then it goes on with what it has not looked at yet.
@@ -134,9 +117,8 @@ int VerifyButForTheEnd(int is_good, X509_STORE_CTX* chain) {
     return is_good;
   }
   const std::string pem = PemOf(X509_STORE_CTX_get_current_cert(chain));
-  EndedCertificates& ended = EndedCertificates::Get();
-  absl::ReaderMutexLock lock(&ended.mutex);
-  if (ended.admits == nullptr || !ended.admits(pem)) return 0;
+  absl::ReaderMutexLock lock(&ended_mutex);
+  if (*admits_ended == nullptr || !(*admits_ended)(pem)) return 0;
   X509_STORE_CTX_set_error(chain, X509_V_OK);
   return 1;
 }
@@ -173,14 +155,95 @@ void SetUpContexts() {
   (void)index;
 }
 
+// Where gRPC reads what a server shows. gRPC 1.51 ends every new handshake of a
+// server whose key and certificate are no pair, or are no PEM
+// (tls_security_connector.cc drops the factory before it makes the next), and
+// its own watcher takes whatever stands in the files. So it watches two files
+// in memory, which only get what ReadPairOf took: the key never stands on
+// another disk, and a file there is replaced as a whole, key and certificate in
+// one.
+struct Shown {
+  MemoryFile pair;
+  MemoryFile roots;
+
+  absl::Status Replace(const TlsPem& pem) {
+    if (roots.Replace(pem.ca) &&
+        pair.Replace(absl::StrCat(pem.key, "\n", pem.certificate))) {
+      return absl::OkStatus();
+    }
+    return absl::UnavailableError(
+        absl::StrCat("certificates: kept in memory: ", std::strerror(errno)));
+  }
+};
+
+// The last good set of a server's files, at which it looks on a thread of its
+// own. It is a verifier, which lets everybody through whom TLS let through,
+// because that is what gRPC keeps as long as it shows the pair.
+class ServerPair final : public tls::ExternalCertificateVerifier {
+ public:
+  // `shown` holds `first`, which came from `files`.
+  ServerPair(TlsFiles files, SpiffeId self, TlsPem first,
+             std::shared_ptr<Shown> shown, absl::Duration interval,
+             CertificatesRefused refused)
+      : files_(std::move(files)),
+        self_(std::move(self)),
+        shown_(std::move(shown)),
+        interval_(interval),
+        refused_(std::move(refused)),
+        last_(std::move(first)),
+        thread_([this] { Run(); }) {}
+  ~ServerPair() override {
+    {
+      absl::MutexLock lock(&mutex_);
+      stop_ = true;
+    }
+    thread_.join();
+  }
+
+  bool Verify(tls::TlsCustomVerificationCheckRequest*,
+              std::function<void(grpc::Status)>,
+              grpc::Status* sync_status) override {
+    *sync_status = grpc::Status::OK;
+    return true;
+  }
+  void Cancel(tls::TlsCustomVerificationCheckRequest*) override {}
+
+ private:
+  void Run() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    while (!mutex_.AwaitWithTimeout(absl::Condition(&stop_), interval_)) Look();
+  }
+
+  void Look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    absl::StatusOr<TlsPem> read = ReadPairOf(self_, files_);
+    absl::Status status = read.status();
+    if (status.ok() && !(*read == last_)) status = shown_->Replace(*read);
+    if (status.ok()) last_ = *std::move(read);
+    std::string trouble(status.message());
+    if (!trouble.empty() && trouble != told_ && refused_) refused_(trouble);
+    told_ = std::move(trouble);
+  }
+
+  const TlsFiles files_;
+  const SpiffeId self_;
+  const std::shared_ptr<Shown> shown_;
+  const absl::Duration interval_;
+  const CertificatesRefused refused_;
+  absl::Mutex mutex_;
+  TlsPem last_ ABSL_GUARDED_BY(mutex_);
+  std::string told_ ABSL_GUARDED_BY(mutex_);
+  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;  // Last: uses the rest.
+};
+
 // What servers of both kinds have: what they show, and where gRPC reads it.
-absl::StatusOr<tls::TlsServerCredentialsOptions> ServerOptions(
+absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerOf(
     const TlsFiles& files, unsigned refresh_seconds, bool wants_clients,
     CertificatesRefused refused) {
   SetUpContexts();
   ASSIGN_OR_RETURN(TlsPem pem, ReadTlsFiles(files));
   ASSIGN_OR_RETURN(CertificateInfo info, ParseCertificate(pem.certificate));
-  auto shown = std::make_shared<ServerPair::Shown>();
+  auto shown = std::make_shared<Shown>();
   RETURN_IF_ERROR(shown->Replace(pem));
   tls::TlsServerCredentialsOptions options(
       std::make_shared<tls::FileWatcherCertificateProvider>(
@@ -194,48 +257,33 @@ absl::StatusOr<tls::TlsServerCredentialsOptions> ServerOptions(
           files, std::move(info.id), std::move(pem), std::move(shown),
           absl::Seconds(refresh_seconds), std::move(refused)));
   options.set_check_call_host(false);
-  return options;
-}
-
-absl::StatusOr<SpiffeId> RequireId(absl::StatusOr<SpiffeId> id,
-                                   const std::string& cluster,
-                                   IdentityKind kind) {
-  if (!id.ok()) return absl::UnauthenticatedError(id.status().message());
-  if (id->cluster != cluster) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        id->ToString(), " is not of this cluster, \"", cluster, "\""));
-  }
-  if (id->kind != kind) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(id->ToString(), " is a ", KindName(id->kind),
-                     ", and only a ", KindName(kind), " may do this"));
-  }
-  return id;
+  options.set_cert_request_type(
+      wants_clients ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
+                    : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+  return tls::TlsServerCredentials(options);
 }
 
 }  // namespace
 
 absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
-  ASSIGN_OR_RETURN(std::string ca, ReadPem(files.ca, /*secret=*/false));
-  ASSIGN_OR_RETURN(std::string certificate,
-                   ReadPem(files.certificate, /*secret=*/false));
-  ASSIGN_OR_RETURN(std::string key, ReadPem(files.key, /*secret=*/true));
-
-  RETURN_IF_ERROR(InFront(files.ca, CheckHasCertificate(ca)));
-  RETURN_IF_ERROR(InFront(files.certificate, CheckHasCertificate(certificate)));
-  const absl::StatusOr<CertificateInfo> info = ParseCertificate(certificate);
+  TlsPem pem;
+  ASSIGN_OR_RETURN(pem.ca, ReadPem(files.ca));
+  ASSIGN_OR_RETURN(pem.certificate, ReadPem(files.certificate));
+  ASSIGN_OR_RETURN(pem.key, ReadPem(files.key, /*secret=*/true));
+  RETURN_IF_ERROR(InFront(files.ca, CheckHasCertificate(pem.ca)));
+  RETURN_IF_ERROR(
+      InFront(files.certificate, CheckHasCertificate(pem.certificate)));
+  const auto info = ParseCertificate(pem.certificate);
   RETURN_IF_ERROR(InFront(files.certificate, info.status()));
-  RETURN_IF_ERROR(InFront(files.key, CheckKeyBelongs(certificate, key)));
+  RETURN_IF_ERROR(
+      InFront(files.key, CheckKeyBelongs(pem.certificate, pem.key)));
   const absl::Time now = absl::Now();
   if (now < info->not_before || now > info->not_after) {
-    const auto text = [](absl::Time time) {
-      return absl::FormatTime(absl::RFC3339_sec, time, absl::UTCTimeZone());
-    };
-    return absl::FailedPreconditionError(
-        absl::StrCat(files.certificate, ": not valid now, only from ",
-                     text(info->not_before), " to ", text(info->not_after)));
+    return absl::FailedPreconditionError(absl::StrCat(
+        files.certificate, ": not valid now, only from ",
+        UtcText(info->not_before), " to ", UtcText(info->not_after)));
   }
-  return TlsPem{std::move(ca), std::move(certificate), std::move(key)};
+  return pem;
 }
 
 absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files) {
@@ -267,7 +315,7 @@ std::vector<std::string> EndingCertificates(const TlsFiles& files,
        "deploy/certificates.sh"}};
   std::vector<std::string> lines;
   for (const auto& [path, what_to_do] : kinds) {
-    const auto pem = ReadPem(path, /*secret=*/false);
+    const auto pem = ReadPem(path);
     if (!pem.ok()) continue;
     for (const auto& [subject, end] : CertificateEnds(*pem)) {
       const absl::Duration left = end - now;
@@ -277,8 +325,7 @@ std::vector<std::string> EndingCertificates(const TlsFiles& files,
           left > absl::ZeroDuration()
               ? absl::StrCat(" ends in ", TimeLeftText(left), ", at ")
               : " ended at ",
-          absl::FormatTime(absl::RFC3339_sec, end, absl::UTCTimeZone()), "; ",
-          what_to_do, ", ", noticed));
+          UtcText(end), "; ", what_to_do, ", ", noticed));
     }
   }
   return lines;
@@ -288,9 +335,9 @@ std::vector<std::pair<std::string, absl::Time>> FirstEnds(
     const std::vector<std::pair<std::string, std::string>>& files) {
   std::vector<std::pair<std::string, absl::Time>> ends;
   for (const auto& [name, path] : files) {
-    const auto pem = ReadPem(path, /*secret=*/false);
     absl::Time first = absl::InfiniteFuture();
-    for (const CertificateEnd& each : CertificateEnds(pem.value_or(""))) {
+    for (const CertificateEnd& each :
+         CertificateEnds(ReadPem(path).value_or(""))) {
       first = std::min(first, each.not_after);
     }
     if (first < absl::InfiniteFuture()) ends.emplace_back(name, first);
@@ -315,19 +362,14 @@ absl::StatusOr<SpiffeId> ReadOwnIdentity(const TlsFiles& files,
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
     const TlsFiles& files, unsigned refresh_seconds,
     CertificatesRefused refused) {
-  ASSIGN_OR_RETURN(auto options,
-                   ServerOptions(files, refresh_seconds, /*wants_clients=*/true,
-                                 std::move(refused)));
-  options.set_cert_request_type(
-      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  return tls::TlsServerCredentials(options);
+  return ServerOf(files, refresh_seconds, /*wants_clients=*/true,
+                  std::move(refused));
 }
 
 void AdmitEndedCertificates(
     std::function<bool(const std::string& pem)> admits) {
-  EndedCertificates& ended = EndedCertificates::Get();
-  absl::MutexLock lock(&ended.mutex);
-  ended.admits = std::move(admits);
+  absl::MutexLock lock(&ended_mutex);
+  *admits_ended = std::move(admits);
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>>
@@ -358,11 +400,7 @@ std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentialsFromPem(
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>>
 MakeOneSidedServerCredentials(const TlsFiles& files, unsigned refresh_seconds) {
   // Whoever serves hosts that join serves others, too, and hears it there.
-  ASSIGN_OR_RETURN(auto options,
-                   ServerOptions(files, refresh_seconds,
-                                 /*wants_clients=*/false, nullptr));
-  options.set_cert_request_type(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
-  return tls::TlsServerCredentials(options);
+  return ServerOf(files, refresh_seconds, /*wants_clients=*/false, nullptr);
 }
 
 std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentialsFromRoots(
@@ -381,23 +419,22 @@ std::shared_ptr<grpc::ChannelCredentials> MakeUnverifiedChannelCredentials() {
   return tls::TlsCredentials(options);
 }
 
-absl::StatusOr<SpiffeId> RequirePeer(const grpc::AuthContext& context,
-                                     const std::string& cluster,
-                                     IdentityKind kind) {
-  if (!context.IsPeerAuthenticated()) {
-    return absl::UnauthenticatedError("no certificate was shown");
-  }
-  return RequireId(
-      IdAmong(context.FindPropertyValues(GRPC_PEER_URI_PROPERTY_NAME)), cluster,
-      kind);
-}
-
-absl::StatusOr<SpiffeId> RequireCertificate(absl::string_view pem,
+absl::StatusOr<CertificateInfo> RequirePeer(absl::string_view pem,
                                             const std::string& cluster,
                                             IdentityKind kind) {
-  absl::StatusOr<CertificateInfo> info = ParseCertificate(pem);
-  if (!info.ok()) return absl::UnauthenticatedError(info.status().message());
-  return RequireId(std::move(info->id), cluster, kind);
+  absl::StatusOr<CertificateInfo> peer = ParseCertificate(pem);
+  if (!peer.ok()) return absl::UnauthenticatedError(peer.status().message());
+  const SpiffeId& id = peer->id;
+  if (id.cluster != cluster) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        id.ToString(), " is not of this cluster, \"", cluster, "\""));
+  }
+  if (id.kind != kind) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(id.ToString(), " is a ", KindName(id.kind),
+                     ", and only a ", KindName(kind), " may do this"));
+  }
+  return peer;
 }
 
 absl::Status RequireRole(const SpiffeId& user, Role needed,

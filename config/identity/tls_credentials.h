@@ -4,7 +4,7 @@
 // and not by host name, so no host's certificate passes for the controller.
 // Files that are renewed on disk are taken up within a refresh interval, by new
 // connections; a server takes up only a good set, and else goes on with the
-// last one that was (server_pair.h). TLS 1.2 or 1.3.
+// last one that was. TLS 1.2 or 1.3.
 #ifndef CONFIG_IDENTITY_TLS_CREDENTIALS_H_
 #define CONFIG_IDENTITY_TLS_CREDENTIALS_H_
 
@@ -18,7 +18,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "config/identity/certificate.h"
-#include "grpcpp/security/auth_context.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/security/server_credentials.h"
 
@@ -114,16 +113,11 @@ std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentialsFromRoots(
 std::shared_ptr<grpc::ChannelCredentials> MakeUnverifiedChannelCredentials();
 
 // Who is at the other end of a call that a server has received: read from the
-// verified certificate alone, never from a message, header or address.
-// Unauthenticated if the peer showed no certificate or one without exactly one
-// SPIFFE id of ours; PermissionDenied if it is of another cluster or of another
-// kind than `kind`. The messages are for the peer to read.
-absl::StatusOr<SpiffeId> RequirePeer(const grpc::AuthContext& context,
-                                     const std::string& cluster,
-                                     IdentityKind kind);
-
-// The same of a certificate that TLS has verified by other means, PEM.
-absl::StatusOr<SpiffeId> RequireCertificate(absl::string_view pem,
+// certificate, PEM, that TLS has verified, never from a message, header or
+// address. Unauthenticated for one without exactly one SPIFFE id of ours;
+// PermissionDenied if it is of another cluster or of another kind than `kind`.
+// The messages are for the peer to read.
+absl::StatusOr<CertificateInfo> RequirePeer(absl::string_view pem,
                                             const std::string& cluster,
                                             IdentityKind kind);
 

@@ -1,9 +1,10 @@
 // A file descriptor that one object owns, whole writes to a descriptor, and
-// names in a folder that survive a crash.
+// files in memory; and names in a folder that survive a crash.
 #ifndef CONFIG_VALUES_OWNED_FD_H_
 #define CONFIG_VALUES_OWNED_FD_H_
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -45,6 +46,29 @@ inline bool WriteAll(int fd, absl::string_view text) {
   }
   return true;
 }
+
+// Text without a disk, readable by path while it lives; the path stays when the
+// text is replaced.
+class MemoryFile {
+ public:
+  // False, and errno says why: then it is as before.
+  bool Replace(absl::string_view text) {
+    OwnedFd fd(memfd_create("clusterd-certificates", MFD_CLOEXEC));
+    // Who opens the path gets the old text or the new one, never a half.
+    const bool is_done =
+        fd.get() >= 0 && WriteAll(fd.get(), text) &&
+        (fd_.get() < 0 || dup3(fd.get(), fd_.get(), O_CLOEXEC) >= 0);
+    if (is_done && fd_.get() < 0) fd_ = std::move(fd);
+    return is_done;
+  }
+  // REQUIRES: Replace was true once.
+  std::string path() const {
+    return "/proc/self/fd/" + std::to_string(fd_.get());
+  }
+
+ private:
+  OwnedFd fd_;
+};
 
 // Makes the name of a new file last, whose own bytes are synced already. False:
 // errno says why.

@@ -42,17 +42,8 @@ absl::Status WritePointers(FileSystem* files,
         folder, absl::string_view(folder) == kDefaultState ? 0700 : 0755);
     if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
   }
-  const std::string fresh = absl::StrCat(kPointers, ".new");
-  const absl::Status gone = files->Remove(fresh);
-  if (!gone.ok() && !absl::IsNotFound(gone)) return gone;
-  {
-    ASSIGN_OR_RETURN(const auto file, files->Open(fresh, OpenMode::kCreate));
-    RETURN_IF_ERROR(WriteFully(file.get(), 0,
-                               absl::StrCat(absl::StrJoin(paths, "\n"), "\n")));
-    RETURN_IF_ERROR(file->Sync());
-  }
-  RETURN_IF_ERROR(files->Rename(fresh, kPointers));
-  return files->SyncDirectory(kDefaultState);
+  return WriteByDraft(files, absl::StrCat(kPointers, ".new"), kPointers,
+                      absl::StrCat(absl::StrJoin(paths, "\n"), "\n"));
 }
 
 // Which identity this host has is not known yet.

@@ -28,7 +28,6 @@ namespace {
 
 constexpr int kWorkers = 4;
 constexpr size_t kMaxQueuedWork = 16;
-constexpr size_t kMaxPemBytes = 1 << 20;
 // No task has a deadline of half of that.
 constexpr absl::Duration kLongestWork = absl::Minutes(25);
 
@@ -105,10 +104,9 @@ struct Hooks {
         HostObserver* observer, const std::shared_ptr<AgentStream>& stream,
         AuditLog* audit, const ToldWaivers* waivers)
       : line(stream),
-        verdicts(
-            {absl::StrCat(flags.state, "/verdicts"), self.cluster,
-             [&flags] { return ReadRegularFile(flags.tls.ca, kMaxPemBytes); }},
-            parts.access.files, parts.access.clock),
+        verdicts({absl::StrCat(flags.state, "/verdicts"), self.cluster,
+                  [&flags] { return ReadRegularFile(flags.tls.ca); }},
+                 parts.access.files, parts.access.clock),
         drainer(parts.access.runner, parts.log, audit),
         desk(
             {self.name,

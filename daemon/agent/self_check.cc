@@ -56,15 +56,13 @@ const ProductProfile* ProfileOf(const HostFacts& facts) {
   return nullptr;
 }
 
-constexpr size_t kMaxPemBytes = 1 << 20;
-
 absl::StatusOr<std::string> HostName(const AgentFlags& flags,
                                      const std::string& machine_name) {
   const std::string& file = flags.tls.certificate;
   if (file.empty()) return machine_name;
   // Only for its name: that it has expired, or that the key is root's alone, is
   // no reason to say nothing of this host.
-  ASSIGN_OR_RETURN(const std::string pem, ReadRegularFile(file, kMaxPemBytes));
+  ASSIGN_OR_RETURN(const std::string pem, ReadRegularFile(file));
   const absl::StatusOr<CertificateInfo> info = ParseCertificate(pem);
   RETURN_IF_ERROR(InFront(file, info.status()));
   if (info->id.kind == IdentityKind::kHost) return info->id.name;

@@ -206,7 +206,8 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
       hub_(parts_, Questions()),
       controller_(parts_, &changes_, &running_, &jobs_, &watch_,
                   Notes(options, parts)),
-      trust_(parts_, options.tls, desk_.get(), listener_.get()) {}
+      trust_(TrustService::Make(parts_, options.tls, desk_.get(),
+                                listener_.get())) {}
 
 std::function<std::vector<std::string>()> ControllerServer::Notes(
     const ControllerServerOptions& options, const ControllerParts& parts) {
@@ -394,13 +395,13 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   server->acceptor_->Serve(&builder, std::move(credentials));
   builder.RegisterService(&server->hub_);
   builder.RegisterService(&server->controller_);
-  builder.RegisterService(&server->trust_);
+  builder.RegisterService(server->trust_.get());
   server->server_ = StartServer(&builder);
   if (server->server_ == nullptr) {
     return absl::InternalError("gRPC starts no server");
   }
   server->acceptor_->Open();
-  server->trust_.set_main_port(server->port());
+  server->trust_->set_main_port(server->port());
   if (server->listener_ != nullptr) server->listener_->Start();
   // Hosts that the one before has told wait up to once that long.
   server->ReadSpec(kHostsSettle + 2 * server->Spread());

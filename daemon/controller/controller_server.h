@@ -181,7 +181,7 @@ class ControllerServer {
   ClusterWatch watch_;
   AgentHubService hub_;
   ControllerService controller_;
-  TrustService trust_;
+  const std::unique_ptr<TrustService> trust_;
   std::unique_ptr<ConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;  // Ends before what it calls.
   std::unique_ptr<HttpServer> status_;    // The same.

@@ -1,16 +1,34 @@
-// Why nobody can listen on an address, which gRPC 1.51 does not tell.
+// Why an address cannot be listened on.
 #ifndef DAEMON_PROCESS_LISTEN_TROUBLE_H_
 #define DAEMON_PROCESS_LISTEN_TROUBLE_H_
 
+#include <cerrno>
+#include <cstring>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace clusterd {
 
-// Unavailable, with the system's own answer to another try; `option` names the
-// address, ADDRESS:PORT.
-absl::Status CannotListen(const std::string& listen, const char* option);
+// Unavailable; `option` names the address, ADDRESS:PORT.
+inline absl::Status CannotListen(absl::string_view listen, const char* option,
+                                 absl::string_view why) {
+  return absl::UnavailableError(absl::StrCat(
+      "cannot listen on \"", listen, "\": ", why,
+      ", expected a free ADDRESS:PORT of this machine (", option, ")"));
+}
+
+// The same with the system's own answer, an errno.
+inline absl::Status CannotListen(absl::string_view listen, const char* option,
+                                 int error) {
+  const std::string in_use = absl::StrCat(
+      "another program listens there already; `ss -ltnp 'sport = :",
+      listen.substr(listen.rfind(':') + 1), "'` names it");
+  return CannotListen(listen, option,
+                      error == EADDRINUSE ? in_use : std::strerror(error));
+}
 
 }  // namespace clusterd
 

@@ -87,8 +87,6 @@ class VerdictStore {
  private:
   absl::StatusOr<std::string> NewestFile(absl::string_view digest) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status Write(const std::string& name, const std::string& bytes)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DropOld(const std::string& kept) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::string PathOf(const std::string& name) const {
     return options_.folder + "/" + name;

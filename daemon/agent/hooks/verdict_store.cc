@@ -84,24 +84,10 @@ absl::Status VerdictStore::Keep(const SignedVerdict& verdict,
   absl::MutexLock lock(&mutex_);
   const absl::Status made = files_->MakeDirectory(options_.folder, 0700);
   if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
-  RETURN_IF_ERROR(Write(name, verdict.SerializeAsString()));
+  RETURN_IF_ERROR(WriteByDraft(files_, PathOf(kNewFile), PathOf(name),
+                               verdict.SerializeAsString()));
   DropOld(name);
   return absl::OkStatus();
-}
-
-absl::Status VerdictStore::Write(const std::string& name,
-                                 const std::string& bytes) {
-  const std::string draft = PathOf(kNewFile);
-  // Of a daemon that was killed while it wrote.
-  const absl::Status removed = files_->Remove(draft);
-  if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
-  {
-    ASSIGN_OR_RETURN(const auto file, files_->Open(draft, OpenMode::kCreate));
-    RETURN_IF_ERROR(WriteFully(file.get(), 0, bytes));
-    RETURN_IF_ERROR(file->Sync());
-  }
-  RETURN_IF_ERROR(files_->Rename(draft, PathOf(name)));
-  return files_->SyncDirectory(options_.folder);
 }
 
 void VerdictStore::DropOld(const std::string& kept) {

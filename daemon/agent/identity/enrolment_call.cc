@@ -8,6 +8,7 @@
 #include <random>
 
 #include "CLI/CLI.hpp"
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -31,7 +32,6 @@
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/resource_quota.h"
-#include "openssl/crypto.h"
 #include "proto/trust.grpc.pb.h"
 
 namespace clusterd {
@@ -45,8 +45,7 @@ constexpr size_t kMaxToldBytes = 1000;
 
 constexpr char kHintToJoin[] =
     "the port is open while a token lives, which an admin makes with "
-    "clusterctl "
-    "token create";
+    "clusterctl token create";
 constexpr char kHintToRenew[] =
     "a certificate that has ended is taken there only if its key is on record: "
     "where it is not, an admin runs clusterctl certificates reset, and this "
@@ -161,7 +160,7 @@ absl::StatusOr<std::string> KeyFor(const JoinFlags& flags,
   const absl::StatusOr<std::string> pending = folder.ReadPendingKey();
   if (pending.ok() && !SpkiOfPrivateKey(*pending).empty()) return pending;
   if (folder.HasJoined() && !flags.new_key) {
-    const auto own = ReadRegularFile(folder.PathOf("host.key"), 1 << 20);
+    const auto own = ReadRegularFile(folder.PathOf("host.key"));
     if (own.ok() && !SpkiOfPrivateKey(*own).empty()) return own;
   }
   ASSIGN_OR_RETURN(std::string key, MakePrivateKey());
@@ -176,14 +175,14 @@ std::string YamlText(const std::string& text) {
 
 // Whether nothing is left to do, as a join that is run again finds.
 bool IsInPlace(const IdentityFolder& folder, const TlsPem& pair) {
-  const absl::StatusOr<TlsPem> now =
+  absl::StatusOr<TlsPem> now =
       ReadTlsFiles({folder.PathOf("ca.crt"), folder.PathOf("host.crt"),
                     folder.PathOf("host.key")});
-  return folder.HasJoined() && !folder.ReadPendingKey().ok() && now.ok() &&
-         now->ca == pair.ca && now->certificate == pair.certificate &&
-         now->key == pair.key &&
-         folder.ReadRootsBundle().value_or("unread") == pair.roots_bundle &&
-         access(folder.PathOf("agent.yaml").c_str(), F_OK) == 0;
+  if (!folder.HasJoined() || folder.ReadPendingKey().ok() || !now.ok()) {
+    return false;
+  }
+  now->roots_bundle = folder.ReadRootsBundle().value_or("unread");
+  return *now == pair && access(folder.PathOf("agent.yaml").c_str(), F_OK) == 0;
 }
 
 // `put` between two lines of this host's audit file.
@@ -244,12 +243,8 @@ absl::StatusOr<TrustedRoots> FetchRoots(
   std::vector<std::string> shown;
   for (const NamedCertificate& root : SplitCertificates(answer.roots_pem())) {
     shown.push_back(absl::StrCat("sha256:", root.spki_sha256));
-    for (const std::string& expected : ca_hashes) {
-      const std::string& own = shown.back();
-      if (own.size() == expected.size() &&
-          CRYPTO_memcmp(own.data(), expected.data(), own.size()) == 0) {
-        trusted.roots_pem.append(root.pem);
-      }
+    if (absl::c_linear_search(ca_hashes, shown.back())) {
+      trusted.roots_pem.append(root.pem);
     }
   }
   if (trusted.roots_pem.empty()) {
@@ -298,11 +293,9 @@ absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,
                                    const Roots& roots,
                                    const std::string& key_pem, absl::Time now) {
   const auto wrong = [&roots](absl::string_view what) {
-    std::vector<std::string> why = roots.news;
-    why.insert(
-        why.begin(),
-        absl::StrCat("the certificate that the controller sent: ", what));
-    return absl::PermissionDeniedError(absl::StrJoin(why, "; "));
+    return absl::PermissionDeniedError(JoinParts(
+        "; ", {absl::StrCat("the certificate that the controller sent: ", what),
+               absl::StrJoin(roots.news, "; ")}));
   };
   const absl::Status belongs =
       CheckKeyBelongs(answer.certificate_pem(), key_pem);

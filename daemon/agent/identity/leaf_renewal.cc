@@ -54,7 +54,6 @@ constexpr absl::Duration kAnswerWait = absl::Seconds(60);
 // After what went wrong, and until the host has nothing to do.
 constexpr absl::Duration kRetry = absl::Minutes(5);
 constexpr absl::Duration kReattachWait = absl::Minutes(1);
-constexpr size_t kMaxPemBytes = 1 << 20;
 constexpr size_t kMaxRefusalBytes = 500;
 
 // Of whom, and where, a pair is renewed.
@@ -122,9 +121,8 @@ absl::Time RenewalTime(const CertificateInfo& certificate, double draw) {
 
 bool HasEnded(const TlsFiles& files, absl::Time now) {
   if (!LeafRenewal::Renews(files)) return false;
-  const auto certificate = ReadRegularFile(files.certificate, kMaxPemBytes);
-  if (!certificate.ok()) return false;
-  const auto info = ParseCertificate(*certificate);
+  const auto info =
+      ParseCertificate(ReadRegularFile(files.certificate).value_or(""));
   return info.ok() && now > info->not_after;
 }
 
@@ -132,10 +130,9 @@ absl::Status RenewIfEnded(const TlsFiles& files, const std::string& controller,
                           absl::Time now, AuditLog* audit, Log* log) {
   if (!HasEnded(files, now)) return absl::OkStatus();
   TlsPem pair;
-  ASSIGN_OR_RETURN(pair.ca, ReadRegularFile(files.ca, kMaxPemBytes));
-  ASSIGN_OR_RETURN(pair.certificate,
-                   ReadRegularFile(files.certificate, kMaxPemBytes));
-  ASSIGN_OR_RETURN(pair.key, ReadRegularFile(files.key, kMaxPemBytes));
+  ASSIGN_OR_RETURN(pair.ca, ReadRegularFile(files.ca));
+  ASSIGN_OR_RETURN(pair.certificate, ReadRegularFile(files.certificate));
+  ASSIGN_OR_RETURN(pair.key, ReadRegularFile(files.key));
   ASSIGN_OR_RETURN(const CertificateInfo info,
                    ParseCertificate(pair.certificate));
   return RenewLate(
@@ -145,7 +142,7 @@ absl::Status RenewIfEnded(const TlsFiles& files, const std::string& controller,
 
 RootsFact ReadRoots(const TlsFiles& files) {
   RootsFact fact;
-  const auto pem = ReadRegularFile(files.ca, kMaxPemBytes);
+  const auto pem = ReadRegularFile(files.ca);
   const IdentityFolder folder(FolderOf(files.certificate));
   const auto all = ReadRootBundles(folder.ReadRootsBundle().value_or("unread"));
   if (!pem.ok() || !all.ok()) {
@@ -235,25 +232,24 @@ void LeafRenewal::Look() {
   }
 }
 
+absl::Status LeafRenewal::FillInLocked(CertificateRequest* request) {
+  if (next_key_.empty()) {
+    ASSIGN_OR_RETURN(next_key_, MakePrivateKey());
+  }
+  ASSIGN_OR_RETURN(*request->mutable_signing_request(),
+                   MakeSigningRequest(next_key_));
+  return absl::OkStatus();
+}
+
 void LeafRenewal::AskOverStream() {
   AgentMessage message;
   absl::Status made;
   {
     absl::MutexLock lock(&mutex_);
     if (asking_) return;
-    if (next_key_.empty()) {
-      absl::StatusOr<std::string> key = MakePrivateKey();
-      made = key.status();
-      if (key.ok()) next_key_ = *std::move(key);
-    }
-    auto request = MakeSigningRequest(next_key_);
-    if (made.ok()) made = request.status();
+    made = FillInLocked(message.mutable_certificate_request());
     asking_ = made.ok();
     asked_bundle_ = offered_bundle_;
-    if (request.ok()) {
-      message.mutable_certificate_request()->set_signing_request(
-          *std::move(request));
-    }
   }
   if (!made.ok()) {
     Tell(made);

@@ -137,6 +137,9 @@ class LeafRenewal {
   void Look();
   // Whether to renew for the bundle that the controller offers.
   bool WantsRoots(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Makes the key, unless there is one.
+  absl::Status FillInLocked(CertificateRequest* request)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AskOverStream();
   void OnAnswer(const absl::StatusOr<HubMessage>& answer);
   absl::Status TakeUp(const absl::StatusOr<HubMessage>& answer);

@@ -97,9 +97,10 @@ absl::Status ConnectionAcceptor::Bind() {
   for (const int fd : options_.listeners) TakeListener(fd);
   if (!listeners_.empty()) return absl::OkStatus();
   const absl::string_view listen = options_.listen;
+  const char* const option = options_.option;
   const size_t colon = listen.rfind(':');
   if (colon == absl::string_view::npos) {
-    return CannotListen(options_.listen, options_.option);
+    return CannotListen(listen, option, "it has no port");
   }
   const std::string host(
       absl::StripPrefix(absl::StripSuffix(listen.substr(0, colon), "]"), "["));
@@ -112,17 +113,17 @@ absl::Status ConnectionAcceptor::Bind() {
   hints.ai_family = host.empty() ? AF_INET6 : AF_UNSPEC;
   addrinfo* found = nullptr;
   const char* const name = host.empty() ? nullptr : host.c_str();
-  int unknown = getaddrinfo(name, port.c_str(), &hints, &found);
+  const int unknown = getaddrinfo(name, port.c_str(), &hints, &found);
+  int error = 0;
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(
       found, [](addrinfo* list) {
         if (list != nullptr) freeaddrinfo(list);
       });
   for (const addrinfo* one = unknown == 0 ? found : nullptr; one != nullptr;
        one = one->ai_next) {
-    if (!BindOne(one->ai_addr, one->ai_addrlen, one->ai_family) &&
-        errno == EADDRINUSE) {
-      return CannotListen(options_.listen, options_.option);
-    }
+    if (BindOne(one->ai_addr, one->ai_addrlen, one->ai_family)) continue;
+    error = errno;
+    if (error == EADDRINUSE) return CannotListen(listen, option, error);
   }
   if (listeners_.empty() && host.empty()) {  // A machine without IPv6.
     int number = 0;
@@ -131,11 +132,11 @@ absl::Status ConnectionAcceptor::Bind() {
     any.sin_family = AF_INET;
     any.sin_port = htons(static_cast<uint16_t>(number));
     BindOne(reinterpret_cast<const sockaddr*>(&any), sizeof(any), AF_INET);
+    error = errno;
   }
-  if (listeners_.empty()) {
-    return CannotListen(options_.listen, options_.option);
-  }
-  return absl::OkStatus();
+  if (!listeners_.empty()) return absl::OkStatus();
+  return error == 0 ? CannotListen(listen, option, gai_strerror(unknown))
+                    : CannotListen(listen, option, error);
 }
 
 bool ConnectionAcceptor::BindOne(const sockaddr* address, socklen_t size,

@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/values/status_macros.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/change/change_order.h"
@@ -460,9 +461,7 @@ void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
     }
   }
   if (!refused.ok()) {
-    return answered(
-        absl::Status(refused.code(),
-                     absl::StrCat(ChangeText(head_), ": ", refused.message())));
+    return answered(InFront(ChangeText(head_), refused));
   }
   Tell(hosts, by);
 }

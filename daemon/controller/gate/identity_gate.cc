@@ -13,22 +13,20 @@
 namespace clusterd {
 namespace {
 
-constexpr size_t kMaxCaBytes = 1 << 20;
 constexpr size_t kLeastCounted = 1024;
-
-absl::StatusOr<absl::string_view> CertificateOf(
-    const grpc::AuthContext& context) {
-  for (const grpc::string_ref& pem :
-       context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME)) {
-    return absl::string_view(pem.data(), pem.size());
-  }
-  return absl::UnauthenticatedError("no certificate was shown");
-}
 
 }  // namespace
 
 std::string LockName(const SpiffeId& id) {
   return absl::StrCat(KindName(id.kind), "/", id.name);
+}
+
+std::string ShownCertificate(const grpc::AuthContext& context) {
+  for (const grpc::string_ref& pem :
+       context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME)) {
+    return std::string(pem.data(), pem.size());
+  }
+  return "";
 }
 
 absl::StatusOr<std::unique_ptr<IdentityGate>> IdentityGate::Open(
@@ -66,18 +64,18 @@ IdentityGate::~IdentityGate() {
 
 absl::StatusOr<IdentityGate::Peer> IdentityGate::PeerOf(
     const grpc::AuthContext& context, IdentityKind kind) const {
-  ASSIGN_OR_RETURN(SpiffeId id, RequirePeer(context, options_.cluster, kind));
-  ASSIGN_OR_RETURN(const absl::string_view pem, CertificateOf(context));
-  return PeerOf(std::move(id), pem);
+  const std::string pem = ShownCertificate(context);
+  if (!context.IsPeerAuthenticated() || pem.empty()) {
+    return absl::UnauthenticatedError("no certificate was shown");
+  }
+  return PeerOf(pem, kind);
 }
 
 absl::StatusOr<IdentityGate::Peer> IdentityGate::PeerOf(
-    SpiffeId id, absl::string_view pem) const {
-  Peer peer;
-  peer.id = std::move(id);
-  ASSIGN_OR_RETURN(const CertificateInfo info, ParseCertificate(pem));
-  peer.not_before = info.not_before;
-  peer.not_after = info.not_after;
+    absl::string_view pem, IdentityKind kind) const {
+  ASSIGN_OR_RETURN(CertificateInfo info,
+                   RequirePeer(pem, options_.cluster, kind));
+  Peer peer = {std::move(info.id), info.not_before, info.not_after, {}};
   if (!options_.crl.empty()) {
     ASSIGN_OR_RETURN(peer.key, ReadCertificateKey(pem));
   }
@@ -143,31 +141,18 @@ absl::Status IdentityGate::WhyRefusedLocked(const Peer& peer,
   return WhyRevokedLocked(peer, is_open);
 }
 
-absl::StatusOr<SpiffeId> IdentityGate::Admit(const grpc::AuthContext& context,
-                                             IdentityKind kind) const {
-  ASSIGN_OR_RETURN(Peer peer, PeerOf(context, kind));
+absl::StatusOr<SpiffeId> IdentityGate::Admit(absl::StatusOr<Peer> peer) const {
+  RETURN_IF_ERROR(peer.status());
   absl::MutexLock lock(&mutex_);
-  RETURN_IF_ERROR(WhyRefusedLocked(peer, /*is_open=*/false));
-  return std::move(peer.id);
+  RETURN_IF_ERROR(WhyRefusedLocked(*peer, /*is_open=*/false));
+  return std::move(peer->id);
 }
 
 absl::StatusOr<SpiffeId> IdentityGate::AdmitEnded(
     const grpc::AuthContext& context, IdentityKind kind) const {
-  ASSIGN_OR_RETURN(Peer peer, PeerOf(context, kind));
-  peer.not_after = absl::InfiniteFuture();
-  absl::MutexLock lock(&mutex_);
-  RETURN_IF_ERROR(WhyRefusedLocked(peer, /*is_open=*/false));
-  return std::move(peer.id);
-}
-
-absl::StatusOr<SpiffeId> IdentityGate::AdmitCertificate(
-    absl::string_view pem, IdentityKind kind) const {
-  ASSIGN_OR_RETURN(SpiffeId id,
-                   RequireCertificate(pem, options_.cluster, kind));
-  ASSIGN_OR_RETURN(Peer peer, PeerOf(std::move(id), pem));
-  absl::MutexLock lock(&mutex_);
-  RETURN_IF_ERROR(WhyRefusedLocked(peer, /*is_open=*/false));
-  return std::move(peer.id);
+  absl::StatusOr<Peer> peer = PeerOf(context, kind);
+  if (peer.ok()) peer->not_after = absl::InfiniteFuture();
+  return Admit(std::move(peer));
 }
 
 void IdentityGate::ForgetEndedLocked() {
@@ -258,16 +243,14 @@ size_t IdentityGate::EndRefused() {
   {
     absl::MutexLock lock(&mutex_);
     ForgetEndedLocked();
-    std::vector<Watched> stay;
-    for (Watched& each : watched_) {
+    for (Watched& each : std::exchange(watched_, {})) {
       absl::Status why = WhyRefusedLocked(each.peer, /*is_open=*/true);
       if (why.ok()) {
-        stay.push_back(std::move(each));
+        watched_.push_back(std::move(each));
       } else {
         refused.emplace_back(std::move(each), std::move(why));
       }
     }
-    watched_ = std::move(stay);
   }
   for (const auto& [watched, why] : refused) {
     log_->Warning(absl::StrCat("ended a stream: ", why.message()));
@@ -335,9 +318,9 @@ void IdentityGate::KeepListAges() {
 
 void IdentityGate::ReadLists() {
   const auto texts = ReadRevocationTexts(options_.crl);
-  const auto ca = ReadRegularFile(options_.ca, kMaxCaBytes);
+  const auto ca = ReadRegularFile(options_.ca);
   absl::Status status = texts.ok() ? ca.status() : texts.status();
-  std::string digest = absl::StrCat(status.message());
+  std::string digest(status.message());
   if (status.ok()) {
     digest = Sha256(*ca);
     for (const std::string& text : *texts) {
@@ -357,9 +340,8 @@ void IdentityGate::ReadLists() {
     status = parsed.ok() ? CheckNotOlder(*parsed) : parsed.status();
     if (status.ok()) {
       lists = std::make_shared<const RevocationLists>(*std::move(parsed));
-    } else {
-      status = InFront(options_.crl, status);
     }
+    status = InFront(options_.crl, status);
   }
   writer_.TryRun(callbacks_.Wrap([this] { Save(); }));
   std::string not_in_force;

@@ -60,6 +60,9 @@ inline constexpr size_t kMaxLockReason = 200;
 // "host/node07", "user/alice": as the end of a SPIFFE id, without the role.
 std::string LockName(const SpiffeId& id);
 
+// The certificate, PEM, that TLS was shown; empty: none is known.
+std::string ShownCertificate(const grpc::AuthContext& context);
+
 // Safe for concurrent use. Calls nothing under its locks.
 class IdentityGate {
  public:
@@ -76,7 +79,9 @@ class IdentityGate {
   // FailedPrecondition while no list can tell. The messages are for the peer.
   absl::StatusOr<SpiffeId> Admit(const grpc::AuthContext& context,
                                  IdentityKind kind) const
-      ABSL_LOCKS_EXCLUDED(mutex_);
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    return Admit(PeerOf(context, kind));
+  }
 
   // The same, whether or not the certificate has ended: for RenewLate alone.
   absl::StatusOr<SpiffeId> AdmitEnded(const grpc::AuthContext& context,
@@ -87,7 +92,9 @@ class IdentityGate {
   // by the CA.
   absl::StatusOr<SpiffeId> AdmitCertificate(absl::string_view pem,
                                             IdentityKind kind) const
-      ABSL_LOCKS_EXCLUDED(mutex_);
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    return Admit(PeerOf(pem, kind));
+  }
 
   // PermissionDenied for an identity that is locked: one that asks for a
   // certificate shows none.
@@ -138,7 +145,9 @@ class IdentityGate {
 
   absl::StatusOr<Peer> PeerOf(const grpc::AuthContext& context,
                               IdentityKind kind) const;
-  absl::StatusOr<Peer> PeerOf(SpiffeId id, absl::string_view pem) const;
+  absl::StatusOr<Peer> PeerOf(absl::string_view pem, IdentityKind kind) const;
+  absl::StatusOr<SpiffeId> Admit(absl::StatusOr<Peer> peer) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status WhyLockedLocked(const SpiffeId& id) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   absl::Status WhyRefusedLocked(const Peer& peer, bool is_open) const

@@ -1,11 +1,8 @@
 #include "daemon/controller/gate/lock_store.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -148,16 +145,11 @@ absl::Status LockStore::Settle() {
 }
 
 absl::Status LockStore::WriteSum(const std::string& text) {
-  const std::string beside = absl::StrCat(sum_, ".new");
-  std::remove(beside.c_str());
-  const OwnedFd fd(open(
-      beside.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_SYNC | O_CLOEXEC, 0600));
-  if (!fd.is_open() || !WriteAll(fd.get(), text) ||
-      std::rename(beside.c_str(), sum_.c_str()) != 0) {
-    return FileStatus(beside, errno);
-  }
+  // After an error the file may say either, so the next Settle writes it.
+  known_.clear();
+  RETURN_IF_ERROR(ReplaceFile(sum_, text, 0600));
   known_ = text;
-  return SyncFolderOf(sum_) ? absl::OkStatus() : FileStatus(sum_, errno);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<LockEntry>> LockStore::All() const {

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "config/identity/regular_file.h"
 #include "config/values/status_macros.h"
 
 namespace clusterd {
@@ -57,25 +58,13 @@ absl::Status CheckTables(const SqliteDatabase& database,
   return verdict == "ok" ? absl::OkStatus() : Damaged(database, verdict);
 }
 
-absl::Status FileStatus(const std::string& path, int error) {
-  const std::string message = absl::StrCat(path, ": ", std::strerror(error));
-  if (error == ENOSPC || error == EDQUOT) {
-    return absl::ResourceExhaustedError(message);
-  }
-  return absl::PermissionDeniedError(message);
-}
-
 // Made under another name and then renamed: a file under the right name was
 // whole once, so one without tables is damaged and not new.
 absl::Status MakeFile(const std::string& path, const SqliteFormat& kind) {
   const std::string beside = absl::StrCat(path, ".new");
   std::remove(beside.c_str());
   std::remove(absl::StrCat(beside, "-journal").c_str());
-  {
-    const OwnedFd fd(
-        open(beside.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
-    if (!fd.is_open()) return FileStatus(beside, errno);
-  }
+  RETURN_IF_ERROR(WriteWholeFile(beside, "", 0600));
   {
     ASSIGN_OR_RETURN(const auto database, SqliteDatabase::Open(beside));
     const std::string sql =
@@ -85,7 +74,7 @@ absl::Status MakeFile(const std::string& path, const SqliteFormat& kind) {
     RETURN_IF_ERROR(database->Execute(sql.c_str()));
   }
   if (std::rename(beside.c_str(), path.c_str()) != 0) {
-    return FileStatus(path, errno);
+    return WriteStatus(path, errno);
   }
   if (SyncFolderOf(path)) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat(path, ": ", std::strerror(errno)));
@@ -96,7 +85,7 @@ absl::Status MakeFile(const std::string& path, const SqliteFormat& kind) {
 absl::Status PrepareFile(const std::string& path, const SqliteFormat& kind) {
   struct stat found;
   if (lstat(path.c_str(), &found) != 0) {
-    return errno == ENOENT ? MakeFile(path, kind) : FileStatus(path, errno);
+    return errno == ENOENT ? MakeFile(path, kind) : WriteStatus(path, errno);
   }
   if (!S_ISREG(found.st_mode)) {
     return absl::FailedPreconditionError(
@@ -105,7 +94,7 @@ absl::Status PrepareFile(const std::string& path, const SqliteFormat& kind) {
   // No link that has come there since is followed.
   if ((found.st_mode & 0077) != 0 &&
       fchmodat(AT_FDCWD, path.c_str(), 0600, AT_SYMLINK_NOFOLLOW) != 0) {
-    return FileStatus(path, errno);
+    return WriteStatus(path, errno);
   }
   return absl::OkStatus();
 }
@@ -118,7 +107,7 @@ absl::Status CheckLength(const SqliteDatabase& database) {
                    database.ReadNumber("PRAGMA page_size"));
   struct stat found;
   if (stat(database.path().c_str(), &found) != 0) {
-    return FileStatus(database.path(), errno);
+    return WriteStatus(database.path(), errno);
   }
   const int64_t expected = pages * page_bytes;
   if (found.st_size >= expected) return absl::OkStatus();

@@ -20,7 +20,6 @@
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/controller/hosts/stream_writer.h"
-#include "grpc/grpc_security_constants.h"
 #include "grpcpp/server_context.h"
 
 namespace clusterd {
@@ -59,15 +58,6 @@ class RefusedStream final
   void OnDone() override { delete this; }
 };
 
-// The certificate that the peer showed; empty: none is known.
-std::string CertificatePem(const grpc::AuthContext& context) {
-  for (const grpc::string_ref& pem :
-       context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME)) {
-    return std::string(pem.data(), pem.size());
-  }
-  return "";
-}
-
 // When it ends, in Unix time; 0: not known.
 int64_t CertificateEndMs(const std::string& pem) {
   const auto info = ParseCertificate(pem);
@@ -90,7 +80,7 @@ class HostStream final
         host_(std::move(host)),
         parts_(parts),
         questions_(questions),
-        certificate_pem_(CertificatePem(*context->auth_context())),
+        certificate_pem_(ShownCertificate(*context->auth_context())),
         certificate_end_ms_(CertificateEndMs(certificate_pem_)) {}
 
   // Once, right after it was made; from then on gRPC holds it.

@@ -173,13 +173,9 @@ absl::StatusOr<TlsContext> MakeServerContext(const TlsPem& pem) {
 // The client's certificate, PEM; empty: it has shown none.
 std::string PeerCertificate(const SSL* connection) {
   const Owned<X509> shown(SSL_get1_peer_certificate(connection));
-  const Owned<BIO> memory(BIO_new(BIO_s_mem()));
-  if (shown == nullptr || memory == nullptr ||
-      SSL_get_verify_result(connection) != X509_V_OK ||
-      PEM_write_bio_X509(memory.get(), shown.get()) != 1) {
-    return "";
-  }
-  return TextOf(memory.get());
+  const bool is_good =
+      shown != nullptr && SSL_get_verify_result(connection) == X509_V_OK;
+  return is_good ? PemOf(shown.get()) : "";
 }
 
 }  // namespace
@@ -251,7 +247,7 @@ absl::Status HttpServer::Listen() {
       LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE,
       kBacklog, reinterpret_cast<const sockaddr*>(&address), size);
   if (listener_ == nullptr) {
-    return CannotListen(options_.listen, options_.option);
+    return CannotListen(options_.listen, options_.option, errno);
   }
   sockaddr_storage bound = {};
   socklen_t bound_size = sizeof(bound);

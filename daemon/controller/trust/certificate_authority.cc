@@ -5,23 +5,22 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "config/identity/pem_objects.h"
 #include "config/identity/regular_file.h"
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
-#include "openssl/rand.h"
 
 namespace clusterd {
 namespace {
 
-constexpr size_t kMaxPemBytes = 1 << 20;
 // X.520 bounds a common name; nobody reads ours.
 constexpr size_t kMaxCommonName = 64;
-constexpr int kSerialBytes = 16;
+constexpr int kSerialBits = 127;
 
 absl::StatusOr<std::string> ReadKey(const std::string& path) {
   struct stat found = {};
@@ -31,26 +30,17 @@ absl::StatusOr<std::string> ReadKey(const std::string& path) {
         absl::StrCat(path, ": belongs to user ", found.st_uid, ", expected ",
                      geteuid(), ", who runs this controller"));
   }
-  mode_t mode = 0;
-  ASSIGN_OR_RETURN(std::string text,
-                   ReadRegularFile(path, kMaxPemBytes, &mode));
-  if ((mode & (S_IRWXG | S_IRWXO)) != 0) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        path, ": others have access to the private key (mode ",
-        absl::StrFormat("%04o", mode & 07777), "), expected 0600"));
-  }
-  return text;
+  return ReadRegularFile(path, kMaxPemBytes, S_IRWXG | S_IRWXO, "0600");
 }
 
 // Valid from `from` to `to`, of the subject `issuer`.
 bool SetBasics(X509* certificate, const X509_NAME* issuer, absl::Time from,
                absl::Time to) {
-  unsigned char bytes[kSerialBytes];
-  if (RAND_bytes(bytes, sizeof(bytes)) != 1) return false;
   // Positive, and of full length.
-  bytes[0] = static_cast<unsigned char>((bytes[0] & 0x3f) | 0x40);
-  const Owned<BIGNUM> serial(BN_bin2bn(bytes, sizeof(bytes), nullptr));
+  const Owned<BIGNUM> serial(BN_new());
   return serial &&
+         BN_rand(serial.get(), kSerialBits, BN_RAND_TOP_ONE,
+                 BN_RAND_BOTTOM_ANY) == 1 &&
          BN_to_ASN1_INTEGER(serial.get(), X509_get_serialNumber(certificate)) !=
              nullptr &&
          X509_set_version(certificate, 2) == 1 &&
@@ -69,46 +59,17 @@ bool SetSubject(X509* certificate, absl::string_view name) {
              static_cast<int>(cut.size()), -1, 0) == 1;
 }
 
-// Through the structure and not through text: no name can add a second one.
-bool SetUri(X509* certificate, const std::string& uri) {
-  const Owned<GENERAL_NAMES> names(GENERAL_NAMES_new());
-  GENERAL_NAME* const name = GENERAL_NAME_new();
-  ASN1_IA5STRING* const text = ASN1_IA5STRING_new();
-  if (!names || name == nullptr || text == nullptr ||
-      ASN1_STRING_set(text, uri.data(), static_cast<int>(uri.size())) != 1) {
-    GENERAL_NAME_free(name);
-    ASN1_IA5STRING_free(text);
-    return false;
-  }
-  GENERAL_NAME_set0_value(name, GEN_URI, text);
-  if (sk_GENERAL_NAME_push(names.get(), name) <= 0) {
-    GENERAL_NAME_free(name);
-    return false;
-  }
-  return X509_add1_ext_i2d(certificate, NID_subject_alt_name, names.get(), 0,
-                           0) == 1;
-}
-
-bool AddExtension(X509* certificate, X509* issuer, int nid, const char* value) {
+bool AddExtension(X509* certificate, X509* issuer, int nid,
+                  const std::string& value) {
   X509V3_CTX context;
   X509V3_set_ctx_nodb(&context);
   X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
   const Owned<X509_EXTENSION> extension(
-      X509V3_EXT_conf_nid(nullptr, &context, nid, value));
+      X509V3_EXT_conf_nid(nullptr, &context, nid, value.c_str()));
   return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
 }  // namespace
-
-struct CertificateAuthority::Keys {
-  Owned<X509> certificate;
-  Owned<EVP_PKEY> key;
-};
-
-CertificateAuthority::CertificateAuthority(std::unique_ptr<Keys> keys)
-    : keys_(std::move(keys)) {}
-
-CertificateAuthority::~CertificateAuthority() = default;
 
 absl::StatusOr<std::unique_ptr<CertificateAuthority>>
 CertificateAuthority::Open(const std::string& folder, absl::Time now) {
@@ -117,7 +78,7 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
   const std::string key_path = absl::StrCat(folder, "/intermediate.key");
   ASSIGN_OR_RETURN(std::string roots,
                    ReadRegularFile(root_path, kMaxRootsBytes));
-  ASSIGN_OR_RETURN(std::string own, ReadRegularFile(path, kMaxPemBytes));
+  ASSIGN_OR_RETURN(std::string own, ReadRegularFile(path));
   ASSIGN_OR_RETURN(const std::string key_pem, ReadKey(key_path));
   const std::string bundles_path = absl::StrCat(folder, "/roots.bundle");
   auto bundles_text = ReadRegularFile(bundles_path, kMaxBundleBytes);
@@ -127,10 +88,10 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
   RETURN_IF_ERROR(InFront(bundles_path, bundles.status()));
   RETURN_IF_ERROR(InFront(root_path, CheckHasCertificate(roots)));
   RETURN_IF_ERROR(InFront(key_path, CheckKeyBelongs(own, key_pem)));
-  auto keys = std::make_unique<Keys>();
-  keys->certificate = FirstOf(own, PEM_read_bio_X509);
-  keys->key = FirstOf(key_pem, PEM_read_bio_PrivateKey);
-  if (X509_check_ca(keys->certificate.get()) != 1) {
+  std::unique_ptr<CertificateAuthority> authority(new CertificateAuthority());
+  authority->certificate_ = FirstOf(own, PEM_read_bio_X509);
+  authority->key_ = FirstOf(key_pem, PEM_read_bio_PrivateKey);
+  if (X509_check_ca(authority->certificate_.get()) != 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         path,
         ": may not issue certificates, expected an intermediate CA as "
@@ -142,14 +103,12 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
         absl::StrCat(path, ": not issued by ", root_path,
                      ", or not valid now: ", issued.message()));
   }
-  std::unique_ptr<CertificateAuthority> authority(
-      new CertificateAuthority(std::move(keys)));
   authority->root_bundles_ = *std::move(bundles_text);
   if (!bundles->empty()) {
     authority->newest_bundle_ = std::move(bundles->back());
   }
   authority->not_after_ =
-      TimeOf(X509_get0_notAfter(authority->keys_->certificate.get()))
+      TimeOf(X509_get0_notAfter(authority->certificate_.get()))
           .value_or(absl::InfinitePast());
   // Not what else the file may hold.
   authority->intermediate_pem_ = SplitCertificates(own).front().pem;
@@ -187,17 +146,17 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(
         "the controller's intermediate CA ended at ", UtcText(not_after_),
         "; make a new one with deploy/certificates.sh ca-dir"));
   }
-  X509* const issuer = keys_->certificate.get();
+  X509* const issuer = certificate_.get();
   const auto* der =
       reinterpret_cast<const unsigned char*>(public_key_der.data());
   const Owned<EVP_PKEY> public_key(
       d2i_PUBKEY(nullptr, &der, static_cast<long>(public_key_der.size())));
   const Owned<X509> leaf(X509_new());
-  const Owned<BIO> text(BIO_new(BIO_s_mem()));
+  const std::string uri = id.ToString();
   const EVP_MD* const digest =
-      EVP_PKEY_is_a(keys_->key.get(), "ED25519") == 1 ? nullptr : EVP_sha256();
+      EVP_PKEY_is_a(key_.get(), "ED25519") == 1 ? nullptr : EVP_sha256();
   const bool made =
-      public_key && leaf && text &&
+      public_key && leaf &&
       SetBasics(leaf.get(), X509_get_subject_name(issuer),
                 now - kClockAllowance, std::min(now + life, not_after_)) &&
       SetSubject(leaf.get(), id.name) &&
@@ -208,20 +167,22 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(
                    "critical,digitalSignature") &&
       AddExtension(leaf.get(), issuer, NID_ext_key_usage, "clientAuth") &&
       AddExtension(leaf.get(), issuer, NID_authority_key_identifier, "keyid") &&
-      SetUri(leaf.get(), id.ToString()) &&
-      X509_sign(leaf.get(), keys_->key.get(), digest) > 0 &&
-      PEM_write_bio_X509(text.get(), leaf.get()) == 1;
+      // No name of an id can add a second one to this text.
+      ParseSpiffeId(uri).ok() &&
+      AddExtension(leaf.get(), issuer, NID_subject_alt_name,
+                   absl::StrCat("URI:", uri)) &&
+      X509_sign(leaf.get(), key_.get(), digest) > 0;
   ERR_clear_error();
-  if (!made) return absl::InternalError("OpenSSL issues no certificate");
-  return TextOf(text.get());
+  std::string pem = made ? PemOf(leaf.get()) : "";
+  if (pem.empty()) return absl::InternalError("OpenSSL issues no certificate");
+  return pem;
 }
 
 bool CertificateAuthority::HasIssued(absl::string_view certificate_pem) const {
   const Owned<X509> certificate = FirstOf(certificate_pem, PEM_read_bio_X509);
   const bool issued =
       certificate &&
-      X509_verify(certificate.get(),
-                  X509_get0_pubkey(keys_->certificate.get())) == 1;
+      X509_verify(certificate.get(), X509_get0_pubkey(certificate_.get())) == 1;
   ERR_clear_error();
   return issued;
 }

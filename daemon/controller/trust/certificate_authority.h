@@ -21,6 +21,9 @@
 #include "config/identity/root_bundle.h"
 #include "config/identity/tls_credentials.h"
 
+struct evp_pkey_st;  // EVP_PKEY of OpenSSL, and its X509.
+struct x509_st;
+
 namespace clusterd {
 
 // Clocks of hosts may be behind by as much and still take a new certificate.
@@ -40,7 +43,6 @@ class CertificateAuthority {
   // if it is not valid at `now`.
   static absl::StatusOr<std::unique_ptr<CertificateAuthority>> Open(
       const std::string& folder, absl::Time now);
-  ~CertificateAuthority();
 
   // A certificate for this id and public key, PEM, without the intermediate's.
   // Valid from five minutes before `now` until `life` after it, but never
@@ -70,10 +72,10 @@ class CertificateAuthority {
   absl::Time not_after() const { return not_after_; }
 
  private:
-  struct Keys;
-  explicit CertificateAuthority(std::unique_ptr<Keys> keys);
+  CertificateAuthority() = default;
 
-  const std::unique_ptr<Keys> keys_;
+  std::shared_ptr<x509_st> certificate_;
+  std::shared_ptr<evp_pkey_st> key_;
   std::string intermediate_pem_;
   std::string roots_pem_;
   std::string root_bundles_;

@@ -76,8 +76,7 @@ absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
   record.set_secret_sha256(token.SecretDigest());
   {
     absl::MutexLock lock(&change_mutex_);
-    std::vector<TokenRecord> all = store_->Tokens();
-    for (const TokenRecord& old : all) {
+    for (const TokenRecord& old : store_->Tokens()) {
       const absl::Time end = absl::FromUnixMillis(old.entry().expires_ms());
       if (now - end < kMostTokenLife) continue;
       RETURN_IF_ERROR(store_->DropToken(old.entry().id()));
@@ -106,11 +105,9 @@ ListTokensResponse EnrolmentDesk::ListTokens() const {
   for (const TokenRecord& token : store_->Tokens()) {
     *response.add_tokens() = token.entry();
   }
-  std::sort(response.mutable_tokens()->begin(),
-            response.mutable_tokens()->end(),
-            [](const TokenEntry& a, const TokenEntry& b) {
-              return a.created_ms() < b.created_ms();
-            });
+  absl::c_sort(*response.mutable_tokens(), [](const auto& a, const auto& b) {
+    return a.created_ms() < b.created_ms();
+  });
   return response;
 }
 

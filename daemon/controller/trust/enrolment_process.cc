@@ -20,6 +20,7 @@
 #include "config/identity/plain_messages.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
+#include "daemon/controller/hosts/user_calls.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
@@ -101,16 +102,13 @@ class HandedOnEnrolment final : public Enrolment::CallbackService {
   grpc::ServerUnaryReactor* Roots(grpc::CallbackServerContext* context,
                                   const RootsRequest* /*request*/,
                                   RootsResponse* response) override {
-    auto* const reactor = context->DefaultReactor();
     *response = roots_;
-    reactor->Finish(grpc::Status::OK);
-    return reactor;
+    return FinishWith(context, absl::OkStatus());
   }
 
   grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext* context,
                                  const JoinRequest* request,
                                  Enrolled* response) override {
-    auto* const reactor = context->DefaultReactor();
     EnrolmentQuestion question;
     question.set_peer(context->peer());
     *question.mutable_join() = *request;
@@ -119,12 +117,9 @@ class HandedOnEnrolment final : public Enrolment::CallbackService {
     const bool is_sent =
         waiting_.size() < kMaxJoinsUnderWay &&
         SendPacket(kEnrolmentSocket, question, MSG_DONTWAIT).ok();
-    if (is_sent) {
-      waiting_[last_id_] = {reactor, response};
-    } else {
-      reactor->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
-                       "the controller has too much to do, try again later"});
-    }
+    if (!is_sent) return FinishWith(context, TooMuchToDo());
+    auto* const reactor = context->DefaultReactor();
+    waiting_[last_id_] = {reactor, response};
     return reactor;
   }
 

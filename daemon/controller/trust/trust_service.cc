@@ -1,9 +1,10 @@
 #include "daemon/controller/trust/trust_service.h"
 
 #include <utility>
-#include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "config/identity/certificate.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/regular_file.h"
 #include "config/values/status_macros.h"
@@ -12,16 +13,16 @@
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "grpc/grpc_security_constants.h"
+#include "daemon/controller/hosts/user_calls.h"
+#include "daemon/controller/trust/join_token.h"
 #include "grpcpp/server_context.h"
+#include "grpcpp/support/server_callback.h"
 
 namespace clusterd {
 namespace {
 
 // The one call that a controller without a CA answers.
 constexpr char kListCertificates[] = "ListCertificates";
-
-constexpr size_t kMaxPemFile = 1 << 20;
 
 absl::Status NoDesk(absl::string_view call) {
   return absl::FailedPreconditionError(absl::StrCat(
@@ -31,176 +32,191 @@ absl::Status NoDesk(absl::string_view call) {
       "deploy/certificates.sh"));
 }
 
-}  // namespace
-
-TrustService::TrustService(const ControllerParts& parts, TlsFiles tls,
-                           EnrolmentDesk* desk, EnrolmentListener* listener)
-    : parts_(parts),
-      tls_(std::move(tls)),
-      desk_(desk),
-      listener_(listener),
-      calls_("Trust", parts_, [this](absl::string_view call) {
-        return desk_ != nullptr || call == kListCertificates ? absl::OkStatus()
-                                                             : NoDesk(call);
-      }) {
-  if (desk == nullptr) return;
-  AdmitEndedCertificates(
-      [desk](const std::string& pem) { return desk->IsKeyOnRecord(pem); });
-}
-
-TrustService::~TrustService() {
-  if (desk_ != nullptr) AdmitEndedCertificates(nullptr);
-}
-
-absl::StatusOr<CreateTokenResponse> TrustService::MakeToken(
-    const CreateTokenRequest& request, const SpiffeId& creator) {
-  ASSIGN_OR_RETURN(CreateTokenResponse response,
-                   desk_->CreateToken(request, creator));
-  const absl::Status open = listener_->Update();
-  if (!open.ok()) {
-    // Nobody could use it.
-    desk_->RevokeToken(response.entry().id()).status().IgnoreError();
-    return open;
+class DeskService final : public TrustService {
+ public:
+  DeskService(const ControllerParts& parts, TlsFiles tls, EnrolmentDesk* desk,
+              EnrolmentListener* listener)
+      : parts_(parts),
+        tls_(std::move(tls)),
+        desk_(desk),
+        listener_(listener),
+        calls_("Trust", parts_, [this](absl::string_view call) {
+          return desk_ != nullptr || call == kListCertificates
+                     ? absl::OkStatus()
+                     : NoDesk(call);
+        }) {
+    if (desk == nullptr) return;
+    AdmitEndedCertificates(
+        [desk](const std::string& pem) { return desk->IsKeyOnRecord(pem); });
   }
-  response.set_enrol_port(static_cast<uint32_t>(listener_->port()));
-  response.set_main_port(static_cast<uint32_t>(main_port_));
-  return response;
-}
-
-TrustService::Unary* TrustService::CreateToken(
-    Context* context, const CreateTokenRequest* request,
-    CreateTokenResponse* response) {
-  return calls_.AnswerAudited(context, "CreateToken", *request,
-                              request->hosts(), &slots_, response,
-                              [this, request](const SpiffeId& user) {
-                                return MakeToken(*request, user);
-                              });
-}
-
-TrustService::Unary* TrustService::RevokeToken(
-    Context* context, const RevokeTokenRequest* request,
-    RevokeTokenResponse* response) {
-  return calls_.AnswerAudited(
-      context, "RevokeToken", *request, request->id(), &slots_, response,
-      [this, request](const SpiffeId&) -> absl::StatusOr<RevokeTokenResponse> {
-        ASSIGN_OR_RETURN(RevokeTokenResponse revoked,
-                         desk_->RevokeToken(request->id()));
-        RETURN_IF_ERROR(listener_->Update());
-        return revoked;
-      });
-}
-
-TrustService::Unary* TrustService::ApproveHost(
-    Context* context, const ApproveHostRequest* request,
-    ApproveHostResponse* response) {
-  return calls_.AnswerAudited(
-      context, "ApproveHost", *request,
-      absl::StrCat(request->name(), " ", request->key()), &slots_, response,
-      [this, request](const SpiffeId&) {
-        return desk_->Approve(request->name(), request->key());
-      });
-}
-
-TrustService::Unary* TrustService::RefuseHost(Context* context,
-                                              const ApproveHostRequest* request,
-                                              ApproveHostResponse* response) {
-  return calls_.AnswerAudited(
-      context, "RefuseHost", *request,
-      absl::StrCat(request->name(), " ", request->key()), &slots_, response,
-      [this, request](const SpiffeId&) {
-        return desk_->Refuse(request->name(), request->key());
-      });
-}
-
-TrustService::Unary* TrustService::ResetHost(Context* context,
-                                             const ResetHostRequest* request,
-                                             ResetHostResponse* response) {
-  return calls_.AnswerAudited(
-      context, "ResetHost", *request, request->name(), &slots_, response,
-      [this, request](const SpiffeId&) {
-        return desk_->Reset(request->name(), request->key());
-      });
-}
-
-TrustService::Unary* TrustService::ListTokens(Context* context,
-                                              const ListTokensRequest* request,
-                                              ListTokensResponse* response) {
-  return calls_.Answer(context, "ListTokens", *request, &slots_, response,
-                       [this](const SpiffeId&) { return desk_->ListTokens(); });
-}
-
-ListCertificatesResponse TrustService::AttachedCertificates() const {
-  ListCertificatesResponse response;
-  response.set_cluster(parts_.spec->cluster());
-  for (const HostEntry& host : parts_.hosts->Entries(*parts_.spec->spec())) {
-    CertificateEntry* const entry = response.add_certificates();
-    entry->set_host(host.host());
-    entry->set_ends_ms(host.certificate_ends_ms());
-    entry->set_state(host.certificate_ends_ms() > 0 ? CertificateEntry::BY_HAND
-                                                    : CertificateEntry::NONE);
+  ~DeskService() override {
+    if (desk_ != nullptr) AdmitEndedCertificates(nullptr);
   }
-  return response;
-}
 
-void TrustService::AddOwn(ListCertificatesResponse* response) const {
-  const auto add = [response](const char* what, absl::Time end) {
-    OwnCertificate* const own = response->add_own();
-    own->set_what(what);
-    own->set_ends_ms(absl::ToUnixMillis(end));
-  };
-  // As it stands on disk: a new one counts within a minute.
-  const absl::StatusOr<std::string> pem =
-      ReadRegularFile(tls_.certificate, kMaxPemFile);
-  const auto ends =
-      pem.ok() ? CertificateEnds(*pem) : std::vector<CertificateEnd>();
-  add("controller", ends.empty() ? absl::UnixEpoch() : ends.front().not_after);
-  if (desk_ != nullptr) add("intermediate CA", desk_->authority().not_after());
-}
+ private:
+  using Context = grpc::CallbackServerContext;
+  using Unary = grpc::ServerUnaryReactor;
 
-TrustService::Unary* TrustService::ListCertificates(
-    Context* context, const ListCertificatesRequest* request,
-    ListCertificatesResponse* response) {
-  return calls_.Answer(context, kListCertificates, *request, &slots_, response,
-                       [this](const SpiffeId&) {
-                         ListCertificatesResponse list =
-                             desk_ == nullptr ? AttachedCertificates()
-                                              : desk_->ListCertificates();
-                         AddOwn(&list);
-                         return list;
-                       });
-}
-
-TrustService::Unary* TrustService::RenewLate(Context* context,
-                                             const RenewLateRequest* request,
-                                             Enrolled* response) {
-  auto* const reactor = context->DefaultReactor();
-  const auto shown = context->auth_context();
-  const absl::StatusOr<SpiffeId> host =
-      parts_.gate->AdmitEnded(*shown, IdentityKind::kHost);
-  absl::Status may = host.status();
-  if (may.ok() && desk_ == nullptr) may = NoDesk("RenewLate");
-  if (may.ok()) {
-    may = late_renewals_.Take(absl::StrCat(host->name, ":"),
-                              parts_.scheduler->Now());
+  absl::StatusOr<CreateTokenResponse> MakeToken(
+      const CreateTokenRequest& request, const SpiffeId& creator) {
+    ASSIGN_OR_RETURN(CreateTokenResponse response,
+                     desk_->CreateToken(request, creator));
+    const absl::Status open = listener_->Update();
+    if (!open.ok()) {
+      // Nobody could use it.
+      desk_->RevokeToken(response.entry().id()).status().IgnoreError();
+      return open;
+    }
+    response.set_enrol_port(static_cast<uint32_t>(listener_->port()));
+    response.set_main_port(static_cast<uint32_t>(main_port_));
+    return response;
   }
-  if (!may.ok()) {
-    parts_.audit->Refuse(AuditCaller(*context, "RenewLate"), may);
-    reactor->Finish(ToGrpcStatus(may));
+
+  Unary* CreateToken(Context* context, const CreateTokenRequest* request,
+                     CreateTokenResponse* response) override {
+    return calls_.AnswerAudited(context, "CreateToken", *request,
+                                request->hosts(), &slots_, response,
+                                [this, request](const SpiffeId& user) {
+                                  return MakeToken(*request, user);
+                                });
+  }
+
+  Unary* RevokeToken(Context* context, const RevokeTokenRequest* request,
+                     RevokeTokenResponse* response) override {
+    return calls_.AnswerAudited(
+        context, "RevokeToken", *request, request->id(), &slots_, response,
+        [this,
+         request](const SpiffeId&) -> absl::StatusOr<RevokeTokenResponse> {
+          ASSIGN_OR_RETURN(RevokeTokenResponse revoked,
+                           desk_->RevokeToken(request->id()));
+          RETURN_IF_ERROR(listener_->Update());
+          return revoked;
+        });
+  }
+
+  Unary* ApproveHost(Context* context, const ApproveHostRequest* request,
+                     ApproveHostResponse* response) override {
+    return calls_.AnswerAudited(
+        context, "ApproveHost", *request,
+        absl::StrCat(request->name(), " ", request->key()), &slots_, response,
+        [this, request](const SpiffeId&) {
+          return desk_->Approve(request->name(), request->key());
+        });
+  }
+
+  Unary* RefuseHost(Context* context, const ApproveHostRequest* request,
+                    ApproveHostResponse* response) override {
+    return calls_.AnswerAudited(
+        context, "RefuseHost", *request,
+        absl::StrCat(request->name(), " ", request->key()), &slots_, response,
+        [this, request](const SpiffeId&) {
+          return desk_->Refuse(request->name(), request->key());
+        });
+  }
+
+  Unary* ResetHost(Context* context, const ResetHostRequest* request,
+                   ResetHostResponse* response) override {
+    return calls_.AnswerAudited(
+        context, "ResetHost", *request, request->name(), &slots_, response,
+        [this, request](const SpiffeId&) {
+          return desk_->Reset(request->name(), request->key());
+        });
+  }
+
+  Unary* ListTokens(Context* context, const ListTokensRequest* request,
+                    ListTokensResponse* response) override {
+    return calls_.Answer(
+        context, "ListTokens", *request, &slots_, response,
+        [this](const SpiffeId&) { return desk_->ListTokens(); });
+  }
+
+  ListCertificatesResponse AttachedCertificates() const {
+    ListCertificatesResponse response;
+    response.set_cluster(parts_.spec->cluster());
+    for (const HostEntry& host : parts_.hosts->Entries(*parts_.spec->spec())) {
+      CertificateEntry* const entry = response.add_certificates();
+      entry->set_host(host.host());
+      entry->set_ends_ms(host.certificate_ends_ms());
+      entry->set_state(host.certificate_ends_ms() > 0
+                           ? CertificateEntry::BY_HAND
+                           : CertificateEntry::NONE);
+    }
+    return response;
+  }
+
+  // The controller's certificate and its CA's.
+  void AddOwn(ListCertificatesResponse* response) const {
+    const auto add = [response](const char* what, absl::Time end) {
+      OwnCertificate* const own = response->add_own();
+      own->set_what(what);
+      own->set_ends_ms(absl::ToUnixMillis(end));
+    };
+    // As it stands on disk: a new one counts within a minute.
+    const auto ends =
+        CertificateEnds(ReadRegularFile(tls_.certificate).value_or(""));
+    add("controller",
+        ends.empty() ? absl::UnixEpoch() : ends.front().not_after);
+    if (desk_ != nullptr)
+      add("intermediate CA", desk_->authority().not_after());
+  }
+
+  Unary* ListCertificates(Context* context,
+                          const ListCertificatesRequest* request,
+                          ListCertificatesResponse* response) override {
+    return calls_.Answer(context, kListCertificates, *request, &slots_,
+                         response, [this](const SpiffeId&) {
+                           ListCertificatesResponse list =
+                               desk_ == nullptr ? AttachedCertificates()
+                                                : desk_->ListCertificates();
+                           AddOwn(&list);
+                           return list;
+                         });
+  }
+
+  Unary* RenewLate(Context* context, const RenewLateRequest* request,
+                   Enrolled* response) override {
+    const auto shown = context->auth_context();
+    const absl::StatusOr<SpiffeId> host =
+        parts_.gate->AdmitEnded(*shown, IdentityKind::kHost);
+    absl::Status may = host.status();
+    if (may.ok() && desk_ == nullptr) may = NoDesk("RenewLate");
+    if (may.ok()) {
+      may = late_renewals_.Take(absl::StrCat(host->name, ":"),
+                                parts_.scheduler->Now());
+    }
+    if (!may.ok()) {
+      parts_.audit->Refuse(AuditCaller(*context, "RenewLate"), may);
+      return FinishWith(context, may);
+    }
+    auto* const reactor = context->DefaultReactor();
+    AnswerOnPool<Enrolled>(
+        parts_.pool, WorkerPool::Place::kInTurn, response,
+        [desk = desk_, host = host->name, pem = ShownCertificate(*shown),
+         request, peer = context->peer()] {
+          return desk->RenewLate(host, pem, *request, peer);
+        },
+        [reactor](const absl::Status& status) {
+          reactor->Finish(ToGrpcStatus(status));
+        });
     return reactor;
   }
-  const grpc::string_ref pem =
-      shown->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME).at(0);
-  AnswerOnPool<Enrolled>(
-      parts_.pool, WorkerPool::Place::kInTurn, response,
-      [desk = desk_, host = host->name,
-       pem = std::string(pem.data(), pem.size()), request,
-       peer = context->peer()] {
-        return desk->RenewLate(host, pem, *request, peer);
-      },
-      [reactor](const absl::Status& status) {
-        reactor->Finish(ToGrpcStatus(status));
-      });
-  return reactor;
+
+  const ControllerParts parts_;
+  const TlsFiles tls_;
+  EnrolmentDesk* const desk_;
+  EnrolmentListener* const listener_;
+  const UserCalls calls_;
+  JoinLimits late_renewals_;  // By host.
+  Slots slots_{"calls about certificates are under way", 32, 4};
+};
+
+}  // namespace
+
+std::unique_ptr<TrustService> TrustService::Make(const ControllerParts& parts,
+                                                 TlsFiles tls,
+                                                 EnrolmentDesk* desk,
+                                                 EnrolmentListener* listener) {
+  return std::make_unique<DeskService>(parts, std::move(tls), desk, listener);
 }
 
 }  // namespace clusterd

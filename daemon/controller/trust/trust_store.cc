@@ -19,19 +19,27 @@ constexpr char kPutToken[] =
     "INSERT OR REPLACE INTO token (id, record) VALUES (?1, ?2)";
 
 template <typename Record>
-absl::Status LoadTable(const SqliteDatabase& database, absl::string_view sql,
-                       std::map<std::string, Record>* into) {
+absl::Status LoadTable(
+    const SqliteDatabase& database, absl::string_view sql,
+    std::map<std::string, std::shared_ptr<const Record>>* into) {
   std::string unreadable;
   RETURN_IF_ERROR(database.Run(sql, {}, [&](const SqliteRow& row) {
-    const absl::string_view bytes = row.Blob(1);
-    if (!(*into)[row.Text(0)].ParseFromArray(bytes.data(),
-                                             static_cast<int>(bytes.size()))) {
-      unreadable = row.Text(0);
-    }
+    auto record = std::make_shared<Record>();
+    if (!record->ParseFromString(row.Text(1))) unreadable = row.Text(0);
+    (*into)[row.Text(0)] = std::move(record);
   }));
   if (unreadable.empty()) return absl::OkStatus();
   return SqliteStatus(SQLITE_CORRUPT, 0, database.path(),
                       absl::StrCat("the record of ", unreadable));
+}
+
+template <typename Record>
+std::optional<Record> Find(
+    const std::map<std::string, std::shared_ptr<const Record>>& records,
+    const std::string& key) {
+  const auto found = records.find(key);
+  if (found == records.end()) return std::nullopt;
+  return *found->second;
 }
 
 }  // namespace
@@ -51,33 +59,23 @@ absl::Status TrustStore::Load() {
   absl::MutexLock lock(&mutex_);
   RETURN_IF_ERROR(
       LoadTable(*database_, "SELECT id, record FROM token", &tokens_));
-  std::map<std::string, HostRecord> hosts;
-  RETURN_IF_ERROR(
-      LoadTable(*database_, "SELECT name, record FROM host", &hosts));
-  for (auto& [name, record] : hosts) {
-    hosts_[name] = std::make_shared<const HostRecord>(std::move(record));
-  }
-  return absl::OkStatus();
+  return LoadTable(*database_, "SELECT name, record FROM host", &hosts_);
 }
 
 std::optional<TokenRecord> TrustStore::Token(const std::string& id) const {
   absl::MutexLock lock(&mutex_);
-  const auto found = tokens_.find(id);
-  if (found == tokens_.end()) return std::nullopt;
-  return found->second;
+  return Find(tokens_, id);
 }
 
 std::optional<HostRecord> TrustStore::Host(const std::string& name) const {
   absl::MutexLock lock(&mutex_);
-  const auto found = hosts_.find(name);
-  if (found == hosts_.end()) return std::nullopt;
-  return *found->second;
+  return Find(hosts_, name);
 }
 
 std::vector<TokenRecord> TrustStore::Tokens() const {
   absl::MutexLock lock(&mutex_);
   std::vector<TokenRecord> tokens;
-  for (const auto& [id, token] : tokens_) tokens.push_back(token);
+  for (const auto& [id, token] : tokens_) tokens.push_back(*token);
   return tokens;
 }
 
@@ -94,7 +92,7 @@ absl::Status TrustStore::Put(const TokenRecord& token) {
   RETURN_IF_ERROR(database_->Run(
       kPutToken, {token.entry().id(), SqliteBlob{token.SerializeAsString()}}));
   absl::MutexLock lock(&mutex_);
-  tokens_[token.entry().id()] = token;
+  tokens_[token.entry().id()] = std::make_shared<const TokenRecord>(token);
   return absl::OkStatus();
 }
 
@@ -113,7 +111,9 @@ absl::Status TrustStore::Put(const HostRecord& host, const TokenRecord* token) {
   }));
   absl::MutexLock lock(&mutex_);
   hosts_[host.name()] = std::make_shared<const HostRecord>(host);
-  if (token != nullptr) tokens_[token->entry().id()] = *token;
+  if (token != nullptr) {
+    tokens_[token->entry().id()] = std::make_shared<const TokenRecord>(*token);
+  }
   return absl::OkStatus();
 }
 

@@ -63,7 +63,8 @@ class TrustStore {
   const std::unique_ptr<SqliteDatabase> database_
       ABSL_PT_GUARDED_BY(disk_mutex_);
   mutable absl::Mutex mutex_;
-  std::map<std::string, TokenRecord> tokens_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<const TokenRecord>> tokens_
+      ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::shared_ptr<const HostRecord>> hosts_
       ABSL_GUARDED_BY(mutex_);
 };

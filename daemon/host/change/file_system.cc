@@ -198,6 +198,19 @@ absl::Status WriteFully(OpenFile* file, uint64_t offset,
   return absl::OkStatus();
 }
 
+absl::Status WriteByDraft(FileSystem* files, const std::string& draft,
+                          const std::string& path, absl::string_view bytes) {
+  const absl::Status removed = files->Remove(draft);
+  if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
+  {
+    ASSIGN_OR_RETURN(const auto file, files->Open(draft, OpenMode::kCreate));
+    RETURN_IF_ERROR(WriteFully(file.get(), 0, bytes));
+    RETURN_IF_ERROR(file->Sync());
+  }
+  RETURN_IF_ERROR(files->Rename(draft, path));
+  return files->SyncDirectory(FolderOf(path));
+}
+
 absl::StatusOr<std::string> ReadWholeFile(FileSystem* files,
                                           const std::string& path,
                                           size_t max_bytes) {

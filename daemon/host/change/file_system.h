@@ -92,6 +92,11 @@ std::string FolderOf(const std::string& path);
 absl::Status WriteFully(OpenFile* file, uint64_t offset,
                         absl::string_view bytes);
 
+// Writes `draft`, synced, renames it to `path` and syncs their folder: `path`
+// is the old file or the new one, whole. What a crash left as draft is removed.
+absl::Status WriteByDraft(FileSystem* files, const std::string& draft,
+                          const std::string& path, absl::string_view bytes);
+
 // Opens, reads, closes.
 absl::StatusOr<std::string> ReadWholeFile(FileSystem* files,
                                           const std::string& path,

@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <cstddef>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
+#include <initializer_list>
 #include <system_error>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -24,19 +24,10 @@
 namespace clusterd {
 namespace {
 
-constexpr size_t kMaxFileBytes = 1 << 20;
 constexpr char kAuthorityFile[] = "ca.crt";
 constexpr char kCertificateFile[] = "host.crt";
 constexpr char kKeyFile[] = "host.key";
 constexpr char kBundleFile[] = "roots.bundle";
-
-absl::Status SystemStatus(const std::string& path, int error) {
-  if (error == ENOSPC || error == EDQUOT) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(path, ": ", std::strerror(error)));
-  }
-  return FileStatus(path, error);
-}
 
 // A folder that this user alone can write, reached by no link of that name.
 absl::StatusOr<OwnedFd> OpenOwnFolder(const std::string& path) {
@@ -48,7 +39,7 @@ absl::StatusOr<OwnedFd> OpenOwnFolder(const std::string& path) {
   }
   struct stat found = {};
   if (folder.get() < 0 || fstat(folder.get(), &found) != 0) {
-    return SystemStatus(path, errno);
+    return WriteStatus(path, errno);
   }
   if (found.st_uid != geteuid()) {
     return absl::PermissionDeniedError(absl::StrCat(
@@ -65,10 +56,10 @@ absl::StatusOr<OwnedFd> OpenOwnFolder(const std::string& path) {
 // everybody on this host.
 absl::StatusOr<OwnedFd> MakeOwnFolder(const std::string& path) {
   if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) {
-    return SystemStatus(path, errno);
+    return WriteStatus(path, errno);
   }
   ASSIGN_OR_RETURN(OwnedFd folder, OpenOwnFolder(path));
-  if (fchmod(folder.get(), 0755) != 0) return SystemStatus(path, errno);
+  if (fchmod(folder.get(), 0755) != 0) return WriteStatus(path, errno);
   return folder;
 }
 
@@ -77,32 +68,14 @@ absl::StatusOr<OwnedFd> MakeOwnFolder(const std::string& path) {
 absl::StatusOr<OwnedFd> LockIdentity(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) return SystemStatus(folder, error.value());
+  if (error) return WriteStatus(folder, error.value());
   RETURN_IF_ERROR(OpenOwnFolder(folder).status());
   const std::string identity = absl::StrCat(folder, "/identity");
   ASSIGN_OR_RETURN(OwnedFd locked, MakeOwnFolder(identity));
   while (flock(locked.get(), LOCK_EX) != 0) {
-    if (errno != EINTR) return SystemStatus(identity, errno);
+    if (errno != EINTR) return WriteStatus(identity, errno);
   }
   return locked;
-}
-
-absl::Status SyncFolder(const std::string& folder) {
-  const OwnedFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  return fd.get() >= 0 && fsync(fd.get()) == 0 ? absl::OkStatus()
-                                               : SystemStatus(folder, errno);
-}
-
-// A new file, whole and synced.
-absl::Status WriteNew(const std::string& path, absl::string_view text,
-                      unsigned mode) {
-  const OwnedFd fd(
-      open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode));
-  // The mode whatever the umask is; on the open file, so that no link is
-  // followed.
-  const bool is_done = fd.get() >= 0 && WriteAll(fd.get(), text) &&
-                       fchmod(fd.get(), mode) == 0 && fsync(fd.get()) == 0;
-  return is_done ? absl::OkStatus() : SystemStatus(path, errno);
 }
 
 std::string LinkTarget(const std::string& path) {
@@ -113,7 +86,7 @@ std::string LinkTarget(const std::string& path) {
 
 absl::Status Rename(const std::string& from, const std::string& to) {
   return std::rename(from.c_str(), to.c_str()) == 0 ? absl::OkStatus()
-                                                    : SystemStatus(to, errno);
+                                                    : WriteStatus(to, errno);
 }
 
 // The number of a pair's folder; 0 for anything else.
@@ -142,7 +115,7 @@ absl::Status IdentityFolder::PointTo(const std::string& target,
   const std::string beside = absl::StrCat(link, ".new");
   unlink(beside.c_str());
   if (symlink(target.c_str(), beside.c_str()) != 0) {
-    return SystemStatus(beside, errno);
+    return WriteStatus(beside, errno);
   }
   return Rename(beside, link);
 }
@@ -162,15 +135,15 @@ absl::Status IdentityFolder::Install(const TlsPem& pair) const {
   const std::string beside = absl::StrCat(folder, "/new");
   std::filesystem::remove_all(beside, error);
   RETURN_IF_ERROR(MakeOwnFolder(beside).status());
-  RETURN_IF_ERROR(
-      WriteNew(absl::StrCat(beside, "/", kKeyFile), pair.key, 0600));
-  RETURN_IF_ERROR(WriteNew(absl::StrCat(beside, "/", kCertificateFile),
-                           pair.certificate, 0644));
-  RETURN_IF_ERROR(
-      WriteNew(absl::StrCat(beside, "/", kAuthorityFile), pair.ca, 0644));
-  if (!pair.roots_bundle.empty()) {
-    RETURN_IF_ERROR(WriteNew(absl::StrCat(beside, "/", kBundleFile),
-                             pair.roots_bundle, 0644));
+  for (const auto& [file, text, mode] : std::initializer_list<
+           std::tuple<const char*, absl::string_view, mode_t>>{
+           {kKeyFile, pair.key, 0600},
+           {kCertificateFile, pair.certificate, 0644},
+           {kAuthorityFile, pair.ca, 0644},
+           {kBundleFile, pair.roots_bundle, 0644}}) {
+    if (text.empty()) continue;
+    RETURN_IF_ERROR(
+        WriteWholeFile(absl::StrCat(beside, "/", file), text, mode));
   }
   RETURN_IF_ERROR(SyncFolder(beside));
   RETURN_IF_ERROR(Rename(beside, whole));
@@ -204,21 +177,17 @@ absl::Status IdentityFolder::Replace(const std::string& path,
                                      absl::string_view text,
                                      unsigned mode) const {
   ASSIGN_OR_RETURN(const OwnedFd locked, LockIdentity(folder_));
-  const std::string beside = absl::StrCat(path, ".new");
-  unlink(beside.c_str());
-  RETURN_IF_ERROR(WriteNew(beside, text, mode));
-  RETURN_IF_ERROR(Rename(beside, path));
-  return SyncFolder(std::filesystem::path(path).parent_path().string());
+  return ReplaceFile(path, text, mode);
 }
 
 absl::StatusOr<std::string> IdentityFolder::ReadRootsBundle() const {
   absl::StatusOr<std::string> text =
-      ReadRegularFile(PathOf(CurrentPath(kBundleFile)), kMaxFileBytes);
+      ReadRegularFile(PathOf(CurrentPath(kBundleFile)));
   return absl::IsNotFound(text.status()) ? "" : text;
 }
 
 absl::StatusOr<std::string> IdentityFolder::ReadPendingKey() const {
-  return ReadRegularFile(PathOf("identity/pending.key"), kMaxFileBytes);
+  return ReadRegularFile(PathOf("identity/pending.key"));
 }
 
 absl::Status IdentityFolder::WritePendingKey(const std::string& key_pem) const {
@@ -230,7 +199,7 @@ absl::StatusOr<bool> IdentityFolder::WriteAgentConfig(
   const std::string path = PathOf("agent.yaml");
   struct stat found = {};
   if (lstat(path.c_str(), &found) == 0) return false;
-  if (errno != ENOENT) return SystemStatus(path, errno);
+  if (errno != ENOENT) return WriteStatus(path, errno);
   RETURN_IF_ERROR(Replace(path, text, 0644));
   return true;
 }
