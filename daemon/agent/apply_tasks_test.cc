@@ -318,7 +318,9 @@ class WaitingUndoTest : public ApplyTasksTest {
 TEST_F(WaitingUndoTest, IsToldInLogStatusAndFacts) {
   constexpr char kWhy[] =
       "the undo of apply a1 waits: node-07: device 1 is in use by process 4711 "
-      "(python); end the job, or use --force";
+      "(python); end the job, or use --force; after 10 min it is undone while "
+      "the "
+      "device is in use";
   EXPECT_EQ(tasks_->Unfinished(), kWhy);
   EXPECT_THAT(log_.Lines(), HasSubstr(absl::StrCat(
                                 "nothing is applied on this host: ", kWhy)));

@@ -161,7 +161,7 @@ bool FirstRecovery::Finish(const std::string& except,
   }
 }
 
-std::set<std::string> FirstRecovery::Waiting(const std::string& state) const {
+UndoWaits FirstRecovery::Waiting(const std::string& state) const {
   for (const auto& folder : folders_) {
     if (folder->path == state) return folder->applier->Waiting();
   }

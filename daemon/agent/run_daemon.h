@@ -38,7 +38,7 @@ struct DaemonParts {
   std::function<HostFacts()> look;
   Applier::DeviceUsers device_users;
   // Of the journals in flags.state, as FirstRecovery leaves them.
-  std::set<std::string> waiting;
+  UndoWaits waiting;
   BlockedSignals* signals = nullptr;
   Log* log = nullptr;
   // How long systemd waits for a sign of life (WatchdogLimit); zero: it does
@@ -109,7 +109,7 @@ class FirstRecovery {
   void Remember(const std::string& state);
 
   // Applies of that folder that wait for a device (Applier::Waiting).
-  std::set<std::string> Waiting(const std::string& state) const;
+  UndoWaits Waiting(const std::string& state) const;
 
  private:
   struct Folder;

@@ -10,6 +10,7 @@
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/values/status_macros.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/agent/apply/journal_contents.h"
@@ -272,9 +273,23 @@ absl::Status Applier::CheckIdle(const HostPlan& plan, bool force,
                                      user.command, ")"));
     }
   }
-  return CheckForced(absl::StatusCode::kFailedPrecondition,
-                     absl::StrJoin(reasons, ", "),
-                     "; end the job, or use --force", force, forced);
+  const std::string waits_until =
+      absl::StrCat("; after ", DurationText(kMaxUndoWait),
+                   " it is undone while the device is in use");
+  return CheckForced(
+      absl::StatusCode::kFailedPrecondition, absl::StrJoin(reasons, ", "),
+      absl::StrCat("; end the job, or use --force", undoes ? waits_until : ""),
+      force, forced);
+}
+
+bool Applier::HasWaited(const std::string& apply_id,
+                        const JournalState& state) const {
+  const auto since = waiting_.find(apply_id);
+  if (since != waiting_.end() && SinceBoot() - since->second >= kMaxUndoWait) {
+    return true;
+  }
+  return state.waits_since.has_value() &&
+         access_.clock->Now() - *state.waits_since >= kMaxUndoWait;
 }
 
 ApplyResult Applier::NewResult(const std::string& apply_id) {
@@ -502,8 +517,8 @@ absl::StatusOr<ApplyResult> Applier::UndoCutOff(const std::string& apply_id,
   // who uses the devices, its undo would wait for ever.
   const absl::Status idle =
       absl::c_any_of(state.saved, std::mem_fn(&SavedResource::has_device))
-          ? CheckIdle(plan, force || state.forced, undo.mutable_forced(),
-                      /*undoes=*/true)
+          ? CheckIdle(plan, force || state.forced || HasWaited(apply_id, state),
+                      undo.mutable_forced(), /*undoes=*/true)
           : absl::OkStatus();
   if (!idle.ok()) {
     const absl::Status waits =
@@ -511,19 +526,21 @@ absl::StatusOr<ApplyResult> Applier::UndoCutOff(const std::string& apply_id,
     // Once, and after a restart only what is not so: a firewall would be
     // loaded anew at every try. What is left over shows when the rest is put
     // back.
-    if (!waiting_.insert(apply_id).second) return waits;
-    const MachinePaths paths = options_.find_paths();
-    const auto others = ChangedOthers(inside, paths, state.saved);
-    if (others.empty()) return waits;
-    if (state.waits()) {
-      // Else an earlier clock after a reboot would have it be confirmed again,
-      // half of it. Where it cannot be written it goes back all the same.
+    if (!waiting_.emplace(apply_id, SinceBoot()).second) return waits;
+    if (!state.waits_since.has_value()) {
+      // A restart must not begin the wait anew, nor an earlier clock after a
+      // reboot have half of it be confirmed. Where it cannot be written it goes
+      // back all the same.
       const auto journal =
           Journal::Open(access_.files, folder_.PathOf(apply_id));
       JournalEntry entry;
       *entry.mutable_undo() = undo;
+      entry.mutable_undo()->set_waits(true);
       if (journal.ok()) (*journal)->Append(entry).IgnoreError();
     }
+    const MachinePaths paths = options_.find_paths();
+    const auto others = ChangedOthers(inside, paths, state.saved);
+    if (others.empty()) return waits;
     if (watch.begins) watch.begins(apply_id);
     (void)RestoreAt(inside, paths, others);
     if (watch.ends) watch.ends(apply_id, waits);

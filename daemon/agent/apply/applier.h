@@ -34,6 +34,9 @@
 #ifndef DAEMON_AGENT_APPLY_APPLIER_H_
 #define DAEMON_AGENT_APPLY_APPLIER_H_
 
+#include <map>
+#include <string>
+
 #include "daemon/agent/apply/journal.h"
 #include "daemon/agent/apply/machine.h"
 #include "daemon/agent/apply/veto.h"
@@ -41,6 +44,14 @@
 #include "google/protobuf/repeated_ptr_field.h"
 
 namespace clusterd {
+
+// How long an undo leaves a device to the process that uses it. Whoever may
+// open a device would hold the undo for ever otherwise, and the host half
+// applied.
+inline constexpr absl::Duration kMaxUndoWait = absl::Minutes(10);
+
+// Applies whose undo waits for a device: since when, of CLOCK_BOOTTIME.
+using UndoWaits = std::map<std::string, absl::Duration>;
 
 struct ApplierOptions {
   // The name in this host's certificate.
@@ -51,8 +62,8 @@ struct ApplierOptions {
   std::function<MachinePaths()> find_paths = [] { return MachinePaths(); };
   // Of journals that are finished. What goes cannot be rolled back any more.
   KeptJournals kept;
-  // What another applier on the same journals found to wait (Waiting).
-  std::set<std::string> waiting;
+  // What another applier on the same journals found to wait.
+  UndoWaits waiting;
 };
 
 // Told of each undo that Recover makes, also where Recover returns an error of
@@ -158,7 +169,9 @@ class Applier {
   //                       process (named) or that cannot be told, but for want
   //                       of time (DeadlineExceeded of the device users):
   //                       everything else is as before, and what is so
-  //                       already is left alone; the journal stays unfinished
+  //                       already is left alone; the journal stays unfinished.
+  //                       After kMaxUndoWait, also over restarts, it is undone
+  //                       under that process, which `forced` names
   //   Unavailable         another process is at it
   //   PermissionDenied    others than root can write the journals
   // Must be called before the first Apply, and again if one is unfinished.
@@ -167,7 +180,7 @@ class Applier {
       bool also_waiting = false);
 
   // Applies whose undo waits for a device, after a Recover.
-  const std::set<std::string>& Waiting() const { return waiting_; }
+  const UndoWaits& Waiting() const { return waiting_; }
 
   // One entry for each journal, oldest first: `end` of its state. Damaged ones
   // are left out.
@@ -198,6 +211,7 @@ class Applier {
   // uses a device, and not for a search that users have made too long.
   absl::Status CheckIdle(const HostPlan& plan, bool force, Forced* forced,
                          bool undoes = false);
+  bool HasWaited(const std::string& apply_id, const JournalState& state) const;
   // Aborted if it is neither as the plan saw it nor `already_so`.
   absl::StatusOr<PlanNamespace> EnterUnmoved(const HostPlan& plan,
                                              bool* already_so);
@@ -228,7 +242,7 @@ class Applier {
   const DeviceUsers device_users_;
   JournalFolder folder_;
   // Applies of which all but the devices is taken back; under the lock.
-  std::set<std::string> waiting_;
+  UndoWaits waiting_;
 };
 
 }  // namespace clusterd

@@ -281,6 +281,16 @@ TEST_F(ApplierConfirmTest, WaitsForTheJobThatUsesADeviceAndUndoesTheRest) {
   EXPECT_TRUE(GoesBack());
 }
 
+TEST_F(ApplierConfirmTest, WaitsForAJobForSomeTimeOnly) {
+  MustApply();
+  users_ = {{1, 4711, "python"}};
+  clock().Advance(kWithin);
+  ASSERT_FALSE(applier_->Recover().ok());
+  Restart();
+  clock().Advance(kMaxUndoWait);
+  EXPECT_TRUE(GoesBack());
+}
+
 TEST_F(ApplierConfirmTest, IsNotConfirmedAfterABootOnceTheRestWentBack) {
   MustApply();
   users_ = {{1, 4711, "python"}};

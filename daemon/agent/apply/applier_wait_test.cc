@@ -1,6 +1,5 @@
 // The undo of a cut-off apply while a job uses a device of it.
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +18,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Key;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -28,7 +28,7 @@ class ApplierWaitTest : public ::testing::Test {
   ApplierWaitTest() { Restart(); }
 
   // Another applier on the same journals.
-  void Restart(const std::set<std::string>& waiting = {}) {
+  void Restart(const UndoWaits& waiting = {}) {
     ApplierOptions options;
     options.host = kScenarioHost;
     options.state_folder = kScenarioStateFolder;
@@ -159,7 +159,7 @@ TEST_F(ApplierWaitTest, LeavesAloneAfterARestartWhatIsAlreadyAsItWas) {
   for (int i = 0; i < 2; ++i) {
     Restart();
     ASSERT_FALSE(Watched().ok());
-    EXPECT_THAT(applier_->Waiting(), ElementsAre("a1"));
+    EXPECT_THAT(applier_->Waiting(), ElementsAre(Key("a1")));
   }
   EXPECT_EQ(machine().commands().size(), commands);
   EXPECT_EQ(scenario_->State(), state);
@@ -189,6 +189,46 @@ TEST_F(ApplierWaitTest, LooksAtNothingThatAnotherHasFoundToWait) {
   EXPECT_EQ(scenario_->State(), untouched_->State());
   EXPECT_THAT(told_, ElementsAre("a1 begins", "a1 UNDONE"));
   EXPECT_THAT(applier_->Waiting(), IsEmpty());
+}
+
+// Whoever may open a device would keep the host half applied for ever.
+TEST_F(ApplierWaitTest, DoesNotWaitLongerForAProcessThatKeepsADeviceOpen) {
+  ASSERT_FALSE(applier_->Recover().ok());
+  scenario_->clock.Advance(kMaxUndoWait - absl::Seconds(1));
+  ASSERT_FALSE(applier_->Recover().ok());
+  scenario_->clock.Advance(absl::Seconds(1));
+  const auto recovered = applier_->Recover();
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  ASSERT_EQ((*recovered)[0].forced_size(), 1);
+  EXPECT_THAT((*recovered)[0].forced(0),
+              HasSubstr("device 1 is in use by process 4711 (python)"));
+  EXPECT_EQ(scenario_->State(), untouched_->State());
+}
+
+TEST_F(ApplierWaitTest, BeginsNoNewWaitAtARestart) {
+  for (int i = 0; i < 4; ++i) {
+    Restart();
+    const absl::Status waits = Watched();
+    EXPECT_THAT(
+        std::string(waits.message()),
+        HasSubstr("after 10 min it is undone while the device is in use"));
+    scenario_->clock.Advance(kMaxUndoWait / 4);
+  }
+  Restart();
+  EXPECT_TRUE(Watched().ok());
+  EXPECT_EQ(scenario_->State(), untouched_->State());
+}
+
+// A user may fill the disk, and set no clock.
+TEST_F(ApplierWaitTest, WaitsNoLongerWhereTheJournalCannotBeWritten) {
+  machine().files().SetFreeBytes(0);
+  ASSERT_FALSE(applier_->Recover().ok());
+  scenario_->clock.SetWall(scenario_->clock.Now() - absl::Hours(1));
+  ASSERT_FALSE(applier_->Recover().ok());
+  scenario_->clock.Advance(kMaxUndoWait);
+  machine().files().SetFreeBytes(std::nullopt);
+  EXPECT_TRUE(applier_->Recover().ok());
+  EXPECT_EQ(scenario_->State(), untouched_->State());
 }
 
 TEST_F(ApplierWaitTest, TellsWhatItUndidBesideAJournalThatIsDamaged) {

@@ -188,6 +188,10 @@ JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
         state.phase =
             entry.undo().rollback() ? Phase::kRollingBack : Phase::kUndoing;
         state.not_confirmed = entry.undo().reason() == kNotConfirmed;
+        if (entry.undo().waits()) {
+          state.waits_since =
+              absl::FromUnixMillis(entry.undo().started_at_ms());
+        }
         break;
       case JournalEntry::kDeadline:
         state.deadline = entry.deadline();
@@ -197,6 +201,7 @@ JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
         break;
       case JournalEntry::kEnd:
         state.end = entry.end();
+        state.waits_since.reset();
         state.phase = entry.end().outcome() == ApplyResult::APPLIED
                           ? Phase::kApplied
                           : Phase::kUndone;

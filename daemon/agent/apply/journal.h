@@ -95,6 +95,8 @@ struct JournalState : EndedApply {
   std::optional<JournalDeadline> deadline;
   bool confirmed = false;
   bool not_confirmed = false;  // The last undo came because of that.
+  // By the wall clock, that the undo waits for a process that uses a device.
+  std::optional<absl::Time> waits_since;
 
   // Applied, and to be taken back at its deadline.
   bool waits() const {
