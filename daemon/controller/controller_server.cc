@@ -497,7 +497,12 @@ ClusterNumbers ControllerServer::Numbers(const TlsFiles& tls,
 }
 
 std::vector<WatchdogPart> ControllerServer::PartsToWatch() {
-  return {TimersPart(parts_.scheduler, [this] { TakeLocks(); }),
+  // Every call of a host or user needs these locks.
+  const auto take_locks = [this] {
+    parts_.spec->spec();
+    hosts_.IsAttached("");
+  };
+  return {TimersPart(parts_.scheduler, take_locks),
           WorkersPart(parts_.pool, kLongestWork)};
 }
 
@@ -528,11 +533,6 @@ void ControllerServer::OnSpecRead() {
 void ControllerServer::ReadSpec(absl::Duration settle) {
   news_.ReadSpec(*parts_.spec->spec());
   schedule_.ReadSpec(settle);
-}
-
-void ControllerServer::TakeLocks() {
-  parts_.spec->spec();
-  hosts_.IsAttached("");
 }
 
 std::vector<std::string> EndingOfController(const TlsFiles& tls,

@@ -144,9 +144,6 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   void CheckSoonLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<FactRun> TakeCheckLocked()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The check under way, which does not count any more: another one is due.
-  std::shared_ptr<FactRun> TakeBackCheckLocked()
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnFacts(const std::shared_ptr<const FactOrder>& order,
                const std::vector<HostFacts>& facts) ABSL_LOCKS_EXCLUDED(mutex_);
   // REQUIRES: they are marked as asked.
