@@ -140,7 +140,10 @@ class RuleReport {
   template <typename Visit>
   void ForEachDevice(Visit visit) {
     for (const HostView& host : view_.hosts()) {
-      if (host.devices.empty()) AddNoDevices(host);
+      if (host.devices.empty()) {
+        counts_devices_ = true;
+        Add(host, host.tool_usable ? "no-device-found" : "no-device-asked");
+      }
       for (const DeviceView& device : host.devices) visit(device);
     }
   }
@@ -205,7 +208,6 @@ class RuleReport {
   const RuleFinding& RowOf(absl::string_view name) const;
   Group* GroupOf(FindingText&& text);
   void AddMembers(absl::Span<const Member> members, FindingText&& text);
-  void AddNoDevices(const HostView& host);
   void AddUnknown(const DeviceView& device, absl::string_view what,
                   const Missing* missing, absl::string_view reason);
   void WriteGroup(Group* group, RuleResult* result) const;
