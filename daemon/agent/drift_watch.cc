@@ -22,14 +22,11 @@ DriftFact MissingDrift(Missing::Reason reason, absl::string_view detail) {
 
 // What stands in the audit file of logging in to others.
 AuditEntry SshEntry(const SshQuestion& question) {
-  AuditEntry entry;
-  entry.set_what("ssh-login");
-  entry.set_who(question.actor());
-  entry.set_peer("controller");
-  entry.set_subject(absl::StrCat("as user ", QuotedText(question.user()),
-                                 " to servers of a job of ",
-                                 question.peers_size()));
-  return entry;
+  return MakeAuditEntry(
+      "ssh-login",
+      absl::StrCat("as user ", QuotedText(question.user()),
+                   " to servers of a job of ", question.peers_size()),
+      question.actor(), "controller");
 }
 
 }  // namespace

@@ -85,6 +85,16 @@ std::string AuditMoment(absl::Time time) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", time, absl::UTCTimeZone());
 }
 
+AuditEntry MakeAuditEntry(absl::string_view what, absl::string_view subject,
+                          absl::string_view who, absl::string_view peer) {
+  AuditEntry entry;
+  entry.set_what(std::string(what));
+  entry.set_subject(std::string(subject));
+  entry.set_who(std::string(who));
+  entry.set_peer(std::string(peer));
+  return entry;
+}
+
 absl::Status AuditFile::Trouble(absl::string_view doing) const {
   const int error = errno;
   return absl::UnavailableError(
@@ -216,12 +226,11 @@ absl::Status AuditFile::Append(AuditEntry entry) {
   if (size_ >= max_bytes_) RETURN_IF_ERROR(Rotate());
   // Also where the daemon was ended between the renaming and this line.
   if (size_ == 0 && head_.sequence() > 0) {
-    AuditEntry continues;
-    continues.set_at(entry.at());
-    continues.set_what(kAuditContinues);
-    continues.set_subject(
+    AuditEntry continues = MakeAuditEntry(
+        kAuditContinues,
         absl::StrCat(std::filesystem::path(path_).filename().string(), ".",
                      head_.sequence()));
+    continues.set_at(entry.at());
     RETURN_IF_ERROR(WriteLine(std::move(continues), ""));
   }
   return WriteLine(std::move(entry), "");

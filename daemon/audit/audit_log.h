@@ -51,6 +51,12 @@ namespace clusterd {
 // As AuditEntry.at has it.
 std::string AuditMoment(absl::Time time);
 
+// An entry with what is known of who did it, and from where.
+AuditEntry MakeAuditEntry(absl::string_view what,
+                          absl::string_view subject = "",
+                          absl::string_view who = "",
+                          absl::string_view peer = "");
+
 // The file below an AuditLog: lines are added at its end, each synced. A full
 // one is renamed to PATH.N, N being the number of its last line, and a new one
 // continues its chain. After a crash:

@@ -466,11 +466,8 @@ absl::Status ControllerServer::AdmitToStatus(const std::string& pem,
       user.ok() ? RequireRole(*user, Role::kViewer, "the status port")
                 : user.status();
   if (!status.ok()) {
-    AuditEntry entry;
-    entry.set_what("status");
-    entry.set_peer(peer);
-    if (user.ok()) entry.set_who(user->ToString());
-    parts_.audit->Refuse(entry, status);
+    const std::string who = user.ok() ? user->ToString() : "";
+    parts_.audit->Refuse(MakeAuditEntry("status", "", who, peer), status);
   }
   return status;
 }

@@ -104,10 +104,8 @@ class FailedHandshakesAudited {
   explicit FailedHandshakesAudited(AuditLog* audit) {
     TellFailedHandshakes(
         [audit](const std::string& peer, const std::string& line) {
-          AuditEntry entry;
-          entry.set_what("handshake");
-          entry.set_peer(peer);
-          audit->Refuse(entry, absl::UnauthenticatedError(line));
+          audit->Refuse(MakeAuditEntry("handshake", "", "", peer),
+                        absl::UnauthenticatedError(line));
         });
   }
   ~FailedHandshakesAudited() { TellFailedHandshakes(); }

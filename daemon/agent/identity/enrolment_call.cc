@@ -189,9 +189,7 @@ bool IsInPlace(const IdentityFolder& folder, const TlsPem& pair) {
 absl::StatusOr<bool> PutAudited(
     AuditLog* audit, const std::string& host, const TlsPem& pair,
     const std::function<absl::StatusOr<bool>()>& put) {
-  AuditEntry entry;
-  entry.set_what("join");
-  entry.set_subject(host);
+  const AuditEntry entry = MakeAuditEntry("join", host);
   const absl::Status begun = audit->Begin(entry);
   if (!begun.ok()) {
     return absl::Status(

@@ -391,10 +391,9 @@ void HttpServer::EndUnfinished() {
     unfinished.push_back(&each);
   }
   std::stable_partition(
-      unfinished.begin(), unfinished.end(),
-      [this](const Connection* each) {
-        return has_tls_ && SSL_is_init_finished(bufferevent_openssl_get_ssl(
-                               each->events)) != 1;
+      unfinished.begin(), unfinished.end(), [this](const Connection* each) {
+        return has_tls_ && SSL_is_init_finished(
+                               bufferevent_openssl_get_ssl(each->events)) != 1;
       });
   // Several at once, since it takes two ticks until others are in.
   size_t wanted =
