@@ -20,7 +20,6 @@
 #include "config/identity/signature.h"
 #include "config/report/report_diff.h"
 #include "config/values/status_macros.h"
-#include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/fact_limits.h"

@@ -4,7 +4,6 @@
 #define DAEMON_CONTROLLER_HOSTS_AUDIT_CALLER_H_
 
 #include <memory>
-#include <string>
 
 #include "absl/strings/string_view.h"
 #include "config/identity/certificate.h"

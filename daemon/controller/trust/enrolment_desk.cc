@@ -517,21 +517,11 @@ void EnrolmentDesk::KeepUnkept() {
       "host ", host, ": that its certificate is made by hand is known until a ",
       "restart alone, and which machine its name is bound to is told by the ",
       "next that attaches: ", kept.message()));
-  DropUnkeptMachines();
-}
-
-void EnrolmentDesk::DropUnkeptMachines() {
   absl::MutexLock lock(&unkept_mutex_);
   for (auto each = unkept_.begin(); each != unkept_.end();) {
     each->second.machine_id.clear();
     each = each->second.by_hand ? std::next(each) : unkept_.erase(each);
   }
-}
-
-void EnrolmentDesk::ForgetUnkeptMachine(const std::string& host) {
-  absl::MutexLock lock(&unkept_mutex_);
-  const auto unkept = unkept_.find(host);
-  if (unkept != unkept_.end()) unkept->second.machine_id.clear();
 }
 
 std::string EnrolmentDesk::BoundTo(const std::string& host,

@@ -214,9 +214,6 @@ class EnrolmentDesk {
   void KeepUnkept() ABSL_LOCKS_EXCLUDED(change_mutex_, unkept_mutex_);
   absl::Status Keep(const std::string& host, const Unkept& note)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
-  void DropUnkeptMachines() ABSL_LOCKS_EXCLUDED(unkept_mutex_);
-  void ForgetUnkeptMachine(const std::string& host)
-      ABSL_LOCKS_EXCLUDED(unkept_mutex_);
   void Promote(const std::string& host, const std::string& serial)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
   absl::StatusOr<ApproveHostResponse> Decide(const std::string& name,
