@@ -163,6 +163,11 @@ void RuleReport::AddUnknown(const DeviceView& device, absl::string_view what,
   }
 }
 
+void RuleReport::AddNoDevices(const HostView& host) {
+  counts_devices_ = true;
+  Add(host, host.tool_usable ? "no-device-found" : "no-device-asked");
+}
+
 void RuleReport::AddSkipped(const DeviceView& device,
                             absl::string_view observed,
                             absl::string_view caused_by) {

@@ -80,7 +80,7 @@ class RuleReport {
   template <typename... Values>
   FindingText Text(absl::string_view name, const Values&... values) const {
     const RuleFinding& row = RowOf(name);
-    if (IsWordless()) return {row.state};
+    if (found_ != nullptr && found_->causes_only) return {row.state};
     // Most texts have no value, and a cluster may have a finding a device.
     const auto with_values = [&](absl::string_view text) {
       return text.find('$') == text.npos ? std::string(text)
@@ -140,10 +140,7 @@ class RuleReport {
   template <typename Visit>
   void ForEachDevice(Visit visit) {
     for (const HostView& host : view_.hosts()) {
-      if (host.devices.empty()) {
-        counts_devices_ = true;
-        Add(host, host.tool_usable ? "no-device-found" : "no-device-asked");
-      }
+      if (host.devices.empty()) AddNoDevices(host);
       for (const DeviceView& device : host.devices) visit(device);
     }
   }
@@ -204,10 +201,10 @@ class RuleReport {
     Members members;
   };
 
-  bool IsWordless() const { return found_ != nullptr && found_->causes_only; }
   const RuleFinding& RowOf(absl::string_view name) const;
   Group* GroupOf(FindingText&& text);
   void AddMembers(absl::Span<const Member> members, FindingText&& text);
+  void AddNoDevices(const HostView& host);
   void AddUnknown(const DeviceView& device, absl::string_view what,
                   const Missing* missing, absl::string_view reason);
   void WriteGroup(Group* group, RuleResult* result) const;

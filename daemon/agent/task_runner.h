@@ -161,7 +161,7 @@ template <typename Task>
 AuditEntry AuditedTask(absl::string_view what, const Task& task) {
   // One that is older, and what it does by itself, names no address.
   AuditEntry entry = MakeAuditEntry(
-      what, "", task.actor(),
+      std::string(what), "", task.actor(),
       task.actor_peer().empty() ? kControllerFile : task.actor_peer());
   entry.set_certificate(task.actor_certificate());
   if (task.has_controller_audit()) {

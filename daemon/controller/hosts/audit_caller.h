@@ -4,6 +4,7 @@
 #define DAEMON_CONTROLLER_HOSTS_AUDIT_CALLER_H_
 
 #include <memory>
+#include <string>
 
 #include "absl/strings/string_view.h"
 #include "config/identity/certificate.h"
@@ -18,7 +19,8 @@ namespace clusterd {
 inline AuditEntry AuditCaller(const grpc::CallbackServerContext& context,
                               absl::string_view call,
                               absl::string_view subject = "") {
-  AuditEntry entry = MakeAuditEntry(call, subject, "", context.peer());
+  AuditEntry entry = MakeAuditEntry(std::string(call), std::string(subject), "",
+                                    context.peer());
   const std::shared_ptr<const grpc::AuthContext> shown = context.auth_context();
   for (const grpc::string_ref& uri :
        shown->FindPropertyValues(GRPC_PEER_URI_PROPERTY_NAME)) {
