@@ -165,8 +165,6 @@ LeafRenewal::LeafRenewal(Parts parts)
       folder_(FolderOf(parts_.files.certificate)),
       draw_(parts_.random()) {}
 
-void LeafRenewal::Start() { LookAgain(absl::ZeroDuration()); }
-
 void LeafRenewal::OnOfferedRoots(uint64_t bundle) {
   absl::MutexLock lock(&mutex_);
   offered_bundle_ = bundle;

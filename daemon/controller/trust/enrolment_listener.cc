@@ -225,8 +225,6 @@ EnrolmentListener::~EnrolmentListener() {
   CloseLocked();
 }
 
-void EnrolmentListener::Start() { Look(); }
-
 void EnrolmentListener::Look() {
   gate_.RunSoon(parts_.pool, parts_.scheduler, [this] {
     const absl::Status status = Update();
