@@ -57,7 +57,7 @@ std::vector<std::string> StepWords() {
   std::set<std::string> words;
   for (const Rule& rule : RuleCatalogue()) {
     for (const std::string& name : MendersOf(rule)) {
-      // A kernel parameter is no row.
+      // A kernel parameter has no row.
       const Setting* const row = FindSetting(name);
       words.insert({ChangeKindName(row == nullptr ? CHANGE_SYSCTL : row->kind),
                     std::string(rule.name)});

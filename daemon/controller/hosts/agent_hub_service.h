@@ -42,7 +42,7 @@ struct HostQuestions {
                      CertificateRequest request,
                      std::function<void(CertificateAnswer answer)> reply)>
       certificate;
-  // In how long all hosts can attach anew.
+  // The time in which all hosts can attach again.
   std::function<absl::Duration()> spread = [] { return absl::ZeroDuration(); };
   // Welcome.roots_bundle.
   uint64_t roots_bundle = 0;

@@ -144,7 +144,7 @@ CertificateEntry EnrolmentDesk::EntryOf(const HostRecord& record,
   entry.set_token_id(record.token_id());
   entry.set_late_renewals(record.late_renewals());
   if (record.has_held()) {
-    // Of both, the one that is good for longer.
+    // The host may use the one that is good for longer.
     const int64_t end_ms =
         std::max(record.held().ends_ms(), record.next().ends_ms());
     const bool ended = absl::FromUnixMillis(end_ms) <= now;
