@@ -51,19 +51,16 @@ std::vector<std::string> MendersOf(const Rule& rule) {
   return absl::StrSplit(rule.mended_by, '/', absl::SkipEmpty());
 }
 
-// A kernel parameter is no row.
-ChangeKind KindOf(const std::string& setting) {
-  const Setting* const row = FindSetting(setting);
-  return row == nullptr ? CHANGE_SYSCTL : row->kind;
-}
-
 }  // namespace
 
 std::vector<std::string> StepWords() {
   std::set<std::string> words;
   for (const Rule& rule : RuleCatalogue()) {
     for (const std::string& name : MendersOf(rule)) {
-      words.insert({ChangeKindName(KindOf(name)), std::string(rule.name)});
+      // A kernel parameter has no row.
+      const Setting* const row = FindSetting(name);
+      words.insert({ChangeKindName(row == nullptr ? CHANGE_SYSCTL : row->kind),
+                    std::string(rule.name)});
     }
   }
   return {words.begin(), words.end()};

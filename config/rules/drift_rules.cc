@@ -71,14 +71,6 @@ std::string ApplyText(const AppliedDrift& drift, const FirstStarts& starts) {
                       ", ", UtcMinute(at));
 }
 
-// Without "device 3: " where the subject says it, so that devices fold.
-std::string WithoutDevice(const AppliedDrift& drift, absl::string_view text) {
-  if (drift.devices_size() == 1) {
-    absl::ConsumePrefix(&text, absl::StrCat("device ", drift.devices(0), ": "));
-  }
-  return PrintableText(text, kMaxWhyBytes);
-}
-
 std::vector<uint32_t> DevicesOf(const AppliedDrift& drift) {
   const auto& ids = drift.devices();
   return {ids.begin(),
@@ -146,7 +138,13 @@ std::string WhyText(const Group& group) {
     if (group[i]->why() == group[i - 1]->why()) continue;
     absl::StrAppend(&text, "; ", group[i]->why());
   }
-  return WithoutDevice(*group.front(), text);
+  absl::string_view why = text;
+  const AppliedDrift& first = *group.front();
+  // The subject says it, and without it devices fold.
+  if (first.devices_size() == 1) {
+    absl::ConsumePrefix(&why, absl::StrCat("device ", first.devices(0), ": "));
+  }
+  return PrintableText(why, kMaxWhyBytes);
 }
 
 bool HasRecord(const HostView& host) {

@@ -78,11 +78,6 @@ void AddBadValue(const ClusterView& view, const HostView& host,
   report.Add(host, {entry->device()}, std::move(text));
 }
 
-// A fix for the whole file; else it says what to do to a line by hand.
-bool IsCommand(absl::string_view fix) {
-  return absl::StartsWith(fix, "flock ");
-}
-
 // REQUIRES: it is no duplicate and no bad value.
 FindingText ProblemText(const HccnConf::Problem& problem,
                         const RuleReport& report) {
@@ -107,8 +102,8 @@ void AddProblems(const ClusterView& view, const HostView& host,
     const bool is_bad = problem.kind() == HccnConf::Problem::BAD_VALUE;
     const FindingText text =
         is_duplicate || is_bad ? FindingText() : ProblemText(problem, report);
-    if (IsCommand(text.fix)) {
-      // It repairs every line: told once.
+    if (absl::StartsWith(text.fix, "flock ")) {
+      // A command, which repairs every line: told once.
       if (told.insert(problem.kind()).second) report.Add(host, text);
     } else if (shown == kMaxProblems) {
       ++left_out;
@@ -229,13 +224,6 @@ struct StoredSetting {
   // The rule that compares it between hosts.
   absl::string_view elsewhere;
 };
-constexpr StoredSetting kStoredSettings[] = {
-    {kMtuSetting, &DeviceView::conf_mtu, "1500", "mtu-uniform"},
-    {kTlsSetting, &DeviceView::conf_tls, "off", "tls-uniform"},
-    {kPfcSetting, &DeviceView::conf_pfc, "0,0,0,0,0,0,0,0", "lossless"},
-    {kRocePortSetting, &DeviceView::conf_roce_port, "auto", "lossless"},
-    {kDscpSetting, &DeviceView::conf_dscp, "0:0", "lossless"},
-};
 
 // Modes that choose RoCE's ports, as -udp -g and as udp_port_mode_N spell them.
 constexpr std::pair<absl::string_view, absl::string_view> kPortModes[] = {
@@ -317,16 +305,14 @@ void JudgeSetting(const ClusterView& view, const DeviceView& device,
   report.Add(device, std::move(text));
 }
 
-void CheckStored(absl::string_view name, const ClusterView& view,
+void CheckStored(const StoredSetting& kind, const ClusterView& view,
                  RuleReport& report) {
-  const auto kind = absl::c_find_if(
-      kStoredSettings, [name](const auto& row) { return row.name == name; });
   report.ForEachDevice([&](const DeviceView& device) {
     const bool no_file_needed =
         view.spec().roce_unused() &&
         device.host->facts->hccn_conf().missing().reason() == Missing::ABSENT;
     if (no_file_needed) return report.Add(device, "file-not-needed");
-    JudgeSetting(view, device, *kind, report);
+    JudgeSetting(view, device, kind, report);
   });
 }
 
@@ -453,19 +439,26 @@ void CheckDetectAddressPersistent(const ClusterView&, RuleReport& report) {
 
 // A setting of a device, against the line that the next boot takes.
 void CheckMtuPersistent(const ClusterView& view, RuleReport& report) {
-  CheckStored(kMtuSetting, view, report);
+  CheckStored({kMtuSetting, &DeviceView::conf_mtu, "1500", "mtu-uniform"}, view,
+              report);
 }
 void CheckTlsPersistent(const ClusterView& view, RuleReport& report) {
-  CheckStored(kTlsSetting, view, report);
+  CheckStored({kTlsSetting, &DeviceView::conf_tls, "off", "tls-uniform"}, view,
+              report);
 }
 void CheckPfcPersistent(const ClusterView& view, RuleReport& report) {
-  CheckStored(kPfcSetting, view, report);
+  CheckStored(
+      {kPfcSetting, &DeviceView::conf_pfc, "0,0,0,0,0,0,0,0", "lossless"}, view,
+      report);
 }
 void CheckRocePortPersistent(const ClusterView& view, RuleReport& report) {
-  CheckStored(kRocePortSetting, view, report);
+  CheckStored(
+      {kRocePortSetting, &DeviceView::conf_roce_port, "auto", "lossless"}, view,
+      report);
 }
 void CheckDscpPersistent(const ClusterView& view, RuleReport& report) {
-  CheckStored(kDscpSetting, view, report);
+  CheckStored({kDscpSetting, &DeviceView::conf_dscp, "0:0", "lossless"}, view,
+              report);
 }
 
 }  // namespace clusterd

@@ -218,12 +218,12 @@ Answer JudgeCompatibility(const HostView& host, RuleReport& report) {
 
 // Of equals the most lanes: a port loses some, and never gains any.
 uint32_t MostCommonLanes(const Ballot<uint32_t>& ballot) {
-  return std::max_element(ballot.begin(), ballot.end(),
-                          [](const auto& a, const auto& b) {
-                            return std::make_pair(a.second.live, a.first) <
-                                   std::make_pair(b.second.live, b.first);
-                          })
-      ->first;
+  const auto most =
+      absl::c_max_element(ballot, [](const auto& a, const auto& b) {
+        return std::make_pair(a.second.live, a.first) <
+               std::make_pair(b.second.live, b.first);
+      });
+  return most->first;
 }
 
 // Each port against the same one of all devices with the same id.

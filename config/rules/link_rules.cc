@@ -40,16 +40,12 @@ bool Tells(const DeviceView& device, absl::string_view what,
   return report.Knows(device, what, reading);
 }
 
-// How often the link fell within a day, and when last.
-struct Falls {
+// A port that comes up notes a DOWN and the UP after it in one second.
+void JudgeFalls(const DeviceView& device, RuleReport& report) {
+  constexpr uint64_t kDaySeconds = 24 * 60 * 60;
+  const LinkHistoryFact::History& history = **device.link_history;
   size_t times = 0;
   absl::Duration last_ago;
-};
-
-// A port that comes up notes a DOWN and the UP after it in one second.
-Falls FallsOfADay(const LinkHistoryFact::History& history) {
-  constexpr uint64_t kDaySeconds = 24 * 60 * 60;
-  Falls falls;
   for (int i = 0; i < history.changes_size(); ++i) {
     const LinkHistoryFact::Change& change = history.changes(i);
     if (change.up() || change.seconds_ago() >= kDaySeconds) continue;
@@ -57,17 +53,11 @@ Falls FallsOfADay(const LinkHistoryFact::History& history) {
         i > 0 && history.changes(i - 1).up() &&
         history.changes(i - 1).seconds_ago() == change.seconds_ago();
     if (comes_up) continue;
-    if (falls.times++ == 0)
-      falls.last_ago = absl::Seconds(change.seconds_ago());
+    if (times++ == 0) last_ago = absl::Seconds(change.seconds_ago());
   }
-  return falls;
-}
-
-void JudgeFalls(const DeviceView& device, RuleReport& report) {
-  const Falls falls = FallsOfADay(**device.link_history);
-  if (falls.times == 0) return;
-  report.Add(device, "fell", Count(falls.times, "time"),
-             absl::FormatDuration(falls.last_ago));
+  if (times == 0) return;
+  report.Add(device, "fell", Count(times, "time"),
+             absl::FormatDuration(last_ago));
 }
 
 void JudgeRises(const DeviceView& device, RuleReport& report) {

@@ -80,7 +80,7 @@ class RuleReport {
   template <typename... Values>
   FindingText Text(absl::string_view name, const Values&... values) const {
     const RuleFinding& row = RowOf(name);
-    if (IsWordless()) return {row.state};
+    if (found_ != nullptr && found_->causes_only) return {row.state};
     // Most texts have no value, and a cluster may have a finding a device.
     const auto with_values = [&](absl::string_view text) {
       return text.find('$') == text.npos ? std::string(text)
@@ -201,7 +201,6 @@ class RuleReport {
     Members members;
   };
 
-  bool IsWordless() const { return found_ != nullptr && found_->causes_only; }
   const RuleFinding& RowOf(absl::string_view name) const;
   Group* GroupOf(FindingText&& text);
   void AddMembers(absl::Span<const Member> members, FindingText&& text);

@@ -1,6 +1,5 @@
 // How device addresses spread over subnets, as the product's profile demands.
 // Subnets are those of the live addresses, from address and netmask both.
-#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>

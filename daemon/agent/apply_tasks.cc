@@ -64,10 +64,7 @@ std::string CutOffText(const ApplyResult& result) {
 }
 
 AuditEntry RecoveryOf(const std::string& apply_id) {
-  AuditEntry entry;
-  entry.set_what("recovery");
-  entry.set_subject(apply_id);
-  return entry;
+  return MakeAuditEntry("recovery", apply_id);
 }
 
 std::string RecoveryText(const absl::StatusOr<ApplyResult>& result) {

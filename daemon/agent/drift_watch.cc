@@ -14,22 +14,13 @@ namespace {
 constexpr absl::Duration kRetry = absl::Seconds(10);
 constexpr double kJitter = 0.1;
 
-DriftFact MissingDrift(Missing::Reason reason, absl::string_view detail) {
-  DriftFact fact;
-  SetMissing(reason, detail, &fact);
-  return fact;
-}
-
 // What stands in the audit file of logging in to others.
 AuditEntry SshEntry(const SshQuestion& question) {
-  AuditEntry entry;
-  entry.set_what("ssh-login");
-  entry.set_who(question.actor());
-  entry.set_peer("controller");
-  entry.set_subject(absl::StrCat("as user ", QuotedText(question.user()),
-                                 " to servers of a job of ",
-                                 question.peers_size()));
-  return entry;
+  return MakeAuditEntry(
+      "ssh-login",
+      absl::StrCat("as user ", QuotedText(question.user()),
+                   " to servers of a job of ", question.peers_size()),
+      question.actor(), "controller");
 }
 
 }  // namespace
@@ -74,14 +65,14 @@ DriftFact AppliesRecord::DriftOf(const HostFacts& facts,
     changes = changes_;
   }
   if (changes != count_before || changes % 2 != 0) {
-    return MissingDrift(Missing::NOT_QUERIED,
-                        "an apply or rollback was running on this host");
+    return MissingFact<DriftFact>(MakeMissing(
+        Missing::NOT_QUERIED, "an apply or rollback was running on this host"));
   }
   if (!applies.ok()) {
-    return MissingDrift(absl::IsPermissionDenied(applies.status())
-                            ? Missing::NOT_PERMITTED
-                            : Missing::UNREADABLE,
-                        applies.status().message());
+    return MissingFact<DriftFact>(MakeMissing(
+        absl::IsPermissionDenied(applies.status()) ? Missing::NOT_PERMITTED
+                                                   : Missing::UNREADABLE,
+        applies.status().message()));
   }
   DriftFact drift = FindAppliedDrift(**applies, facts);
   if (!unfinished.empty()) drift.mutable_value()->set_unfinished(unfinished);

@@ -158,16 +158,9 @@ std::function<double()> MakeRandom() {
   };
 }
 
-struct Background {
-  Scheduler* scheduler;
-  WorkerPool* pool;
-  Log* log;
-  AuditLog* audit;
-};
-
 LeafRenewal::Parts RenewalParts(const AgentFlags& flags, HeldIdentity* identity,
                                 const std::shared_ptr<AgentStream>& stream,
-                                const Background& background) {
+                                const AgentStreamParts& parts) {
   return {identity,
           flags.tls,
           flags.controller,
@@ -177,28 +170,30 @@ LeafRenewal::Parts RenewalParts(const AgentFlags& flags, HeldIdentity* identity,
           },
           [stream] { stream->ReattachIfIdle(); },
           MakeRandom(),
-          background.scheduler,
-          background.pool,
-          background.log,
-          background.audit};
+          parts.scheduler,
+          parts.pool,
+          parts.log,
+          parts.audit};
 }
 
 MetricsFile::Parts MetricsParts(const AgentFlags& flags,
-                                const std::string& host, HostObserver* observer,
+                                const std::string& host,
                                 std::function<AgentStatus()> status,
-                                const Background& background) {
+                                const AgentStreamParts& parts) {
   const auto write = [root = flags.root,
                       path = flags.metrics_file](const std::string& text) {
     return ReplaceTextFile(root, path, text);
   };
   return {flags.tls,
           std::move(status),
-          [observer, host] { return CheckSelf(observer, host, {}); },
+          [observer = parts.observer, host] {
+            return CheckSelf(observer, host, {});
+          },
           write,
           MakeRandom(),
-          background.scheduler,
-          background.pool,
-          background.log};
+          parts.scheduler,
+          parts.pool,
+          parts.log};
 }
 
 // Before there is a self to speak of, and with an audit file that is closed
@@ -334,10 +329,13 @@ absl::Status RunDaemon(const AgentFlags& flags,
     if (metrics) metrics->OnChanged(/*look=*/false);
     if (attached) renewal->Start();
   };
-  const auto stream = std::make_shared<AgentStream>(
-      options, AgentStreamParts{&observer, &loop, &scheduler, &pool, parts.log,
-                                MakeRandom(), &applies,
-                                TasksFor(self.name, &tickets, &audit), &audit});
+  const AgentStreamParts stream_parts = {
+      &observer,  &loop,
+      &scheduler, &pool,
+      parts.log,  MakeRandom(),
+      &applies,   TasksFor(self.name, &tickets, &audit),
+      &audit};
+  const auto stream = std::make_shared<AgentStream>(options, stream_parts);
   const auto status = [stream, &applies] {
     AgentStatus now = stream->Status();
     now.set_unfinished(applies.Unfinished());
@@ -352,8 +350,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
                                     MakeRandom(), &scheduler, &pool});
   }
   if (!flags.metrics_file.empty()) {
-    metrics.emplace(MetricsParts(flags, self.name, &observer, status,
-                                 {&scheduler, &pool, parts.log, &audit}));
+    metrics.emplace(MetricsParts(flags, self.name, status, stream_parts));
   }
   record.Listen([&] {
     TellUnfinished(notify_socket, applies.Unfinished(), parts.log);
@@ -381,8 +378,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
       log->Warning(line);
     }
   });
-  renewal.emplace(RenewalParts(flags, &identity, stream,
-                               {&scheduler, &pool, parts.log, &audit}));
+  renewal.emplace(RenewalParts(flags, &identity, stream, stream_parts));
   stream->Start();
   renewal->Start();
   if (metrics) metrics->OnChanged(/*look=*/true);

@@ -53,10 +53,8 @@ AuditEntry EntryOf(const Task& task) {
   if (task.has_apply()) return AuditedTask("apply", task.apply());
   if (task.has_rollback()) return AuditedTask("rollback", task.rollback());
   if (task.has_confirm()) return AuditedTask("confirm", task.confirm());
-  AuditEntry entry;
-  entry.set_what(task.has_observe() ? "observe" : "unknown task");
-  entry.set_peer(kControllerFile);
-  return entry;
+  return MakeAuditEntry(task.has_observe() ? "observe" : "unknown task", "", "",
+                        kControllerFile);
 }
 
 // The value, or the error, as the result's outcome.

@@ -159,13 +159,11 @@ class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
 // where, as the controller tells it, and the newest line of its own file.
 template <typename Task>
 AuditEntry AuditedTask(absl::string_view what, const Task& task) {
-  AuditEntry entry;
-  entry.set_what(std::string(what));
-  entry.set_who(task.actor());
-  entry.set_certificate(task.actor_certificate());
   // One that is older, and what it does by itself, names no address.
-  entry.set_peer(task.actor_peer().empty() ? kControllerFile
-                                           : task.actor_peer());
+  AuditEntry entry = MakeAuditEntry(
+      std::string(what), "", task.actor(),
+      task.actor_peer().empty() ? kControllerFile : task.actor_peer());
+  entry.set_certificate(task.actor_certificate());
   if (task.has_controller_audit()) {
     *entry.add_heads() = task.controller_audit();
     entry.mutable_heads(0)->set_of(kControllerFile);

@@ -85,6 +85,16 @@ std::string AuditMoment(absl::Time time) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", time, absl::UTCTimeZone());
 }
 
+AuditEntry MakeAuditEntry(std::string what, std::string subject,
+                          std::string who, std::string peer) {
+  AuditEntry entry;
+  entry.set_what(std::move(what));
+  entry.set_subject(std::move(subject));
+  entry.set_who(std::move(who));
+  entry.set_peer(std::move(peer));
+  return entry;
+}
+
 absl::Status AuditFile::Trouble(absl::string_view doing) const {
   const int error = errno;
   return absl::UnavailableError(
@@ -201,27 +211,24 @@ absl::Status AuditFile::WriteLine(AuditEntry entry, absl::string_view before) {
   return absl::OkStatus();
 }
 
-absl::Status AuditFile::Rotate() {
-  const std::string older = absl::StrCat(path_, ".", head_.sequence());
-  if (rename(path_.c_str(), older.c_str()) != 0) return Trouble("renamed");
-  fd_ = OwnedFd();
-  RETURN_IF_ERROR(OpenFile());
-  size_ = 0;
-  first_sequence_ = head_.sequence() + 1;
-  return SyncFolderOf(path_) ? absl::OkStatus() : Trouble("its folder synced");
-}
-
 absl::Status AuditFile::Append(AuditEntry entry) {
   RETURN_IF_ERROR(Open(entry.at()));
-  if (size_ >= max_bytes_) RETURN_IF_ERROR(Rotate());
+  if (size_ >= max_bytes_) {
+    const std::string older = absl::StrCat(path_, ".", head_.sequence());
+    if (rename(path_.c_str(), older.c_str()) != 0) return Trouble("renamed");
+    fd_ = OwnedFd();
+    RETURN_IF_ERROR(OpenFile());
+    size_ = 0;
+    first_sequence_ = head_.sequence() + 1;
+    if (!SyncFolderOf(path_)) return Trouble("its folder synced");
+  }
   // Also where the daemon was ended between the renaming and this line.
   if (size_ == 0 && head_.sequence() > 0) {
-    AuditEntry continues;
-    continues.set_at(entry.at());
-    continues.set_what(kAuditContinues);
-    continues.set_subject(
+    AuditEntry continues = MakeAuditEntry(
+        kAuditContinues,
         absl::StrCat(std::filesystem::path(path_).filename().string(), ".",
                      head_.sequence()));
+    continues.set_at(entry.at());
     RETURN_IF_ERROR(WriteLine(std::move(continues), ""));
   }
   return WriteLine(std::move(entry), "");
@@ -377,34 +384,36 @@ void AuditLog::Refuse(AuditEntry entry, const absl::Status& why) {
     if (!is_new) return;
     found->second.first = std::move(entry);
   }
-  gate_.RunSoon(&pool_, scheduler_, [this, key] { WriteRefusal(key); });
+  gate_.RunSoon(&pool_, scheduler_,
+                [this, key] { WriteRefusal(key, /*counts=*/false); });
 }
 
-std::optional<AuditEntry> AuditLog::FirstOf(const std::string& key) {
-  absl::MutexLock lock(&refusals_mutex_);
-  const auto found = refusals_.find(key);
-  if (found == refusals_.end()) return {};
-  return found->second.first;
-}
-
-void AuditLog::WriteRefusal(const std::string& key) {
+void AuditLog::WriteRefusal(const std::string& key, bool counts) {
   {
     TakeTurn(absl::InfiniteDuration());
     const absl::Cleanup turn = [this] { GiveTurn(); };
     absl::MutexLock lock(&mutex_);
-    const std::optional<AuditEntry> first = FirstOf(key);
-    if (!first.has_value()) return;
-    if (HasRoomLocked(*first)) {
+    AuditEntry first;
+    {
+      absl::MutexLock refusals_lock(&refusals_mutex_);
+      const auto found = refusals_.find(key);
+      if (found == refusals_.end()) return;
+      first = found->second.first;
+    }
+    const bool has_room = HasRoomLocked(first);
+    if (has_room && counts) return WriteCountLocked(key);
+    if (has_room) {
       {
         absl::MutexLock refusals_lock(&refusals_mutex_);
         Refusals& refusals = refusals_[key];
         refusals.told = true;
         --refusals.more;
       }
-      LogTrouble(AppendLocked(*first), *first);
+      LogTrouble(AppendLocked(first), first);
     }
   }
-  After(kAuditRefusalWindow, [this, key] { WriteCount(key); });
+  After(kAuditRefusalWindow,
+        [this, key] { WriteRefusal(key, /*counts=*/true); });
 }
 
 void AuditLog::After(absl::Duration delay, std::function<void()> write) {
@@ -412,18 +421,6 @@ void AuditLog::After(absl::Duration delay, std::function<void()> write) {
     const CallbackGate::Pass pass(gate);
     if (pass) gate.RunSoon(&pool_, scheduler_, write);
   });
-}
-
-void AuditLog::WriteCount(const std::string& key) {
-  {
-    TakeTurn(absl::InfiniteDuration());
-    const absl::Cleanup turn = [this] { GiveTurn(); };
-    absl::MutexLock lock(&mutex_);
-    const std::optional<AuditEntry> first = FirstOf(key);
-    if (!first.has_value()) return;
-    if (HasRoomLocked(*first)) return WriteCountLocked(key);
-  }
-  After(kAuditRefusalWindow, [this, key] { WriteCount(key); });
 }
 
 void AuditLog::WriteCountLocked(const std::string& key) {

@@ -51,6 +51,10 @@ namespace clusterd {
 // As AuditEntry.at has it.
 std::string AuditMoment(absl::Time time);
 
+// An entry with what is known of who did it, and from where.
+AuditEntry MakeAuditEntry(std::string what, std::string subject = "",
+                          std::string who = "", std::string peer = "");
+
 // The file below an AuditLog: lines are added at its end, each synced. A full
 // one is renamed to PATH.N, N being the number of its last line, and a new one
 // continues its chain. After a crash:
@@ -87,7 +91,6 @@ class AuditFile {
   absl::Status ReadEnd(const std::string& at);
   absl::Status ReadOlder();
   absl::Status WriteLine(AuditEntry entry, absl::string_view before);
-  absl::Status Rotate();
   absl::Status Trouble(absl::string_view doing) const;
 
   const std::string path_;
@@ -186,12 +189,10 @@ class AuditLog {
   void LogTrouble(const absl::Status& status, const AuditEntry& entry);
   // Has `write` run on the own thread.
   void After(absl::Duration delay, std::function<void()> write);
-  std::optional<AuditEntry> FirstOf(const std::string& key)
-      ABSL_LOCKS_EXCLUDED(refusals_mutex_);
-  // The line of such a refusal; "": the first of many.
-  void WriteRefusal(const std::string& key) ABSL_LOCKS_EXCLUDED(mutex_);
-  // What was counted since that line.
-  void WriteCount(const std::string& key) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The line of such a refusal; "": the first of many. `counts`: the line of
+  // what was counted since.
+  void WriteRefusal(const std::string& key, bool counts)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   void WriteCountLocked(const std::string& key)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteHeads() ABSL_LOCKS_EXCLUDED(mutex_, heads_mutex_);

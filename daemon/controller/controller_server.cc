@@ -20,7 +20,6 @@
 #include "config/identity/signature.h"
 #include "config/report/report_diff.h"
 #include "config/values/status_macros.h"
-#include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/fact_limits.h"
@@ -466,11 +465,8 @@ absl::Status ControllerServer::AdmitToStatus(const std::string& pem,
       user.ok() ? RequireRole(*user, Role::kViewer, "the status port")
                 : user.status();
   if (!status.ok()) {
-    AuditEntry entry;
-    entry.set_what("status");
-    entry.set_peer(peer);
-    if (user.ok()) entry.set_who(user->ToString());
-    parts_.audit->Refuse(entry, status);
+    const std::string who = user.ok() ? user->ToString() : "";
+    parts_.audit->Refuse(MakeAuditEntry("status", "", who, peer), status);
   }
   return status;
 }
@@ -497,7 +493,12 @@ ClusterNumbers ControllerServer::Numbers(const TlsFiles& tls,
 }
 
 std::vector<WatchdogPart> ControllerServer::PartsToWatch() {
-  return {TimersPart(parts_.scheduler, [this] { TakeLocks(); }),
+  // Every call of a host or user needs these locks.
+  const auto take_locks = [this] {
+    parts_.spec->spec();
+    hosts_.IsAttached("");
+  };
+  return {TimersPart(parts_.scheduler, take_locks),
           WorkersPart(parts_.pool, kLongestWork)};
 }
 
@@ -528,11 +529,6 @@ void ControllerServer::OnSpecRead() {
 void ControllerServer::ReadSpec(absl::Duration settle) {
   news_.ReadSpec(*parts_.spec->spec());
   schedule_.ReadSpec(settle);
-}
-
-void ControllerServer::TakeLocks() {
-  parts_.spec->spec();
-  hosts_.IsAttached("");
 }
 
 std::vector<std::string> EndingOfController(const TlsFiles& tls,

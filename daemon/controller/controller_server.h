@@ -118,9 +118,6 @@ class ControllerServer {
 
   // What has to get on. Not to be asked when the server has gone.
   std::vector<WatchdogPart> PartsToWatch();
-  // Takes and leaves the locks that every call of a host or user needs: does
-  // not come back while somebody is stuck with one.
-  void TakeLocks();
 
  private:
   // A CA and what has come of it; null: none.

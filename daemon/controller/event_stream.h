@@ -7,6 +7,7 @@
 #define DAEMON_CONTROLLER_EVENT_STREAM_H_
 
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -76,9 +77,15 @@ class EventStream final
 
   // Queues a single event, or drops it.
   void Add(Event event) ABSL_LOCKS_EXCLUDED(mutex_) {
+    const size_t bytes = event.ByteSizeLong();
     {
       absl::MutexLock lock(&mutex_);
-      if (IsEndingLocked() || !queue_.Push(std::move(event), options_)) return;
+      if (IsEndingLocked() || queue_.size() >= options_.max_queued ||
+          queued_bytes_ + bytes > options_.max_queued_bytes) {
+        return;
+      }
+      queued_bytes_ += bytes;
+      queue_.push_back(std::move(event));
     }
     this->Advance();
   }
@@ -147,7 +154,12 @@ class EventStream final
 
   const Event* TakeNextLocked(std::function<void()>* fill) override
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (queue_.Pop(&write_)) return &write_;
+    if (!queue_.empty()) {
+      write_ = std::move(queue_.front());
+      queue_.pop_front();
+      queued_bytes_ -= write_.ByteSizeLong();
+      return &write_;
+    }
     if (progress_due_) {
       progress_due_ = false;
       *fill = [this, progress = show_] { progress(&write_); };
@@ -171,7 +183,8 @@ class EventStream final
   EventStreamOptions options_;  // Constant once the handler returns.
 
   std::function<void(Event*)> show_ ABSL_GUARDED_BY(mutex_);
-  EventQueue<Event> queue_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Event> queue_ ABSL_GUARDED_BY(mutex_);  // Single events.
+  size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool told_ ABSL_GUARDED_BY(mutex_) = false;
   bool timer_set_ ABSL_GUARDED_BY(mutex_) = false;
   bool progress_due_ ABSL_GUARDED_BY(mutex_) = false;

@@ -78,7 +78,7 @@ void RaiseOpenFiles(int hosts, Log* log) {
 
 // Once a minute: says how many connections have never said who they are, and
 // gives back what such a flood had taken, which the allocator keeps otherwise.
-void LookAfterConnections(Scheduler* scheduler, Log* log) {
+void LookAfterConnections(Log* log) {
   if (const uint64_t silent = TakeTimedOutHandshakes(); silent > 0) {
     log->Warning(absl::StrCat(
         silent, silent == 1 ? " connection was" : " connections were",
@@ -87,9 +87,6 @@ void LookAfterConnections(Scheduler* scheduler, Log* log) {
   if (MallocExtension_ReleaseFreeMemory != nullptr) {
     MallocExtension_ReleaseFreeMemory();
   }
-  scheduler->RunAfter(absl::Minutes(1), [scheduler, log] {
-    LookAfterConnections(scheduler, log);
-  });
 }
 
 void Reload(SpecHolder* spec, ControllerServer* server, Log* log) {
@@ -101,23 +98,14 @@ void Reload(SpecHolder* spec, ControllerServer* server, Log* log) {
   LogLines(status, log);
 }
 
-void TellEndingCertificates(const ControllerFlags& flags, Log* log) {
-  for (const std::string& line :
-       EndingOfController(flags.tls, flags.ca_dir, absl::Now())) {
-    log->Warning(line);
-  }
-}
-
 // While it lives, whoever fails the handshake has a line in the audit file.
 class FailedHandshakesAudited {
  public:
   explicit FailedHandshakesAudited(AuditLog* audit) {
     TellFailedHandshakes(
         [audit](const std::string& peer, const std::string& line) {
-          AuditEntry entry;
-          entry.set_what("handshake");
-          entry.set_peer(peer);
-          audit->Refuse(entry, absl::UnauthenticatedError(line));
+          audit->Refuse(MakeAuditEntry("handshake", "", "", peer),
+                        absl::UnauthenticatedError(line));
         });
   }
   ~FailedHandshakesAudited() { TellFailedHandshakes(); }
@@ -169,8 +157,12 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
   if (!flags.port_file.empty()) {
     RETURN_IF_ERROR(WritePortFile(flags.port_file, server->port()));
   }
-  RunEvery(&scheduler, absl::Hours(24),
-           [&flags, log] { TellEndingCertificates(flags, log); });
+  RunEvery(&scheduler, absl::Hours(24), [&flags, log] {
+    for (const std::string& line :
+         EndingOfController(flags.tls, flags.ca_dir, absl::Now())) {
+      log->Warning(line);
+    }
+  });
   log->Notice(absl::StrCat(
       "clusterd-controller ", kClusterdVersion, ": cluster ", self.cluster,
       ", ",
@@ -180,7 +172,7 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
       ", listening on port ", server->port()));
   const absl::Status ready = NotifySystemd(notify, "READY=1");
   if (!ready.ok()) log->Warning(ready.message());
-  LookAfterConnections(&scheduler, log);
+  RunEvery(&scheduler, absl::Minutes(1), [log] { LookAfterConnections(log); });
   const Watchdog watchdog(
       WatchdogLimit(std::getenv("WATCHDOG_USEC"), std::getenv("WATCHDOG_PID")),
       server->PartsToWatch(),

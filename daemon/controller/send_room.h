@@ -148,38 +148,6 @@ struct EventStreamOptions {
   std::shared_ptr<RoomForOne> room;
 };
 
-// The single events of a stream that wait. Not safe for concurrent use.
-template <typename Event>
-class EventQueue {
- public:
-  // False: there is no room for it.
-  bool Push(Event event, const EventStreamOptions& limits) {
-    const size_t bytes = event.ByteSizeLong();
-    if (events_.size() >= limits.max_queued ||
-        bytes_ + bytes > limits.max_queued_bytes) {
-      return false;
-    }
-    bytes_ += bytes;
-    events_.push_back(std::move(event));
-    return true;
-  }
-
-  // The oldest; false: there is none.
-  bool Pop(Event* event) {
-    if (events_.empty()) return false;
-    *event = std::move(events_.front());
-    events_.pop_front();
-    bytes_ -= event->ByteSizeLong();
-    return true;
-  }
-
-  size_t size() const { return events_.size(); }
-
- private:
-  std::deque<Event> events_;
-  size_t bytes_ = 0;
-};
-
 }  // namespace clusterd
 
 #endif  // DAEMON_CONTROLLER_SEND_ROOM_H_

@@ -86,27 +86,23 @@ TlsFact AskOverCopy(const TlsReader& reader, const TlsAsking& tls,
   if (copy.ok()) {
     return ReadAnswer(reader, session->AskOverCopy("-tls", *std::move(copy)));
   }
-  TlsFact fact;
-  SetMissing(MissingFor(copy.status()), &fact);
-  return fact;
+  return MissingFact<TlsFact>(MissingFor(copy.status()));
 }
 
 TlsFact LearnTls(const TlsReader& reader, const HccnConfFact& conf,
                  const TlsAsking& tls, HccnSession* session) {
-  TlsFact fact;
   if (!conf.has_value()) {
-    SetMissing(Missing::NOT_QUERIED,
-               absl::StrCat("hccn_tool would write the TLS switch to "
-                            "/etc/hccn.conf, which is not known (",
-                            conf.missing().detail(), ")"),
-               &fact);
-    return fact;
+    return MissingFact<TlsFact>(MakeMissing(
+        Missing::NOT_QUERIED,
+        absl::StrCat("hccn_tool would write the TLS switch to /etc/hccn.conf, "
+                     "which is not known (",
+                     conf.missing().detail(), ")")));
   }
   const std::string* in_file =
       FindHccnConfValue(conf.value(), "tls_enable", reader.slot);
   if (in_file == nullptr) return AskOverCopy(reader, tls, session);
   if (!tls.live) return TlsFromFile(reader.slot, *in_file);
-  fact = ReadAnswer(reader, session->Ask("-tls"));
+  TlsFact fact = ReadAnswer(reader, session->Ask("-tls"));
   if (fact.has_value()) fact.mutable_value()->set_in_file(*in_file);
   return fact;
 }

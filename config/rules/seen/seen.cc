@@ -225,10 +225,6 @@ struct Leaf {
   std::map<uint32_t, HostPlaces> ports;
 };
 
-bool WasAsked(const DeviceFacts& facts) {
-  return facts.lldp().state_case() != LldpFact::STATE_NOT_SET;
-}
-
 // Null where the device told of no switch.
 const LldpNeighbour* SwitchOf(const DeviceFacts& facts) {
   if (!facts.lldp().has_value()) return nullptr;
@@ -384,7 +380,9 @@ google::protobuf::RepeatedPtrField<SwitchPorts> SeenSwitches(
     for (size_t i = 0; i < devices.size(); ++i) {
       const LldpNeighbour* const leaf =
           keys[i].empty() ? nullptr : neighbours[i];
-      const bool asked = leaf != nullptr || WasAsked(*devices[i].facts);
+      const bool asked =
+          leaf != nullptr ||
+          devices[i].facts->lldp().state_case() != LldpFact::STATE_NOT_SET;
       if (asked) AddPlace(h, finder.PortsOf(leaf, keys[i], devices[i].id));
     }
   }

@@ -324,16 +324,6 @@ const DeviceView* HostView::Find(uint32_t id) const {
   return FindDevice(devices, id);
 }
 
-void ClusterView::AddWaivers() {
-  for (const Waiver& waiver : spec_.waivers()) {
-    if (!IsInForce(waiver, now_)) continue;
-    if (waiver.hosts().empty()) waivers_[""].push_back(&waiver);
-    for (const std::string& host : waiver.hosts()) {
-      waivers_[host].push_back(&waiver);
-    }
-  }
-}
-
 const Waiver* ClusterView::WaiverOf(absl::string_view rule,
                                     absl::string_view cause, State state,
                                     absl::string_view host,
@@ -362,7 +352,13 @@ ClusterView::ClusterView(const ClusterSpec& spec,
                          absl::Span<const HostFacts* const> hosts,
                          const JobSpec* job, absl::Time now)
     : spec_(spec), job_(job), now_(now) {
-  AddWaivers();
+  for (const Waiver& waiver : spec.waivers()) {
+    if (!IsInForce(waiver, now)) continue;
+    if (waiver.hosts().empty()) waivers_[""].push_back(&waiver);
+    for (const std::string& host : waiver.hosts()) {
+      waivers_[host].push_back(&waiver);
+    }
+  }
   profile_.title = "a product that the spec does not name";
   const absl::StatusOr<const ProductProfile*> profile =
       FindProductProfile(spec.product(), spec.mode());

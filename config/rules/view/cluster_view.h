@@ -213,7 +213,6 @@ class ClusterView {
 
  private:
   void AddHost(HostView host);
-  void AddWaivers();
 
   const ClusterSpec& spec_;
   ProductProfile profile_;

@@ -171,9 +171,8 @@ absl::StatusOr<SlurmNode> Drainer::Show(const HookSettings& settings,
 absl::Status Drainer::Update(const HookSettings& settings,
                              const std::string& node, const char* what,
                              const std::vector<std::string>& changes) {
-  AuditEntry entry;
-  entry.set_what(what);
-  entry.set_subject(absl::StrCat(node, ": ", absl::StrJoin(changes, " ")));
+  const AuditEntry entry = MakeAuditEntry(
+      what, absl::StrCat(node, ": ", absl::StrJoin(changes, " ")));
   std::vector<std::string> arguments = {"update",
                                         absl::StrCat("NodeName=", node)};
   arguments.insert(arguments.end(), changes.begin(), changes.end());

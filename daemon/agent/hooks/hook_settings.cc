@@ -12,25 +12,6 @@ constexpr absl::Duration kLeastAge = absl::Seconds(1);
 constexpr absl::Duration kMostAge = absl::Hours(24);
 constexpr absl::Duration kMostGrace = absl::Seconds(25);
 
-struct RuleListKey {
-  absl::string_view key;
-  std::set<std::string> HookSettings::*rules;
-};
-constexpr RuleListKey kRuleLists[] = {
-    {"fail_open", &HookSettings::fail_open},
-    {"fail_closed", &HookSettings::fail_closed},
-    {"fail_closed_unknown", &HookSettings::fail_closed_unknown},
-};
-
-struct PathKey {
-  absl::string_view key;
-  std::string HookSettings::*path;
-};
-constexpr PathKey kPaths[] = {
-    {"scontrol", &HookSettings::scontrol},
-    {"slurm_conf", &HookSettings::slurm_conf},
-};
-
 std::set<std::string> ReadRules(const YamlValue& list) {
   std::set<std::string> rules;
   if (list.node() == nullptr) return rules;
@@ -44,6 +25,14 @@ std::set<std::string> ReadRules(const YamlValue& list) {
     if (rule) rules.insert(*rule);
   }
   return rules;
+}
+
+std::optional<std::string> ReadPath(const YamlValue& value) {
+  std::optional<std::string> path = value.Text();
+  if (path && path->front() != '/') {
+    value.Wrong(": ", QuoteValue(*path), " is no absolute path");
+  }
+  return path;
 }
 
 }  // namespace
@@ -66,10 +55,10 @@ Return ReturnOf(absl::string_view rule) {
 }
 
 HookSettings ReadHookSettings(const YamlValue& hooks) {
-  std::vector<absl::string_view> keys = {"drain", "max_age", "grace"};
-  for (const RuleListKey& list : kRuleLists) keys.push_back(list.key);
-  for (const PathKey& path : kPaths) keys.push_back(path.key);
-  const YamlMap map(hooks.node(), "hooks", keys, hooks.mistakes());
+  const YamlMap map(hooks.node(), "hooks",
+                    {"drain", "max_age", "grace", "fail_open", "fail_closed",
+                     "fail_closed_unknown", "scontrol", "slurm_conf"},
+                    hooks.mistakes());
   HookSettings settings;
   settings.drain = map["drain"].Bool().value_or(settings.drain);
   settings.max_age =
@@ -77,18 +66,11 @@ HookSettings ReadHookSettings(const YamlValue& hooks) {
   settings.grace = map["grace"]
                        .Duration(absl::ZeroDuration(), kMostGrace)
                        .value_or(settings.grace);
-  for (const RuleListKey& list : kRuleLists) {
-    settings.*list.rules = ReadRules(map[list.key]);
-  }
-  for (const PathKey& key : kPaths) {
-    const YamlValue value = map[key.key];
-    const std::optional<std::string> path = value.Text();
-    if (!path) continue;
-    if (path->front() != '/') {
-      value.Wrong(": ", QuoteValue(*path), " is no absolute path");
-    }
-    settings.*key.path = *path;
-  }
+  settings.fail_open = ReadRules(map["fail_open"]);
+  settings.fail_closed = ReadRules(map["fail_closed"]);
+  settings.fail_closed_unknown = ReadRules(map["fail_closed_unknown"]);
+  settings.scontrol = ReadPath(map["scontrol"]).value_or(settings.scontrol);
+  settings.slurm_conf = ReadPath(map["slurm_conf"]).value_or("");
   for (const std::string& rule : settings.fail_open) {
     if (settings.fail_closed.count(rule) > 0 ||
         settings.fail_closed_unknown.count(rule) > 0) {

@@ -146,6 +146,15 @@ absl::StatusOr<std::string> EnrolmentAddress(const JoinFlags& flags) {
                       flags.enrol_port > 0 ? flags.enrol_port : port + 1);
 }
 
+absl::Status CheckCaHash(const std::string& text) {
+  static const LazyRE2 kForm = {"sha256:[0-9a-f]{64}"};
+  if (HasForm(text, *kForm)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--ca-hash: ", QuotedText(text),
+                   ", expected \"sha256:\" and 64 digits 0-9 and a-f, as "
+                   "clusterctl token create prints"));
+}
+
 absl::StatusOr<std::string> TokenOf(const JoinFlags& flags) {
   if (flags.token_file.empty()) return flags.token;
   ASSIGN_OR_RETURN(const std::string text,
@@ -189,9 +198,7 @@ bool IsInPlace(const IdentityFolder& folder, const TlsPem& pair) {
 absl::StatusOr<bool> PutAudited(
     AuditLog* audit, const std::string& host, const TlsPem& pair,
     const std::function<absl::StatusOr<bool>()>& put) {
-  AuditEntry entry;
-  entry.set_what("join");
-  entry.set_subject(host);
+  const AuditEntry entry = MakeAuditEntry("join", host);
   const absl::Status begun = audit->Begin(entry);
   if (!begun.ok()) {
     return absl::Status(
@@ -218,15 +225,6 @@ bool MayPass(const absl::Status& status, int tries, bool has_answered) {
   }
   return (is_late || absl::IsUnavailable(status)) &&
          tries < kTriesWhereNobodyAnswers;
-}
-
-absl::Status CheckCaHash(const std::string& text) {
-  static const LazyRE2 kForm = {"sha256:[0-9a-f]{64}"};
-  if (HasForm(text, *kForm)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--ca-hash: ", QuotedText(text),
-                   ", expected \"sha256:\" and 64 digits 0-9 and a-f, as "
-                   "clusterctl token create prints"));
 }
 
 absl::StatusOr<TrustedRoots> FetchRoots(

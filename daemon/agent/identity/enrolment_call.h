@@ -25,10 +25,6 @@
 
 namespace clusterd {
 
-// "sha256:" and 64 hex digits, as clusterctl token create prints it.
-// InvalidArgument.
-absl::Status CheckCaHash(const std::string& text);
-
 struct TrustedRoots {
   std::string cluster;
   std::string roots_pem;  // Those that the hashes name, and no other.

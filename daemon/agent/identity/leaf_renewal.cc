@@ -86,11 +86,10 @@ absl::Status TakeAnswer(const Enrolled& answer, const TlsPem& before,
                       answer.roots_pem(), self.cluster, host.now);
   ASSIGN_OR_RETURN(const TlsPem pair,
                    CheckedPair(answer, self.cluster, roots, key, host.now));
-  AuditEntry entry;
-  entry.set_who(self.ToString());
-  entry.set_what("renew-certificate");
-  entry.set_subject(
-      JoinParts("; ", {self.name, absl::StrJoin(roots.news, "; ")}));
+  const AuditEntry entry = MakeAuditEntry(
+      "renew-certificate",
+      JoinParts("; ", {self.name, absl::StrJoin(roots.news, "; ")}),
+      self.ToString());
   if (host.audit != nullptr) RETURN_IF_ERROR(host.audit->Begin(entry));
   absl::Status done = host.folder.Install(pair);
   if (host.audit != nullptr) {
@@ -165,8 +164,6 @@ LeafRenewal::LeafRenewal(Parts parts)
     : parts_(std::move(parts)),
       folder_(FolderOf(parts_.files.certificate)),
       draw_(parts_.random()) {}
-
-void LeafRenewal::Start() { LookAgain(absl::ZeroDuration()); }
 
 void LeafRenewal::OnOfferedRoots(uint64_t bundle) {
   absl::MutexLock lock(&mutex_);

@@ -124,7 +124,7 @@ class LeafRenewal {
 
   // Looks now, and from now on; again whenever the host has attached, so that
   // what was due while the controller was away does not wait for a next try.
-  void Start();
+  void Start() { LookAgain(absl::ZeroDuration()); }
   // Welcome.roots_bundle. Before Start, which looks.
   void OnOfferedRoots(uint64_t bundle) ABSL_LOCKS_EXCLUDED(mutex_);
   // Nothing of it runs any more.

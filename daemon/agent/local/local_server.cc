@@ -229,10 +229,6 @@ grpc::Status LocalServer::RunHook(grpc::ServerContext* context,
                                   const HookRequest* request,
                                   HookAnswer* response) {
   Told("RunHook", *context);
-  if (!answers_.run_hook) {
-    return grpc::Status(grpc::StatusCode::UNIMPLEMENTED,
-                        "this clusterd answers no hooks");
-  }
   absl::StatusOr<HookAnswer> answer =
       answers_.run_hook(*request, [context] { return context->IsCancelled(); });
   if (!answer.ok()) return ToGrpcStatus(answer.status());

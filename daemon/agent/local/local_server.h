@@ -73,7 +73,7 @@ class LocalServer final : public LocalAgent::Service {
     std::function<CheckSelfResponse()> check_self;
     std::function<absl::StatusOr<HookAnswer>(const HookRequest& request,
                                              const std::function<bool()>& gone)>
-        run_hook = nullptr;  // UNIMPLEMENTED then.
+        run_hook;
     // Told of each call before it is answered: "GetStatus by uid 0 gid 0 pid
     // 4711". Empty: nobody is.
     std::function<void(const std::string& call)> called = nullptr;

@@ -44,14 +44,6 @@ void Admission::Refill(absl::Time now) {
   refilled_ = now;
 }
 
-void Admission::EndOverdue(absl::Time now, std::vector<Id>* gone) {
-  while (!handshakes_.empty() &&
-         handshakes_.begin()->first + limits_.longest <= now) {
-    gone->push_back(handshakes_.begin()->second);
-    Leave(gone->back());
-  }
-}
-
 void Admission::MakeRoom(std::vector<Id>* gone) {
   if (!idle_.empty()) {
     gone->push_back(idle_.begin()->second);
@@ -81,7 +73,11 @@ void Admission::Admit(Address* address, absl::Time now) {
 Admission::Decision Admission::Decide(absl::Time now) {
   Decision decision;
   if (waiting_count_ == 0) return decision;
-  EndOverdue(now, &decision.gone);
+  while (!handshakes_.empty() &&
+         handshakes_.begin()->first + limits_.longest <= now) {
+    decision.gone.push_back(handshakes_.begin()->second);
+    Leave(decision.gone.back());
+  }
   Refill(now);
   while (waiting_count_ > 0 && tokens_ >= 1 &&
          handshakes_.size() < limits_.handshakes) {

@@ -95,7 +95,6 @@ class Admission {
   bool IsFull() const {
     return handshakes_.size() + open_count_ >= limits_.connections;
   }
-  void EndOverdue(absl::Time now, std::vector<Id>* gone);
   void MakeRoom(std::vector<Id>* gone);
   void Admit(Address* address, absl::Time now);
   bool MayBegin(const Address& address) const {

@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/rules/catalogue.h"
-#include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
 #include "daemon/controller/history/history_entry.h"

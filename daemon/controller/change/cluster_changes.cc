@@ -59,8 +59,7 @@ ChangeRequest EnforcedChange(std::shared_ptr<const ClusterPlan> plan) {
   ChangeRequest request;
   request.actor = ControllerActor(plan->cluster());
   request.plan = std::move(plan);
-  request.caller.set_who(request.actor);
-  request.caller.set_what("enforce");
+  request.caller = MakeAuditEntry("enforce", "", request.actor);
   request.from = "enforce of the spec";
   request.enforced = true;
   request.no_confirm = true;
@@ -305,10 +304,9 @@ void ClusterChanges::Interrupt(HistoryRecord record) {
   if (!report.rollback()) {
     CloseConfirmation(parts_.scheduler->Now(), &report);
   }
-  AuditEntry caller;
-  caller.set_who(report.actor());
-  caller.set_what(report.rollback() ? "RollBack" : "ApplyPlan");
-  AuditEnd(Audited(std::move(caller), report),
+  AuditEnd(Audited(MakeAuditEntry(report.rollback() ? "RollBack" : "ApplyPlan",
+                                  "", report.actor()),
+                   report),
            "interrupted: the controller ended while it ran");
   const std::string what = ChangeText(report);
   {

@@ -7,7 +7,6 @@
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
-#include "daemon/audit/audit_log.h"
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/hosts/fact_run.h"

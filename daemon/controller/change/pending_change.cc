@@ -250,12 +250,6 @@ std::shared_ptr<FactRun> PendingChange::TakeCheckLocked() {
   return check_;
 }
 
-std::shared_ptr<FactRun> PendingChange::TakeBackCheckLocked() {
-  if (check_ != nullptr) next_check_ = absl::InfinitePast();
-  check_id_.clear();
-  return std::exchange(check_, nullptr);
-}
-
 void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
                             const std::vector<HostFacts>& facts) {
   static const ClusterPlan* const kNoPlan = new ClusterPlan;
@@ -546,8 +540,12 @@ void PendingChange::OnPastApplies(const std::string& host,
       state.unknown = false;
     }
     news |= was_unknown && !state.unknown;
-    // The others do not wait for what it would answer.
-    if (had_waited && !state.waits) without_it = TakeBackCheckLocked();
+    if (had_waited && !state.waits) {
+      // The others do not wait for what it would answer: another one is due.
+      if (check_ != nullptr) next_check_ = absl::InfinitePast();
+      check_id_.clear();
+      without_it = std::exchange(check_, nullptr);
+    }
   }
   if (without_it != nullptr) without_it->Cancel();
   if (news) LookSoon();

@@ -27,7 +27,6 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
@@ -143,9 +142,6 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   // Somebody may just have mended what the last check found.
   void CheckSoonLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<FactRun> TakeCheckLocked()
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The check under way, which does not count any more: another one is due.
-  std::shared_ptr<FactRun> TakeBackCheckLocked()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnFacts(const std::shared_ptr<const FactOrder>& order,
                const std::vector<HostFacts>& facts) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -8,7 +8,6 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "config/identity/regular_file.h"
-#include "config/values/owned_fd.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
 #include "daemon/audit/audit_log.h"

@@ -353,7 +353,11 @@ absl::Status HistoryStore::WriteLocked(const HistoryRecord& record) {
         "INSERT OR REPLACE INTO detail (position, record) SELECT "
         "position, ?2 FROM entry WHERE id = ?1",
         {id, SqliteBlob{detail}}));
-    return ShrinkLocked();
+    // Only now and then, and a piece at a time: it moves pages about.
+    ASSIGN_OR_RETURN(const int64_t spare,
+                     database_->ReadNumber("PRAGMA freelist_count"));
+    return spare <= kSparePages ? absl::OkStatus()
+                                : database_->Execute(kGiveBack);
   });
 }
 
@@ -384,14 +388,6 @@ absl::Status HistoryStore::MakeRoomLocked(const HistoryEntry& entry,
         database_->Run("DELETE FROM entry WHERE position = ?1", {drop}));
   }
   return absl::OkStatus();
-}
-
-// Only now and then, and a piece at a time: it moves pages about.
-absl::Status HistoryStore::ShrinkLocked() {
-  ASSIGN_OR_RETURN(const int64_t spare,
-                   database_->ReadNumber("PRAGMA freelist_count"));
-  if (spare <= kSparePages) return absl::OkStatus();
-  return database_->Execute(kGiveBack);
 }
 
 absl::StatusOr<std::optional<HistoryKind>> HistoryStore::KindOfLocked(

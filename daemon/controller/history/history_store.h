@@ -202,7 +202,6 @@ class HistoryStore {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status MakeRoomLocked(const HistoryEntry& entry, int64_t bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status ShrinkLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The kind of the entry with exactly this id; nullopt: there is none.
   absl::StatusOr<std::optional<HistoryKind>> KindOfLocked(
       absl::string_view id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

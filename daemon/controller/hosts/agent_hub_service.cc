@@ -289,11 +289,8 @@ class HostStream final
       welcome.mutable_welcome()->set_cluster(parts_.spec->cluster());
       welcome.mutable_welcome()->set_controller_version(kClusterdVersion);
       welcome.mutable_welcome()->set_roots_bundle(questions_.roots_bundle);
-      if (questions_.spread != nullptr) {
-        welcome.mutable_welcome()->set_reconnect_spread_ms(
-            static_cast<uint32_t>(
-                absl::ToInt64Milliseconds(questions_.spread())));
-      }
+      welcome.mutable_welcome()->set_reconnect_spread_ms(static_cast<uint32_t>(
+          absl::ToInt64Milliseconds(questions_.spread())));
       *welcome.mutable_waivers() = WaiversOfHost(*parts_.spec->spec(), host_);
       queued_bytes_ += welcome.ByteSizeLong();
     }
@@ -317,14 +314,11 @@ class HostStream final
       too_many = open_questions_ >= kMaxQuestionsOfHost;
       ++open_questions_;
     }
-    const uint64_t id = question.question_id();
-    if (too_many || questions_.job == nullptr) {
+    if (too_many) {
       JobAnswer answer;
-      answer.set_question_id(id);
-      const absl::Status why =
-          too_many ? absl::ResourceExhaustedError(absl::StrCat(
-                         kMaxQuestionsOfHost, " questions of this host wait"))
-                   : absl::UnimplementedError("no questions are answered here");
+      answer.set_question_id(question.question_id());
+      const absl::Status why = absl::ResourceExhaustedError(
+          absl::StrCat(kMaxQuestionsOfHost, " questions of this host wait"));
       answer.mutable_error()->set_code(why.raw_code());
       answer.mutable_error()->set_message(std::string(why.message()));
       AnswerJob(std::move(answer));
@@ -335,7 +329,10 @@ class HostStream final
                        if (stream) stream->AnswerJob(std::move(answer));
                      });
     }
-    return CheckRefused();
+    absl::MutexLock lock(&mutex_);
+    if (refused_questions_ <= kMaxRefusedOfHost) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        refused_questions_, " questions in a row that had to be refused"));
   }
 
   void AnswerJob(JobAnswer answer) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -362,13 +359,7 @@ class HostStream final
   void OnDrainQuestion(const DrainQuestion& question)
       ABSL_LOCKS_EXCLUDED(mutex_) {
     HubMessage message;
-    DrainAnswer* const answer = message.mutable_drain_answer();
-    if (questions_.drain != nullptr) {
-      *answer = questions_.drain(host_, question);
-    } else {
-      answer->set_question_id(question.question_id());
-      answer->set_why_not("nobody counts here");
-    }
+    *message.mutable_drain_answer() = questions_.drain(host_, question);
     Send(std::move(message));
   }
 
@@ -392,13 +383,6 @@ class HostStream final
     reply(std::move(answer));
   }
 
-  absl::Status CheckRefused() ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
-    if (refused_questions_ <= kMaxRefusedOfHost) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(
-        refused_questions_, " questions in a row that had to be refused"));
-  }
-
   // Writes begin with the welcome.
   const HubMessage* TakeNextLocked(std::function<void()>*) override
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -406,20 +390,17 @@ class HostStream final
     write_ = std::move(queue_.front());
     queue_.pop_front();
     queued_bytes_ -= write_.ByteSizeLong();
-    AddAuditHeadLocked();
+    // Only when it is written: heads then come in their order.
+    AuditHead head = NewAuditHeadLocked();
+    if (head.sequence() > 0) {
+      *write_.mutable_audit_head() = head;
+      told_head_ = std::move(head);
+    }
     return &write_;
   }
 
   void OnTaken(bool ok) override {
     if (!ok) Close(absl::UnavailableError("the connection broke"));
-  }
-
-  // Only when it is written: heads then come in their order.
-  void AddAuditHeadLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    AuditHead head = NewAuditHeadLocked();
-    if (head.sequence() == 0) return;
-    *write_.mutable_audit_head() = head;
-    told_head_ = std::move(head);
   }
 
   // None where the host was told of it.

@@ -42,8 +42,8 @@ struct HostQuestions {
                      CertificateRequest request,
                      std::function<void(CertificateAnswer answer)> reply)>
       certificate;
-  // In how long all hosts can attach anew. Null: at once.
-  std::function<absl::Duration()> spread;
+  // The time in which all hosts can attach again.
+  std::function<absl::Duration()> spread = [] { return absl::ZeroDuration(); };
   // Welcome.roots_bundle.
   uint64_t roots_bundle = 0;
 };
@@ -59,8 +59,7 @@ inline constexpr double kUnaskedPerSecond = 64;
 class AgentHubService final : public AgentHub::CallbackService {
  public:
   // The parts must outlive the service and the server that it runs in.
-  explicit AgentHubService(const ControllerParts& parts,
-                           HostQuestions questions = {})
+  AgentHubService(const ControllerParts& parts, HostQuestions questions)
       : parts_(parts), questions_(std::move(questions)) {}
 
   // PermissionDenied, Unauthenticated or FailedPrecondition unless the gate

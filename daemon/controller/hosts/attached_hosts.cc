@@ -72,7 +72,7 @@ absl::StatusOr<TaskResult> Checked(TaskResult result,
 
 constexpr int kMaxAwayTold = 20;
 // Hosts looked at under one lock: everything that hosts send waits for it.
-constexpr size_t kCountedAtOnce = 64;
+constexpr size_t kAtOnce = 64;
 
 }  // namespace
 
@@ -420,8 +420,6 @@ std::vector<HostEntry> AttachedHosts::Entries(const ClusterSpec& spec) {
   }
   std::vector<HostEntry> entries;
   entries.reserve(names.size());
-  // A few under one lock: everything that hosts send waits for it.
-  constexpr size_t kAtOnce = 64;
   for (size_t i = 0; i < names.size(); i += kAtOnce) {
     absl::MutexLock lock(&mutex_);
     for (size_t j = i; j < std::min(names.size(), i + kAtOnce); ++j) {
@@ -505,7 +503,7 @@ void AttachedHosts::CountHosts(const ClusterSpec& spec, ClusterNow* now) {
   for (bool more = true; more;) {
     absl::MutexLock lock(&mutex_);
     auto it = last.empty() ? hosts_.begin() : hosts_.upper_bound(last);
-    for (size_t i = 0; i < kCountedAtOnce && it != hosts_.end(); ++i, ++it) {
+    for (size_t i = 0; i < kAtOnce && it != hosts_.end(); ++i, ++it) {
       const auto& [name, host] = *it;
       const auto place = places.find(name);
       if (place == places.end()) {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/string_view.h"
 #include "config/identity/certificate.h"
+#include "daemon/audit/audit_log.h"
 #include "grpc/grpc_security_constants.h"
 #include "grpcpp/server_context.h"
 #include "proto/audit.pb.h"
@@ -18,10 +19,8 @@ namespace clusterd {
 inline AuditEntry AuditCaller(const grpc::CallbackServerContext& context,
                               absl::string_view call,
                               absl::string_view subject = "") {
-  AuditEntry entry;
-  entry.set_subject(std::string(subject));
-  entry.set_what(std::string(call));
-  entry.set_peer(context.peer());
+  AuditEntry entry = MakeAuditEntry(std::string(call), std::string(subject), "",
+                                    context.peer());
   const std::shared_ptr<const grpc::AuthContext> shown = context.auth_context();
   for (const grpc::string_ref& uri :
        shown->FindPropertyValues(GRPC_PEER_URI_PROPERTY_NAME)) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -156,15 +157,12 @@ absl::Status CleanMessage(Message* message) {
 }
 
 absl::Status CleanFacts(const std::string& host, HostFacts* facts) {
-  if (facts->devices_size() > kMaxDevices) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("facts: ", facts->devices_size(),
-                     " devices, expected at most ", kMaxDevices));
-  }
-  if (facts->device_ids().value().ids_size() > kMaxDevices) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("facts: ", facts->device_ids().value().ids_size(),
-                     " device ids, expected at most ", kMaxDevices));
+  for (const auto& [what, count] :
+       {std::pair(" devices", facts->devices_size()),
+        std::pair(" device ids", facts->device_ids().value().ids_size())}) {
+    if (count <= kMaxDevices) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "facts: ", count, what, ", expected at most ", kMaxDevices));
   }
   std::set<uint32_t> ids;
   for (const DeviceFacts& device : facts->devices()) {

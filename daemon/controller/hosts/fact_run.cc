@@ -261,9 +261,7 @@ void FactRun::AskAll() {
     if (closed_) return;
     timer_ =
         parts_.scheduler->RunAfter(run_deadline(), [weak = weak_from_this()] {
-          if (const std::shared_ptr<FactRun> run = weak.lock()) {
-            run->OnDeadline();
-          }
+          if (const auto run = weak.lock()) run->OnDeadline();
         });
   }
   if (!order_->held.empty()) {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "config/plan/applied_drift.h"
 #include "config/values/version.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"

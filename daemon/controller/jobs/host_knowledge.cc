@@ -8,7 +8,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "config/report/job_verdict.h"
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
 #include "daemon/controller/hosts/attached_hosts.h"

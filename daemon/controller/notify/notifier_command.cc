@@ -164,11 +164,6 @@ std::optional<int> Reap(pid_t pid) {
   }
 }
 
-std::string FirstLine(absl::string_view output) {
-  const absl::string_view line = absl::StripAsciiWhitespace(output);
-  return PrintableText(line.substr(0, line.find('\n')));
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> RunNotifierCommand(
@@ -190,7 +185,8 @@ absl::StatusOr<std::string> RunNotifierCommand(
   kill(-pid, SIGKILL);
   const std::optional<int> status = Reap(pid);
   ReadSome(output.get(), &text);
-  const std::string line = FirstLine(text);
+  const absl::string_view said = absl::StripAsciiWhitespace(text);
+  const std::string line = PrintableText(said.substr(0, said.find('\n')));
   const auto failed = [&line](const absl::AlphaNum& how) {
     return absl::StrCat(how, Part(": ", line));
   };

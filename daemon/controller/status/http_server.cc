@@ -110,10 +110,6 @@ bool IsNoForeignName(absl::string_view host) {
   return ReadIp(WithoutBrackets(host), 0, &unused, &size);
 }
 
-void DropReference(const void*, size_t, void* held) {
-  delete static_cast<std::shared_ptr<const std::string>*>(held);
-}
-
 bool TakePair(SSL_CTX* context, const TlsPem& pem) {
   const std::vector<Owned<X509>> chain = AllCertificates(pem.certificate);
   const Owned<EVP_PKEY> key = FirstOf(pem.key, PEM_read_bio_PrivateKey);
@@ -395,8 +391,10 @@ void HttpServer::EndUnfinished() {
     unfinished.push_back(&each);
   }
   std::stable_partition(
-      unfinished.begin(), unfinished.end(),
-      [this](const Connection* each) { return !IsShaken(*each); });
+      unfinished.begin(), unfinished.end(), [this](const Connection* each) {
+        return has_tls_ && SSL_is_init_finished(
+                               bufferevent_openssl_get_ssl(each->events)) != 1;
+      });
   // Several at once, since it takes two ticks until others are in.
   size_t wanted =
       !has_room_soon && DoOthersWait() ? 1 + options_.connections / 8 : 0;
@@ -414,11 +412,6 @@ void HttpServer::EndUnfinished() {
     shutdown(bufferevent_getfd(each->events), SHUT_RDWR);
     each->is_ended = true;
   }
-}
-
-bool HttpServer::IsShaken(const Connection& connection) const {
-  return !has_tls_ || SSL_is_init_finished(
-                          bufferevent_openssl_get_ssl(connection.events)) == 1;
 }
 
 bool HttpServer::DoOthersWait() const {
@@ -495,8 +488,11 @@ void HttpServer::Reply(evhttp_request* request, const HttpAnswer& answer) {
   if (body != nullptr &&
       evhttp_request_get_command(request) != EVHTTP_REQ_HEAD) {
     auto* const held = new std::shared_ptr<const std::string>(answer.body);
+    const auto drop = [](const void*, size_t, void* dropped) {
+      delete static_cast<std::shared_ptr<const std::string>*>(dropped);
+    };
     if (evbuffer_add_reference(body, answer.body->data(), answer.body->size(),
-                               DropReference, held) != 0) {
+                               drop, held) != 0) {
       delete held;
     }
   }

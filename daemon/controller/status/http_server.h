@@ -126,7 +126,6 @@ class HttpServer {
   void Sweep();
   // Of those that have asked for nothing.
   void EndUnfinished();
-  bool IsShaken(const Connection& connection) const;
   // More than may be, for whom there may be made room.
   bool DoOthersWait() const;
   void ReadCertificates();

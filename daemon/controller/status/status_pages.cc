@@ -26,10 +26,6 @@ double UnixSeconds(absl::Time time) {
   return absl::ToDoubleSeconds(time - absl::UnixEpoch());
 }
 
-bool HasDrifted(const HostEntry& host) {
-  return !host.drift().value().drifts().empty();
-}
-
 void AddHosts(const ClusterNumbers& numbers, MetricsText* text) {
   // Of the hosts of the spec, but for what nobody is to be called for.
   std::map<absl::string_view, int> counts = {
@@ -39,7 +35,8 @@ void AddHosts(const ClusterNumbers& numbers, MetricsText* text) {
     const bool serves = numbers.in_maintenance.count(host.host()) == 0;
     counts["expected"] += host.in_spec() && (serves || host.attached());
     counts["attached"] += host.in_spec() && host.attached();
-    counts["drifted"] += host.in_spec() && serves && HasDrifted(host);
+    counts["drifted"] +=
+        host.in_spec() && serves && !host.drift().value().drifts().empty();
     counts["unexpected"] += !host.in_spec() && host.attached();
     counts["refused"] += !host.conflict().empty();
     counts["maintenance"] += host.in_spec() && !serves;

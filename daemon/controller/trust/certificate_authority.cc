@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"

@@ -144,7 +144,10 @@ CertificateEntry EnrolmentDesk::EntryOf(const HostRecord& record,
   entry.set_token_id(record.token_id());
   entry.set_late_renewals(record.late_renewals());
   if (record.has_held()) {
-    const bool ended = absl::FromUnixMillis(LastEnd(record)) <= now;
+    // The host may use the one that is good for longer.
+    const int64_t end_ms =
+        std::max(record.held().ends_ms(), record.next().ends_ms());
+    const bool ended = absl::FromUnixMillis(end_ms) <= now;
     entry.set_state(ended ? CertificateEntry::ENDED
                           : CertificateEntry::ENROLLED);
     entry.set_serial(record.held().serial());
@@ -261,7 +264,11 @@ absl::StatusOr<ResetHostResponse> EnrolmentDesk::Reset(const std::string& name,
   forgotten.set_needs_approval(waits);
   *forgotten.mutable_spent_token_ids() = record.spent_token_ids();
   RETURN_IF_ERROR(store_->Put(forgotten));
-  ForgetUnkeptMachine(host);
+  {
+    absl::MutexLock unkept_lock(&unkept_mutex_);
+    const auto unkept = unkept_.find(host);
+    if (unkept != unkept_.end()) unkept->second.machine_id.clear();
+  }
   parts_.hosts->CloseHost(
       host, absl::PermissionDeniedError(
                 "its certificate was taken back; join again with a token"));

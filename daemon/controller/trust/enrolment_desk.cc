@@ -71,16 +71,6 @@ SpiffeId EnrolmentDesk::IdOf(const std::string& name) const {
   return {cluster(), IdentityKind::kHost, name, Role::kViewer};
 }
 
-AuditEntry EnrolmentDesk::Audited(absl::string_view what,
-                                  const std::string& subject,
-                                  const std::string& peer) {
-  AuditEntry entry;
-  entry.set_what(std::string(what));
-  entry.set_peer(peer);
-  entry.set_subject(subject);
-  return entry;
-}
-
 absl::Status EnrolmentDesk::CheckNamed(const std::string& name) const {
   const auto spec = parts_.spec->spec();
   if (parts_.spec->learns() || NamesHost(*spec, name)) return absl::OkStatus();
@@ -281,7 +271,7 @@ absl::StatusOr<Enrolled> EnrolmentDesk::Join(const JoinRequest& request,
       HostNamed(*parts_.spec->spec(), request.name()), kMaxMachineId);
   const auto token = ParseJoinToken(request.token());
   if (token.ok()) absl::StrAppend(&subject, " by token ", token->id);
-  const AuditEntry asked = Audited("Join", subject, peer);
+  const AuditEntry asked = MakeAuditEntry("Join", subject, "", peer);
   absl::StatusOr<Enrolled> answer = TryJoin(request, asked);
   if (answer.ok()) {
     parts_.audit->End(asked, "joined");
@@ -346,8 +336,8 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenewLate(
 absl::StatusOr<Enrolled> EnrolmentDesk::RenewLate(
     const std::string& host, const std::string& certificate_pem,
     const RenewLateRequest& request, const std::string& peer) {
-  AuditEntry asked = Audited("RenewLate", host, peer);
-  asked.set_who(IdOf(host).ToString());
+  AuditEntry asked =
+      MakeAuditEntry("RenewLate", host, IdOf(host).ToString(), peer);
   asked.set_certificate(CertificateSerial(certificate_pem));
   absl::StatusOr<Enrolled> answer =
       TryRenewLate(host, certificate_pem, request, asked);
@@ -415,8 +405,7 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenew(
 absl::StatusOr<Enrolled> EnrolmentDesk::Renew(
     const std::string& host, const std::string& certificate_pem,
     const std::string& signing_request) {
-  AuditEntry asked = Audited("Renew", host, "");
-  asked.set_who(IdOf(host).ToString());
+  AuditEntry asked = MakeAuditEntry("Renew", host, IdOf(host).ToString());
   asked.set_certificate(CertificateSerial(certificate_pem));
   absl::StatusOr<Enrolled> answer =
       TryRenew(host, certificate_pem, signing_request, asked);
@@ -528,21 +517,11 @@ void EnrolmentDesk::KeepUnkept() {
       "host ", host, ": that its certificate is made by hand is known until a ",
       "restart alone, and which machine its name is bound to is told by the ",
       "next that attaches: ", kept.message()));
-  DropUnkeptMachines();
-}
-
-void EnrolmentDesk::DropUnkeptMachines() {
   absl::MutexLock lock(&unkept_mutex_);
   for (auto each = unkept_.begin(); each != unkept_.end();) {
     each->second.machine_id.clear();
     each = each->second.by_hand ? std::next(each) : unkept_.erase(each);
   }
-}
-
-void EnrolmentDesk::ForgetUnkeptMachine(const std::string& host) {
-  absl::MutexLock lock(&unkept_mutex_);
-  const auto unkept = unkept_.find(host);
-  if (unkept != unkept_.end()) unkept->second.machine_id.clear();
 }
 
 std::string EnrolmentDesk::BoundTo(const std::string& host,

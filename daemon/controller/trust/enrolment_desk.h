@@ -25,7 +25,6 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/identity/certificate.h"
@@ -164,9 +163,6 @@ class EnrolmentDesk {
   absl::StatusOr<std::string> NameFor(const TokenRecord& token,
                                       const std::string& name) const;
   SpiffeId IdOf(const std::string& name) const;
-  // A line of the audit file; whoever joins has no identity yet.
-  static AuditEntry Audited(absl::string_view what, const std::string& subject,
-                            const std::string& peer);
   absl::StatusOr<Enrolled> TryJoin(const JoinRequest& request,
                                    const AuditEntry& asked)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
@@ -218,9 +214,6 @@ class EnrolmentDesk {
   void KeepUnkept() ABSL_LOCKS_EXCLUDED(change_mutex_, unkept_mutex_);
   absl::Status Keep(const std::string& host, const Unkept& note)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
-  void DropUnkeptMachines() ABSL_LOCKS_EXCLUDED(unkept_mutex_);
-  void ForgetUnkeptMachine(const std::string& host)
-      ABSL_LOCKS_EXCLUDED(unkept_mutex_);
   void Promote(const std::string& host, const std::string& serial)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
   absl::StatusOr<ApproveHostResponse> Decide(const std::string& name,

@@ -22,6 +22,7 @@
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/audit/audit_log.h"
+#include "daemon/controller/hosts/user_calls.h"
 #include "daemon/controller/trust/enrolment_process.h"
 
 namespace clusterd {
@@ -190,10 +191,7 @@ class EnrolmentListener::Keeper {
     const absl::Status may =
         listener_.limits_.Take(peer, listener_.parts_.scheduler->Now());
     if (!may.ok()) {
-      AuditEntry entry;
-      entry.set_what("Join");
-      entry.set_peer(peer);
-      listener_.parts_.audit->Refuse(entry, may);
+      listener_.parts_.audit->Refuse(MakeAuditEntry("Join", "", "", peer), may);
       return Answer(*socket, id, may);
     }
     const bool is_taken =
@@ -201,10 +199,7 @@ class EnrolmentListener::Keeper {
                                  join = std::move(*question.mutable_join())] {
           Answer(*socket, id, desk->Join(join, peer));
         });
-    if (is_taken) return;
-    Answer(*socket, id,
-           absl::ResourceExhaustedError(
-               "the controller has too much to do, try again later"));
+    if (!is_taken) Answer(*socket, id, TooMuchToDo());
   }
 
   EnrolmentListener& listener_;
@@ -229,8 +224,6 @@ EnrolmentListener::~EnrolmentListener() {
   absl::MutexLock lock(&mutex_);
   CloseLocked();
 }
-
-void EnrolmentListener::Start() { Look(); }
 
 void EnrolmentListener::Look() {
   gate_.RunSoon(parts_.pool, parts_.scheduler, [this] {

@@ -53,7 +53,7 @@ class EnrolmentListener {
   ~EnrolmentListener();
 
   // Looks now, and from now on whenever the interval has passed.
-  void Start();
+  void Start() { Look(); }
   // Opens or closes as the desk says. Unavailable if the address cannot be
   // listened on; errors also as ReadTlsFiles. A join that is under way when it
   // closes has no answer.

@@ -2,9 +2,7 @@
 #ifndef DAEMON_CONTROLLER_TRUST_ENROLMENT_WORDS_H_
 #define DAEMON_CONTROLLER_TRUST_ENROLMENT_WORDS_H_
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -32,11 +30,6 @@ inline constexpr size_t kMaxMachineId = 64;
 // machines that have not started yet (machine-id(5)): many have it at once.
 inline std::string KeptMachineId(const std::string& said) {
   return said == "uninitialized" ? "" : PrintableText(said, kMaxMachineId);
-}
-
-// When the certificate of a host that is good for longest ends; Unix time.
-inline int64_t LastEnd(const HostRecord& record) {
-  return std::max(record.held().ends_ms(), record.next().ends_ms());
 }
 
 // As much of a key's SHA-256 as admins compare.

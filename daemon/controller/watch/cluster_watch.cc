@@ -172,24 +172,14 @@ ClusterNow ClusterWatch::Observe() const {
   ClusterNow now;
   now.set_schema_version(1);
   now.set_cluster(cluster_);
-  if (sources_.hosts) sources_.hosts(&now);
-  if (sources_.schedules) {
-    for (ClusterNow::ScheduleNow& schedule : sources_.schedules()) {
-      *now.add_schedules() = std::move(schedule);
-    }
+  sources_.hosts(&now);
+  for (ClusterNow::ScheduleNow& schedule : sources_.schedules()) {
+    *now.add_schedules() = std::move(schedule);
   }
-  if (sources_.asked) {
-    if (auto asked = sources_.asked()) *now.mutable_asked() = *std::move(asked);
-  }
-  if (sources_.running) {
-    for (std::string& text : sources_.running()) {
-      now.add_running(std::move(text));
-    }
-  }
-  if (sources_.pending) {
-    for (ConfirmResponse& each : sources_.pending()) {
-      *now.add_pending() = std::move(each);
-    }
+  if (auto asked = sources_.asked()) *now.mutable_asked() = *std::move(asked);
+  for (std::string& text : sources_.running()) now.add_running(std::move(text));
+  for (ConfirmResponse& each : sources_.pending()) {
+    *now.add_pending() = std::move(each);
   }
   return now;
 }

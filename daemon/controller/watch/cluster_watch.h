@@ -57,7 +57,7 @@ class AskedCheck {
 };
 
 // Where the fields of ClusterNow come from. Called on a thread of the pool, one
-// after the other; must not wait for long. An empty one has nothing to tell.
+// after the other; must not wait for long. None is empty.
 struct WatchSources {
   // Those about hosts.
   std::function<void(ClusterNow* now)> hosts;

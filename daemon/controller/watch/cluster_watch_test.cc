@@ -1,7 +1,10 @@
 #include "daemon/controller/watch/cluster_watch.h"
 
 #include <atomic>
+#include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -13,15 +16,21 @@ namespace {
 
 using ::testing::ElementsAre;
 
+// With nothing to tell but of hosts.
+WatchSources HostsAlone(std::function<void(ClusterNow* now)> hosts) {
+  return {
+      std::move(hosts), [] { return std::vector<ClusterNow::ScheduleNow>(); },
+      [] { return std::nullopt; }, [] { return std::vector<std::string>(); },
+      [] { return std::vector<ConfirmResponse>(); }};
+}
+
 class ClusterWatchTest : public testing::Test {
  protected:
   ClusterWatchTest()
-      : watch_("demo",
-               {[this](ClusterNow* now) {
-                  ++looks_;
-                  now->set_hosts_attached(attached_);
-                },
-                nullptr, nullptr, nullptr, nullptr},
+      : watch_("demo", HostsAlone([this](ClusterNow* now) {
+                 ++looks_;
+                 now->set_hosts_attached(attached_);
+               }),
                &scheduler_, &pool_) {}
 
   // Somebody who keeps what it is told.
@@ -133,7 +142,8 @@ TEST_F(ClusterWatchTest, EndsWithTheControllerForAllWhoWatchOrCome) {
 TEST(ClusterWatchSourcesTest, GivesEachFieldFromItsSource) {
   ManualScheduler scheduler;
   WorkerPool pool(1, 8);
-  WatchSources sources;
+  WatchSources sources =
+      HostsAlone([](ClusterNow* now) { now->set_hosts_expected(3); });
   sources.schedules = [] {
     std::vector<ClusterNow::ScheduleNow> schedules(2);
     schedules[0].set_name("nightly");
@@ -156,6 +166,7 @@ TEST(ClusterWatchSourcesTest, GivesEachFieldFromItsSource) {
   pool.Drain();
   const ClusterNow now = *watch.now();
   EXPECT_EQ(now.schema_version(), 1u);
+  EXPECT_EQ(now.hosts_expected(), 3u);
   ASSERT_EQ(now.schedules_size(), 2);
   EXPECT_EQ(now.schedules(1).name(), "links");
   EXPECT_THAT(now.running(), ElementsAre("apply 01"));

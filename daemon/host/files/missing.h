@@ -34,6 +34,13 @@ void SetMissing(Missing::Reason reason, absl::string_view detail, Fact* fact) {
   SetMissing(MakeMissing(reason, detail), fact);
 }
 
+template <typename Fact>
+Fact MissingFact(Missing missing) {
+  Fact fact;
+  SetMissing(std::move(missing), &fact);
+  return fact;
+}
+
 template <typename... Facts>
 void SetAllMissing(const Missing& missing, Facts*... facts) {
   (SetMissing(missing, facts), ...);

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include <iterator>
-#include <system_error>
 #include <thread>
 #include <vector>
 

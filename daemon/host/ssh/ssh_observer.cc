@@ -94,13 +94,6 @@ absl::Status CheckHome(const HostAccess& host, const RunAs& user) {
                    "service)"));
 }
 
-// Files of keys that are there.
-uint32_t CountHostKeys(const FileReader& files, const SshdConfig& config) {
-  return static_cast<uint32_t>(absl::c_count_if(
-      config.host_keys,
-      [&](const std::string& path) { return files.CheckExists(path).ok(); }));
-}
-
 void DescribeListener(const SocketsFact::Sockets& sockets, SshServer* server) {
   for (const BoundSocket& socket : sockets.sockets()) {
     if (socket.port() != server->port() || socket.state() != "LISTEN") continue;
@@ -175,7 +168,10 @@ class Answer {
       return;
     }
     server->set_port_configured(is_own);
-    server->set_host_keys(CountHostKeys(host_.files(), *config));
+    server->set_host_keys(static_cast<uint32_t>(absl::c_count_if(
+        config->host_keys, [files = host_.files()](const std::string& path) {
+          return files.CheckExists(path).ok();
+        })));
     if (server->listen_addresses().empty() && !question_.before()) {
       for (std::string& each : config->AddressesOf(server->port())) {
         server->add_listen_addresses(std::move(each));
