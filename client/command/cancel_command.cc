@@ -21,9 +21,8 @@ class CancelCommand final : public OneCall<CancelRequest, CancelResponse> {
   CancelCommand() : OneCall("cancel", &Controller::Stub::Cancel) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "ID", "", *asked_.mutable_id(),
-              "Id of the apply or rollback, or its first characters")
-        ->required();
+    AddArgument(app, "ID", *asked_.mutable_id(),
+                "Id of the apply or rollback, or its first characters");
     Request::AddOptions(app);
   }
 
@@ -31,15 +30,13 @@ class CancelCommand final : public OneCall<CancelRequest, CancelResponse> {
   void ReadOptions() override { CheckRunId("ID", asked_.id()); }
 
   void PrintTable(const Style& style, std::ostream& out) override {
-    out << Short(style.utf8) << "\nlook with: clusterctl show "
+    out << SafeShort(style) << "\nlook with: clusterctl show "
         << SafeText(answer_.run_id(), style.utf8) << "\n";
   }
-  std::string Short(bool utf8) const override {
-    return SafeText(
-        absl::StrCat(answer_.rollback() ? "rollback " : "apply ",
-                     answer_.run_id(), " of ", ActorName(answer_.actor()), ": ",
-                     CancelText(answer_)),
-        utf8);
+  std::string Short() const override {
+    return absl::StrCat(answer_.rollback() ? "rollback " : "apply ",
+                        answer_.run_id(), " of ", ActorName(answer_.actor()),
+                        ": ", CancelText(answer_));
   }
 };
 
@@ -50,9 +47,8 @@ class PendingRequest : public OneCall<Asked, ConfirmResponse> {
   using OneCall<Asked, ConfirmResponse>::OneCall;
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "ID", "", *this->asked_.mutable_id(),
-              "Id of the apply, or its first characters")
-        ->required();
+    AddArgument(app, "ID", *this->asked_.mutable_id(),
+                "Id of the apply, or its first characters");
     AddMore(app);
     this->AddOutput(app);
     // A host may take ten seconds to write it down.
@@ -63,12 +59,11 @@ class PendingRequest : public OneCall<Asked, ConfirmResponse> {
   virtual void AddMore(CLI::App& /*app*/) {}
   void ReadOptions() override { this->CheckRunId("ID", this->asked_.id()); }
 
-  std::string Short(bool utf8) const override {
+  std::string Short() const override {
     const ConfirmResponse& answer = this->answer_;
-    return SafeText(
-        absl::StrCat("apply ", answer.run_id(), ": ",
-                     ConfirmationText(answer.confirmation(), answer.run_id())),
-        utf8);
+    return absl::StrCat(
+        "apply ", answer.run_id(), ": ",
+        ConfirmationText(answer.confirmation(), answer.run_id()));
   }
 };
 
@@ -94,8 +89,7 @@ class ExtendCommand final : public PendingRequest<ExtendRequest> {
 
  private:
   void AddMore(CLI::App& app) override {
-    AddOption(app, "DURATION", "", by_text_, "How much later, 1m at least")
-        ->required();
+    AddArgument(app, "DURATION", by_text_, "How much later, 1m at least");
   }
 
   void ReadOptions() override {

@@ -407,8 +407,8 @@ class CheckCommand final : public ClusterRequest {
       PrintReportTable(report_, style, verbose_, out);
     }
   }
-  std::string Short(bool utf8) const override {
-    return ReportShort(report_, utf8);
+  std::string Short() const override {
+    return ReportShort(report_, /*utf8=*/true);
   }
   const Report* CheckedReport() const override { return &report_; }
 

@@ -42,6 +42,12 @@ CLI::Option* AddOption(CLI::App& app, const std::string& name,
                        const std::string& what) {
   return app.add_option(name, value, what)->type_name(placeholder);
 }
+// An argument that must be there.
+template <typename Value>
+void AddArgument(CLI::App& app, const char* name, Value& value,
+                 const std::string& what) {
+  AddOption(app, name, "", value, what)->required();
+}
 
 // Everything a command gets from the process that it runs in, so that tests can
 // run the whole program in-process.

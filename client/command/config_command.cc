@@ -265,7 +265,7 @@ class ConfigValidateCommand final : public ConfigCommand {
   ConfigValidateCommand() : ConfigCommand("config validate") {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "FILE", "", file_, "The cluster.yaml")->required();
+    AddArgument(app, "FILE", file_, "The cluster.yaml");
     AddOption(app, "--against", "OLD", against_,
               "Also name addresses that differ from those of this file, or of "
               "what the controller has loaded: controller");
@@ -480,10 +480,9 @@ class ConfigImportCommand final : public SpecWritingCommand {
 
   bool TakesConnection() const override { return false; }
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "FILE", "", files_,
-              "inventory_file of the Ascend Deployer, HCCL rank table, "
-              "slurm.conf, list of Slurm nodes, hosts file; - is stdin")
-        ->required();
+    AddArgument(app, "FILE", files_,
+                "inventory_file of the Ascend Deployer, HCCL rank table, "
+                "slurm.conf, list of Slurm nodes, hosts file; - is stdin");
     AddOption(app, "--cluster", "NAME", options_.cluster,
               "The cluster's name [CLUSTERD_CLUSTER]");
     AddOption(app, "--netmask", "MASK", options_.netmask,

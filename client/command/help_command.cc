@@ -179,7 +179,7 @@ class CompletionCommand final : public Command {
   CompletionCommand() : Command("completion") {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "SHELL", "", shell_, "bash, zsh, fish")->required();
+    AddArgument(app, "SHELL", shell_, "bash, zsh, fish");
   }
   bool TakesConnection() const override { return false; }
 

@@ -147,9 +147,7 @@ class LogsCommand final : public LogsRequestCommand {
   void PrintTable(const Style& style, std::ostream& out) override {
     PrintLogsTable(answer_, style, out);
   }
-  std::string Short(bool utf8) const override {
-    return LogsShort(answer_, utf8);
-  }
+  std::string Short() const override { return LogsShort(answer_); }
 
   LogsAnswer answer_;
 };

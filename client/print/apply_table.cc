@@ -372,7 +372,7 @@ void PrintApplyTable(const ApplyReport& report, const Style& style,
   }
 }
 
-std::string ApplyShort(const ApplyReport& report, bool utf8) {
+std::string ApplyShort(const ApplyReport& report) {
   return SafeText(
       JoinParts(
           ": ",
@@ -380,7 +380,7 @@ std::string ApplyShort(const ApplyReport& report, bool utf8) {
            absl::StrCat(report.rollback() ? "rollback" : "apply",
                         Part(" ", report.run_id()), " ", RunWord(report)),
            JoinParts("; ", {CountsLine(report), ConfirmationOf(report)})}),
-      utf8);
+      /*utf8=*/true);
 }
 
 std::string WaveText(const ApplyWave& wave) {

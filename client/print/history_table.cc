@@ -180,10 +180,10 @@ void PrintDiffTable(const ReportDiff& diff, const Style& style, bool verbose,
       << "\n";
 }
 
-std::string DiffShort(const ReportDiff& diff, bool utf8) {
+std::string DiffShort(const ReportDiff& diff) {
   return SafeText(absl::StrCat(diff.before_run_id(), " to ",
                                diff.after_run_id(), ": ", SummaryOf(diff)),
-                  utf8);
+                  /*utf8=*/true);
 }
 
 std::string HistoryKindWord(HistoryKind kind) {
@@ -219,14 +219,13 @@ void PrintHistoryTable(const ListHistoryResponse& history, const Style& style,
   if (history.entries().empty()) out << "\nno entries\n";
 }
 
-std::string HistoryEntryLine(const HistoryEntry& entry, absl::TimeZone zone,
-                             bool utf8) {
+std::string HistoryEntryLine(const HistoryEntry& entry, absl::TimeZone zone) {
   return SafeText(
       absl::StrCat(HistoryKindWord(entry.kind()), " ", entry.id(), " by ",
                    ActorName(entry.actor()), ", ",
                    MomentText(kSecond, entry.started_at_ms(), zone), ": ",
                    entry.outcome(), Part(", ", Summary(entry))),
-      utf8);
+      /*utf8=*/true);
 }
 
 }  // namespace clusterd

@@ -282,7 +282,7 @@ void KeepHostsInState(size_t state, ListHostsResponse* hosts) {
              all->end());
 }
 
-std::string HostsShort(const ListHostsResponse& response, bool utf8,
+std::string HostsShort(const ListHostsResponse& response,
                        std::optional<size_t> state) {
   std::map<Presence, std::vector<std::string>> hosts_of;
   std::vector<std::string> drifted;
@@ -301,7 +301,7 @@ std::string HostsShort(const ListHostsResponse& response, bool utf8,
                                      absl::StrCat(hosts.size(), " ",
                                                   kPresences[*state].name),
                                      HostsText(hosts, kHostsColumns)}),
-                    utf8);
+                    /*utf8=*/true);
   }
   std::string line = JoinParts(
       ": ",
@@ -314,7 +314,7 @@ std::string HostsShort(const ListHostsResponse& response, bool utf8,
   }
   return SafeText(absl::StrCat(line, Part("; drifted: ",
                                           HostsText(drifted, kHostsColumns))),
-                  utf8);
+                  /*utf8=*/true);
 }
 
 void PrintHostFacts(const DescribeHostResponse& answer, const Style& style,

@@ -190,7 +190,7 @@ class DiffCommand final : public Request {
   void PrintTable(const Style& style, std::ostream& out) override {
     PrintDiffTable(diff_, style, verbose_, session().zone, out);
   }
-  std::string Short(bool utf8) const override { return DiffShort(diff_, utf8); }
+  std::string Short() const override { return DiffShort(diff_); }
 
   std::vector<std::string> ids_;
   ReportDiff diff_;
