@@ -80,8 +80,7 @@ class RunCommand : public Request {
       CallRequest request) {
     request.set_wave_size(wave_size_);
     request.set_force(force_);
-    canceller_ =
-        std::make_shared<RunCanceller>(client.stub(), session().interrupt);
+    canceller_ = std::make_shared<RunCanceller>(client, session().interrupt);
     session().interrupt.DeferTo(
         [canceller = canceller_] { canceller->OnInterrupt(); });
     absl::StatusOr<ApplyReport> report =

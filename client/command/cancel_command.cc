@@ -2,8 +2,6 @@
 // no further wave; and how Ctrl-C does the same. clusterctl confirm and extend:
 // an apply that would be rolled back automatically stays, or is rolled back
 // later.
-#include <chrono>
-
 #include "client/command/request.h"
 #include "client/command/run_canceller.h"
 #include "client/print/apply_table.h"
@@ -105,19 +103,20 @@ class ExtendCommand final : public PendingRequest<ExtendRequest> {
 }  // namespace
 
 void RunCanceller::AskIfDue(bool wanted, const std::string& run_id) {
+  CancelRequest request;
   {
     absl::MutexLock lock(&mutex_);
     wanted_ |= wanted;
     if (!run_id.empty()) run_id_ = run_id;
     if (!wanted_ || run_id_.empty() || asked_ || closed_) return;
     asked_ = true;
-    request_.set_id(run_id_);
+    request.set_id(run_id_);
   }
-  context_.set_deadline(std::chrono::system_clock::now() +
-                        absl::ToChronoMilliseconds(kShortTimeout));
-  stub_.async()->Cancel(
-      &context_, &request_, &response_,
-      [this](const grpc::Status& status) { OnAnswer(status); });
+  client_.AskBeside(&Controller::StubInterface::async_interface::Cancel,
+                    request, kShortTimeout,
+                    [this](const grpc::Status& status, const CancelResponse&) {
+                      OnAnswer(status);
+                    });
 }
 
 void RunCanceller::OnAnswer(const grpc::Status& status) {

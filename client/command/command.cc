@@ -1,5 +1,7 @@
 #include "client/command/command.h"
 
+#include <filesystem>
+
 #include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
@@ -84,6 +86,14 @@ absl::Time Command::ReadSince(absl::string_view option,
              "\", expected a time ago as 2h or 30d, or a moment as "
              "2026-03-01 10:11");
   return absl::InfinitePast();
+}
+
+bool Command::CheckNewFile(absl::string_view option, const std::string& path) {
+  std::error_code unknown;
+  if (path.empty() || !std::filesystem::exists(path, unknown)) return true;
+  AddMistake(option, ": ", path,
+             " is there already, expected a new file; nothing was overwritten");
+  return false;
 }
 
 void Command::CheckRunId(absl::string_view argument, absl::string_view id) {

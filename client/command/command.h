@@ -147,6 +147,8 @@ class Command {
   // A moment that is over: "2h" or "30d" ago, "2026-03-01 10:11", "2026-03-01";
   // the infinite past if `text` is empty, and with a mistake if it is none.
   absl::Time ReadSince(absl::string_view option, const std::string& text);
+  // Whether nothing is there yet under the name of a file that is to be made.
+  bool CheckNewFile(absl::string_view option, const std::string& path);
   // Whether `id` is an id of the history or the start of one.
   void CheckRunId(absl::string_view argument, absl::string_view id);
 

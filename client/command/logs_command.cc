@@ -3,7 +3,6 @@
 // clusterctl anonymise: a recording of a real host without its addresses and
 // names; not a task of the daemon, which is root.
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
@@ -169,15 +168,9 @@ class BundleCommand final : public LogsRequestCommand {
  private:
   void ReadOptions() override {
     LogsRequestCommand::ReadOptions();
-    std::error_code unknown;
-    if (std::filesystem::exists(out_, unknown)) {
-      AddMistake("--out: ", out_,
-                 " is there already, expected a new file; nothing was "
-                 "overwritten");
-    } else if (const absl::Status target = CheckFileTarget(out_);
-               !target.ok()) {
-      AddMistake("--out: ", target.message());
-    }
+    if (!CheckNewFile("--out", out_)) return;
+    const absl::Status target = CheckFileTarget(out_);
+    if (!target.ok()) AddMistake("--out: ", target.message());
   }
 
   absl::Status Ask(ControllerClient* client) override {

@@ -8,6 +8,7 @@
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
 #include "config/values/text_form.h"
+#include "config/words/number_text.h"
 
 namespace clusterd {
 namespace {
@@ -88,9 +89,7 @@ std::string FormText(const HccnConf& conf) {
   for (const HccnConf::Problem& problem : conf.problems()) {
     ++kinds[ProblemWords(problem.kind())];
   }
-  return absl::StrJoin(kinds, ", ", [](std::string* out, const auto& kind) {
-    absl::StrAppend(out, kind.second, " ", kind.first);
-  });
+  return CountsList(kinds);
 }
 
 // Every key that a setting of a device is stored in, and the routes.
