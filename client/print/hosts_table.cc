@@ -268,18 +268,13 @@ void PrintHostsTable(const ListHostsResponse& response, const Style& style,
 }
 
 std::vector<absl::string_view> HostStateNames() {
-  std::vector<absl::string_view> names;
-  for (const auto& presence : kPresences) names.push_back(presence.name);
-  return names;
+  return Each<absl::string_view>(
+      kPresences, [](const auto& presence) { return presence.name; });
 }
 
 void KeepHostsInState(size_t state, ListHostsResponse* hosts) {
-  auto* const all = hosts->mutable_hosts();
-  all->erase(std::remove_if(all->begin(), all->end(),
-                            [state](const HostEntry& host) {
-                              return PresenceOf(host) != state;
-                            }),
-             all->end());
+  DropIf(hosts->mutable_hosts(),
+         [state](const HostEntry& host) { return PresenceOf(host) != state; });
 }
 
 std::string HostsShort(const ListHostsResponse& response,

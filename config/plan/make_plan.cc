@@ -1,6 +1,5 @@
 #include "config/plan/make_plan.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -16,6 +15,7 @@
 #include "config/values/version.h"
 #include "config/words/fact_text.h"
 #include "config/words/number_text.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 
@@ -315,11 +315,9 @@ void HostPlanBuilder::Narrow(const PlanSelection& selection) {
   const std::set<ChangeKind> kinds = KindsOf(selection);
   auto* const blocked = plan_.mutable_blocked();
   const int before = blocked->size();
-  blocked->erase(std::remove_if(blocked->begin(), blocked->end(),
-                                [&kinds](const BlockedChange& change) {
-                                  return kinds.count(change.kind()) == 0;
-                                }),
-                 blocked->end());
+  DropIf(blocked, [&kinds](const BlockedChange& change) {
+    return kinds.count(change.kind()) == 0;
+  });
   note(before - blocked->size(), "blocked change", " left out by --only");
 }
 

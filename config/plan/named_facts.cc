@@ -9,6 +9,7 @@
 #include "config/plan/setting_rows.h"
 #include "config/values/text_form.h"
 #include "config/words/number_text.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -26,13 +27,12 @@ std::string Text(const BoolFact& fact) {
 }
 
 std::string Text(const PersistentValueFact& fact) {
-  if (!IsKnown(fact)) return kUnknownFact;
-  return TextOrNone(absl::StrJoin(
-      fact.value().assignments(), ", ",
-      [](std::string* out, const PersistentValue::Assignment& each) {
-        absl::StrAppend(out, each.file(), ":", each.line(), " sets \"",
-                        each.value(), "\"");
-      }));
+  const auto texts = Each<std::string>(
+      fact.value().assignments(), [](const PersistentValue::Assignment& each) {
+        return absl::StrCat(each.file(), ":", each.line(), " sets \"",
+                            each.value(), "\"");
+      });
+  return ReadingOf(fact, absl::StrJoin(texts, ", ")).value;
 }
 
 std::string Text(const AllowedFact& fact) {

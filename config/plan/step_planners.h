@@ -162,8 +162,6 @@ void PlanFirewallSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
 // What a spec wants of the devices of a host beside what they have, with every
 // address parsed and in an order in which the addresses can be set.
 // device_steps.cc makes steps of it.
-// address parsed and in an order in which the addresses can be set: for
-// device_steps.cc, which makes steps of it.
 
 // What a person does where a fact is missing.
 inline constexpr char kAskTheTool[] =

@@ -21,11 +21,8 @@ namespace {
 constexpr absl::Duration kDefaultLife = absl::Hours(1);
 constexpr absl::Duration kLeastLife = absl::Minutes(1);
 
-template <typename Asked, typename Answered>
-using TrustRequest = OneCall<Asked, Answered, Trust>;
-
 class TokenCreateCommand final
-    : public TrustRequest<CreateTokenRequest, CreateTokenResponse> {
+    : public OneCall<CreateTokenRequest, CreateTokenResponse, Trust> {
  public:
   TokenCreateCommand() : OneCall("token create", &Trust::Stub::CreateToken) {}
 
@@ -78,7 +75,7 @@ class TokenCreateCommand final
 };
 
 class TokenListCommand final
-    : public TrustRequest<ListTokensRequest, ListTokensResponse> {
+    : public OneCall<ListTokensRequest, ListTokensResponse, Trust> {
  public:
   TokenListCommand() : OneCall("token list", &Trust::Stub::ListTokens) {}
 
@@ -94,7 +91,7 @@ class TokenListCommand final
 };
 
 class TokenRevokeCommand final
-    : public TrustRequest<RevokeTokenRequest, RevokeTokenResponse> {
+    : public OneCall<RevokeTokenRequest, RevokeTokenResponse, Trust> {
  public:
   TokenRevokeCommand() : OneCall("token revoke", &Trust::Stub::RevokeToken) {}
 
