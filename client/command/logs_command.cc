@@ -272,11 +272,7 @@ class AnonymiseCommand final : public Command {
   absl::StatusOr<int> Anonymise() const {
     ASSIGN_OR_RETURN(const std::string bytes, ReadTextFile(from_));
     const absl::StatusOr<HostRecording> recording = ParseHostRecording(bytes);
-    if (!recording.ok()) {
-      return absl::Status(
-          recording.status().code(),
-          absl::StrCat(from_, ": ", recording.status().message()));
-    }
+    RETURN_IF_ERROR(InFront(from_, recording.status()));
     ASSIGN_OR_RETURN(std::string key, RandomAddressKey());
     ASSIGN_OR_RETURN(
         const std::string text,

@@ -39,15 +39,12 @@ bool IsFrom(Text value) {
 // "0" or "1" of digits: HCOMM reads "01" as 1.
 bool IsSwitch(Text value) { return IsNumber(value, 0, 1); }
 
-// In any letter case.
-bool IsTrueOrFalse(Text value) {
-  return absl::EqualsIgnoreCase(value, "TRUE") ||
-         absl::EqualsIgnoreCase(value, "FALSE");
-}
-
-bool IsDeterministic(Text value) {
-  return IsTrueOrFalse(value) || absl::EqualsIgnoreCase(value, "strict");
-}
+constexpr char kTrueOrFalse[] = "(?i)true|false";
+constexpr char kDeterministic[] = "(?i)true|false|strict";
+constexpr char kSocketFamily[] = "AF_INET6?";
+constexpr char kRetryEnable[] = " *L[012]: *[01](?: *, *L[012]: *[01])* *";
+constexpr char kExpansionMode[] =
+    "AI_CPU|AICPU_TS|AICPU_CacheDisable|AIV|CCU_MS|CCU_SCHED|HOST_TS|HOST";
 
 // "auto", or ports and ranges from 1 to 65535 without overlap.
 bool IsPortRange(Text value) {
@@ -106,18 +103,6 @@ bool IsExecTimeout(Text value) {
   Text whole;
   return value.size() <= 10 && HasForm(value, *kForm, &whole) &&
          IsNumber(whole, 0, 2147483647);
-}
-
-bool IsExpansionMode(Text value) {
-  constexpr Text kModes[] = {"AI_CPU",  "AICPU_TS", "AICPU_CacheDisable",
-                             "AIV",     "CCU_MS",   "CCU_SCHED",
-                             "HOST_TS", "HOST"};
-  return absl::c_linear_search(kModes, value);
-}
-
-bool IsRetryEnable(Text value) {
-  static const LazyRE2 kForm = {R"( *L[012]: *[01](?: *, *L[012]: *[01])* *)"};
-  return HasForm(value, *kForm);
 }
 
 bool IsRetryParams(Text value) {
@@ -183,8 +168,8 @@ constexpr JobVariable kRows[] = {
     {"HCCL_BUFFSIZE", IsFrom<1, kAnySize>, "1 or more (MB)", kHccl, "200"},
     {"HCCL_CONNECT_TIMEOUT", IsFrom<120, 7200>, "120 to 7200 (seconds)", kHccl,
      "120"},
-    {"HCCL_DETERMINISTIC", IsDeterministic, "true, false or strict", kHccl,
-     "false"},
+    {"HCCL_DETERMINISTIC", IsOfForm<kDeterministic>, "true, false or strict",
+     kHccl, "false"},
     {"HCCL_DIAGNOSE_ENABLE", IsSwitch, kZeroOrOne, kHccl, "", kMayDiffer},
     {"HCCL_ENTRY_LOG_ENABLE", IsSwitch, kZeroOrOne, kHccl, "", kMayDiffer},
     {"HCCL_EXEC_TIMEOUT", IsExecTimeout,
@@ -192,7 +177,8 @@ constexpr JobVariable kRows[] = {
     {"HCCL_HOST_SOCKET_PORT_RANGE", IsPortRange, kPorts, kHccl},
     {"HCCL_IF_BASE_PORT", IsFrom<1024, 65520>, "1024 to 65520", kHccl},
     {"HCCL_IF_IP", IsAddressOfInterface, kAddress, kHccl, "", kMayDiffer},
-    {"HCCL_INTER_HCCS_DISABLE", IsTrueOrFalse, "TRUE or FALSE", kHccl, "FALSE"},
+    {"HCCL_INTER_HCCS_DISABLE", IsOfForm<kTrueOrFalse>, "TRUE or FALSE", kHccl,
+     "FALSE"},
     {"HCCL_INTRA_PCIE_ENABLE", IsSwitch, kZeroOrOne, kHccl, "1"},
     {"HCCL_INTRA_ROCE_ENABLE", IsSwitch, kZeroOrOne, kHccl, "0"},
     {"HCCL_LOGIC_SUPERPOD_ID", [](Text v) { return v.size() < 128; },
@@ -200,18 +186,18 @@ constexpr JobVariable kRows[] = {
     {"HCCL_MULTI_QP_THRESHOLD", IsFrom<1, 8192>, "1 to 8192 (KB)", kHccl,
      "512"},
     {"HCCL_NPU_SOCKET_PORT_RANGE", IsPortRange, kPorts, kHccl},
-    {"HCCL_OP_EXPANSION_MODE", IsExpansionMode,
+    {"HCCL_OP_EXPANSION_MODE", IsOfForm<kExpansionMode>,
      "AI_CPU, AICPU_TS, AICPU_CacheDisable, AIV, HOST, HOST_TS, CCU_MS or "
      "CCU_SCHED",
      kHccl},
-    {"HCCL_OP_RETRY_ENABLE", IsRetryEnable, "the form L1:0,L2:0", kHccl,
-     "L1:0,L2:0"},
+    {"HCCL_OP_RETRY_ENABLE", IsOfForm<kRetryEnable>, "the form L1:0,L2:0",
+     kHccl, "L1:0,L2:0"},
     {"HCCL_OP_RETRY_PARAMS", IsRetryParams,
      "the form MaxCnt:1,HoldTime:5000,IntervalTime:1000, MaxCnt from 1 to 10, "
      "the times from 0 to 60000",
      kHccl},
-    {"HCCL_RDMA_PCIE_DIRECT_POST_NOSTRICT", IsTrueOrFalse, "TRUE or FALSE",
-     kHccl, "FALSE"},
+    {"HCCL_RDMA_PCIE_DIRECT_POST_NOSTRICT", IsOfForm<kTrueOrFalse>,
+     "TRUE or FALSE", kHccl, "FALSE"},
     {"HCCL_RDMA_QPS_PER_CONNECTION", IsFrom<1, 32>, "1 to 32", kHccl, "1"},
     {"HCCL_RDMA_RETRY_CNT", IsFrom<1, 7>, "1 to 7", kHccl, "7"},
     {"HCCL_RDMA_SL", IsFrom<0, 7>, "0 to 7", kHccl, "4"},
@@ -223,9 +209,8 @@ constexpr JobVariable kRows[] = {
     {"HCCL_RDMA_TIMEOUT", IsFrom<0, kAnySize>, "0 to 31", kHccl, "20", false,
      false, "950"},
     {"HCCL_RDMA_TIMEOUT", IsFrom<5, 24>, "5 to 24", kHccl, "20"},
-    {"HCCL_SOCKET_FAMILY",
-     [](Text v) { return v == "AF_INET" || v == "AF_INET6"; },
-     "AF_INET or AF_INET6", kHccl},
+    {"HCCL_SOCKET_FAMILY", IsOfForm<kSocketFamily>, "AF_INET or AF_INET6",
+     kHccl},
     {"HCCL_SOCKET_IFNAME", IsIfnames,
      "names separated by single commas, with ^, = or ^= in front of all", kHccl,
      "", kMayDiffer},
