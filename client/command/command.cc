@@ -193,8 +193,8 @@ void PrintErrorJson(absl::string_view name, absl::string_view error, int status,
 int TellMistakes(absl::string_view name, const MistakeList& mistakes,
                  Session& session) {
   const std::string program = absl::StrCat("clusterctl", Part(" ", name));
-  const Style style =
-      StyleOfErr(session.terminal, session.environment, ColorMode::kNever);
+  const Style style = StyleOf(&Terminal::err_is_terminal, session.terminal,
+                              session.environment, ColorMode::kNever);
   for (const std::string& mistake : mistakes) {
     for (const absl::string_view line : absl::StrSplit(mistake, '\n')) {
       session.err << program << ": " << SafeText(line, style.utf8) << "\n";

@@ -102,10 +102,12 @@ class Command {
   Session& session() const { return *session_; }
   const ConnectionFlags& connection() const { return connection_; }
   Style OutStyle(ColorMode color) const {
-    return StyleOfOut(session().terminal, session().environment, color);
+    return StyleOf(&Terminal::out_is_terminal, session().terminal,
+                   session().environment, color);
   }
   Style ErrStyle(ColorMode color = ColorMode::kAuto) const {
-    return StyleOfErr(session().terminal, session().environment, color);
+    return StyleOf(&Terminal::err_is_terminal, session().terminal,
+                   session().environment, color);
   }
 
   // A client for the controller that flags, environment and files name; nullptr

@@ -29,13 +29,6 @@ HostPlanBuilder::HostPlanBuilder(const HostFacts& facts)
   }
 }
 
-const DeviceFacts* HostPlanBuilder::FindDevice(uint32_t id) const {
-  for (const DeviceFacts& device : facts_.devices()) {
-    if (device.id() == id) return &device;
-  }
-  return nullptr;
-}
-
 std::string HostPlanBuilder::ConfValue(absl::string_view full_key) const {
   const auto found = conf_.find(std::string(full_key));
   return found == conf_.end() ? "" : found->second;
@@ -179,7 +172,7 @@ constexpr char kMovedNote[] =
 bool HaveMoved(const google::protobuf::RepeatedPtrField<DeviceSpec>& devices,
                const HostPlanBuilder& plan) {
   const auto has_moved = [&plan](const DeviceSpec& device) {
-    const DeviceFacts* facts = plan.FindDevice(device.id());
+    const DeviceFacts* facts = FindDevice(plan.facts(), device.id());
     const auto wanted =
         Ipv4Interface::Parse(device.address(), device.netmask());
     if (facts == nullptr || !wanted.ok()) return false;

@@ -20,8 +20,6 @@ class HostPlanBuilder {
   explicit HostPlanBuilder(const HostFacts& facts);
 
   const HostFacts& facts() const { return facts_; }
-  // nullptr: the host sent nothing about this device.
-  const DeviceFacts* FindDevice(uint32_t id) const;
   // The first hccn.conf line of a key ("address_3"), as the tool reads it; "":
   // there is none. REQUIRES: facts().hccn_conf() has a value.
   std::string ConfValue(absl::string_view full_key) const;

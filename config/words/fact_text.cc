@@ -463,6 +463,13 @@ std::string HowToLearn(const Missing* missing) {
   return WordsOf(*missing).how_to_learn;
 }
 
+const DeviceFacts* FindDevice(const HostFacts& host, uint32_t id) {
+  for (const DeviceFacts& device : host.devices()) {
+    if (device.id() == id) return &device;
+  }
+  return nullptr;
+}
+
 bool IsFact(const FieldDescriptor& field) {
   if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return false;
   const Descriptor& type = *field.message_type();
