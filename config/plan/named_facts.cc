@@ -22,8 +22,7 @@ std::string TextOrNone(const std::string& text) {
 }
 
 std::string Text(const BoolFact& fact) {
-  if (!IsKnown(fact)) return kUnknownFact;
-  return fact.value() ? kYesFact : kNoFact;
+  return ReadingOf(fact, fact.value() ? kYesFact : kNoFact).value;
 }
 
 std::string Text(const PersistentValueFact& fact) {
@@ -36,16 +35,15 @@ std::string Text(const PersistentValueFact& fact) {
 }
 
 std::string Text(const AllowedFact& fact) {
-  if (!IsKnown(fact)) return kUnknownFact;
-  std::vector<std::string> ports;
-  for (const AllowedPort& port : fact.value().ports()) {
-    ports.push_back(absl::StrCat(
-        port.first_port(), "-", port.last_port(), "/",
-        port.protocol().empty() ? "any" : port.protocol(), " from ",
-        port.source().empty() ? "anywhere" : port.source()));
-  }
+  auto ports =
+      Each<std::string>(fact.value().ports(), [](const AllowedPort& port) {
+        return absl::StrCat(port.first_port(), "-", port.last_port(), "/",
+                            port.protocol().empty() ? "any" : port.protocol(),
+                            " from ",
+                            port.source().empty() ? "anywhere" : port.source());
+      });
   std::sort(ports.begin(), ports.end());
-  return TextOrNone(absl::StrJoin(ports, ", "));
+  return ReadingOf(fact, absl::StrJoin(ports, ", ")).value;
 }
 
 std::string NamespaceText(const HostFacts& facts) {
@@ -149,9 +147,8 @@ NamedFacts NameFacts(const HostFacts& facts) {
     }
     NameHccnConf(facts, device.id(), &named);
   }
-  named[kHccnConfFormFact] = IsKnown(facts.hccn_conf())
-                                 ? FormText(facts.hccn_conf().value())
-                                 : kUnknownFact;
+  named[kHccnConfFormFact] =
+      ReadingOf(facts.hccn_conf(), FormText(facts.hccn_conf().value())).value;
   for (const KernelParameter& parameter : KernelParameters()) {
     named[parameter.key] = RunningText(parameter, facts.kernel());
     named[AtBootFactName(parameter.key)] =

@@ -138,22 +138,17 @@ bool IsBufferPlan(absl::string_view value) {
 }
 
 // "0:VALUE,2:VALUE": classes 0 to 3, each at most once.
-bool IsClassMap(absl::string_view value, const RE2& form) {
+template <const char* form>
+bool IsClassMap(absl::string_view value) {
   std::string seen;
   for (const absl::string_view part : absl::StrSplit(value, ',')) {
-    if (!HasForm(part, form) || absl::StrContains(seen, part[0])) return false;
+    if (!IsOfForm<form>(part) || absl::StrContains(seen, part[0])) return false;
     seen += part[0];
   }
   return true;
 }
-bool IsTsaMap(absl::string_view value) {
-  static const LazyRE2 kForm = {"[0-3]:(?:ets|strict)"};
-  return IsClassMap(value, *kForm);
-}
-bool IsShareMap(absl::string_view value) {
-  static const LazyRE2 kForm = {R"([0-3]:(?:100|\d{1,2}))"};
-  return IsClassMap(value, *kForm);
-}
+constexpr char kTsa[] = "[0-3]:(?:ets|strict)";
+constexpr char kShare[] = R"([0-3]:(?:100|\d{1,2}))";
 constexpr char kMemoryReserve[] = "pdccl:(?:|0|2|4|8|16|32|64|128|256|512)";
 
 // "add 10.1.0.0/16 via 10.20.0.1 dev eth0 table 100".
@@ -222,8 +217,8 @@ constexpr struct {
     {"down_fault_time", 383, IsIn<0, 3>},
     {"scdr_reset_delay_time", 383, IsIn<0, 60>, kA2 | kA3},
     {"cdr_reset_switch", 7, IsOfForm<kCdr>, kA2 | kA3},
-    {"tsa", 127, IsTsaMap, kA2 | kA3},
-    {"tcbw", 127, IsShareMap, kA2 | kA3},
+    {"tsa", 127, IsClassMap<kTsa>, kA2 | kA3},
+    {"tcbw", 127, IsClassMap<kShare>, kA2 | kA3},
     {"udp_port_mode", 19, IsOfForm<kPortMode>, kA2 | kA3},
     {"mem_reserve", 383, IsOfForm<kMemoryReserve>, kA2 | kA3},
     {"ip_rule", 383, IsIpRule},
