@@ -80,8 +80,7 @@ class RunCommand : public Request {
       CallRequest request) {
     request.set_wave_size(wave_size_);
     request.set_force(force_);
-    canceller_ =
-        std::make_shared<RunCanceller>(client.stub(), session().interrupt);
+    canceller_ = std::make_shared<RunCanceller>(client, session().interrupt);
     session().interrupt.DeferTo(
         [canceller = canceller_] { canceller->OnInterrupt(); });
     absl::StatusOr<ApplyReport> report =
@@ -347,17 +346,15 @@ class RunCommand : public Request {
   }
   void PrintTable(const Style& style, std::ostream& out) final {
     if (aborts()) {
-      out << SafeText(AbortText(aborted_), style.utf8)
-          << "\nlook with: clusterctl show "
+      out << SafeShort(style) << "\nlook with: clusterctl show "
           << SafeText(aborted_.run_id(), style.utf8) << "\n";
       return;
     }
     // What went wrong before any host was asked was told on stderr.
     if (!report_.hosts().empty()) PrintApplyTable(report_, style, out);
   }
-  std::string Short(bool utf8) const final {
-    return aborts() ? SafeText(AbortText(aborted_), utf8)
-                    : ApplyShort(report_, utf8);
+  std::string Short() const final {
+    return aborts() ? AbortText(aborted_) : ApplyShort(report_);
   }
 
   const bool is_rollback_;
@@ -510,9 +507,8 @@ class RollbackCommand final : public RunCommand {
   RollbackCommand() : RunCommand("rollback", /*is_rollback=*/true) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "APPLY_ID", "", id_,
-              "Id of the apply, or its first characters")
-        ->required();
+    AddArgument(app, "APPLY_ID", id_,
+                "Id of the apply, or its first characters");
     AddSharedOptions(
         app, "a device is or may be in use or a value has changed since");
   }

@@ -2,8 +2,6 @@
 // no further wave; and how Ctrl-C does the same. clusterctl confirm and extend:
 // an apply that would be rolled back automatically stays, or is rolled back
 // later.
-#include <chrono>
-
 #include "client/command/request.h"
 #include "client/command/run_canceller.h"
 #include "client/print/apply_table.h"
@@ -21,9 +19,8 @@ class CancelCommand final : public OneCall<CancelRequest, CancelResponse> {
   CancelCommand() : OneCall("cancel", &Controller::Stub::Cancel) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "ID", "", *asked_.mutable_id(),
-              "Id of the apply or rollback, or its first characters")
-        ->required();
+    AddArgument(app, "ID", *asked_.mutable_id(),
+                "Id of the apply or rollback, or its first characters");
     Request::AddOptions(app);
   }
 
@@ -31,15 +28,13 @@ class CancelCommand final : public OneCall<CancelRequest, CancelResponse> {
   void ReadOptions() override { CheckRunId("ID", asked_.id()); }
 
   void PrintTable(const Style& style, std::ostream& out) override {
-    out << Short(style.utf8) << "\nlook with: clusterctl show "
+    out << SafeShort(style) << "\nlook with: clusterctl show "
         << SafeText(answer_.run_id(), style.utf8) << "\n";
   }
-  std::string Short(bool utf8) const override {
-    return SafeText(
-        absl::StrCat(answer_.rollback() ? "rollback " : "apply ",
-                     answer_.run_id(), " of ", ActorName(answer_.actor()), ": ",
-                     CancelText(answer_)),
-        utf8);
+  std::string Short() const override {
+    return absl::StrCat(answer_.rollback() ? "rollback " : "apply ",
+                        answer_.run_id(), " of ", ActorName(answer_.actor()),
+                        ": ", CancelText(answer_));
   }
 };
 
@@ -50,9 +45,8 @@ class PendingRequest : public OneCall<Asked, ConfirmResponse> {
   using OneCall<Asked, ConfirmResponse>::OneCall;
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "ID", "", *this->asked_.mutable_id(),
-              "Id of the apply, or its first characters")
-        ->required();
+    AddArgument(app, "ID", *this->asked_.mutable_id(),
+                "Id of the apply, or its first characters");
     AddMore(app);
     this->AddOutput(app);
     // A host may take ten seconds to write it down.
@@ -63,12 +57,11 @@ class PendingRequest : public OneCall<Asked, ConfirmResponse> {
   virtual void AddMore(CLI::App& /*app*/) {}
   void ReadOptions() override { this->CheckRunId("ID", this->asked_.id()); }
 
-  std::string Short(bool utf8) const override {
+  std::string Short() const override {
     const ConfirmResponse& answer = this->answer_;
-    return SafeText(
-        absl::StrCat("apply ", answer.run_id(), ": ",
-                     ConfirmationText(answer.confirmation(), answer.run_id())),
-        utf8);
+    return absl::StrCat(
+        "apply ", answer.run_id(), ": ",
+        ConfirmationText(answer.confirmation(), answer.run_id()));
   }
 };
 
@@ -94,8 +87,7 @@ class ExtendCommand final : public PendingRequest<ExtendRequest> {
 
  private:
   void AddMore(CLI::App& app) override {
-    AddOption(app, "DURATION", "", by_text_, "How much later, 1m at least")
-        ->required();
+    AddArgument(app, "DURATION", by_text_, "How much later, 1m at least");
   }
 
   void ReadOptions() override {
@@ -111,19 +103,20 @@ class ExtendCommand final : public PendingRequest<ExtendRequest> {
 }  // namespace
 
 void RunCanceller::AskIfDue(bool wanted, const std::string& run_id) {
+  CancelRequest request;
   {
     absl::MutexLock lock(&mutex_);
     wanted_ |= wanted;
     if (!run_id.empty()) run_id_ = run_id;
     if (!wanted_ || run_id_.empty() || asked_ || closed_) return;
     asked_ = true;
-    request_.set_id(run_id_);
+    request.set_id(run_id_);
   }
-  context_.set_deadline(std::chrono::system_clock::now() +
-                        absl::ToChronoMilliseconds(kShortTimeout));
-  stub_.async()->Cancel(
-      &context_, &request_, &response_,
-      [this](const grpc::Status& status) { OnAnswer(status); });
+  client_.AskBeside(&Controller::StubInterface::async_interface::Cancel,
+                    request, kShortTimeout,
+                    [this](const grpc::Status& status, const CancelResponse&) {
+                      OnAnswer(status);
+                    });
 }
 
 void RunCanceller::OnAnswer(const grpc::Status& status) {

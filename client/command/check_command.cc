@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -168,20 +169,16 @@ class CheckCommand final : public ClusterRequest {
   }
 
   void CheckLocalOptions() {
-    if (NamesHosts()) {
-      AddMistake("--local: checks this host only, expected no HOSTS, ",
-                 "--exclude, --hostfile or --all");
-    }
-    if (!namespace_text_.empty()) {
-      AddMistake("--local: checks this host's own namespace, expected no ",
-                 "--netns");
-    }
-    if (selection_.ByteSizeLong() > 0) {
-      AddMistake("--local: the host's daemon runs all its rules, expected no ",
-                 "--only, --skip or --downgrade");
-    }
-    if (!job_options_.given().empty()) {
-      AddMistake("--local: knows no job, expected no ", job_options_.given());
+    const std::tuple<bool, const char*, absl::string_view> refused[] = {
+        {NamesHosts(), "checks this host only",
+         "HOSTS, --exclude, --hostfile or --all"},
+        {!namespace_text_.empty(), "checks this host's own namespace",
+         "--netns"},
+        {selection_.ByteSizeLong() > 0, "the host's daemon runs all its rules",
+         "--only, --skip or --downgrade"},
+        {!job_options_.given().empty(), "knows no job", job_options_.given()}};
+    for (const auto& [is_given, why, options] : refused) {
+      if (is_given) AddMistake("--local: ", why, ", expected no ", options);
     }
   }
 
@@ -407,8 +404,8 @@ class CheckCommand final : public ClusterRequest {
       PrintReportTable(report_, style, verbose_, out);
     }
   }
-  std::string Short(bool utf8) const override {
-    return ReportShort(report_, utf8);
+  std::string Short() const override {
+    return ReportShort(report_, /*utf8=*/true);
   }
   const Report* CheckedReport() const override { return &report_; }
 

@@ -12,6 +12,7 @@
 #include "config/values/nearest_word.h"
 #include "config/values/version.h"
 #include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -205,12 +206,7 @@ std::vector<std::string> ForParser(const std::vector<std::string>& arguments) {
 }
 
 std::vector<std::string> CommandsBelow(const CLI::App& command) {
-  std::vector<std::string> names;
-  for (const CLI::App* child :
-       command.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(child->get_name());
-  }
-  return names;
+  return Each<std::string>(command.get_subcommands({}), &CLI::App::get_name);
 }
 
 std::vector<std::string> OptionsOf(const CLI::App& command) {

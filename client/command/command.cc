@@ -1,5 +1,7 @@
 #include "client/command/command.h"
 
+#include <filesystem>
+
 #include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
@@ -84,6 +86,14 @@ absl::Time Command::ReadSince(absl::string_view option,
              "\", expected a time ago as 2h or 30d, or a moment as "
              "2026-03-01 10:11");
   return absl::InfinitePast();
+}
+
+bool Command::CheckNewFile(absl::string_view option, const std::string& path) {
+  std::error_code unknown;
+  if (path.empty() || !std::filesystem::exists(path, unknown)) return true;
+  AddMistake(option, ": ", path,
+             " is there already, expected a new file; nothing was overwritten");
+  return false;
 }
 
 void Command::CheckRunId(absl::string_view argument, absl::string_view id) {
@@ -183,8 +193,8 @@ void PrintErrorJson(absl::string_view name, absl::string_view error, int status,
 int TellMistakes(absl::string_view name, const MistakeList& mistakes,
                  Session& session) {
   const std::string program = absl::StrCat("clusterctl", Part(" ", name));
-  const Style style =
-      StyleOfErr(session.terminal, session.environment, ColorMode::kNever);
+  const Style style = StyleOf(&Terminal::err_is_terminal, session.terminal,
+                              session.environment, ColorMode::kNever);
   for (const std::string& mistake : mistakes) {
     for (const absl::string_view line : absl::StrSplit(mistake, '\n')) {
       session.err << program << ": " << SafeText(line, style.utf8) << "\n";

@@ -42,6 +42,12 @@ CLI::Option* AddOption(CLI::App& app, const std::string& name,
                        const std::string& what) {
   return app.add_option(name, value, what)->type_name(placeholder);
 }
+// An argument that must be there.
+template <typename Value>
+void AddArgument(CLI::App& app, const char* name, Value& value,
+                 const std::string& what) {
+  AddOption(app, name, "", value, what)->required();
+}
 
 // Everything a command gets from the process that it runs in, so that tests can
 // run the whole program in-process.
@@ -96,10 +102,12 @@ class Command {
   Session& session() const { return *session_; }
   const ConnectionFlags& connection() const { return connection_; }
   Style OutStyle(ColorMode color) const {
-    return StyleOfOut(session().terminal, session().environment, color);
+    return StyleOf(&Terminal::out_is_terminal, session().terminal,
+                   session().environment, color);
   }
   Style ErrStyle(ColorMode color = ColorMode::kAuto) const {
-    return StyleOfErr(session().terminal, session().environment, color);
+    return StyleOf(&Terminal::err_is_terminal, session().terminal,
+                   session().environment, color);
   }
 
   // A client for the controller that flags, environment and files name; nullptr
@@ -141,6 +149,8 @@ class Command {
   // A moment that is over: "2h" or "30d" ago, "2026-03-01 10:11", "2026-03-01";
   // the infinite past if `text` is empty, and with a mistake if it is none.
   absl::Time ReadSince(absl::string_view option, const std::string& text);
+  // Whether nothing is there yet under the name of a file that is to be made.
+  bool CheckNewFile(absl::string_view option, const std::string& path);
   // Whether `id` is an id of the history or the start of one.
   void CheckRunId(absl::string_view argument, absl::string_view id);
 

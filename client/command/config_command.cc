@@ -2,7 +2,6 @@
 // there, live or in another tool's files; asks the controller only for the one
 // that it has loaded, and for live hosts.
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
 #include "absl/algorithm/container.h"
@@ -265,7 +264,7 @@ class ConfigValidateCommand final : public ConfigCommand {
   ConfigValidateCommand() : ConfigCommand("config validate") {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "FILE", "", file_, "The cluster.yaml")->required();
+    AddArgument(app, "FILE", file_, "The cluster.yaml");
     AddOption(app, "--against", "OLD", against_,
               "Also name addresses that differ from those of this file, or of "
               "what the controller has loaded: controller");
@@ -364,14 +363,6 @@ class SpecWritingCommand : public Command {
               "stdout");
   }
 
-  void CheckOut() {
-    std::error_code unknown;
-    if (out_.empty() || !std::filesystem::exists(out_, unknown)) return;
-    AddMistake("--out: ", out_,
-               " is there already, expected a new file; nothing was "
-               "overwritten");
-  }
-
   // Writes the file and tells what is in it; the exit status.
   int Deliver(const absl::StatusOr<WrittenSpec>& written) {
     ClearProgress();
@@ -431,7 +422,7 @@ class ConfigLearnCommand final : public SpecWritingCommand {
     // What a Slurm job has is not what the cluster is.
     hosts_.all = hosts_.hosts.empty();
     ExpandHosts(session().environment, hosts_, mistakes_);
-    CheckOut();
+    CheckNewFile("--out", out_);
     const auto client = Connect();
     if (!mistakes_.empty()) return RejectUsage();
     LearnRequest request;
@@ -480,10 +471,9 @@ class ConfigImportCommand final : public SpecWritingCommand {
 
   bool TakesConnection() const override { return false; }
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "FILE", "", files_,
-              "inventory_file of the Ascend Deployer, HCCL rank table, "
-              "slurm.conf, list of Slurm nodes, hosts file; - is stdin")
-        ->required();
+    AddArgument(app, "FILE", files_,
+                "inventory_file of the Ascend Deployer, HCCL rank table, "
+                "slurm.conf, list of Slurm nodes, hosts file; - is stdin");
     AddOption(app, "--cluster", "NAME", options_.cluster,
               "The cluster's name [CLUSTERD_CLUSTER]");
     AddOption(app, "--netmask", "MASK", options_.netmask,
@@ -511,7 +501,7 @@ class ConfigImportCommand final : public SpecWritingCommand {
         AddMistake(file.status().message());
       }
     }
-    CheckOut();
+    CheckNewFile("--out", out_);
     if (!mistakes_.empty()) return RejectUsage();
     return Deliver(Write(files));
   }

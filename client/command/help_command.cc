@@ -12,6 +12,7 @@
 #include "config/rules/error_codes.h"
 #include "config/values/hostlist.h"
 #include "config/values/text_form.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 
@@ -65,25 +66,20 @@ void ExplainRule(const Rule& rule, Page& page) {
 
 // The code, and the rules whose failing leads to it. False: neither is known.
 bool ExplainErrorCode(const std::string& code, Page& page) {
-  std::vector<Row> rows;
-  for (const Rule* rule : RulesOfErrorCode(code)) {
-    rows.push_back(RowOf(*rule, page));
-  }
+  const auto rows =
+      Each<Row>(RulesOfErrorCode(code),
+                [&page](const Rule* rule) { return RowOf(*rule, page); });
   const absl::string_view meaning = ErrorCodeMeaning(code);
   if (rows.empty() && meaning.empty()) return false;
   page.out() << page.Strong(code) << "\n";
-  const std::string what =
-      meaning.empty() ? "" : absl::StrCat(" that says: ", meaning);
-  if (rows.empty()) {
-    page.Wrapped("what        ",
-                 absl::StrCat("An error of HCCL that a job ends with", what,
-                              ". No rule names it."));
-    return true;
-  }
-  page.Wrapped("what        ",
-               absl::StrCat("An error of HCCL that a job ends with", what,
-                            ". Where one of these rules fails, that is a known "
-                            "cause:"));
+  page.Wrapped(
+      "what        ",
+      absl::StrCat("An error of HCCL that a job ends with",
+                   Part(" that says: ", meaning),
+                   rows.empty() ? ". No rule names it."
+                                : ". Where one of these rules fails, that is a "
+                                  "known cause:"));
+  if (rows.empty()) return true;
   page.PrintTable(rows, {/*indent=*/12});
   page.Wrapped("fix         ",
                "clusterctl check says which of them fails, and where; "
@@ -131,13 +127,9 @@ class ExplainCommand final : public Command {
 // A person waits for the next key.
 constexpr absl::Duration kCompletionTimeout = absl::Seconds(1);
 
-std::vector<const CLI::App*> ChildrenOf(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App*) { return true; });
-}
-
 // The command of this name below one; nullptr: there is none.
 const CLI::App* Below(const CLI::App& app, const std::string& name) {
-  for (const CLI::App* child : ChildrenOf(app)) {
+  for (const CLI::App* child : app.get_subcommands({})) {
     if (child->get_name() == name) return child;
   }
   return nullptr;
@@ -179,7 +171,7 @@ class CompletionCommand final : public Command {
   CompletionCommand() : Command("completion") {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "SHELL", "", shell_, "bash, zsh, fish")->required();
+    AddArgument(app, "SHELL", shell_, "bash, zsh, fish");
   }
   bool TakesConnection() const override { return false; }
 
@@ -270,7 +262,7 @@ class CompleteCommand final : public Command {
       }
     } else if (absl::StartsWith(typed_, "-")) {
       Print(Options(app), "");
-    } else if (!ChildrenOf(app).empty()) {
+    } else if (!app.get_subcommands({}).empty()) {
       Print(Commands(app), "");
     } else if (const CLI::Option* argument = Argument(app, place_.arguments)) {
       PrintValues(*argument, "");
@@ -288,11 +280,9 @@ class CompleteCommand final : public Command {
   }
 
   static Candidates Commands(const CLI::App& app) {
-    Candidates found;
-    for (const CLI::App* child : ChildrenOf(app)) {
-      found.push_back({child->get_name(), child->get_description()});
-    }
-    return found;
+    return Each<Candidate>(app.get_subcommands({}), [](const CLI::App* child) {
+      return Candidate{child->get_name(), child->get_description()};
+    });
   }
 
   static Candidates Options(const CLI::App& app) {
@@ -322,11 +312,9 @@ class CompleteCommand final : public Command {
   }
 
   static Candidates Rules() {
-    Candidates found;
-    for (const Rule& rule : RuleCatalogue()) {
-      found.push_back({std::string(rule.name), std::string(rule.text.title)});
-    }
-    return found;
+    return Each<Candidate>(RuleCatalogue(), [](const Rule& rule) {
+      return Candidate{std::string(rule.name), std::string(rule.text.title)};
+    });
   }
 
   // Empty if the controller cannot be asked, or does not answer in time.
@@ -368,9 +356,9 @@ class CompleteCommand final : public Command {
   Candidates Values(const std::string& kind, const std::string& help) {
     if (kind == "RULE" || kind == "RULE,..") return Rules();
     if (kind == "KIND|RULE,..") {
-      Candidates found;
-      for (const std::string& word : StepWords()) found.push_back({word, ""});
-      return found;
+      return Each<Candidate>(StepWords(), [](const std::string& word) {
+        return Candidate{word, ""};
+      });
     }
     if (kind == "HOST" || kind == "HOSTS") return Hosts();
     if (kind == "ID") return Runs(HISTORY_KIND_UNSPECIFIED);

@@ -97,9 +97,8 @@ class ShowCommand final : public OneCall<GetHistoryRequest, HistoryRecord> {
   ShowCommand() : OneCall("show", &Controller::Stub::GetHistory) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "ID", "", *asked_.mutable_id(),
-              "Its id, or as many characters from its start as are unique")
-        ->required();
+    AddArgument(app, "ID", *asked_.mutable_id(),
+                "Its id, or as many characters from its start as are unique");
     app.add_flag("--verbose", verbose_,
                  "Of a plan also preconditions and undo, and every host; of a "
                  "check every finding");
@@ -110,12 +109,6 @@ class ShowCommand final : public OneCall<GetHistoryRequest, HistoryRecord> {
  private:
   void ReadOptions() override { CheckRunId("ID", asked_.id()); }
 
-  absl::Status Ask(ControllerClient* client) override {
-    RETURN_IF_ERROR(OneCall::Ask(client));
-    answer_.set_schema_version(kReportSchemaVersion);
-    return absl::OkStatus();
-  }
-
   // The same JSON as the command printed that made the entry.
   const google::protobuf::Message& Answer() const override {
     if (answer_.has_report()) return answer_.report();
@@ -125,7 +118,7 @@ class ShowCommand final : public OneCall<GetHistoryRequest, HistoryRecord> {
   }
 
   void PrintTable(const Style& style, std::ostream& out) override {
-    out << EntryLine(style.utf8) << "\n\n";
+    out << SafeText(EntryLine(), style.utf8) << "\n\n";
     if (answer_.has_report()) {
       PrintReportTable(answer_.report(), style, verbose_, out);
     } else if (answer_.has_plan()) {
@@ -137,19 +130,21 @@ class ShowCommand final : public OneCall<GetHistoryRequest, HistoryRecord> {
     }
   }
 
-  std::string Short(bool utf8) const override {
-    if (answer_.has_report()) return ReportShort(answer_.report(), utf8);
-    if (answer_.has_plan()) return PlanShort(answer_.plan(), utf8);
-    if (answer_.has_apply()) return ApplyShort(answer_.apply(), utf8);
-    return EntryLine(utf8);
+  std::string Short() const override {
+    if (answer_.has_report()) {
+      return ReportShort(answer_.report(), /*utf8=*/true);
+    }
+    if (answer_.has_plan()) return PlanShort(answer_.plan());
+    if (answer_.has_apply()) return ApplyShort(answer_.apply());
+    return EntryLine();
   }
 
   const Report* CheckedReport() const override {
     return answer_.has_report() ? &answer_.report() : nullptr;
   }
 
-  std::string EntryLine(bool utf8) const {
-    return HistoryEntryLine(answer_.entry(), session().zone, utf8);
+  std::string EntryLine() const {
+    return HistoryEntryLine(answer_.entry(), session().zone);
   }
 };
 

@@ -7,7 +7,7 @@
 #include "client/command/request.h"
 #include "client/print/hosts_table.h"
 #include "config/values/nearest_word.h"
-#include "config/values/version.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -17,9 +17,9 @@ bool IsOneName(absl::string_view host) {
          host.find_first_of("[],@ ") == absl::string_view::npos;
 }
 
-class HostsCommand final : public Request {
+class HostsCommand final : public OneCall<ListHostsRequest, ListHostsResponse> {
  public:
-  HostsCommand() : Request("hosts") {}
+  HostsCommand() : OneCall("hosts", &Controller::Stub::ListHosts) {}
 
   void AddOptions(CLI::App& app) override {
     AddOption(app, "--state", "STATE", state_text_,
@@ -42,10 +42,7 @@ class HostsCommand final : public Request {
 
   absl::Status Ask(ControllerClient* client) override {
     if (!forget_.empty()) RETURN_IF_ERROR(Forget(*client));
-    ASSIGN_OR_RETURN(hosts_,
-                     client->Ask(&Controller::Stub::ListHosts, {}, timeout_));
-    hosts_.set_schema_version(kReportSchemaVersion);
-    return absl::OkStatus();
+    return OneCall::Ask(client);
   }
   absl::Status Forget(ControllerClient& client) {
     ForgetHostRequest request;
@@ -62,63 +59,52 @@ class HostsCommand final : public Request {
   }
 
   int Finish() override {
-    if (!hosts_.spec_refused().empty()) {
-      Tell(OlderSpecText(hosts_.spec_refused(), "goes"));
+    if (!answer_.spec_refused().empty()) {
+      Tell(OlderSpecText(answer_.spec_refused(), "goes"));
     }
-    const bool away = absl::c_any_of(hosts_.hosts(), [](const auto& host) {
+    const bool away = absl::c_any_of(answer_.hosts(), [](const auto& host) {
       return host.in_spec() && !host.attached();
     });
-    if (state_.has_value()) KeepHostsInState(*state_, &hosts_);
+    if (state_.has_value()) KeepHostsInState(*state_, &answer_);
     // Who forgets a host wants to know whether that was done.
     return Deliver(away && forget_.empty() ? kExitNoVerdict : kExitPass);
   }
-  const google::protobuf::Message& Answer() const override { return hosts_; }
   void PrintTable(const Style& style, std::ostream& out) override {
-    PrintHostsTable(hosts_, style, session().now(), out);
+    PrintHostsTable(answer_, style, session().now(), out);
   }
-  std::string Short(bool utf8) const override {
-    return HostsShort(hosts_, utf8, state_);
-  }
+  std::string Short() const override { return HostsShort(answer_, state_); }
 
   std::string state_text_;
   std::string forget_;
   std::optional<size_t> state_;  // In HostStateNames.
-  ListHostsResponse hosts_;
 };
 
 // A host may take deadlines.host, 30 s unless the spec says otherwise.
 constexpr absl::Duration kDescribeTimeout = absl::Seconds(75);
 
-class DescribeCommand final : public Request {
+class DescribeCommand final
+    : public OneCall<DescribeHostRequest, DescribeHostResponse> {
  public:
-  DescribeCommand() : Request("describe") {}
+  DescribeCommand() : OneCall("describe", &Controller::Stub::DescribeHost) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "HOST", "", host_,
-              "Name of the host, e.g. node07, or its address")
-        ->required();
+    AddArgument(app, "HOST", *asked_.mutable_host(),
+                "Name of the host, e.g. node07, or its address");
     AddOutput(app, "says nothing of one host");
     AddTimeout(app, kDescribeTimeout);
   }
 
  private:
   void ReadOptions() override {
-    if (!IsOneName(host_)) {
-      AddMistake("HOST: \"", host_, "\", expected the name of one host");
+    if (!IsOneName(asked_.host())) {
+      AddMistake("HOST: \"", asked_.host(),
+                 "\", expected the name of one host");
     }
   }
 
   absl::Status Ask(ControllerClient* client) override {
-    DescribeHostRequest request;
-    request.set_host(host_);
-    absl::StatusOr<DescribeHostResponse> answer =
-        client->Ask(&Controller::Stub::DescribeHost, request, timeout_);
-    if (absl::IsNotFound(answer.status())) {
-      return WithNearestHost(answer.status(), *client);
-    }
-    ASSIGN_OR_RETURN(answer_, std::move(answer));
-    answer_.set_schema_version(kReportSchemaVersion);
-    return absl::OkStatus();
+    const absl::Status asked = OneCall::Ask(client);
+    return absl::IsNotFound(asked) ? WithNearestHost(asked, *client) : asked;
   }
 
   // Puts the nearest known name behind "not found".
@@ -127,23 +113,19 @@ class DescribeCommand final : public Request {
     const absl::StatusOr<ListHostsResponse> known =
         client.Ask(&Controller::Stub::ListHosts, {}, kShortTimeout);
     if (!known.ok()) return error;
-    std::vector<absl::string_view> names;
-    for (const HostEntry& entry : known->hosts()) names.push_back(entry.host());
+    const auto names =
+        Each<absl::string_view>(known->hosts(), &HostEntry::host);
     return absl::NotFoundError(
-        absl::StrCat(error.message(), DidYouMean(host_, names)));
+        absl::StrCat(error.message(), DidYouMean(asked_.host(), names)));
   }
 
   int Finish() override {
     const bool answered = answer_.has_facts() && !answer_.facts().has_missing();
     return Deliver(answered ? kExitPass : kExitNoVerdict);
   }
-  const google::protobuf::Message& Answer() const override { return answer_; }
   void PrintTable(const Style& style, std::ostream& out) override {
     PrintHostFacts(answer_, style, session().now(), out);
   }
-
-  std::string host_;
-  DescribeHostResponse answer_;
 };
 
 }  // namespace

@@ -3,7 +3,6 @@
 // clusterctl anonymise: a recording of a real host without its addresses and
 // names; not a task of the daemon, which is root.
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
@@ -147,9 +146,7 @@ class LogsCommand final : public LogsRequestCommand {
   void PrintTable(const Style& style, std::ostream& out) override {
     PrintLogsTable(answer_, style, out);
   }
-  std::string Short(bool utf8) const override {
-    return LogsShort(answer_, utf8);
-  }
+  std::string Short() const override { return LogsShort(answer_); }
 
   LogsAnswer answer_;
 };
@@ -171,15 +168,9 @@ class BundleCommand final : public LogsRequestCommand {
  private:
   void ReadOptions() override {
     LogsRequestCommand::ReadOptions();
-    std::error_code unknown;
-    if (std::filesystem::exists(out_, unknown)) {
-      AddMistake("--out: ", out_,
-                 " is there already, expected a new file; nothing was "
-                 "overwritten");
-    } else if (const absl::Status target = CheckFileTarget(out_);
-               !target.ok()) {
-      AddMistake("--out: ", target.message());
-    }
+    if (!CheckNewFile("--out", out_)) return;
+    const absl::Status target = CheckFileTarget(out_);
+    if (!target.ok()) AddMistake("--out: ", target.message());
   }
 
   absl::Status Ask(ControllerClient* client) override {
@@ -281,11 +272,7 @@ class AnonymiseCommand final : public Command {
   absl::StatusOr<int> Anonymise() const {
     ASSIGN_OR_RETURN(const std::string bytes, ReadTextFile(from_));
     const absl::StatusOr<HostRecording> recording = ParseHostRecording(bytes);
-    if (!recording.ok()) {
-      return absl::Status(
-          recording.status().code(),
-          absl::StrCat(from_, ": ", recording.status().message()));
-    }
+    RETURN_IF_ERROR(InFront(from_, recording.status()));
     ASSIGN_OR_RETURN(std::string key, RandomAddressKey());
     ASSIGN_OR_RETURN(
         const std::string text,

@@ -164,7 +164,7 @@ class PlanCommand final : public ClusterRequest {
   void PrintTable(const Style& style, std::ostream& out) override {
     PrintPlanTable(plan_, style, verbose_, out);
   }
-  std::string Short(bool utf8) const override { return PlanShort(plan_, utf8); }
+  std::string Short() const override { return PlanShort(plan_); }
   bool PrintsToErr() const override { return out_ == kStdout; }
 
   std::vector<std::string> only_;

@@ -190,41 +190,36 @@ void Request::WriteUsageReport(const std::string& report_file) {
   WriteReport();
 }
 
+absl::StatusOr<std::string> Request::Text(const Style& style) const {
+  switch (format_) {
+    case OutputFormat::kTable:
+      break;
+    case OutputFormat::kShort:
+      return absl::StrCat(SafeShort(style), "\n");
+    case OutputFormat::kJson:
+      return PrintsJsonLines() ? OnOneLine(MessageJson(Answer()))
+                               : MessageJson(Answer());
+    case OutputFormat::kYaml:
+      return MessageYaml(Answer());
+    case OutputFormat::kJsonl:
+      return ReportLines(*CheckedReport());
+    case OutputFormat::kJunit:
+      return ReportJunit(*CheckedReport());
+    case OutputFormat::kMarkdown:
+      return ReportMarkdown(*CheckedReport(), verbose_);
+    case OutputFormat::kHtml:
+      return ReportHtml(*CheckedReport(), /*since=*/nullptr);
+  }
+  return "";
+}
+
 void Request::Print() {
   std::ostream& out = PrintsToErr() ? session().err : session().out;
   const Style style = PrintsToErr() ? ErrStyle(color_) : OutStyle(color_);
-  switch (format_) {
-    case OutputFormat::kTable:
-      PrintTable(style, out);
-      return;
-    case OutputFormat::kShort:
-      out << Short(style.utf8) << "\n";
-      return;
-    case OutputFormat::kJson: {
-      const std::string json = MessageJson(Answer());
-      out << (PrintsJsonLines() ? OnOneLine(json) : json);
-      return;
-    }
-    case OutputFormat::kYaml:
-      out << MessageYaml(Answer());
-      return;
-    case OutputFormat::kJsonl:
-      out << ReportLines(*CheckedReport());
-      return;
-    case OutputFormat::kJunit:
-      out << ReportJunit(*CheckedReport());
-      return;
-    case OutputFormat::kMarkdown:
-      out << ReportMarkdown(*CheckedReport(), verbose_);
-      return;
-    case OutputFormat::kHtml: {
-      const absl::StatusOr<std::string> html =
-          ReportHtml(*CheckedReport(), /*since=*/nullptr);
-      if (!html.ok()) return Tell(html.status().message());
-      out << *html;
-      return;
-    }
-  }
+  if (format_ == OutputFormat::kTable) return PrintTable(style, out);
+  const absl::StatusOr<std::string> text = Text(style);
+  if (!text.ok()) return Tell(text.status().message());
+  out << *text;
 }
 
 void Request::CheckReport() {

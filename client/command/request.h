@@ -11,6 +11,8 @@
 #include "client/command/command.h"
 #include "client/command/host_selection.h"
 #include "config/values/status_macros.h"
+#include "config/values/version.h"
+#include "config/words/quoted_text.h"
 #include "google/protobuf/message.h"
 #include "proto/facts.pb.h"
 #include "proto/finding.pb.h"
@@ -87,9 +89,13 @@ class Request : public Command {
   // The answer in each format; as a table the one line, unless it is more.
   virtual const google::protobuf::Message& Answer() const = 0;
   virtual void PrintTable(const Style& style, std::ostream& out) {
-    out << Short(style.utf8) << "\n";
+    out << SafeShort(style) << "\n";
   }
-  virtual std::string Short(bool /*utf8*/) const { return ""; }
+  virtual std::string Short() const { return ""; }
+  // Short, made safe for a terminal.
+  std::string SafeShort(const Style& style) const {
+    return SafeText(Short(), style.utf8);
+  }
   // The answer, if it is the report of a check. nullptr refuses the formats of
   // a report (jsonl, junit, markdown, html).
   virtual const Report* CheckedReport() const { return nullptr; }
@@ -125,6 +131,7 @@ class Request : public Command {
   void ReadFormat();
   // Adds the mistake, with the formats that are left; takes the table.
   void RefuseFormat(absl::string_view why, absl::Span<const OutputFormat> left);
+  absl::StatusOr<std::string> Text(const Style& style) const;  // Not a table.
   void Print();
   bool WriteReport();  // False: it could not be written.
   // One time from Prepare to the end.
@@ -141,7 +148,8 @@ class Request : public Command {
   Next next_ = Next::kShow;
 };
 
-// A request that is one call: options fill in what is asked.
+// A request that is one call: options fill in what is asked. This program sets
+// the schema version of the answer.
 template <typename Asked, typename Answered, typename Service = Controller>
 class OneCall : public Request {
  public:
@@ -153,6 +161,7 @@ class OneCall : public Request {
   absl::Status Ask(ControllerClient* /*client*/) override {
     RpcClient<Service> client = ClientOf<Service>();
     ASSIGN_OR_RETURN(answer_, client.Ask(call_, asked_, timeout_));
+    answer_.set_schema_version(kReportSchemaVersion);
     return absl::OkStatus();
   }
   const google::protobuf::Message& Answer() const override { return answer_; }

@@ -20,8 +20,8 @@ namespace clusterd {
 class RunCanceller {
  public:
   // Both must outlive it, or Close.
-  RunCanceller(Controller::Stub& stub, Interrupt& interrupt)
-      : stub_(stub), interrupt_(interrupt) {}
+  RunCanceller(ControllerClient& client, Interrupt& interrupt)
+      : client_(client), interrupt_(interrupt) {}
   ~RunCanceller() { Close().IgnoreError(); }
   RunCanceller(const RunCanceller&) = delete;
   RunCanceller& operator=(const RunCanceller&) = delete;
@@ -39,13 +39,8 @@ class RunCanceller {
       ABSL_LOCKS_EXCLUDED(mutex_);
   void OnAnswer(const grpc::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  Controller::Stub& stub_;
+  ControllerClient& client_;
   Interrupt& interrupt_;
-  // Of the one call; used by nobody else once it was asked.
-  grpc::ClientContext context_;
-  CancelRequest request_;
-  CancelResponse response_;
-
   absl::Mutex mutex_;
   std::string run_id_ ABSL_GUARDED_BY(mutex_);
   bool wanted_ ABSL_GUARDED_BY(mutex_) = false;

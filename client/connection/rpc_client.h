@@ -119,9 +119,6 @@ class RpcClient {
         peer_(std::move(peer)),
         interrupt_(interrupt) {}
 
-  // For a call that is made beside the one that is followed.
-  Stub& stub() const { return *stub_; }
-
   // One question, one answer: Ask(&Controller::Stub::GetSpec, {}, timeout).
   template <typename Request, typename Answer>
   absl::StatusOr<Answer> Ask(grpc::Status (Stub::*call)(grpc::ClientContext*,

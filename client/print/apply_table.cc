@@ -10,7 +10,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "config/plan/waves.h"
 #include "config/report/verdict.h"
@@ -137,9 +136,7 @@ std::string WaveResult(const ApplyReport& report, size_t begin, size_t end) {
     ++counts[OutcomeWord(report.hosts(static_cast<int>(i)).outcome())];
   }
   if (counts.items().size() == 1) return counts.items().front().first;
-  return absl::StrJoin(counts, ", ", [](std::string* out, const auto& count) {
-    absl::StrAppend(out, count.second, " ", count.first);
-  });
+  return CountsList(counts);
 }
 
 // "10 applied, 1 undone of 11 hosts in 12 s".
@@ -148,10 +145,7 @@ std::string CountsLine(const ApplyReport& report) {
   for (const auto& [end, hosts] : GroupByEnd(report)) {
     counts[std::get<1>(end)] += hosts.size();
   }
-  std::string text =
-      absl::StrJoin(counts, ", ", [](std::string* out, const auto& count) {
-        absl::StrAppend(out, count.second, " ", count.first);
-      });
+  std::string text = CountsList(counts);
   absl::StrAppend(&text, text.empty() ? "" : " of ",
                   Count(report.hosts_size(), "host"));
   if (report.elapsed_ms() == 0) return text;
@@ -238,6 +232,11 @@ void PrintWaves(const ApplyReport& report, Page& page) {
   }
   page.Title("Waves");
   page.PrintTable(rows, {/*indent=*/2, TableLayout::Last::kIsWrapped});
+}
+
+std::string ConfirmationOf(const ApplyReport& report) {
+  return ConfirmationText(report.confirmation(), report.apply_id(),
+                          StandingWord(report) == "rolled back");
 }
 
 }  // namespace
@@ -342,15 +341,6 @@ std::string ConfirmationText(const Confirmation& confirmation,
   }
 }
 
-namespace {
-
-std::string ConfirmationOf(const ApplyReport& report) {
-  return ConfirmationText(report.confirmation(), report.apply_id(),
-                          StandingWord(report) == "rolled back");
-}
-
-}  // namespace
-
 void PrintApplyTable(const ApplyReport& report, const Style& style,
                      std::ostream& out, bool rollback_hint) {
   Page page(style, out);
@@ -372,7 +362,7 @@ void PrintApplyTable(const ApplyReport& report, const Style& style,
   }
 }
 
-std::string ApplyShort(const ApplyReport& report, bool utf8) {
+std::string ApplyShort(const ApplyReport& report) {
   return SafeText(
       JoinParts(
           ": ",
@@ -380,7 +370,7 @@ std::string ApplyShort(const ApplyReport& report, bool utf8) {
            absl::StrCat(report.rollback() ? "rollback" : "apply",
                         Part(" ", report.run_id()), " ", RunWord(report)),
            JoinParts("; ", {CountsLine(report), ConfirmationOf(report)})}),
-      utf8);
+      /*utf8=*/true);
 }
 
 std::string WaveText(const ApplyWave& wave) {

@@ -86,8 +86,8 @@ void PrintApplyTable(const ApplyReport& report, const Style& style,
                      std::ostream& out, bool rollback_hint = true);
 
 // "demo: apply 3fa2c4d5e6f70812 STOPPED: 10 applied, 1 undone of 11 hosts in
-// 12 s", without line end.
-std::string ApplyShort(const ApplyReport& report, bool utf8);
+// 12 s", without line end; safe for a terminal of UTF-8.
+std::string ApplyShort(const ApplyReport& report);
 
 // "wave 2 of 3 begins: node[03-34]", "wave 2 of 3 ended: 31 applied, 1 undone".
 // Not made safe for a terminal.

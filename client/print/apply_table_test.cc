@@ -183,12 +183,12 @@ TEST(ApplyTableTest, IsSafeForATerminal) {
   report.set_run_id("\x1b");
   report.set_apply_id("\x1b");
   EXPECT_EQ(Printed(report, Utf8()).find('\x1b'), std::string::npos);
-  EXPECT_EQ(ApplyShort(report, true).find('\x1b'), std::string::npos);
+  EXPECT_EQ(ApplyShort(report).find('\x1b'), std::string::npos);
   EXPECT_EQ(HostEndLine(host, false, Utf8()).find('\x1b'), std::string::npos);
 }
 
 TEST(ApplyShortTest, IsOneLine) {
-  EXPECT_EQ(ApplyShort(StoppedRun(), true),
+  EXPECT_EQ(ApplyShort(StoppedRun()),
             "demo: apply 3fa2c4d5e6f70812 STOPPED: 2 not started, 2 applied, 1 "
             "lost, 1 undone, with residues of 6 hosts in 12 s");
 }
@@ -205,8 +205,7 @@ TEST(HostEndLineTest, SaysHowTheHostEndedAndWhy) {
 TEST(ApplyShortTest, NamesNoClusterWhereNoneIsSet) {
   ApplyReport report = StoppedRun();
   report.clear_cluster();
-  EXPECT_EQ(ApplyShort(report, true).rfind("apply ", 0), 0u)
-      << ApplyShort(report, true);
+  EXPECT_EQ(ApplyShort(report).rfind("apply ", 0), 0u) << ApplyShort(report);
 }
 
 }  // namespace

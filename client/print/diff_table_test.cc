@@ -108,11 +108,11 @@ TEST(PrintDiffTableTest, PrintsNothingThatATerminalObeys) {
     change.mutable_subjects(0)->set_host("\x1b[2J");
   }
   EXPECT_EQ(Printed(diff, Utf8()).find('\x1b'), std::string::npos);
-  EXPECT_EQ(DiffShort(diff, true).find('\x1b'), std::string::npos);
+  EXPECT_EQ(DiffShort(diff).find('\x1b'), std::string::npos);
 }
 
 TEST(DiffShortTest, IsOneLine) {
-  EXPECT_EQ(DiffShort(Sample(), true),
+  EXPECT_EQ(DiffShort(Sample()),
             "aaaa to bbbb: 1 worse, 1 wrong with another value, 1 resolved, 1 "
             "not judged any more");
 }

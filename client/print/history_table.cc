@@ -57,12 +57,19 @@ void PrintChange(const ReportDiff::Change& change, Page& page) {
   page.Whole("    fix: ", page.SafeLines(change.fix()));
 }
 
+// "2025-01-01 01:00 +01:00" in that zone, which a row has room for.
+constexpr char kMinute[] = "%Y-%m-%d %H:%M %Ez";
+constexpr char kSecond[] = "%Y-%m-%d %H:%M:%S %Ez";
+std::string MomentText(const char* format, int64_t unix_ms,
+                       absl::TimeZone zone) {
+  return absl::FormatTime(format, absl::FromUnixMillis(unix_ms), zone);
+}
+
 Row HeadRow(const char* word, const std::string& id, int64_t at_ms,
             State verdict, absl::TimeZone zone, const Page& page) {
   return {{word},
           {page.Safe(id)},
-          {absl::FormatTime("%Y-%m-%d %H:%M:%S %Ez",
-                            absl::FromUnixMillis(at_ms), zone)},
+          {MomentText(kSecond, at_ms, zone)},
           {StateWord(KnownState(verdict)), StatePaint(verdict)}};
 }
 
@@ -116,14 +123,6 @@ Paint OutcomePaint(const std::string& outcome) {
     if (outcome == word) return paint;
   }
   return Paint::kYellow;
-}
-
-// "2025-01-01 01:00 +01:00" in that zone, which a row has room for.
-constexpr char kMinute[] = "%Y-%m-%d %H:%M %Ez";
-constexpr char kSecond[] = "%Y-%m-%d %H:%M:%S %Ez";
-std::string MomentText(const char* format, int64_t unix_ms,
-                       absl::TimeZone zone) {
-  return absl::FormatTime(format, absl::FromUnixMillis(unix_ms), zone);
 }
 
 // Columns that a summary is worth a place in the row with; else it stands
@@ -180,10 +179,10 @@ void PrintDiffTable(const ReportDiff& diff, const Style& style, bool verbose,
       << "\n";
 }
 
-std::string DiffShort(const ReportDiff& diff, bool utf8) {
+std::string DiffShort(const ReportDiff& diff) {
   return SafeText(absl::StrCat(diff.before_run_id(), " to ",
                                diff.after_run_id(), ": ", SummaryOf(diff)),
-                  utf8);
+                  /*utf8=*/true);
 }
 
 std::string HistoryKindWord(HistoryKind kind) {
@@ -219,14 +218,13 @@ void PrintHistoryTable(const ListHistoryResponse& history, const Style& style,
   if (history.entries().empty()) out << "\nno entries\n";
 }
 
-std::string HistoryEntryLine(const HistoryEntry& entry, absl::TimeZone zone,
-                             bool utf8) {
+std::string HistoryEntryLine(const HistoryEntry& entry, absl::TimeZone zone) {
   return SafeText(
       absl::StrCat(HistoryKindWord(entry.kind()), " ", entry.id(), " by ",
                    ActorName(entry.actor()), ", ",
                    MomentText(kSecond, entry.started_at_ms(), zone), ": ",
                    entry.outcome(), Part(", ", Summary(entry))),
-      utf8);
+      /*utf8=*/true);
 }
 
 }  // namespace clusterd

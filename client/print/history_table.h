@@ -24,8 +24,9 @@ namespace clusterd {
 void PrintDiffTable(const ReportDiff& diff, const Style& style, bool verbose,
                     absl::TimeZone zone, std::ostream& out);
 
-// "3fa2c4d5e6f70812 to 81b0…: 2 worse, 1 resolved", without line end.
-std::string DiffShort(const ReportDiff& diff, bool utf8);
+// "3fa2c4d5e6f70812 to 81b0…: 2 worse, 1 resolved", without line end; safe for
+// a terminal of UTF-8.
+std::string DiffShort(const ReportDiff& diff);
 
 // The changes by kind, at most so many of each.
 void PrintChanges(const ReportDiff& diff, size_t most, Page& page);
@@ -39,9 +40,8 @@ void PrintHistoryTable(const ListHistoryResponse& history, const Style& style,
                        absl::TimeZone zone, std::ostream& out);
 
 // "apply 3fa2c4d5e6f70812 by ann, 2025-01-01 01:00:00 +01:00: succeeded, ...",
-// without line end.
-std::string HistoryEntryLine(const HistoryEntry& entry, absl::TimeZone zone,
-                             bool utf8);
+// without line end; safe for a terminal of UTF-8.
+std::string HistoryEntryLine(const HistoryEntry& entry, absl::TimeZone zone);
 
 }  // namespace clusterd
 

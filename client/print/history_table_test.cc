@@ -108,7 +108,7 @@ TEST(HistoryTableTest, IsSafeForATerminal) {
   const std::string printed = Printed(history, Utf8());
   EXPECT_EQ(printed.find('\x1b'), std::string::npos) << printed;
   EXPECT_NE(printed.find("a\\nb  kind 17"), std::string::npos) << printed;
-  EXPECT_EQ(HistoryEntryLine(entry, absl::UTCTimeZone(), true).find('\x1b'),
+  EXPECT_EQ(HistoryEntryLine(entry, absl::UTCTimeZone()).find('\x1b'),
             std::string::npos);
 }
 
@@ -118,10 +118,10 @@ TEST(HistoryTableTest, SaysThatThereIsNothing) {
 }
 
 TEST(HistoryEntryLineTest, TellsOneEntryInOneLine) {
-  EXPECT_EQ(HistoryEntryLine(Entry(HISTORY_ROLLBACK, "stopped"),
-                             absl::UTCTimeZone(), true),
-            "rollback 3fa2c4d5e6f70812 by ann, 2025-01-01 00:00:00 +00:00: "
-            "stopped, 12 hosts");
+  EXPECT_EQ(
+      HistoryEntryLine(Entry(HISTORY_ROLLBACK, "stopped"), absl::UTCTimeZone()),
+      "rollback 3fa2c4d5e6f70812 by ann, 2025-01-01 00:00:00 +00:00: "
+      "stopped, 12 hosts");
 }
 
 }  // namespace

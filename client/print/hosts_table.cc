@@ -268,21 +268,16 @@ void PrintHostsTable(const ListHostsResponse& response, const Style& style,
 }
 
 std::vector<absl::string_view> HostStateNames() {
-  std::vector<absl::string_view> names;
-  for (const auto& presence : kPresences) names.push_back(presence.name);
-  return names;
+  return Each<absl::string_view>(
+      kPresences, [](const auto& presence) { return presence.name; });
 }
 
 void KeepHostsInState(size_t state, ListHostsResponse* hosts) {
-  auto* const all = hosts->mutable_hosts();
-  all->erase(std::remove_if(all->begin(), all->end(),
-                            [state](const HostEntry& host) {
-                              return PresenceOf(host) != state;
-                            }),
-             all->end());
+  DropIf(hosts->mutable_hosts(),
+         [state](const HostEntry& host) { return PresenceOf(host) != state; });
 }
 
-std::string HostsShort(const ListHostsResponse& response, bool utf8,
+std::string HostsShort(const ListHostsResponse& response,
                        std::optional<size_t> state) {
   std::map<Presence, std::vector<std::string>> hosts_of;
   std::vector<std::string> drifted;
@@ -301,7 +296,7 @@ std::string HostsShort(const ListHostsResponse& response, bool utf8,
                                      absl::StrCat(hosts.size(), " ",
                                                   kPresences[*state].name),
                                      HostsText(hosts, kHostsColumns)}),
-                    utf8);
+                    /*utf8=*/true);
   }
   std::string line = JoinParts(
       ": ",
@@ -314,7 +309,7 @@ std::string HostsShort(const ListHostsResponse& response, bool utf8,
   }
   return SafeText(absl::StrCat(line, Part("; drifted: ",
                                           HostsText(drifted, kHostsColumns))),
-                  utf8);
+                  /*utf8=*/true);
 }
 
 void PrintHostFacts(const DescribeHostResponse& answer, const Style& style,

@@ -42,8 +42,9 @@ std::vector<absl::string_view> HostStateNames();
 void KeepHostsInState(size_t state, ListHostsResponse* hosts);
 
 // "demo: 2 of 3 hosts attached; not attached: server2", without line end. Of
-// hosts in one state: "demo: 1 away: server2", "demo: 0 away".
-std::string HostsShort(const ListHostsResponse& hosts, bool utf8,
+// hosts in one state: "demo: 1 away: server2", "demo: 0 away". Safe for a
+// terminal of UTF-8.
+std::string HostsShort(const ListHostsResponse& hosts,
                        std::optional<size_t> state = std::nullopt);
 
 // One host and every fact of it, for `clusterctl describe`:

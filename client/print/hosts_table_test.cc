@@ -23,7 +23,7 @@ TEST(HostsTableTest, PrintsAsInTheFile) {
   std::ostringstream out;
   PrintHostsTable(hosts, Utf8(), kNow, out);
   ExpectGolden("hosts/list.table", out.str());
-  ExpectGolden("hosts/list.short", absl::StrCat(HostsShort(hosts, true), "\n"));
+  ExpectGolden("hosts/list.short", absl::StrCat(HostsShort(hosts), "\n"));
 }
 
 TEST(HostsTableTest, FoldsAClusterWhereAllIsWell) {
@@ -44,7 +44,7 @@ TEST(HostsTableTest, FoldsAClusterWhereAllIsWell) {
             "attached  node[0-1151]  5 min  0.1.0\n"
             "\n"
             "big: 1152 attached\n");
-  EXPECT_EQ(HostsShort(hosts, true), "big: 1152 of 1152 hosts attached");
+  EXPECT_EQ(HostsShort(hosts), "big: 1152 of 1152 hosts attached");
 }
 
 TEST(HostsTableTest, StaysReadableWhenEveryHostDiffers) {
@@ -67,7 +67,7 @@ TEST(HostsTableTest, SaysThatThereIsNobody) {
   std::ostringstream out;
   PrintHostsTable(ListHostsResponse(), Utf8(), kNow, out);
   EXPECT_EQ(out.str(), "STATE  HOSTS  SINCE  VERSION\n\nno hosts\n");
-  EXPECT_EQ(HostsShort(ListHostsResponse(), true), "0 of 0 hosts attached");
+  EXPECT_EQ(HostsShort(ListHostsResponse()), "0 of 0 hosts attached");
 }
 
 }  // namespace

@@ -226,7 +226,7 @@ void PrintLogsTable(const LogsAnswer& answer, const Style& style,
               hosts - CountUnread(answer), " of ", Count(hosts, "host")));
 }
 
-std::string LogsShort(const LogsAnswer& answer, bool utf8) {
+std::string LogsShort(const LogsAnswer& answer) {
   std::vector<std::string> parts;
   for (const LogCode& code : answer.codes()) {
     parts.push_back(
@@ -238,7 +238,7 @@ std::string LogsShort(const LogsAnswer& answer, bool utf8) {
   if (const size_t unread = CountUnread(answer); unread > 0) {
     parts.push_back(absl::StrCat(Count(unread, "host"), " not read"));
   }
-  return SafeText(absl::StrJoin(parts, "; "), utf8);
+  return SafeText(absl::StrJoin(parts, "; "), /*utf8=*/true);
 }
 
 }  // namespace clusterd

@@ -276,14 +276,14 @@ void PrintPlanTable(const ClusterPlan& plan, const Style& style, bool verbose,
   PrintSummary(plan, page);
 }
 
-std::string PlanShort(const ClusterPlan& plan, bool utf8) {
+std::string PlanShort(const ClusterPlan& plan) {
   return SafeText(
       JoinParts(
           ": ",
           {JoinParts(" ", {plan.cluster(), Part("in ", PlanNamespace(plan))}),
            absl::StrCat("PLAN ", PlanCountsText(CountPlan(plan)), "; digest ",
                         plan.digest().substr(0, kDigestCharacters))}),
-      utf8);
+      /*utf8=*/true);
 }
 
 }  // namespace clusterd

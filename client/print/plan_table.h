@@ -41,8 +41,8 @@ void PrintPlanTable(const ClusterPlan& plan, const Style& style, bool verbose,
                     std::ostream& out);
 
 // "demo: PLAN 40 steps on 2 hosts, of 12 hosts; digest 6f1b0c9d2e3a", without
-// line end.
-std::string PlanShort(const ClusterPlan& plan, bool utf8);
+// line end; safe for a terminal of UTF-8.
+std::string PlanShort(const ClusterPlan& plan);
 
 }  // namespace clusterd
 

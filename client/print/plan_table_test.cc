@@ -107,7 +107,7 @@ TEST(PlanTableTest, FoldsWhatNoStepMendsAndCallsOnlyOthersInOrder) {
       "\n"
       "PLAN: no step, 2 left failing, 1 left in doubt, of 4 hosts; digest "
       "6f1b0c9d2e3a\n");
-  EXPECT_EQ(PlanShort(plan, true),
+  EXPECT_EQ(PlanShort(plan),
             "demo: PLAN no step, 2 left failing, 1 left in doubt, of 4 hosts; "
             "digest 6f1b0c9d2e3a");
 }
@@ -250,7 +250,7 @@ TEST(PlanTableTest, IsSafeForATerminalAndAsciiWhereAsked) {
   plan.set_digest("\x1b");
   EXPECT_EQ(Printed(plan, Utf8(), /*verbose=*/true).find('\x1b'),
             std::string::npos);
-  EXPECT_EQ(PlanShort(plan, true).find('\x1b'), std::string::npos);
+  EXPECT_EQ(PlanShort(plan).find('\x1b'), std::string::npos);
   plan.set_cluster("d\xc3\xa9mo");
   for (const char c : Printed(plan, Style(), /*verbose=*/true)) {
     EXPECT_GT(c, 0);
@@ -267,7 +267,7 @@ TEST(PlanTableTest, KeepsToTheWindow) {
 }
 
 TEST(PlanShortTest, IsOneLine) {
-  EXPECT_EQ(PlanShort(FoldedPlan(), true),
+  EXPECT_EQ(PlanShort(FoldedPlan()),
             "demo: PLAN 22 steps on 11 hosts, 1 change blocked on 1 host, of "
             "12 hosts; digest 6f1b0c9d2e3a");
 }
@@ -275,8 +275,7 @@ TEST(PlanShortTest, IsOneLine) {
 TEST(PlanShortTest, NamesNoClusterWhereNoneIsSet) {
   ClusterPlan plan = FoldedPlan();
   plan.clear_cluster();
-  EXPECT_EQ(PlanShort(plan, true).rfind("PLAN ", 0), 0u)
-      << PlanShort(plan, true);
+  EXPECT_EQ(PlanShort(plan).rfind("PLAN ", 0), 0u) << PlanShort(plan);
 }
 
 TEST(PlanTableTest, SaysThatApplyAsksForTheNameWhereManyAddressesChange) {

@@ -18,6 +18,7 @@
 #include "config/values/text_form.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -255,13 +256,9 @@ absl::StatusOr<HostRecording> ParseHostRecording(const std::string& bytes) {
   if (!bytes.empty() && recording.ParseFromString(bytes) &&
       recording.complete()) {
     // What npu-smi prints is not anonymised: it does not leave the site.
-    auto* const runs = recording.mutable_runs();
-    runs->erase(std::remove_if(runs->begin(), runs->end(),
-                               [](const HostRecording::Run& run) {
-                                 return run.argv_size() > 0 &&
-                                        absl::EndsWith(run.argv(0), "/npu-smi");
-                               }),
-                runs->end());
+    DropIf(recording.mutable_runs(), [](const HostRecording::Run& run) {
+      return run.argv_size() > 0 && absl::EndsWith(run.argv(0), "/npu-smi");
+    });
     return recording;
   }
   return absl::InvalidArgumentError(

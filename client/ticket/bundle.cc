@@ -177,12 +177,6 @@ std::string RunsText(const HostRecording& recording, absl::string_view tool) {
   return text;
 }
 
-std::string RemovedText(const RemovedSecrets& removed) {
-  return absl::StrJoin(removed, ", ", [](std::string* out, const auto& kind) {
-    absl::StrAppend(out, kind.second, " ", kind.first);
-  });
-}
-
 }  // namespace
 
 TarGz::TarGz() {
@@ -329,7 +323,7 @@ std::string Bundle::Index() const {
       absl::StrAppend(&text, "    cut: ", SafeText(entry.cut, true), "\n");
     }
     if (!entry.removed.empty()) {
-      absl::StrAppend(&text, "    taken out: ", RemovedText(entry.removed),
+      absl::StrAppend(&text, "    taken out: ", CountsList(entry.removed),
                       "\n");
     }
   }
@@ -340,7 +334,7 @@ std::string Bundle::Index() const {
   if (gaps_.empty()) absl::StrAppend(&text, "    nothing was missing\n");
   return absl::StrCat(
       text, "\nSecrets taken out, each replaced by [removed]: ",
-      removed_.empty() ? "none" : RemovedText(removed_),
+      removed_.empty() ? "none" : CountsList(removed_),
       "\nThey were found by their form; read the files before you send them. "
       "Addresses,\nhost names and user names are in them.\n");
 }

@@ -39,15 +39,12 @@ bool IsFrom(Text value) {
 // "0" or "1" of digits: HCOMM reads "01" as 1.
 bool IsSwitch(Text value) { return IsNumber(value, 0, 1); }
 
-// In any letter case.
-bool IsTrueOrFalse(Text value) {
-  return absl::EqualsIgnoreCase(value, "TRUE") ||
-         absl::EqualsIgnoreCase(value, "FALSE");
-}
-
-bool IsDeterministic(Text value) {
-  return IsTrueOrFalse(value) || absl::EqualsIgnoreCase(value, "strict");
-}
+constexpr char kTrueOrFalse[] = "(?i)true|false";
+constexpr char kDeterministic[] = "(?i)true|false|strict";
+constexpr char kSocketFamily[] = "AF_INET6?";
+constexpr char kRetryEnable[] = " *L[012]: *[01](?: *, *L[012]: *[01])* *";
+constexpr char kExpansionMode[] =
+    "AI_CPU|AICPU_TS|AICPU_CacheDisable|AIV|CCU_MS|CCU_SCHED|HOST_TS|HOST";
 
 // "auto", or ports and ranges from 1 to 65535 without overlap.
 bool IsPortRange(Text value) {
@@ -108,18 +105,6 @@ bool IsExecTimeout(Text value) {
          IsNumber(whole, 0, 2147483647);
 }
 
-bool IsExpansionMode(Text value) {
-  constexpr Text kModes[] = {"AI_CPU",  "AICPU_TS", "AICPU_CacheDisable",
-                             "AIV",     "CCU_MS",   "CCU_SCHED",
-                             "HOST_TS", "HOST"};
-  return absl::c_linear_search(kModes, value);
-}
-
-bool IsRetryEnable(Text value) {
-  static const LazyRE2 kForm = {R"( *L[012]: *[01](?: *, *L[012]: *[01])* *)"};
-  return HasForm(value, *kForm);
-}
-
 bool IsRetryParams(Text value) {
   static const LazyRE2 kForm = {
       R"(MaxCnt:\s*(\d+),\s*HoldTime:\s*(\d+),\s*IntervalTime:\s*(\d+).*)"};
@@ -175,72 +160,63 @@ constexpr bool kMayDiffer = true;
 constexpr bool kFallsBack = true;
 // A name that no source bounds.
 constexpr JobVariable Free(Text name, bool may_differ = false) {
-  return {name, "", nullptr, "", "", may_differ};
+  return {name, nullptr, "", "", "", may_differ};
 }
 
 // Rows of one name stand together, the one for the rest last.
 constexpr JobVariable kRows[] = {
-    {"HCCL_BUFFSIZE", "", IsFrom<1, kAnySize>, "1 or more (MB)", kHccl, false,
-     false, "200"},
-    {"HCCL_CONNECT_TIMEOUT", "", IsFrom<120, 7200>, "120 to 7200 (seconds)",
-     kHccl, false, false, "120"},
-    {"HCCL_DETERMINISTIC", "", IsDeterministic, "true, false or strict", kHccl,
-     false, false, "false"},
-    {"HCCL_DIAGNOSE_ENABLE", "", IsSwitch, kZeroOrOne, kHccl, kMayDiffer},
-    {"HCCL_ENTRY_LOG_ENABLE", "", IsSwitch, kZeroOrOne, kHccl, kMayDiffer},
-    {"HCCL_EXEC_TIMEOUT", "", IsExecTimeout,
-     "0 to 2147483647 (seconds), at most ten characters", kHccl, false},
-    {"HCCL_HOST_SOCKET_PORT_RANGE", "", IsPortRange, kPorts, kHccl, false},
-    {"HCCL_IF_BASE_PORT", "", IsFrom<1024, 65520>, "1024 to 65520", kHccl,
-     false},
-    {"HCCL_IF_IP", "", IsAddressOfInterface, kAddress, kHccl, kMayDiffer},
-    {"HCCL_INTER_HCCS_DISABLE", "", IsTrueOrFalse, "TRUE or FALSE", kHccl,
-     false, false, "FALSE"},
-    {"HCCL_INTRA_PCIE_ENABLE", "", IsSwitch, kZeroOrOne, kHccl, false, false,
-     "1"},
-    {"HCCL_INTRA_ROCE_ENABLE", "", IsSwitch, kZeroOrOne, kHccl, false, false,
-     "0"},
-    {"HCCL_LOGIC_SUPERPOD_ID", "", [](Text v) { return v.size() < 128; },
-     "a text of less than 128 bytes", kHccl, kMayDiffer},
-    {"HCCL_MULTI_QP_THRESHOLD", "", IsFrom<1, 8192>, "1 to 8192 (KB)", kHccl,
-     false, false, "512"},
-    {"HCCL_NPU_SOCKET_PORT_RANGE", "", IsPortRange, kPorts, kHccl, false},
-    {"HCCL_OP_EXPANSION_MODE", "", IsExpansionMode,
+    {"HCCL_BUFFSIZE", IsFrom<1, kAnySize>, "1 or more (MB)", kHccl, "200"},
+    {"HCCL_CONNECT_TIMEOUT", IsFrom<120, 7200>, "120 to 7200 (seconds)", kHccl,
+     "120"},
+    {"HCCL_DETERMINISTIC", IsOfForm<kDeterministic>, "true, false or strict",
+     kHccl, "false"},
+    {"HCCL_DIAGNOSE_ENABLE", IsSwitch, kZeroOrOne, kHccl, "", kMayDiffer},
+    {"HCCL_ENTRY_LOG_ENABLE", IsSwitch, kZeroOrOne, kHccl, "", kMayDiffer},
+    {"HCCL_EXEC_TIMEOUT", IsExecTimeout,
+     "0 to 2147483647 (seconds), at most ten characters", kHccl},
+    {"HCCL_HOST_SOCKET_PORT_RANGE", IsPortRange, kPorts, kHccl},
+    {"HCCL_IF_BASE_PORT", IsFrom<1024, 65520>, "1024 to 65520", kHccl},
+    {"HCCL_IF_IP", IsAddressOfInterface, kAddress, kHccl, "", kMayDiffer},
+    {"HCCL_INTER_HCCS_DISABLE", IsOfForm<kTrueOrFalse>, "TRUE or FALSE", kHccl,
+     "FALSE"},
+    {"HCCL_INTRA_PCIE_ENABLE", IsSwitch, kZeroOrOne, kHccl, "1"},
+    {"HCCL_INTRA_ROCE_ENABLE", IsSwitch, kZeroOrOne, kHccl, "0"},
+    {"HCCL_LOGIC_SUPERPOD_ID", [](Text v) { return v.size() < 128; },
+     "a text of less than 128 bytes", kHccl, "", kMayDiffer},
+    {"HCCL_MULTI_QP_THRESHOLD", IsFrom<1, 8192>, "1 to 8192 (KB)", kHccl,
+     "512"},
+    {"HCCL_NPU_SOCKET_PORT_RANGE", IsPortRange, kPorts, kHccl},
+    {"HCCL_OP_EXPANSION_MODE", IsOfForm<kExpansionMode>,
      "AI_CPU, AICPU_TS, AICPU_CacheDisable, AIV, HOST, HOST_TS, CCU_MS or "
      "CCU_SCHED",
-     kHccl, false},
-    {"HCCL_OP_RETRY_ENABLE", "", IsRetryEnable, "the form L1:0,L2:0", kHccl,
-     false, false, "L1:0,L2:0"},
-    {"HCCL_OP_RETRY_PARAMS", "", IsRetryParams,
+     kHccl},
+    {"HCCL_OP_RETRY_ENABLE", IsOfForm<kRetryEnable>, "the form L1:0,L2:0",
+     kHccl, "L1:0,L2:0"},
+    {"HCCL_OP_RETRY_PARAMS", IsRetryParams,
      "the form MaxCnt:1,HoldTime:5000,IntervalTime:1000, MaxCnt from 1 to 10, "
      "the times from 0 to 60000",
-     kHccl, false},
-    {"HCCL_RDMA_PCIE_DIRECT_POST_NOSTRICT", "", IsTrueOrFalse, "TRUE or FALSE",
-     kHccl, false, false, "FALSE"},
-    {"HCCL_RDMA_QPS_PER_CONNECTION", "", IsFrom<1, 32>, "1 to 32", kHccl, false,
-     false, "1"},
-    {"HCCL_RDMA_RETRY_CNT", "", IsFrom<1, 7>, "1 to 7", kHccl, false, false,
-     "7"},
-    {"HCCL_RDMA_SL", "", IsFrom<0, 7>, "0 to 7", kHccl, false, false, "4"},
-    {"HCCL_RDMA_TC", "", IsFrom<0, 255, 4>, "a multiple of 4 from 0 to 252",
-     kHccl, false, false, "132"},
-    {"HCCL_RDMA_TIMEOUT", "A2,A3", IsFrom<5, 20>, "5 to 20", kHccl, false,
-     false, "20"},
+     kHccl},
+    {"HCCL_RDMA_PCIE_DIRECT_POST_NOSTRICT", IsOfForm<kTrueOrFalse>,
+     "TRUE or FALSE", kHccl, "FALSE"},
+    {"HCCL_RDMA_QPS_PER_CONNECTION", IsFrom<1, 32>, "1 to 32", kHccl, "1"},
+    {"HCCL_RDMA_RETRY_CNT", IsFrom<1, 7>, "1 to 7", kHccl, "7"},
+    {"HCCL_RDMA_SL", IsFrom<0, 7>, "0 to 7", kHccl, "4"},
+    {"HCCL_RDMA_TC", IsFrom<0, 255, 4>, "a multiple of 4 from 0 to 252", kHccl,
+     "132"},
+    {"HCCL_RDMA_TIMEOUT", IsFrom<5, 20>, "5 to 20", kHccl, "20", false, false,
+     "A2,A3"},
     // From 32 on the network card of such a host never times out.
-    {"HCCL_RDMA_TIMEOUT", "950", IsFrom<0, kAnySize>, "0 to 31", kHccl, false,
-     false, "20"},
-    {"HCCL_RDMA_TIMEOUT", "", IsFrom<5, 24>, "5 to 24", kHccl, false, false,
-     "20"},
-    {"HCCL_SOCKET_FAMILY", "",
-     [](Text v) { return v == "AF_INET" || v == "AF_INET6"; },
-     "AF_INET or AF_INET6", kHccl, false},
-    {"HCCL_SOCKET_IFNAME", "", IsIfnames,
+    {"HCCL_RDMA_TIMEOUT", IsFrom<0, kAnySize>, "0 to 31", kHccl, "20", false,
+     false, "950"},
+    {"HCCL_RDMA_TIMEOUT", IsFrom<5, 24>, "5 to 24", kHccl, "20"},
+    {"HCCL_SOCKET_FAMILY", IsOfForm<kSocketFamily>, "AF_INET or AF_INET6",
+     kHccl},
+    {"HCCL_SOCKET_IFNAME", IsIfnames,
      "names separated by single commas, with ^, = or ^= in front of all", kHccl,
-     kMayDiffer},
-    {"HCCL_WHITELIST_DISABLE", "", IsSwitch, kZeroOrOne, kHccl, false, false,
-     "1"},
-    {"HCCL_WHITELIST_FILE", "", [](Text v) { return v.size() < 4096; },
-     "a path of less than 4096 bytes", kHccl, kMayDiffer},
+     "", kMayDiffer},
+    {"HCCL_WHITELIST_DISABLE", IsSwitch, kZeroOrOne, kHccl, "1"},
+    {"HCCL_WHITELIST_FILE", [](Text v) { return v.size() < 4096; },
+     "a path of less than 4096 bytes", kHccl, "", kMayDiffer},
     Free("HCCL_ALGO"),
     Free("HCCL_ALG_MULTIPLE_DIMENSION_SPLIT_RATIO"),
     Free("HCCL_ASYNC_ERROR_HANDLING"),
@@ -250,52 +226,51 @@ constexpr JobVariable kRows[] = {
     Free("HCCL_EVENT_TIMEOUT"),
     Free("HCCL_RDMA_QP_PORT_CONFIG_PATH"),
     Free("HCOMM_DEBUG_CONFIG", kMayDiffer),
-    {"ASCEND_RT_VISIBLE_DEVICES", "", IsIdList,
-     "ids in ascending order with single commas, such as 0,1,2,3", kVisible,
-     false},
+    {"ASCEND_RT_VISIBLE_DEVICES", IsIdList,
+     "ids in ascending order with single commas, such as 0,1,2,3", kVisible},
     Free("ASCEND_AICPU_PATH"),
     Free("ASCEND_CACHE_PATH"),
     Free("ASCEND_CUSTOM_OPP_PATH"),
     Free("ASCEND_CUSTOM_PATH"),
     Free("ASCEND_DEVICE_ID", kMayDiffer),
     Free("ASCEND_DRIVER_PATH"),
-    {"ASCEND_GLOBAL_EVENT_ENABLE", "", IsSwitch, kZeroOrOne, kEventPage, false,
+    {"ASCEND_GLOBAL_EVENT_ENABLE", IsSwitch, kZeroOrOne, kEventPage, "", false,
      kFallsBack},
-    {"ASCEND_GLOBAL_LOG_LEVEL", "", IsFrom<0, 4>, "0 to 4", kLevelPage, false,
+    {"ASCEND_GLOBAL_LOG_LEVEL", IsFrom<0, 4>, "0 to 4", kLevelPage, "", false,
      kFallsBack},
     Free("ASCEND_HOME_PATH"),
     Free("ASCEND_HOST_LOG_FILE_NUM"),
     Free("ASCEND_INSTALL_PATH"),
-    {"ASCEND_LAUNCH_BLOCKING", "", IsSwitch, kZeroOrOne, kTorchNpu, false,
+    {"ASCEND_LAUNCH_BLOCKING", IsSwitch, kZeroOrOne, kTorchNpu, "", false,
      kFallsBack},
-    {"ASCEND_LOG_DEVICE_FLUSH_TIMEOUT", "", IsFrom<0, 180000>,
-     "0 to 180000 (milliseconds)", kFlushPage, false, kFallsBack},
+    {"ASCEND_LOG_DEVICE_FLUSH_TIMEOUT", IsFrom<0, 180000>,
+     "0 to 180000 (milliseconds)", kFlushPage, "", false, kFallsBack},
     Free("ASCEND_MF_STORE_URL"),
     Free("ASCEND_MODULE_LOG_LEVEL"),
     Free("ASCEND_OPP_PATH"),
     Free("ASCEND_PROCESS_LOG_PATH"),
-    {"ASCEND_SLOG_PRINT_TO_STDOUT", "", IsSwitch, kZeroOrOne, kPrintPage, false,
+    {"ASCEND_SLOG_PRINT_TO_STDOUT", IsSwitch, kZeroOrOne, kPrintPage, "", false,
      kFallsBack},
     Free("ASCEND_TOOLKIT_HOME"),
     Free("ASCEND_VISIBLE_DEVICES"),
     Free("ASCEND_WORK_PATH"),
     Free("CM_CHIEF_DEVICE"),
     Free("CM_CHIEF_IP"),
-    {"CM_CHIEF_PORT", "", IsFrom<0, 65520>, "0 to 65520",
-     "CANN environment variable reference, CM_CHIEF_PORT", false},
+    {"CM_CHIEF_PORT", IsFrom<0, 65520>, "0 to 65520",
+     "CANN environment variable reference, CM_CHIEF_PORT"},
     Free("CM_WORKER_IP", kMayDiffer),
-    {"CM_WORKER_SIZE", "", IsFrom<0, 32768>, "0 to 32768", kCm, false},
+    {"CM_WORKER_SIZE", IsFrom<0, 32768>, "0 to 32768", kCm},
     Free("RANK_ID", kMayDiffer),
     Free("RANK_SIZE"),
     Free("RANK_TABLE_FILE"),
     // Of MindIE.
     Free("RANKTABLEFILE"),
     Free("MIES_CONTAINER_IP", kMayDiffer),
-    {"GLOO_SOCKET_IFNAME", "", IsPlainIfnames, kIfnames, kTorch, kMayDiffer},
-    {"TP_SOCKET_IFNAME", "", IsPlainIfnames, kIfnames, kMindSpore, kMayDiffer},
-    {"VLLM_HOST_IP", "", IsAddress, kAddress, kVllm, kMayDiffer},
+    {"GLOO_SOCKET_IFNAME", IsPlainIfnames, kIfnames, kTorch, "", kMayDiffer},
+    {"TP_SOCKET_IFNAME", IsPlainIfnames, kIfnames, kMindSpore, "", kMayDiffer},
+    {"VLLM_HOST_IP", IsAddress, kAddress, kVllm, "", kMayDiffer},
     Free("MASTER_ADDR"),
-    {"MASTER_PORT", "", IsFrom<1, 65535>, "1 to 65535", kTorch, false},
+    {"MASTER_PORT", IsFrom<1, 65535>, "1 to 65535", kTorch},
     Free("NODE_RANK", kMayDiffer),
     Free("NNODES"),
     Free("WORLD_SIZE"),

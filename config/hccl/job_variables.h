@@ -17,19 +17,19 @@ namespace clusterd {
 
 struct JobVariable {
   absl::string_view name;
-  // "A1,A2", as IdentityFacts.npu_series has them, or "950": the row is for
-  // these. Empty: for the rest.
-  absl::string_view series;
   // Null: any value will do.
   bool (*is_legal)(absl::string_view value);
   absl::string_view expected;  // "120 to 7200 (seconds)".
   absl::string_view source;
+  // What holds where it is not set; empty: not published, or not one value.
+  absl::string_view standard = "";
   // Hosts of one job may have different ones, e.g. their addresses.
   bool may_differ = false;
   // Its reader takes the default for an illegal value.
   bool falls_back = false;
-  // What holds where it is not set; empty: not published, or not one value.
-  absl::string_view standard = "";
+  // "A1,A2", as IdentityFacts.npu_series has them, or "950": the row is for
+  // these. Empty: for the rest.
+  absl::string_view series = "";
 };
 
 // The row of the name for products of the series; nullptr: not in the table.

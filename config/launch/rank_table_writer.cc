@@ -2,7 +2,6 @@
 
 #include <map>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/launch/rank_table.h"
@@ -16,13 +15,6 @@ namespace {
 
 constexpr absl::string_view kNotInSuperPod = "1.0";
 constexpr absl::string_view kInSuperPod = "1.2";
-
-const DeviceFacts* FindDevice(const HostFacts& host, uint32_t id) {
-  const auto found = absl::c_find_if(
-      host.devices(),
-      [id](const DeviceFacts& device) { return device.id() == id; });
-  return found == host.devices().end() ? nullptr : &*found;
-}
 
 // Nothing in it needs an escape: addresses are parsed, ids are numbers.
 class Writer {

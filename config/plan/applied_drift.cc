@@ -234,14 +234,8 @@ class Repair {
     });
   }
 
-  template <typename Condition>
-  void DropIf(Condition condition) {
-    chosen_.erase(std::remove_if(chosen_.begin(), chosen_.end(), condition),
-                  chosen_.end());
-  }
-
   void DropAddressesThatLoseMore() {
-    DropIf([this](const PlanStep* step) {
+    DropIf(&chosen_, [this](const PlanStep* step) {
       const bool loses =
           absl::c_any_of(step->dropped(), [&](const HccnConf::Entry& entry) {
             return entry.key() != "gateway" ||
@@ -253,7 +247,7 @@ class Repair {
       }
       return loses;
     });
-    DropIf([this](const PlanStep* step) {
+    DropIf(&chosen_, [this](const PlanStep* step) {
       return IsPutBack(*step) &&
              !Sets(step->target().device(), kAddressSetting);
     });

@@ -155,7 +155,7 @@ std::string ReadLive(const DeviceFacts* facts,
 // known.
 void Collect(const ClusterSpec& spec, const DeviceSpec& device,
              HostPlanBuilder* plan, std::vector<DeviceChange>* changes) {
-  DeviceChange change = {&device, plan->FindDevice(device.id())};
+  DeviceChange change = {&device, FindDevice(plan->facts(), device.id())};
   const bool names_one = !device.address().empty();
   const auto block = [&](absl::string_view why, absl::string_view fix) {
     plan->Block(CHANGE_DEVICE_ADDRESS, {device.id()},

@@ -54,10 +54,7 @@ bool IsMtu(absl::string_view value) {
          bytes <= kMaxMtu && absl::StrCat(bytes) == value;
 }
 
-bool IsPfc(absl::string_view value) {
-  static const LazyRE2 kForm = {"[01](?:,[01]){7}"};
-  return HasForm(value, *kForm);
-}
+constexpr char kPfc[] = "[01](?:,[01]){7}";
 
 // `-udp -s port 4791` and `-udp -s auto` store roce_port_N=4791 and -1, and
 // drop the keys of the other modes, which have other commands (usage text and
@@ -146,7 +143,7 @@ constexpr DeviceSetting kDeviceSettings[] = {
      [](const ClusterSpec& spec, const DeviceSpec&) {
        return WantedText(spec.lossless().pfc());
      },
-     IsPfc, true, false},
+     IsOfForm<kPfc>, true, false},
     {kRocePortSetting, "RoCE port", CHANGE_DEVICE_ADDRESS,
      [](const DeviceFacts& facts) {
        return ReadingOf(facts.roce_port(), facts.roce_port().value());

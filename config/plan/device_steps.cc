@@ -78,7 +78,7 @@ class DevicePlanner {
     for (const DeviceSetting& setting : DeviceSettings()) {
       if (setting.always_saved || IsUnused(spec_, setting)) continue;
       for (const DeviceSpec& device : server.devices()) {
-        PlanSetting(setting, {&device, plan_.FindDevice(device.id())});
+        PlanSetting(setting, {&device, FindDevice(plan_.facts(), device.id())});
       }
     }
   }
@@ -273,7 +273,7 @@ class DevicePlanner {
       return false;
     }
     const uint32_t other = taken.entry->device();
-    const DeviceFacts* const facts = plan_.FindDevice(other);
+    const DeviceFacts* const facts = FindDevice(plan_.facts(), other);
     std::string why;
     if (!Ipv4Address::Parse(taken.value).ok()) {
       why = absl::StrCat("hccn_tool sets none for devices ", FourOf(id),
@@ -301,7 +301,8 @@ class DevicePlanner {
                               HccnConfFactName("gateway", other)});
     *step->add_dropped() = *taken.entry;
     step->mutable_dropped(0)->set_value(taken.value);
-    const std::string& has = plan_.FindDevice(other)->gateway().value();
+    const std::string& has =
+        FindDevice(plan_.facts(), other)->gateway().value();
     step->add_consequences(absl::StrCat(
         "hccn_tool keeps one gateway for devices ", FourOf(device),
         ": it deletes ", HccnConfKey("gateway", other), "=", taken.value,

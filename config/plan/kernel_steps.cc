@@ -164,19 +164,17 @@ bool IsOfNamespace(const HostPlanBuilder& plan) {
 
 void BlockUnknown(const std::string& what, const Missing* missing,
                   HostPlanBuilder* plan) {
-  const std::string why = WhyMissing(missing);
-  if (IsOfNamespace(*plan) && missing != nullptr &&
-      missing->reason() == Missing::ABSENT) {
-    plan->Block(CHANGE_SYSCTL, {}, what,
-                absl::StrCat("it does not exist in ",
-                             plan->facts().network_namespace(), ": ", why),
-                "set it on the host (clusterctl plan without --netns), where "
-                "it holds for all, or update the host's kernel");
-    return;
-  }
-  plan->Block(CHANGE_SYSCTL, {}, what,
-              absl::StrCat("its running value is not known: ", why),
-              "let clusterd read /proc/sys on this host, then plan again");
+  const bool is_absent = IsOfNamespace(*plan) && missing != nullptr &&
+                         missing->reason() == Missing::ABSENT;
+  plan->Block(
+      CHANGE_SYSCTL, {}, what,
+      absl::StrCat(is_absent ? absl::StrCat("it does not exist in ",
+                                            plan->facts().network_namespace())
+                             : "its running value is not known",
+                   ": ", WhyMissing(missing)),
+      is_absent ? "set it on the host (clusterctl plan without --netns), where "
+                  "it holds for all, or update the host's kernel"
+                : "let clusterd read /proc/sys on this host, then plan again");
 }
 
 // Whether the value can be written at all; blocks it if not.

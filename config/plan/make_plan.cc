@@ -1,6 +1,5 @@
 #include "config/plan/make_plan.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -16,6 +15,7 @@
 #include "config/values/version.h"
 #include "config/words/fact_text.h"
 #include "config/words/number_text.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 
@@ -27,13 +27,6 @@ HostPlanBuilder::HostPlanBuilder(const HostFacts& facts)
     conf_.emplace(HccnConfKey(entry.key(), entry.device()),
                   RepairedEntry(entry).value());
   }
-}
-
-const DeviceFacts* HostPlanBuilder::FindDevice(uint32_t id) const {
-  for (const DeviceFacts& device : facts_.devices()) {
-    if (device.id() == id) return &device;
-  }
-  return nullptr;
 }
 
 std::string HostPlanBuilder::ConfValue(absl::string_view full_key) const {
@@ -179,7 +172,7 @@ constexpr char kMovedNote[] =
 bool HaveMoved(const google::protobuf::RepeatedPtrField<DeviceSpec>& devices,
                const HostPlanBuilder& plan) {
   const auto has_moved = [&plan](const DeviceSpec& device) {
-    const DeviceFacts* facts = plan.FindDevice(device.id());
+    const DeviceFacts* facts = FindDevice(plan.facts(), device.id());
     const auto wanted =
         Ipv4Interface::Parse(device.address(), device.netmask());
     if (facts == nullptr || !wanted.ok()) return false;
@@ -315,11 +308,9 @@ void HostPlanBuilder::Narrow(const PlanSelection& selection) {
   const std::set<ChangeKind> kinds = KindsOf(selection);
   auto* const blocked = plan_.mutable_blocked();
   const int before = blocked->size();
-  blocked->erase(std::remove_if(blocked->begin(), blocked->end(),
-                                [&kinds](const BlockedChange& change) {
-                                  return kinds.count(change.kind()) == 0;
-                                }),
-                 blocked->end());
+  DropIf(blocked, [&kinds](const BlockedChange& change) {
+    return kinds.count(change.kind()) == 0;
+  });
   note(before - blocked->size(), "blocked change", " left out by --only");
 }
 

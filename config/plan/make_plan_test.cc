@@ -259,13 +259,6 @@ TEST(HostPlanBuilderTest, ReadsTheFirstLineOfAKeyWithoutCarriageReturn) {
   EXPECT_EQ(builder.ConfValue("address_9"), "");
 }
 
-TEST(HostPlanBuilderTest, FindsNoDeviceThatTheHostDidNotSend) {
-  const HostFacts facts = GoodFacts("node-01");
-  const HostPlanBuilder builder(facts);
-  EXPECT_NE(builder.FindDevice(1), nullptr);
-  EXPECT_EQ(builder.FindDevice(2), nullptr);
-}
-
 // A plan with one step of each of these kinds, on a host that allows some.
 class AllowedStepsTest : public testing::Test {
  protected:

@@ -8,6 +8,8 @@
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
 #include "config/values/text_form.h"
+#include "config/words/number_text.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -20,31 +22,28 @@ std::string TextOrNone(const std::string& text) {
 }
 
 std::string Text(const BoolFact& fact) {
-  if (!IsKnown(fact)) return kUnknownFact;
-  return fact.value() ? kYesFact : kNoFact;
+  return ReadingOf(fact, fact.value() ? kYesFact : kNoFact).value;
 }
 
 std::string Text(const PersistentValueFact& fact) {
-  if (!IsKnown(fact)) return kUnknownFact;
-  return TextOrNone(absl::StrJoin(
-      fact.value().assignments(), ", ",
-      [](std::string* out, const PersistentValue::Assignment& each) {
-        absl::StrAppend(out, each.file(), ":", each.line(), " sets \"",
-                        each.value(), "\"");
-      }));
+  const auto texts = Each<std::string>(
+      fact.value().assignments(), [](const PersistentValue::Assignment& each) {
+        return absl::StrCat(each.file(), ":", each.line(), " sets \"",
+                            each.value(), "\"");
+      });
+  return ReadingOf(fact, absl::StrJoin(texts, ", ")).value;
 }
 
 std::string Text(const AllowedFact& fact) {
-  if (!IsKnown(fact)) return kUnknownFact;
-  std::vector<std::string> ports;
-  for (const AllowedPort& port : fact.value().ports()) {
-    ports.push_back(absl::StrCat(
-        port.first_port(), "-", port.last_port(), "/",
-        port.protocol().empty() ? "any" : port.protocol(), " from ",
-        port.source().empty() ? "anywhere" : port.source()));
-  }
+  auto ports =
+      Each<std::string>(fact.value().ports(), [](const AllowedPort& port) {
+        return absl::StrCat(port.first_port(), "-", port.last_port(), "/",
+                            port.protocol().empty() ? "any" : port.protocol(),
+                            " from ",
+                            port.source().empty() ? "anywhere" : port.source());
+      });
   std::sort(ports.begin(), ports.end());
-  return TextOrNone(absl::StrJoin(ports, ", "));
+  return ReadingOf(fact, absl::StrJoin(ports, ", ")).value;
 }
 
 std::string NamespaceText(const HostFacts& facts) {
@@ -88,9 +87,7 @@ std::string FormText(const HccnConf& conf) {
   for (const HccnConf::Problem& problem : conf.problems()) {
     ++kinds[ProblemWords(problem.kind())];
   }
-  return absl::StrJoin(kinds, ", ", [](std::string* out, const auto& kind) {
-    absl::StrAppend(out, kind.second, " ", kind.first);
-  });
+  return CountsList(kinds);
 }
 
 // Every key that a setting of a device is stored in, and the routes.
@@ -150,9 +147,8 @@ NamedFacts NameFacts(const HostFacts& facts) {
     }
     NameHccnConf(facts, device.id(), &named);
   }
-  named[kHccnConfFormFact] = IsKnown(facts.hccn_conf())
-                                 ? FormText(facts.hccn_conf().value())
-                                 : kUnknownFact;
+  named[kHccnConfFormFact] =
+      ReadingOf(facts.hccn_conf(), FormText(facts.hccn_conf().value())).value;
   for (const KernelParameter& parameter : KernelParameters()) {
     named[parameter.key] = RunningText(parameter, facts.kernel());
     named[AtBootFactName(parameter.key)] =

@@ -20,8 +20,6 @@ class HostPlanBuilder {
   explicit HostPlanBuilder(const HostFacts& facts);
 
   const HostFacts& facts() const { return facts_; }
-  // nullptr: the host sent nothing about this device.
-  const DeviceFacts* FindDevice(uint32_t id) const;
   // The first hccn.conf line of a key ("address_3"), as the tool reads it; "":
   // there is none. REQUIRES: facts().hccn_conf() has a value.
   std::string ConfValue(absl::string_view full_key) const;
@@ -162,8 +160,6 @@ void PlanFirewallSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
 // What a spec wants of the devices of a host beside what they have, with every
 // address parsed and in an order in which the addresses can be set.
 // device_steps.cc makes steps of it.
-// address parsed and in an order in which the addresses can be set: for
-// device_steps.cc, which makes steps of it.
 
 // What a person does where a fact is missing.
 inline constexpr char kAskTheTool[] =

@@ -31,17 +31,11 @@
 namespace clusterd {
 namespace {
 
-std::vector<uint32_t> FirstIds(size_t count) {
+// `count` numbers from `first` on.
+std::vector<uint32_t> FirstIds(size_t count, uint32_t first = 0) {
   std::vector<uint32_t> ids(count);
-  std::iota(ids.begin(), ids.end(), 0);
+  std::iota(ids.begin(), ids.end(), first);
   return ids;
-}
-
-// 1, 2, … as many as a server has.
-std::vector<uint32_t> UpTo(uint32_t count) {
-  std::vector<uint32_t> counts = FirstIds(count);
-  for (uint32_t& each : counts) ++each;
-  return counts;
 }
 
 ReservedSubnet Reserved(uint32_t network, int prefix_length, std::string why) {
@@ -103,7 +97,7 @@ ProductProfile A2() {
   profile.subnet_plan = SubnetPlan::kShared;
   profile.max_servers = 1152;
   profile.process_limit = ProcessLimit::kSeveral;
-  profile.job_device_counts = UpTo(8);
+  profile.job_device_counts = FirstIds(8, 1);
   profile.job_dtypes = {"int8", "int32", "fp16", "fp32", "bfp16"};
   profile.reserved = {HostVnic(), DeviceVnic(0xc0a80200)};
   return profile;
@@ -123,17 +117,13 @@ ProductProfile A2Box16() {
 
 ProductProfile A3() {
   // Sources: adapt, a3, tool
-  ProductProfile profile;
+  ProductProfile profile = A2();
   profile.name = "atlas-a3";
   profile.title = "Atlas A3 training series, outside a super pod";
   profile.npu_series = "A3";
   profile.device_ids = FirstIds(16);
-  profile.subnet_plan = SubnetPlan::kShared;
-  profile.max_servers = 1152;
-  profile.process_limit = ProcessLimit::kSeveral;
   // The documents count NPUs, 1 to 8; each has two devices.
-  profile.job_device_counts = UpTo(16);
-  profile.job_dtypes = {"int8", "int32", "fp16", "fp32", "bfp16"};
+  profile.job_device_counts = FirstIds(16, 1);
   profile.reserved = {
       Reserved(0xc0a80000, 21, "virtual NICs of Atlas A3 servers use it")};
   return profile;

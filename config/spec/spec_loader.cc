@@ -376,30 +376,6 @@ class Loader {
   ClusterSpec spec_;
 };
 
-}  // namespace
-
-absl::StatusOr<ClusterSpec> LoadSpec(
-    absl::string_view file_name, absl::string_view yaml, SpecPlaces* places,
-    absl::Span<const absl::string_view> rules) {
-  ClusterSpec spec;
-  RETURN_IF_ERROR(ReadYaml(file_name, yaml, kLimits,
-                           [&](const YamlNode& tree, Mistakes* found) {
-                             spec = Loader(found, places, rules).Load(tree);
-                           }));
-  spec.set_digest(Sha256Hex(yaml));
-  return spec;
-}
-
-ClusterSpec DefaultSpec(absl::string_view name) {
-  Mistakes none(name);
-  ClusterSpec spec = Loader(&none, nullptr, {}).LoadDefaults();
-  spec.set_version(kVersion);
-  spec.set_name(std::string(name));
-  return spec;
-}
-
-namespace {
-
 std::string DurationText(uint32_t ms) {
   return absl::FormatDuration(absl::Milliseconds(ms));
 }
@@ -456,6 +432,26 @@ std::string SettingsText(const ClusterSpec& spec) {
 }
 
 }  // namespace
+
+absl::StatusOr<ClusterSpec> LoadSpec(
+    absl::string_view file_name, absl::string_view yaml, SpecPlaces* places,
+    absl::Span<const absl::string_view> rules) {
+  ClusterSpec spec;
+  RETURN_IF_ERROR(ReadYaml(file_name, yaml, kLimits,
+                           [&](const YamlNode& tree, Mistakes* found) {
+                             spec = Loader(found, places, rules).Load(tree);
+                           }));
+  spec.set_digest(Sha256Hex(yaml));
+  return spec;
+}
+
+ClusterSpec DefaultSpec(absl::string_view name) {
+  Mistakes none(name);
+  ClusterSpec spec = Loader(&none, nullptr, {}).LoadDefaults();
+  spec.set_version(kVersion);
+  spec.set_name(std::string(name));
+  return spec;
+}
 
 std::string SpecToYaml(const ClusterSpec& spec) {
   std::string out = absl::StrCat(

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <type_traits>
 #include <vector>
 
@@ -85,12 +84,9 @@ bool IsRocePort(absl::string_view value) {
 
 // The tool refuses another form; the tools of A2 and A3 refuse more priorities.
 constexpr int kMostPausing = 4;
-bool IsBitmap(absl::string_view value) {
-  static const LazyRE2 kForm = {"[01](?:,[01]){7}"};
-  return HasForm(value, *kForm);
-}
+constexpr char kBitmap[] = "[01](?:,[01]){7}";
 bool IsShortBitmap(absl::string_view value) {
-  return IsBitmap(value) &&
+  return IsOfForm<kBitmap>(value) &&
          std::count(value.begin(), value.end(), '1') <= kMostPausing;
 }
 
@@ -116,10 +112,7 @@ bool IsDscpMap(absl::string_view value) {
   }
   return true;
 }
-bool IsPriorityMap(absl::string_view value) {
-  static const LazyRE2 kForm = {"[0-3](?:,[0-3]){7}"};
-  return HasForm(value, *kForm);
-}
+constexpr char kPriorityMap[] = "[0-3](?:,[0-3]){7}";
 
 // "size 6272,0 waterline 6272,0": bytes of at most eight classes, and marks
 // that are not above them.
@@ -145,26 +138,18 @@ bool IsBufferPlan(absl::string_view value) {
 }
 
 // "0:VALUE,2:VALUE": classes 0 to 3, each at most once.
-bool IsClassMap(absl::string_view value, const RE2& form) {
+template <const char* form>
+bool IsClassMap(absl::string_view value) {
   std::string seen;
   for (const absl::string_view part : absl::StrSplit(value, ',')) {
-    if (!HasForm(part, form) || absl::StrContains(seen, part[0])) return false;
+    if (!IsOfForm<form>(part) || absl::StrContains(seen, part[0])) return false;
     seen += part[0];
   }
   return true;
 }
-bool IsTsaMap(absl::string_view value) {
-  static const LazyRE2 kForm = {"[0-3]:(?:ets|strict)"};
-  return IsClassMap(value, *kForm);
-}
-bool IsShareMap(absl::string_view value) {
-  static const LazyRE2 kForm = {R"([0-3]:(?:100|\d{1,2}))"};
-  return IsClassMap(value, *kForm);
-}
-bool IsMemoryReserve(absl::string_view value) {
-  static const LazyRE2 kForm = {"pdccl:(?:|0|2|4|8|16|32|64|128|256|512)"};
-  return HasForm(value, *kForm);
-}
+constexpr char kTsa[] = "[0-3]:(?:ets|strict)";
+constexpr char kShare[] = R"([0-3]:(?:100|\d{1,2}))";
+constexpr char kMemoryReserve[] = "pdccl:(?:|0|2|4|8|16|32|64|128|256|512)";
 
 // "add 10.1.0.0/16 via 10.20.0.1 dev eth0 table 100".
 bool HasTable(absl::string_view value) {
@@ -185,20 +170,13 @@ bool IsIpRule(absl::string_view value) {
           absl::StartsWith(value, "add to ")) &&
          HasTable(value);
 }
-bool IsNeighbour(absl::string_view value) {
-  static const LazyRE2 kForm = {R"((?s)-i\s*eth\s*[+-]?\d.*)", RE2::Latin1};
-  return HasForm(value, *kForm);
-}
+constexpr char kNeighbour[] = R"((?s)-i\s*eth\s*[+-]?\d.*)";
 
-template <const char* const* words, size_t count>
-bool IsOneOf(absl::string_view value) {
-  return std::find(words, words + count, value) != words + count;
-}
-constexpr const char* kSwitches[] = {"0", "1"};
-constexpr const char* kPortIds[] = {"mac", "ifname"};
-constexpr const char* kCdr[] = {"enable", "disable"};
-constexpr const char* kPortModes[] = {"multi_qp", "code:nslb_dp"};
-constexpr const char* kFec[] = {"rs", "off", "auto"};
+constexpr char kSwitch[] = "0|1";
+constexpr char kPortId[] = "mac|ifname";
+constexpr char kCdr[] = "enable|disable";
+constexpr char kPortMode[] = "multi_qp|code:nslb_dp";
+constexpr char kFec[] = "rs|off|auto";
 
 // NPU series whose tool reads a key; one bit each.
 enum Series { kA1 = 1, kA2 = 2, kA3 = 4, kEvery = kA1 | kA2 | kA3 };
@@ -227,28 +205,27 @@ constexpr struct {
     {"roce_port", 5, IsRocePort},
     {"bitmap", 15, IsShortBitmap},
     {"tc_cfg", 383, IsBufferPlan},
-    {"prio_tc", 15, IsPriorityMap},
-    {"encoding", 4, IsOneOf<kFec, std::size(kFec)>, kA1},
+    {"prio_tc", 15, IsOfForm<kPriorityMap>},
+    {"encoding", 4, IsOfForm<kFec>, kA1},
     {"dcqcn_cnp_dscp", 29, IsGivenIn<0, 63>},
     {"xsfp_reset_max_times", 2, IsIn<0, 30>, kA2},
     {"xsfp_reset_wait_times", 2, IsIn<0, 40>, kA2},
     {"tls_enable", 29, IsGivenIn<0, 1>},
     {"tls_ca_recovered", 29, IsIn<0, 1>},
-    {"lldp_portid_type", 9, IsOneOf<kPortIds, std::size(kPortIds)>},
+    {"lldp_portid_type", 9, IsOfForm<kPortId>},
     {"cw_bad_cnt_thd_high_limit", 2, IsIn<3, 14>},
     {"down_fault_time", 383, IsIn<0, 3>},
     {"scdr_reset_delay_time", 383, IsIn<0, 60>, kA2 | kA3},
-    {"cdr_reset_switch", 7, IsOneOf<kCdr, std::size(kCdr)>, kA2 | kA3},
-    {"tsa", 127, IsTsaMap, kA2 | kA3},
-    {"tcbw", 127, IsShareMap, kA2 | kA3},
-    {"udp_port_mode", 19, IsOneOf<kPortModes, std::size(kPortModes)>,
-     kA2 | kA3},
-    {"mem_reserve", 383, IsMemoryReserve, kA2 | kA3},
+    {"cdr_reset_switch", 7, IsOfForm<kCdr>, kA2 | kA3},
+    {"tsa", 127, IsClassMap<kTsa>, kA2 | kA3},
+    {"tcbw", 127, IsClassMap<kShare>, kA2 | kA3},
+    {"udp_port_mode", 19, IsOfForm<kPortMode>, kA2 | kA3},
+    {"mem_reserve", 383, IsOfForm<kMemoryReserve>, kA2 | kA3},
     {"ip_rule", 383, IsIpRule},
     {"ip_route", 383, IsIpRoute},
-    {"arp", 383, IsNeighbour},
+    {"arp", 383, IsOfForm<kNeighbour>},
     {"send_arp_period", 5, IsIn<1, 3600>},
-    {"send_arp_status", 5, IsOneOf<kSwitches, std::size(kSwitches)>},
+    {"send_arp_status", 5, IsOfForm<kSwitch>},
 };
 using KeyRow = std::remove_reference_t<decltype(kRecoveredKeys[0])>;
 
@@ -315,8 +292,8 @@ bool BreaksRecoveryOf(absl::string_view npu_series, absl::string_view line) {
   const KeyRow* const row = RowOf(line);
   if (row == nullptr || npu_series.empty()) return true;
   const int series = npu_series == "A1" ? kA1 : npu_series == "A2" ? kA2 : kA3;
-  const bool allowed_there =
-      row->taken == IsShortBitmap && series == kA1 && IsBitmap(ValueOf(line));
+  const bool allowed_there = row->taken == IsShortBitmap && series == kA1 &&
+                             IsOfForm<kBitmap>(ValueOf(line));
   return (row->series & series) != 0 && !allowed_there;
 }
 

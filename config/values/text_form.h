@@ -50,6 +50,15 @@ bool HasForm(absl::string_view text, const RE2& form, Parts*... parts) {
                         FormPart(parts)...);
 }
 
+// The same of bytes, for tables of what values must be:
+//   constexpr char kSwitch[] = "0|1";
+//   {"tls_enable", IsOfForm<kSwitch>},
+template <const char* form>
+bool IsOfForm(absl::string_view text) {
+  static const LazyRE2 kForm = {form, RE2::Latin1};
+  return HasForm(text, *kForm);
+}
+
 // At most `max_bytes` of the text, which are whole characters of UTF-8.
 inline absl::string_view CutUtf8(absl::string_view text, size_t max_bytes) {
   size_t end = std::min(text.size(), max_bytes);

@@ -74,13 +74,16 @@ Lines OrNone(Lines lines, const char* none) {
   return lines;
 }
 
+// A line for each item.
+template <typename Items, typename LineOf>
+Lines Listed(const Items& items, const char* none, const LineOf& line_of) {
+  return OrNone(Each<std::string>(items, line_of), none);
+}
+
 Lines Describe(const DeviceAddressFact::Settings& value) {
-  Lines lines;
-  for (const Ipv4Setting& setting : value.settings()) {
-    lines.push_back(
-        absl::StrCat(setting.address(), ", netmask ", setting.netmask()));
-  }
-  return OrNone(std::move(lines), "none set");
+  return Listed(value.settings(), "none set", [](const Ipv4Setting& setting) {
+    return absl::StrCat(setting.address(), ", netmask ", setting.netmask());
+  });
 }
 
 Lines Describe(const DeviceIdsFact::Ids& value) {
@@ -141,28 +144,25 @@ Lines Describe(const PersistentValue& value) {
 }
 
 Lines Describe(const SocketsFact::Sockets& value) {
-  Lines lines;
-  for (const BoundSocket& socket : value.sockets()) {
-    lines.push_back(absl::StrCat(
-        socket.protocol(), " ", socket.address(), " port ", socket.port(), " ",
-        socket.state(), socket.state().empty() ? "" : " ",
-        socket.pid() == 0
-            ? "owner not visible"
-            : absl::StrCat("pid ", socket.pid(), " ", socket.command()),
-        socket.count() > 1 ? absl::StrCat(", ", socket.count(), " of them")
-                           : ""));
-  }
-  return OrNone(std::move(lines), "none in the HCCL range");
+  return Listed(
+      value.sockets(), "none in the HCCL range", [](const BoundSocket& socket) {
+        return absl::StrCat(
+            socket.protocol(), " ", socket.address(), " port ", socket.port(),
+            " ", socket.state(), socket.state().empty() ? "" : " ",
+            socket.pid() == 0
+                ? "owner not visible"
+                : absl::StrCat("pid ", socket.pid(), " ", socket.command()),
+            socket.count() > 1 ? absl::StrCat(", ", socket.count(), " of them")
+                               : "");
+      });
 }
 
 Lines Describe(const NpuProcessesFact::Processes& value) {
-  Lines lines;
-  for (const NpuProcess& process : value.processes()) {
-    lines.push_back(absl::StrCat(
+  return Listed(value.processes(), "none", [](const NpuProcess& process) {
+    return absl::StrCat(
         "pid ", process.pid(), " ", process.command(), " uses ",
-        DevicesText({process.devices().begin(), process.devices().end()})));
-  }
-  return OrNone(std::move(lines), "none");
+        DevicesText({process.devices().begin(), process.devices().end()}));
+  });
 }
 
 Lines Describe(const DriftFact::Drifts& value) {
@@ -181,22 +181,19 @@ Lines Describe(const DriftFact::Drifts& value) {
 }
 
 Lines Describe(const AllowedFact::Allowed& value) {
-  Lines lines;
-  for (const AllowedPort& port : value.ports()) {
-    lines.push_back(absl::StrCat(port.first_port(),
-                                 port.last_port() == port.first_port()
-                                     ? ""
-                                     : absl::StrCat("-", port.last_port()),
-                                 Part("/", port.protocol()),
-                                 Part(" from ", port.source())));
-  }
-  return OrNone(std::move(lines), "none");
+  return Listed(value.ports(), "none", [](const AllowedPort& port) {
+    return absl::StrCat(port.first_port(),
+                        port.last_port() == port.first_port()
+                            ? ""
+                            : absl::StrCat("-", port.last_port()),
+                        Part("/", port.protocol()),
+                        Part(" from ", port.source()));
+  });
 }
 
 Lines Describe(const DropRulesFact::Rules& value) {
-  Lines lines;
-  for (const DropRule& rule : value.rules()) lines.push_back(rule.text());
-  return OrNone(std::move(lines), "none");
+  return Listed(value.rules(), "none",
+                [](const DropRule& rule) { return rule.text(); });
 }
 
 Lines Describe(const ChipHealth& value) {
@@ -232,12 +229,11 @@ Lines Describe(const VnicFact::Vnic& value) {
 
 Lines Describe(const OpticalFact::Module& value) {
   if (!value.present()) return {"no module"};
-  Lines lines;
-  for (const OpticalAlarm& alarm : value.alarms()) {
-    lines.push_back(absl::StrCat(alarm.name(), " ", alarm.value(),
-                                 Part(", limits ", alarm.limits())));
-  }
-  return OrNone(std::move(lines), "a module without alarm");
+  return Listed(value.alarms(), "a module without alarm",
+                [](const OpticalAlarm& alarm) {
+                  return absl::StrCat(alarm.name(), " ", alarm.value(),
+                                      Part(", limits ", alarm.limits()));
+                });
 }
 
 Lines Describe(const LinkHistoryFact::History& value) {
@@ -254,13 +250,12 @@ Lines Describe(const LinkHistoryFact::History& value) {
 }
 
 Lines Describe(const InterfacesFact::Interfaces& value) {
-  Lines lines;
-  for (const HostInterface& each : value.interfaces()) {
-    lines.push_back(absl::StrCat(each.name(), " ",
-                                 absl::StrJoin(each.addresses(), " "),
-                                 each.up() ? "" : ", link down"));
-  }
-  return OrNone(std::move(lines), "none has an IPv4 address");
+  return Listed(value.interfaces(), "none has an IPv4 address",
+                [](const HostInterface& each) {
+                  return absl::StrCat(each.name(), " ",
+                                      absl::StrJoin(each.addresses(), " "),
+                                      each.up() ? "" : ", link down");
+                });
 }
 
 Lines Describe(const AddressesFact::Addresses& value) {
@@ -269,23 +264,21 @@ Lines Describe(const AddressesFact::Addresses& value) {
 }
 
 Lines Describe(const EnvironmentFact::Variables& value) {
-  Lines lines;
-  for (const EnvironmentVariable& each : value.variables()) {
-    lines.push_back(absl::StrCat(each.name(), "=", each.value(), " (",
-                                 each.file(), ":", each.line(), ")"));
-  }
-  return OrNone(std::move(lines), "no variable of HCCL set for every login");
+  return Listed(value.variables(), "no variable of HCCL set for every login",
+                [](const EnvironmentVariable& each) {
+                  return absl::StrCat(each.name(), "=", each.value(), " (",
+                                      each.file(), ":", each.line(), ")");
+                });
 }
 
 Lines Describe(const CounterRisesFact::Rises& value) {
   if (!value.has_seconds()) {
     return {absl::StrCat("not compared: ", value.not_compared())};
   }
-  Lines lines;
-  for (const CounterRise& each : value.rises()) {
-    lines.push_back(absl::StrCat(each.name(), " rose by ", each.rise()));
-  }
-  lines = OrNone(std::move(lines), "no error counter rose");
+  Lines lines = Listed(
+      value.rises(), "no error counter rose", [](const CounterRise& each) {
+        return absl::StrCat(each.name(), " rose by ", each.rise());
+      });
   absl::StrAppend(&lines[0], " in ",
                   DurationText(absl::Seconds(value.seconds())));
   return lines;
@@ -313,12 +306,11 @@ Lines Describe(const RootsFact::Roots& value) {
 }
 
 Lines Describe(const ZonesFact::Zones& value) {
-  Lines lines;
-  for (const FirewallZone& zone : value.zones()) {
-    lines.push_back(
-        absl::StrCat(zone.name(), ": ", absl::StrJoin(zone.interfaces(), " ")));
-  }
-  return OrNone(std::move(lines), "none with interfaces");
+  return Listed(value.zones(), "none with interfaces",
+                [](const FirewallZone& zone) {
+                  return absl::StrCat(zone.name(), ": ",
+                                      absl::StrJoin(zone.interfaces(), " "));
+                });
 }
 
 Lines Describe(const SshFact::Ssh& value) {
@@ -351,16 +343,16 @@ Lines Describe(const SshFact::Ssh& value) {
 }
 
 Lines Describe(const DeviceOwnersFact::Owners& value) {
-  Lines lines;
-  for (const DeviceOwner& owner : value.owners()) {
-    lines.push_back(absl::StrCat(
-        "pid ", owner.pid(), Part(" ", owner.command()),
-        Part(", container ", owner.identity()), " owns ",
-        DevicesText({owner.devices().begin(), owner.devices().end()}),
-        owner.privileged() ? ", with every capability" : "",
-        owner.uses_device() ? ", in use" : ", not in use"));
-  }
-  return OrNone(std::move(lines), "no container owns a device");
+  return Listed(
+      value.owners(), "no container owns a device",
+      [](const DeviceOwner& owner) {
+        return absl::StrCat(
+            "pid ", owner.pid(), Part(" ", owner.command()),
+            Part(", container ", owner.identity()), " owns ",
+            DevicesText({owner.devices().begin(), owner.devices().end()}),
+            owner.privileged() ? ", with every capability" : "",
+            owner.uses_device() ? ", in use" : ", not in use");
+      });
 }
 
 Lines Describe(const HostMemoryFact::Memory& value) {
@@ -380,13 +372,13 @@ Lines Describe(const HostMemoryFact::Memory& value) {
 }
 
 Lines Describe(const PeerNamesFact::Names& value) {
-  Lines lines;
-  for (const NameOfPeer& peer : value.names()) {
-    lines.push_back(absl::StrCat(
-        peer.address(), peer.answered() ? ": answer after " : ": no answer in ",
-        peer.elapsed_ms(), " ms"));
-  }
-  return OrNone(std::move(lines), "no peer was looked up");
+  return Listed(value.names(), "no peer was looked up",
+                [](const NameOfPeer& peer) {
+                  return absl::StrCat(
+                      peer.address(),
+                      peer.answered() ? ": answer after " : ": no answer in ",
+                      peer.elapsed_ms(), " ms");
+                });
 }
 
 Lines Describe(const PathsFact::Paths& value) {
@@ -469,6 +461,13 @@ std::string HowToLearn(const Missing* missing) {
            "has the tool's own log";
   }
   return WordsOf(*missing).how_to_learn;
+}
+
+const DeviceFacts* FindDevice(const HostFacts& host, uint32_t id) {
+  for (const DeviceFacts& device : host.devices()) {
+    if (device.id() == id) return &device;
+  }
+  return nullptr;
 }
 
 bool IsFact(const FieldDescriptor& field) {

@@ -49,6 +49,9 @@ struct FactText {
   std::vector<std::string> lines;  // At least one. Not safe for a terminal.
 };
 
+// nullptr: the host sent nothing about this device.
+const DeviceFacts* FindDevice(const HostFacts& host, uint32_t id);
+
 // Whether the field holds facts.
 bool IsFact(const google::protobuf::FieldDescriptor& field);
 

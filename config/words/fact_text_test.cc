@@ -73,5 +73,13 @@ TEST(WhyUnknownTest, CallsAValueOfNoUseNotUnderstood) {
   EXPECT_EQ(WhyUnknown(fact), "not understood");
 }
 
+TEST(FindDeviceTest, FindsNoDeviceThatTheHostDidNotSend) {
+  HostFacts facts;
+  facts.add_devices()->set_id(0);
+  facts.add_devices()->set_id(1);
+  EXPECT_EQ(FindDevice(facts, 1), &facts.devices(1));
+  EXPECT_EQ(FindDevice(facts, 2), nullptr);
+}
+
 }  // namespace
 }  // namespace clusterd

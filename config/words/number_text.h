@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
@@ -43,6 +45,14 @@ std::string Part(absl::string_view head, absl::string_view text);
 
 // "2 drifted"; empty for none.
 std::string Part(size_t count, absl::string_view what);
+
+// "10 applied, 1 undone", of pairs of a word and how many.
+template <typename Counts>
+std::string CountsList(const Counts& counts) {
+  return absl::StrJoin(counts, ", ", [](std::string* out, const auto& count) {
+    absl::StrAppend(out, count.second, " ", count.first);
+  });
+}
 
 // The parts that are not empty, with `between` between them.
 std::string JoinParts(absl::string_view between,

@@ -4,6 +4,7 @@
 #ifndef CONFIG_WORDS_SUBJECT_TEXT_H_
 #define CONFIG_WORDS_SUBJECT_TEXT_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -50,6 +51,13 @@ std::vector<Value> Each(const Items& items, Of of) {
   std::vector<Value> values;
   for (const auto& item : items) values.emplace_back(std::invoke(of, item));
   return values;
+}
+
+// Takes out the items of which `drops` is so.
+template <typename Items, typename Drops>
+void DropIf(Items* items, const Drops& drops) {
+  items->erase(std::remove_if(items->begin(), items->end(), drops),
+               items->end());
 }
 
 // "device 3", "devices 0-3,5"; empty for none.

@@ -24,19 +24,6 @@ bool LocaleIsUtf8(const Environment& environment) {
   return false;
 }
 
-Style MakeStyle(bool is_terminal, const Terminal& terminal,
-                const Environment& environment, ColorMode mode) {
-  const bool dumb = ValueOf(environment, "TERM") == "dumb";
-  Style style;
-  style.utf8 = LocaleIsUtf8(environment);
-  style.width = is_terminal ? terminal.width : 0;
-  style.rewrites = is_terminal && !dumb;
-  style.color = mode == ColorMode::kAlways ||
-                (mode == ColorMode::kAuto && is_terminal && !dumb &&
-                 ValueOf(environment, "NO_COLOR").empty());
-  return style;
-}
-
 // Every byte but the continuation bytes of UTF-8.
 bool BeginsCharacter(char c) {
   return (static_cast<uint8_t>(c) & 0xc0) != 0x80;
@@ -49,14 +36,18 @@ std::string ValueOf(const Environment& environment, const char* name) {
   return it == environment.end() ? "" : it->second;
 }
 
-Style StyleOfOut(const Terminal& terminal, const Environment& environment,
-                 ColorMode mode) {
-  return MakeStyle(terminal.out_is_terminal, terminal, environment, mode);
-}
-
-Style StyleOfErr(const Terminal& terminal, const Environment& environment,
-                 ColorMode mode) {
-  return MakeStyle(terminal.err_is_terminal, terminal, environment, mode);
+Style StyleOf(bool Terminal::*is_terminal, const Terminal& terminal,
+              const Environment& environment, ColorMode mode) {
+  const bool shows = terminal.*is_terminal;
+  const bool dumb = ValueOf(environment, "TERM") == "dumb";
+  Style style;
+  style.utf8 = LocaleIsUtf8(environment);
+  style.width = shows ? terminal.width : 0;
+  style.rewrites = shows && !dumb;
+  style.color = mode == ColorMode::kAlways ||
+                (mode == ColorMode::kAuto && shows && !dumb &&
+                 ValueOf(environment, "NO_COLOR").empty());
+  return style;
 }
 
 std::string Painted(const Style& style, Paint paint, absl::string_view text) {

@@ -41,19 +41,15 @@ using Environment = std::map<std::string, std::string>;
 // The value of a variable; empty if it is not set.
 std::string ValueOf(const Environment& environment, const char* name);
 
-// The style of stdout.
+// The style of a stream, stdout or stderr, by whether it is a terminal.
 //   mode    | result
 //   always  | colour
 //   never   | none
 //   auto    | colour on a terminal unless NO_COLOR is set or TERM is "dumb"
 // UTF-8 if the first set one of LC_ALL, LC_CTYPE, LANG names it. Lines are
-// wrapped on a terminal only.
-Style StyleOfOut(const Terminal& terminal, const Environment& environment,
-                 ColorMode mode);
-
-// The same for stderr. Progress is for a terminal that is not "dumb".
-Style StyleOfErr(const Terminal& terminal, const Environment& environment,
-                 ColorMode mode);
+// wrapped on a terminal only. Progress is for a terminal that is not "dumb".
+Style StyleOf(bool Terminal::*is_terminal, const Terminal& terminal,
+              const Environment& environment, ColorMode mode);
 
 enum class Paint { kNone, kBold, kDim, kGreen, kYellow, kRed, kMagenta };
 

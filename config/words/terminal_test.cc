@@ -5,17 +5,19 @@
 namespace clusterd {
 namespace {
 
+constexpr auto kOut = &Terminal::out_is_terminal;
+constexpr auto kErr = &Terminal::err_is_terminal;
 const Terminal kWindow = {/*out_is_terminal=*/true, /*err_is_terminal=*/true,
                           100};
 const Terminal kPipe = {/*out_is_terminal=*/false, /*err_is_terminal=*/false,
                         100};
 
 TEST(StyleTest, UsesColourAndWidthOnATerminalOnly) {
-  const Style window = StyleOfOut(kWindow, {}, ColorMode::kAuto);
+  const Style window = StyleOf(kOut, kWindow, {}, ColorMode::kAuto);
   EXPECT_TRUE(window.color);
   EXPECT_TRUE(window.rewrites);
   EXPECT_EQ(window.width, 100);
-  const Style pipe = StyleOfOut(kPipe, {}, ColorMode::kAuto);
+  const Style pipe = StyleOf(kOut, kPipe, {}, ColorMode::kAuto);
   EXPECT_FALSE(pipe.color);
   EXPECT_FALSE(pipe.rewrites);
   EXPECT_EQ(pipe.width, 0);
@@ -24,28 +26,31 @@ TEST(StyleTest, UsesColourAndWidthOnATerminalOnly) {
 TEST(StyleTest, JudgesStdoutAndStderrApart) {
   const Terminal out_only = {/*out_is_terminal=*/true,
                              /*err_is_terminal=*/false, 80};
-  EXPECT_TRUE(StyleOfOut(out_only, {}, ColorMode::kAuto).color);
-  EXPECT_FALSE(StyleOfErr(out_only, {}, ColorMode::kAuto).color);
-  EXPECT_FALSE(StyleOfErr(out_only, {}, ColorMode::kAuto).rewrites);
+  EXPECT_TRUE(StyleOf(kOut, out_only, {}, ColorMode::kAuto).color);
+  EXPECT_FALSE(StyleOf(kErr, out_only, {}, ColorMode::kAuto).color);
+  EXPECT_FALSE(StyleOf(kErr, out_only, {}, ColorMode::kAuto).rewrites);
 }
 
 TEST(StyleTest, ObeysNoColorAndDumbTerminals) {
   EXPECT_FALSE(
-      StyleOfOut(kWindow, {{"NO_COLOR", "1"}}, ColorMode::kAuto).color);
-  EXPECT_TRUE(StyleOfOut(kWindow, {{"NO_COLOR", ""}}, ColorMode::kAuto).color);
-  const Style dumb = StyleOfErr(kWindow, {{"TERM", "dumb"}}, ColorMode::kAuto);
+      StyleOf(kOut, kWindow, {{"NO_COLOR", "1"}}, ColorMode::kAuto).color);
+  EXPECT_TRUE(
+      StyleOf(kOut, kWindow, {{"NO_COLOR", ""}}, ColorMode::kAuto).color);
+  const Style dumb =
+      StyleOf(kErr, kWindow, {{"TERM", "dumb"}}, ColorMode::kAuto);
   EXPECT_FALSE(dumb.color);
   EXPECT_FALSE(dumb.rewrites);
 }
 
 TEST(StyleTest, ColourAskedForWinsOverTheEnvironment) {
-  EXPECT_TRUE(StyleOfOut(kPipe, {{"NO_COLOR", "1"}}, ColorMode::kAlways).color);
-  EXPECT_FALSE(StyleOfOut(kWindow, {}, ColorMode::kNever).color);
+  EXPECT_TRUE(
+      StyleOf(kOut, kPipe, {{"NO_COLOR", "1"}}, ColorMode::kAlways).color);
+  EXPECT_FALSE(StyleOf(kOut, kWindow, {}, ColorMode::kNever).color);
 }
 
 TEST(StyleTest, TakesUtf8FromTheFirstLocaleVariableThatIsSet) {
   const auto utf8 = [](const Environment& environment) {
-    return StyleOfOut(kPipe, environment, ColorMode::kAuto).utf8;
+    return StyleOf(kOut, kPipe, environment, ColorMode::kAuto).utf8;
   };
   EXPECT_FALSE(utf8({}));
   EXPECT_TRUE(utf8({{"LANG", "zh_CN.UTF-8"}}));

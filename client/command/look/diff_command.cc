@@ -61,76 +61,66 @@ class KeptChecks {
 
   // With its report. Empty: the newest; NotFound: the history has none.
   // InvalidArgument for a run that is no check.
-  absl::StatusOr<HistoryRecord> Read(std::string id) const;
+  absl::StatusOr<HistoryRecord> Read(std::string id) const {
+    if (id.empty()) {
+      ASSIGN_OR_RETURN(const ListHistoryResponse newest, List("", 1));
+      if (newest.entries().empty()) {
+        return absl::NotFoundError("the history has no check yet");
+      }
+      id = newest.entries(0).id();
+    }
+    ASSIGN_OR_RETURN(HistoryRecord record, Ask(id));
+    if (record.has_report()) return record;
+    return absl::InvalidArgumentError(absl::StrCat(
+        kRunArgument, ": ", id,
+        " is no check, expected one of clusterctl history --kind check"));
+  }
 
   // The newest check before that one of the same hosts, job, namespace and
   // schedule, where the controller does not name it; nullopt: none is near.
   absl::StatusOr<std::optional<HistoryRecord>> Before(
-      const HistoryRecord& check) const;
+      const HistoryRecord& check) const {
+    const HistoryEntry& entry = check.entry();
+    std::vector<std::string> ids;
+    if (!entry.previous_id().empty()) ids.push_back(entry.previous_id());
+    ASSIGN_OR_RETURN(const ListHistoryResponse page,
+                     List(entry.id(), kEntriesBefore));
+    for (const HistoryEntry& older : page.entries()) {
+      if (ids.size() == kReportsBefore) break;
+      if (HeadOf(older) == HeadOf(entry)) ids.push_back(older.id());
+    }
+    const Compared wanted = ComparedOf(check.report());
+    for (const std::string& id : ids) {
+      absl::StatusOr<HistoryRecord> older = Ask(id);
+      // Dropped by now to make room.
+      if (absl::IsNotFound(older.status())) continue;
+      RETURN_IF_ERROR(older.status());
+      if (older->has_report() && ComparedOf(older->report()) == wanted) {
+        return std::optional<HistoryRecord>(*std::move(older));
+      }
+    }
+    return std::optional<HistoryRecord>();
+  }
 
  private:
-  absl::StatusOr<HistoryRecord> Ask(const std::string& id) const;
+  absl::StatusOr<HistoryRecord> Ask(const std::string& id) const {
+    GetHistoryRequest request;
+    request.set_id(id);
+    return client_.Ask(&Controller::Stub::GetHistory, request, timeout_);
+  }
+
   absl::StatusOr<ListHistoryResponse> List(const std::string& before,
-                                           uint32_t limit) const;
+                                           uint32_t limit) const {
+    ListHistoryRequest request;
+    request.add_kinds(HISTORY_CHECK);
+    request.set_limit(limit);
+    request.set_before_id(before);
+    return client_.Ask(&Controller::Stub::ListHistory, request, timeout_);
+  }
 
   ControllerClient& client_;
   const absl::Duration timeout_;
 };
-
-absl::StatusOr<ListHistoryResponse> KeptChecks::List(const std::string& before,
-                                                     uint32_t limit) const {
-  ListHistoryRequest request;
-  request.add_kinds(HISTORY_CHECK);
-  request.set_limit(limit);
-  request.set_before_id(before);
-  return client_.Ask(&Controller::Stub::ListHistory, request, timeout_);
-}
-
-absl::StatusOr<HistoryRecord> KeptChecks::Ask(const std::string& id) const {
-  GetHistoryRequest request;
-  request.set_id(id);
-  return client_.Ask(&Controller::Stub::GetHistory, request, timeout_);
-}
-
-absl::StatusOr<HistoryRecord> KeptChecks::Read(std::string id) const {
-  if (id.empty()) {
-    ASSIGN_OR_RETURN(const ListHistoryResponse newest, List("", 1));
-    if (newest.entries().empty()) {
-      return absl::NotFoundError("the history has no check yet");
-    }
-    id = newest.entries(0).id();
-  }
-  ASSIGN_OR_RETURN(HistoryRecord record, Ask(id));
-  if (record.has_report()) return record;
-  return absl::InvalidArgumentError(
-      absl::StrCat(kRunArgument, ": ", id,
-                   " is no check, expected one of clusterctl history --kind "
-                   "check"));
-}
-
-absl::StatusOr<std::optional<HistoryRecord>> KeptChecks::Before(
-    const HistoryRecord& check) const {
-  const HistoryEntry& entry = check.entry();
-  std::vector<std::string> ids;
-  if (!entry.previous_id().empty()) ids.push_back(entry.previous_id());
-  ASSIGN_OR_RETURN(const ListHistoryResponse page,
-                   List(entry.id(), kEntriesBefore));
-  for (const HistoryEntry& older : page.entries()) {
-    if (ids.size() == kReportsBefore) break;
-    if (HeadOf(older) == HeadOf(entry)) ids.push_back(older.id());
-  }
-  const Compared wanted = ComparedOf(check.report());
-  for (const std::string& id : ids) {
-    absl::StatusOr<HistoryRecord> older = Ask(id);
-    // Dropped by now to make room.
-    if (absl::IsNotFound(older.status())) continue;
-    RETURN_IF_ERROR(older.status());
-    if (older->has_report() && ComparedOf(older->report()) == wanted) {
-      return std::optional<HistoryRecord>(*std::move(older));
-    }
-  }
-  return std::optional<HistoryRecord>();
-}
 
 class DiffCommand final : public Request {
  public:
@@ -190,7 +180,7 @@ class DiffCommand final : public Request {
   void PrintTable(const Style& style, std::ostream& out) override {
     PrintDiffTable(diff_, style, verbose_, session().zone, out);
   }
-  std::string Short(bool utf8) const override { return DiffShort(diff_, utf8); }
+  std::string Short() const override { return DiffShort(diff_); }
 
   std::vector<std::string> ids_;
   ReportDiff diff_;

@@ -103,7 +103,8 @@ class WatchCommand final : public Command {
     }
     if (session().look_at_terminal) terminal_ = session().look_at_terminal();
     const Terminal& terminal = terminal_ ? *terminal_ : session().terminal;
-    const Style style = StyleOfOut(terminal, session().environment, color_);
+    const Style style = StyleOf(&Terminal::out_is_terminal, terminal,
+                                session().environment, color_);
     std::ostringstream text;
     if (!trouble_.empty()) {
       Page(style, text).Sentence("away", Paint::kRed, trouble_);

@@ -90,9 +90,8 @@ class AuditVerifyCommand final : public Command {
   AuditVerifyCommand() : Command("audit verify") {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "FILES", "", files_,
-              "Files of one daemon, oldest first, as one chain")
-        ->required();
+    AddArgument(app, "FILES", files_,
+                "Files of one daemon, oldest first, as one chain");
     AddOption(app, "--head", "SEQUENCE:SHA256", heads_text_,
               "A line that others keep, which must be there")
         ->allow_extra_args(false);

@@ -21,24 +21,10 @@ namespace {
 constexpr absl::Duration kDefaultLife = absl::Hours(1);
 constexpr absl::Duration kLeastLife = absl::Minutes(1);
 
-template <typename Asked, typename Answered>
-class TrustRequest : public OneCall<Asked, Answered, Trust> {
- public:
-  using OneCall<Asked, Answered, Trust>::OneCall;
-
- protected:
-  absl::Status Ask(ControllerClient* client) override {
-    const absl::Status asked = OneCall<Asked, Answered, Trust>::Ask(client);
-    this->answer_.set_schema_version(kReportSchemaVersion);
-    return asked;
-  }
-};
-
 class TokenCreateCommand final
-    : public TrustRequest<CreateTokenRequest, CreateTokenResponse> {
+    : public OneCall<CreateTokenRequest, CreateTokenResponse, Trust> {
  public:
-  TokenCreateCommand()
-      : TrustRequest("token create", &Trust::Stub::CreateToken) {}
+  TokenCreateCommand() : OneCall("token create", &Trust::Stub::CreateToken) {}
 
   void AddOptions(CLI::App& app) override {
     AddOption(app, "--hosts", "LIST", *asked_.mutable_hosts(),
@@ -80,20 +66,18 @@ class TokenCreateCommand final
         << ", once each, valid until "
         << UtcMinute(absl::FromUnixMillis(answer_.entry().expires_ms()))
         << "; it is not shown again\nrun on each such host, as root:\n\n"
-        << "  " << Short(style.utf8) << "\n";
+        << "  " << SafeShort(style) << "\n";
   }
-  std::string Short(bool utf8) const override {
-    return SafeText(JoinLine(answer_, controller_), utf8);
-  }
+  std::string Short() const override { return JoinLine(answer_, controller_); }
 
   std::string life_text_;
   std::string uses_text_;
 };
 
 class TokenListCommand final
-    : public TrustRequest<ListTokensRequest, ListTokensResponse> {
+    : public OneCall<ListTokensRequest, ListTokensResponse, Trust> {
  public:
-  TokenListCommand() : TrustRequest("token list", &Trust::Stub::ListTokens) {}
+  TokenListCommand() : OneCall("token list", &Trust::Stub::ListTokens) {}
 
   void AddOptions(CLI::App& app) override {
     AddOutput(app, "says nothing of many tokens");
@@ -107,14 +91,12 @@ class TokenListCommand final
 };
 
 class TokenRevokeCommand final
-    : public TrustRequest<RevokeTokenRequest, RevokeTokenResponse> {
+    : public OneCall<RevokeTokenRequest, RevokeTokenResponse, Trust> {
  public:
-  TokenRevokeCommand()
-      : TrustRequest("token revoke", &Trust::Stub::RevokeToken) {}
+  TokenRevokeCommand() : OneCall("token revoke", &Trust::Stub::RevokeToken) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "ID", "", id_, "The token's id, as token list shows it")
-        ->required();
+    AddArgument(app, "ID", id_, "The token's id, as token list shows it");
     Request::AddOptions(app);
   }
 
@@ -124,11 +106,10 @@ class TokenRevokeCommand final
     const bool is_whole = absl::StartsWith(id_, "cj1.");
     asked_.set_id(is_whole ? id_.substr(4, 8) : id_);
   }
-  std::string Short(bool utf8) const override {
-    return SafeText(absl::StrCat("token ", answer_.entry().id(),
-                                 ": revoked; hosts that joined with it keep "
-                                 "their certificates"),
-                    utf8);
+  std::string Short() const override {
+    return absl::StrCat("token ", answer_.entry().id(),
+                        ": revoked; hosts that joined with it keep their "
+                        "certificates");
   }
 
   std::string id_;
@@ -206,38 +187,30 @@ class CertificatesCommand final : public Request {
     return approved_;
   }
   void PrintTable(const Style& style, std::ostream& out) override {
-    if (action_ == kList) {
-      PrintCertificates(list_, style, session().now(), out);
-    } else {
-      out << Short(style.utf8) << "\n";
-    }
+    if (action_ != kList) return Request::PrintTable(style, out);
+    PrintCertificates(list_, style, session().now(), out);
   }
-  std::string Short(bool utf8) const override {
+  std::string Short() const override {
     if (action_ == kList) {
-      return SafeText(
-          absl::StrCat(list_.cluster(), ": ", CertificatesShort(list_)), utf8);
+      return absl::StrCat(list_.cluster(), ": ", CertificatesShort(list_));
     }
     if (action_ != kReset) {
-      return SafeText(
-          absl::StrCat(approved_.entry().host(), ": machine ",
-                       approved_.entry().waiting_machine_id(), " with key ",
-                       approved_.entry().waiting_key(), " from ",
-                       approved_.entry().waiting_peer(),
-                       action_ == kRefuse
-                           ? " is refused; nothing else has changed"
-                           : " is approved; it must join again within an hour"),
-          utf8);
+      const CertificateEntry& entry = approved_.entry();
+      return absl::StrCat(
+          entry.host(), ": machine ", entry.waiting_machine_id(), " with key ",
+          entry.waiting_key(), " from ", entry.waiting_peer(),
+          action_ == kRefuse
+              ? " is refused; nothing else has changed"
+              : " is approved; it must join again within an hour");
     }
     const std::string& waited = reset_.refused_machine_id();
-    return SafeText(
-        absl::StrCat(
-            reset_.host(), ": its key is deleted",
-            waited.empty()
-                ? "; the host must join again with a token"
-                : absl::StrCat(", and machine ", waited,
-                               " that waited is refused; the next join needs "
-                               "clusterctl certificates approve")),
-        utf8);
+    return absl::StrCat(
+        reset_.host(), ": its key is deleted",
+        waited.empty()
+            ? "; the host must join again with a token"
+            : absl::StrCat(", and machine ", waited,
+                           " that waited is refused; the next join needs "
+                           "clusterctl certificates approve"));
   }
 
   std::string action_text_;
@@ -264,9 +237,8 @@ class LockCommand final : public OneCall<LockRequest, LockResponse> {
   LockCommand() : OneCall("lock", &Controller::Stub::Lock) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "IDENTITY", "", *asked_.mutable_identity(),
-              "HOST, user/NAME or host/NAME")
-        ->required();
+    AddArgument(app, "IDENTITY", *asked_.mutable_identity(),
+                "HOST, user/NAME or host/NAME");
     AddOption(app, "--reason", "TEXT", *asked_.mutable_reason(),
               "Shown to the refused identity, and by clusterctl locks");
     Request::AddOptions(app);
@@ -287,12 +259,9 @@ class LockCommand final : public OneCall<LockRequest, LockResponse> {
     return Deliver(kExitFail);
   }
 
-  std::string Short(bool utf8) const override {
-    return SafeText(
-        absl::StrCat(LockLine(answer_.lock(), session().zone), " (",
-                     answer_.ended(),
-                     answer_.ended() == 1 ? " stream" : " streams", " ended)"),
-        utf8);
+  std::string Short() const override {
+    return absl::StrCat(LockLine(answer_.lock(), session().zone), " (",
+                        Count(answer_.ended(), "stream"), " ended)");
   }
 };
 
@@ -301,9 +270,8 @@ class UnlockCommand final : public OneCall<UnlockRequest, UnlockResponse> {
   UnlockCommand() : OneCall("unlock", &Controller::Stub::Unlock) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "IDENTITY", "", *asked_.mutable_identity(),
-              "HOST, user/NAME or host/NAME, as clusterctl locks names it")
-        ->required();
+    AddArgument(app, "IDENTITY", *asked_.mutable_identity(),
+                "HOST, user/NAME or host/NAME, as clusterctl locks names it");
     Request::AddOptions(app);
   }
 
@@ -312,10 +280,8 @@ class UnlockCommand final : public OneCall<UnlockRequest, UnlockResponse> {
     if (asked_.identity().empty()) AddMistake("IDENTITY: is empty");
   }
 
-  std::string Short(bool utf8) const override {
-    return SafeText(
-        absl::StrCat("unlocked ", LockLine(answer_.lock(), session().zone)),
-        utf8);
+  std::string Short() const override {
+    return absl::StrCat("unlocked ", LockLine(answer_.lock(), session().zone));
   }
 };
 
@@ -330,12 +296,12 @@ class LocksCommand final : public OneCall<ListLocksRequest, ListLocksResponse> {
     }
     if (answer_.locks().empty()) out << "no locks\n";
   }
-  std::string Short(bool utf8) const override {
+  std::string Short() const override {
     std::string names;
     for (const LockEntry& lock : answer_.locks()) {
       absl::StrAppend(&names, names.empty() ? ": " : ", ", lock.identity());
     }
-    return SafeText(absl::StrCat(answer_.locks_size(), " locked", names), utf8);
+    return absl::StrCat(answer_.locks_size(), " locked", names);
   }
 };
 

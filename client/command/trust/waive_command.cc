@@ -27,13 +27,11 @@ class WaiveCommand final : public OneCall<WaiveRequest, WaiverResponse> {
 
   void AddOptions(CLI::App& app) override {
     if (!is_maintenance_) {
-      AddOption(app, "RULE", "", *asked_.mutable_rule(),
-                "The rule whose failures are accepted, e.g. link")
-          ->required();
+      AddArgument(app, "RULE", *asked_.mutable_rule(),
+                  "The rule whose failures are accepted, e.g. link");
     }
-    AddOption(app, "HOSTS", "", *asked_.mutable_hosts(),
-              "On which hosts, e.g. node[01-12,15]; all: on every one")
-        ->required();
+    AddArgument(app, "HOSTS", *asked_.mutable_hosts(),
+                "On which hosts, e.g. node[01-12,15]; all: on every one");
     if (!is_maintenance_) {
       AddOption(app, "--devices", "IDS", *asked_.mutable_devices(),
                 "Only these devices of the hosts, e.g. 0-3,7 (default: all, "
@@ -53,9 +51,7 @@ class WaiveCommand final : public OneCall<WaiveRequest, WaiverResponse> {
   void ReadOptions() override {
     if (is_maintenance_) asked_.set_rule(kMaintenanceRule);
   }
-  std::string Short(bool utf8) const override {
-    return SafeText(WaiverLine(answer_.waiver()), utf8);
-  }
+  std::string Short() const override { return WaiverLine(answer_.waiver()); }
 
   const bool is_maintenance_;
 };
@@ -65,15 +61,14 @@ class UnwaiveCommand final : public OneCall<EndWaiverRequest, WaiverResponse> {
   UnwaiveCommand() : OneCall("unwaive", &Controller::Stub::EndWaiver) {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "ID", "", *asked_.mutable_id(),
-              "Of the waiver, as clusterctl waivers shows it")
-        ->required();
+    AddArgument(app, "ID", *asked_.mutable_id(),
+                "Of the waiver, as clusterctl waivers shows it");
     Request::AddOptions(app);
   }
 
  private:
-  std::string Short(bool utf8) const override {
-    return SafeText(absl::StrCat("ended ", WaiverLine(answer_.waiver())), utf8);
+  std::string Short() const override {
+    return absl::StrCat("ended ", WaiverLine(answer_.waiver()));
   }
 };
 
