@@ -21,6 +21,10 @@ inline constexpr absl::string_view kLaunchMethods[] = {
 inline constexpr absl::string_view kFrameworks[] = {"pytorch", "tensorflow",
                                                     "mindspore"};
 
+// What JobSpec.python may be.
+inline constexpr char kInterpreterForm[] =
+    R"(/(?:[^\x00-\x1f]*/)?python[0-9.]*)";
+
 // Reads a job file, YAML or JSON:
 //   id: slurm:1234.0
 //   nodes: node[01-16]       # the first is the master
@@ -38,13 +42,17 @@ inline constexpr absl::string_view kFrameworks[] = {"pytorch", "tensorflow",
 //   framework: mindspore     # or pytorch, tensorflow
 //   ports: [6379, 8265]      # of its other services
 //   ssh: {user: ann, port: 22, container_port: 12345, before: true}
+//   python: /home/ann/venv/bin/python
+//   requirements: requirements.txt   # or a list: [torch==2.1.0, numpy]
+//   script: train.py
 //   servers:                 # in place of nodes, where they differ
 //     - {host: node01, devices: 0-3, node_rank: 0, master_addr: 10.0.0.1}
 //     - {host: "node[02-16]", devices: 8}
 // InvalidArgument with every mistake, one per line with line and column, value,
 // expectation and nearest key.
 // `rank_table_path`, if one is given, gets the path behind rank_table, which is
-// for the caller to read into the job; else the key is a mistake.
+// for the caller to read into the job, as it does the files behind requirements
+// and script; else these keys are mistakes.
 absl::StatusOr<JobSpec> LoadJobSpec(absl::string_view file_name,
                                     absl::string_view text,
                                     std::string* rank_table_path = nullptr);

@@ -227,13 +227,15 @@ class GenerateLaunchCommand final : public GenerateCommand {
               "that is chosen");
     AddOption(app, "--nnodes", "N|MIN:MAX", options_.nnodes,
               "NNODES, where fewer servers will do");
-    AddOption(app, "--script", "FILE", options_.script,
-              "The training script; default train.py");
+    AddOption(app, "--script", "FILE", script_,
+              "The training script; default that of --job, else train.py");
     AddOption(app, "ARGUMENTS", "", options_.arguments,
               "Its arguments, behind --; {NODE_RANK} and other names of "
               "variables in braces stand for their values");
-    AddOption(app, "--python", "FILE", options_.python,
-              "The interpreter; default python3");
+    AddOption(app, "--python", "FILE", python_,
+              "The interpreter; default that of --job, else python3");
+    AddOption(app, "--requirements", "FILE", requirements_,
+              "What its interpreter needs, as pip reads it");
     AddOption(app, "--source", "FILE", sources_,
               "Source this file where a host has it, in place of the method's "
               "own; may be given again")
@@ -287,6 +289,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
       options_.environment.emplace_back(each.name(), each.value());
     }
     ReadRankTable();
+    ReadProgram();
     const bool one = node_ != kAllNodes ||
                      absl::StrContains(out_, kHostInPath) ||
                      job_.servers_size() == 1;
@@ -341,6 +344,34 @@ class GenerateLaunchCommand final : public GenerateCommand {
     }
   }
 
+  // What the launch starts is what the check judges.
+  void ReadProgram() {
+    if (python_.empty()) python_ = job_.python();
+    if (!python_.empty()) options_.python = python_;
+    job_.set_python(absl::StartsWith(python_, "/") ? python_ : "");
+    if (!job_.python().empty() && job_.user().empty()) {
+      job_.set_user(ValueOf(session().environment, "USER"));
+    }
+    if (!requirements_.empty()) {
+      job_.set_requirements_file(requirements_);
+      AddMistakes("--requirements ",
+                  ReadJobText(requirements_, job_.mutable_requirements()),
+                  mistakes_);
+    }
+    if (script_.empty()) script_ = job_.script_file();
+    if (script_.empty()) return;
+    options_.script = script_;
+    const bool is_read = script_ == job_.script_file();
+    job_.set_script_file(script_);
+    const absl::Status read = is_read
+                                  ? absl::OkStatus()
+                                  : ReadJobText(script_, job_.mutable_script());
+    if (read.ok()) return;
+    job_.clear_script();
+    Tell("note: the script is not judged, it cannot be read here: ",
+         read.message());
+  }
+
   int Deliver(const Launch& launch) {
     if (form_ == LaunchForm::kJson) {
       return Write(out_, MessageJson(LaunchDocument(launch)), overwrite_,
@@ -385,6 +416,9 @@ class GenerateLaunchCommand final : public GenerateCommand {
   std::string master_port_;
   std::string asd_;
   std::string tiered_ = "auto";
+  std::string script_;
+  std::string python_;
+  std::string requirements_;
   std::vector<std::string> sources_;
 };
 

@@ -21,6 +21,7 @@
 #include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
+#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 
@@ -91,6 +92,7 @@ uint32_t Restarts(const Environment& environment) {
 }
 
 constexpr size_t kMaxJobFileBytes = 4 << 20;
+constexpr size_t kMaxJobTextBytes = 256 << 10;
 constexpr uint32_t kMaxPort = 65535;
 constexpr uint32_t kSshPort = 22;
 
@@ -220,6 +222,14 @@ std::string OptOut(const Environment& environment) {
   return "";
 }
 
+absl::Status ReadJobText(const std::string& path, std::string* text) {
+  ASSIGN_OR_RETURN(*text, ReadTextFile(path, kMaxJobTextBytes));
+  // An empty one would be a job without that file; comments may be in any
+  // encoding, and the job's texts are UTF-8.
+  *text = text->empty() ? "\n" : ValidUtf8(*text);
+  return absl::OkStatus();
+}
+
 void JobOptions::AddTo(CLI::App& app) {
   const auto add = [&app](const char* name, const char* placeholder,
                           std::string& value, const char* what) {
@@ -302,6 +312,23 @@ void JobOptions::ReadFile(MistakeList& mistakes) {
   servers_known_ = true;
   if (table_file_.empty() && !table.empty()) {
     table_file_ = PathBeside(file_, table);
+  }
+  for (std::string* path :
+       {job_.mutable_requirements_file(), job_.mutable_script_file()}) {
+    if (!path->empty()) *path = PathBeside(file_, *path);
+  }
+}
+
+void JobOptions::ReadProgram(const Environment& environment,
+                             MistakeList& mistakes) {
+  const auto read = [&](const char* key, const std::string& path,
+                        std::string* text) {
+    if (!path.empty()) AddMistakes(key, ReadJobText(path, text), mistakes);
+  };
+  read("requirements: ", job_.requirements_file(), job_.mutable_requirements());
+  read("script: ", job_.script_file(), job_.mutable_script());
+  if (!job_.python().empty() && job_.user().empty()) {
+    job_.set_user(ValueOf(environment, "USER"));
   }
 }
 
@@ -395,6 +422,7 @@ void JobOptions::Read(const Environment& environment, MistakeList& mistakes) {
     ReadNodes(environment, mistakes);
   }
   ReadTable(mistakes);
+  ReadProgram(environment, mistakes);
   if (!from_table) ReadDevices(mistakes);
   if (!product_.empty()) job_.set_product(product_);
   const auto read_word = [&mistakes](absl::string_view option,

@@ -87,6 +87,8 @@ class JobOptions {
   void ReadNodes(const Environment& environment, MistakeList& mistakes);
   void ReadDevices(MistakeList& mistakes);
   void ReadTable(MistakeList& mistakes);
+  // The files that the job's interpreter is given.
+  void ReadProgram(const Environment& environment, MistakeList& mistakes);
   // How a launch over ssh logs in, which the check then tries.
   void ReadLogins(const Environment& environment, MistakeList& mistakes);
   void TakeServersOfTable(const ClusterSpec& spec, MistakeList& mistakes);
@@ -108,6 +110,10 @@ class JobOptions {
   bool is_own_job_ = false;
   bool servers_known_ = false;  // Some are, and without a mistake.
 };
+
+// Reads a requirements.txt or a script, at most 256 KiB. The codes of
+// ReadTextFile.
+absl::Status ReadJobText(const std::string& path, std::string* text);
 
 }  // namespace clusterd
 
