@@ -2,13 +2,14 @@
 // The script is never run: its calls are found in the text, without comments
 // and strings, so an unusual script is not understood rather than misjudged.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "config/rules/rule_report.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
@@ -20,37 +21,85 @@ constexpr size_t kMaxShown = 6;
 // More are a text that is made to take time.
 constexpr size_t kMaxFound = 64;
 constexpr size_t kMaxArguments = 16 << 10;
+constexpr size_t kMaxCalls = 1 << 20;
 
-// Without comments; of texts only single words are left, such as 'hccl' and
-// 'npu:{rank}', in single quotes. Every line keeps its number.
+// Texts that are wrong wherever they stand.
+struct Pattern {
+  absl::string_view finding;
+  absl::string_view where;  // "several": on one server it is right.
+  absl::string_view form;   // Of CallsOf where it begins with an @.
+};
+
+constexpr Pattern kPatterns[] = {
+#include "config/rules/texts/script_patterns.inc"
+};
+
+constexpr char kDdp[] = "DistributedDataParallel";
+constexpr char kBackend[] =
+    R"(@init_process_group (?:.*\bbackend *=)? *'([\w:,]+)')";
+constexpr char kBackendVariable[] =
+    R"(@init_process_group (?:.*\bbackend *= *[^' ]|[^'=,\n]+(?:,|$)))";
+// One finding, of the first call.
+constexpr char kFirstInit[] = "@init_process_group ()(?s:.*)";
+constexpr char kFirstLoader[] = "@DataLoader ()(?s:.*)";
+constexpr char kFirstSampler[] = "@DistributedSampler ()(?s:.*)";
+// Other libraries, which may do what the text does not.
+constexpr char kWrapper[] =
+    R"(\b(?:FullyShardedDataParallel|FSDP|fully_shard|deepspeed|accelerate|)"
+    R"(Trainer|megatron|mindspeed|lightning|horovod|all_reduce)\b)";
+
+// The lines of the script as "\n16:loader = DataLoader(data)", without
+// comments. Of texts only single words are left, such as 'hccl' and
+// 'npu:{rank}', in single quotes.
 std::string CodeOf(absl::string_view script) {
-  static const LazyRE2 kToken = {
-      R"((?s)(#[^\n]*|"""(?:\\.|[^\\])*?(?:"""|\z)|'''(?:\\.|[^\\])*?(?:'''|\z))"
-      R"(|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|[^#"']+))"};
-  static const LazyRE2 kWord = {
-      R"((?:"""|'''|"|')([\w:.,/{}-]{0,64})(?:"""|'''|"|'))"};
+  static const LazyRE2 kTexts = {
+      R"re((?s)(#[^\n]*)|"""(?:([\w:.,/{}-]{0,64})"""|(?:\\.|[^\\])*?(?:"""|\z)))re"
+      R"re(|'''(?:([\w:.,/{}-]{0,64})'''|(?:\\.|[^\\])*?(?:'''|\z)))re"
+      R"re(|"(?:([\w:.,/{}-]{0,64})"|(?:\\.|[^"\\\n])*"?))re"
+      R"re(|'(?:([\w:.,/{}-]{0,64})'|(?:\\.|[^'\\\n])*'?))re"};
   std::string code;
-  std::string token;
-  re2::StringPiece rest(script.data(), script.size());
-  while (RE2::Consume(&rest, *kToken, &token)) {
-    std::string word;
-    if (token[0] == '#') continue;
-    if (token[0] != '"' && token[0] != '\'') {
-      code += token;
-      continue;
-    }
-    HasForm(token, *kWord, &word);
-    absl::StrAppend(
-        &code, "'", word, "'",
-        std::string(std::count(token.begin(), token.end(), '\n'), '\n'));
+  int line = 0;
+  for (const absl::string_view each : absl::StrSplit(script, '\n')) {
+    absl::StrAppend(&code, "\n", ++line, ":", each);
   }
+  RE2::GlobalReplace(&code, *kTexts, R"(\1'\2\3\4\5')");
+  RE2::GlobalReplace(&code, "#[^\n]*", "");
   return code;
 }
 
-struct Call {
-  size_t line;
-  std::string arguments;
-};
+// The number before the line of such a text in which `part` of it stands.
+int LineOf(const std::string& text, const re2::StringPiece& part) {
+  const auto at = static_cast<size_t>(part.data() - text.data());
+  return std::atoi(&text[text.rfind('\n', at - 1) + 1]);
+}
+
+// What is judged of the code's calls, whatever stands before the last dot, as
+// "\n16@DataLoader data, batch_size=32".
+std::string CallsOf(const std::string& code) {
+  std::string alias = kDdp;
+  RE2::PartialMatch(code, R"(\bDistributedDataParallel\s+as\s+(\w+))", &alias);
+  const RE2 form(absl::StrCat(
+      R"((\b(?:def|class)\s+)?\b(init_process_group|set_device|device|to|)",
+      "DataLoader|DistributedSampler|", kDdp, "|", alias, R"()\s*\()"));
+  re2::StringPiece rest(code);
+  std::string calls, definition, name;
+  while (calls.size() < kMaxCalls &&
+         RE2::FindAndConsume(&rest, form, &definition, &name)) {
+    if (!definition.empty()) continue;
+    size_t end = 0;
+    for (int depth = 1; end < std::min(rest.size(), kMaxArguments); ++end) {
+      const char c = rest[end];
+      if (c == '\'') end = std::min(rest.find(c, end + 1), rest.size() - 1);
+      if (std::strchr("([{", c) != nullptr) ++depth;
+      if (std::strchr(")]}", c) != nullptr && --depth == 0) break;
+    }
+    std::string arguments = rest.substr(0, end).as_string();
+    RE2::GlobalReplace(&arguments, R"(\n\d+:|\s)", " ");
+    absl::StrAppend(&calls, "\n", LineOf(code, rest), "@",
+                    name == alias ? kDdp : name, " ", arguments);
+  }
+  return calls;
+}
 
 class ScriptJudge {
  public:
@@ -68,202 +117,125 @@ class ScriptJudge {
   uint64_t ranks() const { return ranks_; }
 
   void Judge() {
-    JudgeLaunch();
-    JudgeDevice();
+    const bool is_one = view_.spec().servers_size() == 1;
+    for (const Pattern& each : kPatterns) {
+      if (!is_one || each.where != "several") Warn(each.finding, each.form);
+    }
+    // Beside another call one for machines without NPUs is right.
+    WarnUnless(Has("transfer_to_npu") || Has("@init_process_group .*hccl"),
+               "backend", kBackend, Has(kBackendVariable),
+               "which backend is used");
+    if (!is_one) JudgeRankAsDevice();
+    WarnUnless(Has("LOCAL_RANK|local_rank|local-rank"), "no-local-rank",
+               kFirstInit,
+               Has(R"(\bspawn\b)") || view_.job()->method() == "mp-spawn",
+               "which device a rank takes");
     JudgeModel();
-    JudgeLoaders();
     JudgeNumbers();
     if (untold_.empty()) return;
     report_.AddNote("the text does not tell ", FirstOf(untold_, kMaxShown));
   }
 
  private:
-  bool Has(const std::string& words) const {
-    return RE2::PartialMatch(code_, absl::StrCat("\\b(?:", words, ")\\b"));
+  const std::string& TextOf(absl::string_view form) const {
+    return form[0] == '@' ? calls_ : code_;
   }
 
-  size_t LineOf(const re2::StringPiece& rest) const {
-    return 1 + std::count(code_.data(), rest.data(), '\n');
+  bool Has(absl::string_view form) const {
+    return RE2::PartialMatch(TextOf(form), absl::StrCat("(?m)", form));
   }
 
-  // Of functions of one of these names, whatever stands before the last dot.
-  std::vector<Call> Calls(const std::string& names) const {
-    const RE2 form(
-        absl::StrCat(R"((\b(?:def|class)\s+)?\b(?:)", names, R"()\s*\()"));
-    re2::StringPiece rest(code_);
-    std::string definition;
-    std::vector<Call> calls;
-    while (calls.size() < kMaxFound &&
-           RE2::FindAndConsume(&rest, form, &definition)) {
-      if (!definition.empty()) continue;
-      size_t end = 0;
-      for (int depth = 1; end < std::min(rest.size(), kMaxArguments); ++end) {
-        const char c = rest[end];
-        if (c == '\'') end = std::min(rest.find(c, end + 1), rest.size() - 1);
-        if (std::strchr("([{", c) != nullptr) ++depth;
-        if (std::strchr(")]}", c) != nullptr && --depth == 0) break;
-      }
-      calls.push_back({LineOf(rest), rest.substr(0, end).as_string()});
+  // Calls visit(line, group, group) where that form is found.
+  template <typename Visit>
+  void ForEach(absl::string_view form, Visit visit) const {
+    const RE2 compiled(absl::StrCat("(?m)", form, "()()"));
+    const std::string& text = TextOf(form);
+    re2::StringPiece first, second, rest(text);
+    for (size_t i = 0; i < kMaxFound; ++i) {
+      if (!RE2::FindAndConsume(&rest, compiled, &first, &second)) return;
+      visit(LineOf(text, first), first.as_string(), second.as_string());
     }
-    return calls;
   }
 
   template <typename... Values>
-  void Warn(absl::string_view finding, size_t line, const Values&... values) {
+  void WarnAt(int line, absl::string_view finding, const Values&... values) {
     report_.Add(report_.Text(
         finding,
         absl::StrCat(PrintableText(view_.job()->script_file()), ":", line),
         values...));
   }
 
-  // Each "name = value" of that form, with its line.
-  template <typename Visit>
-  void ForEach(const std::string& text, const RE2& form, Visit visit) const {
-    std::string name;
-    std::string value;
-    re2::StringPiece rest(text);
-    for (size_t i = 0; i < kMaxFound; ++i) {
-      if (!RE2::FindAndConsume(&rest, form, &name, &value)) return;
-      visit(rest, name, value);
+  void Warn(absl::string_view finding, absl::string_view form) {
+    ForEach(form, [&](int line, const auto& first, const auto& second) {
+      WarnAt(line, finding, first, second);
+    });
+  }
+
+  // Unless it is right, or not told since something else may do it.
+  void WarnUnless(bool is_right, absl::string_view finding,
+                  absl::string_view form, bool may_be_elsewhere,
+                  const char* untold) {
+    if (is_right) return;
+    if (!may_be_elsewhere && Has(form) && Has(kFirstInit)) {
+      Warn(finding, form);
+    } else {
+      untold_.push_back(untold);
     }
   }
 
-  void JudgeLaunch() {
-    std::vector<std::pair<size_t, std::string>> others;  // Line and backend.
-    std::string backend;
-    bool is_chosen = Has("transfer_to_npu");
-    for (const Call& each : inits_) {
-      if (!RE2::PartialMatch(each.arguments,
-                             R"((?:^|\bbackend\s*=)\s*'([\w:,]+)')",
-                             &backend)) {
-        untold_.push_back(absl::StrCat("the backend of line ", each.line));
-        is_chosen = true;
-      } else if (absl::StrContains(backend, "hccl")) {
-        is_chosen = true;
-      } else {
-        others.emplace_back(each.line, backend);
-      }
-      ForEach(each.arguments, R"(\b(rank|world_size)\s*=\s*(\d+)\s*(?:,|$))",
-              [&](const auto&, const auto& name, const auto& value) {
-                Warn("literal", each.line, name, value);
-              });
-    }
-    // Beside another call such a one is for machines without NPUs.
-    for (const auto& [line, name] : others) {
-      if (!is_chosen) Warn("backend", line, name);
-    }
-    if (inits_.empty()) untold_.push_back("which backend is used");
-    ForEach(code_,
-            R"(\benviron\s*\[\s*'((?:LOCAL_)?RANK|WORLD_SIZE|MASTER_ADDR|)"
-            R"(MASTER_PORT)'\s*\]\s*=\s*'([^']+)')",
-            [&](const auto& rest, const auto& name, const auto& value) {
-              // On one server its own address is right.
-              if (view_.spec().servers_size() > 1 ||
-                  !absl::StartsWith(name, "MASTER_")) {
-                Warn("literal", LineOf(rest), name, value);
+  // The device by a variable that is set from RANK, without a division.
+  void JudgeRankAsDevice() {
+    ForEach(R"(@set_device *([A-Za-z_]\w*) *$)",
+            [&](int line, const auto& name, const auto&) {
+              if (Has(absl::StrCat(R"(^\d+:\s*)", name, R"(\s*=[^=%/L\n]*)",
+                                   R"((?:'RANK'|\bget_rank\()[^%/L\n]*$)"))) {
+                WarnAt(line, "global-rank", name);
               }
             });
   }
 
-  // Whether the script sets the variable from RANK, without a division.
-  bool IsRankOfAll(const std::string& variable) const {
-    std::string value;
-    return RE2::PartialMatch(code_,
-                             absl::StrCat(R"((?m)^\s*)", variable,
-                                          R"(\s*=([^=%/\n][^%/\n]*)$)"),
-                             &value) &&
-           RE2::PartialMatch(value, R"('RANK'|\bget_rank\()") &&
-           !absl::StrContains(value, "LOCAL_RANK");
-  }
-
-  void JudgeDevice() {
-    std::string value;
-    for (const Call& each : Calls("set_device")) {
-      if (RE2::FullMatch(each.arguments, R"(\s*(?:'(?:npu|cuda):)?(\d+)'?\s*)",
-                         &value)) {
-        Warn("one-device", each.line, value);
-      } else if (RE2::FullMatch(each.arguments, R"(\s*(\w+)\s*)", &value) &&
-                 view_.spec().servers_size() > 1 && IsRankOfAll(value)) {
-        Warn("global-rank", each.line, value);
-      }
-    }
-    if (Has("LOCAL_RANK|local_rank|local-rank")) return;
-    if (inits_.empty() || Has("spawn") || view_.job()->method() == "mp-spawn") {
-      untold_.push_back("which device a rank takes");
-    } else {
-      Warn("no-local-rank", inits_[0].line);
-    }
-  }
-
   void JudgeModel() {
-    std::string value;
-    std::string names = "DistributedDataParallel";
-    if (RE2::PartialMatch(code_, R"(\bDistributedDataParallel\s+as\s+(\w+))",
-                          &value)) {
-      absl::StrAppend(&names, "|", value);
-    }
-    const std::vector<Call> wraps = Calls(names);
-    for (const Call& each : wraps) {
-      if (RE2::PartialMatch(each.arguments,
-                            R"(\bdevice_ids\s*=\s*\[\s*(\d+)\s*\])", &value)) {
-        Warn("one-device", each.line, value);
-      } else if (!RE2::PartialMatch(each.arguments,
-                                    R"(\bdevice_ids\s*=\s*[^N\s]|\*\*)")) {
-        Warn("no-device-ids", each.line);
-      }
-    }
-    if (!wraps.empty()) return;
-    if (has_wrapper_ || inits_.empty()) {
-      untold_.push_back("what wraps the model");
-    } else {
-      Warn("no-wrapper", inits_[0].line);
-    }
-  }
-
-  void JudgeLoaders() {
-    const std::vector<Call> loaders = Calls("DataLoader");
-    const std::vector<Call> samplers = Calls("DistributedSampler");
-    bool is_given = false;
-    for (const Call& each : loaders) {
-      if (!RE2::PartialMatch(each.arguments, R"(sampler\s*=|\*\*)")) continue;
-      is_given = true;
-      if (RE2::PartialMatch(each.arguments, R"(\bshuffle\s*=\s*True\b)")) {
-        Warn("shuffle", each.line);
-      }
-    }
-    const bool is_elsewhere = has_wrapper_ || is_given || inits_.empty();
-    if (loaders.empty() || (samplers.empty() && is_elsewhere)) {
-      untold_.push_back("how the data are shared out");
-    } else if (samplers.empty()) {
-      Warn("no-sampler", loaders[0].line);
-    } else if (!is_given) {
-      Warn("sampler-unused", samplers[0].line);
-    }
+    const bool has_wrapper = Has(kWrapper);
+    const bool has_sampler = Has(kFirstSampler);
+    const bool is_given = Has(R"(@DataLoader .*(?:sampler *=|\*\*))");
+    WarnUnless(Has("@DistributedDataParallel "), "no-wrapper", kFirstInit,
+               has_wrapper, "what wraps the model");
+    ForEach(
+        "@DistributedDataParallel (.*)",
+        [&](int line, const auto& arguments, const auto&) {
+          if (!RE2::PartialMatch(
+                  arguments, R"(\bdevice_ids *= *[^N ]|\*\*|^[^,(]*, *\[)")) {
+            WarnAt(line, "no-device-ids");
+          }
+        });
+    constexpr char kShared[] = "how the data are shared out";
+    WarnUnless(has_sampler, "no-sampler", kFirstLoader, is_given || has_wrapper,
+               kShared);
+    WarnUnless(is_given || !has_sampler, "sampler-unused", kFirstSampler,
+               !Has(kFirstLoader), kShared);
   }
 
   // The script's own number of devices, against that of the job.
   void JudgeNumbers() {
-    const std::string number = R"((?:\s*=|'[^\n]*\bdefault\s*=)\s*)";
+    constexpr char kNumber[] = R"((?:\s*=|'[^\n]*\bdefault\s*=)[ \t]*)";
     std::vector<std::string> scaled;
-    ForEach(code_,
-            absl::StrCat(R"(\b(batch[-_]size|lr|learning[-_]rate))", number,
-                         R"((\d[\d.e-]*))"),
-            [&](const auto& rest, const auto& name, const auto& value) {
-              scaled.push_back(
-                  absl::StrCat(name, " ", value, " in line ", LineOf(rest)));
-            });
+    ForEach(
+        absl::StrCat(R"(\b(batch[-_]size|lr|learning[-_]rate))", kNumber,
+                     R"((\d[\d.e-]*))"),
+        [&](int line, const auto& name, const auto& value) {
+          scaled.push_back(absl::StrCat(name, " ", value, " in line ", line));
+        });
     bool is_told = false;
     ForEach(
-        code_,
-        absl::StrCat(R"(\b(world[-_]size|n(?:um)?_?(?:npus?|gpus?|devices)|)"
+        absl::StrCat(R"(\b(world[-_]size|n(?:um)?_?(?:npus?|gpus?|devices)|)",
                      R"((?:npus?|gpus?|n?proc|devices)[-_]per[-_]node))",
-                     number, R"((\d{1,6})\b)"),
-        [&](const auto& rest, const auto& name, const auto& value) {
+                     kNumber, R"((\d{1,6})\b)"),
+        [&](int line, const auto& name, const auto& value) {
           is_told = true;
           const uint64_t has = absl::StrContains(name, "node") ? most_ : ranks_;
           if (std::stoul(value) <= has || has == 0) return;
-          Warn("fewer-devices", LineOf(rest), name, value, has,
-               scaled.empty() ? "not found" : FirstOf(scaled, kMaxShown));
+          WarnAt(line, "fewer-devices", name, value, has,
+                 scaled.empty() ? "not found" : FirstOf(scaled, kMaxShown));
         });
     if (is_told) return;
     untold_.push_back("for how many devices batch size and learning rate are");
@@ -272,11 +244,7 @@ class ScriptJudge {
   const ClusterView& view_;
   RuleReport& report_;
   const std::string code_;
-  const std::vector<Call> inits_ = Calls("init_process_group");
-  // Another library may do what the text does not.
-  const bool has_wrapper_ = Has(
-      "FullyShardedDataParallel|FSDP|fully_shard|deepspeed|accelerate|Trainer|"
-      "megatron|mindspeed|lightning|horovod|all_reduce");
+  const std::string calls_ = CallsOf(code_);
   std::vector<std::string> untold_;
   uint64_t ranks_ = 0;
   uint64_t most_ = 0;  // On one server.
