@@ -150,9 +150,9 @@ class Loader {
   }
 
   void LoadPython(const YamlMap& map) {
-    job_.set_python(Formed(map["python"], 512, kInterpreterForm,
-                           "the absolute path of an interpreter such as "
-                           "/usr/bin/python3"));
+    job_.set_python(
+        Formed(map["python"], 512, R"(/(?:[^\x00-\x1f]*/)?python[0-9.]*)",
+               "the absolute path of an interpreter such as /usr/bin/python3"));
     job_.set_script_file(map["script"].Text().value_or(""));
     const YamlValue requirements = map["requirements"];
     if (!requirements.Is(YamlNode::Kind::kList)) {

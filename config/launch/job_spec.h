@@ -21,10 +21,6 @@ inline constexpr absl::string_view kLaunchMethods[] = {
 inline constexpr absl::string_view kFrameworks[] = {"pytorch", "tensorflow",
                                                     "mindspore"};
 
-// What JobSpec.python may be.
-inline constexpr char kInterpreterForm[] =
-    R"(/(?:[^\x00-\x1f]*/)?python[0-9.]*)";
-
 // Reads a job file, YAML or JSON:
 //   id: slurm:1234.0
 //   nodes: node[01-16]       # the first is the master

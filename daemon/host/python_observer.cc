@@ -23,10 +23,6 @@
 namespace clusterd {
 namespace {
 
-constexpr absl::string_view kFind[] = {"/usr/bin/find", "/bin/find"};
-constexpr absl::string_view kGrep[] = {"/usr/bin/grep", "/bin/grep"};
-constexpr absl::string_view kReadlink[] = {"/usr/bin/readlink",
-                                           "/bin/readlink"};
 constexpr absl::string_view kDebianFolder = "/usr/lib/python3/dist-packages";
 constexpr size_t kMaxVersionBytes = 128;
 constexpr size_t kMaxOthers = 32;
@@ -55,36 +51,46 @@ class PythonReading {
     RETURN_IF_ERROR(ready);
     RETURN_IF_ERROR(FindFolders());
     RETURN_IF_ERROR(ReadFolders());
+    // An earlier folder hides what a later one has.
+    std::set<std::string> taken;
+    for (const std::string& path : python_.folders()) {
+      for (const std::string& name : question_.names()) {
+        const auto entries = packages_[path].find(name);
+        if (entries == packages_[path].end() || !taken.insert(name).second) {
+          continue;
+        }
+        for (const auto& [entry, version] : entries->second) {
+          PythonPackage* const package = python_.add_packages();
+          package->set_name(name);
+          package->set_version(version);
+        }
+      }
+    }
     return std::move(python_);
   }
 
  private:
   using Lines = std::vector<std::pair<std::string, std::string>>;
-  // By name of a package and of its folder or file: its version.
-  using Folder = std::map<std::string, std::map<std::string, std::string>>;
 
   // The programs that read, and who they run as.
   absl::Status FindReaders() {
     const std::string& root = host_.paths.root;
-    ASSIGN_OR_RETURN(find_, FindProgram(root, kFind));
-    ASSIGN_OR_RETURN(grep_, FindProgram(root, kGrep));
-    ASSIGN_OR_RETURN(readlink_, FindProgram(root, kReadlink));
+    ASSIGN_OR_RETURN(find_, FindProgram(root, {"/usr/bin/find", "/bin/find"}));
+    ASSIGN_OR_RETURN(grep_, FindProgram(root, {"/usr/bin/grep", "/bin/grep"}));
+    ASSIGN_OR_RETURN(readlink_,
+                     FindProgram(root, {"/usr/bin/readlink", "/bin/readlink"}));
     ASSIGN_OR_RETURN(
         user_, FindUser(root, host_.runner, *host_.budget, question_.user()));
     return absl::OkStatus();
   }
 
   absl::StatusOr<CommandResult> RunAsUser(std::vector<std::string> argv) {
-    Command command = {std::move(argv), host_.budget->ForCommand()};
-    command.as = user_;
-    ASSIGN_OR_RETURN(CommandResult result, host_.runner->Run(command));
-    if (result.timed_out) {
-      return absl::DeadlineExceededError(
-          absl::StrCat("files of Python: no answer in ",
-                       host_.budget->CutBy(result.elapsed)));
-    }
-    if (!result.output_cut && result.signal == 0) return result;
-    return absl::ResourceExhaustedError("files of Python: more than are read");
+    ASSIGN_OR_RETURN(CommandResult result,
+                     RunWithin(*host_.budget, host_.runner, "files of Python",
+                               std::move(argv), kMaxStreamBytes, user_));
+    if (result.signal == 0) return result;
+    return absl::ResourceExhaustedError(
+        absl::StrCat("files of Python: signal ", result.signal));
   }
 
   // The first lines of that form in regular files that `tests` of find(1) take
@@ -121,23 +127,23 @@ class PythonReading {
 
   // The order of Python's own sys.path (site.py; Debian's and Fedora's have
   // folders of their own).
-  void AddSites(const std::string& prefix) {
-    const bool is_system = prefix == "/usr";
-    const auto add = [this](const std::string& folder, const char* kind) {
-      folders_.push_back(absl::StrCat(folder, "/", library_, "/", kind));
-    };
-    if (is_system) {
-      add("/usr/local/lib", "dist-packages");
-      add("/usr/local/lib64", "site-packages");
-      add("/usr/local/lib", "site-packages");
-      folders_.emplace_back(kDebianFolder);
+  void AddSites(const std::string& prefix, const std::string& library) {
+    if (prefix == "/usr") {
+      folders_.insert(
+          folders_.end(),
+          {absl::StrCat("/usr/local/lib/", library, "/dist-packages"),
+           absl::StrCat("/usr/local/lib64/", library, "/site-packages"),
+           absl::StrCat("/usr/local/lib/", library, "/site-packages"),
+           std::string(kDebianFolder)});
     }
-    add(prefix + "/lib64", "site-packages");
-    add(prefix + "/lib", "site-packages");
+    for (const char* folder : {"/lib64/", "/lib/"}) {
+      folders_.push_back(
+          absl::StrCat(prefix, folder, library, "/site-packages"));
+    }
   }
 
   absl::Status FindFolders() {
-    static const LazyRE2 kSetting = {R"((?i)\s*(\S+?)\s*=\s*(.*?)\s*)"};
+    static const LazyRE2 kSetting = {R"((?i)\s*([a-z]+).*?\s*=\s*(.*?)\s*)"};
     static const LazyRE2 kVersion = {
         R"((?:.*/python)?((\d+\.\d+)(?:\.\d+)?).*)"};
     const std::string& path = question_.interpreter();
@@ -152,50 +158,40 @@ class PythonReading {
     }
     const std::string programs = ParentOf(path);
     ASSIGN_OR_RETURN(
-        const Lines settings,
+        const Lines lines,
         Search({programs + "/pyvenv.cfg", ParentOf(programs) + "/pyvenv.cfg"},
                {"-maxdepth", "0"},
                "^[[:blank:]]*(home|include-system-site-packages|version|"
                "version_info)[[:blank:]]*="));
-    std::string base = ParentOf(ParentOf(real));
-    std::string version = real;
-    bool sees_system = settings.empty();
-    for (const auto& [file, line] : settings) {
+    // By the first word of their keys.
+    std::map<std::string, std::string> settings = {
+        {"home", ParentOf(real)}, {"version", real}, {"include", "true"}};
+    if (!lines.empty()) settings["include"] = "false";
+    for (const auto& [file, line] : lines) {
       std::string key, value;
-      if (file != settings[0].first || !HasForm(line, *kSetting, &key, &value))
-        continue;
-      absl::AsciiStrToLower(&key);
-      if (key == "home") base = ParentOf(value);
-      if (absl::StartsWith(key, "version")) version = value;
-      if (absl::StartsWith(key, "include")) {
-        sees_system = absl::EqualsIgnoreCase(value, "true");
+      if (file == lines[0].first && HasForm(line, *kSetting, &key, &value)) {
+        settings[absl::AsciiStrToLower(key)] = value;
       }
     }
     std::string minor;
-    if (!HasForm(version, *kVersion, python_.mutable_version(), &minor)) {
+    if (!HasForm(settings["version"], *kVersion, python_.mutable_version(),
+                 &minor)) {
       return absl::FailedPreconditionError(absl::StrCat(
           PrintableText(path), ": its version cannot be told from the name ",
           QuotedText(real), " or pyvenv.cfg"));
     }
-    library_ = "python" + minor;
     for (const absl::string_view folder :
          absl::StrSplit(question_.path(), ':')) {
       if (absl::StartsWith(folder, "/")) folders_.emplace_back(folder);
     }
-    if (!settings.empty()) AddSites(ParentOf(settings[0].first));
-    if (!sees_system) return absl::OkStatus();
-    AddSites(user_.home + "/.local");
-    AddSites(base);
+    const std::string library = "python" + minor;
+    if (!lines.empty()) AddSites(ParentOf(lines[0].first), library);
+    if (!absl::EqualsIgnoreCase(settings["include"], "true")) {
+      return absl::OkStatus();
+    }
+    AddSites(user_.home + "/.local", library);
+    AddSites(ParentOf(settings["home"]), library);
     return absl::OkStatus();
-  }
-
-  absl::StatusOr<Lines> SearchSites(const std::vector<std::string>& folders) {
-    return Search(folders,
-                  {"-mindepth", "1", "-maxdepth", "2", "-regextype",
-                   "posix-extended", "(", "-regex",
-                   R"(.*\.((dist-info|egg-info)(/METADATA|/PKG-INFO)?|pth))",
-                   "-o", "-prune", "-false", ")", "-printf", R"(%p\0\n)"},
-                  "^(Version:|/)");
   }
 
   // torch_npu-2.1.0.post6.dist-info, PyYAML-6.0-py3.10.egg-info, mine.egg-info.
@@ -204,35 +200,41 @@ class PythonReading {
     static const LazyRE2 kForm = {
         R"((.*)/(([^/]+?)(?:-v?\d[^-/]*(?:-[^/]*)?)?\.(?:dist-info|egg-info)))"
         R"((?:/[^/]*)?)"};
-    ASSIGN_OR_RETURN(Lines lines, SearchSites(folders_));
-    std::vector<std::string> others;  // That a .pth file adds.
-    for (const auto& [path, line] : lines) {
-      if (absl::EndsWith(path, ".pth") && absl::StartsWith(line, "/") &&
-          others.size() < kMaxOthers) {
-        others.emplace_back(absl::StripTrailingAsciiWhitespace(line));
+    std::vector<std::string> others = folders_;
+    // Then in what .pth files of these add.
+    for (const bool is_first : {true, false}) {
+      if (others.empty()) break;
+      ASSIGN_OR_RETURN(
+          const Lines lines,
+          Search(others,
+                 {"-mindepth", "1", "-maxdepth", "2", "-regextype",
+                  "posix-extended", "(", "-regex",
+                  R"(.*\.((dist-info|egg-info)(/METADATA|/PKG-INFO)?|pth))",
+                  "-o", "-prune", "-false", ")", "-printf", R"(%p\0\n)"},
+                 "^(Version:|/)"));
+      others.clear();
+      for (const auto& [path, line] : lines) {
+        std::string folder, entry, name;
+        if (is_first && absl::EndsWith(path, ".pth") &&
+            absl::StartsWith(line, "/") && others.size() < kMaxOthers) {
+          others.emplace_back(absl::StripTrailingAsciiWhitespace(line));
+        }
+        if (!HasForm(path, *kForm, &folder, &entry, &name)) continue;
+        std::string& version =
+            packages_[folder][NormalPackageName(name)][entry];
+        if (!version.empty() || line.empty()) continue;
+        version = PrintableText(
+            absl::StripAsciiWhitespace(line.substr(line.find(':') + 1)),
+            kMaxVersionBytes);
       }
-    }
-    if (!others.empty()) {
-      ASSIGN_OR_RETURN(const Lines more, SearchSites(others));
-      lines.insert(lines.end(), more.begin(), more.end());
       folders_.insert(folders_.end(), others.begin(), others.end());
     }
-    std::map<std::string, Folder> folders;
-    for (const auto& [path, line] : lines) {
-      std::string folder, entry, name;
-      if (!HasForm(path, *kForm, &folder, &entry, &name)) continue;
-      std::string& version = folders[folder][NormalPackageName(name)][entry];
-      if (!version.empty() || line.empty()) continue;
-      version = PrintableText(
-          absl::StripAsciiWhitespace(line.substr(line.find(':') + 1)),
-          kMaxVersionBytes);
-    }
     // Debian's interpreter has another name for these.
-    const bool is_debian = folders.count(std::string(kDebianFolder)) > 0;
+    const bool is_debian = packages_.count(std::string(kDebianFolder)) > 0;
     for (const std::string& path : folders_) {
       const bool is_others = is_debian && absl::StartsWith(path, "/usr/") &&
                              absl::EndsWith(path, "/site-packages");
-      if (!is_others && folders.count(path) > 0) Take(path, folders[path]);
+      if (!is_others && packages_.count(path) > 0) python_.add_folders(path);
     }
     if (!python_.folders().empty()) return absl::OkStatus();
     return absl::FailedPreconditionError(absl::StrCat(
@@ -240,37 +242,24 @@ class PythonReading {
         PrintableText(absl::StrJoin(folders_, ", "))));
   }
 
-  // An earlier folder hides what a later one has.
-  void Take(const std::string& path, const Folder& folder) {
-    python_.add_folders(path);
-    for (const std::string& name : question_.names()) {
-      const auto entries = folder.find(name);
-      if (entries == folder.end() || !taken_.insert(name).second) continue;
-      for (const auto& [entry, version] : entries->second) {
-        PythonPackage* const package = python_.add_packages();
-        package->set_name(name);
-        package->set_version(version);
-      }
-    }
-  }
-
   const HostAccess& host_;
   const PythonQuestion& question_;
   const std::string root_;  // Before every path of the machine.
   std::string find_, grep_, readlink_;
   RunAs user_;
-  std::string library_;               // "python3.10"
   std::vector<std::string> folders_;  // In the order of sys.path.
-  std::set<std::string> taken_;
+  // Of each folder, by name of a package and of its folder or file: its
+  // version.
+  std::map<std::string,
+           std::map<std::string, std::map<std::string, std::string>>>
+      packages_;
   PythonFact::Python python_;
 };
 
 }  // namespace
 
 PythonFact ReadPython(const HostAccess& host, const PythonQuestion& question) {
-  PythonFact fact;
-  SetFact(PythonReading(host, question).Read(), &fact);
-  return fact;
+  return MakeFact<PythonFact>(PythonReading(host, question).Read());
 }
 
 }  // namespace clusterd

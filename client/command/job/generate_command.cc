@@ -53,6 +53,8 @@ class GenerateCommand : public Command {
               "Give up after this long, e.g. 90s or 2m (default: 140s)");
   }
 
+  void AddProgram(CLI::App& app) { named_.AddProgram(app); }
+
   // Fills the job in; adds mistakes.
   void ReadJob() {
     const bool is_named = !named_.given().empty();
@@ -227,15 +229,10 @@ class GenerateLaunchCommand final : public GenerateCommand {
               "that is chosen");
     AddOption(app, "--nnodes", "N|MIN:MAX", options_.nnodes,
               "NNODES, where fewer servers will do");
-    AddOption(app, "--script", "FILE", script_,
-              "The training script; default that of --job, else train.py");
+    AddProgram(app);
     AddOption(app, "ARGUMENTS", "", options_.arguments,
               "Its arguments, behind --; {NODE_RANK} and other names of "
               "variables in braces stand for their values");
-    AddOption(app, "--python", "FILE", python_,
-              "The interpreter; default that of --job, else python3");
-    AddOption(app, "--requirements", "FILE", requirements_,
-              "What its interpreter needs, as pip reads it");
     AddOption(app, "--source", "FILE", sources_,
               "Source this file where a host has it, in place of the method's "
               "own; may be given again")
@@ -344,32 +341,15 @@ class GenerateLaunchCommand final : public GenerateCommand {
     }
   }
 
-  // What the launch starts is what the check judges.
+  // What the launch starts is what the check judges, where it can.
   void ReadProgram() {
-    if (python_.empty()) python_ = job_.python();
-    if (!python_.empty()) options_.python = python_;
-    job_.set_python(absl::StartsWith(python_, "/") ? python_ : "");
-    if (!job_.python().empty() && job_.user().empty()) {
-      job_.set_user(ValueOf(session().environment, "USER"));
-    }
-    if (!requirements_.empty()) {
-      job_.set_requirements_file(requirements_);
-      AddMistakes("--requirements ",
-                  ReadJobText(requirements_, job_.mutable_requirements()),
-                  mistakes_);
-    }
-    if (script_.empty()) script_ = job_.script_file();
-    if (script_.empty()) return;
-    options_.script = script_;
-    const bool is_read = script_ == job_.script_file();
-    job_.set_script_file(script_);
-    const absl::Status read = is_read
-                                  ? absl::OkStatus()
-                                  : ReadJobText(script_, job_.mutable_script());
-    if (read.ok()) return;
-    job_.clear_script();
+    if (!job_.python().empty()) options_.python = job_.python();
+    if (!absl::StartsWith(job_.python(), "/")) job_.clear_python();
+    if (job_.script_file().empty()) return;
+    options_.script = job_.script_file();
+    if (!job_.script().empty()) return;
     Tell("note: the script is not judged, it cannot be read here: ",
-         read.message());
+         job_.script_file());
   }
 
   int Deliver(const Launch& launch) {
@@ -416,9 +396,6 @@ class GenerateLaunchCommand final : public GenerateCommand {
   std::string master_port_;
   std::string asd_;
   std::string tiered_ = "auto";
-  std::string script_;
-  std::string python_;
-  std::string requirements_;
   std::vector<std::string> sources_;
 };
 

@@ -21,7 +21,6 @@
 #include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
-#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 
@@ -222,14 +221,6 @@ std::string OptOut(const Environment& environment) {
   return "";
 }
 
-absl::Status ReadJobText(const std::string& path, std::string* text) {
-  ASSIGN_OR_RETURN(*text, ReadTextFile(path, kMaxJobTextBytes));
-  // An empty one would be a job without that file; comments may be in any
-  // encoding, and the job's texts are UTF-8.
-  *text = text->empty() ? "\n" : ValidUtf8(*text);
-  return absl::OkStatus();
-}
-
 void JobOptions::AddTo(CLI::App& app) {
   const auto add = [&app](const char* name, const char* placeholder,
                           std::string& value, const char* what) {
@@ -263,6 +254,15 @@ void JobOptions::AddRankTable(CLI::App& app) {
   AddOption(app, "--rank-table", "FILE", table_file_,
             "Its rank table; alone, the job is what the table says")
       ->group("Job");
+}
+
+void JobOptions::AddProgram(CLI::App& app) {
+  AddOption(app, "--script", "FILE", script_,
+            "The training script; default that of --job, else train.py");
+  AddOption(app, "--python", "FILE", python_,
+            "The interpreter; default that of --job, else python3");
+  AddOption(app, "--requirements", "FILE", requirements_,
+            "What its interpreter needs, as pip reads it");
 }
 
 absl::string_view JobOptions::given() const {
@@ -321,13 +321,23 @@ void JobOptions::ReadFile(MistakeList& mistakes) {
 
 void JobOptions::ReadProgram(const Environment& environment,
                              MistakeList& mistakes) {
-  const auto read = [&](const char* key, const std::string& path,
+  if (!python_.empty()) job_.set_python(python_);
+  if (!script_.empty()) job_.set_script_file(script_);
+  if (!requirements_.empty()) job_.set_requirements_file(requirements_);
+  const auto read = [&](const std::string& file, absl::string_view key,
                         std::string* text) {
-    if (!path.empty()) AddMistakes(key, ReadJobText(path, text), mistakes);
+    if (file.empty()) return;
+    auto found = ReadTextFile(file, kMaxJobTextBytes);
+    // The hosts may have a script of an option.
+    if (!found.ok() && file == script_) return;
+    if (!found.ok()) return AddMistakes(key, found.status(), mistakes);
+    // An empty one would be a job without that file; comments may be in any
+    // encoding, and the job's texts are UTF-8.
+    *text = found->empty() ? "\n" : ValidUtf8(*found);
   };
-  read("requirements: ", job_.requirements_file(), job_.mutable_requirements());
-  read("script: ", job_.script_file(), job_.mutable_script());
-  if (!job_.python().empty() && job_.user().empty()) {
+  read(job_.requirements_file(), "requirements: ", job_.mutable_requirements());
+  read(job_.script_file(), "script: ", job_.mutable_script());
+  if (absl::StartsWith(job_.python(), "/") && job_.user().empty()) {
     job_.set_user(ValueOf(environment, "USER"));
   }
 }

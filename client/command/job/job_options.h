@@ -55,6 +55,8 @@ class JobOptions {
   void AddTo(CLI::App& app);
   // --rank-table, for a command that does not itself write one.
   void AddRankTable(CLI::App& app);
+  // --script, --python and --requirements, for a command that starts the job.
+  void AddProgram(CLI::App& app);
 
   // The name of one that was given, "--nodes"; empty: none was.
   absl::string_view given() const;
@@ -87,7 +89,7 @@ class JobOptions {
   void ReadNodes(const Environment& environment, MistakeList& mistakes);
   void ReadDevices(MistakeList& mistakes);
   void ReadTable(MistakeList& mistakes);
-  // The files that the job's interpreter is given.
+  // The interpreter and the files that it is given.
   void ReadProgram(const Environment& environment, MistakeList& mistakes);
   // How a launch over ssh logs in, which the check then tries.
   void ReadLogins(const Environment& environment, MistakeList& mistakes);
@@ -104,16 +106,15 @@ class JobOptions {
   std::string ssh_port_text_;
   std::string id_;
   std::string table_file_;
+  std::string script_;
+  std::string python_;
+  std::string requirements_;
 
   JobSpec job_;
   uint32_t ssh_port_ = 0;
   bool is_own_job_ = false;
   bool servers_known_ = false;  // Some are, and without a mistake.
 };
-
-// Reads a requirements.txt or a script, at most 256 KiB. The codes of
-// ReadTextFile.
-absl::Status ReadJobText(const std::string& path, std::string* text);
 
 }  // namespace clusterd
 
