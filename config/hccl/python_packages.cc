@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -25,7 +26,7 @@ constexpr size_t kMaxVersionBytes = 128;
 struct PythonVersion {
   auto Key() const { return std::tie(release, suffixes, local); }
 
-  std::string release;   // With the epoch, without zeros at the end.
+  std::string release;   // Behind the epoch, without zeros at the end.
   std::string suffixes;  // Pre-release, post-release and development.
   std::string local;
   size_t written = 0;  // Numbers of the release, with those zeros.
@@ -45,6 +46,7 @@ std::optional<PythonVersion> ParseVersion(absl::string_view text) {
       R"((?:[-_.]?(dev)[-_.]?(\d{0,18}))?)"
       R"((?:\+([a-z0-9]+(?:[-_.][a-z0-9]+)*))?\s*)"};
   static const LazyRE2 kNumber = {R"(\d{1,18})"};
+  static const LazyRE2 kZeros = {R"((?:\.0+)+$)"};
   std::string epoch, release, pre, pre_number, only_number, post, post_number,
       dev, dev_number, local;
   if (text.size() > kMaxVersionBytes ||
@@ -54,14 +56,11 @@ std::optional<PythonVersion> ParseVersion(absl::string_view text) {
     return {};
   }
   PythonVersion version;
+  version.written = 1 + static_cast<size_t>(absl::c_count(release, '.'));
   version.release = Number(epoch);
+  RE2::Replace(&release, *kZeros, "");
   for (const absl::string_view part : absl::StrSplit(release, '.')) {
     version.release += Number(part);
-    ++version.written;
-  }
-  while (version.release.size() > kDigits &&
-         absl::EndsWith(version.release, Number(""))) {
-    version.release.resize(version.release.size() - kDigits);
   }
   version.is_pre = !pre.empty() || !dev.empty();
   version.is_post = !post.empty() || !only_number.empty();
@@ -153,10 +152,10 @@ std::optional<bool> MeetsComparison(absl::string_view text) {
 
 // A line without comment and continuation.
 void AddLine(absl::string_view line, uint32_t number, Requirements* all) {
-  static const LazyRE2 kOption = {R"(([^-].*?)\s+(--[a-z-]+)[ =].*)"};
   static const LazyRE2 kPackage = {
       R"(([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(\[[^\]]*\])?\s*)"
-      R"((?:@\s*([^;\s]+)|\(([^()]*)\)|([^@;()]*?))\s*(?:;\s*(.*))?)"};
+      R"((?:@\s*([^;\s]+)|\(([^()]*)\)|([^@;()]*?))\s*(?:;\s*(.*?))?)"
+      R"((?:\s(--[a-z-]+)[ =].*)?)"};
   static const LazyRE2 kFile = {R"(.*\.(?:whl|zip|tgz|tar\.\w+))"};
   // Where pip looks and what it takes, not what has to be there.
   static const LazyRE2 kHarmless = {
@@ -167,11 +166,9 @@ void AddLine(absl::string_view line, uint32_t number, Requirements* all) {
     return absl::StrCat("line ", number, ": ", PrintableText(what));
   };
   if (HasForm(line, *kHarmless)) return all->ignored.push_back(note(line));
-  absl::string_view bare = line;
-  absl::string_view option, name, extras, url, bracketed, plain, marker;
-  if (!HasForm(line, *kOption, &bare, &option)) bare = line;
-  const bool is_package = HasForm(bare, *kPackage, &name, &extras, &url,
-                                  &bracketed, &plain, &marker);
+  absl::string_view name, extras, url, bracketed, plain, marker, option;
+  const bool is_package = HasForm(line, *kPackage, &name, &extras, &url,
+                                  &bracketed, &plain, &marker, &option);
   const absl::string_view specifiers = bracketed.empty() ? plain : bracketed;
   if (!is_package || HasForm(name, *kFile) ||
       !MeetsSpecifiers("0", specifiers) ||
@@ -207,50 +204,46 @@ std::string NormalPackageName(absl::string_view name) {
 }
 
 Requirements ParseRequirements(absl::string_view text) {
+  static const LazyRE2 kLine = {R"(((?:[^\n]*\\\n)*[^\n]*)\n?)"};
+  static const LazyRE2 kContinued = {R"(\\(?:\n|$))"};
   absl::ConsumePrefix(&text, "\xEF\xBB\xBF");
   Requirements all;
-  std::string joined;
-  uint32_t number = 0;
-  uint32_t first = 0;
-  // The last line may be continued by none.
-  for (absl::string_view part :
-       absl::StrSplit(absl::StrCat(text, "\n"), '\n')) {
-    ++number;
-    absl::ConsumeSuffix(&part, "\r");
-    std::string line(part);
-    RE2::Replace(&line, R"((?:^|\s)#.*)", "");
-    if (joined.empty()) first = number;
-    const bool goes_on = absl::EndsWith(line, "\\");
-    if (goes_on) line.back() = ' ';
-    joined += line;
-    if (goes_on) continue;
-    const absl::string_view whole = absl::StripAsciiWhitespace(joined);
-    if (!whole.empty()) AddLine(whole, first, &all);
-    joined.clear();
+  std::string lines(text);
+  RE2::GlobalReplace(&lines, R"((?m)(?:^|[ \t])#.*|\r$)", "");
+  re2::StringPiece rest(lines);
+  std::string line;
+  uint32_t number = 1;
+  while (!rest.empty() && RE2::Consume(&rest, *kLine, &line)) {
+    const auto count = static_cast<uint32_t>(absl::c_count(line, '\n'));
+    // The last line may be continued by none.
+    RE2::GlobalReplace(&line, *kContinued, " ");
+    absl::StripAsciiWhitespace(&line);
+    if (!line.empty()) AddLine(line, number, &all);
+    number += 1 + count;
   }
   return all;
 }
 
 std::optional<bool> MeetsMarker(absl::string_view marker,
-                                const PythonPlatform& platform) {
+                                const std::string& python,
+                                const std::string& machine) {
   static const LazyRE2 kVersion = {R"((\d+\.\d+)(\.\d+.*)?)"};
   if (absl::StrContains(marker, "(")) return {};
   std::string minor, micro;
-  HasForm(platform.version, *kVersion, &minor, &micro);
+  HasForm(python, *kVersion, &minor, &micro);
   const auto quoted = [](const std::string& value) {
     return value.empty() ? "unknown" : absl::StrCat("'", value, "'");
   };
   const std::string values = absl::StrReplaceAll(
-      marker,
-      {{"python_version", quoted(minor)},
-       {"python_full_version", quoted(micro.empty() ? "" : platform.version)},
-       {"platform_machine", quoted(platform.machine)},
-       {"os_name", "'posix'"},
-       {"sys_platform", "'linux'"},
-       {"platform_system", "'Linux'"},
-       {"platform_python_implementation", "'CPython'"},
-       {"implementation_name", "'cpython'"},
-       {"extra", "''"}});
+      marker, {{"python_version", quoted(minor)},
+               {"python_full_version", quoted(micro.empty() ? "" : python)},
+               {"platform_machine", quoted(machine)},
+               {"os_name", "'posix'"},
+               {"sys_platform", "'linux'"},
+               {"platform_system", "'Linux'"},
+               {"platform_python_implementation", "'CPython'"},
+               {"implementation_name", "'cpython'"},
+               {"extra", "''"}});
   std::optional<bool> any = false;
   for (const absl::string_view part : absl::StrSplit(values, " or ")) {
     std::optional<bool> all = true;

@@ -43,17 +43,13 @@ std::string NormalPackageName(absl::string_view name);
 // Those after kMaxRequirements are unread.
 Requirements ParseRequirements(absl::string_view text);
 
-// The interpreter that a marker is evaluated for.
-struct PythonPlatform {
-  std::string version;  // "3.10" or "3.10.12".
-  std::string machine;  // "aarch64"; empty: not known.
-};
-
-// Whether the marker holds (PEP 508) without extras; nothing where it asks for
-// what is not known here, such as the kernel's version, has parentheses, or is
-// not understood.
+// Whether the marker holds (PEP 508) without extras, for that version of
+// Python, "3.10" or "3.10.12", and that machine, "aarch64"; empty: not known.
+// Nothing where it asks for what is not known here, such as the kernel's
+// version, has parentheses, or is not understood.
 std::optional<bool> MeetsMarker(absl::string_view marker,
-                                const PythonPlatform& platform);
+                                const std::string& python,
+                                const std::string& machine);
 
 }  // namespace clusterd
 

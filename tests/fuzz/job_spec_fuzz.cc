@@ -18,7 +18,7 @@ void ReadProgram(const clusterd::ClusterSpec& spec, const std::string& text) {
   for (const clusterd::Requirement& each :
        clusterd::ParseRequirements(text).packages) {
     clusterd::Require(!each.name.empty() && each.line > 0);
-    (void)clusterd::MeetsMarker(each.marker, {"3.10", "aarch64"});
+    (void)clusterd::MeetsMarker(each.marker, "3.10", "aarch64");
     (void)clusterd::MeetsSpecifiers(each.specifiers, each.specifiers);
   }
   (void)clusterd::MeetsSpecifiers(text, absl::StrCat("<=", text));

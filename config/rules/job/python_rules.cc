@@ -94,12 +94,12 @@ class PythonJudge {
 
   void JudgeRequirements(const HostView& host, const Versions& found) {
     std::map<absl::string_view, std::vector<std::string>> wrong;
-    const PythonPlatform platform = {
-        host.facts->python().value().version(),
-        host.facts->identity().architecture().value()};
     for (const Requirement& each : wanted_.packages) {
       const auto applies =
-          each.marker.empty() ? true : MeetsMarker(each.marker, platform);
+          each.marker.empty()
+              ? true
+              : MeetsMarker(each.marker, host.facts->python().value().version(),
+                            host.facts->identity().architecture().value());
       if (!applies) {
         AddOnce(absl::StrCat("line ", each.line, ": ", each.name, " ; ",
                              PrintableText(each.marker)),

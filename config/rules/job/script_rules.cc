@@ -105,12 +105,11 @@ class ScriptJudge {
  public:
   ScriptJudge(const ClusterView& view, RuleReport& report)
       : view_(view), report_(report), code_(CodeOf(view.job()->script())) {
+    const uint64_t each = std::max(1u, view.job()->processes_per_device());
     for (const ServerSpec& server : view.spec().servers()) {
-      const uint64_t here =
-          uint64_t{static_cast<uint32_t>(server.devices_size())} *
-          std::max(1u, view.job()->processes_per_device());
-      ranks_ += here;
-      most_ = std::max(most_, here);
+      const auto devices = static_cast<uint64_t>(server.devices_size());
+      ranks_ += devices * each;
+      most_ = std::max(most_, devices * each);
     }
   }
 
