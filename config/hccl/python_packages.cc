@@ -154,7 +154,7 @@ std::optional<bool> MeetsComparison(absl::string_view text) {
 void AddLine(absl::string_view line, uint32_t number, Requirements* all) {
   static const LazyRE2 kPackage = {
       R"(([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(\[[^\]]*\])?\s*)"
-      R"((?:@\s*([^;\s]+)|\(([^()]*)\)|([^@;()]*?))\s*(?:;\s*(.*?))?)"
+      R"((?:@\s*([^;\s]+)|\(([^()]*)\)|([=<>!~][^@;()]*?)?)\s*(?:;\s*(.*?))?)"
       R"((?:\s(--[a-z-]+)[ =].*)?)"};
   static const LazyRE2 kFile = {R"(.*\.(?:whl|zip|tgz|tar\.\w+))"};
   // Where pip looks and what it takes, not what has to be there.

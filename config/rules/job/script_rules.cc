@@ -3,7 +3,6 @@
 // and strings, so an unusual script is not understood rather than misjudged.
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -20,7 +19,6 @@ namespace {
 constexpr size_t kMaxShown = 6;
 // More are a text that is made to take time.
 constexpr size_t kMaxFound = 64;
-constexpr size_t kMaxArguments = 16 << 10;
 constexpr size_t kMaxCalls = 1 << 20;
 
 // Texts that are wrong wherever they stand.
@@ -78,24 +76,21 @@ int LineOf(const std::string& text, const re2::StringPiece& part) {
 std::string CallsOf(const std::string& code) {
   std::string alias = kDdp;
   RE2::PartialMatch(code, R"(\bDistributedDataParallel\s+as\s+(\w+))", &alias);
+  // Texts have no parentheses, and arguments have calls four deep.
   const RE2 form(absl::StrCat(
       R"((\b(?:def|class)\s+)?\b(init_process_group|set_device|device|to|)",
-      "DataLoader|DistributedSampler|", kDdp, "|", alias, R"()\s*\()"));
-  re2::StringPiece rest(code);
+      "DataLoader|DistributedSampler|", kDdp, "|", alias,
+      R"()\s*\(((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*))"));
+  re2::StringPiece rest(code), inner;
   std::string calls, definition, name;
   while (calls.size() < kMaxCalls &&
-         RE2::FindAndConsume(&rest, form, &definition, &name)) {
+         RE2::FindAndConsume(&rest, form, &definition, &name, &inner)) {
+    // There are calls in the arguments, too.
+    rest = {inner.data(), code.size() - (inner.data() - code.data())};
     if (!definition.empty()) continue;
-    size_t end = 0;
-    for (int depth = 1; end < std::min(rest.size(), kMaxArguments); ++end) {
-      const char c = rest[end];
-      if (c == '\'') end = std::min(rest.find(c, end + 1), rest.size() - 1);
-      if (std::strchr("([{", c) != nullptr) ++depth;
-      if (std::strchr(")]}", c) != nullptr && --depth == 0) break;
-    }
-    std::string arguments = rest.substr(0, end).as_string();
+    std::string arguments = inner.as_string();
     RE2::GlobalReplace(&arguments, R"(\n\d+:|\s)", " ");
-    absl::StrAppend(&calls, "\n", LineOf(code, rest), "@",
+    absl::StrAppend(&calls, "\n", LineOf(code, inner), "@",
                     name == alias ? kDdp : name, " ", arguments);
   }
   return calls;
