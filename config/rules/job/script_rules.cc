@@ -20,6 +20,7 @@ constexpr size_t kMaxShown = 6;
 // More are a text that is made to take time.
 constexpr size_t kMaxFound = 64;
 constexpr size_t kMaxCalls = 1 << 20;
+constexpr size_t kMaxDepth = 8;  // Of calls in arguments.
 
 // Texts that are wrong wherever they stand.
 struct Pattern {
@@ -76,11 +77,15 @@ int LineOf(const std::string& text, const re2::StringPiece& part) {
 std::string CallsOf(const std::string& code) {
   std::string alias = kDdp;
   RE2::PartialMatch(code, R"(\bDistributedDataParallel\s+as\s+(\w+))", &alias);
-  // Texts have no parentheses, and arguments have calls four deep.
+  // Texts have no parentheses.
+  std::string arguments = "[^()]*";
+  for (size_t i = 0; i < kMaxDepth; ++i) {
+    arguments = absl::StrCat(R"((?:[^()]|\()", arguments, R"(\))*)");
+  }
   const RE2 form(absl::StrCat(
       R"((\b(?:def|class)\s+)?\b(init_process_group|set_device|device|to|)",
-      "DataLoader|DistributedSampler|", kDdp, "|", alias,
-      R"()\s*\(((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*))"));
+      "DataLoader|DistributedSampler|", kDdp, "|", alias, R"()\s*\()", "(",
+      arguments, ")"));
   re2::StringPiece rest(code), inner;
   std::string calls, definition, name;
   while (calls.size() < kMaxCalls &&
@@ -88,7 +93,7 @@ std::string CallsOf(const std::string& code) {
     // There are calls in the arguments, too.
     rest = {inner.data(), code.size() - (inner.data() - code.data())};
     if (!definition.empty()) continue;
-    std::string arguments = inner.as_string();
+    arguments = inner.as_string();
     RE2::GlobalReplace(&arguments, R"(\n\d+:|\s)", " ");
     absl::StrAppend(&calls, "\n", LineOf(code, inner), "@",
                     name == alias ? kDdp : name, " ", arguments);

@@ -89,7 +89,10 @@ TEST(JobScriptTest, ABackendOtherThanHcclIsAWarningWithItsLine) {
   const std::string variable = With("backend=\"hccl\"", "backend=args.backend");
   EXPECT_EQ(Observed(variable), "");
   EXPECT_THAT(Running(variable).Check("job-script").summary(),
-              HasSubstr("the text does not tell the backend of line 12"));
+              HasSubstr("the text does not tell which backend is used"));
+  EXPECT_EQ(
+      Observed(With("backend=\"hccl\"", "args.backend, init_method='env://'")),
+      "");
 }
 
 TEST(JobScriptTest, ABackendForMachinesWithoutNpusIsNone) {
@@ -140,6 +143,8 @@ TEST(JobScriptTest, ADeviceThatIsNotTheLocalRanksIsAWarning) {
             "train.py:11: every rank takes device 3\n");
   EXPECT_EQ(Observed(With("device_ids=[local_rank]", "device_ids=[0]")),
             "train.py:14: every rank takes device 0\n");
+  EXPECT_EQ(Observed(With("f\"npu:{local_rank}\"", "'npu:0'")),
+            "train.py:13: every rank takes device 0\n");
   const std::string rank = With("    torch.npu.set_device(local_rank)",
                                 "    rank = int(os.environ[\"RANK\"])\n"
                                 "    torch.npu.set_device(rank)");
@@ -170,6 +175,10 @@ TEST(JobScriptTest, AModelWithoutItsDeviceOrWithoutAWrapperIsAWarning) {
                           "output_device=local_rank)",
                           "DDP(model)")),
             "train.py:14: DistributedDataParallel has no device_ids\n");
+  EXPECT_EQ(Observed(With("device_ids=[local_rank], output_device=local_rank",
+                          "[local_rank]")),
+            "");
+  EXPECT_EQ(Observed(With("DDP(model, ", "DDP(f(g(h(i(j(model))))), ")), "");
   EXPECT_EQ(Observed(With("model = DDP(model, device_ids=[local_rank], "
                           "output_device=local_rank)",
                           "pass")),
@@ -208,6 +217,12 @@ TEST(JobScriptTest, AConstantInPlaceOfWhatTheLaunchGivesIsAWarning) {
             "train.py:12: world_size is always 16\n");
   EXPECT_EQ(Observed(With("backend=\"hccl\"",
                           "\"hccl\", rank=node * 8 + local_rank")),
+            "");
+  EXPECT_EQ(Observed(With("backend=\"hccl\"",
+                          "'hccl', init_method='tcp://10.0.0.1:29500'")),
+            "train.py:12: init_method is always tcp://10.0.0.1:29500\n");
+  EXPECT_EQ(Observed(With("backend=\"hccl\"",
+                          "'hccl', init_method=f'tcp://{ip}:29500'")),
             "");
   EXPECT_EQ(Observed(With("    world_size = 16",
                           "    os.environ['MASTER_ADDR'] = '127.0.0.1'\n"
