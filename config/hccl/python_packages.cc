@@ -94,15 +94,12 @@ bool HasPrefix(std::string release, std::string prefix, size_t count) {
 // One, e.g. "~=2.1".
 std::optional<bool> MeetsOne(absl::string_view text,
                              absl::string_view specifier) {
-  static const LazyRE2 kExact = {R"(===\s*(\S+))"};
   static const LazyRE2 kAny = {R"(([=!]=)\s*([v\d!.]+)\.\*)"};
-  static const LazyRE2 kForm = {R"(([=!]=|[<>~]=|[<>])\s*(\S+))"};
+  static const LazyRE2 kForm = {R"((===|[=!<>~]=|[<>])\s*(\S+))"};
   std::string relation, value;
-  if (HasForm(specifier, *kExact, &value)) {
-    return absl::EqualsIgnoreCase(text, value);
-  }
   const bool is_any = HasForm(specifier, *kAny, &relation, &value);
   if (!is_any && !HasForm(specifier, *kForm, &relation, &value)) return {};
+  if (relation == "===") return absl::EqualsIgnoreCase(text, value);
   auto version = ParseVersion(text);
   const auto wanted = ParseVersion(value);
   if (!version || !wanted) return {};
@@ -113,24 +110,18 @@ std::optional<bool> MeetsOne(absl::string_view text,
              : key == wanted->Key();
   if (relation == "==") return is_equal;
   if (relation == "!=") return !is_equal;
-  const bool is_compatible = relation == "~=";
-  if (!wanted->local.empty() || (is_compatible && wanted->written < 2))
-    return {};
-  // A pre-release does not come before, nor a post-release after, what they
-  // are of.
-  const bool is_of = version->release == wanted->release;
+  if (!wanted->local.empty()) return {};
+  // A pre-release does not come before, nor a post-release after, its release.
+  const bool is_same = version->release == wanted->release;
+  const bool is_early = is_same && version->is_pre && !wanted->is_pre;
+  const bool is_late = is_same && version->is_post && !wanted->is_post;
   if (relation == "<=") return key <= wanted->Key();
-  if (relation == "<") {
-    return key < wanted->Key() &&
-           (!is_of || wanted->is_pre || !version->is_pre);
-  }
-  if (relation == ">") {
-    return key > wanted->Key() &&
-           (!is_of || wanted->is_post || !version->is_post);
-  }
+  if (relation == "<") return key < wanted->Key() && !is_early;
+  if (relation == ">") return key > wanted->Key() && !is_late;
+  if (relation == ">=") return key >= wanted->Key();
+  if (wanted->written < 2) return {};
   return key >= wanted->Key() &&
-         (!is_compatible ||
-          HasPrefix(version->release, wanted->release, wanted->written - 1));
+         HasPrefix(version->release, wanted->release, wanted->written - 1);
 }
 
 // One comparison of a marker, in which known variables are texts.
@@ -157,15 +148,15 @@ void AddLine(absl::string_view line, uint32_t number, Requirements* all) {
       R"((?:@\s*([^;\s]+)|\(([^()]*)\)|([=<>!~][^@;()]*?)?)\s*(?:;\s*(.*?))?)"
       R"((?:\s(--[a-z-]+)[ =].*)?)"};
   static const LazyRE2 kFile = {R"(.*\.(?:whl|zip|tgz|tar\.\w+))"};
-  // Where pip looks and what it takes, not what has to be there.
-  static const LazyRE2 kHarmless = {
-      R"((?:-i|-f|--(?:index-url|extra-index-url|find-links|no-index|pre|)"
-      R"(prefer-binary|only-binary|no-binary|trusted-host|require-hashes|)"
-      R"(use-feature))(?:[ =].*)?)"};
+  static const LazyRE2 kInclude = {
+      R"(-(?:[rce]|-(?:requirement|constraint|editable)).*)"};
   const auto note = [&](absl::string_view what) {
     return absl::StrCat("line ", number, ": ", PrintableText(what));
   };
-  if (HasForm(line, *kHarmless)) return all->ignored.push_back(note(line));
+  // Other options say where pip looks and what it takes.
+  if (line[0] == '-' && !HasForm(line, *kInclude)) {
+    return all->ignored.push_back(note(line));
+  }
   absl::string_view name, extras, url, bracketed, plain, marker, option;
   const bool is_package = HasForm(line, *kPackage, &name, &extras, &url,
                                   &bracketed, &plain, &marker, &option);
