@@ -83,7 +83,7 @@ std::optional<PythonVersion> ParseVersion(absl::string_view text) {
   return version;
 }
 
-// Whether both begin with the same `count` numbers: 2.1.0rc1 with 2.1, and 2
+// True if both begin with the same `count` numbers: 2.1.0rc1 with 2.1, and 2
 // with 2.0.
 bool HasPrefix(std::string release, std::string prefix, size_t count) {
   release.resize((1 + count) * kDigits, '0');

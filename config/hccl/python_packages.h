@@ -1,7 +1,7 @@
-// What a requirements.txt asks for, read as pip reads it, without the network:
+// Reads a requirements.txt as pip does, but without the network:
 //   torch==2.1.0+cpu ; python_version < "3.12"   # a comment
 //   numpy[extra]>=1.24,<2 --hash=sha256:…
-// What only pip could tell, such as -r, URLs and hashes, is named line by line.
+// Lines that only pip could judge, such as -r, URLs and hashes, are named.
 #ifndef CONFIG_HCCL_PYTHON_PACKAGES_H_
 #define CONFIG_HCCL_PYTHON_PACKAGES_H_
 
@@ -31,7 +31,7 @@ struct Requirements {
 
 inline constexpr size_t kMaxRequirements = 1000;
 
-// Whether the version meets all of ">=1.2, !=1.3.*, <2" as PEP 440 compares
+// True if the version meets all of ">=1.2, !=1.3.*, <2" as PEP 440 compares
 // (https://packaging.python.org/en/latest/specifications/version-specifiers);
 // every one meets "". Nothing where version or specifiers are not understood.
 std::optional<bool> MeetsSpecifiers(absl::string_view version,
@@ -40,10 +40,10 @@ std::optional<bool> MeetsSpecifiers(absl::string_view version,
 // PEP 503: in lower case, runs of -, _ and . as one dash.
 std::string NormalPackageName(absl::string_view name);
 
-// Those after kMaxRequirements are unread.
+// Packages after kMaxRequirements are unread.
 Requirements ParseRequirements(absl::string_view text);
 
-// Whether the marker holds (PEP 508) without extras, for that version of
+// True if the marker holds (PEP 508) without extras, for that version of
 // Python, "3.10" or "3.10.12", and that machine, "aarch64"; empty: not known.
 // Nothing where it asks for what is not known here, such as the kernel's
 // version, has parentheses, or is not understood.

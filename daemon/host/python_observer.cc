@@ -248,8 +248,7 @@ class PythonReading {
   std::string find_, grep_, readlink_;
   RunAs user_;
   std::vector<std::string> folders_;  // In the order of sys.path.
-  // Of each folder, by name of a package and of its folder or file: its
-  // version.
+  // Versions, by folder, package and the folder or file that tells it.
   std::map<std::string,
            std::map<std::string, std::map<std::string, std::string>>>
       packages_;

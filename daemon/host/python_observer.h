@@ -15,7 +15,7 @@
 
 namespace clusterd {
 
-// Of the names that are asked for. Missing: ABSENT where the interpreter is not
+// The packages that are asked for. Missing: ABSENT where the interpreter is not
 // there, NOT_PERMITTED where the user may not read a folder, UNREADABLE where
 // the user or a program is not there, where the interpreter's version cannot be
 // told from its name and pyvenv.cfg, where no folder has a package, or where

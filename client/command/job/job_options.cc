@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -324,19 +325,20 @@ void JobOptions::ReadProgram(const Environment& environment,
   if (!python_.empty()) job_.set_python(python_);
   if (!script_.empty()) job_.set_script_file(script_);
   if (!requirements_.empty()) job_.set_requirements_file(requirements_);
-  const auto read = [&](const std::string& file, absl::string_view key,
-                        std::string* text) {
-    if (file.empty()) return;
-    auto found = ReadTextFile(file, kMaxJobTextBytes);
-    // The hosts may have a script of an option.
-    if (!found.ok() && file == script_) return;
-    if (!found.ok()) return AddMistakes(key, found.status(), mistakes);
-    // An empty one would be a job without that file; comments may be in any
-    // encoding, and the job's texts are UTF-8.
-    *text = found->empty() ? "\n" : ValidUtf8(*found);
-  };
-  read(job_.requirements_file(), "requirements: ", job_.mutable_requirements());
-  read(job_.script_file(), "script: ", job_.mutable_script());
+  for (const auto& [key, file, text] :
+       {std::tuple("requirements: ", &job_.requirements_file(),
+                   job_.mutable_requirements()),
+        std::tuple("script: ", &job_.script_file(), job_.mutable_script())}) {
+    if (file->empty()) continue;
+    const auto found = ReadTextFile(*file, kMaxJobTextBytes);
+    if (found.ok()) {
+      // An empty one would be a job without that file; comments may be in any
+      // encoding, and the job's texts are UTF-8.
+      *text = found->empty() ? "\n" : ValidUtf8(*found);
+    } else if (*file != script_) {  // The hosts may have that of an option.
+      AddMistakes(key, found.status(), mistakes);
+    }
+  }
   if (absl::StartsWith(job_.python(), "/") && job_.user().empty()) {
     job_.set_user(ValueOf(environment, "USER"));
   }

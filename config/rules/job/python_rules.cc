@@ -1,4 +1,5 @@
-// Whether the hosts of a job have what its requirements.txt asks for, alike.
+// Compares the Python packages of a job's hosts with its requirements.txt, and
+// with each other.
 #include <map>
 #include <set>
 #include <string>

@@ -1,6 +1,6 @@
-// What the text of a job's training script says about running on many devices.
-// The script is never run: its calls are found in the text, without comments
-// and strings, so an unusual script is not understood rather than misjudged.
+// Judges the text of a job's training script, which is never run. Calls are
+// found in the text, without comments and strings, so an unusual script is not
+// understood rather than misjudged.
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -20,13 +20,13 @@ constexpr size_t kMaxShown = 6;
 // More are a text that is made to take time.
 constexpr size_t kMaxFound = 64;
 constexpr size_t kMaxCalls = 1 << 20;
-constexpr size_t kMaxDepth = 8;  // Of calls in arguments.
+constexpr size_t kMaxDepth = 8;  // Calls in arguments of calls.
 
 // Texts that are wrong wherever they stand.
 struct Pattern {
   absl::string_view finding;
   absl::string_view where;  // "several": on one server it is right.
-  absl::string_view form;   // Of CallsOf where it begins with an @.
+  absl::string_view form;   // Matched with CallsOf if it begins with an @.
 };
 
 constexpr Pattern kPatterns[] = {
@@ -72,8 +72,8 @@ int LineOf(const std::string& text, const re2::StringPiece& part) {
   return std::atoi(&text[text.rfind('\n', at - 1) + 1]);
 }
 
-// What is judged of the code's calls, whatever stands before the last dot, as
-// "\n16@DataLoader data, batch_size=32".
+// The code's calls that are judged, without what stands before the last dot,
+// each as "\n16@DataLoader data, batch_size=32".
 std::string CallsOf(const std::string& code) {
   std::string alias = kDdp;
   RE2::PartialMatch(code, R"(\bDistributedDataParallel\s+as\s+(\w+))", &alias);
