@@ -51,21 +51,7 @@ class PythonReading {
     RETURN_IF_ERROR(ready);
     RETURN_IF_ERROR(FindFolders());
     RETURN_IF_ERROR(ReadFolders());
-    // An earlier folder hides what a later one has.
-    std::set<std::string> taken;
-    for (const std::string& path : python_.folders()) {
-      for (const std::string& name : question_.names()) {
-        const auto entries = packages_[path].find(name);
-        if (entries == packages_[path].end() || !taken.insert(name).second) {
-          continue;
-        }
-        for (const auto& [entry, version] : entries->second) {
-          PythonPackage* const package = python_.add_packages();
-          package->set_name(name);
-          package->set_version(version);
-        }
-      }
-    }
+    RETURN_IF_ERROR(TakePackages());
     return std::move(python_);
   }
 
@@ -229,12 +215,30 @@ class PythonReading {
       }
       folders_.insert(folders_.end(), others.begin(), others.end());
     }
-    // Debian's interpreter has another name for these.
+    return absl::OkStatus();
+  }
+
+  // An earlier folder hides what a later one has.
+  absl::Status TakePackages() {
+    std::set<std::string> taken;
+    // Debian's interpreter has another name for its folders.
     const bool is_debian = packages_.count(std::string(kDebianFolder)) > 0;
     for (const std::string& path : folders_) {
+      const auto folder = packages_.find(path);
       const bool is_others = is_debian && absl::StartsWith(path, "/usr/") &&
                              absl::EndsWith(path, "/site-packages");
-      if (!is_others && packages_.count(path) > 0) python_.add_folders(path);
+      if (is_others || folder == packages_.end()) continue;
+      python_.add_folders(path);
+      for (const std::string& name : question_.names()) {
+        const auto entries = folder->second.find(name);
+        if (entries == folder->second.end()) continue;
+        if (!taken.insert(name).second) continue;
+        for (const auto& [entry, version] : entries->second) {
+          PythonPackage* const package = python_.add_packages();
+          package->set_name(name);
+          package->set_version(version);
+        }
+      }
     }
     if (!python_.folders().empty()) return absl::OkStatus();
     return absl::FailedPreconditionError(absl::StrCat(

@@ -20,7 +20,6 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxShown = 6;
-constexpr int kHostsColumns = 48;
 constexpr char kTorch[] = "torch";
 constexpr char kTorchNpu[] = "torch-npu";
 
@@ -70,13 +69,8 @@ class PythonJudge {
   void Conclude() {
     for (const auto& [name, versions] : hosts_) {
       if (versions.size() < 2) continue;
-      std::vector<std::string> texts;
-      for (const auto& [version, hosts] : versions) {
-        texts.push_back(
-            absl::StrCat(version, " on ", HostsText(hosts, kHostsColumns)));
-      }
-      report_.Add(report_.Text("differs", PrintableText(name),
-                               FirstOf(texts, kMaxShown)));
+      report_.Add(
+          report_.Text("differs", PrintableText(name), ValuesText(versions)));
     }
     if (!wanted_.unread.empty()) {
       report_.Add(
