@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -22,10 +23,9 @@ constexpr size_t kMaxFound = 64;
 constexpr size_t kMaxCalls = 1 << 20;
 constexpr size_t kMaxDepth = 8;  // Calls in arguments of calls.
 
-// Texts that are wrong wherever they stand.
 struct Pattern {
-  absl::string_view finding;
-  absl::string_view where;  // "several": on one server it is right.
+  absl::string_view name;   // A finding, if the text is wrong as it stands.
+  absl::string_view where;  // "always" or on "several" servers; "-": see name.
   absl::string_view form;   // Matched with CallsOf if it begins with an @.
 };
 
@@ -34,19 +34,19 @@ constexpr Pattern kPatterns[] = {
 };
 
 constexpr char kDdp[] = "DistributedDataParallel";
-constexpr char kBackend[] =
-    R"(@init_process_group (?:.*\bbackend *=)? *'([\w:,]+)')";
-constexpr char kBackendVariable[] =
-    R"(@init_process_group (?:.*\bbackend *= *[^' ]|[^'=,\n]+(?:,|$)))";
+
+absl::string_view Form(absl::string_view name) {
+  return absl::c_find_if(kPatterns,
+                         [name](const Pattern& each) {
+                           return each.name == name && each.where == "-";
+                         })
+      ->form;
+}
+
 // One finding, of the first call.
 constexpr char kFirstInit[] = "@init_process_group ()(?s:.*)";
 constexpr char kFirstLoader[] = "@DataLoader ()(?s:.*)";
 constexpr char kFirstSampler[] = "@DistributedSampler ()(?s:.*)";
-// Other libraries, which may do what the text does not.
-constexpr char kWrapper[] =
-    R"(\b(?:FullyShardedDataParallel|FSDP|fully_shard|deepspeed|accelerate|)"
-    R"(Trainer|megatron|mindspeed|lightning|horovod|all_reduce)\b)";
-
 // The lines of the script as "\n16:loader = DataLoader(data)", without
 // comments. Of texts only single words are left, such as 'hccl' and
 // 'npu:{rank}', in single quotes.
@@ -118,11 +118,13 @@ class ScriptJudge {
   void Judge() {
     const bool is_one = view_.spec().servers_size() == 1;
     for (const Pattern& each : kPatterns) {
-      if (!is_one || each.where != "several") Warn(each.finding, each.form);
+      if (each.where == "always" || (each.where == "several" && !is_one)) {
+        Warn(each.name, each.form);
+      }
     }
     // Beside another call one for machines without NPUs is right.
     WarnUnless(Has("transfer_to_npu") || Has("@init_process_group .*hccl"),
-               "backend", kBackend, Has(kBackendVariable),
+               "backend", Form("backend"), Has(Form("backend-variable")),
                "which backend is used");
     if (!is_one) JudgeRankAsDevice();
     WarnUnless(Has("LOCAL_RANK|local_rank|local-rank"), "no-local-rank",
@@ -194,19 +196,17 @@ class ScriptJudge {
   }
 
   void JudgeModel() {
-    const bool has_wrapper = Has(kWrapper);
+    const bool has_wrapper = Has(Form("wrapper"));
     const bool has_sampler = Has(kFirstSampler);
     const bool is_given = Has(R"(@DataLoader .*(?:sampler *=|\*\*))");
     WarnUnless(Has("@DistributedDataParallel "), "no-wrapper", kFirstInit,
                has_wrapper, "what wraps the model");
-    ForEach(
-        "@DistributedDataParallel (.*)",
-        [&](int line, const auto& arguments, const auto&) {
-          if (!RE2::PartialMatch(
-                  arguments, R"(\bdevice_ids *= *[^N ]|\*\*|^[^,(]*, *\[)")) {
-            WarnAt(line, "no-device-ids");
-          }
-        });
+    const RE2 device(std::string(Form("device-ids")));
+    ForEach("@DistributedDataParallel (.*)",
+            [&](int line, const auto& arguments, const auto&) {
+              if (RE2::PartialMatch(arguments, device)) return;
+              WarnAt(line, "no-device-ids");
+            });
     constexpr char kShared[] = "how the data are shared out";
     WarnUnless(has_sampler, "no-sampler", kFirstLoader, is_given || has_wrapper,
                kShared);
@@ -216,20 +216,13 @@ class ScriptJudge {
 
   // The script's own number of devices, against that of the job.
   void JudgeNumbers() {
-    constexpr char kNumber[] = R"((?:\s*=|'[^\n]*\bdefault\s*=)[ \t]*)";
     std::vector<std::string> scaled;
-    ForEach(
-        absl::StrCat(R"(\b(batch[-_]size|lr|learning[-_]rate))", kNumber,
-                     R"((\d[\d.e-]*))"),
-        [&](int line, const auto& name, const auto& value) {
-          scaled.push_back(absl::StrCat(name, " ", value, " in line ", line));
-        });
+    ForEach(Form("scaled"), [&](int line, const auto& name, const auto& value) {
+      scaled.push_back(absl::StrCat(name, " ", value, " in line ", line));
+    });
     bool is_told = false;
     ForEach(
-        absl::StrCat(R"(\b(world[-_]size|n(?:um)?_?(?:npus?|gpus?|devices)|)",
-                     R"((?:npus?|gpus?|n?proc|devices)[-_]per[-_]node))",
-                     kNumber, R"((\d{1,6})\b)"),
-        [&](int line, const auto& name, const auto& value) {
+        Form("devices"), [&](int line, const auto& name, const auto& value) {
           is_told = true;
           const uint64_t has = absl::StrContains(name, "node") ? most_ : ranks_;
           if (std::stoul(value) <= has || has == 0) return;
