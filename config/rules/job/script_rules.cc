@@ -47,6 +47,7 @@ absl::string_view Form(absl::string_view name) {
 constexpr char kFirstInit[] = "@init_process_group ()(?s:.*)";
 constexpr char kFirstLoader[] = "@DataLoader ()(?s:.*)";
 constexpr char kFirstSampler[] = "@DistributedSampler ()(?s:.*)";
+
 // The lines of the script as "\n16:loader = DataLoader(data)", without
 // comments. Of texts only single words are left, such as 'hccl' and
 // 'npu:{rank}', in single quotes.
