@@ -134,6 +134,15 @@ TEST(ImportClusterTest, SaysWhatOfAnInventoryIsNotTaken) {
   EXPECT_THAT(Import({kInventory})->notes, IsEmpty());
 }
 
+// Such a byte in a note made a cluster.yaml that does not load.
+TEST(ImportClusterTest, EscapesWhatANoteQuotes) {
+  const auto seen = Import({absl::StrReplaceAll(
+      kInventory, {{"roce_port=4791", "netmas\xcdk=1\nroce_port=4791"}})});
+  EXPECT_EQ(SpecOf(seen).lossless().roce_port(), 4791);
+  EXPECT_THAT(WriteSpec(*seen)->yaml,
+              HasSubstr("not taken: \"netmas\\xcdk\" is not known"));
+}
+
 TEST(ImportClusterTest, AnInventoryWithoutHccnIsAMistakeAndShowsNoPassword) {
   const std::string rows =
       "10.10.0.11 ansible_ssh_user=root ansible_ssh_pass=hush\n"

@@ -521,7 +521,7 @@ class Writer {
                     WhoseText(told),
                     ", and an apply brings the others there.\n");
     for (const std::string& note : written_.notes) {
-      absl::StrAppend(&yaml, "# Note: ", note, "\n");
+      absl::StrAppend(&yaml, "# Note: ", SafeText(note, true), "\n");
     }
     yaml += examples_;
     const std::vector<SpecException>& all = written_.exceptions;

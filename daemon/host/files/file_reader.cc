@@ -104,7 +104,8 @@ absl::StatusOr<FileText> FileReader::ReadShared(absl::string_view path,
                                                 absl::Duration wait,
                                                 size_t max_bytes) const {
   const absl::Duration give_up = clock->Monotonic() + wait;
-  while (true) {
+  bool is_locked = true;
+  while (is_locked) {
     FileText file;
     // Anew each time: somebody may put another file there meanwhile.
     ASSIGN_OR_RETURN(const int fd, OpenRegularFile(path, &file.mode));
@@ -113,11 +114,17 @@ absl::StatusOr<FileText> FileReader::ReadShared(absl::string_view path,
       ASSIGN_OR_RETURN(file.text, ReadAll(fd, path, max_bytes));
       return file;
     }
-    // Also where the file system has no locks.
-    if (errno != EWOULDBLOCK || clock->Monotonic() >= give_up) break;
-    clock->SleepFor(kPoll);
+    // Some file systems have no locks.
+    is_locked = errno == EWOULDBLOCK;
+    if (clock->Monotonic() >= give_up) break;
+    if (is_locked) clock->SleepFor(kPoll);
   }
-  return ReadTwice(path, clock, max_bytes);
+  ASSIGN_OR_RETURN(FileText file, ReadTwice(path, clock, max_bytes));
+  if (!is_locked || !file.text.empty()) return file;
+  return absl::UnavailableError(
+      absl::StrCat(path,
+                   ": empty, and a process that may be about to write it "
+                   "holds its lock"));
 }
 
 absl::StatusOr<FileText> FileReader::ReadTwice(absl::string_view path,

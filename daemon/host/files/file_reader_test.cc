@@ -100,6 +100,18 @@ TEST(ReadSharedTest, ReadsOnWhereSomebodyHoldsTheLockForEver) {
   EXPECT_LE(stuck.Monotonic(), absl::Seconds(1));
 }
 
+TEST(ReadSharedTest, TakesNoFileForEmptyWhileItsWriterHoldsTheLock) {
+  ScratchRoot root;
+  root.Write("/etc/hccn.conf", "");
+  OtherWriter stuck(root);
+  ASSERT_TRUE(stuck.Lock());
+  EXPECT_EQ(ReadShared(root, &stuck).status(),
+            absl::UnavailableError("/etc/hccn.conf: empty, and a process that "
+                                   "may be about to write it holds its lock"));
+  stuck.Unlock();
+  EXPECT_EQ(ReadShared(root, &stuck)->text, "");
+}
+
 TEST(ReadSharedTest, BelievesNoLookAloneWithoutTheLock) {
   ScratchRoot root;
   root.Write("/etc/hccn.conf", "");
