@@ -64,7 +64,10 @@ class Loader {
         "master_addr", "master_port", "world_size",
         "ssh",         "framework",   "logic_super_pod",
         "ports",       "environment"};
-    if (rank_table_path_ != nullptr) keys.push_back("rank_table");
+    if (rank_table_path_ != nullptr) {
+      keys.insert(keys.end(),
+                  {"rank_table", "python", "requirements", "script"});
+    }
     const YamlMap map(&root, "", keys, mistakes_);
     if (root.kind == YamlNode::Kind::kNothing) {
       mistakes_->Add(root.position, "is empty");
@@ -84,6 +87,7 @@ class Loader {
     LoadEnvironment(map["environment"]);
     if (rank_table_path_ != nullptr) {
       *rank_table_path_ = map["rank_table"].Text().value_or("");
+      LoadPython(map);
     }
     LoadServers(map);
     return std::move(job_);
@@ -143,6 +147,22 @@ class Loader {
     ssh->set_container_port(
         map["container_port"].Number(1, kMaxPort).value_or(0));
     ssh->set_before(map["before"].Bool().value_or(false));
+  }
+
+  void LoadPython(const YamlMap& map) {
+    job_.set_python(
+        Formed(map["python"], 512, R"(/(?:[^\x00-\x1f]*/)?python[0-9.]*)",
+               "the absolute path of an interpreter such as /usr/bin/python3"));
+    job_.set_script_file(map["script"].Text().value_or(""));
+    const YamlValue requirements = map["requirements"];
+    if (!requirements.Is(YamlNode::Kind::kList)) {
+      job_.set_requirements_file(requirements.Text().value_or(""));
+      return;
+    }
+    for (const YamlValue& item : requirements.Items()) {
+      absl::StrAppend(job_.mutable_requirements(), item.Text().value_or(""),
+                      "\n");
+    }
   }
 
   // Variables that the job sets itself, whatever their names.

@@ -38,13 +38,17 @@ inline constexpr absl::string_view kFrameworks[] = {"pytorch", "tensorflow",
 //   framework: mindspore     # or pytorch, tensorflow
 //   ports: [6379, 8265]      # of its other services
 //   ssh: {user: ann, port: 22, container_port: 12345, before: true}
+//   python: /home/ann/venv/bin/python
+//   requirements: requirements.txt   # or a list: [torch==2.1.0, numpy]
+//   script: train.py
 //   servers:                 # in place of nodes, where they differ
 //     - {host: node01, devices: 0-3, node_rank: 0, master_addr: 10.0.0.1}
 //     - {host: "node[02-16]", devices: 8}
 // InvalidArgument with every mistake, one per line with line and column, value,
 // expectation and nearest key.
 // `rank_table_path`, if one is given, gets the path behind rank_table, which is
-// for the caller to read into the job; else the key is a mistake.
+// for the caller to read into the job, as it does the files behind requirements
+// and script; else these keys are mistakes.
 absl::StatusOr<JobSpec> LoadJobSpec(absl::string_view file_name,
                                     absl::string_view text,
                                     std::string* rank_table_path = nullptr);

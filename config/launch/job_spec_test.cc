@@ -175,7 +175,7 @@ TEST(LoadJobSpecTest, EveryKeyStandsInTheManual) {
       ++keys;
     }
   }
-  EXPECT_EQ(keys, 22u) << message;
+  EXPECT_EQ(keys, 25u) << message;
 }
 
 TEST(LoadJobSpecTest, TakesNodesOrServersAndOneOfThem) {
@@ -192,9 +192,37 @@ TEST(LoadJobSpecTest, RefusesAHostThatStandsTwice) {
               HasSubstr("host \"a1\" stands twice, first at 1:9"));
 }
 
-TEST(LoadJobSpecTest, ReadsNoRankTableWhereNobodyTakesItsPath) {
-  EXPECT_THAT(Mistakes("nodes: a1\nrank_table: x.json\n"),
-              HasSubstr("unknown key \"rank_table\""));
+TEST(LoadJobSpecTest, ReadsNoFileWhereNobodyTakesItsPath) {
+  EXPECT_THAT(Mistakes("nodes: a1\nrank_table: x.json\nscript: a.py\n"),
+              AllOf(HasSubstr("unknown key \"rank_table\""),
+                    HasSubstr("unknown key \"script\"")));
+}
+
+TEST(LoadJobSpecTest, ReadsInterpreterRequirementsAndScript) {
+  std::string path;
+  const JobSpec files = Load(
+      "nodes: a1\npython: /opt/my venv/bin/python3.10\n"
+      "requirements: needs/requirements.txt\nscript: src/train.py\n",
+      &path);
+  EXPECT_EQ(files.python(), "/opt/my venv/bin/python3.10");
+  EXPECT_EQ(files.requirements_file(), "needs/requirements.txt");
+  EXPECT_EQ(files.requirements(), "");
+  EXPECT_EQ(files.script_file(), "src/train.py");
+  const JobSpec list = Load(
+      "nodes: a1\nrequirements: [torch==2.1.0, 'numpy>=1.24,<2']\n", &path);
+  EXPECT_EQ(list.requirements(), "torch==2.1.0\nnumpy>=1.24,<2\n");
+  EXPECT_EQ(list.requirements_file(), "");
+  for (const char* python :
+       {"python3", "/usr/bin/bash", "\"/bin/python\\n\""}) {
+    EXPECT_THAT(
+        std::string(LoadJobSpec("job.yaml",
+                                absl::StrCat("nodes: a1\npython: ", python),
+                                &path)
+                        .status()
+                        .message()),
+        HasSubstr("expected the absolute path of an interpreter"))
+        << python;
+  }
 }
 
 TEST(SetJobDevicesTest, FillsServersThatHaveNoneOfTheirOwn) {

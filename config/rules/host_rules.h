@@ -17,6 +17,9 @@ namespace clusterd {
 // spec that have an address are those of the job.
 SshQuestion MakeSshQuestion(const ClusterSpec& spec, const JobSsh& ssh);
 
+// What a host is asked so that rule job-python can judge it.
+PythonQuestion MakePythonQuestion(const JobSpec& job);
+
 // Who dials the root of a job over all servers: one rank for each device and
 // one agent for each server; of a job as many ranks for each device as it says.
 // 0: the spec has no devices.

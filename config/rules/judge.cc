@@ -487,6 +487,10 @@ ObserveRequest MakeObserveRequest(const ClusterSpec& spec,
   } else if (job != nullptr && job->has_ssh()) {
     *request.mutable_ssh() = MakeSshQuestion(spec, job->ssh());
   }
+  if (job != nullptr && !job->python().empty() && !job->user().empty() &&
+      (selection == nullptr || IsSelected(*selection, "job-python"))) {
+    *request.mutable_python() = MakePythonQuestion(*job);
+  }
   return request;
 }
 

@@ -385,6 +385,14 @@ Lines Describe(const PathsFact::Paths& value) {
   return OrNone({value.paths().begin(), value.paths().end()}, "none");
 }
 
+Lines Describe(const PythonFact::Python& value) {
+  Lines lines = {absl::StrCat("Python ", value.version())};
+  for (const PythonPackage& package : value.packages()) {
+    lines.push_back(absl::StrCat(package.name(), " ", package.version()));
+  }
+  return lines;
+}
+
 Lines Describe(const DeviceMemory& value) {
   return {absl::StrCat(
       value.used_mb(), " of ", value.total_mb(), " MB used, ",
@@ -417,7 +425,7 @@ Lines DescribeMessage(const Message& value) {
       ZonesFact::Zones, OpenFilesFact::Limits, CounterRisesFact::Rises,
       SshFact::Ssh, RootsFact::Roots, DeviceOwnersFact::Owners,
       HostMemoryFact::Memory, PeerNamesFact::Names, PathsFact::Paths,
-      DeviceMemory>(value);
+      PythonFact::Python, DeviceMemory>(value);
 }
 
 Lines DescribeValue(const Message& fact, const FieldDescriptor& field) {

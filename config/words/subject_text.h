@@ -14,7 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "config/words/number_text.h"
+#include "config/words/quoted_text.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "proto/finding.pb.h"
 
@@ -68,6 +71,18 @@ std::string DevicesText(std::vector<uint32_t> ids);
 // not made safe for a terminal.
 std::string HostsText(const std::vector<std::string>& hosts, int columns,
                       absl::string_view one = "host");
+
+// "10.0.0.1 on server0, 10.0.0.2 on server1": values of a map and their hosts,
+// at most 8 of them, made safe for a terminal.
+template <typename Values>
+std::string ValuesText(const Values& values) {
+  std::vector<std::string> texts;
+  for (const auto& [value, hosts] : values) {
+    texts.push_back(absl::StrCat(PrintableText(absl::StrCat(value)), " on ",
+                                 PrintableText(HostsText(hosts, 60))));
+  }
+  return FirstOf(texts, 8);
+}
 
 // The hosts with their devices, hosts of the same devices folded together, at
 // most `groups` of them, each bounded as in HostsText. No subject, or one

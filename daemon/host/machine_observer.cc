@@ -21,6 +21,7 @@
 #include "daemon/host/login_environment.h"
 #include "daemon/host/npu_smi/chip_observer.h"
 #include "daemon/host/npu_smi/device_ids.h"
+#include "daemon/host/python_observer.h"
 #include "daemon/host/sockets/socket_observer.h"
 #include "daemon/host/ssh/ssh_observer.h"
 
@@ -175,6 +176,12 @@ HostFacts MachineObserver::ObserveHost(const std::string& name,
           static_cast<uint64_t>(absl::ToUnixSeconds(clock_->Now()) / 60)};
       *ssh = ReadSsh(host, request.ssh(), here);
     }));
+  }
+  if (request.has_python()) {
+    running.push_back(
+        std::async([&host, &request, python = facts.mutable_python()] {
+          *python = ReadPython(host, request.python());
+        }));
   }
   *facts.mutable_device_ids() = ReadDeviceIds(host);
   // What npu-smi tells comes meanwhile, into messages of its own.

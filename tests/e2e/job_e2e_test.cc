@@ -168,5 +168,82 @@ TEST_F(FailedJobE2eTest, FillsATicketWithoutItsSecrets) {
                          Not(HasSubstr("squeamish-ossifrage"))));
 }
 
+// Two servers on which ann has a virtual environment, and the programs that
+// tell who she is and read as her.
+class PythonJobE2eTest : public JobE2eTest {
+ protected:
+  void SetUp() override {
+    if (geteuid() == 0 && setgroups(0, nullptr) != 0) {
+      GTEST_SKIP() << "may not become another user here";
+    }
+    const uid_t ann = geteuid() == 0 ? 65534 : geteuid();
+    const gid_t group = geteuid() == 0 ? 65534 : getegid();
+    fs::permissions(cluster_.folder(), fs::perms(0755));
+    for (const char* host : {"server0", "server1"}) {
+      const std::string programs = cluster_.Root(host) + "/usr/bin/";
+      fs::rename(programs + "getent", programs + "getent.own");
+      WriteProgram(programs + "getent",
+                   absl::StrCat("if [ \"$1\" = passwd ]; then echo 'ann:x:",
+                                ann, ":", group,
+                                ":Ann:/home/ann:/bin/sh'; else exec \"$0.own\" "
+                                "\"$@\"; fi"));
+      WriteProgram(programs + "id", absl::StrCat("echo ", group));
+      for (const char* name : {"find", "grep", "readlink"}) {
+        WriteProgram(programs + name,
+                     absl::StrCat("exec /usr/bin/", name, " \"$@\""));
+      }
+      WriteProgram(programs + "python3.10", "exit 1");
+      const std::string venv = cluster_.Root(host) + "/home/ann/venv";
+      fs::create_directories(venv + "/bin");
+      fs::create_symlink("../../../../usr/bin/python3.10",
+                         venv + "/bin/python");
+      std::ofstream(venv + "/pyvenv.cfg")
+          << "home = /usr/bin\ninclude-system-site-packages = false\n"
+             "version = 3.10.12\n";
+      Install(host, "torch", "2.1.0");
+    }
+    std::ofstream(Path("train.py")) << "dist.init_process_group('nccl')\n";
+    std::ofstream(Path("requirements.txt")) << "torch==2.1.0\nsix>=1.16\n";
+    std::ofstream(Path("job.yaml"))
+        << "nodes: server[0-1]\ndevices: 8\nuser: ann\n"
+           "python: /home/ann/venv/bin/python\n"
+           "requirements: requirements.txt\nscript: train.py\n";
+    cluster_.StartAll();
+  }
+
+  void Install(const std::string& host, const std::string& name,
+               const std::string& version) const {
+    const std::string folder = absl::StrCat(
+        cluster_.Root(host), "/home/ann/venv/lib/python3.10/site-packages/",
+        name, "-", version, ".dist-info");
+    fs::create_directories(folder);
+    std::ofstream(folder + "/METADATA")
+        << "Metadata-Version: 2.1\nName: " << name << "\nVersion: " << version
+        << "\n";
+  }
+
+  static void WriteProgram(const std::string& path, const std::string& body) {
+    std::ofstream(path) << "#!/bin/sh\n" << body << "\n";
+    fs::permissions(path, fs::perms(0755));
+  }
+};
+
+TEST_F(PythonJobE2eTest, IsToldWhichServerLacksWhichPackage) {
+  Install("server0", "six", "1.16.0");
+  const CheckOutcome lacking = cluster_.Check({"--job", Path("job.yaml")});
+  EXPECT_EQ(lacking.process.exit_status, 1) << lacking.process.standard_error;
+  EXPECT_EQ(StateOf(lacking.report, "job-script"), WARN);
+  const std::vector<Finding> findings =
+      FindingsOf(lacking.report, "job-python");
+  ASSERT_EQ(findings.size(), 1u) << lacking.process.standard_output;
+  EXPECT_EQ(findings[0].subjects(0).host(), "server1");
+  EXPECT_THAT(findings[0].observed(), HasSubstr("lacks six>=1.16"));
+  Install("server1", "six", "1.17.0");
+  const CheckOutcome there = cluster_.Check({"--job", Path("job.yaml")});
+  EXPECT_EQ(StateOf(there.report, "job-python"), WARN);
+  EXPECT_THAT(FindingsOf(there.report, "job-python")[0].observed(),
+              HasSubstr("six: 1.16.0 on server0, 1.17.0 on server1"));
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -4,14 +4,45 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "config/hccl/python_packages.h"
 #include "config/launch/job_spec.h"
+#include "config/rules/judge.h"
 #include "tests/fuzz/require.h"
 #include "tests/sim/facts/healthy_facts.h"
+
+namespace {
+
+// The texts that a job names: a requirements.txt and a training script.
+void ReadProgram(const clusterd::ClusterSpec& spec, const std::string& text) {
+  for (const clusterd::Requirement& each :
+       clusterd::ParseRequirements(text).packages) {
+    clusterd::Require(!each.name.empty() && each.line > 0);
+    (void)clusterd::MeetsMarker(each.marker, "3.10", "aarch64");
+    (void)clusterd::MeetsSpecifiers(each.specifiers, each.specifiers);
+  }
+  (void)clusterd::MeetsSpecifiers(text, absl::StrCat("<=", text));
+  clusterd::JobSpec job;
+  job.add_servers()->set_host("server0");
+  job.set_script(text);
+  clusterd::JudgeOptions options;
+  options.job = &job;
+  options.selection.add_only("job-script");
+  for (const clusterd::RuleResult& result :
+       clusterd::BuildReport(spec, {}, options).rules()) {
+    for (const clusterd::Finding& finding : result.findings()) {
+      clusterd::Require(finding.state() != clusterd::FAIL);
+    }
+  }
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const auto* const spec =
       new clusterd::ClusterSpec(clusterd::MakeSpec("atlas-a2", "", 4));
   const std::string text(reinterpret_cast<const char*>(data), size);
+  ReadProgram(*spec, text);
   clusterd::JobSpec typed;
   // What --devices takes.
   typed.add_servers()->set_host("server0");

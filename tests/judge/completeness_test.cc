@@ -51,6 +51,20 @@ void LaunchBySsh(TestCluster& c) {
   }
 }
 
+// A job with an interpreter, which has what it needs on every host.
+void NeedPackages(TestCluster& c) {
+  JobSpec& job = c.StartJob();
+  job.set_user("ann");
+  job.set_python("/usr/bin/python3");
+  job.set_requirements("torch==2.1.0\n");
+  for (HostFacts& host : c.facts) {
+    PythonPackage* const package =
+        host.mutable_python()->mutable_value()->add_packages();
+    package->set_name("torch");
+    package->set_version("2.1.0");
+  }
+}
+
 void AddNpuProcess(uint32_t pid, HostFacts* host) {
   NpuProcess* process =
       host->mutable_npu_processes()->mutable_value()->add_processes();
@@ -81,6 +95,16 @@ std::vector<Fault> Faults() {
              ->set_works(false);
        },
        LaunchBySsh},
+      {"job-python", a1,
+       [](TestCluster& c) {
+         c.facts[1].mutable_python()->mutable_value()->clear_packages();
+       },
+       NeedPackages},
+      {"job-script", a1,
+       [](TestCluster& c) {
+         c.job->set_script("dist.init_process_group('nccl')\n");
+       },
+       [](TestCluster& c) { c.StartJob().set_script("import deepspeed\n"); }},
       {"job-device-count", a1,
        [=](TestCluster& c) {
          for (int s : {0, 1}) keep_devices(c, s, {0, 1, 2});
@@ -577,6 +601,7 @@ std::vector<Reader> Readers() {
       {"versions.firmware_of_driver", {"driver-compat"}},
       {"versions.cann", {"version-uniform"}},
       {"ssh", {"ssh-ready"}, "atlas-training", LaunchBySsh},
+      {"python", {"job-python"}, "atlas-training", NeedPackages},
       {"drift", {"drift"}, "atlas-training", [](TestCluster&) {}, SKIPPED},
   };
 }

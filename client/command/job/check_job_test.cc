@@ -73,6 +73,35 @@ TEST(CheckJobTest, ReadsAJobFileAndItsRankTableBesideIt) {
   EXPECT_EQ(request->job().rank_table(), "{}");
 }
 
+TEST(CheckJobTest, ReadsRequirementsAndScriptBesideTheJobFile) {
+  ProgramWorld world = WorldWith(JobReport(""));
+  world.environment["USER"] = "ann";
+  TestFile("requirements.txt", "torch==2.1.0\n");
+  TestFile("train.py", "");
+  const std::string file =
+      TestFile("python.yaml",
+               "nodes: server[0-1]\npython: /venv/bin/python\n"
+               "requirements: requirements.txt\nscript: train.py\n");
+  const JobSpec job = Asked({"--job", file}, world)->job();
+  EXPECT_EQ(job.requirements(), "torch==2.1.0\n");
+  // An empty script is one.
+  EXPECT_EQ(job.script(), "\n");
+  EXPECT_TRUE(absl::EndsWith(job.script_file(), "/train.py"));
+  EXPECT_EQ(job.user(), "ann");
+  const std::string named =
+      TestFile("user.yaml",
+               "nodes: server0\nuser: eve\npython: /usr/bin/python3\n"
+               "requirements: [six]\n");
+  EXPECT_EQ(Asked({"--job", named}, world)->job().user(), "eve");
+  EXPECT_EQ(Asked({"--job", named}, world)->job().requirements(), "six\n");
+  const ProgramOutput output = RunProgram(
+      {"check", "--job",
+       TestFile("gone.yaml", "nodes: server0\nrequirements: gone.txt\n")},
+      world);
+  EXPECT_EQ(output.status, 3);
+  EXPECT_TRUE(absl::StrContains(output.err, "gone.txt")) << output.err;
+}
+
 // As generate launch does, so that both judge the same.
 TEST(CheckJobTest, HasTheLoginsOfHorovodrunTried) {
   ProgramWorld world = WorldWith(JobReport(""));

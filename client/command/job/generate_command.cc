@@ -53,6 +53,8 @@ class GenerateCommand : public Command {
               "Give up after this long, e.g. 90s or 2m (default: 140s)");
   }
 
+  void AddProgram(CLI::App& app) { named_.AddProgram(app); }
+
   // Fills the job in; adds mistakes.
   void ReadJob() {
     const bool is_named = !named_.given().empty();
@@ -227,13 +229,10 @@ class GenerateLaunchCommand final : public GenerateCommand {
               "that is chosen");
     AddOption(app, "--nnodes", "N|MIN:MAX", options_.nnodes,
               "NNODES, where fewer servers will do");
-    AddOption(app, "--script", "FILE", options_.script,
-              "The training script; default train.py");
+    AddProgram(app);
     AddOption(app, "ARGUMENTS", "", options_.arguments,
               "Its arguments, behind --; {NODE_RANK} and other names of "
               "variables in braces stand for their values");
-    AddOption(app, "--python", "FILE", options_.python,
-              "The interpreter; default python3");
     AddOption(app, "--source", "FILE", sources_,
               "Source this file where a host has it, in place of the method's "
               "own; may be given again")
@@ -287,6 +286,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
       options_.environment.emplace_back(each.name(), each.value());
     }
     ReadRankTable();
+    ReadProgram();
     const bool one = node_ != kAllNodes ||
                      absl::StrContains(out_, kHostInPath) ||
                      job_.servers_size() == 1;
@@ -339,6 +339,17 @@ class GenerateLaunchCommand final : public GenerateCommand {
       Tell("note: the rank table is not judged, it cannot be read here: ",
            text.status().message());
     }
+  }
+
+  // What the launch starts is what the check judges, where it can.
+  void ReadProgram() {
+    if (!job_.python().empty()) options_.python = job_.python();
+    if (!absl::StartsWith(job_.python(), "/")) job_.clear_python();
+    if (job_.script_file().empty()) return;
+    options_.script = job_.script_file();
+    if (!job_.script().empty()) return;
+    Tell("note: the script is not judged, it cannot be read here: ",
+         job_.script_file());
   }
 
   int Deliver(const Launch& launch) {

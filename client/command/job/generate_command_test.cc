@@ -300,6 +300,43 @@ TEST(GenerateLaunchTest, HasThePortTheMethodAndTheRankTableChecked) {
               HasSubstr(absl::StrCat("export RANK_TABLE_FILE=", table, "\n")));
 }
 
+TEST(GenerateLaunchTest, HasTheInterpreterAndTheScriptChecked) {
+  ProgramWorld world = LaunchWorld();
+  world.environment["USER"] = "ann";
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const std::string needs = TestFile("needs.txt", "torch\n");
+  const std::string script = TestFile("mine.py", "import torch\n");
+  const ProgramOutput output = RunProgram(
+      Generate("launch", {"--python", "/venv/bin/python", "--requirements",
+                          needs, "--script", script}),
+      world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  const JobSpec job = controller.launch_request()->job();
+  EXPECT_EQ(job.python(), "/venv/bin/python");
+  EXPECT_EQ(job.user(), "ann");
+  EXPECT_EQ(job.requirements(), "torch\n");
+  EXPECT_EQ(job.script(), "import torch\n");
+  EXPECT_THAT(output.out, HasSubstr(script));
+  const ProgramOutput far =
+      RunProgram(Generate("launch", {"--script", "/nowhere/far.py"}), world);
+  EXPECT_EQ(far.status, 0) << far.err;
+  EXPECT_THAT(far.err, HasSubstr("the script is not judged"));
+  EXPECT_EQ(controller.launch_request()->job().script(), "");
+  EXPECT_EQ(controller.launch_request()->job().python(), "");
+  TestFile("of_job.py", "import torch\n");
+  const std::string file =
+      TestFile("python.yaml",
+               "nodes: server[0-1]\ndevices: 8\npython: /opt/bin/python3\n"
+               "script: of_job.py\n");
+  const ProgramOutput whole =
+      RunProgram({"generate", "launch", "--job", file}, world);
+  EXPECT_EQ(whole.status, 0) << whole.err;
+  EXPECT_THAT(whole.out, HasSubstr("of_job.py"));
+  EXPECT_EQ(controller.launch_request()->job().python(), "/opt/bin/python3");
+  EXPECT_EQ(controller.launch_request()->job().script(), "import torch\n");
+}
+
 TEST(GenerateLaunchTest, HasTheLoginsOfHorovodrunTried) {
   ProgramWorld world = LaunchWorld();
   FakeController controller(world.script);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -91,6 +92,7 @@ uint32_t Restarts(const Environment& environment) {
 }
 
 constexpr size_t kMaxJobFileBytes = 4 << 20;
+constexpr size_t kMaxJobTextBytes = 256 << 10;
 constexpr uint32_t kMaxPort = 65535;
 constexpr uint32_t kSshPort = 22;
 
@@ -255,6 +257,15 @@ void JobOptions::AddRankTable(CLI::App& app) {
       ->group("Job");
 }
 
+void JobOptions::AddProgram(CLI::App& app) {
+  AddOption(app, "--script", "FILE", script_,
+            "The training script; default that of --job, else train.py");
+  AddOption(app, "--python", "FILE", python_,
+            "The interpreter; default that of --job, else python3");
+  AddOption(app, "--requirements", "FILE", requirements_,
+            "What its interpreter needs, as pip reads it");
+}
+
 absl::string_view JobOptions::given() const {
   const std::pair<absl::string_view, bool> options[] = {
       {"--job", !file_.empty()},
@@ -302,6 +313,34 @@ void JobOptions::ReadFile(MistakeList& mistakes) {
   servers_known_ = true;
   if (table_file_.empty() && !table.empty()) {
     table_file_ = PathBeside(file_, table);
+  }
+  for (std::string* path :
+       {job_.mutable_requirements_file(), job_.mutable_script_file()}) {
+    if (!path->empty()) *path = PathBeside(file_, *path);
+  }
+}
+
+void JobOptions::ReadProgram(const Environment& environment,
+                             MistakeList& mistakes) {
+  if (!python_.empty()) job_.set_python(python_);
+  if (!script_.empty()) job_.set_script_file(script_);
+  if (!requirements_.empty()) job_.set_requirements_file(requirements_);
+  for (const auto& [key, file, text] :
+       {std::tuple("requirements: ", &job_.requirements_file(),
+                   job_.mutable_requirements()),
+        std::tuple("script: ", &job_.script_file(), job_.mutable_script())}) {
+    if (file->empty()) continue;
+    const auto found = ReadTextFile(*file, kMaxJobTextBytes);
+    if (found.ok()) {
+      // An empty one would be a job without that file; comments may be in any
+      // encoding, and the job's texts are UTF-8.
+      *text = found->empty() ? "\n" : ValidUtf8(*found);
+    } else if (*file != script_) {  // The hosts may have that of an option.
+      AddMistakes(key, found.status(), mistakes);
+    }
+  }
+  if (absl::StartsWith(job_.python(), "/") && job_.user().empty()) {
+    job_.set_user(ValueOf(environment, "USER"));
   }
 }
 
@@ -395,6 +434,7 @@ void JobOptions::Read(const Environment& environment, MistakeList& mistakes) {
     ReadNodes(environment, mistakes);
   }
   ReadTable(mistakes);
+  ReadProgram(environment, mistakes);
   if (!from_table) ReadDevices(mistakes);
   if (!product_.empty()) job_.set_product(product_);
   const auto read_word = [&mistakes](absl::string_view option,

@@ -55,6 +55,8 @@ class JobOptions {
   void AddTo(CLI::App& app);
   // --rank-table, for a command that does not itself write one.
   void AddRankTable(CLI::App& app);
+  // --script, --python and --requirements, for a command that starts the job.
+  void AddProgram(CLI::App& app);
 
   // The name of one that was given, "--nodes"; empty: none was.
   absl::string_view given() const;
@@ -87,6 +89,8 @@ class JobOptions {
   void ReadNodes(const Environment& environment, MistakeList& mistakes);
   void ReadDevices(MistakeList& mistakes);
   void ReadTable(MistakeList& mistakes);
+  // The interpreter and the files that it is given.
+  void ReadProgram(const Environment& environment, MistakeList& mistakes);
   // How a launch over ssh logs in, which the check then tries.
   void ReadLogins(const Environment& environment, MistakeList& mistakes);
   void TakeServersOfTable(const ClusterSpec& spec, MistakeList& mistakes);
@@ -102,6 +106,9 @@ class JobOptions {
   std::string ssh_port_text_;
   std::string id_;
   std::string table_file_;
+  std::string script_;
+  std::string python_;
+  std::string requirements_;
 
   JobSpec job_;
   uint32_t ssh_port_ = 0;

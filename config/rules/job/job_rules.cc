@@ -79,17 +79,6 @@ auto Given(const JobSpec& job, Get get) {
   return values;
 }
 
-// "10.0.0.1 on server0; 10.0.0.2 on server1".
-template <typename Values>
-std::string ValuesText(const Values& values) {
-  std::vector<std::string> texts;
-  for (const auto& [value, hosts] : values) {
-    texts.push_back(absl::StrCat(PrintableText(absl::StrCat(value)), " on ",
-                                 PrintableText(HostsText(hosts, 60))));
-  }
-  return FirstOf(texts, kMaxListed);
-}
-
 bool IsLoopback(absl::string_view address) {
   return address == "localhost" || absl::StartsWith(address, "127.");
 }

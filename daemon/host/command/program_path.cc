@@ -150,13 +150,11 @@ absl::Status CheckFile(absl::string_view root, absl::string_view path,
   return absl::PermissionDeniedError(absl::StrCat(path, ": is a folder"));
 }
 
-absl::StatusOr<CommandResult> RunWithin(const TimeBudget& budget,
-                                        CommandRunner* runner,
-                                        absl::string_view name,
-                                        std::vector<std::string> argv,
-                                        size_t max_bytes) {
-  absl::StatusOr<CommandResult> result =
-      runner->Run({std::move(argv), budget.ForCommand(), {}, max_bytes});
+absl::StatusOr<CommandResult> RunWithin(
+    const TimeBudget& budget, CommandRunner* runner, absl::string_view name,
+    std::vector<std::string> argv, size_t max_bytes, std::optional<RunAs> as) {
+  absl::StatusOr<CommandResult> result = runner->Run(
+      {std::move(argv), budget.ForCommand(), {}, max_bytes, std::move(as)});
   RETURN_IF_ERROR(InFront(name, result.status()));
   if (result->timed_out) {
     return absl::DeadlineExceededError(

@@ -4,6 +4,7 @@
 #ifndef DAEMON_HOST_COMMAND_PROGRAM_PATH_H_
 #define DAEMON_HOST_COMMAND_PROGRAM_PATH_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,12 +41,14 @@ absl::Status CheckFile(absl::string_view root, absl::string_view path,
 
 // What `argv` answers within `budget`, whatever its status. DeadlineExceeded:
 // no answer in time; FailedPrecondition: more than `max_bytes` of output; the
-// codes of `runner`. Errors begin with `name`, as people know the command.
+// codes of `runner`. Errors begin with `name`, as people know the command. It
+// runs as `as`, if that is given.
 absl::StatusOr<CommandResult> RunWithin(const TimeBudget& budget,
                                         CommandRunner* runner,
                                         absl::string_view name,
                                         std::vector<std::string> argv,
-                                        size_t max_bytes = kMaxStreamBytes);
+                                        size_t max_bytes = kMaxStreamBytes,
+                                        std::optional<RunAs> as = {});
 
 }  // namespace clusterd
 

@@ -66,14 +66,10 @@ absl::StatusOr<CommandResult> ReadAsUser(
     absl::Span<const absl::string_view> program,
     const std::vector<std::string>& words) {
   ASSIGN_OR_RETURN(std::string found, FindProgram(host.paths.root, program));
-  Command command = {
-      {std::move(found)}, host.budget->ForCommand(), {}, kMaxConfigBytes, user};
-  command.argv.insert(command.argv.end(), words.begin(), words.end());
-  ASSIGN_OR_RETURN(CommandResult result, host.runner->Run(command));
-  if (!result.timed_out) return result;
-  return absl::DeadlineExceededError(
-      absl::StrCat(PrintableText(path), ": no answer in ",
-                   host.budget->CutBy(result.elapsed)));
+  std::vector<std::string> argv = {std::move(found)};
+  argv.insert(argv.end(), words.begin(), words.end());
+  return RunWithin(*host.budget, host.runner, PrintableText(path),
+                   std::move(argv), kMaxConfigBytes, user);
 }
 
 }  // namespace

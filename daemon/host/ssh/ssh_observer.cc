@@ -79,19 +79,15 @@ absl::StatusOr<SshdConfig> ReadSshdConfig(const HostAccess& host) {
 // reason that is ours: a service may hide it (systemd.exec(5), ProtectHome).
 absl::Status CheckHome(const HostAccess& host, const RunAs& user) {
   ASSIGN_OR_RETURN(const std::string test, FindProgram(host.paths.root, kTest));
-  Command command = {{test, "-x", user.home}, host.budget->ForCommand()};
-  command.as = user;
-  ASSIGN_OR_RETURN(const CommandResult result, host.runner->Run(command));
-  if (result.timed_out) {
-    return absl::DeadlineExceededError(
-        absl::StrCat("home of ", user.name, ", ", PrintableText(user.home),
-                     ": no answer in ", host.budget->CutBy(result.elapsed)));
-  }
+  const std::string home =
+      absl::StrCat("home of ", user.name, ", ", PrintableText(user.home));
+  ASSIGN_OR_RETURN(const CommandResult result,
+                   RunWithin(*host.budget, host.runner, home,
+                             {test, "-x", user.home}, kMaxStreamBytes, user));
   if (result.exit_status == 0) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      absl::StrCat("home of ", user.name, ", ", PrintableText(user.home),
-                   ": not there, or hidden from clusterd (ProtectHome of its "
-                   "service)"));
+  return absl::PermissionDeniedError(absl::StrCat(
+      home,
+      ": not there, or hidden from clusterd (ProtectHome of its service)"));
 }
 
 void DescribeListener(const SocketsFact::Sockets& sockets, SshServer* server) {

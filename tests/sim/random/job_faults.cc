@@ -313,6 +313,27 @@ std::vector<FaultKind> JobFaults() {
             c.job->set_rank_table(
                 absl::StrReplaceAll(TableOf(c), {{own, "\"10.254.9.9\""}}));
           })),
+      {"job-lacks-a-package", "", false, "job-python", FAIL, "", false,
+       [](const RandomCluster& c, int, int) { return HasJob(c); },
+       [](RandomCluster& c, int host, int) {
+         c.job->set_user("ann");
+         c.job->set_python("/usr/bin/python3");
+         c.job->set_requirements("torch\n");
+         for (size_t h = 0; h < c.facts.size(); ++h) {
+           PythonFact* const fact = c.facts[h].mutable_python();
+           const bool is_first = !fact->has_value();
+           fact->mutable_value();
+           if (static_cast<int>(h) == host) {
+             fact->mutable_value()->clear_packages();
+           } else if (is_first) {
+             fact->mutable_value()->add_packages()->set_name("torch");
+           }
+         }
+       }},
+      OfJob("job-script-of-nccl", "job-script", WARN, "", HasJob,
+            [](RandomCluster& c, int, int) {
+              c.job->set_script("dist.init_process_group('nccl')\n");
+            }),
       OfJob(
           "job-shares-devices", "device-process-limit", FAIL, "",
           [](const RandomCluster& c) {

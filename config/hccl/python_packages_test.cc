@@ -1,0 +1,240 @@
+#include "config/hccl/python_packages.h"
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// Each comes before all that follow (PEP 440, summary of permitted suffixes
+// and relative ordering).
+TEST(MeetsSpecifiersTest, OrdersVersionsAsPep440Does) {
+  const char* const ordered[] = {"1.0.dev456",
+                                 "1.0a1",
+                                 "1.0a2.dev456",
+                                 "1.0a12.dev456",
+                                 "1.0a12",
+                                 "1.0b1.dev456",
+                                 "1.0b2",
+                                 "1.0b2.post345.dev456",
+                                 "1.0b2.post345",
+                                 "1.0rc1.dev456",
+                                 "1.0rc1",
+                                 "1.0",
+                                 "1.0.post456.dev34",
+                                 "1.0.post456",
+                                 "1.1.dev1",
+                                 "1.1",
+                                 "2024.1",
+                                 "1!0.5"};
+  for (size_t a = 0; a < std::size(ordered); ++a) {
+    for (size_t b = 0; b < std::size(ordered); ++b) {
+      EXPECT_EQ(MeetsSpecifiers(ordered[a], absl::StrCat("<=", ordered[b])),
+                a <= b)
+          << ordered[a] << " " << ordered[b];
+      EXPECT_EQ(MeetsSpecifiers(ordered[a], absl::StrCat(">=", ordered[b])),
+                a >= b)
+          << ordered[a] << " " << ordered[b];
+      EXPECT_EQ(MeetsSpecifiers(ordered[a], absl::StrCat("==", ordered[b])),
+                a == b)
+          << ordered[a] << " " << ordered[b];
+    }
+  }
+}
+
+TEST(MeetsSpecifiersTest, TakesEverySpellingOfAVersion) {
+  for (const char* text :
+       {"1.0rc1", "v1.0-RC.1", "1.0.0c1", " 1.0_preview_1 ", "1.0pre1"}) {
+    EXPECT_EQ(MeetsSpecifiers(text, "==1.0rc1"), true) << text;
+  }
+  for (const char* text : {"2.1.0.post6", "2.1-6", "2.1.0-r6", "2.1rev6"}) {
+    EXPECT_EQ(MeetsSpecifiers(text, "==2.1.0.post6"), true) << text;
+  }
+  for (const char* text : {"1.0a", "1.0a0", "1.0-alpha"}) {
+    EXPECT_EQ(MeetsSpecifiers(text, "==1.0a0"), true) << text;
+  }
+}
+
+TEST(MeetsSpecifiersTest, IsPep440sTable) {
+  const struct {
+    const char* version;
+    const char* specifiers;
+    bool meets;
+  } rows[] = {{"2.1.0", "", true},
+              {"2.1.0+cpu", "==2.1.0", true},
+              {"2.1.0+cpu", "==2.1", true},
+              {"2.1.0", "==2.1.0+cpu", false},
+              {"2.1.0+cpu", "==2.1.0+CPU", true},
+              {"1.0+ubuntu.1", "==1.0+ubuntu-1", true},
+              {"2.1.0+cpu", "!=2.1.0", false},
+              {"2.1.0+cpu", "<=2.1.0", true},
+              {"2.1.0+cpu", ">2.1.0", false},
+              {"2.1.0.post6", "==2.1.0", false},
+              {"2.1.0.post6", "==2.1.*", true},
+              {"2.1.0rc1", "==2.1.*", true},
+              {"2.10", "==2.1.*", false},
+              {"2", "==2.0.*", true},
+              {"1!2.1", "==2.1.*", false},
+              {"2.1.0", "!=2.1.*", false},
+              {"2.2", "!=2.1.*", true},
+              {"1.7.post1", ">1.7", false},
+              {"1.7.1", ">1.7", true},
+              {"1.7.0.post2", ">1.7.post1", true},
+              {"1.7rc1", "<1.7", false},
+              {"1.6", "<1.7", true},
+              {"1.7rc1", "<1.7rc2", true},
+              {"2.2.post3", "~=2.2", true},
+              {"2.9", "~=2.2", true},
+              {"3.0", "~=2.2", false},
+              {"2.2.5", "~=2.2.0", true},
+              {"2.3", "~=2.2.0", false},
+              {"2.3", "~=2.2.post3", true},
+              {"1.26.4", ">=1.24, <2", true},
+              {"2.0.1", ">=1.24,<2,", false},
+              {"1.0-downstream1", "===1.0-downstream1", true},
+              {"1.0", "===1.0.0", false},
+              {"9.9", "== 9.9", true}};
+  for (const auto& [version, specifiers, meets] : rows) {
+    EXPECT_EQ(MeetsSpecifiers(version, specifiers), meets)
+        << version << " " << specifiers;
+  }
+}
+
+TEST(MeetsSpecifiersTest, DoesNotGuessWhatItDoesNotUnderstand) {
+  for (const char* specifiers :
+       {"=1.0", "1.0", ">=one", "~=2", "==1.0.dev1.*", ">=1.0.*", ">=1.0+cpu",
+        ">=1,=<2", "=>1", "==1.0;", "==99999999999999999999"}) {
+    EXPECT_EQ(MeetsSpecifiers("1.0", specifiers), std::nullopt) << specifiers;
+  }
+  for (const char* version : {"", "unknown", "1.0-", "1..0", "1.0+"}) {
+    EXPECT_EQ(MeetsSpecifiers(version, ">=1"), std::nullopt) << version;
+  }
+  EXPECT_EQ(MeetsSpecifiers(std::string(200, '1'), ">=1"), std::nullopt);
+}
+
+TEST(NormalPackageNameTest, IsThatOfPep503) {
+  EXPECT_EQ(NormalPackageName("Torch_NPU"), "torch-npu");
+  EXPECT_EQ(NormalPackageName("zope.interface"), "zope-interface");
+  EXPECT_EQ(NormalPackageName("a-_.b"), "a-b");
+}
+
+TEST(ParseRequirementsTest, ReadsPackagesWithVersionsAndMarkers) {
+  const Requirements read = ParseRequirements(
+      "\xEF\xBB\xBF# what the model needs\r\n"
+      "Torch==2.1.0 ; python_version < '3.12'  # the vendor's\r\n"
+      "\r\n"
+      "numpy >=1.24, \\\n"
+      "  <2\n"
+      "PyYAML (>=6.0)\n"
+      "deepspeed[sparse]");
+  EXPECT_THAT(read.unread, IsEmpty());
+  EXPECT_THAT(read.ignored, ElementsAre("line 7: [sparse]"));
+  ASSERT_THAT(read.packages, SizeIs(4));
+  EXPECT_EQ(read.packages[0].name, "torch");
+  EXPECT_EQ(read.packages[0].specifiers, "==2.1.0");
+  EXPECT_EQ(read.packages[0].marker, "python_version < '3.12'");
+  EXPECT_EQ(read.packages[0].line, 2u);
+  EXPECT_EQ(read.packages[1].line, 4u);
+  EXPECT_EQ(MeetsSpecifiers("1.26", read.packages[1].specifiers), true);
+  EXPECT_EQ(MeetsSpecifiers("2.0", read.packages[1].specifiers), false);
+  EXPECT_EQ(read.packages[2].name, "pyyaml");
+  EXPECT_EQ(read.packages[2].specifiers, ">=6.0");
+  EXPECT_EQ(read.packages[3].name, "deepspeed");
+}
+
+TEST(ParseRequirementsTest, NamesEveryLineThatItCannotJudge) {
+  const char* const lines[] = {"-r base.txt",
+                               "--requirement base.txt",
+                               "-c limits.txt",
+                               "-e .",
+                               "./wheels/apex.whl",
+                               "apex-0.1-cp310-cp310-linux_aarch64.whl",
+                               "git+https://example.com/a.git#egg=a",
+                               "https://example.com/a.whl",
+                               "torch = 2.1.0",
+                               "torch 2.1.0",
+                               "numpy=>1.2",
+                               "torch==${VERSION}"};
+  for (const char* line : lines) {
+    const Requirements read = ParseRequirements(line);
+    EXPECT_THAT(read.packages, IsEmpty()) << line;
+    EXPECT_THAT(read.unread, ElementsAre(absl::StrCat("line 1: ", line)));
+  }
+}
+
+TEST(ParseRequirementsTest, JudgesThePackageBesideOptionsUrlsAndHashes) {
+  const Requirements read = ParseRequirements(
+      "--index-url https://pypi.example.com/simple\n"
+      "--pre\n"
+      "apex @ https://example.com/apex.whl ; os_name == 'posix'\n"
+      "six==1.16.0 \\\n"
+      "    "
+      "--hash=sha256:1e61c37477a1626458e36f7b1d82aa5c9b094fa4802892072e49\n");
+  EXPECT_THAT(read.unread, IsEmpty());
+  EXPECT_THAT(
+      read.ignored,
+      ElementsAre("line 1: --index-url https://pypi.example.com/simple",
+                  "line 2: --pre", "line 3: https://example.com/apex.whl",
+                  "line 4: --hash"));
+  ASSERT_THAT(read.packages, SizeIs(2));
+  EXPECT_EQ(read.packages[0].name, "apex");
+  EXPECT_EQ(read.packages[0].specifiers, "");
+  EXPECT_EQ(read.packages[1].name, "six");
+  EXPECT_EQ(read.packages[1].specifiers, "==1.16.0");
+}
+
+TEST(ParseRequirementsTest, BoundsThePackages) {
+  std::string text;
+  for (size_t i = 0; i <= kMaxRequirements; ++i) {
+    absl::StrAppend(&text, "a", i, "\n");
+  }
+  const Requirements read = ParseRequirements(text);
+  EXPECT_THAT(read.packages, SizeIs(kMaxRequirements));
+  EXPECT_THAT(read.unread, ElementsAre("line 1001: a1000"));
+}
+
+TEST(MeetsMarkerTest, KnowsThePlatform) {
+  const std::pair<const char*, bool> rows[] = {
+      {"python_version >= '3.8'", true},
+      {"python_version<'3.10'", false},
+      {"'3.9' < python_version", true},
+      {"python_full_version == \"3.10.12\"", true},
+      {"sys_platform == 'win32'", false},
+      {"platform_system != 'Windows' and os_name == 'posix'", true},
+      {"platform_machine in 'x86_64 aarch64'", true},
+      {"platform_machine not in 'x86_64 aarch64'", false},
+      {"platform_machine == 'x86_64' or python_version == '3.10'", true},
+      {"os_name == 'nt' and os_name == 'posix' or os_name == 'posix'", true},
+      {"os_name == 'nt' or os_name == 'posix' and os_name == 'nt'", false},
+      {"implementation_name == 'cpython'", true},
+      {"extra == 'dev'", false}};
+  for (const auto& [marker, holds] : rows) {
+    EXPECT_EQ(MeetsMarker(marker, "3.10.12", "aarch64"), holds) << marker;
+  }
+}
+
+TEST(MeetsMarkerTest, DoesNotGuessWhatItDoesNotKnow) {
+  for (const char* marker :
+       {"platform_release >= '5.10'", "platform_machine == 'aarch64'",
+        "python_full_version >= '3.10.1'", "python_version", "",
+        "python_version >= '3.8' and", "(os_name == 'posix'",
+        "(os_name == 'nt' or os_name == 'posix') and os_name == 'nt'",
+        "os_name == 'posix' extra", "os_name ~ 'posix'"}) {
+    EXPECT_EQ(MeetsMarker(marker, "3.10", ""), std::nullopt) << marker;
+  }
+  // What is known decides.
+  EXPECT_EQ(
+      MeetsMarker("platform_release > '5' and os_name == 'nt'", "3.10", ""),
+      false);
+  EXPECT_EQ(
+      MeetsMarker("platform_release > '5' or os_name == 'posix'", "3.10", ""),
+      true);
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,191 @@
+// Compares the Python packages of a job's hosts with its requirements.txt, and
+// with each other.
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "config/hccl/python_packages.h"
+#include "config/rules/host_rules.h"
+#include "config/rules/rule_report.h"
+#include "config/values/text_form.h"
+#include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
+
+namespace clusterd {
+namespace {
+
+constexpr size_t kMaxShown = 6;
+constexpr char kTorch[] = "torch";
+constexpr char kTorchNpu[] = "torch-npu";
+
+// CANN and torch_npu, as the vendor publishes them together.
+constexpr std::pair<absl::string_view, absl::string_view> kPublished[] = {
+#include "config/rules/texts/torch_npu.inc"
+};
+
+void AddOnce(std::string text, std::vector<std::string>* texts) {
+  if (!absl::c_linear_search(*texts, text)) texts->push_back(std::move(text));
+}
+
+class PythonJudge {
+ public:
+  PythonJudge(const JobSpec& job, RuleReport& report)
+      : job_(job),
+        report_(report),
+        wanted_(ParseRequirements(job.requirements())) {}
+
+  void Judge(const HostView& host) {
+    const PythonFact& fact = host.facts->python();
+    if (fact.missing().reason() == Missing::ABSENT) {
+      return report_.Add(host, "no-interpreter",
+                         PrintableText(fact.missing().detail()));
+    }
+    if (!report_.Knows(host, "packages of its Python", fact)) return;
+    report_.Judged(host);
+    Versions found;
+    for (const PythonPackage& package : fact.value().packages()) {
+      const std::string version = package.version().empty()
+                                      ? "without a version"
+                                      : PrintableText(package.version());
+      std::string& versions = found[package.name()];
+      if (versions == version) continue;
+      absl::StrAppend(&versions, versions.empty() ? "" : " and ", version);
+    }
+    JudgeRequirements(host, found);
+    JudgePair(host, found[kTorchNpu], found[kTorch]);
+    found["Python"] = PrintableText(fact.value().version());
+    for (const auto& [name, version] : found) {
+      if (version.empty()) continue;
+      hosts_[name][version].emplace_back(host.name);
+    }
+  }
+
+  // After all hosts.
+  void Conclude() {
+    for (const auto& [name, versions] : hosts_) {
+      if (versions.size() < 2) continue;
+      report_.Add(
+          report_.Text("differs", PrintableText(name), ValuesText(versions)));
+    }
+    if (!wanted_.unread.empty()) {
+      report_.Add(
+          report_.Text("not-judged", FirstOf(wanted_.unread, kMaxShown)));
+    }
+    for (const auto& [what, texts] :
+         {std::pair("not judged: ", &wanted_.ignored),
+          std::pair("not published: ", &unpublished_)}) {
+      if (!texts->empty()) report_.AddNote(what, FirstOf(*texts, kMaxShown));
+    }
+  }
+
+ private:
+  // By package; more than one is no version that is understood.
+  using Versions = std::map<std::string, std::string>;
+
+  void JudgeRequirements(const HostView& host, const Versions& found) {
+    std::map<absl::string_view, std::vector<std::string>> wrong;
+    for (const Requirement& each : wanted_.packages) {
+      const auto applies =
+          each.marker.empty()
+              ? true
+              : MeetsMarker(each.marker, host.facts->python().value().version(),
+                            host.facts->identity().architecture().value());
+      if (!applies) {
+        AddOnce(absl::StrCat("line ", each.line, ": ", each.name, " ; ",
+                             PrintableText(each.marker)),
+                &wanted_.unread);
+      }
+      if (applies != true) continue;
+      const auto there = found.find(each.name);
+      if (there == found.end()) {
+        wrong["lacks"].push_back(absl::StrCat(each.name, each.specifiers));
+        continue;
+      }
+      const auto meets = MeetsSpecifiers(there->second, each.specifiers);
+      if (meets == true) continue;
+      const std::string text = absl::StrCat(each.name, " ", there->second);
+      if (!meets) {
+        wrong["unclear"].push_back(text);
+      } else {
+        wrong["other-version"].push_back(
+            absl::StrCat(text, " (", each.specifiers, ")"));
+      }
+    }
+    for (const auto& [finding, packages] : wrong) {
+      report_.Add(host, finding,
+                  PrintableText(FirstOf(packages, kMaxShown), 400),
+                  PrintableText(job_.python()));
+    }
+  }
+
+  // torch_npu is published for the PyTorch of its first three numbers.
+  void JudgePair(const HostView& host, const std::string& npu,
+                 const std::string& torch) {
+    static const LazyRE2 kNumbers = {R"((\d+\.\d+\.\d+).*)"};
+    if (npu.empty()) return;
+    const std::string& cann = host.facts->versions().cann().value();
+    const auto row = absl::c_find_if(kPublished, [&](const auto& each) {
+      return MeetsSpecifiers(npu, absl::StrCat("==", each.second)) == true;
+    });
+    if (row == std::end(kPublished)) {
+      return AddOnce(absl::StrCat("torch_npu ", npu), &unpublished_);
+    }
+    std::string wanted;
+    HasForm(row->second, *kNumbers, &wanted);
+    if (MeetsSpecifiers(torch, "==" + wanted) == false) {
+      report_.Add(host, "pair", npu, torch, wanted);
+    }
+    if (absl::EqualsIgnoreCase(cann, row->first)) return;
+    AddOnce(
+        absl::StrCat("torch_npu ", npu, " with CANN ",
+                     cann.empty() ? "that is not known" : PrintableText(cann),
+                     ", but with ", row->first),
+        &unpublished_);
+  }
+
+  const JobSpec& job_;
+  RuleReport& report_;
+  Requirements wanted_;
+  std::vector<std::string> unpublished_;
+  // By package and version.
+  std::map<std::string, std::map<std::string, std::vector<std::string>>> hosts_;
+};
+
+}  // namespace
+
+PythonQuestion MakePythonQuestion(const JobSpec& job) {
+  PythonQuestion question;
+  question.set_user(job.user());
+  question.set_interpreter(job.python());
+  for (const EnvironmentVariable& each : job.environment()) {
+    if (each.name() == "PYTHONPATH") question.set_path(each.value());
+  }
+  std::set<std::string> names = {kTorch, kTorchNpu};
+  for (const Requirement& each :
+       ParseRequirements(job.requirements()).packages) {
+    names.insert(each.name);
+  }
+  question.mutable_names()->Assign(names.begin(), names.end());
+  return question;
+}
+
+void CheckJobPython(const ClusterView& view, RuleReport& report) {
+  const JobSpec& job = *view.job();
+  if (job.python().empty() && job.requirements().empty()) {
+    return report.ExplainSkip("the job names no python and no requirements");
+  }
+  if (job.python().empty() || job.user().empty()) {
+    return report.Add(
+        report.Text("not-asked", job.python().empty() ? "python" : "user"));
+  }
+  PythonJudge judge(job, report);
+  for (const HostView& host : view.hosts()) judge.Judge(host);
+  judge.Conclude();
+}
+
+}  // namespace clusterd

@@ -1,0 +1,184 @@
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "config/rules/host_rules.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/judge_testing.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using Packages = std::vector<std::pair<const char*, const char*>>;
+
+void Install(const Packages& packages, HostFacts* host) {
+  PythonFact::Python* const python = host->mutable_python()->mutable_value();
+  python->Clear();
+  python->set_version("3.10.12");
+  for (const auto& [name, version] : packages) {
+    PythonPackage* const package = python->add_packages();
+    package->set_name(name);
+    package->set_version(version);
+  }
+}
+
+// A job of two servers that have these packages.
+TestCluster Needing(const std::string& requirements,
+                    const Packages& packages = {{"torch", "2.1.0"}}) {
+  TestCluster cluster("atlas-a2");
+  JobSpec& job = cluster.StartJob();
+  job.set_user("ann");
+  job.set_python("/venv/bin/python");
+  job.set_requirements(requirements);
+  for (HostFacts& host : cluster.facts) Install(packages, &host);
+  return cluster;
+}
+
+std::string Check(const TestCluster& cluster) {
+  return Lines(cluster.Check("job-python"));
+}
+
+TEST(JobPythonTest, PassesWhereEveryServerHasWhatTheJobNeeds) {
+  const TestCluster cluster = Needing(
+      "Torch==2.1.0\nnumpy>=1.24,<2\nzope.interface\n",
+      {{"torch", "2.1.0+cpu"}, {"numpy", "1.26.4"}, {"zope-interface", "6.0"}});
+  EXPECT_EQ(Check(cluster), "");
+  EXPECT_EQ(cluster.Check("job-python").state(), PASS);
+}
+
+TEST(JobPythonTest, NamesWhatAServerLacksAndWhatHasAnotherVersion) {
+  TestCluster cluster =
+      Needing("torch==2.1.0\nnumpy<2\napex\n",
+              {{"torch", "2.1.0"}, {"numpy", "1.26.4"}, {"apex", "0.1"}});
+  Install({{"torch", "2.2.0"}, {"numpy", "1.26.4"}}, &cluster.facts[1]);
+  EXPECT_EQ(
+      Check(cluster),
+      "FAIL server1 /venv/bin/python lacks apex | every package of the "
+      "requirements | as the job's user: /venv/bin/python -m pip install, with "
+      "the requirements of the job\n"
+      "FAIL server1 /venv/bin/python has torch 2.2.0 (==2.1.0) | versions that "
+      "the requirements take | as the job's user: /venv/bin/python -m pip "
+      "install, with the requirements of the job\n"
+      "WARN cluster torch: 2.1.0 on server0, 2.2.0 on server1 | the same "
+      "version on every server of the job | name one version in the "
+      "requirements, and install it on every server\n");
+}
+
+TEST(JobPythonTest, ComparesServersAlsoWithoutRequirements) {
+  TestCluster cluster = Needing("");
+  EXPECT_EQ(cluster.Check("job-python").state(), PASS);
+  Install({{"torch", "2.1.0.post1"}}, &cluster.facts[1]);
+  cluster.facts[1].mutable_python()->mutable_value()->set_version("3.11.2");
+  const std::string lines = Check(cluster);
+  EXPECT_THAT(lines, HasSubstr("WARN cluster Python: 3.10.12 on server0, "
+                               "3.11.2 on server1 |"));
+  EXPECT_THAT(lines, HasSubstr("WARN cluster torch: 2.1.0 on server0, "
+                               "2.1.0.post1 on server1 |"));
+}
+
+TEST(JobPythonTest, FailsWithoutTheInterpreterAndIsUnknownWhereItCannotTell) {
+  TestCluster cluster = Needing("torch\n");
+  cluster.facts[0].clear_python();
+  SetMissing(Missing::ABSENT, "/venv/bin/python: not there",
+             cluster.facts[1].mutable_python());
+  EXPECT_EQ(cluster.Check("job-python").state(), FAIL);
+  EXPECT_THAT(Check(cluster), HasSubstr("FAIL server1 /venv/bin/python: not "
+                                        "there | the interpreter of the job"));
+  EXPECT_THAT(Check(cluster),
+              HasSubstr("UNKNOWN server0 packages of its Python not known"));
+}
+
+TEST(JobPythonTest, ASecondVersionOrNoneIsUnknown) {
+  TestCluster cluster = Needing(
+      "torch==2.1.0\nmine>=1\nother\n",
+      {{"torch", "2.1.0"}, {"torch", "2.2.0"}, {"mine", ""}, {"other", ""}});
+  EXPECT_EQ(cluster.Check("job-python").state(), UNKNOWN);
+  EXPECT_THAT(
+      Check(cluster),
+      HasSubstr("the version that /venv/bin/python takes cannot be "
+                "told: torch 2.1.0 and 2.2.0, mine without a version "));
+}
+
+TEST(JobPythonTest, SaysWhichLinesItDoesNotJudge) {
+  TestCluster cluster = Needing(
+      "torch\n-r base.txt\nnumpy ; platform_release > '5'\n"
+      "six ; sys_platform == 'win32'\n--pre\ntorch --hash=sha256:1\n");
+  EXPECT_EQ(cluster.Check("job-python").state(), WARN);
+  EXPECT_THAT(
+      Check(cluster),
+      HasSubstr("WARN cluster not judged of the requirements: line 2: -r "
+                "base.txt, line 3: numpy ; platform_release > '5' |"));
+  EXPECT_THAT(cluster.Check("job-python").summary(),
+              HasSubstr("line 5: --pre, line 6: --hash"));
+}
+
+// The vendor's table: 2.1.0.post6 is for PyTorch 2.1.0 and CANN 8.0.RC2.
+TEST(JobPythonTest, ComparesTorchTorchNpuAndCannWithTheVendorsTable) {
+  const auto with = [](const char* torch, const char* npu, const char* cann) {
+    TestCluster cluster = Needing("", {{"torch", torch}, {"torch-npu", npu}});
+    for (HostFacts& host : cluster.facts) {
+      host.mutable_versions()->mutable_cann()->set_value(cann);
+    }
+    return cluster.Check("job-python");
+  };
+  const RuleResult published = with("2.1.0+cpu", "2.1.0.post6", "8.0.RC2");
+  EXPECT_EQ(published.state(), PASS);
+  EXPECT_FALSE(absl::StrContains(published.summary(), "CANN"));
+  const RuleResult other_cann = with("2.1.0", "2.1.0.post6", "8.1.RC1");
+  EXPECT_EQ(other_cann.state(), PASS);
+  EXPECT_THAT(other_cann.summary(),
+              HasSubstr("; not published: torch_npu 2.1.0.post6 with CANN "
+                        "8.1.RC1, but with 8.0.RC2"));
+  const RuleResult unlisted = with("2.1.0", "2.1.0.post7", "8.0.RC2");
+  EXPECT_EQ(unlisted.state(), PASS);
+  EXPECT_THAT(unlisted.summary(),
+              HasSubstr("; not published: torch_npu 2.1.0.post7"));
+  EXPECT_THAT(Lines(with("2.3.1", "2.1.0.post6", "8.0.RC2")),
+              HasSubstr("WARN server0 server1 torch 2.3.1 beside torch_npu "
+                        "2.1.0.post6 | torch 2.1.0, for which"));
+}
+
+TEST(JobPythonTest, IsSkippedOrUnknownWhereTheJobDoesNotSayEnough) {
+  TestCluster cluster("atlas-a2");
+  cluster.StartJob();
+  EXPECT_EQ(cluster.Check("job-python").state(), SKIPPED);
+  cluster.job->set_requirements("torch\n");
+  EXPECT_EQ(Check(cluster),
+            "UNKNOWN cluster no server was asked for its packages: the job "
+            "names no python | python of the job | state python in the job "
+            "file\n");
+  cluster.job->set_python("/usr/bin/python3");
+  EXPECT_THAT(Check(cluster), HasSubstr("the job names no user"));
+}
+
+TEST(MakePythonQuestionTest, NamesThePackagesAndThoseOfTheVendorsTable) {
+  TestCluster cluster = Needing("Six\nnumpy\n");
+  EnvironmentVariable* const path = cluster.job->add_environment();
+  path->set_name("PYTHONPATH");
+  path->set_value("/opt/mine:/opt/other");
+  const PythonQuestion question =
+      MakeObserveRequest(cluster.spec, {}, &*cluster.job).python();
+  EXPECT_EQ(question.user(), "ann");
+  EXPECT_EQ(question.interpreter(), "/venv/bin/python");
+  EXPECT_EQ(question.path(), "/opt/mine:/opt/other");
+  EXPECT_THAT(question.names(),
+              ElementsAre("numpy", "six", "torch", "torch-npu"));
+}
+
+TEST(MakePythonQuestionTest, IsAskedOnlyForTheRule) {
+  TestCluster cluster = Needing("six\n");
+  RuleSelection selection;
+  selection.add_only("link");
+  EXPECT_FALSE(MakeObserveRequest(cluster.spec, {}, &*cluster.job, &selection)
+                   .has_python());
+  cluster.job->clear_user();
+  EXPECT_FALSE(
+      MakeObserveRequest(cluster.spec, {}, &*cluster.job).has_python());
+}
+
+}  // namespace
+}  // namespace clusterd

@@ -1,0 +1,304 @@
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/config/judge_testing.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// As the vendor's guide for several servers has it.
+constexpr char kGood[] = R"(import os
+import torch
+import torch_npu
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
+
+def main(args):
+    local_rank = int(os.environ["LOCAL_RANK"])
+    torch.npu.set_device(local_rank)
+    dist.init_process_group(backend="hccl")
+    model = Model().to(f"npu:{local_rank}")
+    model = DDP(model, device_ids=[local_rank], output_device=local_rank)
+    sampler = DistributedSampler(train_data)
+    loader = DataLoader(dataset=train_data, batch_size=32,
+                        sampler=sampler)
+    checked = DataLoader(test_data, batch_size=32, shuffle=False)
+    world_size = 16
+)";
+
+TestCluster Running(const std::string& script) {
+  TestCluster cluster("atlas-a2");  // Two servers of eight devices.
+  JobSpec& job = cluster.StartJob();
+  job.set_script(script);
+  job.set_script_file("train.py");
+  return cluster;
+}
+
+std::string Check(const std::string& script) {
+  return Lines(Running(script).Check("job-script"));
+}
+
+// The good script with another text in one place.
+std::string With(const char* old, const std::string& text) {
+  const std::string script = absl::StrReplaceAll(kGood, {{old, text}});
+  EXPECT_NE(script, kGood) << old;
+  return script;
+}
+
+// The findings begin so, one line each; no other.
+std::string Observed(const std::string& script) {
+  std::string observed;
+  for (const Finding& finding :
+       Running(script).Check("job-script").findings()) {
+    EXPECT_EQ(finding.state(), WARN);
+    absl::StrAppend(&observed, finding.observed(), "\n");
+  }
+  return observed;
+}
+
+TEST(JobScriptTest, PassesTheScriptOfTheVendorsGuide) {
+  EXPECT_EQ(Check(kGood), "");
+  const RuleResult result = Running(kGood).Check("job-script");
+  EXPECT_EQ(result.state(), PASS);
+  EXPECT_EQ(result.summary(), "read train.py");
+  EXPECT_EQ(Check(absl::StrReplaceAll(kGood, {{"\n", "\r\n"}, {"\"", "'"}})),
+            "");
+}
+
+TEST(JobScriptTest, ABackendOtherThanHcclIsAWarningWithItsLine) {
+  EXPECT_EQ(Check(With("backend=\"hccl\"", "backend=\"nccl\"")),
+            "WARN cluster train.py:12: init_process_group has backend nccl | "
+            "backend=\"hccl\" | set backend=\"hccl\", or import "
+            "torch_npu.contrib.transfer_to_npu\n");
+  EXPECT_EQ(Observed(With("backend=\"hccl\"", "'gloo'")),
+            "train.py:12: init_process_group has backend gloo\n");
+  EXPECT_EQ(Observed(With("backend=\"hccl\"", "'cpu:gloo,npu:hccl'")), "");
+  EXPECT_EQ(Observed(With("import torch_npu\n",
+                          "from torch_npu.contrib import transfer_to_npu\n")),
+            "");
+  const std::string variable = With("backend=\"hccl\"", "backend=args.backend");
+  EXPECT_EQ(Observed(variable), "");
+  EXPECT_THAT(Running(variable).Check("job-script").summary(),
+              HasSubstr("the text does not tell which backend is used"));
+  EXPECT_EQ(
+      Observed(With("backend=\"hccl\"", "args.backend, init_method='env://'")),
+      "");
+}
+
+TEST(JobScriptTest, ABackendForMachinesWithoutNpusIsNone) {
+  const std::string both =
+      With("    dist.init_process_group(backend=\"hccl\")\n",
+           "    if use_npu:\n"
+           "        dist.init_process_group(backend=\"hccl\")\n"
+           "    else:\n"
+           "        dist.init_process_group(\"gloo\")\n");
+  EXPECT_EQ(Observed(both), "");
+  EXPECT_EQ(Observed(absl::StrReplaceAll(both, {{"hccl", "nccl"}})),
+            "train.py:13: init_process_group has backend nccl\n"
+            "train.py:15: init_process_group has backend gloo\n");
+}
+
+TEST(JobScriptTest, ATransferredScriptMayKeepTheNamesOfCuda) {
+  EXPECT_EQ(Observed(absl::StrReplaceAll(
+                kGood, {{"import torch_npu\n",
+                         "from torch_npu.contrib import transfer_to_npu\n"},
+                        {"hccl", "nccl"},
+                        {"torch.npu.", "torch.cuda."}})),
+            "");
+}
+
+TEST(JobScriptTest, CommentsAndStringsDoNotFoolIt) {
+  const std::string noise =
+      "# dist.init_process_group(\"nccl\"); torch.npu.set_device(0)\n"
+      "\"\"\"Usage:\n"
+      "dist.init_process_group('gloo', rank=0)\n"
+      "torch.npu.set_device(0)  os.environ['RANK'] = '0'\n"
+      "\"\"\"\n"
+      "print('DDP(model) and DataLoader(data, sampler=s, shuffle=True)')\n"
+      "help = 'it\\'s init_process_group(\"nccl\")'\n"
+      "raw = r'\\'\n";
+  EXPECT_EQ(Observed(noise + kGood), "");
+  EXPECT_EQ(Observed(noise + With("backend=\"hccl\"", "backend=\"nccl\"")),
+            "train.py:20: init_process_group has backend nccl\n");
+  // What stands in a comment alone is not there.
+  EXPECT_EQ(Observed(With("    model = DDP(", "    # model = DDP(")),
+            "train.py:12: the group is made, and no DistributedDataParallel "
+            "is in the script\n");
+}
+
+TEST(JobScriptTest, ADeviceThatIsNotTheLocalRanksIsAWarning) {
+  EXPECT_EQ(Observed(With("set_device(local_rank)", "set_device(0)")),
+            "train.py:11: every rank takes device 0\n");
+  EXPECT_EQ(Observed(With("set_device(local_rank)", "set_device('npu:3')")),
+            "train.py:11: every rank takes device 3\n");
+  EXPECT_EQ(Observed(With("device_ids=[local_rank]", "device_ids=[0]")),
+            "train.py:14: every rank takes device 0\n");
+  EXPECT_EQ(Observed(With("f\"npu:{local_rank}\"", "'npu:0'")),
+            "train.py:13: every rank takes device 0\n");
+  const std::string rank = With("    torch.npu.set_device(local_rank)",
+                                "    rank = int(os.environ[\"RANK\"])\n"
+                                "    torch.npu.set_device(rank)");
+  EXPECT_EQ(Observed(rank),
+            "train.py:12: the device is rank, which counts ranks of all "
+            "servers\n");
+  EXPECT_EQ(
+      Observed(absl::StrReplaceAll(rank, {{"[\"RANK\"])", "[\"RANK\"]) % 8"}})),
+      "");
+  TestCluster one("atlas-a2", "", 1);
+  one.StartJob().set_script(
+      absl::StrReplaceAll(rank, {{"world_size = 16", "world_size = 8"}}));
+  EXPECT_EQ(Lines(one.Check("job-script")), "");
+  const std::string none = absl::StrReplaceAll(
+      kGood, {{"LOCAL_RANK", "SLURM_LOCALID"}, {"local_rank", "device"}});
+  EXPECT_EQ(Observed(none),
+            "train.py:12: the group is made, and nothing in the script reads "
+            "LOCAL_RANK\n");
+  TestCluster spawned = Running(none);
+  spawned.job->set_method("mp-spawn");
+  EXPECT_EQ(Lines(spawned.Check("job-script")), "");
+  EXPECT_THAT(spawned.Check("job-script").summary(),
+              HasSubstr("which device a rank takes"));
+}
+
+TEST(JobScriptTest, AModelWithoutItsDeviceOrWithoutAWrapperIsAWarning) {
+  EXPECT_EQ(Observed(With("DDP(model, device_ids=[local_rank], "
+                          "output_device=local_rank)",
+                          "DDP(model)")),
+            "train.py:14: DistributedDataParallel has no device_ids\n");
+  EXPECT_EQ(Observed(With("device_ids=[local_rank], output_device=local_rank",
+                          "[local_rank]")),
+            "");
+  EXPECT_EQ(Observed(With("DDP(model, ", "DDP(f(g(h(i(j(model))))), ")), "");
+  EXPECT_EQ(Observed(With("model = DDP(model, device_ids=[local_rank], "
+                          "output_device=local_rank)",
+                          "pass")),
+            "train.py:12: the group is made, and no DistributedDataParallel "
+            "is in the script\n");
+  const std::string sharded = With(
+      "model = DDP(model, device_ids=[local_rank], output_device=local_rank)",
+      "model = FSDP(model)");
+  EXPECT_EQ(Observed(sharded), "");
+  EXPECT_THAT(Running(sharded).Check("job-script").summary(),
+              HasSubstr("what wraps the model"));
+}
+
+TEST(JobScriptTest, DataThatAreNotSharedOutAreAWarning) {
+  EXPECT_EQ(Observed(With("sampler=sampler", "sampler=sampler, shuffle=True")),
+            "train.py:16: a DataLoader has a sampler and shuffle=True\n");
+  EXPECT_EQ(Observed(With(",\n                        sampler=sampler", "")),
+            "train.py:15: a DistributedSampler, and no DataLoader is given a "
+            "sampler\n");
+  EXPECT_EQ(
+      Observed(absl::StrReplaceAll(
+          kGood, {{"DistributedSampler", "SequentialOrder"},
+                  {",\n                        sampler=sampler", ""}})),
+      "train.py:16: a DataLoader, and no DistributedSampler in the script\n");
+  const std::string other =
+      absl::StrReplaceAll(kGood, {{"DistributedSampler", "MyOwnSampler"}});
+  EXPECT_EQ(Observed(other), "");
+  EXPECT_THAT(Running(other).Check("job-script").summary(),
+              HasSubstr("how the data are shared out"));
+}
+
+TEST(JobScriptTest, AConstantInPlaceOfWhatTheLaunchGivesIsAWarning) {
+  EXPECT_EQ(Observed(With("backend=\"hccl\"",
+                          "\"hccl\", rank=0,\n        world_size=16")),
+            "train.py:12: rank is always 0\n"
+            "train.py:12: world_size is always 16\n");
+  EXPECT_EQ(Observed(With("backend=\"hccl\"",
+                          "\"hccl\", rank=node * 8 + local_rank")),
+            "");
+  EXPECT_EQ(Observed(With("backend=\"hccl\"",
+                          "'hccl', init_method='tcp://10.0.0.1:29500'")),
+            "train.py:12: init_method is always tcp://10.0.0.1:29500\n");
+  EXPECT_EQ(Observed(With("backend=\"hccl\"",
+                          "'hccl', init_method=f'tcp://{ip}:29500'")),
+            "");
+  EXPECT_EQ(Observed(With("    world_size = 16",
+                          "    os.environ['MASTER_ADDR'] = '127.0.0.1'\n"
+                          "    assert os.environ['RANK'] == '0'\n"
+                          "    os.environ['RANK'] = str(local_rank)\n"
+                          "    world_size = 16")),
+            "train.py:19: MASTER_ADDR is always 127.0.0.1\n");
+  TestCluster one("atlas-a2", "", 1);
+  one.StartJob().set_script(With("    world_size = 16",
+                                 "    os.environ['MASTER_ADDR'] = '127.0.0.1'\n"
+                                 "    os.environ['WORLD_SIZE'] = '8'"));
+  EXPECT_EQ(one.Check("job-script").findings_size(), 1);
+  EXPECT_THAT(Lines(one.Check("job-script")),
+              HasSubstr(":20: WORLD_SIZE is always 8 |"));
+}
+
+TEST(JobScriptTest, ANumberOfDevicesAboveTheJobsNamesBatchSizeAndRate) {
+  EXPECT_EQ(Observed(With("world_size = 16", "world_size = 32\n    lr = 1e-4")),
+            "train.py:19: world_size is 32, and the job has 16; batch size "
+            "and learning rate: batch_size 32 in line 16, batch_size 32 in "
+            "line 18, lr 1e-4 in line 20\n");
+  EXPECT_EQ(Observed(With("    world_size = 16",
+                          "    parser.add_argument('--npus-per-node', "
+                          "type=int, default=16)")),
+            "train.py:19: npus-per-node is 16, and the job has 8; batch size "
+            "and learning rate: batch_size 32 in line 16, batch_size 32 in "
+            "line 18\n");
+  const std::string none = With("    world_size = 16\n", "");
+  EXPECT_EQ(Observed(none), "");
+  EXPECT_THAT(Running(none).Check("job-script").summary(),
+              HasSubstr("for how many devices batch size and learning rate "
+                        "are"));
+}
+
+TEST(JobScriptTest, SaysWhatTheTextOfAnotherLibraryDoesNotTell) {
+  const RuleResult result =
+      Running(
+          "import deepspeed\n"
+          "engine, _, loader, _ = deepspeed.initialize(args=args)\n")
+          .Check("job-script");
+  EXPECT_EQ(result.state(), PASS);
+  EXPECT_THAT(result.summary(),
+              AllOf(HasSubstr("which backend is used"),
+                    HasSubstr("which device a rank takes"),
+                    HasSubstr("what wraps the model"),
+                    HasSubstr("how the data are shared out")));
+}
+
+TEST(JobScriptTest, ReadsCutAndHostileTexts) {
+  for (const char* text :
+       {"\n", "\"\"\"", "'", "f(", "init_process_group(", "\\",
+        "init_process_group('nccl", "DataLoader((((((", "\"\"\"\\", "#",
+        "init_process_group(\"\"\"nccl\"\"\""}) {
+    EXPECT_NE(Running(text).Check("job-script").state(), FAIL) << text;
+  }
+  // Whatever stands behind a cut call, time and result are bounded.
+  std::string open;
+  for (int i = 0; i < 20000; ++i) open += "DataLoader([";
+  EXPECT_NE(Running(open).Check("job-script").state(), FAIL);
+}
+
+TEST(JobScriptTest, IsSkippedForAJobOfOneRank) {
+  TestCluster one("atlas-a2", "", 1);
+  one.spec.mutable_servers(0)->mutable_devices()->DeleteSubrange(1, 7);
+  one.StartJob().set_script("loader = DataLoader(data)\n");
+  EXPECT_EQ(one.Check("job-script").state(), SKIPPED);
+}
+
+TEST(JobScriptTest, IsSkippedWithoutAScriptAndForOtherFrameworks) {
+  EXPECT_EQ(Running("").Check("job-script").state(), SKIPPED);
+  TestCluster other = Running(kGood);
+  other.job->set_framework("mindspore");
+  EXPECT_EQ(other.Check("job-script").state(), SKIPPED);
+  EXPECT_THAT(other.Check("job-script").skip_reason(),
+              AllOf(HasSubstr("mindspore"), Not(HasSubstr("train.py"))));
+}
+
+}  // namespace
+}  // namespace clusterd

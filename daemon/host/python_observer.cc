@@ -1,0 +1,268 @@
+#include "daemon/host/python_observer.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "config/hccl/python_packages.h"
+#include "config/values/status_macros.h"
+#include "config/values/text_form.h"
+#include "config/words/quoted_text.h"
+#include "daemon/host/command/program_path.h"
+#include "daemon/host/command/user_identity.h"
+#include "daemon/host/files/missing.h"
+
+namespace clusterd {
+namespace {
+
+constexpr absl::string_view kDebianFolder = "/usr/lib/python3/dist-packages";
+constexpr size_t kMaxVersionBytes = 128;
+constexpr size_t kMaxOthers = 32;
+
+std::string ParentOf(absl::string_view path) {
+  return std::string(path.substr(0, path.rfind('/')));
+}
+
+class PythonReading {
+ public:
+  PythonReading(const HostAccess& host, const PythonQuestion& question)
+      : host_(host), question_(question), root_(host.files().Resolve("")) {}
+
+  absl::StatusOr<PythonFact::Python> Read() {
+    static const LazyRE2 kForm = {R"(/(?:[^\x00-\x1f]*/)?python[0-9.]*)"};
+    if (!HasForm(question_.interpreter(), *kForm)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("python: ", QuotedText(question_.interpreter()),
+                       ", expected an absolute path that ends in python3"));
+    }
+    const absl::Status ready = FindReaders();
+    // It says nothing about the interpreter.
+    if (absl::IsNotFound(ready)) {
+      return absl::FailedPreconditionError(ready.message());
+    }
+    RETURN_IF_ERROR(ready);
+    RETURN_IF_ERROR(FindFolders());
+    RETURN_IF_ERROR(ReadFolders());
+    RETURN_IF_ERROR(TakePackages());
+    return std::move(python_);
+  }
+
+ private:
+  using Lines = std::vector<std::pair<std::string, std::string>>;
+
+  // The programs that read, and who they run as.
+  absl::Status FindReaders() {
+    const std::string& root = host_.paths.root;
+    ASSIGN_OR_RETURN(find_, FindProgram(root, {"/usr/bin/find", "/bin/find"}));
+    ASSIGN_OR_RETURN(grep_, FindProgram(root, {"/usr/bin/grep", "/bin/grep"}));
+    ASSIGN_OR_RETURN(readlink_,
+                     FindProgram(root, {"/usr/bin/readlink", "/bin/readlink"}));
+    ASSIGN_OR_RETURN(
+        user_, FindUser(root, host_.runner, *host_.budget, question_.user()));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<CommandResult> RunAsUser(std::vector<std::string> argv) {
+    ASSIGN_OR_RETURN(CommandResult result,
+                     RunWithin(*host_.budget, host_.runner, "files of Python",
+                               std::move(argv), kMaxStreamBytes, user_));
+    if (result.signal == 0) return result;
+    return absl::ResourceExhaustedError(
+        absl::StrCat("files of Python: signal ", result.signal));
+  }
+
+  // The first lines of that form in regular files that `tests` of find(1) take
+  // below the paths, with their files. What is not there has none.
+  absl::StatusOr<Lines> Search(const std::vector<std::string>& paths,
+                               const std::vector<std::string>& tests,
+                               const std::string& form) {
+    std::vector<std::string> argv = {find_, "-L"};
+    for (const std::string& path : paths) argv.push_back(root_ + path);
+    argv.insert(argv.end(), tests.begin(), tests.end());
+    argv.insert(argv.end(), {"-type", "f", "-exec", grep_, "-saiHZE", "-m",
+                             "32", "-e", form, "--", "{}", "+"});
+    ASSIGN_OR_RETURN(const CommandResult found, RunAsUser(std::move(argv)));
+    static const LazyRE2 kNothing = {
+        R"(.*(?:No such file or directory|Not a directory|)"
+        R"(Too many levels of symbolic links|File system loop detected.*))"};
+    for (const absl::string_view line :
+         absl::StrSplit(found.standard_error, '\n', absl::SkipEmpty())) {
+      if (HasForm(line, *kNothing)) continue;
+      const std::string words = PrintableText(line);
+      return absl::EndsWith(line, "Permission denied")
+                 ? absl::PermissionDeniedError(words)
+                 : absl::UnavailableError(words);
+    }
+    Lines lines;
+    for (const absl::string_view each :
+         absl::StrSplit(found.standard_output, '\n', absl::SkipEmpty())) {
+      const std::pair<absl::string_view, absl::string_view> parts =
+          absl::StrSplit(each, absl::MaxSplits('\0', 1));
+      lines.emplace_back(absl::StripPrefix(parts.first, root_), parts.second);
+    }
+    return lines;
+  }
+
+  // The order of Python's own sys.path (site.py; Debian's and Fedora's have
+  // folders of their own).
+  void AddSites(const std::string& prefix, const std::string& library) {
+    if (prefix == "/usr") {
+      folders_.insert(
+          folders_.end(),
+          {absl::StrCat("/usr/local/lib/", library, "/dist-packages"),
+           absl::StrCat("/usr/local/lib64/", library, "/site-packages"),
+           absl::StrCat("/usr/local/lib/", library, "/site-packages"),
+           std::string(kDebianFolder)});
+    }
+    for (const char* folder : {"/lib64/", "/lib/"}) {
+      folders_.push_back(
+          absl::StrCat(prefix, folder, library, "/site-packages"));
+    }
+  }
+
+  absl::Status FindFolders() {
+    static const LazyRE2 kSetting = {R"((?i)\s*([a-z]+).*?\s*=\s*(.*?)\s*)"};
+    static const LazyRE2 kVersion = {
+        R"((?:.*/python)?((\d+\.\d+)(?:\.\d+)?).*)"};
+    const std::string& path = question_.interpreter();
+    ASSIGN_OR_RETURN(const CommandResult link,
+                     RunAsUser({readlink_, "-e", "--", root_ + path}));
+    const std::string real(absl::StripSuffix(
+        absl::StripPrefix(link.standard_output, root_), "\n"));
+    if (link.exit_status != 0 || real.empty()) {
+      return absl::NotFoundError(absl::StrCat(PrintableText(path),
+                                              ": not there, or ", user_.name,
+                                              " may not reach it"));
+    }
+    const std::string programs = ParentOf(path);
+    ASSIGN_OR_RETURN(
+        const Lines lines,
+        Search({programs + "/pyvenv.cfg", ParentOf(programs) + "/pyvenv.cfg"},
+               {"-maxdepth", "0"},
+               "^[[:blank:]]*(home|include-system-site-packages|version|"
+               "version_info)[[:blank:]]*="));
+    // By the first word of their keys.
+    std::map<std::string, std::string> settings = {
+        {"home", ParentOf(real)}, {"version", real}, {"include", "true"}};
+    if (!lines.empty()) settings["include"] = "false";
+    for (const auto& [file, line] : lines) {
+      std::string key, value;
+      if (file == lines[0].first && HasForm(line, *kSetting, &key, &value)) {
+        settings[absl::AsciiStrToLower(key)] = value;
+      }
+    }
+    std::string minor;
+    if (!HasForm(settings["version"], *kVersion, python_.mutable_version(),
+                 &minor)) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          PrintableText(path), ": its version cannot be told from the name ",
+          QuotedText(real), " or pyvenv.cfg"));
+    }
+    for (const absl::string_view folder :
+         absl::StrSplit(question_.path(), ':')) {
+      if (absl::StartsWith(folder, "/")) folders_.emplace_back(folder);
+    }
+    const std::string library = "python" + minor;
+    if (!lines.empty()) AddSites(ParentOf(lines[0].first), library);
+    if (!absl::EqualsIgnoreCase(settings["include"], "true")) {
+      return absl::OkStatus();
+    }
+    AddSites(user_.home + "/.local", library);
+    AddSites(ParentOf(settings["home"]), library);
+    return absl::OkStatus();
+  }
+
+  // torch_npu-2.1.0.post6.dist-info, PyYAML-6.0-py3.10.egg-info, mine.egg-info.
+  // Each is listed with an empty line, and before its metadata.
+  absl::Status ReadFolders() {
+    static const LazyRE2 kForm = {
+        R"((.*)/(([^/]+?)(?:-v?\d[^-/]*(?:-[^/]*)?)?\.(?:dist-info|egg-info)))"
+        R"((?:/[^/]*)?)"};
+    std::vector<std::string> others = folders_;
+    // Then in what .pth files of these add.
+    for (const bool is_first : {true, false}) {
+      if (others.empty()) break;
+      ASSIGN_OR_RETURN(
+          const Lines lines,
+          Search(others,
+                 {"-mindepth", "1", "-maxdepth", "2", "-regextype",
+                  "posix-extended", "(", "-regex",
+                  R"(.*\.((dist-info|egg-info)(/METADATA|/PKG-INFO)?|pth))",
+                  "-o", "-prune", "-false", ")", "-printf", R"(%p\0\n)"},
+                 "^(Version:|/)"));
+      others.clear();
+      for (const auto& [path, line] : lines) {
+        std::string folder, entry, name;
+        if (is_first && absl::EndsWith(path, ".pth") &&
+            absl::StartsWith(line, "/") && others.size() < kMaxOthers) {
+          others.emplace_back(absl::StripTrailingAsciiWhitespace(line));
+        }
+        if (!HasForm(path, *kForm, &folder, &entry, &name)) continue;
+        std::string& version =
+            packages_[folder][NormalPackageName(name)][entry];
+        if (!version.empty() || line.empty()) continue;
+        version = PrintableText(
+            absl::StripAsciiWhitespace(line.substr(line.find(':') + 1)),
+            kMaxVersionBytes);
+      }
+      folders_.insert(folders_.end(), others.begin(), others.end());
+    }
+    return absl::OkStatus();
+  }
+
+  // An earlier folder hides what a later one has.
+  absl::Status TakePackages() {
+    std::set<std::string> taken;
+    // Debian's interpreter has another name for its folders.
+    const bool is_debian = packages_.count(std::string(kDebianFolder)) > 0;
+    for (const std::string& path : folders_) {
+      const auto folder = packages_.find(path);
+      const bool is_others = is_debian && absl::StartsWith(path, "/usr/") &&
+                             absl::EndsWith(path, "/site-packages");
+      if (is_others || folder == packages_.end()) continue;
+      python_.add_folders(path);
+      for (const std::string& name : question_.names()) {
+        const auto entries = folder->second.find(name);
+        if (entries == folder->second.end()) continue;
+        if (!taken.insert(name).second) continue;
+        for (const auto& [entry, version] : entries->second) {
+          PythonPackage* const package = python_.add_packages();
+          package->set_name(name);
+          package->set_version(version);
+        }
+      }
+    }
+    if (!python_.folders().empty()) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat(
+        "packages of ", PrintableText(question_.interpreter()), ": none in ",
+        PrintableText(absl::StrJoin(folders_, ", "))));
+  }
+
+  const HostAccess& host_;
+  const PythonQuestion& question_;
+  const std::string root_;  // Before every path of the machine.
+  std::string find_, grep_, readlink_;
+  RunAs user_;
+  std::vector<std::string> folders_;  // In the order of sys.path.
+  // Versions, by folder, package and the folder or file that tells it.
+  std::map<std::string,
+           std::map<std::string, std::map<std::string, std::string>>>
+      packages_;
+  PythonFact::Python python_;
+};
+
+}  // namespace
+
+PythonFact ReadPython(const HostAccess& host, const PythonQuestion& question) {
+  return MakeFact<PythonFact>(PythonReading(host, question).Read());
+}
+
+}  // namespace clusterd

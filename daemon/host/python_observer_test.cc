@@ -1,0 +1,233 @@
+// Real `readlink`, `find` and `grep` as another user, which needs root outside
+// of a user namespace; as the test's own user where that cannot be had.
+#include "daemon/host/python_observer.h"
+
+#include <grp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "daemon/host/command/clock.h"
+#include "daemon/host/command/posix_command_runner.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/host/scratch_root.h"
+#include "tests/support/wait/patience.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kVenv[] = "/home/ann/venv";
+constexpr char kSites[] = "/home/ann/venv/lib/python3.10/site-packages";
+
+// A machine with one user, ann, and her virtual environment.
+class PythonObserverTest : public testing::Test {
+ protected:
+  PythonObserverTest() {
+    const uid_t self = geteuid();
+    user_ = self == 0 ? 65534 : self;
+    group_ = self == 0 ? 65534 : getegid();
+    // A user namespace may refuse to set groups: then there is nobody to be.
+    if (self == 0) {
+      std::vector<gid_t> own(64);
+      const int count = getgroups(64, own.data());
+      can_become_ =
+          count >= 0 && setgroups(static_cast<size_t>(count), own.data()) == 0;
+    }
+    chmod(root_.path().c_str(), 0755);
+    root_.WriteProgram("/usr/bin/getent",
+                       absl::StrCat("#!/bin/sh\necho 'ann:x:", user_, ":",
+                                    group_, ":Ann:/home/ann:/bin/sh'\n"));
+    root_.WriteProgram("/usr/bin/id",
+                       absl::StrCat("#!/bin/sh\necho ", group_, "\n"));
+    // Paths of the machine are those below the root here.
+    for (const char* name : {"readlink", "find", "grep"}) {
+      root_.WriteProgram(
+          absl::StrCat("/usr/bin/", name),
+          absl::StrCat("#!/bin/sh\nexec /usr/bin/", name, " \"$@\"\n"));
+    }
+    root_.WriteProgram("/usr/bin/python3.10", "");
+    root_.MakeFolder("/home/ann/venv/bin");
+    root_.Link("/home/ann/venv/bin/python", "python3");
+    root_.Link("/home/ann/venv/bin/python3", "../../../../usr/bin/python3.10");
+    Configure(
+        "home = /usr/bin\ninclude-system-site-packages = false\n"
+        "version = 3.10.12\n");
+    question_.set_user("ann");
+    question_.set_interpreter(absl::StrCat(kVenv, "/bin/python"));
+    for (const char* name : {"torch", "torch-npu", "pyyaml", "six", "mine"}) {
+      question_.add_names(name);
+    }
+  }
+
+  void SetUp() override {
+    if (!can_become_) GTEST_SKIP() << "may not become another user here";
+  }
+
+  void Configure(absl::string_view text) {
+    root_.Write(absl::StrCat(kVenv, "/pyvenv.cfg"), text);
+  }
+  void Install(absl::string_view folder, absl::string_view entry,
+               absl::string_view version) {
+    const absl::string_view file =
+        absl::EndsWith(entry, ".dist-info") ? "/METADATA" : "/PKG-INFO";
+    root_.Write(absl::StrCat(folder, "/", entry, file),
+                absl::StrCat("Metadata-Version: 2.1\nName: x\nVersion: ",
+                             version, "\n\nVersion: 9 is said further down\n"));
+  }
+  std::string Full(absl::string_view path) const {
+    return absl::StrCat(root_.path(), path);
+  }
+  PythonFact Read(absl::Duration patience = kPatience) {
+    const TimeBudget budget(&clock_, patience, patience);
+    return ReadPython({root_.paths(), &runner_, &budget}, question_);
+  }
+  // "torch 2.1.0" each.
+  std::vector<std::string> Packages() {
+    const PythonFact fact = Read();
+    EXPECT_TRUE(fact.has_value()) << fact.DebugString();
+    std::vector<std::string> packages;
+    for (const PythonPackage& each : fact.value().packages()) {
+      packages.push_back(absl::StrCat(each.name(), " ", each.version()));
+    }
+    return packages;
+  }
+
+  ScratchRoot root_{"/tmp"};  // Where the user may go.
+  uid_t user_ = 0;
+  gid_t group_ = 0;
+  bool can_become_ = true;
+  SystemClock clock_;
+  PosixCommandRunner runner_;
+  PythonQuestion question_;
+};
+
+TEST_F(PythonObserverTest, ReadsEveryKindOfMetadataOfAVirtualEnvironment) {
+  Install(kSites, "torch-2.1.0+cpu.dist-info", "2.1.0+cpu");
+  Install(kSites, "torch_npu-2.1.0.post6.dist-info", "2.1.0.post6\r");
+  Install(kSites, "PyYAML-6.0-py3.10.egg-info", "6.0");
+  root_.Write(absl::StrCat(kSites, "/six-1.16.0.egg-info"),
+              "Metadata-Version: 1.1\nVersion: 1.16.0\n");
+  // As `pip install -e` did, and does.
+  root_.Write(absl::StrCat(kSites, "/mine.egg-link"), "/home/ann/mine\n.\n");
+  root_.Write(absl::StrCat(kSites, "/easy-install.pth"),
+              "import sys\n/home/ann/gone\n/home/ann/mine\r\n");
+  Install("/home/ann/mine", "mine.egg-info", "0.3");
+  Install(kSites, "nobody_asked-1.0.dist-info", "1.0");
+  Install("/usr/lib/python3/dist-packages", "six-1.0.dist-info", "1.0");
+  EXPECT_THAT(Packages(),
+              ElementsAre("torch 2.1.0+cpu", "torch-npu 2.1.0.post6",
+                          "pyyaml 6.0", "six 1.16.0", "mine 0.3"));
+  EXPECT_EQ(Read().value().version(), "3.10.12");
+  EXPECT_THAT(Read().value().folders(), ElementsAre(kSites, "/home/ann/mine"));
+}
+
+TEST_F(PythonObserverTest, SeesTheSystemsFoldersBehindItsOwnWhereItMay) {
+  Configure(
+      "home = /usr/bin\r\nInclude-System-Site-Packages = True\r\n"
+      "version_info = 3.10.12.final.0\r\n");
+  Install(kSites, "six-1.16.0.dist-info", "1.16.0");
+  Install("/home/ann/.local/lib/python3.10/site-packages",
+          "torch-2.2.0.dist-info", "2.2.0");
+  Install("/usr/lib/python3/dist-packages", "six-1.0.dist-info", "1.0");
+  Install("/usr/lib/python3/dist-packages", "torch-1.0.dist-info", "1.0");
+  Install("/usr/lib/python3/dist-packages", "PyYAML-5.0.egg-info", "5.0");
+  // Debian's interpreter does not look there.
+  Install("/usr/local/lib/python3.10/site-packages", "mine-1.0.dist-info",
+          "1.0");
+  EXPECT_THAT(Packages(),
+              ElementsAre("six 1.16.0", "torch 2.2.0", "pyyaml 5.0"));
+  EXPECT_EQ(Read().value().version(), "3.10.12");
+}
+
+TEST_F(PythonObserverTest, ReadsTheSystemsInterpreter) {
+  root_.Link("/usr/bin/python3", "python3.10");
+  question_.set_interpreter("/usr/bin/python3");
+  question_.set_path(":relative:/opt/first");
+  Install("/opt/first", "six-2.0.dist-info", "2.0");
+  Install("/usr/local/lib/python3.10/site-packages", "six-1.0.dist-info",
+          "1.0");
+  Install("/usr/lib64/python3.10/site-packages", "torch-2.1.0.dist-info",
+          "2.1.0");
+  EXPECT_THAT(Packages(), ElementsAre("six 2.0", "torch 2.1.0"));
+  EXPECT_EQ(Read().value().version(), "3.10");
+}
+
+TEST_F(PythonObserverTest, TellsTwoVersionsAndOneWithoutMetadata) {
+  Install(kSites, "torch-2.1.0.dist-info", "2.1.0");
+  Install(kSites, "torch-2.2.0.dist-info", "2.2.0");
+  root_.MakeFolder(absl::StrCat(kSites, "/six-1.16.0.dist-info"));
+  root_.MakeFolder(absl::StrCat(kSites, "/~ine-1.0.dist-info"));
+  EXPECT_THAT(Packages(), ElementsAre("torch 2.1.0", "torch 2.2.0", "six "));
+}
+
+TEST_F(PythonObserverTest, WaitsForNoPipeAndGoesThroughLinksAsTheUserMay) {
+  root_.MakeFolder(absl::StrCat(kSites, "/six-1.0.dist-info"));
+  ASSERT_EQ(
+      mkfifo(Full(absl::StrCat(kSites, "/six-1.0.dist-info/METADATA")).c_str(),
+             0666),
+      0);
+  root_.Link(absl::StrCat(kSites, "/round.dist-info"), ".");
+  root_.Link(absl::StrCat(kSites, "/self"), "self");
+  Install("/opt/cache", "torch-2.1.0.dist-info", "2.1.0");
+  root_.Link(absl::StrCat(kSites, "/torch-2.1.0.dist-info"),
+             "../../../../../../opt/cache/torch-2.1.0.dist-info");
+  // Of packages that nobody may enter, nothing is asked.
+  root_.MakeFolder(absl::StrCat(kSites, "/closed"), 0);
+  EXPECT_THAT(Packages(), ElementsAre("torch 2.1.0", "six "));
+  root_.SetMode(absl::StrCat(kSites, "/closed"), 0755);
+}
+
+TEST_F(PythonObserverTest, AFolderThatTheUserMayNotReadIsNoAnswer) {
+  if (geteuid() != 0) GTEST_SKIP() << "everything here is the user's own";
+  Install(kSites, "torch-2.1.0.dist-info", "2.1.0");
+  root_.SetMode(kSites, 0700);
+  const PythonFact fact = Read();
+  EXPECT_EQ(fact.missing().reason(), Missing::NOT_PERMITTED);
+  EXPECT_THAT(fact.missing().detail(), HasSubstr("Permission denied"));
+}
+
+TEST_F(PythonObserverTest, SaysWhyItCannotTell) {
+  const auto missing = [&](const char* interpreter) {
+    question_.set_interpreter(interpreter);
+    return Read().missing();
+  };
+  EXPECT_EQ(missing("/home/ann/other/bin/python3").reason(), Missing::ABSENT);
+  for (const char* path :
+       {"python3", "", "/bin/sh", "/usr/bin/python3.10 -c", "-exec"}) {
+    EXPECT_EQ(missing(path).reason(), Missing::UNREADABLE) << path;
+  }
+  EXPECT_THAT(missing("/home/ann/venv/bin/python").detail(),
+              HasSubstr("none in "));
+  root_.WriteProgram("/opt/own/bin/python", "");
+  EXPECT_THAT(missing("/opt/own/bin/python").detail(),
+              HasSubstr("its version cannot be told"));
+  question_.set_user("-x");
+  EXPECT_EQ(missing("/usr/bin/python3.10").reason(), Missing::UNREADABLE);
+  // What is missing of ours says nothing about the interpreter.
+  question_.set_user("ann");
+  root_.Remove("/usr/bin/grep");
+  EXPECT_EQ(missing("/usr/bin/python3.10").reason(), Missing::UNREADABLE);
+}
+
+TEST_F(PythonObserverTest, ReadsNoMoreThanItsBound) {
+  const std::string name(200, 'a');
+  for (int i = 0; i < 40; ++i) {
+    Install(kSites, absl::StrCat(name, i, "-1.0.dist-info"), "1.0");
+  }
+  Install(kSites, "six-1.0.dist-info",
+          absl::StrCat("1.0", std::string(1 << 20, ' '), "x"));
+  Install(kSites, "torch-1.0.dist-info", std::string(2 << 20, '1'));
+  EXPECT_THAT(Read().missing().detail(), HasSubstr("endless output"));
+}
+
+}  // namespace
+}  // namespace clusterd
