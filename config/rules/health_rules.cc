@@ -31,12 +31,9 @@ constexpr std::pair<absl::string_view, absl::string_view> kFaultLevels[] = {
 constexpr absl::string_view kNoFault = "NotHandle";
 
 absl::string_view LevelOf(absl::string_view code) {
-  // The build sorts the rows.
-  const auto* const row = absl::c_lower_bound(
-      kFaultLevels, code,
-      [](const auto& row, absl::string_view code) { return row.first < code; });
-  return row != std::end(kFaultLevels) && row->first == code ? row->second
-                                                             : "not-in-table";
+  const auto* const row = absl::c_find_if(
+      kFaultLevels, [&](const auto& each) { return each.first == code; });
+  return row == std::end(kFaultLevels) ? "not-in-table" : row->second;
 }
 
 // More than a chip's own software takes: idle ones were seen to show 3,412 MB
