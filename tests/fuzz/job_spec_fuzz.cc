@@ -28,8 +28,8 @@ void ReadProgram(const clusterd::ClusterSpec& spec, const std::string& text) {
   clusterd::JudgeOptions options;
   options.job = &job;
   options.selection.add_only("job-script");
-  for (const clusterd::RuleResult& result :
-       clusterd::BuildReport(spec, {}, options).rules()) {
+  const clusterd::Report report = clusterd::BuildReport(spec, {}, options);
+  for (const clusterd::RuleResult& result : report.rules()) {
     for (const clusterd::Finding& finding : result.findings()) {
       clusterd::Require(finding.state() != clusterd::FAIL);
     }

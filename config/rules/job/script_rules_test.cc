@@ -57,9 +57,9 @@ std::string With(const char* old, const std::string& text) {
 
 // The findings begin so, one line each; no other.
 std::string Observed(const std::string& script) {
+  const RuleResult result = Running(script).Check("job-script");
   std::string observed;
-  for (const Finding& finding :
-       Running(script).Check("job-script").findings()) {
+  for (const Finding& finding : result.findings()) {
     EXPECT_EQ(finding.state(), WARN);
     absl::StrAppend(&observed, finding.observed(), "\n");
   }
