@@ -195,22 +195,22 @@ std::string NormalPackageName(absl::string_view name) {
 }
 
 Requirements ParseRequirements(absl::string_view text) {
-  static const LazyRE2 kLine = {R"(((?:[^\n]*\\\n)*[^\n]*)\n?)"};
-  static const LazyRE2 kContinued = {R"(\\(?:\n|$))"};
   absl::ConsumePrefix(&text, "\xEF\xBB\xBF");
   Requirements all;
-  std::string lines(text);
+  // The last line may be continued by none.
+  std::string lines = absl::StrCat(text, "\n");
   RE2::GlobalReplace(&lines, R"((?m)(?:^|[ \t])#.*|\r$)", "");
-  re2::StringPiece rest(lines);
-  std::string line;
-  uint32_t number = 1;
-  while (!rest.empty() && RE2::Consume(&rest, *kLine, &line)) {
-    const auto count = static_cast<uint32_t>(absl::c_count(line, '\n'));
-    // The last line may be continued by none.
-    RE2::GlobalReplace(&line, *kContinued, " ");
-    absl::StripAsciiWhitespace(&line);
-    if (!line.empty()) AddLine(line, number, &all);
-    number += 1 + count;
+  std::string joined;
+  uint32_t number = 0, first = 1;
+  for (absl::string_view line : absl::StrSplit(lines, '\n')) {
+    ++number;
+    const bool continues = absl::ConsumeSuffix(&line, "\\");
+    absl::StrAppend(&joined, line, continues ? " " : "");
+    if (continues) continue;
+    absl::StripAsciiWhitespace(&joined);
+    if (!joined.empty()) AddLine(joined, first, &all);
+    joined.clear();
+    first = number + 1;
   }
   return all;
 }

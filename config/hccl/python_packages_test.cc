@@ -188,6 +188,14 @@ TEST(ParseRequirementsTest, JudgesThePackageBesideOptionsUrlsAndHashes) {
   EXPECT_EQ(read.packages[1].specifiers, "==1.16.0");
 }
 
+TEST(ParseRequirementsTest, ReadsLinesBesideBytesThatAreNoText) {
+  const Requirements all = ParseRequirements("a==1 \\\n\xff\n\nb==2 \\");
+  ASSERT_EQ(all.packages.size(), 1u);
+  EXPECT_EQ(all.packages[0].name, "b");
+  EXPECT_EQ(all.packages[0].line, 4u);
+  EXPECT_EQ(all.unread.size(), 1u);
+}
+
 TEST(ParseRequirementsTest, BoundsThePackages) {
   std::string text;
   for (size_t i = 0; i <= kMaxRequirements; ++i) {

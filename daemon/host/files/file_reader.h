@@ -49,7 +49,7 @@ class FileReader {
   // is empty between the cut and the write: under flock(LOCK_SH), given back at
   // once, since it keeps writers out. Who holds the lock for more than `wait`
   // keeps nobody from reading: then two looks in a row must be the same.
-  // Unavailable also if none are, or if they see an empty file.
+  // Aborted if none are, or if they see an empty file.
   absl::StatusOr<FileText> ReadShared(absl::string_view path, Clock* clock,
                                       absl::Duration wait,
                                       size_t max_bytes = kMaxFileBytes) const;

@@ -106,8 +106,8 @@ TEST(ReadSharedTest, TakesNoFileForEmptyWhileItsWriterHoldsTheLock) {
   OtherWriter stuck(root);
   ASSERT_TRUE(stuck.Lock());
   EXPECT_EQ(ReadShared(root, &stuck).status(),
-            absl::UnavailableError("/etc/hccn.conf: empty, and a process that "
-                                   "may be about to write it holds its lock"));
+            absl::AbortedError("/etc/hccn.conf: empty, and a process that "
+                               "may be about to write it holds its lock"));
   stuck.Unlock();
   EXPECT_EQ(ReadShared(root, &stuck)->text, "");
 }
@@ -129,7 +129,7 @@ TEST(ReadSharedTest, BelievesNoLookAloneWithoutTheLock) {
     stuck.Write(std::string(static_cast<size_t>(stuck.waits), 'x'));
   };
   EXPECT_EQ(ReadShared(root, &stuck).status().code(),
-            absl::StatusCode::kUnavailable);
+            absl::StatusCode::kAborted);
 }
 
 TEST(ReadSharedTest, WaitsForNobodyWhereNobodyHoldsTheLock) {

@@ -13,6 +13,7 @@ constexpr std::pair<absl::StatusCode, Missing::Reason> kReasons[] = {
     {absl::StatusCode::kPermissionDenied, Missing::NOT_PERMITTED},
     {absl::StatusCode::kDeadlineExceeded, Missing::TIMED_OUT},
     {absl::StatusCode::kUnavailable, Missing::TOOL_FAILED},
+    {absl::StatusCode::kAborted, Missing::BUSY},
     {absl::StatusCode::kUnimplemented, Missing::NOT_SUPPORTED},
 };
 
