@@ -19,6 +19,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Key;
 using ::testing::SizeIs;
 
 constexpr char kPointers[] = "/var/lib/clusterd/state-folders";
@@ -141,7 +142,7 @@ TEST_F(FirstRecoveryTest, AuditsEachUndoBeforeItAndAfterIt) {
   users_ = {{1, 4711, "python"}};
   FirstRecovery first = Start();
   first.Run();
-  EXPECT_THAT(first.Waiting("/var/lib/clusterd"), ElementsAre("a1"));
+  EXPECT_THAT(first.Waiting("/var/lib/clusterd"), ElementsAre(Key("a1")));
   users_.clear();
   first.Run();
   EXPECT_THAT(first.Waiting("/var/lib/clusterd"), IsEmpty());

@@ -76,17 +76,20 @@ TEST(CheckJobTest, ReadsAJobFileAndItsRankTableBesideIt) {
 TEST(CheckJobTest, ReadsRequirementsAndScriptBesideTheJobFile) {
   ProgramWorld world = WorldWith(JobReport(""));
   world.environment["USER"] = "ann";
-  TestFile("requirements.txt", "torch==2.1.0\n");
-  TestFile("train.py", "");
-  const std::string file =
-      TestFile("python.yaml",
-               "nodes: server[0-1]\npython: /venv/bin/python\n"
-               "requirements: requirements.txt\nscript: train.py\n");
+  const auto name_of = [](const std::string& path) {
+    return path.substr(path.rfind('/') + 1);
+  };
+  const std::string file = TestFile(
+      "python.yaml",
+      absl::StrCat(
+          "nodes: server[0-1]\npython: /venv/bin/python\nrequirements: ",
+          name_of(TestFile("requirements.txt", "torch==2.1.0\n")),
+          "\nscript: ", name_of(TestFile("train.py", "")), "\n"));
   const JobSpec job = Asked({"--job", file}, world)->job();
   EXPECT_EQ(job.requirements(), "torch==2.1.0\n");
   // An empty script is one.
   EXPECT_EQ(job.script(), "\n");
-  EXPECT_TRUE(absl::EndsWith(job.script_file(), "/train.py"));
+  EXPECT_TRUE(absl::EndsWith(job.script_file(), "-train.py"));
   EXPECT_EQ(job.user(), "ann");
   const std::string named =
       TestFile("user.yaml",
