@@ -324,11 +324,12 @@ TEST(GenerateLaunchTest, HasTheInterpreterAndTheScriptChecked) {
   EXPECT_THAT(far.err, HasSubstr("the script is not judged"));
   EXPECT_EQ(controller.launch_request()->job().script(), "");
   EXPECT_EQ(controller.launch_request()->job().python(), "");
-  TestFile("of_job.py", "import torch\n");
-  const std::string file =
-      TestFile("python.yaml",
-               "nodes: server[0-1]\ndevices: 8\npython: /opt/bin/python3\n"
-               "script: of_job.py\n");
+  const std::string beside = TestFile("of_job.py", "import torch\n");
+  const std::string file = TestFile(
+      "python.yaml",
+      absl::StrCat(
+          "nodes: server[0-1]\ndevices: 8\npython: /opt/bin/python3\nscript: ",
+          beside.substr(beside.rfind('/') + 1), "\n"));
   const ProgramOutput whole =
       RunProgram({"generate", "launch", "--job", file}, world);
   EXPECT_EQ(whole.status, 0) << whole.err;
