@@ -424,7 +424,9 @@ void CheckRankTable(const ClusterView& view, RuleReport& report) {
   if (view.profile().generation == NpuToolFacts::ASCEND_950) {
     report.Add(report.Text("generation", table->version));
   }
-  if (!table->completed) report.Add(report.Text("not-completed"));
+  if (table->status != "completed") {
+    report.Add(report.Text("not-completed", QuotedText(table->status)));
+  }
   TableJudge(view, *table, report).Judge();
 }
 

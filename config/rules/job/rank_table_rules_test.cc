@@ -179,7 +179,8 @@ TEST(CheckRankTableTest, FailsForAnotherGeneration) {
 
 TEST(CheckRankTableTest, WarnsOfATableThatIsNotCompleted) {
   EXPECT_THAT(Said({{"\"completed\"", "\"initializing\""}}),
-              HasSubstr("WARN cluster status is not \"completed\""));
+              HasSubstr("WARN cluster status is \"initializing\", not "
+                        "\"completed\""));
 }
 
 TEST(CheckRankTableTest, FailsForAnAddressThatTheDeviceDoesNotHave) {
