@@ -338,8 +338,9 @@ class Reader {
     for (const std::string& ip : read.device_ips) {
       if (CheckIpAddress(ip, path)) Once(&device_ips_, ip, path, "EI0014");
     }
-    if (is_super_pod_) {
-      Text(device, "backup_device_ip", kOptional, &read.backup_device_ip);
+    if (is_super_pod_ &&
+        Text(device, "backup_device_ip", kOptional, &read.backup_device_ip)) {
+      CheckIpAddress(read.backup_device_ip, device.path + "backup_device_ip");
     }
     uint32_t ignored = 0;
     if (is_super_pod_ &&

@@ -26,7 +26,7 @@ struct RankTableDevice {
   // Dotted quads or IPv6 text, in the order of the file; several are separated
   // by commas there. Empty: the table names none.
   std::vector<std::string> device_ips;
-  // Version 1.2 only; empty otherwise.
+  // Version 1.2 only; empty otherwise. The second is optional.
   std::string super_device_id;
   std::string backup_device_ip;
 };
