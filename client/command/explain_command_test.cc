@@ -1,4 +1,5 @@
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/program_run.h"
@@ -65,6 +66,23 @@ TEST(ExplainCommandTest, FindsTheRulesThatNameAnErrorCode) {
     EXPECT_TRUE(absl::StrContains(output.out, "\n            net-health "))
         << output.out;
     EXPECT_FALSE(absl::StrContains(output.out, "ports-reserved"));
+  }
+}
+
+TEST(ExplainCommandTest, FindsTheRulesOfCodesOfTheDriverAndOfLeftovers) {
+  for (const auto& [code, rule] :
+       {std::pair("-8020", "device-namespace"),
+        std::pair("-8005", "device-namespace"),
+        std::pair("-9005", "device-namespace"),
+        std::pair("507899", "device-namespace"),
+        std::pair("EI0020", "device-idle"), std::pair("EJ0001", "device-idle"),
+        std::pair("EJ0004", "rank-table")}) {
+    const ProgramOutput output =
+        RunProgram({"explain", "--", code}, EmptyWorld());
+    EXPECT_EQ(output.status, 0) << output.err;
+    EXPECT_TRUE(absl::StrContains(output.out,
+                                  absl::StrCat("\n            ", rule, " ")))
+        << output.out;
   }
 }
 

@@ -74,7 +74,7 @@ bool ExplainErrorCode(const std::string& code, Page& page) {
   page.out() << page.Strong(code) << "\n";
   page.Wrapped(
       "what        ",
-      absl::StrCat("An error of HCCL that a job ends with",
+      absl::StrCat("An error that a job ends with",
                    Part(" that says: ", meaning),
                    rows.empty() ? ". No rule names it."
                                 : ". Where one of these rules fails, that is a "
@@ -99,8 +99,9 @@ class ExplainCommand final : public Command {
 
  private:
   int Work() override {
-    // What looks like a code of HCCL or of the driver: "EI0009", "EJ0003".
-    static const LazyRE2 kErrorCode = {R"([A-Z]{2}\d{4})"};
+    // What looks like a code of HCCL or of the driver: "EI0009", "EJ0003",
+    // "-8020", "507899".
+    static const LazyRE2 kErrorCode = {R"([A-Z]{2}\d{4}|-\d{4}|\d{6})"};
     const Style style = OutStyle(ColorMode::kAuto);
     Page page(style, session().out);
     const Rule* rule = FindRule(name_);
