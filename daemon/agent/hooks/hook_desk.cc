@@ -329,6 +329,10 @@ void HookDesk::JudgeAlone(const Call& call, const JobVerdict* kept,
       has_job ? DevicesOf(*call.own, facts) : std::vector<uint32_t>();
   for (JobReason& reason : ReasonsAbout(call.report, parts_.host)) {
     if (!Concerns(facts, devices, &reason)) continue;
+    // Without a job the rule only warns, but here a job is about to start.
+    if (reason.rule() == kMaintenanceRule && !call.kind.is_slurm) {
+      reason.set_state(FAIL);
+    }
     judged->by_itself.push_back(std::move(reason));
   }
   // About a job of several servers one of them can tell nothing.

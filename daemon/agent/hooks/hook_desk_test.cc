@@ -573,6 +573,20 @@ TEST_F(HookDeskTest, PrologOfSlurmTellsAJobOfMaintenanceWhichOthersRefuse) {
   EXPECT_THAT(controller_.drains, IsEmpty());
 }
 
+TEST_F(HookDeskTest, HostAloneInMaintenanceIsRefusedAlsoWithoutAJob) {
+  Finds("maintenance", WARN, {});
+  job_.Clear();
+  for (const HookKind kind : {HOOK_PBS, HOOK_LSF, HOOK_PLAIN}) {
+    const HookAnswer answer = Answer(Request(kind));
+    EXPECT_EQ(answer.decision(), HookAnswer::REFUSE);
+    EXPECT_EQ(answer.reason(), "clusterd: maintenance: is wrong");
+  }
+  for (const HookKind kind : {HOOK_SLURM_PROLOG, HOOK_SLURM_HEALTH}) {
+    EXPECT_EQ(Answer(Request(kind)).decision(), HookAnswer::ALLOW);
+  }
+  EXPECT_THAT(controller_.drains, IsEmpty());
+}
+
 TEST_F(HookDeskTest, TakesADrainBackOnceItsRuleIsWaivedAndNotForMaintenance) {
   runner_.Forget(kShow);
   runner_.Answers(kShow, absl::Substitute(kDrained, "link"));
