@@ -2,10 +2,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/report/job_verdict.h"
+#include "config/rules/view/cluster_view.h"
 #include "config/values/ipv4.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
+#include "config/words/waiver_text.h"
 #include "daemon/agent/hooks/hook_desk.h"
 
 namespace clusterd {
@@ -152,6 +154,32 @@ void AddVerdict(const JobVerdict& verdict, absl::string_view host,
   if (!is_there) {
     judged->trouble.push_back(
         absl::StrCat("the controller's verdict does not name ", host));
+  }
+}
+
+void HeedWaivers(const HostWaivers* waivers, absl::Time now,
+                 std::vector<JobReason>* reasons) {
+  if (waivers == nullptr) return;
+  ClusterSpec spec;
+  *spec.mutable_waivers() = waivers->waivers();
+  const ClusterView view(spec, {}, nullptr, now);
+  for (const JobReason& old : std::exchange(*reasons, {})) {
+    if (old.rule() == kMaintenanceRule) continue;
+    const State state = old.waived() ? old.waived_from() : old.state();
+    const auto waiver_of = [&](std::optional<uint32_t> device) {
+      return view.WaiverOf(old.rule(), old.caused_by(), state, "", device);
+    };
+    const Waiver* waiver = waiver_of(std::nullopt);
+    for (const uint32_t id : old.devices()) {
+      if ((waiver = waiver_of(id)) == nullptr) break;
+    }
+    JobReason& reason = reasons->emplace_back(old);
+    if (old.waived() == (waiver != nullptr)) continue;
+    reason.set_waived(waiver != nullptr);
+    reason.set_state(waiver != nullptr ? WARN : state);
+    reason.set_text(waiver == nullptr ? "no longer waived: " + old.text()
+                                      : absl::StrCat(old.text(), "; waived ",
+                                                     WaiverText(*waiver)));
   }
 }
 
