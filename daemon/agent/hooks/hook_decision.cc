@@ -39,17 +39,21 @@ class Deciding {
 
   void Take(const JobReason& reason, Source source,
             HookAnswer::Decision if_closed) {
-    if (Told(reason)) return;
+    // The verdict and the host itself often say the same.
+    if (!told_.insert(reason.SerializeAsString()).second) return;
     const bool closes = Closes(reason, source, settings_);
     if (closes && if_closed > answer_.decision()) {
       answer_.set_decision(if_closed);
       answer_.set_reason(ReasonLine(reason));
     }
     const State state = KnownState(reason.state());
-    if (!closes && (state == FAIL || state == UNKNOWN || reason.waived()) &&
-        answer_.let_through_size() < static_cast<int>(kMaxTold)) {
-      answer_.add_let_through(
-          absl::StrCat(StateWord(reason.state()), ": ", ReasonLine(reason)));
+    if (!closes && (state == FAIL || state == UNKNOWN || reason.waived())) {
+      if (answer_.let_through_size() < static_cast<int>(kMaxTold)) {
+        answer_.add_let_through(
+            absl::StrCat(StateWord(reason.state()), ": ", ReasonLine(reason)));
+      } else {
+        answer_.set_let_through_more(answer_.let_through_more() + 1);
+      }
     }
     if (answer_.reasons_size() < static_cast<int>(kMaxTold)) {
       *answer_.add_reasons() = reason;
@@ -75,16 +79,9 @@ class Deciding {
   }
 
  private:
-  // The verdict and the host itself often say the same.
-  bool Told(const JobReason& reason) const {
-    return std::any_of(answer_.reasons().begin(), answer_.reasons().end(),
-                       [&reason](const JobReason& told) {
-                         return told.SerializeAsString() ==
-                                reason.SerializeAsString();
-                       });
-  }
   const HookSettings& settings_;
   HookAnswer answer_;
+  std::set<std::string> told_;
 };
 
 // The line of a reason about another host names it and its devices.
