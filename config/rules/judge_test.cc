@@ -939,6 +939,18 @@ TEST(MaintenanceTest, CoversEverythingOfItsHostsAlsoThatTheyAreAway) {
   EXPECT_TRUE(ResultOf(report, "maintenance").findings(0).has_waiver());
 }
 
+TEST(MaintenanceTest, AloneIsAVerdictAboutTheHosts) {
+  TestCluster cluster;
+  Report report = cluster.MakeReport({Only({"maintenance"})});
+  EXPECT_EQ(report.verdict(), PASS);
+  EXPECT_EQ(report.hosts(0).state(), PASS);
+  AddWaiver("maintenance", {"server0"}, &cluster);
+  report = cluster.MakeReport({Only({"maintenance"})});
+  EXPECT_EQ(report.verdict(), WARN);
+  EXPECT_EQ(SupportedVerdict(report), WARN);
+  EXPECT_EQ(report.hosts(0).state(), WARN);
+}
+
 TEST(MaintenanceTest, FailsAJobOnItsHostsAndNothingElseDoes) {
   TestCluster cluster = WithLinksDown();
   cluster.StartJob();
