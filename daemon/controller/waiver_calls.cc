@@ -89,6 +89,9 @@ absl::StatusOr<Waiver> ReadWaiver(const WaiveRequest& request,
                                     " bytes, expected 1 to ",
                                     kMaxWaiverReason));
   }
+  if (waiver.reason().find_first_of("\r\n") != std::string::npos) {
+    mistakes.push_back("reason: has a line break, expected one line");
+  }
   const auto until = ParseUntil(request.until(), now);
   if (note("until", until)) {
     waiver.set_until_ms(absl::ToUnixMillis(*until));

@@ -13,8 +13,10 @@
 #include "config/plan/settings.h"
 #include "config/rules/catalogue.h"
 #include "config/rules/judge.h"
+#include "config/values/nearest_word.h"
 #include "config/values/network_namespace.h"
 #include "config/values/version.h"
+#include "config/words/subject_text.h"
 #include "daemon/controller/hosts/fact_limits.h"
 
 namespace clusterd {
@@ -144,9 +146,11 @@ absl::StatusOr<std::vector<std::string>> SelectHosts(
     }
   }
   if (wanted.empty()) return selected;
-  return absl::InvalidArgumentError(
-      absl::StrCat("not in the spec of cluster \"", spec.name(),
-                   "\": ", NamesText({wanted.begin(), wanted.end()})));
+  const auto hosts = Each<absl::string_view>(spec.servers(), &ServerSpec::host);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "not in the spec of cluster \"", spec.name(),
+      "\": ", NamesText({wanted.begin(), wanted.end()}),
+      wanted.size() == 1 ? DidYouMean(*wanted.begin(), hosts) : ""));
 }
 
 std::string NamesText(const std::vector<std::string>& names) {
