@@ -130,6 +130,20 @@ void AddUnmended(const Report& report, ClusterPlan* plan) {
   plan->set_digest(PlanDigest(*plan));
 }
 
+// Marks what the plan for everything would mend, host by host as in `plan`.
+void MarkLeftOut(const ClusterPlan& whole, ClusterPlan* plan) {
+  for (int i = 0; i < plan->hosts_size(); ++i) {
+    std::set<std::string> stays;
+    for (const UnmendedRule& rule : whole.hosts(i).unmended()) {
+      stays.insert(rule.rule());
+    }
+    for (UnmendedRule& rule : *plan->mutable_hosts(i)->mutable_unmended()) {
+      rule.set_left_out(stays.count(rule.rule()) == 0);
+    }
+  }
+  plan->set_digest(PlanDigest(*plan));
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> SelectHosts(
@@ -226,7 +240,14 @@ ClusterPlan MakeHostsPlan(const FactOrder& order,
                           const std::vector<HostFacts>& facts, absl::Time now) {
   ClusterPlan plan = MakePlan(*order.spec, PointersTo(facts),
                               order.network_namespace, order.steps);
-  AddUnmended(MakeCheckReport(order, {}, facts, now), &plan);
+  const Report report = MakeCheckReport(order, {}, facts, now);
+  AddUnmended(report, &plan);
+  if (!plan.only().empty()) {
+    ClusterPlan whole =
+        MakePlan(*order.spec, PointersTo(facts), order.network_namespace);
+    AddUnmended(report, &whole);
+    MarkLeftOut(whole, &plan);
+  }
   plan.set_plan_id(order.run_id);
   plan.set_created_at_ms(absl::ToUnixMillis(now));
   plan.set_created_by(order.actor);
