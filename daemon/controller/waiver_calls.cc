@@ -2,6 +2,7 @@
 // history and stand in the spec, so that every check heeds them from then on.
 // Making and ending one waits for the disk.
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,18 @@ absl::StatusOr<absl::Time> ParseUntil(const std::string& text, absl::Time now) {
   return ParseUtcTime(text);
 }
 
+// The devices that a host of the waiver has, as the spec says.
+std::vector<uint32_t> DevicesOf(const Waiver& waiver, const ClusterSpec& spec) {
+  const std::set<std::string> hosts(waiver.hosts().begin(),
+                                    waiver.hosts().end());
+  std::set<uint32_t> ids;
+  for (const ServerSpec& server : spec.servers()) {
+    if (!hosts.empty() && hosts.count(server.host()) == 0) continue;
+    for (const DeviceSpec& device : server.devices()) ids.insert(device.id());
+  }
+  return {ids.begin(), ids.end()};
+}
+
 // InvalidArgument with every mistake, a line each.
 absl::StatusOr<Waiver> ReadWaiver(const WaiveRequest& request,
                                   const ClusterSpec& spec, absl::Time now) {
@@ -62,17 +75,22 @@ absl::StatusOr<Waiver> ReadWaiver(const WaiveRequest& request,
     for (std::string& name : *hosts) {
       *waiver.add_hosts() = HostNamed(spec, name);
     }
-    note("hosts", SelectHosts(spec, waiver.hosts()));
+    if (!note("hosts", SelectHosts(spec, waiver.hosts()))) waiver.clear_hosts();
   }
   const auto devices = ParseIdList(request.devices(), kMaxDeviceId);
   if (!request.devices().empty() && note("devices", devices)) {
     waiver.mutable_devices()->Add(devices->begin(), devices->end());
+    const std::string wrong = WrongDevices(waiver, DevicesOf(waiver, spec));
+    if (!wrong.empty()) mistakes.push_back(absl::StrCat("devices: ", wrong));
   }
   waiver.set_reason(ValidUtf8(absl::StripAsciiWhitespace(request.reason())));
   if (waiver.reason().empty() || waiver.reason().size() > kMaxWaiverReason) {
     mistakes.push_back(absl::StrCat("reason: has ", waiver.reason().size(),
                                     " bytes, expected 1 to ",
                                     kMaxWaiverReason));
+  }
+  if (waiver.reason().find_first_of("\r\n") != std::string::npos) {
+    mistakes.push_back("reason: has a line break, expected one line");
   }
   const auto until = ParseUntil(request.until(), now);
   if (note("until", until)) {
