@@ -190,6 +190,9 @@ TEST(ConfirmationTextTest, SaysHowItStands) {
   confirmation.add_untold("node07");
   EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
             "confirmed by bob; not told yet: node07");
+  confirmation.set_deadlines_passed(true);
+  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
+            "confirmed by bob; node07 will take it back when back");
   confirmation.set_state(Confirmation::GOES_BACK);
   EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
             "goes back by itself: not confirmed until 2023-11-14 22:13:20 UTC");

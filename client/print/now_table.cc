@@ -92,6 +92,9 @@ class NowPage {
     if (state.state() == Confirmation::GOES_BACK) {
       absl::StrAppend(&text, " goes back: nobody confirmed it by ",
                       Moment(state.deadline_ms()));
+    } else if (state.state() == Confirmation::CONFIRMED) {
+      absl::StrAppend(&text, " is confirmed by ",
+                      ActorName(state.confirmed_by()), UntoldText(state));
     } else {
       absl::StrAppend(&text, " goes back at ", Moment(state.deadline_ms()),
                       Part(", waits for ", state.waits_for()),

@@ -98,6 +98,17 @@ TEST(PrintClusterNowTest, ShowsHostsThenWhatRunsThenChecksWithWhatIsWrong) {
             "  × link node07: pass -> fail: link is DOWN\n");
 }
 
+TEST(PrintClusterNowTest, AsksForNoConfirmationThatWasGiven) {
+  ClusterNow now = Sample();
+  Confirmation& confirmation = *now.mutable_pending(0)->mutable_confirmation();
+  confirmation.set_state(Confirmation::CONFIRMED);
+  confirmation.set_confirmed_by("ann");
+  confirmation.add_untold("node07");
+  EXPECT_THAT(Printed(now),
+              HasSubstr("waits  apply 0123456789abcdef is confirmed by ann; "
+                        "not told yet: node07\n"));
+}
+
 TEST(PrintClusterNowTest, SaysWhatIsNotThereYet) {
   ClusterNow now;
   now.set_cluster("demo");

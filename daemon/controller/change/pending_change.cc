@@ -140,6 +140,7 @@ void PendingChange::StepLocked() {
       confirmation_.add_untold(name);
     }
   }
+  confirmation_.set_deadlines_passed(now >= last_deadline_);
 }
 
 bool PendingChange::IsOverLocked() const {

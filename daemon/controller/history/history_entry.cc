@@ -48,7 +48,8 @@ std::string ConfirmationText(const Confirmation& confirmation, bool is_back) {
       return "; to be confirmed";
     case Confirmation::CONFIRMED:
       return absl::StrCat("; confirmed by ",
-                          ActorName(confirmation.confirmed_by()));
+                          ActorName(confirmation.confirmed_by()),
+                          UntoldText(confirmation));
     case Confirmation::GOES_BACK:
       return is_back ? "; not confirmed" : "; not confirmed, goes back";
     default:
