@@ -96,11 +96,12 @@ class NowPage {
       absl::StrAppend(&text, " is confirmed by ",
                       ActorName(state.confirmed_by()), UntoldText(state));
     } else {
-      absl::StrAppend(&text, " goes back at ", Moment(state.deadline_ms()),
-                      Part(", waits for ", state.waits_for()),
-                      state.automatic() ? ""
-                                        : absl::StrCat(": clusterctl confirm ",
-                                                       pending.run_id()));
+      absl::StrAppend(
+          &text, " goes back at ", Moment(state.deadline_ms()),
+          Part(", waits for ", state.waits_for()),
+          state.automatic() || state.confirmed_at_ms() > 0
+              ? ""
+              : absl::StrCat(": clusterctl confirm ", pending.run_id()));
     }
     Line("waits", text, Paint::kYellow);
   }

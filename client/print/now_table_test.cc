@@ -101,6 +101,10 @@ TEST(PrintClusterNowTest, ShowsHostsThenWhatRunsThenChecksWithWhatIsWrong) {
 TEST(PrintClusterNowTest, AsksForNoConfirmationThatWasGiven) {
   ClusterNow now = Sample();
   Confirmation& confirmation = *now.mutable_pending(0)->mutable_confirmation();
+  confirmation.set_confirmed_at_ms(kNow);
+  confirmation.set_waits_for("its check");
+  EXPECT_THAT(Printed(now), HasSubstr("goes back at 00:10:00, waits for its "
+                                      "check\n"));
   confirmation.set_state(Confirmation::CONFIRMED);
   confirmation.set_confirmed_by("ann");
   confirmation.add_untold("node07");
