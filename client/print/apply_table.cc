@@ -328,9 +328,7 @@ std::string ConfirmationText(const Confirmation& confirmation,
               : absl::StrCat(" unless: clusterctl confirm ", apply_id),
           Part("; waits for ", confirmation.waits_for()));
     case Confirmation::CONFIRMED:
-      return absl::StrCat("confirmed by ",
-                          ActorName(confirmation.confirmed_by()),
-                          UntoldText(confirmation));
+      return ConfirmedText(confirmation);
     case Confirmation::GOES_BACK:
       return absl::StrCat(is_back ? "went" : "goes",
                           " back by itself: not confirmed until ", deadline);

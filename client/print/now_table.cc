@@ -73,6 +73,7 @@ class NowPage {
                    {absl::StrCat(now_.hosts_attached(), " of ",
                                  now_.hosts_expected(), " attached"),
                     Part(away, "away"), Part(now_.hosts_drifted(), "drifted"),
+                    Part(now_.hosts_in_maintenance(), "in maintenance"),
                     Part(now_.hosts_unexpected(),
                          "that cluster.yaml does not name")}),
          away > 0 ? Paint::kYellow : Paint::kGreen);
@@ -93,8 +94,7 @@ class NowPage {
       absl::StrAppend(&text, " goes back: nobody confirmed it by ",
                       Moment(state.deadline_ms()));
     } else if (state.state() == Confirmation::CONFIRMED) {
-      absl::StrAppend(&text, " is confirmed by ",
-                      ActorName(state.confirmed_by()), UntoldText(state));
+      absl::StrAppend(&text, " is ", ConfirmedText(state));
     } else {
       absl::StrAppend(
           &text, " goes back at ", Moment(state.deadline_ms()),

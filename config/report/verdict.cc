@@ -78,13 +78,14 @@ std::string StandingWord(const ApplyReport& report) {
              : "";
 }
 
-std::string UntoldText(const Confirmation& confirmation) {
+std::string ConfirmedText(const Confirmation& confirmation) {
   const auto& untold = confirmation.untold();
-  if (untold.empty()) return "";
   const std::string names = HostsText({untold.begin(), untold.end()}, 60);
-  return confirmation.deadlines_passed()
-             ? absl::StrCat("; ", names, " will take it back when back")
-             : absl::StrCat("; not told yet: ", names);
+  return absl::StrCat(
+      "confirmed by ", ActorName(confirmation.confirmed_by()),
+      confirmation.deadlines_passed() && !untold.empty()
+          ? absl::StrCat("; ", names, " will take it back when back")
+          : Part("; not told yet: ", names));
 }
 
 ExitStatus ExitStatusOf(State verdict, FailOn fail_on) {

@@ -36,9 +36,9 @@ std::string CountsText(const Counts& counts);
 // Empty: nothing, so that the outcome of the run says it all.
 std::string StandingWord(const ApplyReport& report);
 
-// "; not told yet: node07", or "; node07 will take it back when back" where
-// the deadlines have passed. Empty: all hosts of a confirmed apply are told.
-std::string UntoldText(const Confirmation& confirmation);
+// "confirmed by ann", with "; not told yet: node07", or where the deadlines
+// have passed "; node07 will take it back when back".
+std::string ConfirmedText(const Confirmation& confirmation);
 
 enum ExitStatus {
   kExitPass = 0,       // Pass, or warnings only.
