@@ -120,10 +120,12 @@ WaiverResponse Done(const ControllerParts& parts, const Waiver& waiver) {
 
 absl::StatusOr<WaiverResponse> AddWaiver(const ControllerParts& parts,
                                          const WaiveRequest& request,
-                                         const std::string& owner) {
-  ASSIGN_OR_RETURN(Waiver waiver, ReadWaiver(request, *parts.spec->spec(),
-                                             parts.scheduler->Now()));
-  waiver.set_id(NewRunId().substr(0, 8));
+                                         const std::string& owner,
+                                         const std::string& id,
+                                         absl::Time now) {
+  ASSIGN_OR_RETURN(Waiver waiver,
+                   ReadWaiver(request, *parts.spec->spec(), now));
+  waiver.set_id(id);
   waiver.set_owner(owner);
   RETURN_IF_ERROR(parts.history->PutWaiver(waiver));
   parts.spec->ChangeWaivers(
@@ -158,15 +160,20 @@ absl::StatusOr<WaiverResponse> RemoveWaiver(const ControllerParts& parts,
 ControllerService::Unary* ControllerService::Waive(Context* context,
                                                    const WaiveRequest* request,
                                                    WaiverResponse* response) {
-  const std::string subject =
-      PrintableText(absl::StrCat(request->rule(), " on ", request->hosts(), " ",
-                                 request->devices(), ": ", request->reason()),
-                    kMaxPrintableBytes * 2);
-  return calls_.AnswerAudited(context, "Waive", *request, subject, &slots_.ends,
-                              response, [this, request](const SpiffeId& user) {
-                                return AddWaiver(parts_, *request,
-                                                 user.ToString());
-                              });
+  const std::string id = NewRunId().substr(0, 8);
+  const absl::Time now = parts_.scheduler->Now();
+  const auto until = ParseUntil(request->until(), now);
+  const std::string subject = PrintableText(
+      absl::StrCat(QuotedText(id), " until ",
+                   until.ok() ? UtcText(*until) : QuotedText(request->until()),
+                   ": ", request->rule(), " on ", request->hosts(), " ",
+                   request->devices(), ": ", request->reason()),
+      kMaxPrintableBytes * 2);
+  return calls_.AnswerAudited(
+      context, "Waive", *request, subject, &slots_.ends, response,
+      [this, request, id, now](const SpiffeId& user) {
+        return AddWaiver(parts_, *request, user.ToString(), id, now);
+      });
 }
 
 ControllerService::Unary* ControllerService::EndWaiver(

@@ -7,7 +7,9 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "config/rules/judge.h"
 #include "config/spec/spec_loader.h"
 #include "daemon/controller/hosts/fact_limits.h"
@@ -747,6 +749,12 @@ TEST(WaiveTest, IsForOperatorsAndCountsFromTheNextCheckOn) {
   controller.Stop();
   const std::string audit = TestCertificates::Text(controller.audit_path());
   EXPECT_THAT(audit, HasSubstr("link on server0 : cable\\\\x1b[31m ordered"));
+  const std::string until = absl::FormatTime(
+      absl::RFC3339_sec, absl::FromUnixMillis(response.waiver().until_ms()),
+      absl::UTCTimeZone());
+  EXPECT_THAT(audit,
+              HasSubstr(absl::StrCat("\\\"", response.waiver().id(),
+                                     "\\\" until ", until, ": link on")));
   EXPECT_THAT(audit, testing::Not(HasSubstr("\x1b")));
   // Also over a restart.
   controller.Start();

@@ -295,10 +295,10 @@ class GenerateLaunchCommand final : public GenerateCommand {
     ReadJob();
     if (!job_.method().empty()) options_.method = job_.method();
     const size_t colon = options_.rdzv_endpoint.rfind(':');
-    if (master_port_.empty() && colon != std::string::npos) {
-      master_port_ = options_.rdzv_endpoint.substr(colon + 1);
-    }
-    ReadNumber("--master-port", master_port_, 1, 65535, options_.master_port);
+    const bool of_endpoint = master_port_.empty() && colon != std::string::npos;
+    if (of_endpoint) master_port_ = options_.rdzv_endpoint.substr(colon + 1);
+    ReadNumber(of_endpoint ? "--rdzv-endpoint" : "--master-port", master_port_,
+               1, 65535, options_.master_port);
     ReadNumber("--asd", asd_, 0, 3, options_.asd);
     const size_t tiered =
         ReadChoice("--tiered", tiered_, {"auto", "on", "off"});

@@ -429,6 +429,15 @@ TEST(GenerateLaunchTest, NamesEveryMistakeOfTheLineAtOnce) {
   }
 }
 
+TEST(GenerateLaunchTest, NamesTheEndpointWhosePortIsWrong) {
+  const ProgramOutput output =
+      RunProgram({"generate", "launch", "--nodes", "n[", "--rdzv-endpoint",
+                  "server0:99999"});
+  EXPECT_EQ(output.status, 3);
+  EXPECT_THAT(output.err, HasSubstr("--rdzv-endpoint: \"99999\""));
+  EXPECT_THAT(output.err, Not(HasSubstr("--master-port: ")));
+}
+
 TEST(GenerateLaunchTest, SaysWhatTheMethodCannotDo) {
   const ProgramOutput output = RunProgram(
       Generate("launch", {"--method", "mp-spawn", "--nnodes", "1:2"}),

@@ -211,6 +211,19 @@ std::string EndOfConfirmation(const Confirmation& over) {
                                                       over.untold().end()})));
 }
 
+void ForgetUntold(ApplyReport* report) {
+  std::set<std::string> settled;
+  for (const ApplyResult& host : report->hosts()) {
+    if (host.outcome() != ApplyResult::LOST &&
+        host.outcome() != ApplyResult::APPLIED)
+      settled.insert(host.host());
+  }
+  if (report->confirmation().untold().empty()) return;
+  DropIf(
+      report->mutable_confirmation()->mutable_untold(),
+      [&settled](const std::string& host) { return settled.count(host) > 0; });
+}
+
 void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,
                  absl::Time now, ApplyReport* report) {
   report->set_outcome(outcome);
