@@ -7,7 +7,9 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "config/hccl/job_variables.h"
 #include "config/rules/rule_report.h"
 #include "config/words/subject_text.h"
@@ -112,9 +114,11 @@ class EnvironmentCheck {
       Add("placeholder", variable, value);
       return false;
     }
+    if (!variable.conditional()) return true;
     const JobVariable* const row = FindJobVariable(variable.name(), series_);
-    if (!variable.conditional() || row == nullptr || row->is_legal == nullptr ||
+    if (row == nullptr || row->is_legal == nullptr ||
         row->is_legal(variable.value())) {
+      Add("perhaps", variable, value);
       return true;
     }
     Add("perhaps-wrong", variable, value, row->expected, row->source);
@@ -151,6 +155,42 @@ class EnvironmentCheck {
   std::map<std::string, const EnvironmentVariable*> lines_;
   std::vector<std::string> unlisted_;
 };
+
+// CANN shows a process these devices alone, counted from 0. Without a job only
+// what the product has is known.
+void JudgeVisibleDevices(const ClusterView& view, const HostView& host,
+                         RuleReport& report) {
+  const EnvironmentVariable* const list =
+      FindVariable(*host.facts, view.job(), "ASCEND_RT_VISIBLE_DEVICES");
+  if (list == nullptr || !IsSure(*list)) return;
+  const JobVariable* const row = FindJobVariable(list->name());
+  if (!row->is_legal(list->value())) return;
+  std::set<uint32_t> visible;
+  for (const absl::string_view part : absl::StrSplit(list->value(), ',')) {
+    uint32_t id = 0;
+    if (absl::SimpleAtoi(part, &id)) visible.insert(id);
+  }
+  const auto add = [&](std::vector<uint32_t> ids, absl::string_view problem) {
+    if (ids.empty()) return;
+    report.Add(host, "visible-devices", list->name(), PlaceOf(*list),
+               QuotedText(list->value()), problem, DevicesText(std::move(ids)),
+               row->source);
+  };
+  std::vector<uint32_t> hidden;
+  if (view.job() != nullptr) {
+    for (const DeviceView& device : host.devices) {
+      if (visible.count(device.id) == 0) hidden.push_back(device.id);
+    }
+  }
+  add(std::move(hidden), "hides from the job");
+  std::vector<uint32_t> foreign(visible.begin(), visible.end());
+  const std::vector<uint32_t>& all = view.profile().device_ids;
+  DropIf(&foreign, [&](uint32_t id) {
+    return all.empty() || absl::c_linear_search(all, id) ||
+           absl::c_linear_search(host.facts->device_ids().value().ids(), id);
+  });
+  add(std::move(foreign), "names, and the product does not have,");
+}
 
 // Whether hosts of one job must have it alike.
 bool IsCompared(absl::string_view name) {
@@ -248,6 +288,7 @@ void CheckHcclEnvironment(const ClusterView& view, RuleReport& report) {
     }
     report.Judged(host);
     run(&host, *host.facts, nullptr, view.job());
+    JudgeVisibleDevices(view, host, report);
   }
   if (unlisted.empty()) return;
   const std::vector<std::string> names(unlisted.begin(), unlisted.end());

@@ -65,6 +65,29 @@ TEST(CheckHcclEnvironmentTest, IllegalValuesFail) {
   EXPECT_EQ(CheckOf("ASCEND_GLOBAL_LOG_LEVEL", "9").state(), WARN);
 }
 
+TEST(CheckHcclEnvironmentTest, VisibleDevicesMustBeThoseOfTheJob) {
+  TestCluster cluster("atlas-a2");
+  Set(cluster, "ASCEND_RT_VISIBLE_DEVICES", "0,1");
+  EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
+  cluster.StartJob();
+  EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
+              HasSubstr("FAIL server0 ASCEND_RT_VISIBLE_DEVICES is \"0,1\" in "
+                        "/etc/profile.d/hccl.sh:3, which hides from the job "
+                        "devices 2-7"));
+  Set(cluster, "ASCEND_RT_VISIBLE_DEVICES", "0,1,2,3,4,5,6,7");
+  EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
+  EnvironmentVariable* const own = cluster.job->add_environment();
+  own->set_name("ASCEND_RT_VISIBLE_DEVICES");
+  own->set_value("4,5,6,7");
+  EXPECT_EQ(cluster.Check("hccl-environment").state(), FAIL);
+}
+
+TEST(CheckHcclEnvironmentTest, VisibleDevicesMustExist) {
+  EXPECT_THAT(
+      Lines(CheckOf("ASCEND_RT_VISIBLE_DEVICES", "0,1,2,3,4,5,6,9")),
+      HasSubstr("which names, and the product does not have, device 9"));
+}
+
 TEST(CheckHcclEnvironmentTest, NameOneEditFromAKnownOneIsNamed) {
   EXPECT_THAT(
       Lines(CheckOf("ASCEND_RT_VISIBLE_DEVICE", "0,1,2,3")),
@@ -112,7 +135,12 @@ TEST(CheckHcclEnvironmentTest, LineUnderAConditionIsJudgedAsAWarning) {
   TestCluster cluster;
   Set(cluster, "HCCL_CONNECT_TIMEOUT", "600");
   Set(cluster, "HCCL_CONNECT_TIMEOUT", "700").set_conditional(true);
-  EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
+  const RuleResult result = cluster.Check("hccl-environment");
+  EXPECT_EQ(result.state(), PASS);
+  EXPECT_THAT(Lines(result),
+              HasSubstr("HCCL_CONNECT_TIMEOUT is \"700\" in "
+                        "/etc/profile.d/hccl.sh:3, under a condition: a job "
+                        "may or may not get it"));
   Set(cluster, "HCCL_CONNECT_TIMEOUT", "60").set_conditional(true);
   EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
               HasSubstr("WARN server0 HCCL_CONNECT_TIMEOUT is \"60\" in "
