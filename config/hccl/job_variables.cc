@@ -116,6 +116,18 @@ bool IsRetryParams(Text value) {
          IsNumber(interval, 0, 60000);
 }
 
+// "allreduce=level0:NA;level1:ring/…". A text with braces is of another form,
+// which no page defines.
+bool IsAlgorithms(Text value) {
+  static const LazyRE2 kForm = {
+      "(?:[a-z]+=)?level[0-3]:(?:NA|null|ring|pipeline|fullmesh|H-D_R|pairwise|"
+      "NHR|NHR_V1|NB|AHC|AHC_BROKE)"};
+  return absl::StrContains(value, '{') ||
+         absl::c_all_of(absl::StrSplit(absl::StrReplaceAll(value, {{" ", ""}}),
+                                       absl::ByAnyChar(";/")),
+                        [](Text level) { return HasForm(level, *kForm); });
+}
+
 constexpr char kPorts[] =
     "auto, or ports and ranges from 1 to 65535 such as 60000-60031,61000, none "
     "twice";
@@ -217,7 +229,10 @@ constexpr JobVariable kRows[] = {
     {"HCCL_WHITELIST_DISABLE", IsSwitch, kZeroOrOne, kHccl, "1"},
     {"HCCL_WHITELIST_FILE", [](Text v) { return v.size() < 4096; },
      "a path of less than 4096 bytes", kHccl, "", kMayDiffer},
-    Free("HCCL_ALGO"),
+    {"HCCL_ALGO", IsAlgorithms,
+     "the form level0:NA;level1:ring or allreduce=level0:NA;level1:ring/..., "
+     "with ring, H-D_R, NHR, NHR_V1, NB, AHC, pipeline or pairwise",
+     kHccl},
     Free("HCCL_ALG_MULTIPLE_DIMENSION_SPLIT_RATIO"),
     Free("HCCL_ASYNC_ERROR_HANDLING"),
     Free("HCCL_DEBUG_CONFIG", kMayDiffer),
@@ -305,6 +320,20 @@ bool IsJobVariable(Text name) {
          absl::StartsWith(name, "HCOMM_") ||
          absl::StartsWith(name, "ASCEND_") || !MeantJobVariable(name).empty();
 }
+
+std::string ComparableValue(const JobVariable& row, Text value) {
+  uint64_t number = 0;
+  if (row.is_legal == nullptr || !row.is_legal(value)) {
+    return std::string(value);
+  }
+  if (row.is_legal == IsOfForm<kTrueOrFalse> ||
+      row.is_legal == IsOfForm<kDeterministic>) {
+    return absl::AsciiStrToLower(value);
+  }
+  return absl::SimpleAtoi(value, &number) ? absl::StrCat(number)
+                                          : std::string(value);
+}
+
 bool IsPlaceholder(Text value) {
   static const LazyRE2 kForms[] = {
       // <ip>, {rank_table_file.json 路径}, $HOST, `hostname`

@@ -41,6 +41,9 @@ const JobVariable* FindJobVariable(absl::string_view name,
 // there is none. Names of under 8 bytes are too common to be compared.
 absl::string_view MeantJobVariable(absl::string_view name);
 
+// The value in one spelling: HCCL reads "0120" as 120 and "FALSE" as "false".
+std::string ComparableValue(const JobVariable& row, absl::string_view value);
+
 // Whether the name is in the table, near one that is, or of HCCL or CANN.
 bool IsJobVariable(absl::string_view name);
 

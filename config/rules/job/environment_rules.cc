@@ -195,9 +195,9 @@ void JudgeVisibleDevices(const ClusterView& view, const HostView& host,
 // Whether hosts of one job must have it alike.
 bool IsCompared(absl::string_view name) {
   const JobVariable* const row = FindJobVariable(name);
-  if (row == nullptr) return absl::StartsWith(name, "HCCL_");
-  return !row->may_differ && (!absl::StartsWith(name, "ASCEND_") ||
-                              absl::StartsWith(name, "ASCEND_RT_"));
+  return row != nullptr && !row->may_differ &&
+         (!absl::StartsWith(name, "ASCEND_") ||
+          absl::StartsWith(name, "ASCEND_RT_"));
 }
 
 std::set<std::string> ComparedNames(const ClusterView& view) {
@@ -228,8 +228,8 @@ FirstMet<std::string, Value> ValuesOf(const ClusterView& view,
     const EnvironmentVariable* const found =
         FindVariable(*host.facts, view.job(), name);
     if (found != nullptr && !IsSure(*found)) continue;
-    const std::string standard(row == nullptr ? "" : row->standard);
-    Value& value = values[found == nullptr ? standard : found->value()];
+    Value& value = values[ComparableValue(
+        *row, found == nullptr ? row->standard : found->value())];
     value.hosts.push_back(&host);
     if (found == nullptr) {
       if (value.text.empty()) value.text = "not set";
@@ -292,8 +292,10 @@ void CheckHcclEnvironment(const ClusterView& view, RuleReport& report) {
   }
   if (unlisted.empty()) return;
   const std::vector<std::string> names(unlisted.begin(), unlisted.end());
-  report.AddNote("not judged, no published form: ",
-                 FirstOf(names, kMaxShownNames));
+  const std::string shown = FirstOf(names, kMaxShownNames);
+  report.AddNote("not judged, no published form: ", shown);
+  // Beside a finding no summary is shown.
+  report.Add(report.Text("no-form", shown));
 }
 
 void CheckEnvironmentUniform(const ClusterView& view, RuleReport& report) {

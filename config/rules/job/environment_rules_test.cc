@@ -169,6 +169,8 @@ TEST(CheckHcclEnvironmentTest, SummaryNamesWhatHasNoPublishedForm) {
   EXPECT_THAT(result.summary(),
               HasSubstr("not judged, no published form: HCCL_SOMETHING_NEW "
                         "(/etc/profile.d/hccl.sh:3)"));
+  // A page shows findings in place of the summary.
+  EXPECT_THAT(Lines(result), HasSubstr("HCCL_SOMETHING_NEW"));
 }
 
 TEST(CheckHcclEnvironmentTest, JobFileIsJudgedAndWinsOverALogin) {
@@ -219,7 +221,12 @@ TEST(CheckEnvironmentUniformTest, NamesTheHostsBesideTheMajority) {
 TEST(CheckEnvironmentUniformTest, DefaultsAndWhatHostsHaveOfTheirOwnAreEqual) {
   TestCluster cluster;
   Set(cluster, "HCCL_WHITELIST_DISABLE", "1");
-  Set(cluster, "HCCL_CONNECT_TIMEOUT", "120");
+  Set(cluster, "HCCL_CONNECT_TIMEOUT", "0120");
+  Set(cluster, "HCCL_DETERMINISTIC", "FALSE");
+  Set(cluster, "HCCL_INTER_HCCS_DISABLE", "true");
+  SetOn(cluster, 1, "HCCL_INTER_HCCS_DISABLE", "TRUE");
+  // No program reads it.
+  Set(cluster, "HCCL_CONECT_TIMEOUT", "600");
   Set(cluster, "HCCL_IF_IP", "172.16.0.1");
   SetOn(cluster, 1, "HCCL_IF_IP", "172.16.0.2");
   Set(cluster, "NODE_RANK", "0");
