@@ -41,6 +41,7 @@ bool IsSwitch(Text value) { return IsNumber(value, 0, 1); }
 
 constexpr char kTrueOrFalse[] = "(?i)true|false";
 constexpr char kDeterministic[] = "(?i)true|false|strict";
+constexpr char kJsonFile[] = R"(.*\.json)";
 constexpr char kSocketFamily[] = "AF_INET6?";
 constexpr char kRetryEnable[] = " *L[012]: *[01](?: *, *L[012]: *[01])* *";
 constexpr char kExpansionMode[] =
@@ -277,7 +278,9 @@ constexpr JobVariable kRows[] = {
     {"CM_WORKER_SIZE", IsFrom<0, 32768>, "0 to 32768", kCm},
     Free("RANK_ID", kMayDiffer),
     Free("RANK_SIZE"),
-    Free("RANK_TABLE_FILE"),
+    {"RANK_TABLE_FILE", IsOfForm<kJsonFile>,
+     "a name that ends in .json: HCCL reads no other (EI0004)",
+     "HCOMM topoinfo_ranktableParser.cc"},
     // Of MindIE.
     Free("RANKTABLEFILE"),
     Free("MIES_CONTAINER_IP", kMayDiffer),
@@ -370,32 +373,31 @@ std::vector<JobVariableMistake> FindVariableMistakes(
                         std::string(row.expected), std::string(row.source),
                         row.falls_back});
   }
-  const auto contradict = [&](bool is_so, Text name, Text value, Text expected,
+  const auto contradict = [&](bool is_so, Text name, Text beside, Text expected,
                               Text source = kHccl) {
     if (!is_so) return;
-    mistakes.push_back({std::string(name), std::string(value),
-                        std::string(expected), std::string(source), false});
+    mistakes.push_back({std::string(name), std::string(value_of(name)),
+                        std::string(expected), std::string(source), false,
+                        absl::StrCat(" (", beside, ")")});
   };
   contradict(value_of("HCCL_WHITELIST_DISABLE") == "0" &&
                  value_of("HCCL_WHITELIST_FILE").empty(),
-             "HCCL_WHITELIST_DISABLE", "0",
+             "HCCL_WHITELIST_DISABLE", "without HCCL_WHITELIST_FILE",
              "1, or the white list's path in HCCL_WHITELIST_FILE");
   const Text roce = value_of("HCCL_INTRA_ROCE_ENABLE");
   const Text pcie = value_of("HCCL_INTRA_PCIE_ENABLE");
   contradict(roce == "1" && pcie == "1", "HCCL_INTRA_ROCE_ENABLE",
-             "1, and so is HCCL_INTRA_PCIE_ENABLE",
-             "1 for one of both at most");
+             "and so is HCCL_INTRA_PCIE_ENABLE", "1 for one of both at most");
   const bool needs_both = series != "950";
   contradict(needs_both && roce == "0" && pcie.empty(),
-             "HCCL_INTRA_ROCE_ENABLE", "0, without HCCL_INTRA_PCIE_ENABLE",
+             "HCCL_INTRA_ROCE_ENABLE", "without HCCL_INTRA_PCIE_ENABLE",
              "HCCL_INTRA_PCIE_ENABLE set too");
   contradict(needs_both && pcie == "0" && roce.empty(),
-             "HCCL_INTRA_PCIE_ENABLE", "0, without HCCL_INTRA_ROCE_ENABLE",
+             "HCCL_INTRA_PCIE_ENABLE", "without HCCL_INTRA_ROCE_ENABLE",
              "HCCL_INTRA_ROCE_ENABLE set too");
   contradict(
       !value_of("RANK_TABLE_FILE").empty() && !value_of("CM_CHIEF_IP").empty(),
-      "RANK_TABLE_FILE",
-      absl::StrCat(value_of("RANK_TABLE_FILE"), ", beside CM_CHIEF_IP"),
+      "RANK_TABLE_FILE", "beside CM_CHIEF_IP",
       "one of both: a rank table, or CM_CHIEF_IP and its kin", kCm);
   return mistakes;
 }

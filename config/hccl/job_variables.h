@@ -55,10 +55,11 @@ using JobVariables = std::map<std::string, std::string>;  // By name.
 
 struct JobVariableMistake {
   std::string name;      // "HCCL_CONNECT_TIMEOUT"
-  std::string value;     // "60"; of two that contradict each other both.
+  std::string value;     // "60"
   std::string expected;  // "120 to 7200 (seconds)"
   std::string source;
   bool falls_back = false;
+  std::string beside = "";  // " (without HCCL_WHITELIST_FILE)"
 };
 
 // Values outside of their range or form, two that contradict each other, and a

@@ -52,6 +52,7 @@ TEST(FindVariableMistakesTest, KnowsTheRangeOfEachVariable) {
         "allreduce=level0:NA;level1:ring/alltoall=level0:NA;level1:pairwise",
         "allreduce:sequence{mesh2die,nhrmultilink};sole{nhr}"},
        {"foo", "level0:NA;level1:rng", "level4:ring", "level0:NA;"}},
+      {"RANK_TABLE_FILE", {"/a/b.json"}, {"/nonexist", "/a.json.bak"}},
       {"HCCL_SOMETHING_NEW", {"x"}, {}},
   };
   for (const auto& each : kCases) {

@@ -19,7 +19,8 @@ std::string Text(const EnvironmentVariable& each) {
       each.computed() ? "?" : absl::StrCat("=", each.value()),
       each.conditional() ? " perhaps" : "", each.carriage_return() ? " CR" : "",
       each.effect() == EnvironmentVariable::NOT_EXPORTED ? " not exported" : "",
-      each.effect() == EnvironmentVariable::NOT_READ ? " not read" : "");
+      each.effect() == EnvironmentVariable::NOT_READ ? " not read" : "",
+      each.effect() == EnvironmentVariable::AFTER_MARK ? " after mark" : "");
 }
 
 std::vector<std::string> Texts(const EnvironmentFact::Variables& variables) {
@@ -124,8 +125,11 @@ TEST(AddLoginFileTest, TakesTheCarriageReturnOffAndSaysSo) {
   EXPECT_THAT(OfPam("HCCL_BUFFSIZE=200\r\nRANK_ID=1\n"),
               ElementsAre("1 HCCL_BUFFSIZE=200 CR", "2 RANK_ID=1"));
   EXPECT_THAT(OfShell("\xEF\xBB\xBF"
-                      "export HCCL_BUFFSIZE=200\n"),
-              ElementsAre("1 HCCL_BUFFSIZE= not read"));
+                      "export HCCL_BUFFSIZE=200\nexport RANK_ID=1\n"),
+              ElementsAre("1 HCCL_BUFFSIZE= after mark", "2 RANK_ID=1"));
+  EXPECT_THAT(OfPam("\xEF\xBB\xBF"
+                    "HCCL_BUFFSIZE=200\n"),
+              ElementsAre("1 HCCL_BUFFSIZE= after mark"));
 }
 
 TEST(AddLoginFileTest, ReadsEtcEnvironmentAsPamDoes) {

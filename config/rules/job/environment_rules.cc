@@ -81,15 +81,16 @@ class EnvironmentCheck {
 
   // Whether the line sets a variable that something reads; if not, adds that.
   bool HasEffect(const EnvironmentVariable& variable) {
-    if (variable.effect() == EnvironmentVariable::NOT_READ) {
-      Add("not-read", variable);
-      return false;
-    }
-    if (variable.effect() == EnvironmentVariable::NOT_EXPORTED) {
-      Add("not-exported", variable);
-      return false;
-    }
     const absl::string_view meant = MeantJobVariable(variable.name());
+    if (variable.effect() != EnvironmentVariable::SET) {
+      Add(variable.effect() == EnvironmentVariable::NOT_EXPORTED
+              ? "not-exported"
+          : variable.effect() == EnvironmentVariable::AFTER_MARK ? "after-mark"
+                                                                 : "not-read",
+          variable,
+          meant.empty() ? PrintableText(variable.name()) : std::string(meant));
+      return false;
+    }
     if (!meant.empty()) {
       Add("misspelt", variable, meant);
       return false;
@@ -145,7 +146,8 @@ class EnvironmentCheck {
     for (const JobVariableMistake& mistake :
          FindVariableMistakes(sure, series_)) {
       Add(mistake.falls_back ? "falls-back" : "wrong", *lines_[mistake.name],
-          QuotedText(mistake.value), mistake.expected, mistake.source);
+          absl::StrCat(QuotedText(mistake.value), mistake.beside),
+          mistake.expected, mistake.source);
     }
   }
 

@@ -96,6 +96,35 @@ TEST(CheckHcclEnvironmentTest, NameOneEditFromAKnownOneIsNamed) {
                 "ASCEND_RT_VISIBLE_DEVICES, if that is what was meant"));
 }
 
+TEST(CheckHcclEnvironmentTest, AdviceHasTheNameThatWasMeant) {
+  for (const auto effect :
+       {EnvironmentVariable::NOT_READ, EnvironmentVariable::NOT_EXPORTED,
+        EnvironmentVariable::AFTER_MARK}) {
+    TestCluster cluster;
+    Set(cluster, "HCCL-BUFFSIZE", "").set_effect(effect);
+    EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
+                HasSubstr("export HCCL_BUFFSIZE=VALUE"));
+  }
+}
+
+TEST(CheckHcclEnvironmentTest, ContradictionQuotesWhatTheFileHas) {
+  TestCluster cluster;
+  Set(cluster, "HCCL_INTRA_ROCE_ENABLE", "1");
+  Set(cluster, "HCCL_INTRA_PCIE_ENABLE", "1");
+  EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
+              HasSubstr("HCCL_INTRA_ROCE_ENABLE is \"1\" (and so is "
+                        "HCCL_INTRA_PCIE_ENABLE) in"));
+}
+
+TEST(CheckHcclEnvironmentTest, ByteOrderMarkIsNamed) {
+  TestCluster cluster;
+  Set(cluster, "HCCL_BUFFSIZE", "").set_effect(EnvironmentVariable::AFTER_MARK);
+  EXPECT_THAT(
+      Lines(cluster.Check("hccl-environment")),
+      HasSubstr("/etc/profile.d/hccl.sh:3 begins with a byte order mark "
+                "(EF BB BF), so it does not set HCCL_BUFFSIZE"));
+}
+
 TEST(CheckHcclEnvironmentTest, PlaceholderFails) {
   EXPECT_THAT(Lines(CheckOf("ASCEND_MF_STORE_URL", "tcp://PIP:PORT")),
               HasSubstr("FAIL server0 ASCEND_MF_STORE_URL is "
