@@ -43,6 +43,10 @@ constexpr char kTrueOrFalse[] = "(?i)true|false";
 constexpr char kDeterministic[] = "(?i)true|false|strict";
 constexpr char kJsonFile[] = R"(.*\.json)";
 constexpr char kSocketFamily[] = "AF_INET6?";
+// Braces are of another form, which no page defines.
+constexpr char kAlgorithms[] =
+    "(?:(?:^|[;/]) *(?:[a-z]+=)? *level[0-3]: *(?:NA|null|ring|pipeline|H-D_R|"
+    "fullmesh|pairwise|NHR|NHR_V1|NB|AHC|AHC_BROKE) *)+|.*[{].*";
 constexpr char kRetryEnable[] = " *L[012]: *[01](?: *, *L[012]: *[01])* *";
 constexpr char kExpansionMode[] =
     "AI_CPU|AICPU_TS|AICPU_CacheDisable|AIV|CCU_MS|CCU_SCHED|HOST_TS|HOST";
@@ -115,18 +119,6 @@ bool IsRetryParams(Text value) {
   return HasForm(value, *kForm, &count, &hold, &interval) &&
          IsNumber(count, 1, 10) && IsNumber(hold, 0, 60000) &&
          IsNumber(interval, 0, 60000);
-}
-
-// "allreduce=level0:NA;level1:ring/…". A text with braces is of another form,
-// which no page defines.
-bool IsAlgorithms(Text value) {
-  static const LazyRE2 kForm = {
-      "(?:[a-z]+=)?level[0-3]:(?:NA|null|ring|pipeline|fullmesh|H-D_R|pairwise|"
-      "NHR|NHR_V1|NB|AHC|AHC_BROKE)"};
-  return absl::StrContains(value, '{') ||
-         absl::c_all_of(absl::StrSplit(absl::StrReplaceAll(value, {{" ", ""}}),
-                                       absl::ByAnyChar(";/")),
-                        [](Text level) { return HasForm(level, *kForm); });
 }
 
 constexpr char kPorts[] =
@@ -230,7 +222,7 @@ constexpr JobVariable kRows[] = {
     {"HCCL_WHITELIST_DISABLE", IsSwitch, kZeroOrOne, kHccl, "1"},
     {"HCCL_WHITELIST_FILE", [](Text v) { return v.size() < 4096; },
      "a path of less than 4096 bytes", kHccl, "", kMayDiffer},
-    {"HCCL_ALGO", IsAlgorithms,
+    {"HCCL_ALGO", IsOfForm<kAlgorithms>,
      "the form level0:NA;level1:ring or allreduce=level0:NA;level1:ring/..., "
      "with ring, H-D_R, NHR, NHR_V1, NB, AHC, pipeline or pairwise",
      kHccl},
@@ -326,15 +318,11 @@ bool IsJobVariable(Text name) {
 
 std::string ComparableValue(const JobVariable& row, Text value) {
   uint64_t number = 0;
-  if (row.is_legal == nullptr || !row.is_legal(value)) {
-    return std::string(value);
-  }
-  if (row.is_legal == IsOfForm<kTrueOrFalse> ||
-      row.is_legal == IsOfForm<kDeterministic>) {
-    return absl::AsciiStrToLower(value);
-  }
-  return absl::SimpleAtoi(value, &number) ? absl::StrCat(number)
-                                          : std::string(value);
+  const bool is_legal = row.is_legal != nullptr && row.is_legal(value);
+  if (is_legal && absl::SimpleAtoi(value, &number)) return absl::StrCat(number);
+  return is_legal && IsOfForm<kDeterministic>(value)
+             ? absl::AsciiStrToLower(value)
+             : std::string(value);
 }
 
 bool IsPlaceholder(Text value) {

@@ -103,6 +103,11 @@ class ReportPrinter {
 
   using Rules = std::vector<const RuleResult*>;
 
+  // "; not judged: ..." of a summary.
+  static absl::string_view NotesOf(absl::string_view summary) {
+    return summary.substr(std::min(summary.size(), summary.find("; ")));
+  }
+
   // One line for each category, in the report's order; when verbose, one for
   // each rule, worst first.
   void PrintRules() {
@@ -126,10 +131,12 @@ class ReportPrinter {
         rows.push_back(
             {StateCell(rule->state()),
              {page_.Safe(rule->rule())},
-             {page_.Safe(IsTrouble(rule->state())
-                             ? Count(rule->findings_size(), "finding")
-                         : rule->state() == SKIPPED ? rule->skip_reason()
-                                                    : rule->summary())}});
+             {page_.Safe(
+                 IsTrouble(rule->state())
+                     ? absl::StrCat(Count(rule->findings_size(), "finding"),
+                                    NotesOf(rule->summary()))
+                 : rule->state() == SKIPPED ? rule->skip_reason()
+                                            : rule->summary())}});
       }
     } else {
       for (const auto& [category, of_it] : categories) {

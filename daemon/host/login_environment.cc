@@ -308,6 +308,10 @@ class LoginFile {
     if (name == "export" || name == "readonly" || name == "declare" ||
         name == "typeset" || name == "local") {
       Declare(name, arguments);
+    } else if ((name == "." || name == "source") && !arguments.empty() &&
+               !arguments[0].raw.empty()) {
+      EnvironmentVariable* const file = Add(arguments[0].raw);
+      if (file != nullptr) file->set_effect(EnvironmentVariable::SOURCED);
     } else if (name == "unset") {
       Unset(arguments);
     } else if (name == "set") {

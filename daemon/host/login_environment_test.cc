@@ -20,7 +20,8 @@ std::string Text(const EnvironmentVariable& each) {
       each.conditional() ? " perhaps" : "", each.carriage_return() ? " CR" : "",
       each.effect() == EnvironmentVariable::NOT_EXPORTED ? " not exported" : "",
       each.effect() == EnvironmentVariable::NOT_READ ? " not read" : "",
-      each.effect() == EnvironmentVariable::AFTER_MARK ? " after mark" : "");
+      each.effect() == EnvironmentVariable::AFTER_MARK ? " after mark" : "",
+      each.effect() == EnvironmentVariable::SOURCED ? " read by logins" : "");
 }
 
 std::vector<std::string> Texts(const EnvironmentFact::Variables& variables) {
@@ -83,6 +84,12 @@ TEST(AddLoginFileTest, SaysWhatIsNotExported) {
       ElementsAre("1 HCCL_BUFFSIZE=1 not exported",
                   "2 HCCL_RDMA_SL=2 not exported", "3 HCCL_RDMA_TC=4",
                   "5 HCCL_ALGO=5", "6 RANK_ID=6", "7 RANK_ID=7", "8 RANK_ID="));
+}
+
+TEST(AddLoginFileTest, NamesTheFilesThatALineIncludes) {
+  EXPECT_THAT(OfShell(". /opt/x/env.sh\nsource \"$HOME/a.sh\" b\n. ''\n.\n"),
+              ElementsAre("1 /opt/x/env.sh= read by logins",
+                          "2 $HOME/a.sh= read by logins"));
 }
 
 TEST(AddLoginFileTest, SaysWhichLinesSetNothing) {

@@ -19,22 +19,25 @@ namespace {
 
 constexpr size_t kMaxShownNames = 4;
 
-std::string PlaceOf(const EnvironmentVariable& variable) {
-  return absl::StrCat(PrintableText(variable.file()), ":", variable.line());
-}
-
 std::string SeriesOf(const ClusterView& view) {
   return view.profile().generation == NpuToolFacts::ASCEND_950
              ? "950"
              : view.profile().npu_series;
 }
 
+// What is not judged, by the reason: "HCCL_X (/etc/environment:1)".
+using NotJudged = std::map<absl::string_view, std::set<std::string>>;
+
 // Judges the lines of one host, or of the job file.
 class EnvironmentCheck {
  public:
   // Null: the job file.
-  EnvironmentCheck(const HostView* host, std::string series, RuleReport& report)
-      : host_(host), series_(std::move(series)), report_(report) {}
+  EnvironmentCheck(const HostView* host, std::string series,
+                   NotJudged& not_judged, RuleReport& report)
+      : host_(host),
+        series_(std::move(series)),
+        not_judged_(not_judged),
+        report_(report) {}
 
   // `job` as VariableLines takes it; what `winner` sets itself does not matter.
   void Run(const HostFacts& facts, const JobSpec* job, const JobSpec* winner) {
@@ -61,11 +64,13 @@ class EnvironmentCheck {
     JudgeTogether(std::move(sure));
   }
 
-  // HCCL's and CANN's names that are not in the table.
-  const std::vector<std::string>& unlisted() const { return unlisted_; }
-
  private:
   static constexpr char kUnclear[] = "?";
+
+  void Note(absl::string_view why, const EnvironmentVariable& variable) {
+    not_judged_[why].insert(absl::StrCat(PrintableText(variable.name()), " (",
+                                         PlaceOf(variable), ")"));
+  }
 
   template <typename... Values>
   void Add(absl::string_view finding, const EnvironmentVariable& variable,
@@ -81,6 +86,10 @@ class EnvironmentCheck {
 
   // Whether the line sets a variable that something reads; if not, adds that.
   bool HasEffect(const EnvironmentVariable& variable) {
+    if (variable.effect() == EnvironmentVariable::SOURCED) {
+      Note("a file that logins read", variable);
+      return false;
+    }
     const absl::string_view meant = MeantJobVariable(variable.name());
     if (variable.effect() != EnvironmentVariable::SET) {
       Add(variable.effect() == EnvironmentVariable::NOT_EXPORTED
@@ -96,8 +105,7 @@ class EnvironmentCheck {
       return false;
     }
     if (FindJobVariable(variable.name(), series_) == nullptr) {
-      unlisted_.push_back(absl::StrCat(PrintableText(variable.name()), " (",
-                                       PlaceOf(variable), ")"));
+      Note("no published form", variable);
     }
     return true;
   }
@@ -119,7 +127,7 @@ class EnvironmentCheck {
     const JobVariable* const row = FindJobVariable(variable.name(), series_);
     if (row == nullptr || row->is_legal == nullptr ||
         row->is_legal(variable.value())) {
-      Add("perhaps", variable, value);
+      Note("set under a condition", variable);
       return true;
     }
     Add("perhaps-wrong", variable, value, row->expected, row->source);
@@ -153,45 +161,35 @@ class EnvironmentCheck {
 
   const HostView* const host_;
   const std::string series_;
+  NotJudged& not_judged_;
   RuleReport& report_;
   std::map<std::string, const EnvironmentVariable*> lines_;
-  std::vector<std::string> unlisted_;
 };
 
-// CANN shows a process these devices alone, counted from 0. Without a job only
-// what the product has is known.
+// CANN shows a process these devices alone. Without a job only what the product
+// has is known.
 void JudgeVisibleDevices(const ClusterView& view, const HostView& host,
                          RuleReport& report) {
   const EnvironmentVariable* const list =
       FindVariable(*host.facts, view.job(), "ASCEND_RT_VISIBLE_DEVICES");
   if (list == nullptr || !IsSure(*list)) return;
-  const JobVariable* const row = FindJobVariable(list->name());
-  if (!row->is_legal(list->value())) return;
-  std::set<uint32_t> visible;
+  std::vector<uint32_t> listed;
   for (const absl::string_view part : absl::StrSplit(list->value(), ',')) {
-    uint32_t id = 0;
-    if (absl::SimpleAtoi(part, &id)) visible.insert(id);
+    if (!absl::SimpleAtoi(part, &listed.emplace_back())) return;
   }
-  const auto add = [&](std::vector<uint32_t> ids, absl::string_view problem) {
-    if (ids.empty()) return;
-    report.Add(host, "visible-devices", list->name(), PlaceOf(*list),
-               QuotedText(list->value()), problem, DevicesText(std::move(ids)),
-               row->source);
-  };
   std::vector<uint32_t> hidden;
-  if (view.job() != nullptr) {
-    for (const DeviceView& device : host.devices) {
-      if (visible.count(device.id) == 0) hidden.push_back(device.id);
-    }
-  }
-  add(std::move(hidden), "hides from the job");
-  std::vector<uint32_t> foreign(visible.begin(), visible.end());
+  if (view.job()) hidden = Each<uint32_t>(host.devices, &DeviceView::id);
+  DropIf(&hidden, [&](uint32_t id) { return absl::c_count(listed, id) > 0; });
   const std::vector<uint32_t>& all = view.profile().device_ids;
-  DropIf(&foreign, [&](uint32_t id) {
+  DropIf(&listed, [&](uint32_t id) {
     return all.empty() || absl::c_linear_search(all, id) ||
            absl::c_linear_search(host.facts->device_ids().value().ids(), id);
   });
-  add(std::move(foreign), "names, and the product does not have,");
+  if (hidden.empty() && listed.empty()) return;
+  report.Add(host, "visible-devices", list->name(), PlaceOf(*list),
+             QuotedText(list->value()),
+             hidden.empty() ? "the product has no" : "the job also uses",
+             DevicesText(hidden.empty() ? listed : hidden));
 }
 
 // Whether hosts of one job must have it alike.
@@ -274,12 +272,10 @@ void CompareVariable(const ClusterView& view, const std::string& name,
 // can say what.
 void CheckHcclEnvironment(const ClusterView& view, RuleReport& report) {
   const std::string series = SeriesOf(view);
-  std::set<std::string> unlisted;
+  NotJudged not_judged;
   const auto run = [&](const HostView* host, const HostFacts& facts,
                        const JobSpec* job, const JobSpec* winner) {
-    EnvironmentCheck check(host, series, report);
-    check.Run(facts, job, winner);
-    unlisted.insert(check.unlisted().begin(), check.unlisted().end());
+    EnvironmentCheck(host, series, not_judged, report).Run(facts, job, winner);
   };
   if (view.job() != nullptr) {
     run(nullptr, HostFacts::default_instance(), view.job(), nullptr);
@@ -292,12 +288,10 @@ void CheckHcclEnvironment(const ClusterView& view, RuleReport& report) {
     run(&host, *host.facts, nullptr, view.job());
     JudgeVisibleDevices(view, host, report);
   }
-  if (unlisted.empty()) return;
-  const std::vector<std::string> names(unlisted.begin(), unlisted.end());
-  const std::string shown = FirstOf(names, kMaxShownNames);
-  report.AddNote("not judged, no published form: ", shown);
-  // Beside a finding no summary is shown.
-  report.Add(report.Text("no-form", shown));
+  for (const auto& [why, names] : not_judged) {
+    report.AddNote("not judged, ", why, ": ",
+                   FirstOf({names.begin(), names.end()}, kMaxShownNames));
+  }
 }
 
 void CheckEnvironmentUniform(const ClusterView& view, RuleReport& report) {

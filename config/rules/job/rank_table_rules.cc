@@ -409,9 +409,8 @@ void CheckRankTable(const ClusterView& view, RuleReport& report) {
           FindVariable(*host.facts, view.job(), "RANK_TABLE_FILE");
       if (set == nullptr) continue;
       report.ExplainSkip("the job file gives no rank table; the one of ",
-                         set->name(), " in ", PrintableText(set->file()), ":",
-                         set->line(), " on ", PrintableText(host.name),
-                         " was not read");
+                         set->name(), " in ", PlaceOf(*set), " on ",
+                         PrintableText(host.name), " was not read");
     }
     return;
   }
