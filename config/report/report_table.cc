@@ -103,11 +103,6 @@ class ReportPrinter {
 
   using Rules = std::vector<const RuleResult*>;
 
-  // "; not judged: ..." of a summary.
-  static absl::string_view NotesOf(absl::string_view summary) {
-    return summary.substr(std::min(summary.size(), summary.find("; ")));
-  }
-
   // One line for each category, in the report's order; when verbose, one for
   // each rule, worst first.
   void PrintRules() {
@@ -128,15 +123,15 @@ class ReportPrinter {
     std::vector<Row> rows;
     if (verbose_) {
       for (const RuleResult* rule : rules) {
-        rows.push_back(
-            {StateCell(rule->state()),
-             {page_.Safe(rule->rule())},
-             {page_.Safe(
-                 IsTrouble(rule->state())
-                     ? absl::StrCat(Count(rule->findings_size(), "finding"),
-                                    NotesOf(rule->summary()))
-                 : rule->state() == SKIPPED ? rule->skip_reason()
-                                            : rule->summary())}});
+        std::string text = rule->summary();
+        if (rule->state() == SKIPPED) text = rule->skip_reason();
+        if (IsTrouble(rule->state())) {  // Its notes, with how much it found.
+          text.replace(0, text.find("; "),
+                       Count(rule->findings_size(), "finding"));
+        }
+        rows.push_back({StateCell(rule->state()),
+                        {page_.Safe(rule->rule())},
+                        {page_.Safe(text)}});
       }
     } else {
       for (const auto& [category, of_it] : categories) {

@@ -25,22 +25,17 @@ std::string SeriesOf(const ClusterView& view) {
              : view.profile().npu_series;
 }
 
-// What is not judged, by the reason: "HCCL_X (/etc/environment:1)".
-using NotJudged = std::map<absl::string_view, std::set<std::string>>;
-
-// Judges the lines of one host, or of the job file.
+// Judges the lines of one host after the other, and of the job file.
 class EnvironmentCheck {
  public:
-  // Null: the job file.
-  EnvironmentCheck(const HostView* host, std::string series,
-                   NotJudged& not_judged, RuleReport& report)
-      : host_(host),
-        series_(std::move(series)),
-        not_judged_(not_judged),
-        report_(report) {}
+  EnvironmentCheck(std::string series, RuleReport& report)
+      : series_(std::move(series)), report_(report) {}
 
-  // `job` as VariableLines takes it; what `winner` sets itself does not matter.
-  void Run(const HostFacts& facts, const JobSpec* job, const JobSpec* winner) {
+  // `host` is null for the job file. `job` as VariableLines takes it; what
+  // `winner` sets itself does not matter.
+  void Run(const HostView* host, const HostFacts& facts, const JobSpec* job,
+           const JobSpec* winner) {
+    host_ = host;
     std::set<std::string> names;
     for (const EnvironmentVariable& each :
          job == nullptr ? facts.environment().value().variables()
@@ -62,6 +57,13 @@ class EnvironmentCheck {
       }
     }
     JudgeTogether(std::move(sure));
+  }
+
+  void AddNotes() const {
+    for (const auto& [why, names] : not_judged_) {
+      report_.AddNote("not judged, ", why, ": ",
+                      FirstOf({names.begin(), names.end()}, kMaxShownNames));
+    }
   }
 
  private:
@@ -159,10 +161,11 @@ class EnvironmentCheck {
     }
   }
 
-  const HostView* const host_;
+  const HostView* host_ = nullptr;
   const std::string series_;
-  NotJudged& not_judged_;
   RuleReport& report_;
+  // By the reason: "HCCL_X (/etc/environment:1)".
+  std::map<absl::string_view, std::set<std::string>> not_judged_;
   std::map<std::string, const EnvironmentVariable*> lines_;
 };
 
@@ -271,27 +274,19 @@ void CompareVariable(const ClusterView& view, const std::string& name,
 // What only a shell knows is a warning: the job gets something, and nobody here
 // can say what.
 void CheckHcclEnvironment(const ClusterView& view, RuleReport& report) {
-  const std::string series = SeriesOf(view);
-  NotJudged not_judged;
-  const auto run = [&](const HostView* host, const HostFacts& facts,
-                       const JobSpec* job, const JobSpec* winner) {
-    EnvironmentCheck(host, series, not_judged, report).Run(facts, job, winner);
-  };
+  EnvironmentCheck check(SeriesOf(view), report);
   if (view.job() != nullptr) {
-    run(nullptr, HostFacts::default_instance(), view.job(), nullptr);
+    check.Run(nullptr, HostFacts::default_instance(), view.job(), nullptr);
   }
   for (const HostView& host : view.hosts()) {
     if (!report.Knows(host, "variables of logins", host.facts->environment())) {
       continue;
     }
     report.Judged(host);
-    run(&host, *host.facts, nullptr, view.job());
+    check.Run(&host, *host.facts, nullptr, view.job());
     JudgeVisibleDevices(view, host, report);
   }
-  for (const auto& [why, names] : not_judged) {
-    report.AddNote("not judged, ", why, ": ",
-                   FirstOf({names.begin(), names.end()}, kMaxShownNames));
-  }
+  check.AddNotes();
 }
 
 void CheckEnvironmentUniform(const ClusterView& view, RuleReport& report) {
