@@ -36,10 +36,7 @@ const RuleFinding& RuleReport::RowOf(absl::string_view name) const {
   return SharedFindings().front();  // Something is not known.
 }
 
-void RuleReport::Judged(const HostView& host) {
-  if (&host != last_judged_) ++judged_hosts_;
-  last_judged_ = &host;
-}
+void RuleReport::Judged(const HostView& host) { judged_hosts_.insert(&host); }
 
 void RuleReport::Judged(const DeviceView& device) {
   counts_devices_ = true;
@@ -272,7 +269,8 @@ std::string RuleReport::Summary() const {
     return judged == all ? Count(all, noun)
                          : absl::StrCat(judged, " of ", Count(all, noun));
   };
-  const std::string hosts = of(judged_hosts_, view_.host_count(), "host");
+  const std::string hosts =
+      of(judged_hosts_.size(), view_.host_count(), "host");
   if (!counts_devices_) return hosts + notes_;
   return absl::StrCat(of(judged_devices_, view_.expected_devices(), "device"),
                       " on ", hosts, notes_);
@@ -300,7 +298,7 @@ RuleResult RuleReport::Finish() && {
   for (const Finding& finding : result.findings()) {
     if (finding.state() != SKIPPED) worst = std::max(worst, finding.state());
   }
-  const bool judged = judged_hosts_ > 0 || !cluster_summary_.empty();
+  const bool judged = !judged_hosts_.empty() || !cluster_summary_.empty();
   if (worst == STATE_UNSPECIFIED) worst = judged ? PASS : SKIPPED;
   result.set_state(worst);
   if (worst != SKIPPED) return result;

@@ -135,6 +135,27 @@ TEST(CheckJobTest, AnEmptyRankTableIsOne) {
   EXPECT_EQ(request->job().rank_table_file(), table);
 }
 
+TEST(CheckJobTest, NamesTheByteOfARankTableThatIsNotUtf8) {
+  const std::string table = TestFile("gbk.json", "{\n\"a\":\"\xb9\xfa\"}");
+  const std::string job =
+      TestFile("gbk.yaml",
+               absl::StrCat("nodes: server[0-1]\nrank_table: ", table, "\n"));
+  for (const Arguments& named :
+       {Arguments{"check", "--job", job},
+        Arguments{"check", "--nodes", "server0", "--rank-table", table},
+        Arguments{"generate", "launch", "--nodes", "server0", "--rank-table",
+                  table}}) {
+    Arguments all = named;
+    all.insert(all.end(), {"--method", "torchrum"});
+    const ProgramOutput output = RunProgram(all, WorldWith(JobReport("")));
+    EXPECT_EQ(output.status, 3);
+    EXPECT_TRUE(
+        absl::StrContains(output.err, "gbk.json: line 2: byte 6 is not UTF-8"))
+        << output.err;
+    EXPECT_TRUE(absl::StrContains(output.err, "did you mean \"torchrun\""));
+  }
+}
+
 TEST(CheckJobTest, IsTheSlurmJobThatItRunsInUnlessHostsAreNamed) {
   ProgramWorld world = WorldWith(JobReport("slurm:7.2"));
   world.environment["SLURM_JOB_ID"] = "7";
