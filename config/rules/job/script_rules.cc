@@ -9,6 +9,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "config/rules/rule_report.h"
 #include "config/values/text_form.h"
@@ -102,6 +103,53 @@ std::string CallsOf(const std::string& code) {
   return calls;
 }
 
+// Without what stands below "if rank == 0:", which not every rank does.
+std::string ForEveryRank(std::string code) {
+  static const LazyRE2 kCondition = {
+      R"((?m)^\d+:([ \t]*)(?:el)?if\b[^\n]*(?:(?i:rank)[\s'\])(]*==\s*\d)"
+      R"(|\bis_(?:main|master))[^\n]*?:)"};
+  re2::StringPiece rest(code), indent;
+  for (size_t i = 0; i < kMaxFound; ++i) {
+    if (!RE2::FindAndConsume(&rest, *kCondition, &indent)) break;
+    const size_t begin = rest.data() - code.data(), size = rest.size();
+    RE2::Consume(&rest,
+                 absl::StrCat(R"((?m)[^\n]*(?:\n\d+:(?:)", indent.as_string(),
+                              R"([ \t][^\n]*|[ \t\r]*$))*)"));
+    code.erase(begin, size - rest.size());
+    rest = code;
+    rest.remove_prefix(begin);
+  }
+  return code;
+}
+
+// The calls with a literal for each name that has this value alone.
+std::string Resolved(const std::string& code, std::string calls) {
+  static const LazyRE2 kLiteral = {
+      R"((?m)^\d+:\s*(?:\w+\.)*([A-Za-z_]\w*)\s*(?::[^=\n]*)?)"
+      R"(=\s*('[^'\n]*'|\d+)\s*(?:;|$))"};
+  re2::StringPiece rest(code);
+  std::string name, value;
+  for (size_t i = 0; i < kMaxFound;) {
+    if (!RE2::FindAndConsume(&rest, *kLiteral, &name, &value)) break;
+    const RE2 use(
+        absl::StrCat(R"((?m)([ =,[])(?:\w+\.)*)", name, R"(( *(?:[],]|$)))"));
+    if (!RE2::PartialMatch(calls, use)) continue;
+    ++i;
+    // Arguments of the calls, parameters and options have the same form.
+    const RE2 bound(
+        absl::StrCat(R"(\b(?:for|as|global)\b[^\n=]*\b)", name,
+                     R"(\b|\bdef\s[^()]*\([^()]*\b)", name, R"(\b|'-+)",
+                     absl::StrReplaceAll(name, {{"_", "[-_]"}}), "'|\\b", name,
+                     R"(\b\s*(?:[,:][^\n=()]*)?[-+*/%|&]?=[^=])"));
+    std::string everywhere = code, given = calls;
+    if (RE2::GlobalReplace(&everywhere, bound, "") ==
+        RE2::GlobalReplace(&given, bound, "") + 1) {
+      RE2::GlobalReplace(&calls, use, absl::StrCat("\\1", value, "\\2"));
+    }
+  }
+  return calls;
+}
+
 class ScriptJudge {
  public:
   ScriptJudge(const ClusterView& view, RuleReport& report)
@@ -124,7 +172,7 @@ class ScriptJudge {
       }
     }
     // Beside another call one for machines without NPUs is right.
-    WarnUnless(Has("transfer_to_npu") || Has("@init_process_group .*hccl"),
+    WarnUnless(Has("transfer_to_npu") || Has("@init_process_group .*(?i:hccl)"),
                "backend", Form("backend"), Has(Form("backend-variable")),
                "which backend is used");
     if (!is_one) JudgeRankAsDevice();
@@ -199,7 +247,7 @@ class ScriptJudge {
   void JudgeModel() {
     const bool has_wrapper = Has(Form("wrapper"));
     const bool has_sampler = Has(kFirstSampler);
-    const bool is_given = Has(R"(@DataLoader .*(?:sampler *=|\*\*))");
+    const bool is_given = Has(Form("sampler-given"));
     WarnUnless(Has("@DistributedDataParallel "), "no-wrapper", kFirstInit,
                has_wrapper, "what wraps the model");
     const RE2 device(std::string(Form("device-ids")));
@@ -237,7 +285,7 @@ class ScriptJudge {
   const ClusterView& view_;
   RuleReport& report_;
   const std::string code_;
-  const std::string calls_ = CallsOf(code_);
+  const std::string calls_ = Resolved(code_, CallsOf(ForEveryRank(code_)));
   std::vector<std::string> untold_;
   uint64_t ranks_ = 0;
   uint64_t most_ = 0;  // On one server.

@@ -83,6 +83,7 @@ TEST(JobScriptTest, ABackendOtherThanHcclIsAWarningWithItsLine) {
   EXPECT_EQ(Observed(With("backend=\"hccl\"", "'gloo'")),
             "train.py:12: init_process_group has backend gloo\n");
   EXPECT_EQ(Observed(With("backend=\"hccl\"", "'cpu:gloo,npu:hccl'")), "");
+  EXPECT_EQ(Observed(With("backend=\"hccl\"", "backend='HCCL'")), "");
   EXPECT_EQ(Observed(With("import torch_npu\n",
                           "from torch_npu.contrib import transfer_to_npu\n")),
             "");
@@ -134,6 +135,50 @@ TEST(JobScriptTest, CommentsAndStringsDoNotFoolIt) {
   EXPECT_EQ(Observed(With("    model = DDP(", "    # model = DDP(")),
             "train.py:12: the group is made, and no DistributedDataParallel "
             "is in the script\n");
+}
+
+TEST(JobScriptTest, TakesANameForTheOneLiteralThatItHas) {
+  const auto with_backend = [](const std::string& before,
+                               const std::string& value) {
+    return Observed(absl::StrReplaceAll(
+        kGood,
+        {{"def main(args):\n", absl::StrCat("def main(args):\n", before)},
+         {"\"hccl\"", value}}));
+  };
+  constexpr char kNccl[] = "train.py:13: init_process_group has backend nccl\n";
+  EXPECT_EQ(
+      with_backend("    args.dist_backend = 'nccl'\n", "args.dist_backend"),
+      kNccl);
+  EXPECT_EQ(with_backend("    BACKEND = \"nccl\"  # all\n", "BACKEND"), kNccl);
+  EXPECT_EQ(with_backend("    BACKEND = \"hccl\"\n", "BACKEND"), "");
+  EXPECT_EQ(Observed("class Config:\n    backend: str = \"nccl\"\n" +
+                     With("\"hccl\"", "config.backend")),
+            "train.py:14: init_process_group has backend nccl\n");
+  // Something may give it another value.
+  for (const char* other :
+       {"    if npu: BACKEND = 'hccl'\n", "    x, BACKEND = names\n",
+        "    for BACKEND in names: pass\n", "    def f(a, BACKEND): pass\n",
+        "    p.add_argument('--BACKEND')\n", "    f(BACKEND='hccl')\n"}) {
+    const std::string line = absl::StrCat("    BACKEND = 'nccl'\n", other);
+    EXPECT_EQ(with_backend(line, "BACKEND"), "") << other;
+  }
+  EXPECT_EQ(Observed(With("set_device(local_rank)",
+                          "set_device(DEVICE_ID)\nDEVICE_ID = 3")),
+            "train.py:11: every rank takes device 3\n");
+}
+
+TEST(JobScriptTest, WhatOnlySomeRanksDoIsNotDoneByAll) {
+  EXPECT_EQ(Observed(With("    world_size = 16",
+                          "    if dist.get_rank() == 0:\n"
+                          "        # One of them.\n\n"
+                          "        x.to(\"npu:0\")\n"
+                          "    if rank == 0: x.to('npu:0')\n"
+                          "    x.to('npu:1')\n"
+                          "    if local_rank == -1:\n"
+                          "        x.to('npu:2')\n"
+                          "    world_size = 16")),
+            "train.py:24: every rank takes device 1\n"
+            "train.py:26: every rank takes device 2\n");
 }
 
 TEST(JobScriptTest, ADeviceThatIsNotTheLocalRanksIsAWarning) {
@@ -203,6 +248,16 @@ TEST(JobScriptTest, DataThatAreNotSharedOutAreAWarning) {
           kGood, {{"DistributedSampler", "SequentialOrder"},
                   {",\n                        sampler=sampler", ""}})),
       "train.py:16: a DataLoader, and no DistributedSampler in the script\n");
+  // Fourth by its place.
+  EXPECT_EQ(Observed(With("dataset=train_data, batch_size=32,\n"
+                          "                        sampler=sampler",
+                          "Data(a, b), 4, False, sampler")),
+            "");
+  EXPECT_EQ(Observed(With("dataset=train_data, batch_size=32,\n"
+                          "                        sampler=sampler",
+                          "train_data, 4, False, None")),
+            "train.py:15: a DistributedSampler, and no DataLoader is given a "
+            "sampler\n");
   const std::string other =
       absl::StrReplaceAll(kGood, {{"DistributedSampler", "MyOwnSampler"}});
   EXPECT_EQ(Observed(other), "");
