@@ -22,6 +22,7 @@ constexpr size_t kMaxShown = 6;
 // More are a text that is made to take time.
 constexpr size_t kMaxFound = 64;
 constexpr size_t kMaxCalls = 1 << 20;
+constexpr size_t kMaxIndent = 32;
 constexpr size_t kMaxDepth = 8;  // Calls in arguments of calls.
 
 struct Pattern {
@@ -105,46 +106,31 @@ std::string CallsOf(const std::string& code) {
 
 // Without what stands below "if rank == 0:", which not every rank does.
 std::string ForEveryRank(std::string code) {
-  static const LazyRE2 kCondition = {
-      R"((?m)^\d+:([ \t]*)(?:el)?if\b[^\n]*(?:(?i:rank)[\s'\])(]*==\s*\d)"
-      R"(|\bis_(?:main|master))[^\n]*?:)"};
-  re2::StringPiece rest(code), indent;
-  for (size_t i = 0; i < kMaxFound; ++i) {
-    if (!RE2::FindAndConsume(&rest, *kCondition, &indent)) break;
-    const size_t begin = rest.data() - code.data(), size = rest.size();
-    RE2::Consume(&rest,
-                 absl::StrCat(R"((?m)[^\n]*(?:\n\d+:(?:)", indent.as_string(),
-                              R"([ \t][^\n]*|[ \t\r]*$))*)"));
-    code.erase(begin, size - rest.size());
-    rest = code;
-    rest.remove_prefix(begin);
+  for (size_t i = 0; i < kMaxIndent; ++i) {
+    const std::string indent = absl::StrCat("[ \t]{", i, "}");
+    RE2::GlobalReplace(
+        &code, absl::StrReplaceAll(Form("some-ranks"), {{"INDENT", indent}}),
+        R"(\1)");
   }
   return code;
 }
 
 // The calls with a literal for each name that has this value alone.
 std::string Resolved(const std::string& code, std::string calls) {
-  static const LazyRE2 kLiteral = {
-      R"((?m)^\d+:\s*(?:\w+\.)*([A-Za-z_]\w*)\s*(?::[^=\n]*)?)"
-      R"(=\s*('[^'\n]*'|\d+)\s*(?:;|$))"};
+  const RE2 literal(std::string(Form("literal-name")));
   re2::StringPiece rest(code);
   std::string name, value;
-  for (size_t i = 0; i < kMaxFound;) {
-    if (!RE2::FindAndConsume(&rest, *kLiteral, &name, &value)) break;
-    const RE2 use(
-        absl::StrCat(R"((?m)([ =,[])(?:\w+\.)*)", name, R"(( *(?:[],]|$)))"));
-    if (!RE2::PartialMatch(calls, use)) continue;
-    ++i;
-    // Arguments of the calls, parameters and options have the same form.
-    const RE2 bound(
-        absl::StrCat(R"(\b(?:for|as|global)\b[^\n=]*\b)", name,
-                     R"(\b|\bdef\s[^()]*\([^()]*\b)", name, R"(\b|'-+)",
-                     absl::StrReplaceAll(name, {{"_", "[-_]"}}), "'|\\b", name,
-                     R"(\b\s*(?:[,:][^\n=()]*)?[-+*/%|&]?=[^=])"));
+  for (size_t i = 0; i < kMaxFound; ++i) {
+    if (!RE2::FindAndConsume(&rest, literal, &name, &value)) break;
+    absl::StrReplaceAll({{"_", "[-_]"}}, &name);
+    const RE2 bound(absl::StrReplaceAll(Form("bound"), {{"NAME", name}}));
     std::string everywhere = code, given = calls;
+    // Arguments of the calls have the same form.
     if (RE2::GlobalReplace(&everywhere, bound, "") ==
         RE2::GlobalReplace(&given, bound, "") + 1) {
-      RE2::GlobalReplace(&calls, use, absl::StrCat("\\1", value, "\\2"));
+      RE2::GlobalReplace(&calls,
+                         absl::StrReplaceAll(Form("value"), {{"NAME", name}}),
+                         absl::StrCat("\\1", value, "\\2"));
     }
   }
   return calls;
@@ -176,9 +162,14 @@ class ScriptJudge {
                "backend", Form("backend"), Has(Form("backend-variable")),
                "which backend is used");
     if (!is_one) JudgeRankAsDevice();
-    WarnUnless(Has("LOCAL_RANK|local_rank|local-rank"), "no-local-rank",
-               kFirstInit,
-               Has(R"(\bspawn\b)") || view_.job()->method() == "mp-spawn",
+    const std::string& method = view_.job()->method();
+    const bool has_option = Has(Form("local-rank-option"));
+    // Only that launcher gives its ranks the option.
+    WarnUnless(Has(Form("local-rank")) || (is_one && Has(Form("rank"))) ||
+                   (has_option && method == "torch-distributed-launch"),
+               "no-local-rank", kFirstInit,
+               Has(Form("device-elsewhere")) || method == "mp-spawn" ||
+                   (has_option && !absl::StartsWith(method, "torch")),
                "which device a rank takes");
     JudgeModel();
     JudgeNumbers();

@@ -215,6 +215,65 @@ TEST(JobScriptTest, ADeviceThatIsNotTheLocalRanksIsAWarning) {
               HasSubstr("which device a rank takes"));
 }
 
+TEST(JobScriptTest, OnlyWhatTheLaunchSetsIsTheLocalRank) {
+  constexpr char kNone[] =
+      "train.py:12: the group is made, and nothing in the script reads "
+      "LOCAL_RANK\n";
+  const auto with = [](const std::string& text) {
+    return With("int(os.environ[\"LOCAL_RANK\"])", text);
+  };
+  for (const char* read :
+       {"int(os.getenv('LOCAL_RANK', 0))", "env('LOCAL_RANK')",
+        "os.environ.get(\n  'LOCAL_RANK')", "dist.get_node_local_rank()"}) {
+    const RuleResult result = Running(with(read)).Check("job-script");
+    EXPECT_EQ(result.state(), PASS) << read;
+    EXPECT_FALSE(absl::StrContains(result.summary(), "device a rank takes"));
+  }
+  EXPECT_EQ(Observed(with("0")),
+            absl::StrCat("train.py:11: every rank takes device 0\n",
+                         "train.py:14: every rank takes device 0\n", kNone));
+  EXPECT_EQ(Observed("class Config:\n    local_rank: int = 0\n" +
+                     absl::StrReplaceAll(with("pick()"),
+                                         {{"    local_rank = pick()\n", ""},
+                                          {"local_rank", "c.local_rank"}})),
+            "train.py:12: every rank takes device 0\n"
+            "train.py:15: every rank takes device 0\n"
+            "train.py:13: the group is made, and nothing in the script reads "
+            "LOCAL_RANK\n");
+  EXPECT_EQ(Observed(with("pick()\n    os.environ['LOCAL_RANK'] = '0'")),
+            "train.py:11: LOCAL_RANK is always 0\n"
+            "train.py:13: the group is made, and nothing in the script reads "
+            "LOCAL_RANK\n");
+}
+
+TEST(JobScriptTest, AnOptionIsTheLocalRankIfTheLauncherGivesIt) {
+  TestCluster cluster =
+      Running(With("local_rank = int(os.environ[\"LOCAL_RANK\"])",
+                   "p.add_argument('--local_rank', type=int, default=0)\n"
+                   "    local_rank = p.parse_args().local_rank"));
+  const auto summary = [&] { return cluster.Check("job-script").summary(); };
+  EXPECT_EQ(cluster.Check("job-script").state(), PASS);
+  EXPECT_THAT(summary(), HasSubstr("which device a rank takes"));
+  cluster.job->set_method("torchrun");
+  EXPECT_THAT(Lines(cluster.Check("job-script")),
+              HasSubstr("train.py:13: the group is made, and nothing in the "
+                        "script reads LOCAL_RANK"));
+  cluster.job->set_method("torch-distributed-launch");
+  EXPECT_EQ(summary(), "read train.py");
+}
+
+TEST(JobScriptTest, TheRankIsTheDeviceOnOneServer) {
+  const std::string script =
+      absl::StrReplaceAll(With("world_size = 16", "world_size = 8"),
+                          {{"LOCAL_RANK", "RANK"}, {"local_rank", "rank"}});
+  TestCluster one("atlas-a2", "", 1);
+  one.StartJob().set_script(script);
+  one.job->set_script_file("train.py");
+  EXPECT_EQ(one.Check("job-script").summary(), "read train.py");
+  EXPECT_THAT(Observed(script), HasSubstr("the device is rank, which counts"));
+  EXPECT_EQ(Observed(absl::StrReplaceAll(script, {{"\"])", "\"]) % 8"}})), "");
+}
+
 TEST(JobScriptTest, AModelWithoutItsDeviceOrWithoutAWrapperIsAWarning) {
   EXPECT_EQ(Observed(With("DDP(model, device_ids=[local_rank], "
                           "output_device=local_rank)",
