@@ -261,14 +261,18 @@ class ScriptJudge {
       scaled.push_back(absl::StrCat(name, " ", value, " in line ", line));
     });
     bool is_told = false;
-    ForEach(
-        Form("devices"), [&](int line, const auto& name, const auto& value) {
-          is_told = true;
-          const uint64_t has = absl::StrContains(name, "node") ? most_ : ranks_;
-          if (std::stoul(value) <= has || has == 0) return;
-          WarnAt(line, "fewer-devices", name, value, has,
-                 scaled.empty() ? "not found" : FirstOf(scaled, kMaxShown));
-        });
+    ForEach(Form("devices"),
+            [&](int line, const auto& name, const auto& value) {
+              const bool is_each = HasForm(name, "(?i).*node.*");
+              const uint64_t number = std::stoul(value);
+              const uint64_t has = is_each ? most_ : ranks_;
+              // A script has 1 until its launch gives it another number.
+              if (number < 2 || has == 0) return;
+              is_told = true;
+              if (number <= has) return;
+              WarnAt(line, "fewer-devices", name, value, has,
+                     scaled.empty() ? "not found" : FirstOf(scaled, kMaxShown));
+            });
     if (is_told) return;
     untold_.push_back("for how many devices batch size and learning rate are");
   }

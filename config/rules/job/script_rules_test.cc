@@ -188,6 +188,18 @@ TEST(JobScriptTest, ADeviceThatIsNotTheLocalRanksIsAWarning) {
             "train.py:11: every rank takes device 3\n");
   EXPECT_EQ(Observed(With("device_ids=[local_rank]", "device_ids=[0]")),
             "train.py:14: every rank takes device 0\n");
+  EXPECT_EQ(Observed(With("device_ids=[local_rank]", "device_ids=[0, 1,2,]")),
+            "train.py:14: every rank takes device 0, 1,2\n");
+  EXPECT_EQ(
+      Observed(With("    world_size = 16",
+                    "    os.environ[\"ASCEND_RT_VISIBLE_DEVICES\"]=\"0\"\n"
+                    "    world_size = 16")),
+      "train.py:19: every rank takes device 0\n");
+  EXPECT_EQ(Observed(With("    world_size = 16",
+                          "    os.environ['ASCEND_RT_VISIBLE_DEVICES'] = "
+                          "'0,1,2,3,4,5,6,7'\n"
+                          "    world_size = 16")),
+            "");
   EXPECT_EQ(Observed(With("f\"npu:{local_rank}\"", "'npu:0'")),
             "train.py:13: every rank takes device 0\n");
   const std::string rank = With("    torch.npu.set_device(local_rank)",
@@ -344,6 +356,23 @@ TEST(JobScriptTest, AConstantInPlaceOfWhatTheLaunchGivesIsAWarning) {
                           "    os.environ['RANK'] = str(local_rank)\n"
                           "    world_size = 16")),
             "train.py:19: MASTER_ADDR is always 127.0.0.1\n");
+  EXPECT_EQ(
+      Observed(With("    world_size = 16",
+                    "    os.environ.update({\"MASTER_ADDR\": \"127.0.0.1\",\n"
+                    "                       \"WORLD_SIZE\": \"1\"})\n"
+                    "    os.environ.update(RANK=\"0\", LOCAL_RANK=str(0))\n"
+                    "    world_size = 16")),
+      "train.py:21: RANK is always 0\n"
+      "train.py:20: WORLD_SIZE is always 1\n"
+      "train.py:19: MASTER_ADDR is always 127.0.0.1\n");
+  EXPECT_EQ(Observed(With("DistributedSampler(train_data)",
+                          "DistributedSampler(train_data, num_replicas=8, "
+                          "rank=0)")),
+            "train.py:15: num_replicas is always 8\n"
+            "train.py:15: rank is always 0\n");
+  EXPECT_EQ(Observed(With("DistributedSampler(train_data)",
+                          "DistributedSampler(train_data, rank=rank)")),
+            "");
   TestCluster one("atlas-a2", "", 1);
   one.StartJob().set_script(With("    world_size = 16",
                                  "    os.environ['MASTER_ADDR'] = '127.0.0.1'\n"
@@ -364,11 +393,22 @@ TEST(JobScriptTest, ANumberOfDevicesAboveTheJobsNamesBatchSizeAndRate) {
             "train.py:19: npus-per-node is 16, and the job has 8; batch size "
             "and learning rate: batch_size 32 in line 16, batch_size 32 in "
             "line 18\n");
-  const std::string none = With("    world_size = 16\n", "");
-  EXPECT_EQ(Observed(none), "");
-  EXPECT_THAT(Running(none).Check("job-script").summary(),
-              HasSubstr("for how many devices batch size and learning rate "
-                        "are"));
+  EXPECT_EQ(Observed(With("    world_size = 16",
+                          "    LR = 0.1\n"
+                          "    WORLD_SIZE: int = 32\n    NPUS_PER_NODE = 16")),
+            "train.py:20: WORLD_SIZE is 32, and the job has 16; batch size "
+            "and learning rate: batch_size 32 in line 16, batch_size 32 in "
+            "line 18, LR 0.1 in line 19\n"
+            "train.py:21: NPUS_PER_NODE is 16, and the job has 8; batch size "
+            "and learning rate: batch_size 32 in line 16, batch_size 32 in "
+            "line 18, LR 0.1 in line 19\n");
+  for (const char* other : {"", "    world_size = 1\n"}) {
+    const std::string none = With("    world_size = 16\n", other);
+    EXPECT_EQ(Observed(none), "");
+    EXPECT_THAT(Running(none).Check("job-script").summary(),
+                HasSubstr("for how many devices batch size and learning rate "
+                          "are"));
+  }
 }
 
 TEST(JobScriptTest, SaysWhatTheTextOfAnotherLibraryDoesNotTell) {
