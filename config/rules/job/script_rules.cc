@@ -3,7 +3,9 @@
 // understood rather than misjudged.
 #include <algorithm>
 #include <cstdlib>
+#include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -37,18 +39,16 @@ constexpr Pattern kPatterns[] = {
 
 constexpr char kDdp[] = "DistributedDataParallel";
 
-absl::string_view Form(absl::string_view name) {
-  return absl::c_find_if(kPatterns,
-                         [name](const Pattern& each) {
-                           return each.name == name && each.where == "-";
-                         })
-      ->form;
+// The form of that name, with texts in place of words.
+std::string Form(
+    absl::string_view name,
+    std::initializer_list<std::pair<absl::string_view, absl::string_view>>
+        words = {}) {
+  const auto is_it = [name](const Pattern& each) {
+    return each.name == name && each.where == "-";
+  };
+  return absl::StrReplaceAll(absl::c_find_if(kPatterns, is_it)->form, words);
 }
-
-// One finding, of the first call.
-constexpr char kFirstInit[] = "@init_process_group ()(?s:.*)";
-constexpr char kFirstLoader[] = "@DataLoader ()(?s:.*)";
-constexpr char kFirstSampler[] = "@DistributedSampler ()(?s:.*)";
 
 // The lines of the script as "\n16:loader = DataLoader(data)", without
 // comments. Of texts only single words are left, such as 'hccl' and
@@ -85,10 +85,7 @@ std::string CallsOf(const std::string& code) {
   for (size_t i = 0; i < kMaxDepth; ++i) {
     arguments = absl::StrCat(R"((?:[^()]|\()", arguments, R"(\))*)");
   }
-  const RE2 form(absl::StrCat(
-      R"((\b(?:def|class)\s+)?\b(init_process_group|set_device|device|to|)",
-      "DataLoader|DistributedSampler|", kDdp, "|", alias, R"()\s*\()", "(",
-      arguments, ")"));
+  const RE2 form(Form("call", {{"ALIAS", alias}, {"ARGUMENTS", arguments}}));
   re2::StringPiece rest(code), inner;
   std::string calls, definition, name;
   while (calls.size() < kMaxCalls &&
@@ -107,29 +104,26 @@ std::string CallsOf(const std::string& code) {
 // Without what stands below "if rank == 0:", which not every rank does.
 std::string ForEveryRank(std::string code) {
   for (size_t i = 0; i < kMaxIndent; ++i) {
-    const std::string indent = absl::StrCat("[ \t]{", i, "}");
-    RE2::GlobalReplace(
-        &code, absl::StrReplaceAll(Form("some-ranks"), {{"INDENT", indent}}),
-        R"(\1)");
+    const std::string indent = absl::StrCat(i);
+    RE2::GlobalReplace(&code, Form("some-ranks", {{"INDENT", indent}}), "\\1");
   }
   return code;
 }
 
 // The calls with a literal for each name that has this value alone.
 std::string Resolved(const std::string& code, std::string calls) {
-  const RE2 literal(std::string(Form("literal-name")));
+  const RE2 literal(Form("literal-name"));
   re2::StringPiece rest(code);
   std::string name, value;
   for (size_t i = 0; i < kMaxFound; ++i) {
     if (!RE2::FindAndConsume(&rest, literal, &name, &value)) break;
     absl::StrReplaceAll({{"_", "[-_]"}}, &name);
-    const RE2 bound(absl::StrReplaceAll(Form("bound"), {{"NAME", name}}));
+    const RE2 bound(Form("bound", {{"NAME", name}}));
     std::string everywhere = code, given = calls;
     // Arguments of the calls have the same form.
     if (RE2::GlobalReplace(&everywhere, bound, "") ==
         RE2::GlobalReplace(&given, bound, "") + 1) {
-      RE2::GlobalReplace(&calls,
-                         absl::StrReplaceAll(Form("value"), {{"NAME", name}}),
+      RE2::GlobalReplace(&calls, Form("value", {{"NAME", name}}),
                          absl::StrCat("\\1", value, "\\2"));
     }
   }
@@ -150,6 +144,20 @@ class ScriptJudge {
 
   uint64_t ranks() const { return ranks_; }
 
+  // Why its text is not understood; empty if it is.
+  std::string WhyNot() const {
+    if (!Has(Form("import"))) return "the text has no import";
+    std::string name = view_.job()->framework();
+    if (!Has(Form("torch"))) {
+      RE2::PartialMatch(code_, Form("other-framework"), &name);
+    }
+    return name.empty() || name == "pytorch" ? "" : "a script of " + name;
+  }
+
+  bool Has(absl::string_view form) const {
+    return RE2::PartialMatch(TextOf(form), absl::StrCat("(?m)", form));
+  }
+
   void Judge() {
     const bool is_one = view_.spec().servers_size() == 1;
     for (const Pattern& each : kPatterns) {
@@ -167,7 +175,7 @@ class ScriptJudge {
     // Only that launcher gives its ranks the option.
     WarnUnless(Has(Form("local-rank")) || (is_one && Has(Form("rank"))) ||
                    (has_option && method == "torch-distributed-launch"),
-               "no-local-rank", kFirstInit,
+               "no-local-rank", Form("init"),
                Has(Form("device-elsewhere")) || method == "mp-spawn" ||
                    (has_option && !absl::StartsWith(method, "torch")),
                "which device a rank takes");
@@ -180,10 +188,6 @@ class ScriptJudge {
  private:
   const std::string& TextOf(absl::string_view form) const {
     return form[0] == '@' ? calls_ : code_;
-  }
-
-  bool Has(absl::string_view form) const {
-    return RE2::PartialMatch(TextOf(form), absl::StrCat("(?m)", form));
   }
 
   // Calls visit(line, group, group) where that form is found.
@@ -217,7 +221,7 @@ class ScriptJudge {
                   absl::string_view form, bool may_be_elsewhere,
                   const char* untold) {
     if (is_right) return;
-    if (!may_be_elsewhere && Has(form) && Has(kFirstInit)) {
+    if (!may_be_elsewhere && Has(form) && Has(Form("init"))) {
       Warn(finding, form);
     } else {
       untold_.push_back(untold);
@@ -226,32 +230,30 @@ class ScriptJudge {
 
   // The device by a variable that is set from RANK, without a division.
   void JudgeRankAsDevice() {
-    ForEach(R"(@set_device *([A-Za-z_]\w*) *$)",
-            [&](int line, const auto& name, const auto&) {
-              if (Has(absl::StrCat(R"(^\d+:\s*)", name, R"(\s*=[^=%/L\n]*)",
-                                   R"((?:'RANK'|\bget_rank\()[^%/L\n]*$)"))) {
-                WarnAt(line, "global-rank", name);
-              }
-            });
+    ForEach(Form("device-name"), [&](int line, const auto& name, const auto&) {
+      if (Has(Form("from-rank", {{"NAME", name}}))) {
+        WarnAt(line, "global-rank", name);
+      }
+    });
   }
 
   void JudgeModel() {
     const bool has_wrapper = Has(Form("wrapper"));
-    const bool has_sampler = Has(kFirstSampler);
+    const bool has_sampler = Has(Form("sampler"));
     const bool is_given = Has(Form("sampler-given"));
-    WarnUnless(Has("@DistributedDataParallel "), "no-wrapper", kFirstInit,
+    WarnUnless(Has("@DistributedDataParallel "), "no-wrapper", Form("init"),
                has_wrapper, "what wraps the model");
-    const RE2 device(std::string(Form("device-ids")));
+    const RE2 device(Form("device-ids"));
     ForEach("@DistributedDataParallel (.*)",
             [&](int line, const auto& arguments, const auto&) {
               if (RE2::PartialMatch(arguments, device)) return;
               WarnAt(line, "no-device-ids");
             });
     constexpr char kShared[] = "how the data are shared out";
-    WarnUnless(has_sampler, "no-sampler", kFirstLoader, is_given || has_wrapper,
-               kShared);
-    WarnUnless(is_given || !has_sampler, "sampler-unused", kFirstSampler,
-               !Has(kFirstLoader), kShared);
+    WarnUnless(has_sampler, "no-sampler", Form("loader"),
+               is_given || has_wrapper, kShared);
+    WarnUnless(is_given || !has_sampler, "sampler-unused", Form("sampler"),
+               !Has(Form("loader")), kShared);
   }
 
   // The script's own number of devices, against that of the job.
@@ -261,18 +263,16 @@ class ScriptJudge {
       scaled.push_back(absl::StrCat(name, " ", value, " in line ", line));
     });
     bool is_told = false;
-    ForEach(Form("devices"),
-            [&](int line, const auto& name, const auto& value) {
-              const bool is_each = HasForm(name, "(?i).*node.*");
-              const uint64_t number = std::stoul(value);
-              const uint64_t has = is_each ? most_ : ranks_;
-              // A script has 1 until its launch gives it another number.
-              if (number < 2 || has == 0) return;
-              is_told = true;
-              if (number <= has) return;
-              WarnAt(line, "fewer-devices", name, value, has,
-                     scaled.empty() ? "not found" : FirstOf(scaled, kMaxShown));
-            });
+    ForEach(
+        Form("devices"), [&](int line, const auto& name, const auto& value) {
+          const uint64_t number = std::stoul(value);
+          const uint64_t has = HasForm(name, "(?i).*node.*") ? most_ : ranks_;
+          // A script has 1 until its launch gives it another number.
+          is_told |= number > 1 && has > 0;
+          if (number <= has || has == 0) return;
+          WarnAt(line, "fewer-devices", name, value, has,
+                 scaled.empty() ? "not found" : FirstOf(scaled, kMaxShown));
+        });
     if (is_told) return;
     untold_.push_back("for how many devices batch size and learning rate are");
   }
@@ -293,12 +293,10 @@ void CheckJobScript(const ClusterView& view, RuleReport& report) {
   if (job.script().empty()) {
     return report.ExplainSkip("the job names no script");
   }
-  if (job.framework() == "tensorflow" || job.framework() == "mindspore") {
-    return report.ExplainSkip("scripts of ", job.framework(),
-                              " are not understood, those of pytorch are");
-  }
   ScriptJudge judge(view, report);
   if (judge.ranks() == 1) return report.ExplainSkip("the job has one rank");
+  const std::string why = judge.WhyNot();
+  if (!why.empty()) return report.ExplainSkip("not understood: ", why);
   report.JudgedCluster(absl::StrCat("read ", PrintableText(job.script_file())));
   judge.Judge();
 }

@@ -438,6 +438,28 @@ TEST(JobScriptTest, ReadsCutAndHostileTexts) {
   EXPECT_NE(Running(open).Check("job-script").state(), FAIL);
 }
 
+TEST(JobScriptTest, IsSkippedForATextThatIsNoScriptOfPyTorch) {
+  for (const std::string& text :
+       {std::string("\n"), std::string("#!/bin/sh\ntorchrun train.py\n"),
+        std::string("\x01\x7f(\0'\x02", 6), std::string("# import torch\n")}) {
+    const RuleResult result = Running(text).Check("job-script");
+    EXPECT_EQ(result.state(), SKIPPED) << text;
+    EXPECT_EQ(result.skip_reason(), "not understood: the text has no import");
+  }
+  const std::string other = "import mindspore as ms\nDataLoader(data)\n";
+  EXPECT_EQ(Running(other).Check("job-script").skip_reason(),
+            "not understood: a script of mindspore");
+  EXPECT_EQ(Running("from tensorflow import keras\n")
+                .Check("job-script")
+                .skip_reason(),
+            "not understood: a script of tensorflow");
+  EXPECT_EQ(Observed("import tensorflow as tf\n" + std::string(kGood)), "");
+  EXPECT_EQ(Running("import tensorflow as tf\n" + std::string(kGood))
+                .Check("job-script")
+                .state(),
+            PASS);
+}
+
 TEST(JobScriptTest, IsSkippedForAJobOfOneRank) {
   TestCluster one("atlas-a2", "", 1);
   one.spec.mutable_servers(0)->mutable_devices()->DeleteSubrange(1, 7);
