@@ -3,9 +3,8 @@
 // understood rather than misjudged.
 #include <algorithm>
 #include <cstdlib>
-#include <initializer_list>
+#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -40,10 +39,8 @@ constexpr Pattern kPatterns[] = {
 constexpr char kDdp[] = "DistributedDataParallel";
 
 // The form of that name, with texts in place of words.
-std::string Form(
-    absl::string_view name,
-    std::initializer_list<std::pair<absl::string_view, absl::string_view>>
-        words = {}) {
+std::string Form(absl::string_view name,
+                 const std::map<std::string, std::string>& words = {}) {
   const auto is_it = [name](const Pattern& each) {
     return each.name == name && each.where == "-";
   };
