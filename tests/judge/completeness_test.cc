@@ -102,7 +102,7 @@ std::vector<Fault> Faults() {
        NeedPackages},
       {"job-script", a1,
        [](TestCluster& c) {
-         c.job->set_script("dist.init_process_group('nccl')\n");
+         c.job->set_script("import torch\ndist.init_process_group('nccl')\n");
        },
        [](TestCluster& c) { c.StartJob().set_script("import deepspeed\n"); }},
       {"job-device-count", a1,
