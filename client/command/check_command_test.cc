@@ -347,7 +347,7 @@ INSTANTIATE_TEST_SUITE_P(
                 {"--timeout: \"90\" is no duration"}},
         BadCase{"NegativeDuration",
                 {"--timeout", "-3s"},
-                {"--timeout: \"-3s\" is too short"}},
+                {"--timeout: \"-3s\" is out of range"}},
         BadCase{"Everything",
                 {"server7", "--skip", "net-helth", "--fail-on", "x",
                  "--timeout", "y"},

@@ -45,11 +45,9 @@ absl::Duration Command::ReadDuration(absl::string_view option,
   const bool is_one = absl::ParseDuration(text, &value);
   if (is_one && value >= least && value <= most) return value;
   AddMistake(option, ": \"", text,
-             !is_one         ? "\" is no duration"
-             : value < least ? "\" is too short"
-                             : "\" is too long",
-             ", expected ", absl::FormatDuration(least), " to ",
-             absl::FormatDuration(most), ", such as 90s or 2m");
+             is_one ? "\" is out of range" : "\" is no duration", ", expected ",
+             absl::FormatDuration(least), " to ", absl::FormatDuration(most),
+             ", such as 90s or 2m");
   return absent;
 }
 

@@ -162,10 +162,9 @@ ControllerService::Unary* ControllerService::Waive(Context* context,
                                                    WaiverResponse* response) {
   const std::string id = NewRunId().substr(0, 8);
   const absl::Time now = parts_.scheduler->Now();
-  const auto until = ParseUntil(request->until(), now);
   const std::string subject = PrintableText(
       absl::StrCat(QuotedText(id), " until ",
-                   until.ok() ? UtcText(*until) : QuotedText(request->until()),
+                   UtcText(ParseUntil(request->until(), now).value_or(now)),
                    ": ", request->rule(), " on ", request->hosts(), " ",
                    request->devices(), ": ", request->reason()),
       kMaxPrintableBytes * 2);

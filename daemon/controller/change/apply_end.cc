@@ -212,16 +212,15 @@ std::string EndOfConfirmation(const Confirmation& over) {
 }
 
 void ForgetUntold(ApplyReport* report) {
-  std::set<std::string> settled;
+  std::set<std::string> gone;
   for (const ApplyResult& host : report->hosts()) {
     if (host.outcome() != ApplyResult::LOST &&
         host.outcome() != ApplyResult::APPLIED)
-      settled.insert(host.host());
+      gone.insert(host.host());
   }
   if (report->confirmation().untold().empty()) return;
-  DropIf(
-      report->mutable_confirmation()->mutable_untold(),
-      [&settled](const std::string& host) { return settled.count(host) > 0; });
+  DropIf(report->mutable_confirmation()->mutable_untold(),
+         [&gone](const std::string& host) { return gone.count(host) > 0; });
 }
 
 void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,

@@ -52,9 +52,9 @@ Verdicts VerdictsOfFailure(const std::string& rule, bool fails) {
   return {state, absl::c_linear_search(NetworkRules(), rule) ? PASS : state};
 }
 
-ScheduleLook KeptLook(const HistoryEntry& entry, const Report& report) {
-  const absl::Time began = absl::FromUnixMillis(entry.started_at_ms());
-  return LookOf(report, began, began + absl::Milliseconds(entry.elapsed_ms()));
+ScheduleLook KeptLook(const Report& report) {
+  const absl::Time began = absl::FromUnixMillis(report.started_at_ms());
+  return LookOf(report, began, began + absl::Milliseconds(report.elapsed_ms()));
 }
 
 }  // namespace
@@ -252,7 +252,7 @@ ReportWatch CheckSchedule::WatchOf(
   for (; at < newest.size() && looks.size() < kMostRead; ++at) {
     const std::shared_ptr<const Report> report = Read(newest[at]);
     if (report == nullptr) break;
-    const ScheduleLook look = KeptLook(newest[at], *report);
+    const ScheduleLook look = KeptLook(*report);
     // The history keeps not all of those that are alike.
     bool was_told = at > 0 && newest[at - 1].previous_id() != newest[at].id();
     const size_t later = looks.size();
@@ -277,8 +277,7 @@ ReportWatch CheckSchedule::WatchOf(
   // News since then may have been sent as well, and is sent again.
   ReportWatch sent = watch;
   for (size_t i = sure; i > 0; --i) {
-    const std::shared_ptr<const Report> report = Read(newest[i - 1]);
-    if (report != nullptr) sent.See(KeptLook(newest[i - 1], *report));
+    if (const auto report = Read(newest[i - 1])) sent.See(KeptLook(*report));
   }
   if (sent.told() != watch.told()) watch.Doubt();
   return watch;

@@ -13,9 +13,8 @@
 //                         are cancelled
 //
 // A restart hides no change: the history has the check before. News of the ten
-// minutes before a restart may be sent twice, since their sending is not
-// stored; the verdict before is then UNKNOWN. A second look that was due then
-// is made after the restart.
+// minutes before it may be sent twice, then with UNKNOWN as the verdict before.
+// A second look that was due then is made after the restart.
 #ifndef DAEMON_CONTROLLER_SCHEDULE_CHECK_SCHEDULE_H_
 #define DAEMON_CONTROLLER_SCHEDULE_CHECK_SCHEDULE_H_
 
