@@ -41,7 +41,12 @@ bool IsSwitch(Text value) { return IsNumber(value, 0, 1); }
 
 constexpr char kTrueOrFalse[] = "(?i)true|false";
 constexpr char kDeterministic[] = "(?i)true|false|strict";
+constexpr char kJsonFile[] = R"(.*\.json)";
 constexpr char kSocketFamily[] = "AF_INET6?";
+// Braces are of another form, which no page defines.
+constexpr char kAlgorithms[] =
+    "(?:(?:^|[;/]) *(?:[a-z]+=)? *level[0-3]: *(?:NA|null|ring|pipeline|H-D_R|"
+    "fullmesh|pairwise|NHR|NHR_V1|NB|AHC|AHC_BROKE) *)+|.*[{].*";
 constexpr char kRetryEnable[] = " *L[012]: *[01](?: *, *L[012]: *[01])* *";
 constexpr char kExpansionMode[] =
     "AI_CPU|AICPU_TS|AICPU_CacheDisable|AIV|CCU_MS|CCU_SCHED|HOST_TS|HOST";
@@ -217,7 +222,10 @@ constexpr JobVariable kRows[] = {
     {"HCCL_WHITELIST_DISABLE", IsSwitch, kZeroOrOne, kHccl, "1"},
     {"HCCL_WHITELIST_FILE", [](Text v) { return v.size() < 4096; },
      "a path of less than 4096 bytes", kHccl, "", kMayDiffer},
-    Free("HCCL_ALGO"),
+    {"HCCL_ALGO", IsOfForm<kAlgorithms>,
+     "the form level0:NA;level1:ring or allreduce=level0:NA;level1:ring/..., "
+     "with ring, H-D_R, NHR, NHR_V1, NB, AHC, pipeline or pairwise",
+     kHccl},
     Free("HCCL_ALG_MULTIPLE_DIMENSION_SPLIT_RATIO"),
     Free("HCCL_ASYNC_ERROR_HANDLING"),
     Free("HCCL_DEBUG_CONFIG", kMayDiffer),
@@ -262,7 +270,9 @@ constexpr JobVariable kRows[] = {
     {"CM_WORKER_SIZE", IsFrom<0, 32768>, "0 to 32768", kCm},
     Free("RANK_ID", kMayDiffer),
     Free("RANK_SIZE"),
-    Free("RANK_TABLE_FILE"),
+    {"RANK_TABLE_FILE", IsOfForm<kJsonFile>,
+     "a name that ends in .json: HCCL reads no other (EI0004)",
+     "HCOMM topoinfo_ranktableParser.cc"},
     // Of MindIE.
     Free("RANKTABLEFILE"),
     Free("MIES_CONTAINER_IP", kMayDiffer),
@@ -305,6 +315,16 @@ bool IsJobVariable(Text name) {
          absl::StartsWith(name, "HCOMM_") ||
          absl::StartsWith(name, "ASCEND_") || !MeantJobVariable(name).empty();
 }
+
+std::string ComparableValue(const JobVariable& row, Text value) {
+  uint64_t number = 0;
+  const bool is_legal = row.is_legal != nullptr && row.is_legal(value);
+  if (is_legal && absl::SimpleAtoi(value, &number)) return absl::StrCat(number);
+  return is_legal && IsOfForm<kDeterministic>(value)
+             ? absl::AsciiStrToLower(value)
+             : std::string(value);
+}
+
 bool IsPlaceholder(Text value) {
   static const LazyRE2 kForms[] = {
       // <ip>, {rank_table_file.json 路径}, $HOST, `hostname`
@@ -341,32 +361,31 @@ std::vector<JobVariableMistake> FindVariableMistakes(
                         std::string(row.expected), std::string(row.source),
                         row.falls_back});
   }
-  const auto contradict = [&](bool is_so, Text name, Text value, Text expected,
+  const auto contradict = [&](bool is_so, Text name, Text beside, Text expected,
                               Text source = kHccl) {
     if (!is_so) return;
-    mistakes.push_back({std::string(name), std::string(value),
-                        std::string(expected), std::string(source), false});
+    mistakes.push_back({std::string(name), std::string(value_of(name)),
+                        std::string(expected), std::string(source), false,
+                        absl::StrCat(" (", beside, ")")});
   };
   contradict(value_of("HCCL_WHITELIST_DISABLE") == "0" &&
                  value_of("HCCL_WHITELIST_FILE").empty(),
-             "HCCL_WHITELIST_DISABLE", "0",
+             "HCCL_WHITELIST_DISABLE", "without HCCL_WHITELIST_FILE",
              "1, or the white list's path in HCCL_WHITELIST_FILE");
   const Text roce = value_of("HCCL_INTRA_ROCE_ENABLE");
   const Text pcie = value_of("HCCL_INTRA_PCIE_ENABLE");
   contradict(roce == "1" && pcie == "1", "HCCL_INTRA_ROCE_ENABLE",
-             "1, and so is HCCL_INTRA_PCIE_ENABLE",
-             "1 for one of both at most");
+             "and so is HCCL_INTRA_PCIE_ENABLE", "1 for one of both at most");
   const bool needs_both = series != "950";
   contradict(needs_both && roce == "0" && pcie.empty(),
-             "HCCL_INTRA_ROCE_ENABLE", "0, without HCCL_INTRA_PCIE_ENABLE",
+             "HCCL_INTRA_ROCE_ENABLE", "without HCCL_INTRA_PCIE_ENABLE",
              "HCCL_INTRA_PCIE_ENABLE set too");
   contradict(needs_both && pcie == "0" && roce.empty(),
-             "HCCL_INTRA_PCIE_ENABLE", "0, without HCCL_INTRA_ROCE_ENABLE",
+             "HCCL_INTRA_PCIE_ENABLE", "without HCCL_INTRA_ROCE_ENABLE",
              "HCCL_INTRA_ROCE_ENABLE set too");
   contradict(
       !value_of("RANK_TABLE_FILE").empty() && !value_of("CM_CHIEF_IP").empty(),
-      "RANK_TABLE_FILE",
-      absl::StrCat(value_of("RANK_TABLE_FILE"), ", beside CM_CHIEF_IP"),
+      "RANK_TABLE_FILE", "beside CM_CHIEF_IP",
       "one of both: a rank table, or CM_CHIEF_IP and its kin", kCm);
   return mistakes;
 }

@@ -41,6 +41,9 @@ const JobVariable* FindJobVariable(absl::string_view name,
 // there is none. Names of under 8 bytes are too common to be compared.
 absl::string_view MeantJobVariable(absl::string_view name);
 
+// The value in one spelling: HCCL reads "0120" as 120 and "FALSE" as "false".
+std::string ComparableValue(const JobVariable& row, absl::string_view value);
+
 // Whether the name is in the table, near one that is, or of HCCL or CANN.
 bool IsJobVariable(absl::string_view name);
 
@@ -52,10 +55,11 @@ using JobVariables = std::map<std::string, std::string>;  // By name.
 
 struct JobVariableMistake {
   std::string name;      // "HCCL_CONNECT_TIMEOUT"
-  std::string value;     // "60"; of two that contradict each other both.
+  std::string value;     // "60"
   std::string expected;  // "120 to 7200 (seconds)"
   std::string source;
   bool falls_back = false;
+  std::string beside = "";  // " (without HCCL_WHITELIST_FILE)"
 };
 
 // Values outside of their range or form, two that contradict each other, and a

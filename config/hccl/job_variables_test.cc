@@ -47,6 +47,12 @@ TEST(FindVariableMistakesTest, KnowsTheRangeOfEachVariable) {
       {"HCCL_INTER_HCCS_DISABLE", {"TRUE", "false"}, {"1"}},
       {"HCCL_WHITELIST_DISABLE", {"1"}, {"2"}},
       {"HCCL_WHITELIST_FILE", {"/a"}, {std::string(4096, 'a')}},
+      {"HCCL_ALGO",
+       {"level0:NA;level1:H-D_R", "level0:NA; level1:NHR_V1; level2:ring",
+        "allreduce=level0:NA;level1:ring/alltoall=level0:NA;level1:pairwise",
+        "allreduce:sequence{mesh2die,nhrmultilink};sole{nhr}"},
+       {"foo", "level0:NA;level1:rng", "level4:ring", "level0:NA;"}},
+      {"RANK_TABLE_FILE", {"/a/b.json"}, {"/nonexist", "/a.json.bak"}},
       {"HCCL_SOMETHING_NEW", {"x"}, {}},
   };
   for (const auto& each : kCases) {
@@ -113,6 +119,17 @@ TEST(FindVariableMistakesTest, EveryFormHasItsSource) {
     ASSERT_EQ(mistakes.size(), 1u) << name;
     EXPECT_FALSE(mistakes[0].source.empty()) << name;
   }
+}
+
+TEST(ComparableValueTest, IsTheSameForEverySpelling) {
+  const auto of = [](const char* name, const char* value) {
+    return ComparableValue(*FindJobVariable(name), value);
+  };
+  EXPECT_EQ(of("HCCL_CONNECT_TIMEOUT", "0120"), "120");
+  EXPECT_EQ(of("HCCL_INTER_HCCS_DISABLE", "False"), "false");
+  EXPECT_EQ(of("HCCL_DETERMINISTIC", "FALSE"), "false");
+  EXPECT_EQ(of("HCCL_OP_EXPANSION_MODE", "AIV"), "AIV");
+  EXPECT_EQ(of("MASTER_ADDR", "010"), "010");
 }
 
 TEST(MeantJobVariableTest, NamesTheOneThatIsOneEditAway) {

@@ -123,13 +123,15 @@ class ReportPrinter {
     std::vector<Row> rows;
     if (verbose_) {
       for (const RuleResult* rule : rules) {
-        rows.push_back(
-            {StateCell(rule->state()),
-             {page_.Safe(rule->rule())},
-             {page_.Safe(IsTrouble(rule->state())
-                             ? Count(rule->findings_size(), "finding")
-                         : rule->state() == SKIPPED ? rule->skip_reason()
-                                                    : rule->summary())}});
+        std::string text = rule->summary();
+        if (rule->state() == SKIPPED) text = rule->skip_reason();
+        if (IsTrouble(rule->state())) {  // Its notes, with how much it found.
+          text.replace(0, text.find("; "),
+                       Count(rule->findings_size(), "finding"));
+        }
+        rows.push_back({StateCell(rule->state()),
+                        {page_.Safe(rule->rule())},
+                        {page_.Safe(text)}});
       }
     } else {
       for (const auto& [category, of_it] : categories) {
@@ -139,7 +141,7 @@ class ReportPrinter {
     }
     if (!rows.empty()) {
       page_.Title(verbose_ ? "Rules" : "Rules; --verbose has each");
-      page_.PrintTable(rows, kCutTable);
+      page_.PrintTable(rows, kWholeTable);
     }
     if (!not_run.empty()) page_.out() << "\n";
     for (const auto& [why, count] : not_run) {

@@ -178,7 +178,7 @@ TEST(RulesTest, FoldByCategoryAndHaveALineEachWhenVerbose) {
     RuleResult& rule = AddRule(report, absl::StrCat("rule-", state));
     rule.set_category("device");
     rule.set_state(state);
-    rule.set_summary("8 devices");
+    rule.set_summary(state == FAIL ? "8 devices; not told by 1" : "8 devices");
   }
   AddRule(report, "skew").set_category("cluster");
   report.mutable_rules(4)->set_state(PASS);
@@ -190,7 +190,7 @@ TEST(RulesTest, FoldByCategoryAndHaveALineEachWhenVerbose) {
       << Table(report, Style());
   const std::string all = Table(report, Style(), /*verbose=*/true);
   EXPECT_NE(all.find("\nRules\n"
-                     "  x fail     rule-5  0 findings\n"
+                     "  x fail     rule-5  0 findings; not told by 1\n"
                      "  - skipped  rule-2"),
             std::string::npos)
       << all;
@@ -198,6 +198,16 @@ TEST(RulesTest, FoldByCategoryAndHaveALineEachWhenVerbose) {
                      "  + pass     skew"),
             std::string::npos)
       << all;
+}
+
+TEST(ReportTableTest, VerboseShowsWholeSummaries) {
+  Report report;
+  AddRule(report, "job-script").set_state(PASS);
+  const std::string last = "what the last word says";
+  report.mutable_rules(0)->set_summary(
+      absl::StrCat("read train.py; ", std::string(150, 'x'), " ", last));
+  EXPECT_NE(Table(report, Style(), /*verbose=*/true).find(last),
+            std::string::npos);
 }
 
 TEST(OneCauseOneHeadlineTest, WhatFollowsHasNoBlockOfItsOwn) {

@@ -253,8 +253,7 @@ bool KnowsPorts(const HostView& host, const HcclPortNeed& needed,
   const EnvironmentFact& environment = host.facts->environment();
   if (needed.unclear != nullptr) {
     report.Add(host, "unclear", PrintableText(needed.unclear->name()),
-               absl::StrCat(PrintableText(needed.unclear->file()), ":",
-                            needed.unclear->line()));
+               PlaceOf(*needed.unclear));
     return false;
   }
   return !environment.has_missing() ||

@@ -6,7 +6,6 @@
 #include "absl/base/macros.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/str_join.h"
-#include "config/words/state_word.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -19,19 +18,6 @@ auto Fields(const FindingText& text) {
 
 bool HasReason(const Missing* missing, Missing::Reason reason) {
   return missing != nullptr && missing->reason() == reason;
-}
-
-// What is waived stays in the report, and its verdict is never a pass.
-void Waive(const Waiver& waiver, Finding* finding) {
-  *finding->mutable_waiver() = waiver;
-  finding->mutable_waiver()->clear_hosts();
-  finding->mutable_waiver()->set_waived_from(finding->state());
-  if (finding->rule() == kMaintenanceRule) return;
-  absl::StrAppend(finding->mutable_observed(), "; ",
-                  waiver.rule() == kMaintenanceRule ? "in maintenance, else "
-                                                    : "waived, else ",
-                  StateWord(finding->state()), ", ", WaiverText(waiver));
-  finding->set_state(WARN);
 }
 
 }  // namespace
@@ -226,7 +212,9 @@ void RuleReport::WriteFinding(FindingText&& text,
   if (!text.caused_by.empty())
     finding->set_caused_by(std::move(text.caused_by));
   if (text.holds_alone) finding->set_holds_alone(true);
-  if (text.waiver != nullptr) Waive(*text.waiver, finding);
+  if (text.waiver == nullptr) return;
+  *finding->mutable_waiver() = *text.waiver;
+  finding->mutable_waiver()->clear_hosts();
 }
 
 void RuleReport::WriteGroup(Group* group, RuleResult* result) const {

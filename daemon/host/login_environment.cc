@@ -168,13 +168,13 @@ class LoginFile {
       carriage_return_ = absl::ConsumeSuffix(&line, "\r");
       if (joined.empty()) line_ = number;
       absl::StrAppend(&joined, line);
-      if (path_ == kPamFile) {
+      if (has_mark && number == 1) {
+        AddNotRead(joined, EnvironmentVariable::AFTER_MARK);
+      } else if (path_ == kPamFile) {
         ReadPamLine(joined);
       } else if (absl::ConsumeSuffix(&line, "\\")) {
         joined.back() = ' ';
         continue;
-      } else if (has_mark && number == 1) {
-        AddNotRead(joined);
       } else {
         for (ShellCommand& command : ShellLine(joined).Split()) Run(command);
       }
@@ -226,16 +226,15 @@ class LoginFile {
   }
 
   // The first name of a job in a line that sets none.
-  void AddNotRead(absl::string_view line) {
+  void AddNotRead(absl::string_view line, EnvironmentVariable::Effect effect =
+                                              EnvironmentVariable::NOT_READ) {
     static const LazyRE2 kName = {R"(([A-Za-z_][\w-]*))"};
     re2::StringPiece rest(line.data(), std::min(line.find('#'), line.size()));
     std::string name;
     while (RE2::FindAndConsume(&rest, *kName, &name)) {
       if (!IsJobVariable(name)) continue;
       EnvironmentVariable* const variable = Add(name);
-      if (variable != nullptr) {
-        variable->set_effect(EnvironmentVariable::NOT_READ);
-      }
+      if (variable != nullptr) variable->set_effect(effect);
       return;
     }
   }
@@ -309,6 +308,10 @@ class LoginFile {
     if (name == "export" || name == "readonly" || name == "declare" ||
         name == "typeset" || name == "local") {
       Declare(name, arguments);
+    } else if ((name == "." || name == "source") && !arguments.empty() &&
+               !arguments[0].raw.empty()) {
+      EnvironmentVariable* const file = Add(arguments[0].raw);
+      if (file != nullptr) file->set_effect(EnvironmentVariable::SOURCED);
     } else if (name == "unset") {
       Unset(arguments);
     } else if (name == "set") {

@@ -19,7 +19,9 @@ std::string Text(const EnvironmentVariable& each) {
       each.computed() ? "?" : absl::StrCat("=", each.value()),
       each.conditional() ? " perhaps" : "", each.carriage_return() ? " CR" : "",
       each.effect() == EnvironmentVariable::NOT_EXPORTED ? " not exported" : "",
-      each.effect() == EnvironmentVariable::NOT_READ ? " not read" : "");
+      each.effect() == EnvironmentVariable::NOT_READ ? " not read" : "",
+      each.effect() == EnvironmentVariable::AFTER_MARK ? " after mark" : "",
+      each.effect() == EnvironmentVariable::SOURCED ? " read by logins" : "");
 }
 
 std::vector<std::string> Texts(const EnvironmentFact::Variables& variables) {
@@ -84,6 +86,12 @@ TEST(AddLoginFileTest, SaysWhatIsNotExported) {
                   "5 HCCL_ALGO=5", "6 RANK_ID=6", "7 RANK_ID=7", "8 RANK_ID="));
 }
 
+TEST(AddLoginFileTest, NamesTheFilesThatALineIncludes) {
+  EXPECT_THAT(OfShell(". /opt/x/env.sh\nsource \"$HOME/a.sh\" b\n. ''\n.\n"),
+              ElementsAre("1 /opt/x/env.sh= read by logins",
+                          "2 $HOME/a.sh= read by logins"));
+}
+
 TEST(AddLoginFileTest, SaysWhichLinesSetNothing) {
   EXPECT_THAT(
       OfShell("setenv HCCL_BUFFSIZE 1\nHCCL_RDMA_SL = 2\n"
@@ -124,8 +132,11 @@ TEST(AddLoginFileTest, TakesTheCarriageReturnOffAndSaysSo) {
   EXPECT_THAT(OfPam("HCCL_BUFFSIZE=200\r\nRANK_ID=1\n"),
               ElementsAre("1 HCCL_BUFFSIZE=200 CR", "2 RANK_ID=1"));
   EXPECT_THAT(OfShell("\xEF\xBB\xBF"
-                      "export HCCL_BUFFSIZE=200\n"),
-              ElementsAre("1 HCCL_BUFFSIZE= not read"));
+                      "export HCCL_BUFFSIZE=200\nexport RANK_ID=1\n"),
+              ElementsAre("1 HCCL_BUFFSIZE= after mark", "2 RANK_ID=1"));
+  EXPECT_THAT(OfPam("\xEF\xBB\xBF"
+                    "HCCL_BUFFSIZE=200\n"),
+              ElementsAre("1 HCCL_BUFFSIZE= after mark"));
 }
 
 TEST(AddLoginFileTest, ReadsEtcEnvironmentAsPamDoes) {

@@ -1,5 +1,8 @@
 // clusterctl check of a job: which job reaches the controller, and which
 // options do not go together.
+#include <pwd.h>
+#include <unistd.h>
+
 #include <optional>
 
 #include "absl/strings/match.h"
@@ -91,6 +94,11 @@ TEST(CheckJobTest, ReadsRequirementsAndScriptBesideTheJobFile) {
   EXPECT_EQ(job.script(), "\n");
   EXPECT_TRUE(absl::EndsWith(job.script_file(), "-train.py"));
   EXPECT_EQ(job.user(), "ann");
+  // A shell of root may have no USER.
+  world.environment.erase("USER");
+  const passwd* const own = getpwuid(getuid());
+  EXPECT_EQ(Asked({"--job", file}, world)->job().user(),
+            own == nullptr ? "" : own->pw_name);
   const std::string named =
       TestFile("user.yaml",
                "nodes: server0\nuser: eve\npython: /usr/bin/python3\n"

@@ -1,5 +1,8 @@
 #include "client/command/job/job_options.h"
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -341,6 +344,9 @@ void JobOptions::ReadProgram(const Environment& environment,
   }
   if (absl::StartsWith(job_.python(), "/") && job_.user().empty()) {
     job_.set_user(ValueOf(environment, "USER"));
+    const passwd* const own =
+        job_.user().empty() ? getpwuid(getuid()) : nullptr;
+    if (own != nullptr) job_.set_user(own->pw_name);
   }
 }
 

@@ -7,7 +7,9 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "config/hccl/job_variables.h"
 #include "config/rules/rule_report.h"
 #include "config/words/subject_text.h"
@@ -17,25 +19,23 @@ namespace {
 
 constexpr size_t kMaxShownNames = 4;
 
-std::string PlaceOf(const EnvironmentVariable& variable) {
-  return absl::StrCat(PrintableText(variable.file()), ":", variable.line());
-}
-
 std::string SeriesOf(const ClusterView& view) {
   return view.profile().generation == NpuToolFacts::ASCEND_950
              ? "950"
              : view.profile().npu_series;
 }
 
-// Judges the lines of one host, or of the job file.
+// Judges the lines of one host after the other, and of the job file.
 class EnvironmentCheck {
  public:
-  // Null: the job file.
-  EnvironmentCheck(const HostView* host, std::string series, RuleReport& report)
-      : host_(host), series_(std::move(series)), report_(report) {}
+  EnvironmentCheck(std::string series, RuleReport& report)
+      : series_(std::move(series)), report_(report) {}
 
-  // `job` as VariableLines takes it; what `winner` sets itself does not matter.
-  void Run(const HostFacts& facts, const JobSpec* job, const JobSpec* winner) {
+  // `host` is null for the job file. `job` as VariableLines takes it; what
+  // `winner` sets itself does not matter.
+  void Run(const HostView* host, const HostFacts& facts, const JobSpec* job,
+           const JobSpec* winner) {
+    host_ = host;
     std::set<std::string> names;
     for (const EnvironmentVariable& each :
          job == nullptr ? facts.environment().value().variables()
@@ -59,11 +59,20 @@ class EnvironmentCheck {
     JudgeTogether(std::move(sure));
   }
 
-  // HCCL's and CANN's names that are not in the table.
-  const std::vector<std::string>& unlisted() const { return unlisted_; }
+  void AddNotes() const {
+    for (const auto& [why, names] : not_judged_) {
+      report_.AddNote("not judged, ", why, ": ",
+                      FirstOf({names.begin(), names.end()}, kMaxShownNames));
+    }
+  }
 
  private:
   static constexpr char kUnclear[] = "?";
+
+  void Note(absl::string_view why, const EnvironmentVariable& variable) {
+    not_judged_[why].insert(absl::StrCat(PrintableText(variable.name()), " (",
+                                         PlaceOf(variable), ")"));
+  }
 
   template <typename... Values>
   void Add(absl::string_view finding, const EnvironmentVariable& variable,
@@ -79,22 +88,26 @@ class EnvironmentCheck {
 
   // Whether the line sets a variable that something reads; if not, adds that.
   bool HasEffect(const EnvironmentVariable& variable) {
-    if (variable.effect() == EnvironmentVariable::NOT_READ) {
-      Add("not-read", variable);
-      return false;
-    }
-    if (variable.effect() == EnvironmentVariable::NOT_EXPORTED) {
-      Add("not-exported", variable);
+    if (variable.effect() == EnvironmentVariable::SOURCED) {
+      Note("a file that logins read", variable);
       return false;
     }
     const absl::string_view meant = MeantJobVariable(variable.name());
+    if (variable.effect() != EnvironmentVariable::SET) {
+      Add(variable.effect() == EnvironmentVariable::NOT_EXPORTED
+              ? "not-exported"
+          : variable.effect() == EnvironmentVariable::AFTER_MARK ? "after-mark"
+                                                                 : "not-read",
+          variable,
+          meant.empty() ? PrintableText(variable.name()) : std::string(meant));
+      return false;
+    }
     if (!meant.empty()) {
       Add("misspelt", variable, meant);
       return false;
     }
     if (FindJobVariable(variable.name(), series_) == nullptr) {
-      unlisted_.push_back(absl::StrCat(PrintableText(variable.name()), " (",
-                                       PlaceOf(variable), ")"));
+      Note("no published form", variable);
     }
     return true;
   }
@@ -112,9 +125,11 @@ class EnvironmentCheck {
       Add("placeholder", variable, value);
       return false;
     }
+    if (!variable.conditional()) return true;
     const JobVariable* const row = FindJobVariable(variable.name(), series_);
-    if (!variable.conditional() || row == nullptr || row->is_legal == nullptr ||
+    if (row == nullptr || row->is_legal == nullptr ||
         row->is_legal(variable.value())) {
+      Note("set under a condition", variable);
       return true;
     }
     Add("perhaps-wrong", variable, value, row->expected, row->source);
@@ -141,23 +156,51 @@ class EnvironmentCheck {
     for (const JobVariableMistake& mistake :
          FindVariableMistakes(sure, series_)) {
       Add(mistake.falls_back ? "falls-back" : "wrong", *lines_[mistake.name],
-          QuotedText(mistake.value), mistake.expected, mistake.source);
+          absl::StrCat(QuotedText(mistake.value), mistake.beside),
+          mistake.expected, mistake.source);
     }
   }
 
-  const HostView* const host_;
+  const HostView* host_ = nullptr;
   const std::string series_;
   RuleReport& report_;
+  // By the reason: "HCCL_X (/etc/environment:1)".
+  std::map<absl::string_view, std::set<std::string>> not_judged_;
   std::map<std::string, const EnvironmentVariable*> lines_;
-  std::vector<std::string> unlisted_;
 };
+
+// CANN shows a process these devices alone. Without a job only what the product
+// has is known.
+void JudgeVisibleDevices(const ClusterView& view, const HostView& host,
+                         RuleReport& report) {
+  const EnvironmentVariable* const list =
+      FindVariable(*host.facts, view.job(), "ASCEND_RT_VISIBLE_DEVICES");
+  if (list == nullptr || !IsSure(*list)) return;
+  std::vector<uint32_t> listed;
+  for (const absl::string_view part : absl::StrSplit(list->value(), ',')) {
+    if (!absl::SimpleAtoi(part, &listed.emplace_back())) return;
+  }
+  std::vector<uint32_t> hidden;
+  if (view.job()) hidden = Each<uint32_t>(host.devices, &DeviceView::id);
+  DropIf(&hidden, [&](uint32_t id) { return absl::c_count(listed, id) > 0; });
+  const std::vector<uint32_t>& all = view.profile().device_ids;
+  DropIf(&listed, [&](uint32_t id) {
+    return all.empty() || absl::c_linear_search(all, id) ||
+           absl::c_linear_search(host.facts->device_ids().value().ids(), id);
+  });
+  if (hidden.empty() && listed.empty()) return;
+  report.Add(host, "visible-devices", list->name(), PlaceOf(*list),
+             QuotedText(list->value()),
+             hidden.empty() ? "the product has no" : "the job also uses",
+             DevicesText(hidden.empty() ? listed : hidden));
+}
 
 // Whether hosts of one job must have it alike.
 bool IsCompared(absl::string_view name) {
   const JobVariable* const row = FindJobVariable(name);
-  if (row == nullptr) return absl::StartsWith(name, "HCCL_");
-  return !row->may_differ && (!absl::StartsWith(name, "ASCEND_") ||
-                              absl::StartsWith(name, "ASCEND_RT_"));
+  return row != nullptr && !row->may_differ &&
+         (!absl::StartsWith(name, "ASCEND_") ||
+          absl::StartsWith(name, "ASCEND_RT_"));
 }
 
 std::set<std::string> ComparedNames(const ClusterView& view) {
@@ -188,8 +231,8 @@ FirstMet<std::string, Value> ValuesOf(const ClusterView& view,
     const EnvironmentVariable* const found =
         FindVariable(*host.facts, view.job(), name);
     if (found != nullptr && !IsSure(*found)) continue;
-    const std::string standard(row == nullptr ? "" : row->standard);
-    Value& value = values[found == nullptr ? standard : found->value()];
+    Value& value = values[ComparableValue(
+        *row, found == nullptr ? row->standard : found->value())];
     value.hosts.push_back(&host);
     if (found == nullptr) {
       if (value.text.empty()) value.text = "not set";
@@ -231,28 +274,19 @@ void CompareVariable(const ClusterView& view, const std::string& name,
 // What only a shell knows is a warning: the job gets something, and nobody here
 // can say what.
 void CheckHcclEnvironment(const ClusterView& view, RuleReport& report) {
-  const std::string series = SeriesOf(view);
-  std::set<std::string> unlisted;
-  const auto run = [&](const HostView* host, const HostFacts& facts,
-                       const JobSpec* job, const JobSpec* winner) {
-    EnvironmentCheck check(host, series, report);
-    check.Run(facts, job, winner);
-    unlisted.insert(check.unlisted().begin(), check.unlisted().end());
-  };
+  EnvironmentCheck check(SeriesOf(view), report);
   if (view.job() != nullptr) {
-    run(nullptr, HostFacts::default_instance(), view.job(), nullptr);
+    check.Run(nullptr, HostFacts::default_instance(), view.job(), nullptr);
   }
   for (const HostView& host : view.hosts()) {
     if (!report.Knows(host, "variables of logins", host.facts->environment())) {
       continue;
     }
     report.Judged(host);
-    run(&host, *host.facts, nullptr, view.job());
+    check.Run(&host, *host.facts, nullptr, view.job());
+    JudgeVisibleDevices(view, host, report);
   }
-  if (unlisted.empty()) return;
-  const std::vector<std::string> names(unlisted.begin(), unlisted.end());
-  report.AddNote("not judged, no published form: ",
-                 FirstOf(names, kMaxShownNames));
+  check.AddNotes();
 }
 
 void CheckEnvironmentUniform(const ClusterView& view, RuleReport& report) {

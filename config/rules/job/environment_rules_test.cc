@@ -65,12 +65,63 @@ TEST(CheckHcclEnvironmentTest, IllegalValuesFail) {
   EXPECT_EQ(CheckOf("ASCEND_GLOBAL_LOG_LEVEL", "9").state(), WARN);
 }
 
+TEST(CheckHcclEnvironmentTest, VisibleDevicesMustBeThoseOfTheJob) {
+  TestCluster cluster("atlas-a2");
+  Set(cluster, "ASCEND_RT_VISIBLE_DEVICES", "0,1");
+  EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
+  cluster.StartJob();
+  EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
+              HasSubstr("FAIL server0 ASCEND_RT_VISIBLE_DEVICES is \"0,1\" in "
+                        "/etc/profile.d/hccl.sh:3, and the job also uses "
+                        "devices 2-7"));
+  Set(cluster, "ASCEND_RT_VISIBLE_DEVICES", "0,1,2,3,4,5,6,7");
+  EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
+  EnvironmentVariable* const own = cluster.job->add_environment();
+  own->set_name("ASCEND_RT_VISIBLE_DEVICES");
+  own->set_value("4,5,6,7");
+  EXPECT_EQ(cluster.Check("hccl-environment").state(), FAIL);
+}
+
+TEST(CheckHcclEnvironmentTest, VisibleDevicesMustExist) {
+  EXPECT_THAT(Lines(CheckOf("ASCEND_RT_VISIBLE_DEVICES", "0,1,2,3,4,5,6,9")),
+              HasSubstr("and the product has no device 9"));
+}
+
 TEST(CheckHcclEnvironmentTest, NameOneEditFromAKnownOneIsNamed) {
   EXPECT_THAT(
       Lines(CheckOf("ASCEND_RT_VISIBLE_DEVICE", "0,1,2,3")),
       HasSubstr("WARN server0 ASCEND_RT_VISIBLE_DEVICE in "
                 "/etc/profile.d/hccl.sh:3 is not a variable that jobs read | "
                 "ASCEND_RT_VISIBLE_DEVICES, if that is what was meant"));
+}
+
+TEST(CheckHcclEnvironmentTest, AdviceHasTheNameThatWasMeant) {
+  for (const auto effect :
+       {EnvironmentVariable::NOT_READ, EnvironmentVariable::NOT_EXPORTED,
+        EnvironmentVariable::AFTER_MARK}) {
+    TestCluster cluster;
+    Set(cluster, "HCCL-BUFFSIZE", "").set_effect(effect);
+    EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
+                HasSubstr("export HCCL_BUFFSIZE=VALUE"));
+  }
+}
+
+TEST(CheckHcclEnvironmentTest, ContradictionQuotesWhatTheFileHas) {
+  TestCluster cluster;
+  Set(cluster, "HCCL_INTRA_ROCE_ENABLE", "1");
+  Set(cluster, "HCCL_INTRA_PCIE_ENABLE", "1");
+  EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
+              HasSubstr("HCCL_INTRA_ROCE_ENABLE is \"1\" (and so is "
+                        "HCCL_INTRA_PCIE_ENABLE) in"));
+}
+
+TEST(CheckHcclEnvironmentTest, ByteOrderMarkIsNamed) {
+  TestCluster cluster;
+  Set(cluster, "HCCL_BUFFSIZE", "").set_effect(EnvironmentVariable::AFTER_MARK);
+  EXPECT_THAT(
+      Lines(cluster.Check("hccl-environment")),
+      HasSubstr("/etc/profile.d/hccl.sh:3 begins with a byte order mark "
+                "(EF BB BF), so it does not set HCCL_BUFFSIZE"));
 }
 
 TEST(CheckHcclEnvironmentTest, PlaceholderFails) {
@@ -112,7 +163,11 @@ TEST(CheckHcclEnvironmentTest, LineUnderAConditionIsJudgedAsAWarning) {
   TestCluster cluster;
   Set(cluster, "HCCL_CONNECT_TIMEOUT", "600");
   Set(cluster, "HCCL_CONNECT_TIMEOUT", "700").set_conditional(true);
-  EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
+  const RuleResult result = cluster.Check("hccl-environment");
+  EXPECT_EQ(result.state(), PASS);
+  EXPECT_THAT(result.summary(),
+              HasSubstr("not judged, set under a condition: "
+                        "HCCL_CONNECT_TIMEOUT (/etc/profile.d/hccl.sh:3)"));
   Set(cluster, "HCCL_CONNECT_TIMEOUT", "60").set_conditional(true);
   EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
               HasSubstr("WARN server0 HCCL_CONNECT_TIMEOUT is \"60\" in "
@@ -135,11 +190,17 @@ TEST(CheckHcclEnvironmentTest, WhatAShellWorksOutIsSaidAndNotJudged) {
                         "(/etc/profile.d/hccl.sh:3): not judged"));
 }
 
-TEST(CheckHcclEnvironmentTest, SummaryNamesWhatHasNoPublishedForm) {
-  const RuleResult result = CheckOf("HCCL_SOMETHING_NEW", "7");
-  EXPECT_EQ(result.state(), PASS);
-  EXPECT_THAT(result.summary(),
-              HasSubstr("not judged, no published form: HCCL_SOMETHING_NEW "
+TEST(CheckHcclEnvironmentTest, NamesWhatHasNoPublishedForm) {
+  TestCluster cluster;
+  Set(cluster, "HCCL_SOMETHING_NEW", "7");
+  Set(cluster, "/opt/x/env.sh", "").set_effect(EnvironmentVariable::SOURCED);
+  EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
+  // Also beside a finding.
+  Set(cluster, "HCCL_BUFFSIZE", "0");
+  EXPECT_THAT(cluster.Check("hccl-environment").summary(),
+              HasSubstr("not judged, a file that logins read: /opt/x/env.sh "
+                        "(/etc/profile.d/hccl.sh:3); not judged, no published "
+                        "form: HCCL_SOMETHING_NEW "
                         "(/etc/profile.d/hccl.sh:3)"));
 }
 
@@ -191,7 +252,12 @@ TEST(CheckEnvironmentUniformTest, NamesTheHostsBesideTheMajority) {
 TEST(CheckEnvironmentUniformTest, DefaultsAndWhatHostsHaveOfTheirOwnAreEqual) {
   TestCluster cluster;
   Set(cluster, "HCCL_WHITELIST_DISABLE", "1");
-  Set(cluster, "HCCL_CONNECT_TIMEOUT", "120");
+  Set(cluster, "HCCL_CONNECT_TIMEOUT", "0120");
+  Set(cluster, "HCCL_DETERMINISTIC", "FALSE");
+  Set(cluster, "HCCL_INTER_HCCS_DISABLE", "true");
+  SetOn(cluster, 1, "HCCL_INTER_HCCS_DISABLE", "TRUE");
+  // No program reads it.
+  Set(cluster, "HCCL_CONECT_TIMEOUT", "600");
   Set(cluster, "HCCL_IF_IP", "172.16.0.1");
   SetOn(cluster, 1, "HCCL_IF_IP", "172.16.0.2");
   Set(cluster, "NODE_RANK", "0");

@@ -27,18 +27,17 @@ constexpr int64_t kDefaultClockSkewMs = 5000;
 constexpr int kMaxHostsColumns = 200;
 
 std::string VariableText(const EnvironmentVariable& variable) {
-  return absl::StrCat(
-      PrintableText(variable.name()), "=", PrintableText(variable.value()),
-      " (", PrintableText(variable.file()), ":", variable.line(), ")");
+  return absl::StrCat(PrintableText(variable.name()), "=",
+                      PrintableText(variable.value()), " (", PlaceOf(variable),
+                      ")");
 }
 
 // Whether a file says the value; if not, adds that nothing is judged.
 bool KnowsValue(const HostView& host, const EnvironmentVariable& variable,
                 RuleReport& report) {
   if (IsSure(variable)) return true;
-  report.Add(
-      host, "computed", PrintableText(variable.name()),
-      absl::StrCat(PrintableText(variable.file()), ":", variable.line()));
+  report.Add(host, "computed", PrintableText(variable.name()),
+             PlaceOf(variable));
   return false;
 }
 

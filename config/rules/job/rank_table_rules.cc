@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "config/hccl/job_variables.h"
 #include "config/launch/rank_table.h"
 #include "config/rules/job/job_network.h"
 #include "config/rules/rule_report.h"
@@ -433,7 +434,18 @@ class TableJudge {
 
 void CheckRankTable(const ClusterView& view, RuleReport& report) {
   const std::string& text = view.job()->rank_table();
-  if (text.empty()) return report.ExplainSkip("the job has no rank table");
+  if (text.empty()) {
+    report.ExplainSkip("the job has no rank table");
+    for (const HostView& host : view.hosts()) {
+      const EnvironmentVariable* const set =
+          FindVariable(*host.facts, view.job(), "RANK_TABLE_FILE");
+      if (set == nullptr) continue;
+      report.ExplainSkip("the job file gives no rank table; the one of ",
+                         set->name(), " in ", PlaceOf(*set), " on ",
+                         PrintableText(host.name), " was not read");
+    }
+    return;
+  }
   if (!view.HasWholeJob()) {
     return report.ExplainSkip("the job's other servers are not known here");
   }

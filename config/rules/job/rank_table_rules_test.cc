@@ -118,6 +118,15 @@ TEST(CheckRankTableTest, IsSkippedWithoutATable) {
   cluster.job->clear_rank_table();
   EXPECT_EQ(cluster.Check("rank-table").skip_reason(),
             "the job has no rank table");
+  EnvironmentVariable* const login =
+      cluster.facts[1].mutable_environment()->mutable_value()->add_variables();
+  login->set_name("RANK_TABLE_FILE");
+  login->set_value("/nonexist");
+  login->set_file("/etc/profile.d/hccl.sh");
+  login->set_line(3);
+  EXPECT_EQ(cluster.Check("rank-table").skip_reason(),
+            "the job file gives no rank table; the one of RANK_TABLE_FILE in "
+            "/etc/profile.d/hccl.sh:3 on server1 was not read");
 }
 
 TEST(CheckRankTableTest, SaysEveryMistakeThatHcclWouldRefuse) {
