@@ -526,15 +526,16 @@ absl::Status CheckVersion(const Struct& root) {
 
 }  // namespace
 
-std::string Utf8Mistake(absl::string_view text) {
+absl::Status CheckUtf8(absl::string_view file, absl::string_view text) {
   const std::string valid = ValidUtf8(text);
   const size_t at = absl::c_mismatch(text, valid).first - text.begin();
-  if (at == text.size()) return "";
+  if (at == text.size()) return absl::OkStatus();
   const bool is_utf16 =
       absl::StartsWith(text, "\xff\xfe") || absl::StartsWith(text, "\xfe\xff");
-  return absl::StrCat(LineOf(text, at), "byte ",
-                      at - (text.substr(0, at).rfind('\n') + 1) + 1,
-                      " is not UTF-8", is_utf16 ? ": the text is UTF-16" : "");
+  return absl::InvalidArgumentError(
+      absl::StrCat(file, ": ", LineOf(text, at), "byte ",
+                   at - text.substr(0, at).rfind('\n'), " is not UTF-8",
+                   is_utf16 ? ": the text is UTF-16" : ""));
 }
 
 bool IsOfDockerBridge(const std::string& server_id) {
@@ -551,8 +552,7 @@ absl::StatusOr<RankTable> ParseRankTable(absl::string_view json) {
   Struct root;
   std::string mistake = absl::StripAsciiWhitespace(json).empty()
                             ? "the text is empty"
-                            : Utf8Mistake(json);
-  if (mistake.empty()) mistake = LenientJsonMistake(json);
+                            : LenientJsonMistake(json);
   if (mistake.empty()) {
     const auto parsed = google::protobuf::util::JsonStringToMessage(
         google::protobuf::StringPiece(json.data(), json.size()), &root);

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -66,9 +67,9 @@ inline constexpr size_t kMaxRankTableBytes = 8 << 20;
 // Of a refused table, server_ids of Docker's default bridge are named too.
 absl::StatusOr<RankTable> ParseRankTable(absl::string_view json);
 
-// The first byte that is no part of UTF-8, which HCCL's parser refuses:
-// "line 3: byte 17 is not UTF-8"; empty: there is none.
-std::string Utf8Mistake(absl::string_view text);
+// InvalidArgument for the first byte that is no part of UTF-8, which HCCL's
+// parser refuses: "hccl.json: line 3: byte 17 is not UTF-8".
+absl::Status CheckUtf8(absl::string_view file, absl::string_view text);
 
 // Whether it is an address of the bridge that Docker makes by default,
 // 172.17.0.0/16 (docs.docker.com, bridge network driver): of a container, and

@@ -355,10 +355,8 @@ class GenerateLaunchCommand final : public GenerateCommand {
     if (!unknown) options_.rank_table = path.string();
     const auto text = ReadTextFile(options_.rank_table, kMaxRankTableBytes);
     if (text.ok()) {
-      const std::string mistake = Utf8Mistake(*text);
-      if (!mistake.empty()) {
-        return AddMistake("--rank-table ", options_.rank_table, ": ", mistake);
-      }
+      AddMistakes("--rank-table ", CheckUtf8(options_.rank_table, *text),
+                  mistakes_);
       job_.set_rank_table(text->empty() ? "\n" : *text);
       job_.set_rank_table_file(options_.rank_table);
     } else {

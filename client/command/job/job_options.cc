@@ -384,13 +384,9 @@ void JobOptions::ReadDevices(MistakeList& mistakes) {
 void JobOptions::ReadTable(MistakeList& mistakes) {
   if (table_file_.empty()) return;
   auto text = ReadTextFile(table_file_, kMaxRankTableBytes);
-  if (!text.ok()) return AddMistakes("--rank-table ", text.status(), mistakes);
-  const std::string mistake = Utf8Mistake(*text);
-  if (!mistake.empty()) {
-    mistakes.push_back(
-        absl::StrCat("--rank-table ", table_file_, ": ", mistake));
-    return;
-  }
+  absl::Status read = text.status();
+  if (read.ok()) read = CheckUtf8(table_file_, *text);
+  if (!read.ok()) return AddMistakes("--rank-table ", read, mistakes);
   // An empty text would be a job without a table.
   job_.set_rank_table(text->empty() ? "\n" : *std::move(text));
   // What a shell hands over in place of a file has no name.
