@@ -41,11 +41,11 @@ absl::Duration Command::ReadDuration(absl::string_view option,
                                      absl::Duration absent,
                                      absl::Duration most) {
   absl::Duration value = absent;
-  if (text.empty() ||
-      (absl::ParseDuration(text, &value) && value >= least && value <= most)) {
-    return value;
-  }
-  AddMistake(option, ": \"", text, "\" is no duration, expected ",
+  if (text.empty()) return value;
+  const bool is_one = absl::ParseDuration(text, &value);
+  if (is_one && value >= least && value <= most) return value;
+  AddMistake(option, ": \"", text,
+             is_one ? "\" is out of range" : "\" is no duration", ", expected ",
              absl::FormatDuration(least), " to ", absl::FormatDuration(most),
              ", such as 90s or 2m");
   return absent;
@@ -83,7 +83,8 @@ absl::Time Command::ReadSince(absl::string_view option,
   }
   if (time <= now) return time;
   AddMistake(option, ": \"", text,
-             "\", expected a time ago as 2h or 30d, or a moment as "
+             time < absl::InfiniteFuture() ? "\" is in the future" : "\"",
+             ", expected a time ago as 2h or 30d, or a moment as "
              "2026-03-01 10:11");
   return absl::InfinitePast();
 }

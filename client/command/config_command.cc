@@ -24,6 +24,7 @@
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
+#include "config/words/waiver_text.h"
 
 namespace clusterd {
 namespace {
@@ -290,6 +291,14 @@ class ConfigValidateCommand final : public ConfigCommand {
       review.CompareWith(*old, against_);
     }
     PrintMistakes(review.warnings().ToStatus());
+    for (const Waiver& waiver : spec->waivers()) {
+      if (IsInForce(waiver, session().now())) continue;
+      const bool ended =
+          absl::FromUnixMillis(waiver.until_ms()) <= session().now();
+      Tell("note: ", file_, ": the waiver of ", WaivedText(waiver),
+           ended ? " has ended: " : " is not heeded, it ends in over 90 days: ",
+           WaiverText(waiver));
+    }
     const absl::Status judged = review.mistakes().ToStatus();
     if (!judged.ok()) return PrintMistakes(judged);
     session().out << SafeText(absl::StrCat(file_, ": OK: ", SpecSummary(*spec)),

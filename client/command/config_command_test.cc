@@ -61,6 +61,31 @@ TEST(ConfigValidateTest, KnowsTheRulesOfASchedule) {
                          "exist, did you mean \"link\"?\n"));
 }
 
+// The tests' clock says 2025-01-01 00:00 UTC.
+TEST(ConfigValidateTest, NotesWaiversThatAreNotHeeded) {
+  const std::string path = TestFile(
+      "cluster.yaml",
+      absl::StrCat(
+          kGoodSpec,
+          "waivers:\n"
+          "  - {rule: link, hosts: server1, devices: 3, reason: cable,\n"
+          "     owner: ann, until: 2025-01-01}\n"
+          "  - {rule: optics, reason: dust, owner: ann, until: 2025-04-02}\n"
+          "  - {rule: lldp, reason: old, owner: ann, until: 2025-02-01}\n"));
+  const ProgramOutput output = RunProgram({"config", "validate", path});
+  EXPECT_EQ(output.status, 0) << output.err;
+  const std::string note = absl::StrCat(
+      "clusterctl config validate: note: ", path, ": the waiver of ");
+  EXPECT_EQ(output.err,
+            absl::StrCat(note,
+                         "link on server1 device 3 has ended: until 2025-01-01 "
+                         "00:00 UTC by ann: cable\n",
+                         note,
+                         "optics on every host is not heeded, it ends in over "
+                         "90 days: until 2025-04-02 00:00 UTC by ann: "
+                         "dust\n"));
+}
+
 TEST(ConfigValidateTest, SaysThatThereIsNoFile) {
   const ProgramOutput output =
       RunProgram({"config", "validate", "/nonexistent/c.yaml"});

@@ -314,7 +314,6 @@ std::string ConfirmationText(const Confirmation& confirmation,
   const std::string deadline = absl::FormatTime(
       "%Y-%m-%d %H:%M:%S UTC", absl::FromUnixMillis(confirmation.deadline_ms()),
       absl::UTCTimeZone());
-  const auto& untold = confirmation.untold();
   switch (confirmation.state()) {
     case Confirmation::PENDING:
       if (confirmation.deadline_ms() == 0) {
@@ -329,10 +328,7 @@ std::string ConfirmationText(const Confirmation& confirmation,
               : absl::StrCat(" unless: clusterctl confirm ", apply_id),
           Part("; waits for ", confirmation.waits_for()));
     case Confirmation::CONFIRMED:
-      return absl::StrCat("confirmed by ",
-                          ActorName(confirmation.confirmed_by()),
-                          untold.empty() ? "" : "; not told yet: ",
-                          FoldHostlist({untold.begin(), untold.end()}));
+      return ConfirmedText(confirmation);
     case Confirmation::GOES_BACK:
       return absl::StrCat(is_back ? "went" : "goes",
                           " back by itself: not confirmed until ", deadline);

@@ -182,6 +182,11 @@ TEST(ConfirmationTextTest, SaysHowItStands) {
   EXPECT_EQ(
       ConfirmationText(confirmation, "3fa2"),
       "goes back at 2023-11-14 22:13:20 UTC unless: clusterctl confirm 3fa2");
+  confirmation.set_waits_for("a person");
+  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
+            "goes back at 2023-11-14 22:13:20 UTC unless: clusterctl confirm "
+            "3fa2; waits for a person");
+  confirmation.clear_waits_for();
   confirmation.set_automatic(true);
   EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
             "goes back at 2023-11-14 22:13:20 UTC unless its check passes "
@@ -190,6 +195,9 @@ TEST(ConfirmationTextTest, SaysHowItStands) {
   confirmation.add_untold("node07");
   EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
             "confirmed by bob; not told yet: node07");
+  confirmation.set_deadlines_passed(true);
+  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
+            "confirmed by bob; node07 will take it back when back");
   confirmation.set_state(Confirmation::GOES_BACK);
   EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
             "goes back by itself: not confirmed until 2023-11-14 22:13:20 UTC");

@@ -106,9 +106,9 @@ std::string CertificateRemark(const HostEntry& host, absl::Time now) {
 std::string Remark(const HostEntry& host, absl::Time now) {
   const bool attached = host.attached();
   return JoinParts("; ",
-                   {host.conflict(), attached ? "" : host.detached_reason(),
-                    host.simulation(), DriftRemark(host.drift()),
-                    CertificateRemark(host, now)});
+                   {host.conflict(), host.maintenance() ? "in maintenance" : "",
+                    attached ? "" : host.detached_reason(), host.simulation(),
+                    DriftRemark(host.drift()), CertificateRemark(host, now)});
 }
 
 // Presence, version, remark, and whether the host was never seen.

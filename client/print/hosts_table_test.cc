@@ -45,6 +45,12 @@ TEST(HostsTableTest, FoldsAClusterWhereAllIsWell) {
             "\n"
             "big: 1152 attached\n");
   EXPECT_EQ(HostsShort(hosts), "big: 1152 of 1152 hosts attached");
+  hosts.mutable_hosts(7)->set_maintenance(true);
+  std::ostringstream marked;
+  PrintHostsTable(hosts, Utf8(), kNow, marked);
+  EXPECT_NE(marked.str().find("node7  "), std::string::npos) << marked.str();
+  EXPECT_NE(marked.str().find("0.1.0    in maintenance\n"), std::string::npos)
+      << marked.str();
 }
 
 TEST(HostsTableTest, StaysReadableWhenEveryHostDiffers) {

@@ -73,6 +73,7 @@ class NowPage {
                    {absl::StrCat(now_.hosts_attached(), " of ",
                                  now_.hosts_expected(), " attached"),
                     Part(away, "away"), Part(now_.hosts_drifted(), "drifted"),
+                    Part(now_.hosts_in_maintenance(), "in maintenance"),
                     Part(now_.hosts_unexpected(),
                          "that cluster.yaml does not name")}),
          away > 0 ? Paint::kYellow : Paint::kGreen);
@@ -92,12 +93,15 @@ class NowPage {
     if (state.state() == Confirmation::GOES_BACK) {
       absl::StrAppend(&text, " goes back: nobody confirmed it by ",
                       Moment(state.deadline_ms()));
+    } else if (state.state() == Confirmation::CONFIRMED) {
+      absl::StrAppend(&text, " is ", ConfirmedText(state));
     } else {
-      absl::StrAppend(&text, " goes back at ", Moment(state.deadline_ms()),
-                      Part(", waits for ", state.waits_for()),
-                      state.automatic() ? ""
-                                        : absl::StrCat(": clusterctl confirm ",
-                                                       pending.run_id()));
+      absl::StrAppend(
+          &text, " goes back at ", Moment(state.deadline_ms()),
+          Part(", waits for ", state.waits_for()),
+          state.automatic() || state.confirmed_at_ms() > 0
+              ? ""
+              : absl::StrCat(": clusterctl confirm ", pending.run_id()));
     }
     Line("waits", text, Paint::kYellow);
   }

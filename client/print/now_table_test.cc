@@ -53,6 +53,7 @@ ClusterNow Sample() {
   now.set_hosts_expected(12);
   now.set_hosts_attached(10);
   now.set_hosts_drifted(1);
+  now.set_hosts_in_maintenance(2);
   now.set_hosts_unexpected(3);
   now.add_away("node07");
   now.add_away("node08");
@@ -79,23 +80,39 @@ std::string Printed(const ClusterNow& now, const Style& style = Utf8()) {
 }
 
 TEST(PrintClusterNowTest, ShowsHostsThenWhatRunsThenChecksWithWhatIsWrong) {
-  EXPECT_EQ(Printed(Sample()),
-            "demo  2025-01-01 00:05:00 +00:00\n"
-            "hosts  10 of 12 attached, 2 away, 1 drifted, 3 that cluster.yaml "
-            "does not name\n"
-            "away   node[07-08]\n"
-            "runs   apply 0123456789abcdef of ann\n"
-            "waits  apply 0123456789abcdef goes back at 00:10:00, waits for a "
-            "person: clusterctl confirm 0123456789abcdef\n"
-            "\nschedule nightly\n"
-            "× FAIL at 00:01:00: 1 failed, 24 passed; next at 00:06:00\n"
-            "  hosts: 1 failed, 11 passed\n"
-            "  since 2024-12-31 00:05:00: 1 worse\n"
-            "  × link node07 device 3: link is DOWN\n"
-            "    fix: look at the cable\n"
-            "  and 2 more rules: clusterctl show bbbb\n"
-            "\n1 worse\n"
-            "  × link node07: pass -> fail: link is DOWN\n");
+  EXPECT_EQ(
+      Printed(Sample()),
+      "demo  2025-01-01 00:05:00 +00:00\n"
+      "hosts  10 of 12 attached, 2 away, 1 drifted, 2 in maintenance, 3 that "
+      "cluster.yaml does not name\n"
+      "away   node[07-08]\n"
+      "runs   apply 0123456789abcdef of ann\n"
+      "waits  apply 0123456789abcdef goes back at 00:10:00, waits for a "
+      "person: clusterctl confirm 0123456789abcdef\n"
+      "\nschedule nightly\n"
+      "× FAIL at 00:01:00: 1 failed, 24 passed; next at 00:06:00\n"
+      "  hosts: 1 failed, 11 passed\n"
+      "  since 2024-12-31 00:05:00: 1 worse\n"
+      "  × link node07 device 3: link is DOWN\n"
+      "    fix: look at the cable\n"
+      "  and 2 more rules: clusterctl show bbbb\n"
+      "\n1 worse\n"
+      "  × link node07: pass -> fail: link is DOWN\n");
+}
+
+TEST(PrintClusterNowTest, AsksForNoConfirmationThatWasGiven) {
+  ClusterNow now = Sample();
+  Confirmation& confirmation = *now.mutable_pending(0)->mutable_confirmation();
+  confirmation.set_confirmed_at_ms(kNow);
+  confirmation.set_waits_for("its check");
+  EXPECT_THAT(Printed(now), HasSubstr("goes back at 00:10:00, waits for its "
+                                      "check\n"));
+  confirmation.set_state(Confirmation::CONFIRMED);
+  confirmation.set_confirmed_by("ann");
+  confirmation.add_untold("node07");
+  EXPECT_THAT(Printed(now),
+              HasSubstr("waits  apply 0123456789abcdef is confirmed by ann; "
+                        "not told yet: node07\n"));
 }
 
 TEST(PrintClusterNowTest, SaysWhatIsNotThereYet) {

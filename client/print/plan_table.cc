@@ -43,9 +43,13 @@ std::string FoldKey(const BlockedChange& blocked, bool verbose) {
 }
 
 // "link", "lldp (unknown)".
-std::string FoldKey(const UnmendedRule& rule, bool = false) {
+std::string RuleText(const UnmendedRule& rule) {
   if (rule.state() == FAIL) return rule.rule();
   return absl::StrCat(rule.rule(), " (", StateWord(rule.state()), ")");
+}
+
+std::string FoldKey(const UnmendedRule& rule, bool) {
+  return absl::StrCat("rule\n", rule.left_out(), "\n", RuleText(rule));
 }
 
 // What hosts share. Pointers into the plan: of the first host that has it.
@@ -172,12 +176,17 @@ void PrintFold(const HostNames& hosts, const PlanFold& fold, bool verbose,
                  page.Safe(absl::StrCat(who, who.empty() ? "" : ": ", text)));
   }
   for (const auto& blocked : fold.blocked) PrintBlocked(blocked, page);
-  if (fold.unmended.empty()) return;
-  const auto name = [](std::string* out, const UnmendedRule* rule) {
-    absl::StrAppend(out, FoldKey(*rule));
-  };
-  PrintLine("no step mends", absl::StrJoin(fold.unmended, ", ", name),
-            Paint::kRed, page);
+  std::vector<std::string> left_out;
+  std::vector<std::string> unmended;
+  for (const UnmendedRule* rule : fold.unmended) {
+    (rule->left_out() ? left_out : unmended).push_back(RuleText(*rule));
+  }
+  if (!left_out.empty()) {
+    PrintLine("left out by --only", absl::StrJoin(left_out, ", "),
+              Paint::kYellow, page);
+  }
+  if (unmended.empty()) return;
+  PrintLine("no step mends", absl::StrJoin(unmended, ", "), Paint::kRed, page);
   PrintRemark("more    ",
               absl::StrCat("clusterctl check ", FoldHostlist(hosts)), page);
 }

@@ -77,6 +77,30 @@ TEST(PlanTableTest, FoldsHostsThatAgree) {
             "hosts; digest 6f1b0c9d2e3a\n");
 }
 
+TEST(PlanTableTest, TellsWhatOnlyLeavesOutFromWhatNoStepMends) {
+  ClusterPlan plan = SysctlPlan(Nodes(2));
+  for (HostPlan& host : *plan.mutable_hosts()) host.clear_steps();
+  for (const char* rule : {"firewall", "link", "listen-backlog"}) {
+    for (HostPlan& host : *plan.mutable_hosts()) {
+      UnmendedRule& unmended = *host.add_unmended();
+      unmended.set_rule(rule);
+      unmended.set_state(FAIL);
+      unmended.set_left_out(unmended.rule() != "link");
+    }
+  }
+  plan.mutable_hosts(1)->mutable_unmended(0)->set_left_out(false);
+  const std::string printed = Printed(plan);
+  for (const char* part : {"node[01-02]\n"
+                           "  left out by --only  listen-backlog\n"
+                           "  no step mends   link\n",
+                           "node01\n"
+                           "  left out by --only  firewall\n\n",
+                           "node02\n"
+                           "  no step mends   firewall\n"}) {
+    EXPECT_TRUE(absl::StrContains(printed, part)) << printed;
+  }
+}
+
 TEST(PlanTableTest, FoldsWhatNoStepMendsAndCallsOnlyOthersInOrder) {
   ClusterPlan plan = SysctlPlan(Nodes(4));
   for (HostPlan& host : *plan.mutable_hosts()) host.clear_steps();

@@ -273,7 +273,7 @@ void Bundle::AddHost(const LogsOfHost& host) {
     Add(folder + "/npu-smi.txt", RunsText(recording, "npu-smi"),
         "runs of npu-smi", cut);
     Add(folder + "/dmesg.txt", recording.kernel_log(), "the kernel's log",
-        "its last 128 KiB");
+        recording.kernel_log().size() < 128 << 10 ? "" : "its last 128 KiB");
     for (const std::string& gap : recording.gaps()) {
       AddGap(absl::StrCat(host.host(), ": ", gap));
     }

@@ -149,7 +149,7 @@ void AddLine(absl::string_view line, uint32_t number, Requirements* all) {
       R"((?:\s(--[a-z-]+)[ =].*)?)"};
   static const LazyRE2 kFile = {R"(.*\.(?:whl|zip|tgz|tar\.\w+))"};
   static const LazyRE2 kInclude = {
-      R"(-(?:[rce]|-(?:requirement|constraint|editable)).*)"};
+      R"(-(?:[rce\s]|-(?:requirement|constraint|editable)).*|-)"};
   const auto note = [&](absl::string_view what) {
     return absl::StrCat("line ", number, ": ", PrintableText(what));
   };

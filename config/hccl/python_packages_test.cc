@@ -156,6 +156,8 @@ TEST(ParseRequirementsTest, NamesEveryLineThatItCannotJudge) {
                                "apex-0.1-cp310-cp310-linux_aarch64.whl",
                                "git+https://example.com/a.git#egg=a",
                                "https://example.com/a.whl",
+                               "- torch==2.1.0",
+                               "-",
                                "torch = 2.1.0",
                                "torch 2.1.0",
                                "numpy=>1.2",

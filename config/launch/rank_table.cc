@@ -19,6 +19,7 @@
 #include "absl/strings/strip.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
+#include "config/words/quoted_text.h"
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
 
@@ -94,19 +95,39 @@ std::string TakeToken(absl::string_view text, size_t* at) {
   return "";
 }
 
+std::string LineOf(absl::string_view text, size_t at) {
+  return absl::StrCat(
+      "line ", 1 + std::count(text.begin(), text.begin() + at, '\n'), ": ");
+}
+
 // Protobuf's JSON parser takes single quotes, bare keys, trailing commas and
 // comments; RFC 8259, and so HCCL's parser (nlohmann/json), does not. The first
-// such mistake: "line 4: JSON has no comments"; empty: none.
+// such mistake, or what keeps the text from being one object: "line 4: JSON has
+// no comments"; empty: none.
 std::string LenientJsonMistake(absl::string_view text) {
+  std::string open;  // What closes each bracket.
+  bool has_value = false;
   for (size_t at = 0; at < text.size();) {
     const size_t begin = at;
-    const std::string mistake = TakeToken(text, &at);
-    if (mistake.empty()) continue;
-    return absl::StrCat(
-        "line ", 1 + std::count(text.begin(), text.begin() + begin, '\n'), ": ",
-        mistake);
+    const char next = text[at];
+    std::string mistake = TakeToken(text, &at);
+    if (mistake.empty() && absl::ascii_isspace(next)) continue;
+    const bool is_value = next == '"' || absl::ascii_isalnum(next);
+    if (open.empty() && (has_value || next != '{')) {
+      mistake = has_value ? "text behind the last }" : "expected { first";
+    } else if (mistake.empty() && has_value &&
+               (is_value || next == '{' || next == '[')) {
+      mistake = "a comma or colon is missing in front of it";
+    }
+    if (!mistake.empty()) return LineOf(text, begin) + mistake;
+    if (next == '{') open += '}';
+    if (next == '[') open += ']';
+    has_value = is_value || next == '}' || next == ']';
+    if (has_value && !is_value) open.pop_back();
   }
-  return "";
+  if (open.empty()) return "";
+  return absl::StrCat(LineOf(text, text.size()), "the text ends, expected ",
+                      open.substr(open.size() - 1));
 }
 
 // 0.0.0.0 is what tools print where no address is set.
@@ -172,9 +193,7 @@ class Reader {
     RankTable table;
     Text(root, "version", kRequired, &table.version);
     is_super_pod_ = table.version == "1.2";
-    std::string status;
-    Text(root, "status", kRequired, &status);
-    table.completed = status == "completed";
+    Text(root, "status", kRequired, &table.status);
     ForEach(root, "server_list", [&](const Object& server) {
       table.servers.push_back(ReadServer(server));
     });
@@ -232,12 +251,14 @@ class Reader {
     return true;
   }
 
-  void Number(const Object& object, const std::string& key, uint32_t* out) {
+  bool Number(const Object& object, const std::string& key, uint32_t* out) {
     std::string text;
+    if (!Text(object, key, kRequired, &text)) return false;
     // HCCL takes no sign and no blank.
-    if (!Text(object, key, kRequired, &text) || ParseDigits(text, out)) return;
+    if (ParseDigits(text, out)) return true;
     Wrong(object.path + key, Quote(text),
           ", expected a decimal number (EI0014)");
+    return false;
   }
 
   // Calls `each` for the objects of a list that has at least one entry.
@@ -294,18 +315,19 @@ class Reader {
     CheckPorts(server);
     Seen ids;
     ForEach(server, "device", [&](const Object& device) {
-      read.devices.push_back(ReadDevice(device));
-      Once(&ids, absl::StrCat(read.devices.back().device_id),
-           device.path + "device_id", "EI0014",
-           "; HCCL refuses two ranks with one device_ip, whatever device_port "
-           "they have");
+      read.devices.push_back(ReadDevice(device, &ids));
     });
     return read;
   }
 
-  RankTableDevice ReadDevice(const Object& device) {
+  RankTableDevice ReadDevice(const Object& device, Seen* ids) {
     RankTableDevice read;
-    Number(device, "device_id", &read.device_id);
+    if (Number(device, "device_id", &read.device_id)) {
+      Once(ids, absl::StrCat(read.device_id), device.path + "device_id",
+           "EI0014",
+           "; HCCL refuses two ranks with one device_ip, whatever device_port "
+           "they have");
+    }
     Number(device, "rank_id", &read.rank_id);
     CheckPorts(device);
     std::string ips;
@@ -315,6 +337,10 @@ class Reader {
     const std::string path = device.path + "device_ip";
     for (const std::string& ip : read.device_ips) {
       if (CheckIpAddress(ip, path)) Once(&device_ips_, ip, path, "EI0014");
+    }
+    if (is_super_pod_ &&
+        Text(device, "backup_device_ip", kOptional, &read.backup_device_ip)) {
+      CheckIpAddress(read.backup_device_ip, device.path + "backup_device_ip");
     }
     uint32_t ignored = 0;
     if (is_super_pod_ &&
@@ -500,6 +526,17 @@ absl::Status CheckVersion(const Struct& root) {
 
 }  // namespace
 
+std::string Utf8Mistake(absl::string_view text) {
+  const std::string valid = ValidUtf8(text);
+  const size_t at = absl::c_mismatch(text, valid).first - text.begin();
+  if (at == text.size()) return "";
+  const bool is_utf16 =
+      absl::StartsWith(text, "\xff\xfe") || absl::StartsWith(text, "\xfe\xff");
+  return absl::StrCat(LineOf(text, at), "byte ",
+                      at - (text.substr(0, at).rfind('\n') + 1) + 1,
+                      " is not UTF-8", is_utf16 ? ": the text is UTF-16" : "");
+}
+
 bool IsOfDockerBridge(const std::string& server_id) {
   return absl::StartsWith(server_id, "172.17.") && IsIpAddress(server_id);
 }
@@ -514,11 +551,14 @@ absl::StatusOr<RankTable> ParseRankTable(absl::string_view json) {
   Struct root;
   std::string mistake = absl::StripAsciiWhitespace(json).empty()
                             ? "the text is empty"
-                            : LenientJsonMistake(json);
+                            : Utf8Mistake(json);
+  if (mistake.empty()) mistake = LenientJsonMistake(json);
   if (mistake.empty()) {
     const auto parsed = google::protobuf::util::JsonStringToMessage(
         google::protobuf::StringPiece(json.data(), json.size()), &root);
-    if (!parsed.ok()) mistake = absl::CEscape(parsed.ToString());
+    // Behind its first line stands a piece of the text.
+    const std::string why(parsed.message());
+    if (!parsed.ok()) mistake = absl::CEscape(why.substr(0, why.find('\n')));
   }
   if (!mistake.empty()) {
     return absl::InvalidArgumentError(

@@ -26,8 +26,9 @@ struct RankTableDevice {
   // Dotted quads or IPv6 text, in the order of the file; several are separated
   // by commas there. Empty: the table names none.
   std::vector<std::string> device_ips;
-  // Version 1.2 only; empty otherwise.
+  // Version 1.2 only; empty otherwise. The second is optional.
   std::string super_device_id;
+  std::string backup_device_ip;
 };
 
 struct RankTableServer {
@@ -43,8 +44,8 @@ struct RankTableSuperPod {
 
 struct RankTable {
   std::string version;  // "1.0" or "1.2".
-  // HCCL polls the file until this is true, for up to 30 minutes.
-  bool completed = false;
+  // HCCL polls the file until this is "completed", for up to 30 minutes.
+  std::string status;
   std::vector<RankTableServer> servers;
   std::vector<RankTableSuperPod> super_pods;
 };
@@ -64,6 +65,10 @@ inline constexpr size_t kMaxRankTableBytes = 8 << 20;
 // one of which only the status is written yet.
 // Of a refused table, server_ids of Docker's default bridge are named too.
 absl::StatusOr<RankTable> ParseRankTable(absl::string_view json);
+
+// The first byte that is no part of UTF-8, which HCCL's parser refuses:
+// "line 3: byte 17 is not UTF-8"; empty: there is none.
+std::string Utf8Mistake(absl::string_view text);
 
 // Whether it is an address of the bridge that Docker makes by default,
 // 172.17.0.0/16 (docs.docker.com, bridge network driver): of a container, and

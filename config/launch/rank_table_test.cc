@@ -58,7 +58,7 @@ std::string MessageOf(absl::string_view text) {
 TEST(RankTableTest, ReadsVersionOne) {
   const absl::StatusOr<RankTable> table = ParseRankTable(kTwoServers);
   ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_TRUE(table->completed);
+  EXPECT_EQ(table->status, "completed");
   ASSERT_EQ(table->servers.size(), 2u);
   EXPECT_EQ(table->servers[1].server_id, "192.168.7.23");
   EXPECT_EQ(table->servers[1].devices[1].rank_id, 3u);
@@ -79,7 +79,7 @@ TEST(RankTableTest, KeepsATableThatIsStillBeingWritten) {
       absl::StrReplaceAll(kTwoServers, {{"completed", "initializing"}});
   const absl::StatusOr<RankTable> table = ParseRankTable(text);
   ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_FALSE(table->completed);
+  EXPECT_EQ(table->status, "initializing");
 }
 
 TEST(RankTableTest, NamesEveryMistakeAtOnce) {
@@ -134,6 +134,34 @@ TEST(RankTableTest, IsStrictJson) {
   EXPECT_EQ(MessageOf(absl::StrReplaceAll(good, {{"\n", "\r\n"}})), "ok");
   EXPECT_THAT(MessageOf(" \n"), HasSubstr("the text is empty"));
   EXPECT_THAT(MessageOf(good.substr(0, good.size() - 1)), HasSubstr("EI0004"));
+}
+
+TEST(RankTableTest, NamesTheLineWhereTheObjectIsCut) {
+  const std::string good = kTwoServers;
+  for (const auto& [text, mistake] :
+       {std::pair(good.substr(0, good.find("{\"device_id\":\"1\"")),
+                  "(EI0004): line 6: the text ends, expected ]"),
+        std::pair(good + "\n{}", "line 14: text behind the last }"),
+        std::pair("\n[" + good + "]", "line 2: expected { first"),
+        std::pair(std::string("null"), "line 1: expected { first"),
+        std::pair(absl::StrReplaceAll(good, {{"\"2\",", "\"2\""}}),
+                  "line 3: a comma or colon is missing in front of it"),
+        std::pair(absl::StrReplaceAll(good, {{"192.168.7.23", "\xb9\xfa"}}),
+                  "line 11: byte 19 is not UTF-8"),
+        std::pair(std::string("\xff\xfe{", 3),
+                  "line 1: byte 1 is not UTF-8: the text is UTF-16")}) {
+    EXPECT_THAT(MessageOf(text), HasSubstr(mistake)) << text;
+  }
+  EXPECT_EQ(MessageOf(absl::StrReplaceAll(
+                good, {{"{\n", "{\"a\":[-1.5e-3,2,{},[],true],\n"}})),
+            "ok");
+}
+
+TEST(RankTableTest, CountsNoDeviceWhoseIdIsNoNumber) {
+  const std::string message = MessageOf(absl::StrReplaceAll(
+      kTwoServers, {{"\"device_id\":\"1\"", "\"device_id\":\"0x1\""}}));
+  EXPECT_THAT(message, HasSubstr("device_id: \"0x1\", expected a decimal"));
+  EXPECT_THAT(message, testing::Not(HasSubstr("stands at")));
 }
 
 TEST(RankTableTest, NamesFilesOfOtherPrograms) {

@@ -85,7 +85,7 @@ TEST(WriteRankTableTest, IsReadBackWithTheMasterFirstAndRanksAscending) {
   ASSERT_TRUE(text.ok()) << text.status();
   const auto table = ParseRankTable(*text);
   ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_TRUE(table->completed);
+  EXPECT_EQ(table->status, "completed");
   ASSERT_EQ(table->servers.size(), 3u);
   EXPECT_EQ(table->servers[0].server_id, job.spec.servers(0).address());
   uint32_t rank = 0;

@@ -212,11 +212,14 @@ class Importer {
                                      absl::string_view key,
                                      absl::string_view text) {
     std::vector<Ipv4Address> addresses;
-    for (absl::string_view item :
-         absl::StrSplit(text, ',', absl::SkipWhitespace())) {
+    if (text.empty()) return addresses;
+    for (absl::string_view item : absl::StrSplit(text, ',')) {
       item = absl::StripAsciiWhitespace(item);
       const auto address = Ipv4Address::Parse(item);
-      if (address.ok()) {
+      if (item.empty()) {
+        Wrong(line, key, ": an entry is empty, expected addresses by commas, ",
+              "without blanks");
+      } else if (address.ok()) {
         addresses.push_back(*address);
       } else {
         Wrong(line, key, ": ", address.status().message(),

@@ -106,6 +106,24 @@ TEST(ImportClusterTest, TakesAddressesGatewaysAndNamesOfADeployersInventory) {
   EXPECT_EQ(spec.lossless().roce_port(), 4791);
 }
 
+TEST(ImportClusterTest, DropsNoAddressWithoutAWord) {
+  const auto written = WriteSpec(*Import(
+      {"[hccn]\n10.0.0.1 deviceip=10.20.0.1,10.20.0.2,10.20.0.3,10.20.0.4\n"
+       "10.0.0.2 deviceip=10.20.0.5,10.20.0.6\n"
+       "[hccn:vars]\nnetmask=255.255.255.0\n"}));
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_THAT(written->yaml, HasSubstr("ids: 0-1"));
+  EXPECT_THAT(written->yaml,
+              HasSubstr("devices 2-3: has an address and is not planned"));
+  for (const char* list : {"10.20.0.1,,10.20.0.3", "10.20.0.1, 10.20.0.2"}) {
+    EXPECT_THAT(
+        std::string(Import({absl::StrCat("[hccn]\n10.0.0.1 deviceip=", list)})
+                        .status()
+                        .message()),
+        HasSubstr("deviceip: an entry is empty, expected addresses by commas"));
+  }
+}
+
 TEST(ImportClusterTest, TakesVariablesWithBlanksAroundTheirSign) {
   const ClusterSpec spec = SpecOf(Import({absl::StrReplaceAll(
       kInventory, {{"gateways=", "gateways = "},

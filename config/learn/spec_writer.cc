@@ -72,6 +72,14 @@ class ExceptionFinder {
         CompareDevice(host, *seen, device);
       }
     }
+    for (const SeenDevice& seen : host.devices) {
+      if (seen.HasAddress() &&
+          absl::c_none_of(server.devices(), [&seen](const DeviceSpec& device) {
+            return device.id() == seen.id;
+          })) {
+        Add(host, "has an address and is not planned", seen.id);
+      }
+    }
   }
 
   void JudgeHosts(absl::Span<const SeenHost* const> hosts) {

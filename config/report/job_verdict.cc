@@ -102,6 +102,8 @@ JobReason ReasonOf(const Told& told) {
   reason.mutable_devices()->Add(told.devices.begin(), told.devices.end());
   reason.set_text(SeenText(finding));
   reason.set_waived(finding.has_waiver());
+  reason.set_waived_from(finding.waiver().waived_from());
+  reason.set_caused_by(OneLine(finding.caused_by(), kRuleColumns));
   reason.set_holds_alone(finding.holds_alone());
   std::string fix = OneLine(finding.fix(), kTextColumns + 1);
   if (fix.size() > static_cast<size_t>(kTextColumns)) {

@@ -99,6 +99,18 @@ TEST(ReasonsAboutTest, JoinsTheDevicesOfOneFinding) {
   EXPECT_EQ(ReasonLine(reasons[0]), "clusterd: link: devices 1,3: DOWN");
 }
 
+TEST(ReasonsAboutTest, SaysWhatAWaiverCoversAndTheCause) {
+  Report report;
+  Finding& finding = AddFinding("net-health", WARN, "a", &report);
+  finding.set_caused_by("link");
+  finding.mutable_waiver()->set_waived_from(FAIL);
+  const std::vector<JobReason> reasons = ReasonsAbout(report, "a");
+  ASSERT_EQ(reasons.size(), 1u);
+  EXPECT_TRUE(reasons[0].waived());
+  EXPECT_EQ(reasons[0].waived_from(), FAIL);
+  EXPECT_EQ(reasons[0].caused_by(), "link");
+}
+
 TEST(ReasonsAboutTest, CutsNoRepair) {
   Report report;
   AddFinding("link", FAIL, "a", &report).set_fix(std::string(300, 'x'));

@@ -141,7 +141,7 @@ class ReportPrinter {
     }
     if (!rows.empty()) {
       page_.Title(verbose_ ? "Rules" : "Rules; --verbose has each");
-      page_.PrintTable(rows, kCutTable);
+      page_.PrintTable(rows, kWholeTable);
     }
     if (!not_run.empty()) page_.out() << "\n";
     for (const auto& [why, count] : not_run) {

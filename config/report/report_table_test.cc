@@ -200,6 +200,16 @@ TEST(RulesTest, FoldByCategoryAndHaveALineEachWhenVerbose) {
       << all;
 }
 
+TEST(ReportTableTest, VerboseShowsWholeSummaries) {
+  Report report;
+  AddRule(report, "job-script").set_state(PASS);
+  const std::string last = "what the last word says";
+  report.mutable_rules(0)->set_summary(
+      absl::StrCat("read train.py; ", std::string(150, 'x'), " ", last));
+  EXPECT_NE(Table(report, Style(), /*verbose=*/true).find(last),
+            std::string::npos);
+}
+
 TEST(OneCauseOneHeadlineTest, WhatFollowsHasNoBlockOfItsOwn) {
   Report report;
   AddFinding(AddRule(report, "link"), FAIL, "s0");

@@ -3,9 +3,11 @@
 #include <set>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "config/values/version.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 
@@ -74,6 +76,16 @@ std::string StandingWord(const ApplyReport& report) {
                  report.confirmation().state() == Confirmation::CONFIRMED
              ? "confirmed"
              : "";
+}
+
+std::string ConfirmedText(const Confirmation& confirmation) {
+  const auto& untold = confirmation.untold();
+  const std::string names = HostsText({untold.begin(), untold.end()}, 60);
+  return absl::StrCat(
+      "confirmed by ", ActorName(confirmation.confirmed_by()),
+      confirmation.deadlines_passed() && !untold.empty()
+          ? absl::StrCat("; ", names, " will take it back when back")
+          : Part("; not told yet: ", names));
 }
 
 ExitStatus ExitStatusOf(State verdict, FailOn fail_on) {

@@ -36,6 +36,10 @@ std::string CountsText(const Counts& counts);
 // Empty: nothing, so that the outcome of the run says it all.
 std::string StandingWord(const ApplyReport& report);
 
+// "confirmed by ann", with "; not told yet: node07", or where the deadlines
+// have passed "; node07 will take it back when back".
+std::string ConfirmedText(const Confirmation& confirmation);
+
 enum ExitStatus {
   kExitPass = 0,       // Pass, or warnings only.
   kExitFail = 1,       // At least one failure.

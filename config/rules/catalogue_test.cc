@@ -162,6 +162,10 @@ TEST(RuleCatalogueTest, IsTheTableOfHooks) {
   EXPECT_THAT(ReadFile("deploy/slurm/README.md"), testing::HasSubstr(table))
       << "deploy/slurm/README.md is not what the rules are now, expected:\n"
       << table;
+  // Those hooks never ask the controller (config/launch/hook_table.h).
+  EXPECT_THAT(ReadFile("deploy/slurm/README.md"),
+              testing::HasSubstr("`HealthCheckProgram` and `Epilog` judge this "
+                                 "node alone, also while the controller is"));
 }
 
 TEST(RuleTest, HoldsAloneOnlyWhereOneHostCanTell) {

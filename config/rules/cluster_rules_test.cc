@@ -189,6 +189,7 @@ TEST(CheckLldpRailTest, RecognisesCablesFromNpuToNpu) {
 TEST(CheckLldpRailTest, OnePortOnAnotherNpuAmongLeavesIsNamed) {
   TestCluster cluster = Pods(4);
   Neighbour(cluster, 1, 3).set_peer(LldpNeighbour::NPU);
+  EXPECT_EQ(cluster.Check("lldp-rail").summary(), "32 devices on 4 hosts");
   EXPECT_EQ(Lines(cluster.Check("lldp-rail")),
             "WARN server1:3 reaches another NPU, while 31 other ports reach "
             "switches | a switch, as the other ports reach | cable the port to "

@@ -448,6 +448,20 @@ TEST(CheckNetHealthTest, CallsInitWithoutDetectAddressNotConfigured) {
             "hccn_tool -i 3 -netdetect -s address 192.168.103.254");
 }
 
+TEST(CheckNetHealthTest, BlamesTheAddressOfInitWhereNoneIsSet) {
+  TestCluster cluster;
+  DeviceFacts& device = cluster.device(0, 3);
+  device.mutable_address()->mutable_value()->clear_settings();
+  device.mutable_gateway()->set_value("");
+  device.mutable_detect_address()->set_value("");
+  device.mutable_net_health()->set_value(NET_HEALTH_INIT);
+  EXPECT_EQ(cluster.Check("net-health").findings(0).caused_by(),
+            "device-ip-set");
+  EXPECT_EQ(cluster.Check("device-ip-set").state(), FAIL);
+  EXPECT_THAT(cluster.Check("detect-address").summary(),
+              HasSubstr("15 of 16 devices"));
+}
+
 TEST(CheckNetHealthTest, WarnsOfInitWhereNobodyPlansADetectAddress) {
   TestCluster cluster;
   DeviceFacts& device = cluster.device(0, 3);

@@ -290,13 +290,14 @@ void JudgeSetting(const ClusterView& view, const DeviceView& device,
   }
   const auto wanted = setting.wanted(view.spec(), DeviceSpec());
   const std::string to = wanted.value_or(live.value);
-  FindingText text = report.Text(
-      "not-stored", setting.words, PrintableText(live.value),
-      entry == nullptr
-          ? absl::StrCat("no ", absl::StrCat(setting.conf_keys, "_", device.id))
-          : PrintableText(absl::StrCat(entry->key(), "_", device.id, "=",
-                                       entry->value())),
-      PrintableText(to), SettingCommand(setting, to));
+  FindingText text =
+      report.Text("not-stored", setting.words,
+                  entry == nullptr
+                      ? absl::StrCat("no ", setting.conf_keys, "_", device.id)
+                      : PrintableText(absl::StrCat(entry->key(), "_", device.id,
+                                                   "=", entry->value())),
+                  PrintableText(live.value), PrintableText(to),
+                  SettingCommand(setting, to));
   if (entry != nullptr &&
       BringsBack(setting, RepairedValue(*device.host, *entry), live.value)) {
     text.caused_by = "hccn-conf";

@@ -580,9 +580,12 @@ TEST(CheckStoredSettingTest, WarnsWhereTheNextBootBringsAnotherValue) {
     EXPECT_EQ(lost.state(), WARN);
     EXPECT_THAT(Lines(lost), StartsWith("WARN server0:3 "));
     EXPECT_THAT(Lines(lost), HasSubstr(each.words));
+    EXPECT_THAT(Lines(lost), HasSubstr(absl::StrCat(", /etc/hccn.conf has no ",
+                                                    each.key, "_3")));
     AddLine(each.key, each.another, &cluster);
     EXPECT_THAT(Lines(cluster.Check(each.rule)),
-                HasSubstr(std::string(each.key) + "_3=" + each.another));
+                HasSubstr(absl::StrCat(", /etc/hccn.conf has ", each.key,
+                                       "_3=", each.another)));
     SetInFile(each.key, each.stored, &cluster);
     EXPECT_EQ(cluster.Check(each.rule).state(), PASS)
         << Lines(cluster.Check(each.rule));

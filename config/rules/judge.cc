@@ -55,16 +55,34 @@ constexpr std::pair<const char*, absl::string_view> kQueries[] = {
     {"-vnic", "subnet-superpod"},
 };
 
-void Downgrade(RuleResult* result) {
+// The result is then as bad as its worst finding.
+void ChangeEach(RuleResult* result,
+                absl::FunctionRef<void(Finding* finding)> change) {
   State worst = STATE_UNSPECIFIED;
   for (Finding& finding : *result->mutable_findings()) {
-    if (finding.state() == FAIL) {
-      finding.set_state(WARN);
-      finding.set_downgraded(true);
-    }
+    change(&finding);
     if (finding.state() != SKIPPED) worst = std::max(worst, finding.state());
   }
   if (worst != STATE_UNSPECIFIED) result->set_state(worst);
+}
+
+void Downgrade(Finding* finding) {
+  if (finding->state() != FAIL) return;
+  finding->set_state(WARN);
+  finding->set_downgraded(true);
+}
+
+// What is waived stays in the report, and its verdict is never a pass.
+void Waive(Finding* finding) {
+  if (!finding->has_waiver()) return;
+  Waiver* const waiver = finding->mutable_waiver();
+  waiver->set_waived_from(finding->state());
+  if (finding->rule() == kMaintenanceRule) return;
+  absl::StrAppend(finding->mutable_observed(), "; ",
+                  waiver->rule() == kMaintenanceRule ? "in maintenance, else "
+                                                     : "waived, else ",
+                  StateWord(finding->state()), ", ", WaiverText(*waiver));
+  finding->set_state(WARN);
 }
 
 // Empty: it runs.
@@ -107,7 +125,10 @@ RuleResult RunRule(const Rule& rule, const ClusterView& view,
   if (rule.needs_roce || rule.name == kPortFileRule) {
     WeighByNetwork(network, &result);
   }
-  if (IsIn(options.selection.downgrade(), rule.name)) Downgrade(&result);
+  if (IsIn(options.selection.downgrade(), rule.name)) {
+    ChangeEach(&result, Downgrade);
+  }
+  if (view.HasWaivers()) ChangeEach(&result, Waive);
   return result;
 }
 

@@ -869,6 +869,31 @@ TEST(WaiverTest, OfACauseCoversTheFailuresThatFollow) {
   }
 }
 
+TEST(WaiverTest, SaysWhatTheFindingIsForTheJobOtherwise) {
+  TestCluster cluster("atlas-training", "", 1);
+  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
+  cluster.StartJob();
+  AddWaiver("link", {"server0"}, &cluster);
+  const Report report = cluster.MakeReport();
+  const RuleResult& link = ResultOf(report, "link");
+  EXPECT_EQ(link.state(), WARN);
+  EXPECT_EQ(link.findings(0).waiver().waived_from(), WARN);
+  EXPECT_THAT(link.findings(0).observed(),
+              HasSubstr("; waived, else warn, until"));
+  EXPECT_THAT(link.findings(0).why(), HasSubstr("The job uses no RoCE port"));
+}
+
+TEST(WaiverTest, SaysWhatADowngradedFindingIsOtherwise) {
+  TestCluster cluster = WithLinksDown();
+  AddWaiver("link", {}, &cluster);
+  JudgeOptions options;
+  options.selection.add_downgrade("link");
+  const Report report = cluster.MakeReport(options);
+  const Finding& finding = ResultOf(report, "link").findings(0);
+  EXPECT_TRUE(finding.downgraded());
+  EXPECT_EQ(finding.waiver().waived_from(), WARN);
+}
+
 TEST(WaiverTest, OfTheToolMakesNothingElseKnown) {
   TestCluster cluster;
   cluster.Mute(0, 3, Missing::TIMED_OUT, "no answer");
@@ -937,6 +962,18 @@ TEST(MaintenanceTest, CoversEverythingOfItsHostsAlsoThatTheyAreAway) {
               HasSubstr("; in maintenance, else unknown, until"));
   EXPECT_EQ(ResultOf(report, "maintenance").findings_size(), 1);
   EXPECT_TRUE(ResultOf(report, "maintenance").findings(0).has_waiver());
+}
+
+TEST(MaintenanceTest, AloneIsAVerdictAboutTheHosts) {
+  TestCluster cluster;
+  Report report = cluster.MakeReport({Only({"maintenance"})});
+  EXPECT_EQ(report.verdict(), PASS);
+  EXPECT_EQ(report.hosts(0).state(), PASS);
+  AddWaiver("maintenance", {"server0"}, &cluster);
+  report = cluster.MakeReport({Only({"maintenance"})});
+  EXPECT_EQ(report.verdict(), WARN);
+  EXPECT_EQ(SupportedVerdict(report), WARN);
+  EXPECT_EQ(report.hosts(0).state(), WARN);
 }
 
 TEST(MaintenanceTest, FailsAJobOnItsHostsAndNothingElseDoes) {

@@ -6,7 +6,6 @@
 #include "absl/base/macros.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/str_join.h"
-#include "config/words/state_word.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -19,19 +18,6 @@ auto Fields(const FindingText& text) {
 
 bool HasReason(const Missing* missing, Missing::Reason reason) {
   return missing != nullptr && missing->reason() == reason;
-}
-
-// What is waived stays in the report, and its verdict is never a pass.
-void Waive(const Waiver& waiver, Finding* finding) {
-  *finding->mutable_waiver() = waiver;
-  finding->mutable_waiver()->clear_hosts();
-  finding->mutable_waiver()->set_waived_from(finding->state());
-  if (finding->rule() == kMaintenanceRule) return;
-  absl::StrAppend(finding->mutable_observed(), "; ",
-                  waiver.rule() == kMaintenanceRule ? "in maintenance, else "
-                                                    : "waived, else ",
-                  StateWord(finding->state()), ", ", WaiverText(waiver));
-  finding->set_state(WARN);
 }
 
 }  // namespace
@@ -50,10 +36,7 @@ const RuleFinding& RuleReport::RowOf(absl::string_view name) const {
   return SharedFindings().front();  // Something is not known.
 }
 
-void RuleReport::Judged(const HostView& host) {
-  if (&host != last_judged_) ++judged_hosts_;
-  last_judged_ = &host;
-}
+void RuleReport::Judged(const HostView& host) { judged_hosts_.insert(&host); }
 
 void RuleReport::Judged(const DeviceView& device) {
   counts_devices_ = true;
@@ -229,7 +212,9 @@ void RuleReport::WriteFinding(FindingText&& text,
   if (!text.caused_by.empty())
     finding->set_caused_by(std::move(text.caused_by));
   if (text.holds_alone) finding->set_holds_alone(true);
-  if (text.waiver != nullptr) Waive(*text.waiver, finding);
+  if (text.waiver == nullptr) return;
+  *finding->mutable_waiver() = *text.waiver;
+  finding->mutable_waiver()->clear_hosts();
 }
 
 void RuleReport::WriteGroup(Group* group, RuleResult* result) const {
@@ -284,7 +269,8 @@ std::string RuleReport::Summary() const {
     return judged == all ? Count(all, noun)
                          : absl::StrCat(judged, " of ", Count(all, noun));
   };
-  const std::string hosts = of(judged_hosts_, view_.host_count(), "host");
+  const std::string hosts =
+      of(judged_hosts_.size(), view_.host_count(), "host");
   if (!counts_devices_) return hosts + notes_;
   return absl::StrCat(of(judged_devices_, view_.expected_devices(), "device"),
                       " on ", hosts, notes_);
@@ -312,7 +298,7 @@ RuleResult RuleReport::Finish() && {
   for (const Finding& finding : result.findings()) {
     if (finding.state() != SKIPPED) worst = std::max(worst, finding.state());
   }
-  const bool judged = judged_hosts_ > 0 || !cluster_summary_.empty();
+  const bool judged = !judged_hosts_.empty() || !cluster_summary_.empty();
   if (worst == STATE_UNSPECIFIED) worst = judged ? PASS : SKIPPED;
   result.set_state(worst);
   if (worst != SKIPPED) return result;

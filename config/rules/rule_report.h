@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -223,9 +224,8 @@ class RuleReport {
   // From the hash of a text to the last group that has it.
   absl::flat_hash_map<size_t, size_t> group_of_;
   absl::flat_hash_map<int, size_t> overflow_of_;
-  size_t judged_hosts_ = 0;
+  absl::flat_hash_set<const HostView*> judged_hosts_;
   size_t judged_devices_ = 0;
-  const HostView* last_judged_ = nullptr;
   bool counts_devices_ = false;
   std::string cluster_summary_;
   std::string notes_;

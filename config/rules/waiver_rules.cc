@@ -1,5 +1,5 @@
 // The rule about waivers themselves: hosts in maintenance, and waivers that
-// have ended or that nobody heeds. What a waiver covers, rule_report.cc marks.
+// have ended or that nobody heeds. What a waiver covers, judge.cc marks.
 #include "absl/strings/str_cat.h"
 #include "config/rules/catalogue.h"
 #include "config/rules/rule_report.h"

@@ -15,6 +15,8 @@
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
 #include "config/values/text_form.h"
+#include "config/words/subject_text.h"
+#include "config/words/waiver_text.h"
 
 namespace clusterd {
 namespace {
@@ -71,8 +73,9 @@ std::string PlainText(const YamlValue& value) {
 class ScheduleLoader {
  public:
   ScheduleLoader(const ServerGroups& groups,
-                 absl::Span<const absl::string_view> rules)
-      : groups_(groups), rules_(rules) {
+                 absl::Span<const absl::string_view> rules,
+                 absl::Span<const uint32_t> devices = {})
+      : groups_(groups), rules_(rules), devices_(devices) {
     for (const PlannedServer& server : groups.servers) {
       hosts_.insert(server.host);
     }
@@ -118,11 +121,14 @@ class ScheduleLoader {
     }
     if (!rules.empty()) waiver->set_rule(rules[0]);
     LoadHosts(map["hosts"], waiver->mutable_hosts());
-    const auto devices = map["devices"].Parsed([](const std::string& text) {
+    const YamlValue ids = map["devices"];
+    const auto devices = ids.Parsed([](const std::string& text) {
       return ParseIdList(text, kMaxDeviceId);
     });
     if (devices)
       waiver->mutable_devices()->Add(devices->begin(), devices->end());
+    const std::string wrong = WrongDevices(*waiver, devices_);
+    if (!wrong.empty()) ids.Wrong(": ", wrong);
     waiver->set_reason(ShortText(map.Require("reason")));
     waiver->set_owner(ShortText(map.Require("owner")));
     const auto until = map.Require("until").Parsed(ParseUtcTime);
@@ -212,6 +218,7 @@ class ScheduleLoader {
 
   const ServerGroups& groups_;
   const absl::Span<const absl::string_view> rules_;
+  const absl::Span<const uint32_t> devices_;
   absl::flat_hash_set<absl::string_view> hosts_;
   absl::flat_hash_set<std::string> names_;
 };
@@ -316,8 +323,9 @@ void LoadSchedule(const YamlValue& value, const ServerGroups& groups,
 }
 
 void LoadWaivers(const YamlValue& value, const ServerGroups& groups,
-                 absl::Span<const absl::string_view> rules, ClusterSpec* spec) {
-  ScheduleLoader loader(groups, rules);
+                 absl::Span<const absl::string_view> rules,
+                 absl::Span<const uint32_t> devices, ClusterSpec* spec) {
+  ScheduleLoader loader(groups, rules, devices);
   for (const YamlValue& item : ListOf(value, "waivers", kMaxWaivers)) {
     loader.Load(item, spec->add_waivers());
   }
@@ -327,6 +335,20 @@ void LoadNotify(const YamlValue& value, ClusterSpec* spec) {
   for (const YamlValue& item : ListOf(value, "notifiers", kMaxNotifiers)) {
     LoadNotifier(item, spec->add_notify());
   }
+}
+
+std::string WrongDevices(const Waiver& waiver, absl::Span<const uint32_t> ids) {
+  std::vector<uint32_t> unknown;
+  for (const uint32_t id : waiver.devices()) {
+    if (!absl::c_linear_search(ids, id)) unknown.push_back(id);
+  }
+  if (!waiver.devices().empty() && waiver.rule() == kMaintenanceRule) {
+    return "maintenance is of whole hosts, expected no devices";
+  }
+  if (ids.empty() || unknown.empty()) return "";
+  return absl::StrCat(DevicesText(unknown),
+                      unknown.size() == 1 ? " does" : " do",
+                      " not exist, expected ids of ", FoldIds(ids));
 }
 
 std::string ScheduleText(const ClusterSpec& spec) {

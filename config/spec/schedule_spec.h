@@ -19,6 +19,7 @@
 #ifndef CONFIG_SPEC_SCHEDULE_SPEC_H_
 #define CONFIG_SPEC_SCHEDULE_SPEC_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -35,9 +36,15 @@ namespace clusterd {
 // file. `rules`: the names of all rules; empty: any name that may be one.
 void LoadSchedule(const YamlValue& value, const ServerGroups& groups,
                   absl::Span<const absl::string_view> rules, ClusterSpec* spec);
+// `devices`: the ids of all servers' devices; empty: they are not known.
 void LoadWaivers(const YamlValue& value, const ServerGroups& groups,
-                 absl::Span<const absl::string_view> rules, ClusterSpec* spec);
+                 absl::Span<const absl::string_view> rules,
+                 absl::Span<const uint32_t> devices, ClusterSpec* spec);
 void LoadNotify(const YamlValue& value, ClusterSpec* spec);
+
+// What is wrong with the devices of a waiver whose hosts have `ids`; empty:
+// nothing. Without ids any device may exist.
+std::string WrongDevices(const Waiver& waiver, absl::Span<const uint32_t> ids);
 
 // The keys again; empty if none was given.
 std::string ScheduleText(const ClusterSpec& spec);

@@ -13,7 +13,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr absl::string_view kRuleNames[] = {"link", "net-health", "optics"};
+constexpr absl::string_view kRuleNames[] = {"link", "maintenance", "net-health",
+                                            "optics"};
 
 // A small good file, whose line 9 is the first of `more`.
 std::string With(absl::string_view more) {
@@ -172,13 +173,20 @@ TEST(LoadWaiversTest, TellsEveryMistakeAtItsPlace) {
       "    reason: \"a\\nb\"\n"
       "    until: 2h\n"
       "    untl: 3\n"
-      "  - {rule: [link, optics], reason: r, owner: o, until: 2026-02-30}\n");
+      "  - {rule: [link, optics], reason: r, owner: o, until: 2026-02-30}\n"
+      "  - {rule: link, devices: \"3,8,88\", reason: r, owner: o,\n"
+      "     until: 2026-12-01}\n"
+      "  - {rule: maintenance, devices: 3, reason: r, owner: o,\n"
+      "     until: 2026-12-01}\n");
   for (const char* part :
        {"f:10:11: ", "\"lnik\" does not exist, did you mean \"link\"?",
         "f:11:12: ", "host \"n4\" is in no group",
         "f:12:14: ", "f:13:13: ", "expected one line of at most 200 bytes",
         "waivers[0].owner", "f:14:12: ", "\"2h\" is not a moment", "\"untl\"",
-        "one rule", "\"2026-02-30\" is not a moment"}) {
+        "one rule", "\"2026-02-30\" is not a moment",
+        "f:17:27: waivers[2].devices: devices 8,88 do not exist, expected ids "
+        "of 0-7",
+        "f:19:34: waivers[3].devices: maintenance is of whole hosts"}) {
     EXPECT_THAT(wrong, HasSubstr(part));
   }
 }

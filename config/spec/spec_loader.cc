@@ -329,13 +329,13 @@ class Loader {
     const ServerGroups groups =
         ReadServerGroups(map.Require("servers").node(), mistakes_);
     LoadSchedule(map["schedule"], groups, rules_, &spec_);
-    LoadWaivers(map["waivers"], groups, rules_, &spec_);
     spec_.set_roce_unused(map["roce"].Word({"used", kUnused}) == kUnused);
     const DevicePlan plan =
         spec_.roce_unused()
             ? ReadDeviceIds(map["devices"].node(), product_, groups, mistakes_)
             : ReadDevicePlan(map.Require("devices").node(), product_, groups,
                              mistakes_);
+    LoadWaivers(map["waivers"], groups, rules_, plan.ids, &spec_);
     if (!mistakes_->empty()) return;
     spec_.mutable_servers()->Reserve(static_cast<int>(groups.servers.size()));
     for (const PlannedServer& planned : groups.servers) {

@@ -120,7 +120,7 @@ struct Hooks {
              },
              [&flags, log = parts.log] { return ReadHooks(flags.config, log); },
              &line, &verdicts, &drainer, parts.access.clock, parts.log,
-             [waivers] { return std::atomic_load(waivers) != nullptr; }}) {}
+             [waivers] { return std::atomic_load(waivers); }}) {}
 
   StreamLine line;
   VerdictStore verdicts;

@@ -2,6 +2,7 @@
 // history and stand in the spec, so that every check heeds them from then on.
 // Making and ending one waits for the disk.
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,18 @@ absl::StatusOr<absl::Time> ParseUntil(const std::string& text, absl::Time now) {
   return ParseUtcTime(text);
 }
 
+// The devices that a host of the waiver has, as the spec says.
+std::vector<uint32_t> DevicesOf(const Waiver& waiver, const ClusterSpec& spec) {
+  const std::set<std::string> hosts(waiver.hosts().begin(),
+                                    waiver.hosts().end());
+  std::set<uint32_t> ids;
+  for (const ServerSpec& server : spec.servers()) {
+    if (!hosts.empty() && hosts.count(server.host()) == 0) continue;
+    for (const DeviceSpec& device : server.devices()) ids.insert(device.id());
+  }
+  return {ids.begin(), ids.end()};
+}
+
 // InvalidArgument with every mistake, a line each.
 absl::StatusOr<Waiver> ReadWaiver(const WaiveRequest& request,
                                   const ClusterSpec& spec, absl::Time now) {
@@ -62,17 +75,22 @@ absl::StatusOr<Waiver> ReadWaiver(const WaiveRequest& request,
     for (std::string& name : *hosts) {
       *waiver.add_hosts() = HostNamed(spec, name);
     }
-    note("hosts", SelectHosts(spec, waiver.hosts()));
+    if (!note("hosts", SelectHosts(spec, waiver.hosts()))) waiver.clear_hosts();
   }
   const auto devices = ParseIdList(request.devices(), kMaxDeviceId);
   if (!request.devices().empty() && note("devices", devices)) {
     waiver.mutable_devices()->Add(devices->begin(), devices->end());
+    const std::string wrong = WrongDevices(waiver, DevicesOf(waiver, spec));
+    if (!wrong.empty()) mistakes.push_back(absl::StrCat("devices: ", wrong));
   }
   waiver.set_reason(ValidUtf8(absl::StripAsciiWhitespace(request.reason())));
   if (waiver.reason().empty() || waiver.reason().size() > kMaxWaiverReason) {
     mistakes.push_back(absl::StrCat("reason: has ", waiver.reason().size(),
                                     " bytes, expected 1 to ",
                                     kMaxWaiverReason));
+  }
+  if (waiver.reason().find_first_of("\r\n") != std::string::npos) {
+    mistakes.push_back("reason: has a line break, expected one line");
   }
   const auto until = ParseUntil(request.until(), now);
   if (note("until", until)) {
@@ -102,10 +120,12 @@ WaiverResponse Done(const ControllerParts& parts, const Waiver& waiver) {
 
 absl::StatusOr<WaiverResponse> AddWaiver(const ControllerParts& parts,
                                          const WaiveRequest& request,
-                                         const std::string& owner) {
-  ASSIGN_OR_RETURN(Waiver waiver, ReadWaiver(request, *parts.spec->spec(),
-                                             parts.scheduler->Now()));
-  waiver.set_id(NewRunId().substr(0, 8));
+                                         const std::string& owner,
+                                         const std::string& id,
+                                         absl::Time now) {
+  ASSIGN_OR_RETURN(Waiver waiver,
+                   ReadWaiver(request, *parts.spec->spec(), now));
+  waiver.set_id(id);
   waiver.set_owner(owner);
   RETURN_IF_ERROR(parts.history->PutWaiver(waiver));
   parts.spec->ChangeWaivers(
@@ -140,15 +160,19 @@ absl::StatusOr<WaiverResponse> RemoveWaiver(const ControllerParts& parts,
 ControllerService::Unary* ControllerService::Waive(Context* context,
                                                    const WaiveRequest* request,
                                                    WaiverResponse* response) {
-  const std::string subject =
-      PrintableText(absl::StrCat(request->rule(), " on ", request->hosts(), " ",
-                                 request->devices(), ": ", request->reason()),
-                    kMaxPrintableBytes * 2);
-  return calls_.AnswerAudited(context, "Waive", *request, subject, &slots_.ends,
-                              response, [this, request](const SpiffeId& user) {
-                                return AddWaiver(parts_, *request,
-                                                 user.ToString());
-                              });
+  const std::string id = NewRunId().substr(0, 8);
+  const absl::Time now = parts_.scheduler->Now();
+  const std::string subject = PrintableText(
+      absl::StrCat(QuotedText(id), " until ",
+                   UtcText(ParseUntil(request->until(), now).value_or(now)),
+                   ": ", request->rule(), " on ", request->hosts(), " ",
+                   request->devices(), ": ", request->reason()),
+      kMaxPrintableBytes * 2);
+  return calls_.AnswerAudited(
+      context, "Waive", *request, subject, &slots_.ends, response,
+      [this, request, id, now](const SpiffeId& user) {
+        return AddWaiver(parts_, *request, user.ToString(), id, now);
+      });
 }
 
 ControllerService::Unary* ControllerService::EndWaiver(

@@ -7,7 +7,9 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "config/rules/judge.h"
 #include "config/spec/spec_loader.h"
 #include "daemon/controller/hosts/fact_limits.h"
@@ -713,6 +715,21 @@ TEST(WaiveTest, IsForOperatorsAndCountsFromTheNextCheckOn) {
       testing::AllOf(HasSubstr("did you mean \"link\"?"), HasSubstr("server9"),
                      HasSubstr("devices: "), HasSubstr("reason: has 0 bytes"),
                      HasSubstr("\"2025-02-30\" is not a moment")));
+  WaiveRequest absent = AskToWaive("link", "server9");
+  absent.set_devices("3,44");
+  absent.set_reason("cable\nordered");
+  WaiveRequest part = AskToWaive("maintenance", "server0");
+  part.set_devices("3");
+  for (const auto& [request, text] :
+       {std::make_pair(absent, "devices: device 44 does not exist, expected "),
+        std::make_pair(absent, "server9, did you mean \"server0\"?"),
+        std::make_pair(absent, "reason: has a line break"),
+        std::make_pair(part, "devices: maintenance is of whole hosts")}) {
+    const grpc::Status refused =
+        client->Waive(NewContext().get(), request, &response);
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_THAT(refused.error_message(), HasSubstr(text));
+  }
   for (const char* until : {"-2h", "0s", "91d", "9999d", "2000-01-01", "inf"}) {
     WaiveRequest late = AskToWaive("link", "all");
     late.set_until(until);
@@ -732,6 +749,12 @@ TEST(WaiveTest, IsForOperatorsAndCountsFromTheNextCheckOn) {
   controller.Stop();
   const std::string audit = TestCertificates::Text(controller.audit_path());
   EXPECT_THAT(audit, HasSubstr("link on server0 : cable\\\\x1b[31m ordered"));
+  const std::string until = absl::FormatTime(
+      absl::RFC3339_sec, absl::FromUnixMillis(response.waiver().until_ms()),
+      absl::UTCTimeZone());
+  EXPECT_THAT(audit,
+              HasSubstr(absl::StrCat("\\\"", response.waiver().id(),
+                                     "\\\" until ", until, ": link on")));
   EXPECT_THAT(audit, testing::Not(HasSubstr("\x1b")));
   // Also over a restart.
   controller.Start();

@@ -52,15 +52,24 @@ class JudgingHub final : public AgentHub::Service {
     while (stream->Read(&message)) {
       if (!message.has_job_question()) continue;
       if (hangs_up) return grpc::Status::OK;
+      if (in_maintenance) stream->Write(Maintenance());
       stream->Write(AnswerTo(message.job_question()));
     }
     return grpc::Status::OK;
   }
 
   std::atomic<bool> hangs_up{false};
+  std::atomic<bool> in_maintenance{false};  // Told before the next answer.
   std::atomic<int> asked{0};
 
  private:
+  HubMessage Maintenance() const {
+    HubMessage message;
+    Waiver* const waiver = message.mutable_waivers()->add_waivers();
+    waiver->set_rule("maintenance");
+    waiver->set_until_ms(absl::ToUnixMillis(clock_->Now() + absl::Hours(1)));
+    return message;
+  }
   HubMessage AnswerTo(const JobQuestion& question) {
     ++asked;
     JobVerdict verdict;
@@ -183,6 +192,24 @@ TEST_F(HookTest, KnowsTheLastVerdictWhileTheControllerIsAway) {
   EXPECT_EQ(hub_.asked, 1);
   EXPECT_THAT(answer.basis(),
               StartsWith("this host alone and the kept verdict of run ab12"));
+}
+
+TEST_F(HookTest, RefusesWithoutAJobOnAHostInMaintenanceAlsoOnceItIsAlone) {
+  hub_.in_maintenance = true;
+  Ask(flags_.socket, Prolog("slurm:1.0"));
+  HookRequest plain;
+  plain.set_kind(HOOK_PLAIN);
+  for (const bool is_away : {false, true}) {
+    hub_.hangs_up = is_away;
+    if (is_away) Ask(flags_.socket, Prolog("slurm:2.0"));  // Is hung up on.
+    const HookAnswer answer = Ask(flags_.socket, plain);
+    EXPECT_EQ(answer.decision(), HookAnswer::REFUSE);
+    EXPECT_THAT(answer.reason(),
+                StartsWith("clusterd: maintenance: in maintenance until"));
+    plain.set_kind(HOOK_SLURM_HEALTH);
+    EXPECT_EQ(Ask(flags_.socket, plain).decision(), HookAnswer::ALLOW);
+    plain.set_kind(HOOK_PLAIN);
+  }
 }
 
 }  // namespace

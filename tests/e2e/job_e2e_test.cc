@@ -202,7 +202,8 @@ class PythonJobE2eTest : public JobE2eTest {
              "version = 3.10.12\n";
       Install(host, "torch", "2.1.0");
     }
-    std::ofstream(Path("train.py")) << "dist.init_process_group('nccl')\n";
+    std::ofstream(Path("train.py"))
+        << "import torch\ndist.init_process_group('nccl')\n";
     std::ofstream(Path("requirements.txt")) << "torch==2.1.0\nsix>=1.16\n";
     std::ofstream(Path("job.yaml"))
         << "nodes: server[0-1]\ndevices: 8\nuser: ann\n"

@@ -1,5 +1,8 @@
 // clusterctl check of a job: which job reaches the controller, and which
 // options do not go together.
+#include <pwd.h>
+#include <unistd.h>
+
 #include <optional>
 
 #include "absl/strings/match.h"
@@ -91,6 +94,11 @@ TEST(CheckJobTest, ReadsRequirementsAndScriptBesideTheJobFile) {
   EXPECT_EQ(job.script(), "\n");
   EXPECT_TRUE(absl::EndsWith(job.script_file(), "-train.py"));
   EXPECT_EQ(job.user(), "ann");
+  // A shell of root may have no USER.
+  world.environment.erase("USER");
+  const passwd* const own = getpwuid(getuid());
+  EXPECT_EQ(Asked({"--job", file}, world)->job().user(),
+            own == nullptr ? "" : own->pw_name);
   const std::string named =
       TestFile("user.yaml",
                "nodes: server0\nuser: eve\npython: /usr/bin/python3\n"
@@ -133,6 +141,27 @@ TEST(CheckJobTest, AnEmptyRankTableIsOne) {
   ASSERT_TRUE(request.has_value());
   EXPECT_FALSE(request->job().rank_table().empty());
   EXPECT_EQ(request->job().rank_table_file(), table);
+}
+
+TEST(CheckJobTest, NamesTheByteOfARankTableThatIsNotUtf8) {
+  const std::string table = TestFile("gbk.json", "{\n\"a\":\"\xb9\xfa\"}");
+  const std::string job =
+      TestFile("gbk.yaml",
+               absl::StrCat("nodes: server[0-1]\nrank_table: ", table, "\n"));
+  for (const Arguments& named :
+       {Arguments{"check", "--job", job},
+        Arguments{"check", "--nodes", "server0", "--rank-table", table},
+        Arguments{"generate", "launch", "--nodes", "server0", "--rank-table",
+                  table}}) {
+    Arguments all = named;
+    all.insert(all.end(), {"--method", "torchrum"});
+    const ProgramOutput output = RunProgram(all, WorldWith(JobReport("")));
+    EXPECT_EQ(output.status, 3);
+    EXPECT_TRUE(
+        absl::StrContains(output.err, "gbk.json: line 2: byte 6 is not UTF-8"))
+        << output.err;
+    EXPECT_TRUE(absl::StrContains(output.err, "did you mean \"torchrun\""));
+  }
 }
 
 TEST(CheckJobTest, IsTheSlurmJobThatItRunsInUnlessHostsAreNamed) {

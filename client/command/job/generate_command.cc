@@ -26,6 +26,9 @@
 #include "config/values/nearest_word.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
+#include "config/words/state_word.h"
+#include "config/words/subject_text.h"
+#include "config/words/waiver_text.h"
 
 namespace clusterd {
 namespace {
@@ -34,6 +37,8 @@ namespace {
 constexpr absl::Duration kLaunchTimeout = absl::Seconds(140);
 constexpr mode_t kProgram = 0777;  // As far as umask lets.
 constexpr mode_t kData = 0666;
+constexpr int kGroups = 4;  // Of hosts that a note names.
+constexpr int kHostsColumns = 100;
 constexpr char kHostInPath[] = "%h";
 constexpr char kAllNodes[] = "all";
 
@@ -96,13 +101,30 @@ class GenerateCommand : public Command {
     NoteForeignSchema(kReportSchemaVersion, report);
     report.set_verdict(SupportedVerdict(report));
     const int status = ExitStatusOf(report.verdict(), FailOn::kFail);
-    if (status == kExitPass) return status;
+    if (status == kExitPass) {
+      TellWaived(report);
+      return status;
+    }
     PrintReportTable(report, ErrStyle(), verbose_, session().err);
     const char* const why =
         "the check of the job is not passed, so nothing was written; mend what "
         "it names, or leave a rule out with --skip RULE";
     Tell(why);
     return Refuse(status, why);
+  }
+
+  // The job meets what is waived as long as nobody repairs it.
+  void TellWaived(const Report& report) {
+    for (const RuleResult& rule : report.rules()) {
+      for (const Finding& finding : rule.findings()) {
+        const Waiver& waiver = finding.waiver();
+        if (!finding.has_waiver() || waiver.waived_from() == WARN) continue;
+        Tell("note: rule ", finding.rule(), ", ",
+             SubjectsText(finding.subjects(), kGroups, kHostsColumns),
+             ": waived, otherwise ", StateWord(waiver.waived_from()), ", ",
+             WaiverText(waiver));
+      }
+    }
   }
 
   // Where stdout is to have a document, it has one of an error too.
@@ -273,10 +295,10 @@ class GenerateLaunchCommand final : public GenerateCommand {
     ReadJob();
     if (!job_.method().empty()) options_.method = job_.method();
     const size_t colon = options_.rdzv_endpoint.rfind(':');
-    if (master_port_.empty() && colon != std::string::npos) {
-      master_port_ = options_.rdzv_endpoint.substr(colon + 1);
-    }
-    ReadNumber("--master-port", master_port_, 1, 65535, options_.master_port);
+    const bool of_endpoint = master_port_.empty() && colon != std::string::npos;
+    if (of_endpoint) master_port_ = options_.rdzv_endpoint.substr(colon + 1);
+    ReadNumber(of_endpoint ? "--rdzv-endpoint" : "--master-port", master_port_,
+               1, 65535, options_.master_port);
     ReadNumber("--asd", asd_, 0, 3, options_.asd);
     const size_t tiered =
         ReadChoice("--tiered", tiered_, {"auto", "on", "off"});
@@ -333,6 +355,10 @@ class GenerateLaunchCommand final : public GenerateCommand {
     if (!unknown) options_.rank_table = path.string();
     const auto text = ReadTextFile(options_.rank_table, kMaxRankTableBytes);
     if (text.ok()) {
+      const std::string mistake = Utf8Mistake(*text);
+      if (!mistake.empty()) {
+        return AddMistake("--rank-table ", options_.rank_table, ": ", mistake);
+      }
       job_.set_rank_table(text->empty() ? "\n" : *text);
       job_.set_rank_table_file(options_.rank_table);
     } else {

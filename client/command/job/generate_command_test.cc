@@ -155,6 +155,34 @@ TEST(GenerateRankTableTest, WritesNothingOfAJobThatFails) {
   }
 }
 
+TEST(GenerateTest, NotesTheWaivedFailuresThatTheJobMeets) {
+  ProgramWorld world = LaunchWorld();
+  Report& report = *FactsOf(world).mutable_report();
+  for (const State from : {FAIL, WARN}) {
+    Finding& finding = *report.mutable_rules(0)->add_findings();
+    finding.set_rule(from == FAIL ? "link" : "optics");
+    finding.set_state(WARN);
+    finding.add_subjects()->set_host("server1");
+    finding.mutable_subjects(0)->add_devices(3);
+    finding.mutable_waiver()->set_rule(finding.rule());
+    finding.mutable_waiver()->set_waived_from(from);
+    finding.mutable_waiver()->set_owner("ann");
+    finding.mutable_waiver()->set_reason("cable ordered");
+    finding.mutable_waiver()->set_until_ms(1735696800000);
+  }
+  for (const ProgramOutput& output :
+       {RunProgram(Generate("ranktable"), world),
+        RunProgram(Generate("launch", {"--node", "server0"}), world)}) {
+    EXPECT_EQ(output.status, 0);
+    EXPECT_NE(output.out, "");
+    EXPECT_THAT(output.err,
+                HasSubstr("note: rule link, server1 device 3: waived, "
+                          "otherwise fail, until 2025-01-01 02:00 UTC by ann: "
+                          "cable ordered\n"));
+    EXPECT_THAT(output.err, Not(HasSubstr("optics")));
+  }
+}
+
 TEST(GenerateRankTableTest, NamesEveryReasonWhyAnAddressCannotBeWritten) {
   ProgramWorld world = LaunchWorld();
   FactsOf(world).mutable_facts(0)->mutable_devices(2)->clear_address();
@@ -399,6 +427,15 @@ TEST(GenerateLaunchTest, NamesEveryMistakeOfTheLineAtOnce) {
         "--nodes: "}) {
     EXPECT_THAT(output.err, HasSubstr(mistake));
   }
+}
+
+TEST(GenerateLaunchTest, NamesTheEndpointWhosePortIsWrong) {
+  const ProgramOutput output =
+      RunProgram({"generate", "launch", "--nodes", "n[", "--rdzv-endpoint",
+                  "server0:99999"});
+  EXPECT_EQ(output.status, 3);
+  EXPECT_THAT(output.err, HasSubstr("--rdzv-endpoint: \"99999\""));
+  EXPECT_THAT(output.err, Not(HasSubstr("--master-port: ")));
 }
 
 TEST(GenerateLaunchTest, SaysWhatTheMethodCannotDo) {

@@ -284,10 +284,13 @@ class HookCommand final : public Command {
   }
 
   int Obey(const HookAnswer& answer) {
+    size_t more = answer.let_through_size() + answer.let_through_more();
     for (const std::string& line : answer.let_through()) {
-      if (trouble_.size() == kThroughLines) break;
+      if (trouble_.size() >= kThroughLines) break;
       AddTrouble("let through: ", line);
+      --more;
     }
+    if (more > 0) AddTrouble("let through: and ", more, " more");
     KeepVariables(answer);
     TellTrouble();
     if (prints_json_) session().out << MessageJson(answer);

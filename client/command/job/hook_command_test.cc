@@ -120,6 +120,17 @@ TEST(HookTest, HelpHasARowForEachHook) {
   }
 }
 
+TEST(HookTest, SaysHowManyLinesOfWhatWasLetThroughItLeavesOut) {
+  ProgramWorld world = WorldWith(HookAnswer::ALLOW);
+  for (int i = 0; i < 5; ++i) world.script.hook.add_let_through("a line");
+  EXPECT_THAT(RunHook({"slurm-prolog"}, world).err, Not(HasSubstr("more")));
+  for (int i = 0; i < 3; ++i) world.script.hook.add_let_through("hidden");
+  world.script.hook.set_let_through_more(20);
+  const std::string err = RunHook({"slurm-prolog"}, world).err;
+  EXPECT_THAT(err, HasSubstr("let through: and 23 more\n"));
+  EXPECT_THAT(err, Not(HasSubstr("hidden")));
+}
+
 TEST(HookTest, GivesTheReasonInOneLineThatNobodyCanForge) {
   ProgramWorld world = WorldWith(HookAnswer::REFUSE_AND_DRAIN);
   world.script.hook.set_reason("clusterd: link: \x1b[2J\nall is well");

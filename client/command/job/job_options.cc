@@ -1,5 +1,8 @@
 #include "client/command/job/job_options.h"
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -341,6 +344,9 @@ void JobOptions::ReadProgram(const Environment& environment,
   }
   if (absl::StartsWith(job_.python(), "/") && job_.user().empty()) {
     job_.set_user(ValueOf(environment, "USER"));
+    const passwd* const own =
+        job_.user().empty() ? getpwuid(getuid()) : nullptr;
+    if (own != nullptr) job_.set_user(own->pw_name);
   }
 }
 
@@ -379,6 +385,12 @@ void JobOptions::ReadTable(MistakeList& mistakes) {
   if (table_file_.empty()) return;
   auto text = ReadTextFile(table_file_, kMaxRankTableBytes);
   if (!text.ok()) return AddMistakes("--rank-table ", text.status(), mistakes);
+  const std::string mistake = Utf8Mistake(*text);
+  if (!mistake.empty()) {
+    mistakes.push_back(
+        absl::StrCat("--rank-table ", table_file_, ": ", mistake));
+    return;
+  }
   // An empty text would be a job without a table.
   job_.set_rank_table(text->empty() ? "\n" : *std::move(text));
   // What a shell hands over in place of a file has no name.

@@ -78,7 +78,7 @@ TEST(TokenCommandTest, WrongWordsAreStatus3AndAskNobody) {
   EXPECT_EQ(output.status, 3);
   EXPECT_THAT(output.err, HasSubstr("--uses: "));
   EXPECT_THAT(output.err, AllOf(HasSubstr("--hosts: "),
-                                HasSubstr("--ttl: \"30s\" is no duration, "
+                                HasSubstr("--ttl: \"30s\" is out of range, "
                                           "expected 1m to 24h")));
   EXPECT_FALSE(controller.token_request().has_value());
 }

@@ -79,6 +79,19 @@ TEST(WaiveCommandTest, TellsEveryMistakeOfTheControllersAnswer) {
             3);
 }
 
+TEST(WaiveCommandTest, EmptyValuesAreForTheControllerToNameWithTheOthers) {
+  ProgramWorld world = WorldWithOne();
+  FakeController controller(world.script);
+  world.controller = &controller;
+  EXPECT_EQ(
+      RunProgram({"waive", "lnik", "n9", "--until", "", "--reason="}, world)
+          .status,
+      0);
+  ASSERT_TRUE(controller.waive_request().has_value());
+  EXPECT_EQ(controller.waive_request()->until(), "");
+  EXPECT_EQ(controller.waive_request()->reason(), "");
+}
+
 TEST(WaiveCommandTest, RoleThatIsNotEnoughIsStatus2) {
   ProgramWorld world = WorldWithOne();
   world.script.waive_status =

@@ -70,14 +70,15 @@ JobNetwork OfOneServer(const ClusterView& view) {
                        DevicesText(ids))};
 }
 
-std::string PodsText(const Pods& pods, absl::string_view what) {
+std::string PodsText(const Pods& pods, absl::string_view what,
+                     absl::string_view whose = "") {
   std::vector<std::string> texts;
   for (const auto& [pod, hosts] : pods) {
     texts.push_back(absl::StrCat(PrintableText(pod), " (",
                                  PrintableText(HostsText(hosts, kHostsColumns)),
                                  ")"));
   }
-  return absl::StrCat(Count(pods.size(), what), ": ",
+  return absl::StrCat(Count(pods.size(), what), whose, ": ",
                       FirstOf(texts, kMaxListed));
 }
 
@@ -96,7 +97,7 @@ std::optional<JobNetwork> OfRankTable(const ClusterView& view) {
     pods[pod.super_pod_id] = pod.server_ids;
   }
   return JobNetwork{pods.size() == 1 ? Need::kNoRoce : Need::kRoce,
-                    PodsText(pods, "super pod of the rank table")};
+                    PodsText(pods, "super pod", " of the rank table")};
 }
 
 // The super pod that the chips of the job on this host tell, all of them.
@@ -282,18 +283,20 @@ std::vector<std::string> JobsThatCanRun(const ClusterView& view,
     if (unused || without.count(std::string(host.name)) > 0) continue;
     with.emplace_back(host.name);
   }
+  const bool has_rings = view.profile().hccs_ring != 0;
+  const absl::string_view place = view.profile().in_super_pod
+                                      ? "logical super pod"
+                                  : has_rings ? "ring"
+                                              : "server";
+  // One server has both rings.
+  const bool too_few = with.size() < (has_rings ? 1 : 2);
   lines.push_back(absl::StrCat(
-      "jobs: those inside one ",
-      view.profile().in_super_pod     ? "logical super pod"
-      : view.profile().hccs_ring != 0 ? "ring of 8 devices"
-                                      : "server",
-      " need no RoCE; others ",
-      unused ? "need it, and cluster.yaml says roce: unused"
-      : with.empty()
-          ? "can run on no server"
-          : absl::StrCat("can run on ",
-                         PrintableText(HostsText(with, kHostsColumns)),
-                         " alone")));
+      "jobs: those inside one ", place, " need no RoCE; ",
+      unused    ? "others need it, and cluster.yaml says roce: unused"
+      : too_few ? absl::StrCat("no job over several ", place, "s can run")
+                : absl::StrCat("others can run on ",
+                               PrintableText(HostsText(with, kHostsColumns)),
+                               " alone")));
   return lines;
 }
 

@@ -173,8 +173,13 @@ TEST(JobNetworkTest, AnInventorySaysWhichJobsCanRun) {
   EXPECT_EQ(cluster.MakeReport().notes_size(), 1);  // Of the simulation.
   cluster.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
   EXPECT_THAT(cluster.MakeReport().notes(),
+              Contains("jobs: those inside one server need no RoCE; no job "
+                       "over several servers can run"));
+  TestCluster three("atlas-a2", "", 3);
+  three.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
+  EXPECT_THAT(three.MakeReport().notes(),
               Contains("jobs: those inside one server need no RoCE; others can "
-                       "run on server0 alone"));
+                       "run on server[0,2] alone"));
   TestCluster pods("atlas-a3-superpod");
   pods.spec.set_roce_unused(true);
   EXPECT_EQ(Judged(pods), SKIPPED);

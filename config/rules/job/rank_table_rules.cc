@@ -85,6 +85,7 @@ class TableJudge {
     for (size_t i = 0; i < table_.servers.size(); ++i) {
       if (server_of_[i] == kNobody) continue;
       JudgeIds(i);
+      JudgeHostIp(i);
       if (!view_.spec().roce_unused()) JudgeAddresses(i);
       if (table_.version == "1.2") JudgePlaces(i);
     }
@@ -92,6 +93,8 @@ class TableJudge {
     Add("other-devices", other_devices_);
     Add(needs_roce_ ? "other-address" : "other-unused-address",
         other_addresses_);
+    Add("other-address", other_backups_);
+    Add("other-host-ip", other_host_ips_);
     Add("other-sdid", other_sdids_);
     Add("ipv6", ipv6_);
   }
@@ -294,21 +297,46 @@ class TableJudge {
                      IdsText(wanted), " of ", server.host()));
   }
 
+  void JudgeHostIp(size_t entry) {
+    const std::string& ip = table_.servers[entry].host_ip;
+    const ServerSpec& server = view_.spec().servers(server_of_[entry]);
+    const auto host = hosts_.find(server.host());
+    if (ip.empty() || ip == server.address() || host == hosts_.end()) return;
+    const InterfacesFact& fact = host->second->facts->interfaces();
+    const bool has = absl::c_any_of(
+        fact.value().interfaces(), [&ip](const HostInterface& each) {
+          return absl::c_linear_search(each.addresses(), ip);
+        });
+    if (has || !IsKnown(fact)) return;
+    other_host_ips_.push_back(absl::StrCat(NameOf(entry), ": host_ip ", ip,
+                                           ", no address of ", server.host()));
+  }
+
   void JudgeAddresses(size_t entry) {
     const std::string& name = view_.spec().servers(server_of_[entry]).host();
     const auto host = hosts_.find(name);
     // Of a silent one host-identity tells.
     if (host == hosts_.end()) return;
     const auto& devices = table_.servers[entry].devices;
-    for (size_t d = 0; d < devices.size(); ++d) {
-      if (devices[d].device_ips.empty()) continue;
-      const DeviceView* const device = host->second->Find(devices[d].device_id);
+    for (const RankTableDevice& listed : devices) {
+      const std::string where =
+          absl::StrCat(NameOf(entry), " device ", listed.device_id);
+      // HCCL takes the other die of the card for the backup (version 1.2).
+      const DeviceView* const sibling =
+          host->second->Find(listed.device_id ^ 1);
+      if (!listed.backup_device_ip.empty() && sibling != nullptr &&
+          report_.Knows(*sibling, "address", sibling->addresses)) {
+        JudgeAddress(where, "backup_device_ip", listed.backup_device_ip,
+                     *sibling, other_backups_);
+      }
+      if (listed.device_ips.empty()) continue;
+      const DeviceView* const device = host->second->Find(listed.device_id);
       if (device == nullptr) {
-        AddLackingDevice(*host->second, devices[d].device_id);
+        AddLackingDevice(*host->second, listed.device_id);
       } else if (report_.Knows(*device, "address", device->addresses)) {
-        JudgeAddress(
-            absl::StrCat(NameOf(entry), " device ", devices[d].device_id),
-            devices[d], *device);
+        for (const std::string& ip : listed.device_ips) {
+          JudgeAddress(where, "device_ip", ip, *device, other_addresses_);
+        }
       }
     }
   }
@@ -359,25 +387,27 @@ class TableJudge {
     report_.Add(host, {id}, report_.Text("no-device"));
   }
 
-  void JudgeAddress(const std::string& where, const RankTableDevice& listed,
-                    const DeviceView& device) {
-    for (const std::string& ip : listed.device_ips) {
-      const auto address = Ipv4Address::Parse(ip);
-      if (!address.ok()) {
-        ipv6_.push_back(absl::StrCat(where, ": ", PrintableText(ip)));
-        continue;
-      }
-      const bool has = absl::c_any_of(device.interfaces(),
-                                      [&](const Ipv4Interface& interface) {
-                                        return interface.address() == *address;
-                                      });
-      if (has) continue;
-      other_addresses_.push_back(absl::StrCat(
-          where, ": device_ip ", ip, ", the device of ", device.host->name,
-          device.HasAddress()
-              ? absl::StrCat(" has ", device.Address().address().ToString())
-              : " has none"));
+  void JudgeAddress(const std::string& where, const std::string& key,
+                    const std::string& ip, const DeviceView& device,
+                    std::vector<std::string>& others) {
+    const auto address = Ipv4Address::Parse(ip);
+    if (!address.ok()) {
+      ipv6_.push_back(absl::StrCat(where, ": ", PrintableText(ip)));
+      return;
     }
+    const bool has = absl::c_any_of(device.interfaces(),
+                                    [&address](const Ipv4Interface& interface) {
+                                      return interface.address() == *address;
+                                    });
+    if (has) return;
+    others.push_back(absl::StrCat(
+        where, ": ", key, " ", ip, ", ",
+        key == "device_ip" ? std::string("the device")
+                           : absl::StrCat("the sibling die ", device.id),
+        " of ", device.host->name,
+        device.HasAddress()
+            ? absl::StrCat(" has ", device.Address().address().ToString())
+            : " has none"));
   }
 
   const ClusterView& view_;
@@ -392,6 +422,8 @@ class TableJudge {
   std::optional<bool> all_have_theirs_;
   std::vector<std::string> other_devices_;
   std::vector<std::string> other_addresses_;
+  std::vector<std::string> other_backups_;
+  std::vector<std::string> other_host_ips_;
   std::vector<std::string> other_sdids_;
   // Real super pods, by server_id of the table.
   std::map<std::string, uint32_t> pod_of_;
@@ -435,7 +467,9 @@ void CheckRankTable(const ClusterView& view, RuleReport& report) {
   if (view.profile().generation == NpuToolFacts::ASCEND_950) {
     report.Add(report.Text("generation", table->version));
   }
-  if (!table->completed) report.Add(report.Text("not-completed"));
+  if (table->status != "completed") {
+    report.Add(report.Text("not-completed", QuotedText(table->status)));
+  }
   TableJudge(view, *table, report).Judge();
 }
 

@@ -64,6 +64,38 @@ TEST(CheckRankTableTest, FailsForAnSdidThatTheDeviceDoesNotHave) {
   EXPECT_EQ(cluster.Check("rank-table").state(), PASS);
 }
 
+TEST(CheckRankTableTest, FailsForABackupThatIsNoAddressOfTheSiblingDie) {
+  TestCluster cluster("atlas-a3-superpod");
+  const auto lines_with = [&cluster](int device) {
+    const std::string& ip = cluster.spec.servers(0).devices(device).address();
+    cluster.StartJob().set_rank_table(absl::StrReplaceAll(
+        MakeRankTable(cluster.spec, false, "1.2"),
+        {{R"("rank_id":"2")",
+          absl::StrCat(R"("rank_id":"2","backup_device_ip":")", ip, "\"")}}));
+    return Lines(cluster.Check("rank-table"));
+  };
+  EXPECT_EQ(lines_with(3), "");
+  const auto& devices = cluster.spec.servers(0).devices();
+  EXPECT_THAT(lines_with(4),
+              HasSubstr(absl::StrCat(
+                  "FAIL cluster server_list[0] \"node_0\" device 2: "
+                  "backup_device_ip ",
+                  devices[4].address(), ", the sibling die 3 of server0 has ",
+                  devices[3].address())));
+}
+
+TEST(CheckRankTableTest, WarnsOfAHostIpThatTheHostDoesNotHave) {
+  const auto lines_with = [](const char* ip) {
+    return Said(
+        {{R"("server_id":"172.16.0.2")",
+          absl::StrCat(R"("server_id":"172.16.0.2","host_ip":")", ip, "\"")}});
+  };
+  EXPECT_EQ(lines_with("172.16.0.2"), "");
+  EXPECT_THAT(lines_with("192.168.7.99"),
+              HasSubstr("WARN cluster server_list[1] \"172.16.0.2\": host_ip "
+                        "192.168.7.99, no address of server1 | host_ip of"));
+}
+
 TEST(CheckRankTableTest, FailsForAPodOfServersThatAreInTwo) {
   TestCluster cluster("atlas-a3-superpod");
   cluster.StartJob().set_rank_table(absl::StrReplaceAll(
@@ -188,7 +220,8 @@ TEST(CheckRankTableTest, FailsForAnotherGeneration) {
 
 TEST(CheckRankTableTest, WarnsOfATableThatIsNotCompleted) {
   EXPECT_THAT(Said({{"\"completed\"", "\"initializing\""}}),
-              HasSubstr("WARN cluster status is not \"completed\""));
+              HasSubstr("WARN cluster status is \"initializing\", not "
+                        "\"completed\""));
 }
 
 TEST(CheckRankTableTest, FailsForAnAddressThatTheDeviceDoesNotHave) {

@@ -3,12 +3,14 @@
 // understood rather than misjudged.
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "config/rules/rule_report.h"
 #include "config/values/text_form.h"
@@ -21,6 +23,7 @@ constexpr size_t kMaxShown = 6;
 // More are a text that is made to take time.
 constexpr size_t kMaxFound = 64;
 constexpr size_t kMaxCalls = 1 << 20;
+constexpr size_t kMaxIndent = 32;
 constexpr size_t kMaxDepth = 8;  // Calls in arguments of calls.
 
 struct Pattern {
@@ -35,18 +38,14 @@ constexpr Pattern kPatterns[] = {
 
 constexpr char kDdp[] = "DistributedDataParallel";
 
-absl::string_view Form(absl::string_view name) {
-  return absl::c_find_if(kPatterns,
-                         [name](const Pattern& each) {
-                           return each.name == name && each.where == "-";
-                         })
-      ->form;
+// The form of that name, with texts in place of words.
+std::string Form(absl::string_view name,
+                 const std::map<std::string, std::string>& words = {}) {
+  const auto is_it = [name](const Pattern& each) {
+    return each.name == name && each.where == "-";
+  };
+  return absl::StrReplaceAll(absl::c_find_if(kPatterns, is_it)->form, words);
 }
-
-// One finding, of the first call.
-constexpr char kFirstInit[] = "@init_process_group ()(?s:.*)";
-constexpr char kFirstLoader[] = "@DataLoader ()(?s:.*)";
-constexpr char kFirstSampler[] = "@DistributedSampler ()(?s:.*)";
 
 // The lines of the script as "\n16:loader = DataLoader(data)", without
 // comments. Of texts only single words are left, such as 'hccl' and
@@ -83,10 +82,7 @@ std::string CallsOf(const std::string& code) {
   for (size_t i = 0; i < kMaxDepth; ++i) {
     arguments = absl::StrCat(R"((?:[^()]|\()", arguments, R"(\))*)");
   }
-  const RE2 form(absl::StrCat(
-      R"((\b(?:def|class)\s+)?\b(init_process_group|set_device|device|to|)",
-      "DataLoader|DistributedSampler|", kDdp, "|", alias, R"()\s*\()", "(",
-      arguments, ")"));
+  const RE2 form(Form("call", {{"ALIAS", alias}, {"ARGUMENTS", arguments}}));
   re2::StringPiece rest(code), inner;
   std::string calls, definition, name;
   while (calls.size() < kMaxCalls &&
@@ -98,6 +94,35 @@ std::string CallsOf(const std::string& code) {
     RE2::GlobalReplace(&arguments, R"(\n\d+:|\s)", " ");
     absl::StrAppend(&calls, "\n", LineOf(code, inner), "@",
                     name == alias ? kDdp : name, " ", arguments);
+  }
+  return calls;
+}
+
+// Without what stands below "if rank == 0:", which not every rank does.
+std::string ForEveryRank(std::string code) {
+  for (size_t i = 0; i < kMaxIndent; ++i) {
+    const std::string indent = absl::StrCat(i);
+    RE2::GlobalReplace(&code, Form("some-ranks", {{"INDENT", indent}}), "\\1");
+  }
+  return code;
+}
+
+// The calls with a literal for each name that has this value alone.
+std::string Resolved(const std::string& code, std::string calls) {
+  const RE2 literal(Form("literal-name"));
+  re2::StringPiece rest(code);
+  std::string name, value;
+  for (size_t i = 0; i < kMaxFound; ++i) {
+    if (!RE2::FindAndConsume(&rest, literal, &name, &value)) break;
+    absl::StrReplaceAll({{"_", "[-_]"}}, &name);
+    const RE2 bound(Form("bound", {{"NAME", name}}));
+    std::string everywhere = code, given = calls;
+    // Arguments of the calls have the same form.
+    if (RE2::GlobalReplace(&everywhere, bound, "") ==
+        RE2::GlobalReplace(&given, bound, "") + 1) {
+      RE2::GlobalReplace(&calls, Form("value", {{"NAME", name}}),
+                         absl::StrCat("\\1", value, "\\2"));
+    }
   }
   return calls;
 }
@@ -116,6 +141,20 @@ class ScriptJudge {
 
   uint64_t ranks() const { return ranks_; }
 
+  // Why its text is not understood; empty if it is.
+  std::string WhyNot() const {
+    if (!Has(Form("import"))) return "the text has no import";
+    std::string name = view_.job()->framework();
+    if (!Has(Form("torch"))) {
+      RE2::PartialMatch(code_, Form("other-framework"), &name);
+    }
+    return name.empty() || name == "pytorch" ? "" : "a script of " + name;
+  }
+
+  bool Has(absl::string_view form) const {
+    return RE2::PartialMatch(TextOf(form), absl::StrCat("(?m)", form));
+  }
+
   void Judge() {
     const bool is_one = view_.spec().servers_size() == 1;
     for (const Pattern& each : kPatterns) {
@@ -124,13 +163,18 @@ class ScriptJudge {
       }
     }
     // Beside another call one for machines without NPUs is right.
-    WarnUnless(Has("transfer_to_npu") || Has("@init_process_group .*hccl"),
+    WarnUnless(Has("transfer_to_npu") || Has("@init_process_group .*(?i:hccl)"),
                "backend", Form("backend"), Has(Form("backend-variable")),
                "which backend is used");
     if (!is_one) JudgeRankAsDevice();
-    WarnUnless(Has("LOCAL_RANK|local_rank|local-rank"), "no-local-rank",
-               kFirstInit,
-               Has(R"(\bspawn\b)") || view_.job()->method() == "mp-spawn",
+    const std::string& method = view_.job()->method();
+    const bool has_option = Has(Form("local-rank-option"));
+    // Only that launcher gives its ranks the option.
+    WarnUnless(Has(Form("local-rank")) || (is_one && Has(Form("rank"))) ||
+                   (has_option && method == "torch-distributed-launch"),
+               "no-local-rank", Form("init"),
+               Has(Form("device-elsewhere")) || method == "mp-spawn" ||
+                   (has_option && !absl::StartsWith(method, "torch")),
                "which device a rank takes");
     JudgeModel();
     JudgeNumbers();
@@ -141,10 +185,6 @@ class ScriptJudge {
  private:
   const std::string& TextOf(absl::string_view form) const {
     return form[0] == '@' ? calls_ : code_;
-  }
-
-  bool Has(absl::string_view form) const {
-    return RE2::PartialMatch(TextOf(form), absl::StrCat("(?m)", form));
   }
 
   // Calls visit(line, group, group) where that form is found.
@@ -178,7 +218,7 @@ class ScriptJudge {
                   absl::string_view form, bool may_be_elsewhere,
                   const char* untold) {
     if (is_right) return;
-    if (!may_be_elsewhere && Has(form) && Has(kFirstInit)) {
+    if (!may_be_elsewhere && Has(form) && Has(Form("init"))) {
       Warn(finding, form);
     } else {
       untold_.push_back(untold);
@@ -187,32 +227,30 @@ class ScriptJudge {
 
   // The device by a variable that is set from RANK, without a division.
   void JudgeRankAsDevice() {
-    ForEach(R"(@set_device *([A-Za-z_]\w*) *$)",
-            [&](int line, const auto& name, const auto&) {
-              if (Has(absl::StrCat(R"(^\d+:\s*)", name, R"(\s*=[^=%/L\n]*)",
-                                   R"((?:'RANK'|\bget_rank\()[^%/L\n]*$)"))) {
-                WarnAt(line, "global-rank", name);
-              }
-            });
+    ForEach(Form("device-name"), [&](int line, const auto& name, const auto&) {
+      if (Has(Form("from-rank", {{"NAME", name}}))) {
+        WarnAt(line, "global-rank", name);
+      }
+    });
   }
 
   void JudgeModel() {
     const bool has_wrapper = Has(Form("wrapper"));
-    const bool has_sampler = Has(kFirstSampler);
-    const bool is_given = Has(R"(@DataLoader .*(?:sampler *=|\*\*))");
-    WarnUnless(Has("@DistributedDataParallel "), "no-wrapper", kFirstInit,
+    const bool has_sampler = Has(Form("sampler"));
+    const bool is_given = Has(Form("sampler-given"));
+    WarnUnless(Has("@DistributedDataParallel "), "no-wrapper", Form("init"),
                has_wrapper, "what wraps the model");
-    const RE2 device(std::string(Form("device-ids")));
+    const RE2 device(Form("device-ids"));
     ForEach("@DistributedDataParallel (.*)",
             [&](int line, const auto& arguments, const auto&) {
               if (RE2::PartialMatch(arguments, device)) return;
               WarnAt(line, "no-device-ids");
             });
     constexpr char kShared[] = "how the data are shared out";
-    WarnUnless(has_sampler, "no-sampler", kFirstLoader, is_given || has_wrapper,
-               kShared);
-    WarnUnless(is_given || !has_sampler, "sampler-unused", kFirstSampler,
-               !Has(kFirstLoader), kShared);
+    WarnUnless(has_sampler, "no-sampler", Form("loader"),
+               is_given || has_wrapper, kShared);
+    WarnUnless(is_given || !has_sampler, "sampler-unused", Form("sampler"),
+               !Has(Form("loader")), kShared);
   }
 
   // The script's own number of devices, against that of the job.
@@ -224,9 +262,11 @@ class ScriptJudge {
     bool is_told = false;
     ForEach(
         Form("devices"), [&](int line, const auto& name, const auto& value) {
-          is_told = true;
-          const uint64_t has = absl::StrContains(name, "node") ? most_ : ranks_;
-          if (std::stoul(value) <= has || has == 0) return;
+          const uint64_t number = std::stoul(value);
+          const uint64_t has = HasForm(name, "(?i).*node.*") ? most_ : ranks_;
+          // A script has 1 until its launch gives it another number.
+          is_told |= number > 1 && has > 0;
+          if (number <= has || has == 0) return;
           WarnAt(line, "fewer-devices", name, value, has,
                  scaled.empty() ? "not found" : FirstOf(scaled, kMaxShown));
         });
@@ -237,7 +277,7 @@ class ScriptJudge {
   const ClusterView& view_;
   RuleReport& report_;
   const std::string code_;
-  const std::string calls_ = CallsOf(code_);
+  const std::string calls_ = Resolved(code_, CallsOf(ForEveryRank(code_)));
   std::vector<std::string> untold_;
   uint64_t ranks_ = 0;
   uint64_t most_ = 0;  // On one server.
@@ -250,12 +290,10 @@ void CheckJobScript(const ClusterView& view, RuleReport& report) {
   if (job.script().empty()) {
     return report.ExplainSkip("the job names no script");
   }
-  if (job.framework() == "tensorflow" || job.framework() == "mindspore") {
-    return report.ExplainSkip("scripts of ", job.framework(),
-                              " are not understood, those of pytorch are");
-  }
   ScriptJudge judge(view, report);
   if (judge.ranks() == 1) return report.ExplainSkip("the job has one rank");
+  const std::string why = judge.WhyNot();
+  if (!why.empty()) return report.ExplainSkip("not understood: ", why);
   report.JudgedCluster(absl::StrCat("read ", PrintableText(job.script_file())));
   judge.Judge();
 }

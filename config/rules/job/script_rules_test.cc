@@ -83,6 +83,7 @@ TEST(JobScriptTest, ABackendOtherThanHcclIsAWarningWithItsLine) {
   EXPECT_EQ(Observed(With("backend=\"hccl\"", "'gloo'")),
             "train.py:12: init_process_group has backend gloo\n");
   EXPECT_EQ(Observed(With("backend=\"hccl\"", "'cpu:gloo,npu:hccl'")), "");
+  EXPECT_EQ(Observed(With("backend=\"hccl\"", "backend='HCCL'")), "");
   EXPECT_EQ(Observed(With("import torch_npu\n",
                           "from torch_npu.contrib import transfer_to_npu\n")),
             "");
@@ -136,6 +137,50 @@ TEST(JobScriptTest, CommentsAndStringsDoNotFoolIt) {
             "is in the script\n");
 }
 
+TEST(JobScriptTest, TakesANameForTheOneLiteralThatItHas) {
+  const auto with_backend = [](const std::string& before,
+                               const std::string& value) {
+    return Observed(absl::StrReplaceAll(
+        kGood,
+        {{"def main(args):\n", absl::StrCat("def main(args):\n", before)},
+         {"\"hccl\"", value}}));
+  };
+  constexpr char kNccl[] = "train.py:13: init_process_group has backend nccl\n";
+  EXPECT_EQ(
+      with_backend("    args.dist_backend = 'nccl'\n", "args.dist_backend"),
+      kNccl);
+  EXPECT_EQ(with_backend("    BACKEND = \"nccl\"  # all\n", "BACKEND"), kNccl);
+  EXPECT_EQ(with_backend("    BACKEND = \"hccl\"\n", "BACKEND"), "");
+  EXPECT_EQ(Observed("class Config:\n    backend: str = \"nccl\"\n" +
+                     With("\"hccl\"", "config.backend")),
+            "train.py:14: init_process_group has backend nccl\n");
+  // Something may give it another value.
+  for (const char* other :
+       {"    if npu: BACKEND = 'hccl'\n", "    x, BACKEND = names\n",
+        "    for BACKEND in names: pass\n", "    def f(a, BACKEND): pass\n",
+        "    p.add_argument('--BACKEND')\n", "    f(BACKEND='hccl')\n"}) {
+    const std::string line = absl::StrCat("    BACKEND = 'nccl'\n", other);
+    EXPECT_EQ(with_backend(line, "BACKEND"), "") << other;
+  }
+  EXPECT_EQ(Observed(With("set_device(local_rank)",
+                          "set_device(DEVICE_ID)\nDEVICE_ID = 3")),
+            "train.py:11: every rank takes device 3\n");
+}
+
+TEST(JobScriptTest, WhatOnlySomeRanksDoIsNotDoneByAll) {
+  EXPECT_EQ(Observed(With("    world_size = 16",
+                          "    if dist.get_rank() == 0:\n"
+                          "        # One of them.\n\n"
+                          "        x.to(\"npu:0\")\n"
+                          "    if rank == 0: x.to('npu:0')\n"
+                          "    x.to('npu:1')\n"
+                          "    if local_rank == -1:\n"
+                          "        x.to('npu:2')\n"
+                          "    world_size = 16")),
+            "train.py:24: every rank takes device 1\n"
+            "train.py:26: every rank takes device 2\n");
+}
+
 TEST(JobScriptTest, ADeviceThatIsNotTheLocalRanksIsAWarning) {
   EXPECT_EQ(Observed(With("set_device(local_rank)", "set_device(0)")),
             "train.py:11: every rank takes device 0\n");
@@ -143,6 +188,18 @@ TEST(JobScriptTest, ADeviceThatIsNotTheLocalRanksIsAWarning) {
             "train.py:11: every rank takes device 3\n");
   EXPECT_EQ(Observed(With("device_ids=[local_rank]", "device_ids=[0]")),
             "train.py:14: every rank takes device 0\n");
+  EXPECT_EQ(Observed(With("device_ids=[local_rank]", "device_ids=[0, 1,2,]")),
+            "train.py:14: every rank takes device 0, 1,2\n");
+  EXPECT_EQ(
+      Observed(With("    world_size = 16",
+                    "    os.environ[\"ASCEND_RT_VISIBLE_DEVICES\"]=\"0\"\n"
+                    "    world_size = 16")),
+      "train.py:19: every rank takes device 0\n");
+  EXPECT_EQ(Observed(With("    world_size = 16",
+                          "    os.environ['ASCEND_RT_VISIBLE_DEVICES'] = "
+                          "'0,1,2,3,4,5,6,7'\n"
+                          "    world_size = 16")),
+            "");
   EXPECT_EQ(Observed(With("f\"npu:{local_rank}\"", "'npu:0'")),
             "train.py:13: every rank takes device 0\n");
   const std::string rank = With("    torch.npu.set_device(local_rank)",
@@ -168,6 +225,65 @@ TEST(JobScriptTest, ADeviceThatIsNotTheLocalRanksIsAWarning) {
   EXPECT_EQ(Lines(spawned.Check("job-script")), "");
   EXPECT_THAT(spawned.Check("job-script").summary(),
               HasSubstr("which device a rank takes"));
+}
+
+TEST(JobScriptTest, OnlyWhatTheLaunchSetsIsTheLocalRank) {
+  constexpr char kNone[] =
+      "train.py:12: the group is made, and nothing in the script reads "
+      "LOCAL_RANK\n";
+  const auto with = [](const std::string& text) {
+    return With("int(os.environ[\"LOCAL_RANK\"])", text);
+  };
+  for (const char* read :
+       {"int(os.getenv('LOCAL_RANK', 0))", "env('LOCAL_RANK')",
+        "os.environ.get(\n  'LOCAL_RANK')", "dist.get_node_local_rank()"}) {
+    const RuleResult result = Running(with(read)).Check("job-script");
+    EXPECT_EQ(result.state(), PASS) << read;
+    EXPECT_FALSE(absl::StrContains(result.summary(), "device a rank takes"));
+  }
+  EXPECT_EQ(Observed(with("0")),
+            absl::StrCat("train.py:11: every rank takes device 0\n",
+                         "train.py:14: every rank takes device 0\n", kNone));
+  EXPECT_EQ(Observed("class Config:\n    local_rank: int = 0\n" +
+                     absl::StrReplaceAll(with("pick()"),
+                                         {{"    local_rank = pick()\n", ""},
+                                          {"local_rank", "c.local_rank"}})),
+            "train.py:12: every rank takes device 0\n"
+            "train.py:15: every rank takes device 0\n"
+            "train.py:13: the group is made, and nothing in the script reads "
+            "LOCAL_RANK\n");
+  EXPECT_EQ(Observed(with("pick()\n    os.environ['LOCAL_RANK'] = '0'")),
+            "train.py:11: LOCAL_RANK is always 0\n"
+            "train.py:13: the group is made, and nothing in the script reads "
+            "LOCAL_RANK\n");
+}
+
+TEST(JobScriptTest, AnOptionIsTheLocalRankIfTheLauncherGivesIt) {
+  TestCluster cluster =
+      Running(With("local_rank = int(os.environ[\"LOCAL_RANK\"])",
+                   "p.add_argument('--local_rank', type=int, default=0)\n"
+                   "    local_rank = p.parse_args().local_rank"));
+  const auto summary = [&] { return cluster.Check("job-script").summary(); };
+  EXPECT_EQ(cluster.Check("job-script").state(), PASS);
+  EXPECT_THAT(summary(), HasSubstr("which device a rank takes"));
+  cluster.job->set_method("torchrun");
+  EXPECT_THAT(Lines(cluster.Check("job-script")),
+              HasSubstr("train.py:13: the group is made, and nothing in the "
+                        "script reads LOCAL_RANK"));
+  cluster.job->set_method("torch-distributed-launch");
+  EXPECT_EQ(summary(), "read train.py");
+}
+
+TEST(JobScriptTest, TheRankIsTheDeviceOnOneServer) {
+  const std::string script =
+      absl::StrReplaceAll(With("world_size = 16", "world_size = 8"),
+                          {{"LOCAL_RANK", "RANK"}, {"local_rank", "rank"}});
+  TestCluster one("atlas-a2", "", 1);
+  one.StartJob().set_script(script);
+  one.job->set_script_file("train.py");
+  EXPECT_EQ(one.Check("job-script").summary(), "read train.py");
+  EXPECT_THAT(Observed(script), HasSubstr("the device is rank, which counts"));
+  EXPECT_EQ(Observed(absl::StrReplaceAll(script, {{"\"])", "\"]) % 8"}})), "");
 }
 
 TEST(JobScriptTest, AModelWithoutItsDeviceOrWithoutAWrapperIsAWarning) {
@@ -203,6 +319,16 @@ TEST(JobScriptTest, DataThatAreNotSharedOutAreAWarning) {
           kGood, {{"DistributedSampler", "SequentialOrder"},
                   {",\n                        sampler=sampler", ""}})),
       "train.py:16: a DataLoader, and no DistributedSampler in the script\n");
+  // Fourth by its place.
+  EXPECT_EQ(Observed(With("dataset=train_data, batch_size=32,\n"
+                          "                        sampler=sampler",
+                          "Data(a, b), 4, False, sampler")),
+            "");
+  EXPECT_EQ(Observed(With("dataset=train_data, batch_size=32,\n"
+                          "                        sampler=sampler",
+                          "train_data, 4, False, None")),
+            "train.py:15: a DistributedSampler, and no DataLoader is given a "
+            "sampler\n");
   const std::string other =
       absl::StrReplaceAll(kGood, {{"DistributedSampler", "MyOwnSampler"}});
   EXPECT_EQ(Observed(other), "");
@@ -230,6 +356,23 @@ TEST(JobScriptTest, AConstantInPlaceOfWhatTheLaunchGivesIsAWarning) {
                           "    os.environ['RANK'] = str(local_rank)\n"
                           "    world_size = 16")),
             "train.py:19: MASTER_ADDR is always 127.0.0.1\n");
+  EXPECT_EQ(
+      Observed(With("    world_size = 16",
+                    "    os.environ.update({\"MASTER_ADDR\": \"127.0.0.1\",\n"
+                    "                       \"WORLD_SIZE\": \"1\"})\n"
+                    "    os.environ.update(RANK=\"0\", LOCAL_RANK=str(0))\n"
+                    "    world_size = 16")),
+      "train.py:21: RANK is always 0\n"
+      "train.py:20: WORLD_SIZE is always 1\n"
+      "train.py:19: MASTER_ADDR is always 127.0.0.1\n");
+  EXPECT_EQ(Observed(With("DistributedSampler(train_data)",
+                          "DistributedSampler(train_data, num_replicas=8, "
+                          "rank=0)")),
+            "train.py:15: num_replicas is always 8\n"
+            "train.py:15: rank is always 0\n");
+  EXPECT_EQ(Observed(With("DistributedSampler(train_data)",
+                          "DistributedSampler(train_data, rank=rank)")),
+            "");
   TestCluster one("atlas-a2", "", 1);
   one.StartJob().set_script(With("    world_size = 16",
                                  "    os.environ['MASTER_ADDR'] = '127.0.0.1'\n"
@@ -250,11 +393,22 @@ TEST(JobScriptTest, ANumberOfDevicesAboveTheJobsNamesBatchSizeAndRate) {
             "train.py:19: npus-per-node is 16, and the job has 8; batch size "
             "and learning rate: batch_size 32 in line 16, batch_size 32 in "
             "line 18\n");
-  const std::string none = With("    world_size = 16\n", "");
-  EXPECT_EQ(Observed(none), "");
-  EXPECT_THAT(Running(none).Check("job-script").summary(),
-              HasSubstr("for how many devices batch size and learning rate "
-                        "are"));
+  EXPECT_EQ(Observed(With("    world_size = 16",
+                          "    LR = 0.1\n"
+                          "    WORLD_SIZE: int = 32\n    NPUS_PER_NODE = 16")),
+            "train.py:20: WORLD_SIZE is 32, and the job has 16; batch size "
+            "and learning rate: batch_size 32 in line 16, batch_size 32 in "
+            "line 18, LR 0.1 in line 19\n"
+            "train.py:21: NPUS_PER_NODE is 16, and the job has 8; batch size "
+            "and learning rate: batch_size 32 in line 16, batch_size 32 in "
+            "line 18, LR 0.1 in line 19\n");
+  for (const char* other : {"", "    world_size = 1\n"}) {
+    const std::string none = With("    world_size = 16\n", other);
+    EXPECT_EQ(Observed(none), "");
+    EXPECT_THAT(Running(none).Check("job-script").summary(),
+                HasSubstr("for how many devices batch size and learning rate "
+                          "are"));
+  }
 }
 
 TEST(JobScriptTest, SaysWhatTheTextOfAnotherLibraryDoesNotTell) {
@@ -282,6 +436,28 @@ TEST(JobScriptTest, ReadsCutAndHostileTexts) {
   std::string open;
   for (int i = 0; i < 20000; ++i) open += "DataLoader([";
   EXPECT_NE(Running(open).Check("job-script").state(), FAIL);
+}
+
+TEST(JobScriptTest, IsSkippedForATextThatIsNoScriptOfPyTorch) {
+  for (const std::string& text :
+       {std::string("\n"), std::string("#!/bin/sh\ntorchrun train.py\n"),
+        std::string("\x01\x7f(\0'\x02", 6), std::string("# import torch\n")}) {
+    const RuleResult result = Running(text).Check("job-script");
+    EXPECT_EQ(result.state(), SKIPPED) << text;
+    EXPECT_EQ(result.skip_reason(), "not understood: the text has no import");
+  }
+  const std::string other = "import mindspore as ms\nDataLoader(data)\n";
+  EXPECT_EQ(Running(other).Check("job-script").skip_reason(),
+            "not understood: a script of mindspore");
+  EXPECT_EQ(Running("from tensorflow import keras\n")
+                .Check("job-script")
+                .skip_reason(),
+            "not understood: a script of tensorflow");
+  EXPECT_EQ(Observed("import tensorflow as tf\n" + std::string(kGood)), "");
+  EXPECT_EQ(Running("import tensorflow as tf\n" + std::string(kGood))
+                .Check("job-script")
+                .state(),
+            PASS);
 }
 
 TEST(JobScriptTest, IsSkippedForAJobOfOneRank) {

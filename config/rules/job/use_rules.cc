@@ -364,7 +364,14 @@ void CheckDeviceNamespace(const ClusterView& view, RuleReport& report) {
               owner.identity().empty()
                   ? "a mount namespace of the host"
                   : absl::StrCat("container ", PrintableText(owner.identity())),
-              who, owner.pid()));
+              who,
+              !owner.command().empty()
+                  ? absl::StrCat("cat /proc/", owner.pid(), "/cgroup names it")
+              : owner.identity().empty()
+                  ? std::string("docker ps lists the containers")
+                  : absl::StrCat("docker inspect ",
+                                 ShellQuoted(owner.identity()),
+                                 " tells whose it is")));
     }
   }
   if (not_told == 0) return;

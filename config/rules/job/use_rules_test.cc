@@ -240,6 +240,19 @@ TEST(CheckDeviceNamespaceTest, NamesAnIdleContainerThatOwnsDevices) {
               HasSubstr("FAIL server1:0-7 owned by"));
 }
 
+TEST(CheckDeviceNamespaceTest, FindsTheContainerOfAProcessThatHasEnded) {
+  TestCluster cluster;
+  DeviceOwner& owner = AddOwner({3}, &cluster.facts[0]);
+  EXPECT_THAT(Lines(cluster.Check("device-namespace")),
+              HasSubstr("cat /proc/731804/cgroup names it"));
+  owner.clear_command();
+  EXPECT_THAT(Lines(cluster.Check("device-namespace")),
+              HasSubstr("docker inspect '5b0c7e21d9f4' tells whose it is"));
+  owner.clear_identity();
+  EXPECT_THAT(Lines(cluster.Check("device-namespace")),
+              HasSubstr("docker ps lists the containers"));
+}
+
 TEST(CheckDeviceNamespaceTest, FailsOnlyForWhatIsSurelyInTheWay) {
   const std::function<void(DeviceOwner&, TestCluster&)> kWarns[] = {
       [](DeviceOwner& owner, TestCluster&) { owner.set_privileged(true); },

@@ -2,10 +2,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/report/job_verdict.h"
+#include "config/rules/view/cluster_view.h"
 #include "config/values/ipv4.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
+#include "config/words/waiver_text.h"
 #include "daemon/agent/hooks/hook_desk.h"
 
 namespace clusterd {
@@ -37,17 +39,21 @@ class Deciding {
 
   void Take(const JobReason& reason, Source source,
             HookAnswer::Decision if_closed) {
-    if (Told(reason)) return;
+    // The verdict and the host itself often say the same.
+    if (!told_.insert(reason.SerializeAsString()).second) return;
     const bool closes = Closes(reason, source, settings_);
     if (closes && if_closed > answer_.decision()) {
       answer_.set_decision(if_closed);
       answer_.set_reason(ReasonLine(reason));
     }
     const State state = KnownState(reason.state());
-    if (!closes && (state == FAIL || state == UNKNOWN || reason.waived()) &&
-        answer_.let_through_size() < static_cast<int>(kMaxTold)) {
-      answer_.add_let_through(
-          absl::StrCat(StateWord(reason.state()), ": ", ReasonLine(reason)));
+    if (!closes && (state == FAIL || state == UNKNOWN || reason.waived())) {
+      if (answer_.let_through_size() < static_cast<int>(kMaxTold)) {
+        answer_.add_let_through(
+            absl::StrCat(StateWord(reason.state()), ": ", ReasonLine(reason)));
+      } else {
+        answer_.set_let_through_more(answer_.let_through_more() + 1);
+      }
     }
     if (answer_.reasons_size() < static_cast<int>(kMaxTold)) {
       *answer_.add_reasons() = reason;
@@ -73,16 +79,9 @@ class Deciding {
   }
 
  private:
-  // The verdict and the host itself often say the same.
-  bool Told(const JobReason& reason) const {
-    return std::any_of(answer_.reasons().begin(), answer_.reasons().end(),
-                       [&reason](const JobReason& told) {
-                         return told.SerializeAsString() ==
-                                reason.SerializeAsString();
-                       });
-  }
   const HookSettings& settings_;
   HookAnswer answer_;
+  std::set<std::string> told_;
 };
 
 // The line of a reason about another host names it and its devices.
@@ -152,6 +151,32 @@ void AddVerdict(const JobVerdict& verdict, absl::string_view host,
   if (!is_there) {
     judged->trouble.push_back(
         absl::StrCat("the controller's verdict does not name ", host));
+  }
+}
+
+void HeedWaivers(const HostWaivers* waivers, absl::Time now,
+                 std::vector<JobReason>* reasons) {
+  if (waivers == nullptr) return;
+  ClusterSpec spec;
+  *spec.mutable_waivers() = waivers->waivers();
+  const ClusterView view(spec, {}, nullptr, now);
+  for (const JobReason& old : std::exchange(*reasons, {})) {
+    if (old.rule() == kMaintenanceRule) continue;
+    const State state = old.waived() ? old.waived_from() : old.state();
+    const auto waiver_of = [&](std::optional<uint32_t> device) {
+      return view.WaiverOf(old.rule(), old.caused_by(), state, "", device);
+    };
+    const Waiver* waiver = waiver_of(std::nullopt);
+    for (const uint32_t id : old.devices()) {
+      if ((waiver = waiver_of(id)) == nullptr) break;
+    }
+    JobReason& reason = reasons->emplace_back(old);
+    if (old.waived() == (waiver != nullptr)) continue;
+    reason.set_waived(waiver != nullptr);
+    reason.set_state(waiver != nullptr ? WARN : state);
+    reason.set_text(waiver == nullptr ? "no longer waived: " + old.text()
+                                      : absl::StrCat(old.text(), "; waived ",
+                                                     WaiverText(*waiver)));
   }
 }
 

@@ -246,6 +246,19 @@ TEST(DecideTest, LetsWhatIsWaivedThroughAndTellsIt) {
               ElementsAre(HasSubstr("warn: clusterd: link: DOWN; waived")));
 }
 
+TEST(DecideTest, CountsWhatIsLetThroughBeyondItsBound) {
+  JudgedHost judged;
+  for (int i = 0; i < 30; ++i) {
+    const JobReason reason =
+        Reason("link", UNKNOWN, "no answer " + std::to_string(i));
+    judged.by_verdict.push_back(reason);
+    judged.by_itself.push_back(reason);
+  }
+  const HookAnswer answer = Decide(judged, {});
+  EXPECT_EQ(answer.let_through_size(), 16);
+  EXPECT_EQ(answer.let_through_more(), 14u);
+}
+
 TEST(DecideTest, RefusesForMaintenanceAndDrainsNobody) {
   const JobReason reason = Reason("maintenance", FAIL, "until 10:00");
   for (const JudgedHost& judged : {ByVerdict(reason), ByItself(reason)}) {

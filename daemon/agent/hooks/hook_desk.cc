@@ -195,12 +195,22 @@ struct HookDesk::Call {
   const absl::Duration wait;
   const HookSettings settings;
   const JobServer* const own;  // nullptr: the job does not name this host.
+  const std::shared_ptr<const HostWaivers> waivers;  // nullptr: not known.
   // Of this host alone, where it was judged so.
   mutable Report report = {};
 
   absl::Duration Passed() const { return clock->Monotonic() - begin; }
   absl::Duration Left() const {
     return std::max(wait - Passed(), absl::ZeroDuration());
+  }
+  bool InMaintenance() const {
+    return waivers != nullptr &&
+           absl::c_any_of(waivers->waivers(), [](const Waiver& waiver) {
+             return waiver.rule() == kMaintenanceRule;
+           });
+  }
+  void Heed(JudgedHost* judged) const {
+    HeedWaivers(waivers.get(), clock->Now(), &judged->by_verdict);
   }
 };
 
@@ -232,7 +242,8 @@ absl::StatusOr<HookAnswer> HookDesk::Answer(const HookRequest& request,
                   parts_.clock->Monotonic(),
                   std::min(wait, kMaxHookWait),
                   std::move(settings),
-                  ServerOf(*job, parts_.host)};
+                  ServerOf(*job, parts_.host),
+                  parts_.waivers == nullptr ? nullptr : parts_.waivers()};
   HookAnswer answer = Decided(call);
   Act(call, &answer);
   LogAnswer(call, answer);
@@ -282,10 +293,13 @@ JudgedHost HookDesk::JudgeJob(const Call& call, JobVerdict* verdict) {
   }
   const std::string digest = JobDigest(job);
   const absl::Duration max_age = absl::Milliseconds(call.request.max_age_ms());
+  // A kept verdict cannot say that maintenance has begun since.
   absl::StatusOr<JobVerdict> found =
-      max_age > absl::ZeroDuration() ? parts_.verdicts->Find(digest, max_age)
-                                     : absl::NotFoundError("");
-  if (!found.ok()) {
+      max_age > absl::ZeroDuration() && !call.InMaintenance()
+          ? parts_.verdicts->Find(digest, max_age)
+          : absl::NotFoundError("");
+  const bool is_kept = found.ok();
+  if (!is_kept) {
     const bool is_start = call.request.max_age_ms() == 0 && !job.id().empty();
     found = AskController(job, digest, is_start ? kSameStart : max_age,
                           call.Left() * kShareOfController);
@@ -299,6 +313,7 @@ JudgedHost HookDesk::JudgeJob(const Call& call, JobVerdict* verdict) {
       return judged;
     }
     AddVerdict(*verdict, parts_.host, &judged);
+    if (is_kept) call.Heed(&judged);
     judged.basis = VerdictBasis(*verdict, call.clock->Now());
     return judged;
   }
@@ -329,6 +344,10 @@ void HookDesk::JudgeAlone(const Call& call, const JobVerdict* kept,
       has_job ? DevicesOf(*call.own, facts) : std::vector<uint32_t>();
   for (JobReason& reason : ReasonsAbout(call.report, parts_.host)) {
     if (!Concerns(facts, devices, &reason)) continue;
+    // Without a job the rule only warns, but here a job is about to start.
+    if (reason.rule() == kMaintenanceRule && !call.kind.is_slurm) {
+      reason.set_state(FAIL);
+    }
     judged->by_itself.push_back(std::move(reason));
   }
   // About a job of several servers one of them can tell nothing.
@@ -337,7 +356,7 @@ void HookDesk::JudgeAlone(const Call& call, const JobVerdict* kept,
       judged->by_itself.push_back(std::move(reason));
     }
   }
-  if (parts_.knows_waivers != nullptr && !parts_.knows_waivers() &&
+  if (parts_.waivers != nullptr && call.waivers == nullptr &&
       absl::c_any_of(judged->by_itself, [](const JobReason& reason) {
         return reason.state() == FAIL;
       })) {
@@ -348,6 +367,7 @@ void HookDesk::JudgeAlone(const Call& call, const JobVerdict* kept,
   judged->basis = "this host alone";
   if (kept == nullptr) return;
   AddVerdict(*kept, parts_.host, judged);
+  call.Heed(judged);
   absl::StrAppend(&judged->basis, " and the kept ",
                   VerdictBasis(*kept, call.clock->Now()));
 }

@@ -133,6 +133,12 @@ struct JudgedHost {
 void AddVerdict(const JobVerdict& verdict, absl::string_view host,
                 JudgedHost* judged);
 
+// Makes reasons of an older verdict about this host what they are by the
+// waivers that the host knows now; nullptr: changes none. Drops those of rule
+// maintenance, which the host judges itself.
+void HeedWaivers(const HostWaivers* waivers, absl::Time now,
+                 std::vector<JobReason>* reasons);
+
 HookAnswer Decide(const JudgedHost& judged, const HookSettings& settings);
 
 // NAME=VALUE lines for the job: HCCL_WHITELIST_DISABLE, and what `verdict`
@@ -180,8 +186,8 @@ class HookDesk {
     Drainer* drainer = nullptr;
     Clock* clock = nullptr;
     Log* log = nullptr;
-    // Whether `judge` knows which failures are waived. Null: it does.
-    std::function<bool()> knows_waivers = nullptr;
+    // Those that `judge` heeds; null: not known. No function: it needs none.
+    std::function<std::shared_ptr<const HostWaivers>()> waivers = nullptr;
   };
 
   explicit HookDesk(Parts parts) : parts_(std::move(parts)) {}

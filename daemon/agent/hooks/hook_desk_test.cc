@@ -150,6 +150,17 @@ class HookDeskTest : public testing::Test {
     subject->set_host("node1");
     subject->mutable_devices()->Add(devices.begin(), devices.end());
   }
+  // What the controller tells this host last.
+  void Waive(const std::vector<std::string>& rules) {
+    HostWaivers told;
+    for (const std::string& rule : rules) {
+      Waiver* const waiver = told.add_waivers();
+      waiver->set_rule(rule);
+      waiver->set_reason("known");
+      waiver->set_until_ms(absl::ToUnixMillis(clock_.Now() + absl::Hours(1)));
+    }
+    waivers_ = std::make_shared<const HostWaivers>(std::move(told));
+  }
   void VerdictFails(const std::string& rule) {
     JobVerdict::Host* const host = controller_.verdict.mutable_hosts(0);
     host->set_state(FAIL);
@@ -180,6 +191,8 @@ class HookDeskTest : public testing::Test {
   Report report_;
   JobSpec job_ = OneServer("slurm:7.0");
   std::function<void()> on_look_ = [] {};
+  std::shared_ptr<const HostWaivers> waivers_ =
+      std::make_shared<const HostWaivers>();
   std::atomic<int> looks_{0};
   JobSpec judged_job_;
   bool judged_with_job_ = false;
@@ -196,7 +209,7 @@ class HookDeskTest : public testing::Test {
                     return report_;
                   },
                   [this] { return settings_; }, &controller_, &verdicts_,
-                  &drainer_, &clock_, &log_}};
+                  &drainer_, &clock_, &log_, [this] { return waivers_; }}};
 };
 
 TEST_F(HookDeskTest, AllowsByTheControllersVerdictAndLooksAtNothingItself) {
@@ -337,6 +350,76 @@ TEST_F(HookDeskTest, AddsTheKeptVerdictWhileTheControllerIsAway) {
   answer = Answer(request);
   EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
   EXPECT_EQ(answer.basis(), "this host alone");
+}
+
+TEST_F(HookDeskTest, JudgesTheKeptVerdictByTheWaiversThatItKnowsNow) {
+  VerdictFails("listen-backlog");
+  const HookRequest request = Request(HOOK_SLURM_PROLOG);
+  const auto decision = [&] { return Answer(request).decision(); };
+  EXPECT_EQ(decision(), HookAnswer::REFUSE_AND_DRAIN);
+  controller_.away = absl::UnavailableError("away");
+  EXPECT_EQ(decision(), HookAnswer::REFUSE_AND_DRAIN);
+  for (const std::string rule : {"listen-backlog", "maintenance"}) {
+    Waive({rule});
+    const HookAnswer answer = Answer(request);
+    EXPECT_EQ(answer.decision(), HookAnswer::ALLOW) << rule;
+    EXPECT_THAT(
+        answer.let_through(),
+        Contains(AllOf(HasSubstr("warn: clusterd: listen-backlog: DOWN"),
+                       HasSubstr("; waived until"))));
+    EXPECT_THAT(answer.let_through(),
+                Not(Contains(HasSubstr("gives no reason"))));
+  }
+  Waive({"link"});
+  EXPECT_EQ(decision(), HookAnswer::REFUSE_AND_DRAIN);
+  Waive({"listen-backlog"});
+  clock_.Advance(absl::Minutes(9));
+  settings_.max_age = absl::Hours(2);
+  EXPECT_EQ(decision(), HookAnswer::ALLOW);
+  clock_.Advance(absl::Minutes(52));
+  EXPECT_EQ(decision(), HookAnswer::REFUSE_AND_DRAIN);
+}
+
+TEST_F(HookDeskTest, AWaiverThatWasEndedNoLongerCoversAKeptVerdict) {
+  VerdictFails("link");
+  JobVerdict::Host* const host = controller_.verdict.mutable_hosts(0);
+  host->set_state(WARN);
+  controller_.verdict.set_verdict(WARN);
+  JobReason* const reason = host->mutable_reasons(0);
+  reason->set_state(WARN);
+  reason->set_waived(true);
+  reason->set_waived_from(FAIL);
+  reason->add_devices(3);
+  reason->add_devices(4);
+  Waive({"link"});
+  HookRequest request = Request(HOOK_PLAIN);
+  EXPECT_EQ(Answer(request).decision(), HookAnswer::ALLOW);
+  controller_.away = absl::UnavailableError("away");
+  EXPECT_EQ(Answer(request).decision(), HookAnswer::ALLOW);
+  Waive({});
+  for (const uint32_t max_age_ms : {0u, 60000u}) {
+    request.set_max_age_ms(max_age_ms);
+    const HookAnswer answer = Answer(request);
+    EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
+    EXPECT_EQ(answer.reason(),
+              "clusterd: link: devices 3-4: no longer waived: DOWN");
+  }
+  // Nobody has told this host of any: the verdict's word stands.
+  waivers_ = nullptr;
+  EXPECT_EQ(Answer(request).decision(), HookAnswer::ALLOW);
+}
+
+TEST_F(HookDeskTest, KeptVerdictDoesNotSayWhetherMaintenanceIsInForce) {
+  HookRequest request = Request(HOOK_PLAIN);
+  request.set_max_age_ms(60000);
+  EXPECT_EQ(Answer(request).decision(), HookAnswer::ALLOW);
+  Waive({"maintenance"});
+  VerdictFails("maintenance");
+  EXPECT_EQ(Answer(request).decision(), HookAnswer::REFUSE);
+  EXPECT_EQ(controller_.asked, 2);
+  controller_.away = absl::UnavailableError("away");
+  Waive({});
+  EXPECT_EQ(Answer(request).decision(), HookAnswer::ALLOW);
 }
 
 TEST_F(HookDeskTest, ReusesAVerdictAsOldAsTheHookAllows) {
@@ -573,6 +656,20 @@ TEST_F(HookDeskTest, PrologOfSlurmTellsAJobOfMaintenanceWhichOthersRefuse) {
   EXPECT_THAT(controller_.drains, IsEmpty());
 }
 
+TEST_F(HookDeskTest, HostAloneInMaintenanceIsRefusedAlsoWithoutAJob) {
+  Finds("maintenance", WARN, {});
+  job_.Clear();
+  for (const HookKind kind : {HOOK_PBS, HOOK_LSF, HOOK_PLAIN}) {
+    const HookAnswer answer = Answer(Request(kind));
+    EXPECT_EQ(answer.decision(), HookAnswer::REFUSE);
+    EXPECT_EQ(answer.reason(), "clusterd: maintenance: is wrong");
+  }
+  for (const HookKind kind : {HOOK_SLURM_PROLOG, HOOK_SLURM_HEALTH}) {
+    EXPECT_EQ(Answer(Request(kind)).decision(), HookAnswer::ALLOW);
+  }
+  EXPECT_THAT(controller_.drains, IsEmpty());
+}
+
 TEST_F(HookDeskTest, TakesADrainBackOnceItsRuleIsWaivedAndNotForMaintenance) {
   runner_.Forget(kShow);
   runner_.Answers(kShow, absl::Substitute(kDrained, "link"));
@@ -592,7 +689,7 @@ TEST_F(HookDeskTest, SaysThatItDoesNotKnowWhatIsWaived) {
   HookDesk desk({"node1", [this](absl::Duration) { return facts_; },
                  [this](const HostFacts&, const JobSpec*) { return report_; },
                  [this] { return settings_; }, &controller_, &verdicts_,
-                 &drainer_, &clock_, &log_, [] { return false; }});
+                 &drainer_, &clock_, &log_, [] { return nullptr; }});
   controller_.away = absl::UnavailableError("away");
   Finds("link", FAIL, {3});
   HookRequest request = Request(HOOK_PBS);

@@ -211,6 +211,18 @@ std::string EndOfConfirmation(const Confirmation& over) {
                                                       over.untold().end()})));
 }
 
+void ForgetUntold(ApplyReport* report) {
+  std::set<std::string> gone;
+  for (const ApplyResult& host : report->hosts()) {
+    if (host.outcome() != ApplyResult::LOST &&
+        host.outcome() != ApplyResult::APPLIED)
+      gone.insert(host.host());
+  }
+  if (report->confirmation().untold().empty()) return;
+  DropIf(report->mutable_confirmation()->mutable_untold(),
+         [&gone](const std::string& host) { return gone.count(host) > 0; });
+}
+
 void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,
                  absl::Time now, ApplyReport* report) {
   report->set_outcome(outcome);

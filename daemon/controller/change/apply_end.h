@@ -69,6 +69,8 @@ void CloseConfirmation(absl::Time now, ApplyReport* report);
 // "rollback 4f09c2d1 of alice", and what came of its confirmation.
 std::string ChangeText(const ApplyReport& head);
 std::string EndOfConfirmation(const Confirmation& over);
+// Takes hosts that have nothing of the apply any more out of its `untold`.
+void ForgetUntold(ApplyReport* report);
 
 // Gives the report its outcome, and notes what is as it was and what is not.
 // `wave`: the last one that began, from 0.

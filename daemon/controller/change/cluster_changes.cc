@@ -394,6 +394,7 @@ absl::StatusOr<HistoryRecord> ClusterChanges::Show(const std::string& id) {
   for (const auto& pending : waiting) {
     if (record.entry().id() != pending->head().run_id()) continue;
     *record.mutable_apply()->mutable_confirmation() = pending->confirmation();
+    ForgetUntold(record.mutable_apply());
   }
   if (run == nullptr || record.entry().id() != run->run_id()) return record;
   return RecordOfApply(run->report(), record.entry().network_namespace());
@@ -515,6 +516,7 @@ void ClusterChanges::Correct(const std::string& run_id,
       report.confirmation().state() == Confirmation::GOES_BACK) {
     report.mutable_confirmation()->set_state(Confirmation::NOT_NEEDED);
   }
+  ForgetUntold(&report);
   const absl::Status kept = parts_.history->Update(
       RecordOfApply(std::move(report), record->entry().network_namespace()));
   if (!kept.ok()) {

@@ -175,6 +175,7 @@ void ClusterChanges::SaveConfirmation(const std::string& run_id,
   if (kept.ok()) {
     ApplyReport report = std::move(*record->mutable_apply());
     *report.mutable_confirmation() = confirmation;
+    ForgetUntold(&report);
     kept = parts_.history->Update(
         RecordOfApply(std::move(report), record->entry().network_namespace()));
   }

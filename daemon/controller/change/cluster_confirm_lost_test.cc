@@ -67,20 +67,33 @@ TEST_F(UntoldTest, KeepsNowhereInTheNextControllerWhatIsRolledBack) {
 }
 
 TEST_F(UntoldTest, SaysWhichHostWasNotToldInTime) {
+  EXPECT_FALSE(Kept(id_).confirmation().deadlines_passed());
   Pass(absl::Milliseconds(kWithinMs));
+  EXPECT_TRUE(Kept(id_).confirmation().deadlines_passed());
+  EXPECT_THAT(Kept(id_).confirmation().untold(), ElementsAre("server1"));
   Attach("server1");
   TellWentBack(1);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
   const ApplyReport kept = Kept(id_);
   EXPECT_EQ(kept.confirmation().state(), Confirmation::CONFIRMED);
-  EXPECT_THAT(kept.confirmation().untold(), ElementsAre("server1"));
+  EXPECT_THAT(kept.confirmation().untold(), IsEmpty());
   EXPECT_EQ(kept.hosts(0).outcome(), ApplyResult::APPLIED);
   EXPECT_EQ(kept.hosts(1).outcome(), ApplyResult::ROLLED_BACK);
   changes_->Stop();
   StartController();
   pool_.Drain();
   EXPECT_THAT(changes_->Pending(), IsEmpty());
-  EXPECT_THAT(Kept(id_).confirmation().untold(), ElementsAre("server1"));
+  EXPECT_THAT(Kept(id_).confirmation().untold(), IsEmpty());
+}
+
+TEST_F(UntoldTest, ForgetsTheHostThatGoesBackAfterAllIsOver) {
+  Pass(absl::Milliseconds(kWithinMs) + kGoesBackGrace + kPendingLook);
+  ASSERT_THAT(changes_->Pending(), IsEmpty());
+  EXPECT_TRUE(Kept(id_).confirmation().deadlines_passed());
+  Attach("server1");
+  TellWentBack(1);
+  EXPECT_EQ(KeptOutcome(id_, 1), ApplyResult::ROLLED_BACK);
+  EXPECT_THAT(Kept(id_).confirmation().untold(), IsEmpty());
 }
 
 TEST_F(ClusterConfirmTest, TellsAHostThatWasLostInTheRunOnceItSaysItHasIt) {
@@ -370,7 +383,7 @@ TEST_F(ClusterConfirmTest, HostThatSaysItHasGoneBackIsLeftOutAlone) {
   AnswerApplied(1, 0);
   const ApplyReport kept = Kept(id_);
   EXPECT_EQ(kept.confirmation().state(), Confirmation::CONFIRMED);
-  EXPECT_THAT(kept.confirmation().untold(), ElementsAre("server2"));
+  EXPECT_THAT(kept.confirmation().untold(), IsEmpty());
   EXPECT_EQ(kept.hosts(0).outcome(), ApplyResult::APPLIED);
   EXPECT_EQ(kept.hosts(2).outcome(), ApplyResult::ROLLED_BACK);
 }

@@ -140,6 +140,7 @@ void PendingChange::StepLocked() {
       confirmation_.add_untold(name);
     }
   }
+  confirmation_.set_deadlines_passed(now >= last_deadline_);
 }
 
 bool PendingChange::IsOverLocked() const {
@@ -199,8 +200,7 @@ std::string PendingChange::WaitsForLocked() const {
                                  check_failed_));
   }
   if (!confirmation_.automatic() && confirmation_.confirmed_at_ms() == 0) {
-    waits.push_back(
-        absl::StrCat("a person: clusterctl confirm ", head_.run_id()));
+    waits.push_back("a person");
   }
   return absl::StrJoin(waits, "; ");
 }

@@ -47,8 +47,7 @@ std::string ConfirmationText(const Confirmation& confirmation, bool is_back) {
     case Confirmation::PENDING:
       return "; to be confirmed";
     case Confirmation::CONFIRMED:
-      return absl::StrCat("; confirmed by ",
-                          ActorName(confirmation.confirmed_by()));
+      return absl::StrCat("; ", ConfirmedText(confirmation));
     case Confirmation::GOES_BACK:
       return is_back ? "; not confirmed" : "; not confirmed, goes back";
     default:

@@ -418,6 +418,7 @@ std::vector<HostEntry> AttachedHosts::Entries(const ClusterSpec& spec) {
       if (in_spec.count(name) == 0) names.push_back(name);
     }
   }
+  const auto in_maintenance = HostsInMaintenance(spec, scheduler_->Now());
   std::vector<HostEntry> entries;
   entries.reserve(names.size());
   for (size_t i = 0; i < names.size(); i += kAtOnce) {
@@ -427,6 +428,7 @@ std::vector<HostEntry> AttachedHosts::Entries(const ClusterSpec& spec) {
       if (!named && hosts_.count(names[j]) == 0) continue;
       entries.push_back(EntryLocked(names[j]));
       entries.back().set_in_spec(named);
+      entries.back().set_maintenance(in_maintenance.count(names[j]) > 0);
     }
   }
   return entries;
@@ -520,6 +522,8 @@ void AttachedHosts::CountHosts(const ClusterSpec& spec, ClusterNow* now) {
   now->set_hosts_attached(static_cast<uint32_t>(absl::c_count(attached, true)));
   now->set_hosts_unexpected(unexpected);
   now->set_hosts_drifted(drifted);
+  now->set_hosts_in_maintenance(static_cast<uint32_t>(
+      HostsInMaintenance(spec, scheduler_->Now()).size()));
   for (size_t i = 0; i < attached.size(); ++i) {
     if (attached[i] || now->away_size() == kMaxAwayTold) continue;
     now->add_away(spec.servers(static_cast<int>(i)).host());

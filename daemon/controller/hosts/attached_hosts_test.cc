@@ -569,7 +569,16 @@ TEST(AttachedHostsTest, CountsManyHostsAndNamesThoseAwayInTheOrderOfTheSpec) {
   ASSERT_TRUE(hosts.OnDrift(*session, report).ok());
   names.push_back("drifted");
   ClusterNow now;
-  hosts.CountHosts(SpecOf(names), &now);
+  ClusterSpec spec = SpecOf(names);
+  Waiver* const waiver = spec.add_waivers();
+  waiver->set_rule("maintenance");
+  waiver->add_hosts("n7");
+  waiver->set_until_ms(absl::ToUnixMillis(scheduler.Now() + absl::Hours(1)));
+  hosts.CountHosts(spec, &now);
+  EXPECT_EQ(now.hosts_in_maintenance(), 1u);
+  for (const HostEntry& entry : hosts.Entries(spec)) {
+    EXPECT_EQ(entry.maintenance(), entry.host() == "n7") << entry.host();
+  }
   EXPECT_EQ(now.hosts_expected(), 201u);
   EXPECT_EQ(now.hosts_attached(), 199u);
   EXPECT_EQ(now.hosts_unexpected(), 1u);

@@ -13,8 +13,10 @@
 #include "config/plan/settings.h"
 #include "config/rules/catalogue.h"
 #include "config/rules/judge.h"
+#include "config/values/nearest_word.h"
 #include "config/values/network_namespace.h"
 #include "config/values/version.h"
+#include "config/words/subject_text.h"
 #include "daemon/controller/hosts/fact_limits.h"
 
 namespace clusterd {
@@ -128,6 +130,20 @@ void AddUnmended(const Report& report, ClusterPlan* plan) {
   plan->set_digest(PlanDigest(*plan));
 }
 
+// Marks what the plan for everything would mend, host by host as in `plan`.
+void MarkLeftOut(const ClusterPlan& whole, ClusterPlan* plan) {
+  for (int i = 0; i < plan->hosts_size(); ++i) {
+    std::set<std::string> stays;
+    for (const UnmendedRule& rule : whole.hosts(i).unmended()) {
+      stays.insert(rule.rule());
+    }
+    for (UnmendedRule& rule : *plan->mutable_hosts(i)->mutable_unmended()) {
+      rule.set_left_out(stays.count(rule.rule()) == 0);
+    }
+  }
+  plan->set_digest(PlanDigest(*plan));
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> SelectHosts(
@@ -144,9 +160,11 @@ absl::StatusOr<std::vector<std::string>> SelectHosts(
     }
   }
   if (wanted.empty()) return selected;
-  return absl::InvalidArgumentError(
-      absl::StrCat("not in the spec of cluster \"", spec.name(),
-                   "\": ", NamesText({wanted.begin(), wanted.end()})));
+  const auto hosts = Each<absl::string_view>(spec.servers(), &ServerSpec::host);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "not in the spec of cluster \"", spec.name(),
+      "\": ", NamesText({wanted.begin(), wanted.end()}),
+      wanted.size() == 1 ? DidYouMean(*wanted.begin(), hosts) : ""));
 }
 
 std::string NamesText(const std::vector<std::string>& names) {
@@ -222,7 +240,14 @@ ClusterPlan MakeHostsPlan(const FactOrder& order,
                           const std::vector<HostFacts>& facts, absl::Time now) {
   ClusterPlan plan = MakePlan(*order.spec, PointersTo(facts),
                               order.network_namespace, order.steps);
-  AddUnmended(MakeCheckReport(order, {}, facts, now), &plan);
+  const Report report = MakeCheckReport(order, {}, facts, now);
+  AddUnmended(report, &plan);
+  if (!plan.only().empty()) {
+    ClusterPlan whole =
+        MakePlan(*order.spec, PointersTo(facts), order.network_namespace);
+    AddUnmended(report, &whole);
+    MarkLeftOut(whole, &plan);
+  }
   plan.set_plan_id(order.run_id);
   plan.set_created_at_ms(absl::ToUnixMillis(now));
   plan.set_created_by(order.actor);

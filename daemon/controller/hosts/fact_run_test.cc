@@ -1,5 +1,6 @@
 #include "daemon/controller/hosts/fact_run.h"
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -423,6 +424,7 @@ TEST_F(MakeHostsPlanTest, FailsWhereTheHostAllowsNoStep) {
 TEST_F(MakeHostsPlanTest, NamesWhatANarrowedPlanLeavesToOtherSteps) {
   facts_[0].mutable_kernel()->mutable_somaxconn()->set_value(1);
   Device(0, 2).mutable_detect_address()->set_value("10.9.9.9");
+  Device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
   FactOrder order;
   order.spec = std::make_shared<const ClusterSpec>(spec_);
   order.steps = *SelectSteps({"sysctl"});
@@ -432,12 +434,13 @@ TEST_F(MakeHostsPlanTest, NamesWhatANarrowedPlanLeavesToOtherSteps) {
   EXPECT_EQ(plan.hosts(0).steps(0).target().kernel_parameter(),
             "net.core.somaxconn");
   EXPECT_THAT(plan.hosts(0).notes(), ElementsAre("1 step left out by --only"));
-  std::vector<std::string> left;
+  std::map<std::string, bool> left;  // Whether --only leaves its steps out.
   for (const UnmendedRule& rule : plan.hosts(0).unmended()) {
-    left.push_back(rule.rule());
+    left[rule.rule()] = rule.left_out();
   }
-  EXPECT_THAT(left, testing::Contains("detect-address"));
-  EXPECT_THAT(left, testing::Not(testing::Contains("listen-backlog")));
+  EXPECT_THAT(left, testing::Contains(testing::Pair("detect-address", true)));
+  EXPECT_THAT(left, testing::Contains(testing::Pair("link", false)));
+  EXPECT_EQ(left.count("listen-backlog"), 0u);
   EXPECT_EQ(CountPlan(plan).hosts_failing, 0u);
 }
 

@@ -52,7 +52,7 @@ using NewFailures = std::map<std::string, std::vector<std::string>>;
 //    "summary":"2 failed, 8 passed; 2 worse; new: link on node[01-02]",
 //    "new_failures":{"link":"node[01-02]"}, "diff":{…}, "report":{…}}
 // `diff` is a ReportDiff, since the check before; `verdict_before` is what was
-// told last, which may be of an earlier one.
+// told last, which may be of an earlier one; UNKNOWN where a restart hides it.
 struct VerdictNews {
   State before = PASS;
   NewFailures started;

@@ -52,6 +52,11 @@ Verdicts VerdictsOfFailure(const std::string& rule, bool fails) {
   return {state, absl::c_linear_search(NetworkRules(), rule) ? PASS : state};
 }
 
+ScheduleLook KeptLook(const Report& report) {
+  const absl::Time began = absl::FromUnixMillis(report.started_at_ms());
+  return LookOf(report, began, began + absl::Milliseconds(report.elapsed_ms()));
+}
+
 }  // namespace
 
 absl::Span<const absl::string_view> NetworkRules() {
@@ -142,6 +147,7 @@ News ReportWatch::See(const ScheduleLook& look, NewFailures* started) {
                                              : std::next(it);
   }
   if (news == News::kTell) MarkTold(look);
+  in_doubt_ &= news != News::kTell;
   if (news == News::kTell && started != nullptr) *started = std::move(found);
   return news;
 }
@@ -238,6 +244,7 @@ ReportWatch CheckSchedule::WatchOf(
          absl::FromUnixMillis(newest[at].started_at_ms()) >= surely_told) {
     ++at;
   }
+  const size_t sure = at;
   // Back to one whose verdict was told whatever was before it; those after it
   // are seen again. Without such a one PASS was told.
   ReportWatch watch;
@@ -245,9 +252,7 @@ ReportWatch CheckSchedule::WatchOf(
   for (; at < newest.size() && looks.size() < kMostRead; ++at) {
     const std::shared_ptr<const Report> report = Read(newest[at]);
     if (report == nullptr) break;
-    const absl::Time began = absl::FromUnixMillis(newest[at].started_at_ms());
-    const ScheduleLook look = LookOf(
-        *report, began, began + absl::Milliseconds(newest[at].elapsed_ms()));
+    const ScheduleLook look = KeptLook(*report);
     // The history keeps not all of those that are alike.
     bool was_told = at > 0 && newest[at - 1].previous_id() != newest[at].id();
     const size_t later = looks.size();
@@ -269,6 +274,12 @@ ReportWatch CheckSchedule::WatchOf(
   for (auto look = looks.rbegin(); look != looks.rend(); ++look) {
     watch.See(*look);
   }
+  // News since then may have been sent as well, and is sent again.
+  ReportWatch sent = watch;
+  for (size_t i = sure; i > 0; --i) {
+    if (const auto report = Read(newest[i - 1])) sent.See(KeptLook(*report));
+  }
+  if (sent.told() != watch.told()) watch.Doubt();
   return watch;
 }
 

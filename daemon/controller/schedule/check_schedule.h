@@ -13,8 +13,8 @@
 //                         are cancelled
 //
 // A restart hides no change: the history has the check before. News of the ten
-// minutes before a restart may be sent twice, since their sending is not
-// stored. A second look that was due then is made after the restart.
+// minutes before it may be sent twice, then with UNKNOWN as the verdict before.
+// A second look that was due then is made after the restart.
 #ifndef DAEMON_CONTROLLER_SCHEDULE_CHECK_SCHEDULE_H_
 #define DAEMON_CONTROLLER_SCHEDULE_CHECK_SCHEDULE_H_
 
@@ -124,12 +124,15 @@ class ReportWatch {
   // Looks do not overlap. Where it is news, `started`, unless null, gets what
   // fails and was not sent as failing.
   News See(const ScheduleLook& look, NewFailures* started = nullptr);
-  State told() const { return verdict_.told(); }
+  // UNKNOWN from Doubt on until the next news: another may have been sent.
+  State told() const { return in_doubt_ ? UNKNOWN : verdict_.told(); }
+  void Doubt() { in_doubt_ = true; }
 
  private:
   void MarkTold(const ScheduleLook& look);
 
   VerdictWatch verdict_;
+  bool in_doubt_ = false;
   std::map<Failures::value_type, VerdictWatch> failures_;
 };
 

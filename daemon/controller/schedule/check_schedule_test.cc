@@ -338,7 +338,15 @@ TEST_F(CheckScheduleTest, ToldJustBeforeARestartIsToldAgain) {
   PassAndAnswer(absl::Minutes(10));
   Restart();
   PassAndAnswer(kMostJitter);
-  EXPECT_THAT(news_, ElementsAre("PASS FAIL", "PASS FAIL"));
+  EXPECT_THAT(news_, ElementsAre("PASS FAIL", "UNKNOWN FAIL"));
+}
+
+TEST_F(CheckScheduleTest, NamesWhatWasToldAfterARestartWithoutOtherNews) {
+  PassAndAnswer(kMostJitter);
+  Restart();
+  BreakBacklog();
+  PassAndAnswer(kMostJitter);
+  EXPECT_THAT(news_, ElementsAre("PASS FAIL"));
 }
 
 TEST_F(CheckScheduleTest, WhatWaitsForASecondLookIsToldAfterARestart) {
@@ -376,7 +384,7 @@ TEST_F(CheckScheduleTest, ASecondLookJustBeforeARestartIsToldAgain) {
   Restart();
   PassAndAnswer(kMostJitter);
   PassAndAnswer(kSecondLook);
-  EXPECT_THAT(news_, ElementsAre("PASS FAIL", "PASS FAIL"));
+  EXPECT_THAT(news_, ElementsAre("PASS FAIL", "UNKNOWN FAIL"));
 }
 
 TEST_F(CheckScheduleTest, WhatWasToldLongAgoStaysToldOfAQuietSchedule) {

@@ -332,7 +332,8 @@ std::vector<FaultKind> JobFaults() {
        }},
       OfJob("job-script-of-nccl", "job-script", WARN, "", HasJob,
             [](RandomCluster& c, int, int) {
-              c.job->set_script("dist.init_process_group('nccl')\n");
+              c.job->set_script(
+                  "import torch\ndist.init_process_group('nccl')\n");
             }),
       OfJob(
           "job-shares-devices", "device-process-limit", FAIL, "",
