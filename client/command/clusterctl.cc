@@ -65,10 +65,7 @@ void RefuseEmptyValues(CLI::App& command) {
       "");
   for (CLI::Option* option : command.get_options()) {
     // The controller names what a waiver lacks, with its other mistakes.
-    const std::string name = option->get_name();
-    if (option->get_required() && (name == "--reason" || name == "--until")) {
-      continue;
-    }
+    if (option->get_required() && option->get_name() != "--out") continue;
     if (option->nonpositional() && option->get_items_expected_max() > 0) {
       option->check(not_empty);
     }

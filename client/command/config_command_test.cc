@@ -78,10 +78,11 @@ TEST(ConfigValidateTest, NotesWaiversThatAreNotHeeded) {
       "clusterctl config validate: note: ", path, ": the waiver of ");
   EXPECT_EQ(output.err,
             absl::StrCat(note,
-                         "link on server1 device 3 has ended: until 2025-01-01 "
+                         "link on server1 device 3 has ended, or ends in "
+                         "over 90 days: until 2025-01-01 "
                          "00:00 UTC by ann: cable\n",
                          note,
-                         "optics on every host is not heeded, it ends in over "
+                         "optics on every host has ended, or ends in over "
                          "90 days: until 2025-04-02 00:00 UTC by ann: "
                          "dust\n"));
 }

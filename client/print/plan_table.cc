@@ -176,17 +176,17 @@ void PrintFold(const HostNames& hosts, const PlanFold& fold, bool verbose,
                  page.Safe(absl::StrCat(who, who.empty() ? "" : ": ", text)));
   }
   for (const auto& blocked : fold.blocked) PrintBlocked(blocked, page);
-  std::vector<std::string> left_out;
-  std::vector<std::string> unmended;
-  for (const UnmendedRule* rule : fold.unmended) {
-    (rule->left_out() ? left_out : unmended).push_back(RuleText(*rule));
+  if (fold.unmended.empty()) return;
+  for (const bool left_out : {true, false}) {
+    std::vector<std::string> rules;
+    for (const UnmendedRule* rule : fold.unmended) {
+      if (rule->left_out() == left_out) rules.push_back(RuleText(*rule));
+    }
+    if (rules.empty()) continue;
+    PrintLine(left_out ? "left out by --only" : "no step mends",
+              absl::StrJoin(rules, ", "),
+              left_out ? Paint::kYellow : Paint::kRed, page);
   }
-  if (!left_out.empty()) {
-    PrintLine("left out by --only", absl::StrJoin(left_out, ", "),
-              Paint::kYellow, page);
-  }
-  if (unmended.empty()) return;
-  PrintLine("no step mends", absl::StrJoin(unmended, ", "), Paint::kRed, page);
   PrintRemark("more    ",
               absl::StrCat("clusterctl check ", FoldHostlist(hosts)), page);
 }

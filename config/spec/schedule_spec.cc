@@ -1,7 +1,6 @@
 #include "config/spec/schedule_spec.h"
 
 #include <utility>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
@@ -24,8 +23,6 @@ namespace {
 constexpr size_t kMaxSchedules = 32;
 constexpr size_t kMaxNotifiers = 16;
 constexpr size_t kMaxWaivers = 256;
-constexpr size_t kMaxReasonBytes = 200;
-constexpr uint32_t kMaxDeviceId = 4095;
 constexpr size_t kMaxTextBytes = 4096;
 // Each check asks every host of it everything.
 constexpr absl::Duration kLeastEvery = absl::Minutes(1);
@@ -121,14 +118,11 @@ class ScheduleLoader {
     }
     if (!rules.empty()) waiver->set_rule(rules[0]);
     LoadHosts(map["hosts"], waiver->mutable_hosts());
-    const YamlValue ids = map["devices"];
-    const auto devices = ids.Parsed([](const std::string& text) {
-      return ParseIdList(text, kMaxDeviceId);
+    const auto devices = map["devices"].Parsed([&](const std::string& text) {
+      return ParseWaivedDevices(text, waiver->rule(), devices_);
     });
     if (devices)
       waiver->mutable_devices()->Add(devices->begin(), devices->end());
-    const std::string wrong = WrongDevices(*waiver, devices_);
-    if (!wrong.empty()) ids.Wrong(": ", wrong);
     waiver->set_reason(ShortText(map.Require("reason")));
     waiver->set_owner(ShortText(map.Require("owner")));
     const auto until = map.Require("until").Parsed(ParseUtcTime);
@@ -138,10 +132,10 @@ class ScheduleLoader {
  private:
   static std::string ShortText(const YamlValue& value) {
     std::string text = value.Text().value_or("");
-    if (text.size() > kMaxReasonBytes ||
+    if (text.size() > kMaxWaiverReason ||
         absl::c_any_of(text, absl::ascii_iscntrl)) {
       value.Wrong(" is ", QuoteValue(text), ", expected one line of at most ",
-                  kMaxReasonBytes, " bytes");
+                  kMaxWaiverReason, " bytes");
     }
     return text;
   }
@@ -337,18 +331,22 @@ void LoadNotify(const YamlValue& value, ClusterSpec* spec) {
   }
 }
 
-std::string WrongDevices(const Waiver& waiver, absl::Span<const uint32_t> ids) {
-  std::vector<uint32_t> unknown;
-  for (const uint32_t id : waiver.devices()) {
-    if (!absl::c_linear_search(ids, id)) unknown.push_back(id);
+absl::StatusOr<std::vector<uint32_t>> ParseWaivedDevices(
+    const std::string& text, absl::string_view rule,
+    absl::Span<const uint32_t> known) {
+  auto ids = ParseIdList(text, kMaxDeviceId);
+  if (!ids.ok()) return ids;
+  if (rule == kMaintenanceRule) {
+    return absl::InvalidArgumentError(
+        "maintenance is of whole hosts, expected no devices");
   }
-  if (!waiver.devices().empty() && waiver.rule() == kMaintenanceRule) {
-    return "maintenance is of whole hosts, expected no devices";
-  }
-  if (ids.empty() || unknown.empty()) return "";
-  return absl::StrCat(DevicesText(unknown),
-                      unknown.size() == 1 ? " does" : " do",
-                      " not exist, expected ids of ", FoldIds(ids));
+  std::vector<uint32_t> strange = *ids;
+  DropIf(&strange,
+         [known](uint32_t id) { return absl::c_linear_search(known, id); });
+  if (strange.empty() || known.empty()) return ids;
+  return absl::InvalidArgumentError(
+      absl::StrCat("no host has ", DevicesText(strange), ", expected ids of ",
+                   FoldIds(known)));
 }
 
 std::string ScheduleText(const ClusterSpec& spec) {

@@ -21,6 +21,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -42,9 +43,11 @@ void LoadWaivers(const YamlValue& value, const ServerGroups& groups,
                  absl::Span<const uint32_t> devices, ClusterSpec* spec);
 void LoadNotify(const YamlValue& value, ClusterSpec* spec);
 
-// What is wrong with the devices of a waiver whose hosts have `ids`; empty:
-// nothing. Without ids any device may exist.
-std::string WrongDevices(const Waiver& waiver, absl::Span<const uint32_t> ids);
+// Ids such as "0-3,7" of a waiver of the rule, those of all hosts being
+// `known`. InvalidArgument for others, if any is known, and for maintenance.
+absl::StatusOr<std::vector<uint32_t>> ParseWaivedDevices(
+    const std::string& text, absl::string_view rule,
+    absl::Span<const uint32_t> known);
 
 // The keys again; empty if none was given.
 std::string ScheduleText(const ClusterSpec& spec);

@@ -184,8 +184,9 @@ TEST(LoadWaiversTest, TellsEveryMistakeAtItsPlace) {
         "f:12:14: ", "f:13:13: ", "expected one line of at most 200 bytes",
         "waivers[0].owner", "f:14:12: ", "\"2h\" is not a moment", "\"untl\"",
         "one rule", "\"2026-02-30\" is not a moment",
-        "f:17:27: waivers[2].devices: devices 8,88 do not exist, expected ids "
-        "of 0-7",
+        "f:17:27: waivers[2].devices: no host has devices 8,88, expected ids "
+        "of "
+        "0-7",
         "f:19:34: waivers[3].devices: maintenance is of whole hosts"}) {
     EXPECT_THAT(wrong, HasSubstr(part));
   }

@@ -14,7 +14,6 @@
 #include "config/spec/schedule_spec.h"
 #include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
-#include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/number_text.h"
@@ -31,7 +30,6 @@ namespace {
 
 constexpr int kMaxWaivers = 512;  // Of the spec.
 constexpr char kAllHosts[] = "all";
-constexpr uint32_t kMaxDeviceId = 4095;
 
 absl::StatusOr<absl::Time> ParseUntil(const std::string& text, absl::Time now) {
   static const LazyRE2 kDays = {R"((\d{1,4})d)"};
@@ -40,18 +38,6 @@ absl::StatusOr<absl::Time> ParseUntil(const std::string& text, absl::Time now) {
   absl::Duration from_now;
   if (absl::ParseDuration(text, &from_now)) return now + from_now;
   return ParseUtcTime(text);
-}
-
-// The devices that a host of the waiver has, as the spec says.
-std::vector<uint32_t> DevicesOf(const Waiver& waiver, const ClusterSpec& spec) {
-  const std::set<std::string> hosts(waiver.hosts().begin(),
-                                    waiver.hosts().end());
-  std::set<uint32_t> ids;
-  for (const ServerSpec& server : spec.servers()) {
-    if (!hosts.empty() && hosts.count(server.host()) == 0) continue;
-    for (const DeviceSpec& device : server.devices()) ids.insert(device.id());
-  }
-  return {ids.begin(), ids.end()};
 }
 
 // InvalidArgument with every mistake, a line each.
@@ -75,22 +61,24 @@ absl::StatusOr<Waiver> ReadWaiver(const WaiveRequest& request,
     for (std::string& name : *hosts) {
       *waiver.add_hosts() = HostNamed(spec, name);
     }
-    if (!note("hosts", SelectHosts(spec, waiver.hosts()))) waiver.clear_hosts();
+    note("hosts", SelectHosts(spec, waiver.hosts()));
   }
-  const auto devices = ParseIdList(request.devices(), kMaxDeviceId);
+  std::set<uint32_t> ids;
+  for (const ServerSpec& server : spec.servers()) {
+    for (const DeviceSpec& device : server.devices()) ids.insert(device.id());
+  }
+  const auto devices =
+      ParseWaivedDevices(request.devices(), request.rule(),
+                         std::vector<uint32_t>(ids.begin(), ids.end()));
   if (!request.devices().empty() && note("devices", devices)) {
     waiver.mutable_devices()->Add(devices->begin(), devices->end());
-    const std::string wrong = WrongDevices(waiver, DevicesOf(waiver, spec));
-    if (!wrong.empty()) mistakes.push_back(absl::StrCat("devices: ", wrong));
   }
   waiver.set_reason(ValidUtf8(absl::StripAsciiWhitespace(request.reason())));
-  if (waiver.reason().empty() || waiver.reason().size() > kMaxWaiverReason) {
+  if (waiver.reason().empty() || waiver.reason().size() > kMaxWaiverReason ||
+      waiver.reason().find_first_of("\r\n") != std::string::npos) {
     mistakes.push_back(absl::StrCat("reason: has ", waiver.reason().size(),
-                                    " bytes, expected 1 to ",
+                                    " bytes, expected one line of 1 to ",
                                     kMaxWaiverReason));
-  }
-  if (waiver.reason().find_first_of("\r\n") != std::string::npos) {
-    mistakes.push_back("reason: has a line break, expected one line");
   }
   const auto until = ParseUntil(request.until(), now);
   if (note("until", until)) {

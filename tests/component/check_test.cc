@@ -721,9 +721,9 @@ TEST(WaiveTest, IsForOperatorsAndCountsFromTheNextCheckOn) {
   WaiveRequest part = AskToWaive("maintenance", "server0");
   part.set_devices("3");
   for (const auto& [request, text] :
-       {std::make_pair(absent, "devices: device 44 does not exist, expected "),
+       {std::make_pair(absent, "devices: no host has device 44, expected ids "),
         std::make_pair(absent, "server9, did you mean \"server0\"?"),
-        std::make_pair(absent, "reason: has a line break"),
+        std::make_pair(absent, "reason: has 13 bytes, expected one line of 1"),
         std::make_pair(part, "devices: maintenance is of whole hosts")}) {
     const grpc::Status refused =
         client->Waive(NewContext().get(), request, &response);

@@ -26,9 +26,7 @@
 #include "config/values/nearest_word.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
-#include "config/words/state_word.h"
 #include "config/words/subject_text.h"
-#include "config/words/waiver_text.h"
 
 namespace clusterd {
 namespace {
@@ -37,8 +35,7 @@ namespace {
 constexpr absl::Duration kLaunchTimeout = absl::Seconds(140);
 constexpr mode_t kProgram = 0777;  // As far as umask lets.
 constexpr mode_t kData = 0666;
-constexpr int kGroups = 4;  // Of hosts that a note names.
-constexpr int kHostsColumns = 100;
+constexpr int kGroups = 4, kHostsColumns = 100;  // Of hosts in a note.
 constexpr char kHostInPath[] = "%h";
 constexpr char kAllNodes[] = "all";
 
@@ -101,10 +98,7 @@ class GenerateCommand : public Command {
     NoteForeignSchema(kReportSchemaVersion, report);
     report.set_verdict(SupportedVerdict(report));
     const int status = ExitStatusOf(report.verdict(), FailOn::kFail);
-    if (status == kExitPass) {
-      TellWaived(report);
-      return status;
-    }
+    if (status == kExitPass) return TellWaived(report);
     PrintReportTable(report, ErrStyle(), verbose_, session().err);
     const char* const why =
         "the check of the job is not passed, so nothing was written; mend what "
@@ -114,17 +108,16 @@ class GenerateCommand : public Command {
   }
 
   // The job meets what is waived as long as nobody repairs it.
-  void TellWaived(const Report& report) {
+  int TellWaived(const Report& report) {
     for (const RuleResult& rule : report.rules()) {
       for (const Finding& finding : rule.findings()) {
-        const Waiver& waiver = finding.waiver();
-        if (!finding.has_waiver() || waiver.waived_from() == WARN) continue;
+        if (finding.waiver().waived_from() <= WARN) continue;
         Tell("note: rule ", finding.rule(), ", ",
-             SubjectsText(finding.subjects(), kGroups, kHostsColumns),
-             ": waived, otherwise ", StateWord(waiver.waived_from()), ", ",
-             WaiverText(waiver));
+             SubjectsText(finding.subjects(), kGroups, kHostsColumns), ": ",
+             finding.observed());
       }
     }
+    return kExitPass;
   }
 
   // Where stdout is to have a document, it has one of an error too.

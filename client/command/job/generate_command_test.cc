@@ -166,9 +166,7 @@ TEST(GenerateTest, NotesTheWaivedFailuresThatTheJobMeets) {
     finding.mutable_subjects(0)->add_devices(3);
     finding.mutable_waiver()->set_rule(finding.rule());
     finding.mutable_waiver()->set_waived_from(from);
-    finding.mutable_waiver()->set_owner("ann");
-    finding.mutable_waiver()->set_reason("cable ordered");
-    finding.mutable_waiver()->set_until_ms(1735696800000);
+    finding.set_observed("DOWN; waived, else fail, until noon by ann: cable");
   }
   for (const ProgramOutput& output :
        {RunProgram(Generate("ranktable"), world),
@@ -176,9 +174,8 @@ TEST(GenerateTest, NotesTheWaivedFailuresThatTheJobMeets) {
     EXPECT_EQ(output.status, 0);
     EXPECT_NE(output.out, "");
     EXPECT_THAT(output.err,
-                HasSubstr("note: rule link, server1 device 3: waived, "
-                          "otherwise fail, until 2025-01-01 02:00 UTC by ann: "
-                          "cable ordered\n"));
+                HasSubstr("note: rule link, server1 device 3: DOWN; waived, "
+                          "else fail, until noon by ann: cable\n"));
     EXPECT_THAT(output.err, Not(HasSubstr("optics")));
   }
 }

@@ -440,9 +440,8 @@ void CheckRankTable(const ClusterView& view, RuleReport& report) {
       const EnvironmentVariable* const set =
           FindVariable(*host.facts, view.job(), "RANK_TABLE_FILE");
       if (set == nullptr) continue;
-      report.ExplainSkip("the job file gives no rank table; the one of ",
-                         set->name(), " in ", PlaceOf(*set), " on ",
-                         PrintableText(host.name), " was not read");
+      report.ExplainSkip("the rank table of RANK_TABLE_FILE (", PlaceOf(*set),
+                         " on ", PrintableText(host.name), ") was not read");
     }
     return;
   }

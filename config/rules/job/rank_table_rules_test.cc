@@ -125,8 +125,8 @@ TEST(CheckRankTableTest, IsSkippedWithoutATable) {
   login->set_file("/etc/profile.d/hccl.sh");
   login->set_line(3);
   EXPECT_EQ(cluster.Check("rank-table").skip_reason(),
-            "the job file gives no rank table; the one of RANK_TABLE_FILE in "
-            "/etc/profile.d/hccl.sh:3 on server1 was not read");
+            "the rank table of RANK_TABLE_FILE (/etc/profile.d/hccl.sh:3 on "
+            "server1) was not read");
 }
 
 TEST(CheckRankTableTest, SaysEveryMistakeThatHcclWouldRefuse) {

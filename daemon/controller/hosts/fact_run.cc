@@ -130,20 +130,6 @@ void AddUnmended(const Report& report, ClusterPlan* plan) {
   plan->set_digest(PlanDigest(*plan));
 }
 
-// Marks what the plan for everything would mend, host by host as in `plan`.
-void MarkLeftOut(const ClusterPlan& whole, ClusterPlan* plan) {
-  for (int i = 0; i < plan->hosts_size(); ++i) {
-    std::set<std::string> stays;
-    for (const UnmendedRule& rule : whole.hosts(i).unmended()) {
-      stays.insert(rule.rule());
-    }
-    for (UnmendedRule& rule : *plan->mutable_hosts(i)->mutable_unmended()) {
-      rule.set_left_out(stays.count(rule.rule()) == 0);
-    }
-  }
-  plan->set_digest(PlanDigest(*plan));
-}
-
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> SelectHosts(
@@ -246,7 +232,14 @@ ClusterPlan MakeHostsPlan(const FactOrder& order,
     ClusterPlan whole =
         MakePlan(*order.spec, PointersTo(facts), order.network_namespace);
     AddUnmended(report, &whole);
-    MarkLeftOut(whole, &plan);
+    for (int i = 0; i < plan.hosts_size(); ++i) {
+      const auto stays =
+          Each<std::string>(whole.hosts(i).unmended(), &UnmendedRule::rule);
+      for (auto& rule : *plan.mutable_hosts(i)->mutable_unmended()) {
+        rule.set_left_out(!absl::c_linear_search(stays, rule.rule()));
+      }
+    }
+    plan.set_digest(PlanDigest(plan));
   }
   plan.set_plan_id(order.run_id);
   plan.set_created_at_ms(absl::ToUnixMillis(now));
