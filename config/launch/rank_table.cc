@@ -339,7 +339,8 @@ class Reader {
       if (CheckIpAddress(ip, path)) Once(&device_ips_, ip, path, "EI0014");
     }
     if (is_super_pod_ &&
-        Text(device, "backup_device_ip", kOptional, &read.backup_device_ip)) {
+        Text(device, "backup_device_ip", kOptional, &read.backup_device_ip) &&
+        !read.backup_device_ip.empty()) {
       CheckIpAddress(read.backup_device_ip, device.path + "backup_device_ip");
     }
     uint32_t ignored = 0;

@@ -281,6 +281,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "\"node_1\" is in no super pod"},
         Mistake{"PodDeviceTwice", "65537", "65536",
                 "\"0/65536\" stands at server_list[1].device[0]"},
+        Mistake{"PodBackupIsNoAddress", "\"rank_id\":\"3\"",
+                "\"rank_id\":\"3\",\"backup_device_ip\":\"x\"",
+                "device[1].backup_device_ip: \"x\""},
         Mistake{"PodDeviceIdEmpty", "\"65537\"", "\"\"",
                 "super_device_id: \"\", expected a decimal number"}),
     [](const testing::TestParamInfo<Mistake>& info) {
