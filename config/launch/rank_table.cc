@@ -111,12 +111,12 @@ std::string LenientJsonMistake(absl::string_view text) {
     const size_t begin = at;
     const char next = text[at];
     std::string mistake = TakeToken(text, &at);
-    if (mistake.empty() && absl::ascii_isspace(next)) continue;
+    if (!mistake.empty()) return LineOf(text, begin) + mistake;
+    if (absl::ascii_isspace(next)) continue;
     const bool is_value = next == '"' || absl::ascii_isalnum(next);
     if (open.empty() && (has_value || next != '{')) {
       mistake = has_value ? "text behind the last }" : "expected { first";
-    } else if (mistake.empty() && has_value &&
-               (is_value || next == '{' || next == '[')) {
+    } else if (has_value && (is_value || next == '{' || next == '[')) {
       mistake = "a comma or colon is missing in front of it";
     }
     if (!mistake.empty()) return LineOf(text, begin) + mistake;
