@@ -102,23 +102,6 @@ AgentStatus AgentStream::Status() const {
   return status_;
 }
 
-AgentMessage AgentStream::MakeHello() const {
-  AgentMessage message;
-  Hello* hello = message.mutable_hello();
-  *hello = options_.hello;
-  hello->set_protocol_version(kProtocolVersion);
-  hello->set_clusterd_version(kClusterdVersion);
-  hello->add_tasks("observe");
-  if (parts_.others.read_logs) hello->add_tasks("logs");
-  if (parts_.others.record) hello->add_tasks("record");
-  if (parts_.applies != nullptr) {
-    hello->add_tasks("apply");
-    hello->add_tasks("rollback");
-    hello->add_tasks("confirm");
-  }
-  return message;
-}
-
 void AgentStream::After(absl::Duration delay, void (AgentStream::*run)()) {
   parts_.scheduler->Cancel(timer_);
   timer_ = parts_.scheduler->RunAfter(
@@ -144,7 +127,20 @@ void AgentStream::Attach() {
            options_.credentials ? options_.credentials() : nullptr),
       parts_.loop, std::move(callbacks));
   After(kWelcomeTimeout, &AgentStream::GiveUpWaiting);
-  connection_->Start(MakeHello());
+  AgentMessage message;
+  Hello* const hello = message.mutable_hello();
+  *hello = options_.hello;
+  hello->set_protocol_version(kProtocolVersion);
+  hello->set_clusterd_version(kClusterdVersion);
+  hello->add_tasks("observe");
+  if (parts_.others.read_logs) hello->add_tasks("logs");
+  if (parts_.others.record) hello->add_tasks("record");
+  if (parts_.applies != nullptr) {
+    hello->add_tasks("apply");
+    hello->add_tasks("rollback");
+    hello->add_tasks("confirm");
+  }
+  connection_->Start(std::move(message));
 }
 
 void AgentStream::Send(AgentMessage message) {
@@ -172,23 +168,18 @@ void AgentStream::OnMessage(const HubMessage& message) {
   }
   Take(message);
   // Of a controller whose welcome was none, nothing is kept.
-  if (attached_ && message.has_audit_head()) {
-    NoteControllerHead(message.audit_head());
+  if (attached_ && message.has_audit_head() && parts_.audit != nullptr) {
+    auto head = ParseAuditHead(AuditHeadText(message.audit_head()));
+    if (head.ok()) {
+      head->set_of(kControllerFile);
+      parts_.audit->NoteHead(*head);
+    } else {
+      connection_->Abort(head.status());
+    }
   }
   if (attached_ && message.has_waivers() && options_.on_waivers) {
     options_.on_waivers(message.waivers());
   }
-}
-
-void AgentStream::NoteControllerHead(const AuditHead& told) {
-  if (parts_.audit == nullptr) return;
-  absl::StatusOr<AuditHead> head = ParseAuditHead(AuditHeadText(told));
-  if (!head.ok()) {
-    connection_->Abort(head.status());
-    return;
-  }
-  head->set_of(kControllerFile);
-  parts_.audit->NoteHead(*head);
 }
 
 void AgentStream::Take(const HubMessage& message) {
@@ -341,26 +332,21 @@ void AgentStream::Ask(AgentMessage question, absl::Duration wait,
                       HubQuestions::Answered answered) {
   parts_.loop->Post([self = shared_from_this(), question = std::move(question),
                      wait, answered = std::move(answered)]() mutable {
-    self->SendQuestion(std::move(question), wait, std::move(answered));
+    if (self->connection_ == nullptr || !self->attached_ || self->stopping_) {
+      answered(absl::UnavailableError("the controller is away"));
+      return;
+    }
+    const uint64_t id = self->questions_->Open(wait, std::move(answered));
+    if (id == 0) return;
+    if (question.has_job_question()) {
+      question.mutable_job_question()->set_question_id(id);
+    } else if (question.has_certificate_request()) {
+      question.mutable_certificate_request()->set_question_id(id);
+    } else {
+      question.mutable_drain_question()->set_question_id(id);
+    }
+    self->Send(std::move(question));
   });
-}
-
-void AgentStream::SendQuestion(AgentMessage question, absl::Duration wait,
-                               HubQuestions::Answered answered) {
-  if (connection_ == nullptr || !attached_ || stopping_) {
-    answered(absl::UnavailableError("the controller is away"));
-    return;
-  }
-  const uint64_t id = questions_->Open(wait, std::move(answered));
-  if (id == 0) return;
-  if (question.has_job_question()) {
-    question.mutable_job_question()->set_question_id(id);
-  } else if (question.has_certificate_request()) {
-    question.mutable_certificate_request()->set_question_id(id);
-  } else {
-    question.mutable_drain_question()->set_question_id(id);
-  }
-  Send(std::move(question));
 }
 
 absl::Status AgentStream::Explained(const absl::Status& why) const {
@@ -420,18 +406,17 @@ void AgentStream::SetAttached(bool attached, const std::string& error) {
 }
 
 void AgentStream::ReattachIfIdle() {
-  parts_.loop->Post([self = shared_from_this()] { self->Reattach(); });
-}
-
-void AgentStream::Reattach() {
-  const bool idle =
-      connection_ != nullptr && attached_ && !stopping_ && tasks_->IsIdle() &&
-      questions_->IsIdle() &&
-      (parts_.applies == nullptr || parts_.applies->Past().at_work().empty());
-  if (!idle) return;
-  reattaching_ = true;
-  connection_->HangUp();
-  After(kLeaveTimeout, &AgentStream::BreakOff);
+  parts_.loop->Post([self = shared_from_this()] {
+    const ApplyTasks* const applies = self->parts_.applies;
+    const bool idle = self->connection_ != nullptr && self->attached_ &&
+                      !self->stopping_ && self->tasks_->IsIdle() &&
+                      self->questions_->IsIdle() &&
+                      (applies == nullptr || applies->Past().at_work().empty());
+    if (!idle) return;
+    self->reattaching_ = true;
+    self->connection_->HangUp();
+    self->After(kLeaveTimeout, &AgentStream::BreakOff);
+  });
 }
 
 void AgentStream::Leave() {

@@ -141,11 +141,8 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   void Send(AgentMessage message);
   void OnMessage(const HubMessage& message);
   void Take(const HubMessage& message);
-  void NoteControllerHead(const AuditHead& told);
   void OnWelcome(const Welcome& welcome);
   void OnTask(const Task& task);
-  void SendQuestion(AgentMessage question, absl::Duration wait,
-                    HubQuestions::Answered answered);
   void OnChange(const Task& task,
                 const std::function<void(AgentMessage message)>& send);
   // Sends what is to be said to who asked on that connection.
@@ -155,14 +152,12 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   absl::Status Explained(const absl::Status& why) const;
   void SetAttached(bool attached, const std::string& error)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  AgentMessage MakeHello() const;
   // Runs `run` on the loop after `delay`, if this object is still there.
   void After(absl::Duration delay, void (AgentStream::*run)());
   void GiveUpWaiting();
   void Leave();
   void BreakOff();
   void EndStop();
-  void Reattach();
 
   const AgentStreamOptions options_;
   const AgentStreamParts parts_;

@@ -375,11 +375,9 @@ void ApplyTasks::ReadPast(const absl::Status& recovered, bool undone) {
 }
 
 void ApplyTasks::RememberLocked(const ApplyResult& result) {
-  const auto same = [&result](const ApplyResult& each) {
+  DropIf(&recent_, [&result](const ApplyResult& each) {
     return each.apply_id() == result.apply_id();
-  };
-  recent_.erase(std::remove_if(recent_.begin(), recent_.end(), same),
-                recent_.end());
+  });
   recent_.push_back(result);
   if (recent_.size() > kMaxRecent) recent_.erase(recent_.begin());
 }

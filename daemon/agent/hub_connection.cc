@@ -56,17 +56,15 @@ void EventLoop::Post(std::function<void()> run) {
   auto alarm = std::make_shared<grpc::Alarm>();
   grpc::Alarm* const set = alarm.get();
   set->Set(&queue_, gpr_inf_past(GPR_CLOCK_MONOTONIC),
-           Tag([this, alarm = std::move(alarm)](bool) { RunPosted(); }));
-}
-
-void EventLoop::RunPosted() {
-  std::function<void()> run;
-  {
-    absl::MutexLock lock(&mutex_);
-    run = std::move(posted_.front());
-    posted_.pop_front();
-  }
-  run();
+           Tag([this, alarm = std::move(alarm)](bool) {
+             std::function<void()> first;
+             {
+               absl::MutexLock lock(&mutex_);
+               first = std::move(posted_.front());
+               posted_.pop_front();
+             }
+             first();
+           }));
 }
 
 void EventLoop::Run() {
@@ -186,7 +184,20 @@ void HubConnection::WriteNext() {
     return;
   }
   const size_t bytes = to_write_.front().ByteSizeLong();
-  const std::shared_ptr<grpc::Alarm> watch = WatchWrite(bytes);
+  const absl::Duration time = WriteTimeFor(bytes);
+  // Leaves the controller unless it is cancelled in time.
+  const auto watch = std::make_shared<grpc::Alarm>();
+  watch->Set(
+      loop_->queue(),
+      gpr_time_add(
+          gpr_now(GPR_CLOCK_MONOTONIC),
+          gpr_time_from_millis(absl::ToInt64Milliseconds(time), GPR_TIMESPAN)),
+      EventLoop::Tag([self = shared_from_this(), watch, time](bool is_late) {
+        if (!is_late) return;
+        self->Abort(absl::DeadlineExceededError(
+            absl::StrCat("the controller did not take a message in ",
+                         absl::FormatDuration(time))));
+      }));
   stream_->Write(to_write_.front(), EventLoop::Tag([self = shared_from_this(),
                                                     watch, bytes](bool ok) {
                    watch->Cancel();
@@ -198,23 +209,6 @@ void HubConnection::WriteNext() {
                    if (ok) self->WriteNext();
                    self->EndIfQuiet();
                  }));
-}
-
-std::shared_ptr<grpc::Alarm> HubConnection::WatchWrite(size_t bytes) {
-  const absl::Duration time = WriteTimeFor(bytes);
-  auto alarm = std::make_shared<grpc::Alarm>();
-  alarm->Set(
-      loop_->queue(),
-      gpr_time_add(
-          gpr_now(GPR_CLOCK_MONOTONIC),
-          gpr_time_from_millis(absl::ToInt64Milliseconds(time), GPR_TIMESPAN)),
-      EventLoop::Tag([self = shared_from_this(), alarm, time](bool is_late) {
-        if (!is_late) return;
-        self->Abort(absl::DeadlineExceededError(
-            absl::StrCat("the controller did not take a message in ",
-                         absl::FormatDuration(time))));
-      }));
-  return alarm;
 }
 
 void HubConnection::EndIfQuiet() {

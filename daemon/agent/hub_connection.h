@@ -50,7 +50,6 @@ class EventLoop {
 
  private:
   void Run();
-  void RunPosted() ABSL_LOCKS_EXCLUDED(mutex_);
 
   grpc::CompletionQueue queue_;
   absl::Mutex mutex_;
@@ -142,8 +141,6 @@ class HubConnection : public std::enable_shared_from_this<HubConnection> {
  private:
   void Read();
   void WriteNext();
-  // Leaves the controller unless the alarm is cancelled in time.
-  std::shared_ptr<grpc::Alarm> WatchWrite(size_t bytes);
   void EndIfQuiet();
 
   EventLoop* const loop_;

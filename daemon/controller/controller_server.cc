@@ -227,27 +227,6 @@ absl::StatusOr<ControllerServer::Trusted> ControllerServer::OpenTrusted(
   return trusted;
 }
 
-void ControllerServer::AnswerCertificate(
-    const std::string& host, const std::string& pem,
-    const CertificateRequest& request,
-    const std::function<void(CertificateAnswer)>& reply) {
-  const bool taken = parts_.pool->TryRun([this, host, pem, request, reply] {
-    absl::StatusOr<Enrolled> enrolled =
-        desk_->Renew(host, pem, request.signing_request());
-    CertificateAnswer answer;
-    if (enrolled.ok()) {
-      *answer.mutable_enrolled() = *std::move(enrolled);
-    } else {
-      answer.set_refused(std::string(enrolled.status().message()));
-    }
-    reply(std::move(answer));
-  });
-  if (taken) return;
-  CertificateAnswer busy;
-  busy.set_refused("the controller has too much to do");
-  reply(std::move(busy));
-}
-
 HostQuestions ControllerServer::Questions() {
   HostQuestions questions = {
       [this](const std::string& host, JobQuestion question,
@@ -270,7 +249,22 @@ HostQuestions ControllerServer::Questions() {
       [this](const std::string& host, const std::string& pem,
              const CertificateRequest& request,
              const std::function<void(CertificateAnswer)>& reply) {
-        AnswerCertificate(host, pem, request, reply);
+        const bool taken =
+            parts_.pool->TryRun([this, host, pem, request, reply] {
+              absl::StatusOr<Enrolled> enrolled =
+                  desk_->Renew(host, pem, request.signing_request());
+              CertificateAnswer answer;
+              if (enrolled.ok()) {
+                *answer.mutable_enrolled() = *std::move(enrolled);
+              } else {
+                answer.set_refused(std::string(enrolled.status().message()));
+              }
+              reply(std::move(answer));
+            });
+        if (taken) return;
+        CertificateAnswer busy;
+        busy.set_refused("the controller has too much to do");
+        reply(std::move(busy));
       };
   return questions;
 }

@@ -134,9 +134,6 @@ class ControllerServer {
   absl::Status StartStatus(const ControllerServerOptions& options);
   absl::Status AdmitToStatus(const std::string& pem, const std::string& peer);
   ClusterNumbers Numbers(const TlsFiles& tls, const TrustOptions& trust);
-  void AnswerCertificate(const std::string& host, const std::string& pem,
-                         const CertificateRequest& request,
-                         const std::function<void(CertificateAnswer)>& reply);
   DriftEnforcer::Parts EnforcerParts();
   HostQuestions Questions();
   // What every check's report says of the controller itself.

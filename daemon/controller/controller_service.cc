@@ -65,27 +65,27 @@ ControllerService::Unary* ControllerService::ForgetHost(
   return calls_.Answer(
       context, "ForgetHost", *request, &slots_.ends, response,
       [this, request, entry = AuditCaller(*context, "ForgetHost")](
-          const SpiffeId&) { return ForgetHostNow(request->host(), entry); });
-}
-
-absl::StatusOr<ForgetHostResponse> ControllerService::ForgetHostNow(
-    const std::string& named, AuditEntry entry) {
-  const std::shared_ptr<const ClusterSpec> spec = parts_.spec->spec();
-  ForgetHostResponse response;
-  response.set_host(HostNamed(*spec, named));
-  response.set_in_spec(NamesHost(*spec, response.host()));
-  entry.set_subject(response.host());
-  RETURN_IF_ERROR(parts_.audit->Begin(entry));
-  absl::Status forgotten = parts_.hosts->Forget(response.host());
-  parts_.audit->End(entry, forgotten.ok() ? "forgotten" : forgotten.message());
-  if (forgotten.ok()) {
-    parts_.log->Info(absl::StrCat("host ", response.host(), ": forgotten by ",
-                                  ActorName(entry.who())));
-  } else if (absl::IsNotFound(forgotten) && response.in_spec()) {
-    forgotten = absl::OkStatus();
-  }
-  RETURN_IF_ERROR(forgotten);
-  return response;
+          const SpiffeId&) -> absl::StatusOr<ForgetHostResponse> {
+        const std::shared_ptr<const ClusterSpec> spec = parts_.spec->spec();
+        ForgetHostResponse answer;
+        answer.set_host(HostNamed(*spec, request->host()));
+        answer.set_in_spec(NamesHost(*spec, answer.host()));
+        AuditEntry audited = entry;
+        audited.set_subject(answer.host());
+        RETURN_IF_ERROR(parts_.audit->Begin(audited));
+        absl::Status forgotten = parts_.hosts->Forget(answer.host());
+        parts_.audit->End(audited,
+                          forgotten.ok() ? "forgotten" : forgotten.message());
+        if (forgotten.ok()) {
+          parts_.log->Info(absl::StrCat("host ", answer.host(),
+                                        ": forgotten by ",
+                                        ActorName(entry.who())));
+        } else if (absl::IsNotFound(forgotten) && answer.in_spec()) {
+          forgotten = absl::OkStatus();
+        }
+        RETURN_IF_ERROR(forgotten);
+        return answer;
+      });
 }
 
 ControllerService::Unary* ControllerService::DescribeHost(
@@ -145,30 +145,26 @@ ControllerService::Unary* ControllerService::GetHistory(
 
 ControllerService::Unary* ControllerService::CheckSoFar(
     Context* context, const CheckSoFarRequest* request, Report* response) {
-  return calls_.Answer(context, "CheckSoFar", *request, &slots_.so_far,
-                       response, [this, request](const SpiffeId&) {
-                         return ReportSoFar(request->run_id());
-                       });
-}
-
-absl::StatusOr<Report> ControllerService::ReportSoFar(
-    const std::string& run_id) const {
-  const RunningCheck check = running_->Find(run_id);
-  const std::shared_ptr<const FactRun> run = check.run.lock();
-  if (run == nullptr) {
-    return absl::NotFoundError(
-        absl::StrCat("check \"", run_id, "\" is not under way"));
-  }
-  std::vector<std::string> awaited;
-  ASSIGN_OR_RETURN(const std::vector<HostFacts> facts,
-                   run->FactsSoFar(&awaited));
-  Report report = MakeCheckReport(*check.order, check.selection, facts,
-                                  parts_.scheduler->Now());
-  // The history has no run for it.
-  report.clear_run_id();
-  report.set_partial(true);
-  report.mutable_awaited()->Assign(awaited.begin(), awaited.end());
-  return report;
+  return calls_.Answer(
+      context, "CheckSoFar", *request, &slots_.so_far, response,
+      [this, request](const SpiffeId&) -> absl::StatusOr<Report> {
+        const RunningCheck check = running_->Find(request->run_id());
+        const std::shared_ptr<const FactRun> run = check.run.lock();
+        if (run == nullptr) {
+          return absl::NotFoundError(absl::StrCat("check \"", request->run_id(),
+                                                  "\" is not under way"));
+        }
+        std::vector<std::string> awaited;
+        ASSIGN_OR_RETURN(const std::vector<HostFacts> facts,
+                         run->FactsSoFar(&awaited));
+        Report report = MakeCheckReport(*check.order, check.selection, facts,
+                                        parts_.scheduler->Now());
+        // The history has no run for it.
+        report.clear_run_id();
+        report.set_partial(true);
+        report.mutable_awaited()->Assign(awaited.begin(), awaited.end());
+        return report;
+      });
 }
 
 template <typename Request, typename Response>

@@ -175,10 +175,6 @@ class ControllerService final : public Controller::CallbackService {
                                             Conclusion<Event> conclude);
   grpc::ServerWriteReactor<CheckEvent>* CheckJob(Context* context,
                                                  const CheckRequest& request);
-  // Waits for the audit file. `named` as in the request.
-  absl::StatusOr<ForgetHostResponse> ForgetHostNow(const std::string& named,
-                                                   AuditEntry entry);
-  absl::StatusOr<Report> ReportSoFar(const std::string& run_id) const;
   // What a request to lock or unlock means, as LockName has it.
   absl::StatusOr<std::string> IdentityNamed(const std::string& text) const;
   template <typename Response>

@@ -8,7 +8,6 @@
 #ifndef DAEMON_CONTROLLER_SHARED_RUNS_H_
 #define DAEMON_CONTROLLER_SHARED_RUNS_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -19,6 +18,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "config/words/subject_text.h"
 #include "daemon/controller/event_stream.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/run_turns.h"
@@ -96,12 +96,9 @@ class SharedRuns {
           std::static_pointer_cast<Run>(turns_.Join(key, who, fresh));
       if (run != nullptr) {
         // Whoever comes and goes leaves nothing behind.
-        auto& calls = run->calls;
-        calls.erase(std::remove_if(
-                        calls.begin(), calls.end(),
-                        [](const Call& each) { return each.stream.expired(); }),
-                    calls.end());
-        calls.push_back(call);
+        DropIf(&run->calls,
+               [](const Call& each) { return each.stream.expired(); });
+        run->calls.push_back(call);
         return run;
       }
       full = turns_.WhyFull(who);

@@ -1,7 +1,6 @@
 // The calls of ControllerService about waivers: they are kept beside the
 // history and stand in the spec, so that every check heeds them from then on.
 // Making and ending one waits for the disk.
-#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "config/values/text_form.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
 #include "config/words/waiver_text.h"
 #include "daemon/controller/controller_service.h"
 #include "daemon/controller/history/history_store.h"
@@ -135,10 +135,7 @@ absl::StatusOr<WaiverResponse> RemoveWaiver(const ControllerParts& parts,
   }
   RETURN_IF_ERROR(parts.history->DropWaiver(id));
   parts.spec->ChangeWaivers([&id](auto* waivers) {
-    waivers->erase(
-        std::remove_if(waivers->begin(), waivers->end(),
-                       [&id](const Waiver& each) { return each.id() == id; }),
-        waivers->end());
+    DropIf(waivers, [&id](const Waiver& each) { return each.id() == id; });
   });
   return Done(parts, ended);
 }

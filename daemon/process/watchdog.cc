@@ -108,7 +108,15 @@ bool Watchdog::FinishRound() {
     const std::lock_guard<std::mutex> lock(round_->mutex);
     if (round_->stopping) return false;
     if (over) return true;
-    if (waits == 1) TellDebtors();
+    if (waits != 1) continue;
+    // Under the lock: parts that answer meanwhile have time.
+    log_->Error(absl::StrCat(
+        "stuck: no answer in ", absl::FormatDuration(limit_ / 2), " from ",
+        absl::StrJoin(round_->owing, ", ",
+                      [this](std::string* out, size_t part) {
+                        out->append(parts_[part].name);
+                      }),
+        "; without one systemd ends and restarts this daemon"));
   }
 }
 
@@ -129,17 +137,6 @@ void Watchdog::AskDebtors() {
       round->changed.notify_all();
     });
   }
-}
-
-// Holds the lock: parts that answer meanwhile have time.
-void Watchdog::TellDebtors() {
-  log_->Error(absl::StrCat(
-      "stuck: no answer in ", absl::FormatDuration(limit_ / 2), " from ",
-      absl::StrJoin(round_->owing, ", ",
-                    [this](std::string* out, size_t part) {
-                      out->append(parts_[part].name);
-                    }),
-      "; without one systemd ends and restarts this daemon"));
 }
 
 }  // namespace clusterd

@@ -60,7 +60,6 @@ class Watchdog {
   // Asks every part, until all have answered; false: told to stop.
   bool FinishRound();
   void AskDebtors();
-  void TellDebtors();
 
   const absl::Duration limit_;
   const std::vector<WatchdogPart> parts_;

@@ -85,8 +85,6 @@ class VerdictStore {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  absl::StatusOr<std::string> NewestFile(absl::string_view digest) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DropOld(const std::string& kept) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::string PathOf(const std::string& name) const {
     return options_.folder + "/" + name;

@@ -109,30 +109,26 @@ void VerdictStore::DropOld(const std::string& kept) {
   }
 }
 
-absl::StatusOr<std::string> VerdictStore::NewestFile(
-    absl::string_view digest) const {
-  const auto names = files_->List(options_.folder);
-  if (!names.ok() && !absl::IsNotFound(names.status())) return names.status();
-  std::string newest;
-  FileName parsed;
-  if (names.ok()) {
-    for (const std::string& name : *names) {
-      if (ParseName(name, &parsed) && parsed.digest == digest) newest = name;
-    }
-  }
-  if (newest.empty()) {
-    return absl::NotFoundError("no verdict of this job is kept here");
-  }
-  // The certificate and the signature stand beside the verdict.
-  return ReadWholeFile(files_, PathOf(newest), kMaxVerdictBytes + (64 << 10));
-}
-
 absl::StatusOr<JobVerdict> VerdictStore::Find(absl::string_view digest,
                                               absl::Duration max_age) const {
   std::string bytes;
   {
     absl::MutexLock lock(&mutex_);
-    ASSIGN_OR_RETURN(bytes, NewestFile(digest));
+    const auto names = files_->List(options_.folder);
+    if (!names.ok() && !absl::IsNotFound(names.status())) return names.status();
+    std::string newest;
+    FileName parsed;
+    if (names.ok()) {
+      for (const std::string& name : *names) {
+        if (ParseName(name, &parsed) && parsed.digest == digest) newest = name;
+      }
+    }
+    if (newest.empty()) {
+      return absl::NotFoundError("no verdict of this job is kept here");
+    }
+    // The certificate and the signature stand beside the verdict.
+    ASSIGN_OR_RETURN(bytes, ReadWholeFile(files_, PathOf(newest),
+                                          kMaxVerdictBytes + (64 << 10)));
   }
   SignedVerdict kept;
   if (!kept.ParseFromString(bytes)) {

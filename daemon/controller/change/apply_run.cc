@@ -365,11 +365,13 @@ void ApplyRun::EndWave() {
     next = wave_ + 1;
     // As it is by now: a host that was lost may have told in between.
     const bool failed = failed_ > 0;
+    const int64_t deadline_ms = report_.confirmation().deadline_ms();
     if (next == waves_.count() || (failed && !head_.rollback())) {
       end = failed ? ApplyReport::STOPPED : ApplyReport::SUCCEEDED;
     } else if (report_.has_cancelled()) {
       end = ApplyReport::CANCELLED;
-    } else if (IsTooLateLocked()) {
+    } else if (deadline_ms > 0 &&
+               absl::ToUnixMillis(parts_.scheduler->Now()) >= deadline_ms) {
       report_.add_notes(absl::StrCat(
           "hosts of the first wave go back already, so wave ", next + 1,
           " was not started: apply with a longer --confirm-within"));
@@ -397,12 +399,6 @@ void ApplyRun::EndWave() {
                                    " was not started: ", begun.message()));
   }
   Finish(ApplyReport::STOPPED);
-}
-
-bool ApplyRun::IsTooLateLocked() const {
-  const int64_t deadline_ms = report_.confirmation().deadline_ms();
-  return deadline_ms > 0 &&
-         absl::ToUnixMillis(parts_.scheduler->Now()) >= deadline_ms;
 }
 
 ApplyReport ApplyRun::CloseLocked(ApplyReport::Outcome outcome) {

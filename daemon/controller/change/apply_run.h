@@ -123,9 +123,6 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   // what it did, and tell that at the end.
   absl::Duration SilenceAfter(size_t index, size_t steps_told) const;
 
-  // A host goes back by itself by now.
-  bool IsTooLateLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
   // The report as it ends.
   ApplyReport CloseLocked(ApplyReport::Outcome outcome)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

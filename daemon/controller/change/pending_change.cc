@@ -63,15 +63,6 @@ void PendingChange::LookSoon() {
       [self = shared_from_this()] { self->Look(); }, WorkerPool::Place::kFirst);
 }
 
-void PendingChange::SetTimer() {
-  absl::MutexLock lock(&mutex_);
-  if (over_) return;
-  parts_.scheduler->Cancel(timer_);
-  timer_ = parts_.scheduler->RunAfter(
-      kPendingLook,
-      gate_.Wrap([self = shared_from_this()] { self->LookSoon(); }));
-}
-
 void PendingChange::Look() {
   std::shared_ptr<FactRun> check;
   std::vector<std::string> to_tell;
@@ -103,7 +94,15 @@ void PendingChange::Look() {
   }
   Tell(to_tell, absl::ZeroDuration());
   for (const Answered& answer : answered) answer(now);
-  if (!over) return SetTimer();
+  if (!over) {
+    absl::MutexLock lock(&mutex_);
+    if (over_) return;
+    parts_.scheduler->Cancel(timer_);
+    timer_ = parts_.scheduler->RunAfter(
+        kPendingLook,
+        gate_.Wrap([self = shared_from_this()] { self->LookSoon(); }));
+    return;
+  }
   parts_.log->Notice(
       absl::StrCat(ChangeText(head_), ": ", EndOfConfirmation(now)));
   callbacks_.on_end(now);
@@ -189,8 +188,10 @@ bool PendingChange::AnyAskedLocked() const {
                         [](const auto& host) { return host.second.asked; });
 }
 
-std::string PendingChange::WaitsForLocked() const {
-  if (confirmation_.state() != Confirmation::PENDING) return "";
+Confirmation PendingChange::NowLocked() const {
+  Confirmation now = confirmation_;
+  now.clear_waits_for();
+  if (now.state() != Confirmation::PENDING) return now;
   std::vector<std::string> waits;
   if (const auto away = AwayLocked(); !away.empty()) {
     waits.push_back(absl::StrCat(NamesText(away), " to attach again"));
@@ -202,12 +203,7 @@ std::string PendingChange::WaitsForLocked() const {
   if (!confirmation_.automatic() && confirmation_.confirmed_at_ms() == 0) {
     waits.push_back("a person");
   }
-  return absl::StrJoin(waits, "; ");
-}
-
-Confirmation PendingChange::NowLocked() const {
-  Confirmation now = confirmation_;
-  now.set_waits_for(WaitsForLocked());
+  now.set_waits_for(absl::StrJoin(waits, "; "));
   return now;
 }
 

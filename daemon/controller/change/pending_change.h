@@ -120,7 +120,6 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   // Does what is due. On the pool.
   void Look() ABSL_LOCKS_EXCLUDED(looking_, mutex_);
   void LookSoon();
-  void SetTimer() ABSL_LOCKS_EXCLUDED(mutex_);
   // The host says for the first time that it goes back at that time.
   void TakeDeadlineLocked(const std::string& host, absl::Time at)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -136,7 +135,6 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   std::vector<std::string> TakeUntoldLocked()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AnyAskedLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::string WaitsForLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Confirmation NowLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Somebody may just have mended what the last check found.

@@ -8,6 +8,7 @@
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
+#include "config/words/subject_text.h"
 #include "grpc/grpc_security_constants.h"
 
 namespace clusterd {
@@ -156,10 +157,7 @@ absl::StatusOr<SpiffeId> IdentityGate::AdmitEnded(
 }
 
 void IdentityGate::ForgetEndedLocked() {
-  watched_.erase(
-      std::remove_if(watched_.begin(), watched_.end(),
-                     [](const Watched& each) { return each.call.expired(); }),
-      watched_.end());
+  DropIf(&watched_, [](const Watched& each) { return each.call.expired(); });
   // So that calls that come and go cost no more than those that stay.
   count_at_ = std::max(kLeastCounted, 2 * watched_.size());
 }

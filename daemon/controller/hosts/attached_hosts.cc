@@ -324,7 +324,11 @@ HostFacts AttachedHosts::FactsOf(const std::string& host, absl::Time asked,
   absl::MutexLock lock(&mutex_);
   const HostEntry entry = EntryLocked(host);
   facts.set_conflict(entry.conflict());
-  facts.set_certificate_notice(CertificateNotice(entry));
+  const absl::Time end = absl::FromUnixMillis(entry.certificate_ends_ms());
+  const bool ends_soon = entry.attached() && entry.certificate_ends_ms() > 0 &&
+                         !entry.certificate_renews() &&
+                         end - scheduler_->Now() <= kCertificateNotice;
+  facts.set_certificate_notice(ends_soon ? UtcMinute(end) : "");
   if (facts.simulation().empty()) {
     facts.set_simulation(entry.simulation());
   }
@@ -384,14 +388,6 @@ absl::Status AttachedHosts::Forget(const std::string& host) {
   }
   hosts_.erase(known);
   return absl::OkStatus();
-}
-
-std::string AttachedHosts::CertificateNotice(const HostEntry& host) const {
-  const absl::Time end = absl::FromUnixMillis(host.certificate_ends_ms());
-  const bool is_soon = host.attached() && host.certificate_ends_ms() > 0 &&
-                       !host.certificate_renews() &&
-                       end - scheduler_->Now() <= kCertificateNotice;
-  return is_soon ? UtcMinute(end) : "";
 }
 
 HostEntry AttachedHosts::EntryLocked(const std::string& name) const {

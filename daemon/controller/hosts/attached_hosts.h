@@ -217,8 +217,6 @@ class AttachedHosts {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   HostEntry EntryLocked(const std::string& name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Empty unless a certificate that nobody renews ends soon.
-  std::string CertificateNotice(const HostEntry& host) const;
 
   // Ends the task with DeadlineExceeded then; `none`: what there was none of.
   Scheduler::TimerId TimerOf(TaskId task, absl::Duration deadline,

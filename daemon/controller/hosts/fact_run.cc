@@ -425,21 +425,18 @@ absl::StatusOr<std::vector<HostFacts>> FactRun::FactsSoFar(
 }
 
 void FactRun::HandOverSoon() {
-  gate_.RunSoon(parts_.pool, parts_.scheduler,
-                [run = shared_from_this()] { run->HandOver(); });
-}
-
-void FactRun::HandOver() {
-  std::vector<HostFacts> facts;
-  std::function<void(std::vector<HostFacts>)> on_facts;
-  {
-    absl::MutexLock lock(&mutex_);
-    // The facts of a cluster are large; nobody asks this run for them again.
-    facts.swap(facts_);
-    on_facts = std::move(callbacks_.on_facts);
-    callbacks_ = Callbacks{};
-  }
-  if (on_facts) on_facts(std::move(facts));
+  gate_.RunSoon(parts_.pool, parts_.scheduler, [run = shared_from_this()] {
+    std::vector<HostFacts> facts;
+    std::function<void(std::vector<HostFacts>)> on_facts;
+    {
+      absl::MutexLock lock(&run->mutex_);
+      // The facts of a cluster are large; nobody asks this run for them again.
+      facts.swap(run->facts_);
+      on_facts = std::move(run->callbacks_.on_facts);
+      run->callbacks_ = Callbacks{};
+    }
+    if (on_facts) on_facts(std::move(facts));
+  });
 }
 
 }  // namespace clusterd

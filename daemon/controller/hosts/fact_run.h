@@ -131,7 +131,6 @@ class FactRun : public std::enable_shared_from_this<FactRun> {
   void OnDeadline() ABSL_LOCKS_EXCLUDED(mutex_);
   // Judging, planning and keeping are not for the threads of gRPC.
   void HandOverSoon() ABSL_LOCKS_EXCLUDED(mutex_);
-  void HandOver() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Duration run_deadline() const;
 
   const std::shared_ptr<const FactOrder> order_;

@@ -1,7 +1,5 @@
 // The part of JobDesk that answers hosts, and decides whom a host's question
 // makes work.
-#include <algorithm>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
+#include "config/words/subject_text.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/controller/jobs/job_desk.h"
@@ -27,16 +26,6 @@ absl::StatusOr<SignedVerdict> SignedFor(const std::string& host,
 }
 
 }  // namespace
-
-std::shared_ptr<FactRun> JobDesk::NoteAskerLocked(Run* run,
-                                                  const std::string& host) {
-  if (host.empty()) {
-    run->for_user = true;
-  } else {
-    run->known_by[host] = parts_.scheduler->Now();
-  }
-  return run->facts;
-}
 
 bool JobDesk::MayAskLocked(const Run& run, const std::string& host) const {
   if (run.for_user || parts_.scheduler->Now() < run.held_until) return true;
@@ -64,11 +53,9 @@ JobDesk::KnownBy JobDesk::KnownByLocked(const std::string& key) const {
 absl::Status JobDesk::CountBegunLocked(const std::string& host) {
   const absl::Time now = parts_.scheduler->Now();
   std::vector<absl::Time>& begun = begun_[host];
-  begun.erase(std::remove_if(begun.begin(), begun.end(),
-                             [now](absl::Time at) {
-                               return at > now || now - at >= absl::Hours(1);
-                             }),
-              begun.end());
+  DropIf(&begun, [now](absl::Time at) {
+    return at > now || now - at >= absl::Hours(1);
+  });
   const auto of_minute = static_cast<size_t>(absl::c_count_if(
       begun, [now](absl::Time at) { return now - at < absl::Minutes(1); }));
   if (of_minute < limits_.begun_a_minute &&

@@ -132,10 +132,17 @@ void JobDesk::Ask(CallId call, JobAsk ask, const Caller& caller) {
     kept = FindKeptLocked(key, ask);
     if (kept == nullptr) run = JoinLocked(key, &ask, &is_new);
     if (kept == nullptr && run.ok()) {
-      held = NoteAskerLocked(run->get(), host);
+      // Its facts are then to be asked of that host too, or, for a user, of
+      // all.
+      held = (*run)->facts;
       (*run)->calls[call] = {caller, host, actor};
       calls_[call] = {*run, host.empty() ? actor : ""};
-      if (host.empty()) ++calls_of_user_[actor];
+      if (host.empty()) {
+        (*run)->for_user = true;
+        ++calls_of_user_[actor];
+      } else {
+        (*run)->known_by[host] = parts_.scheduler->Now();
+      }
     }
   }
   if (held != nullptr) {

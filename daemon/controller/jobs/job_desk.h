@@ -137,11 +137,8 @@ class JobDesk {
   // Whether an answer is kept or under way, so that the job need not be read.
   bool IsKnown(const std::string& key, const JobAsk& ask)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // These are in host_knowledge.cc. Notes who asks; the run's facts are then to
-  // be asked of that host too, or, for a user, of all.
-  std::shared_ptr<FactRun> NoteAskerLocked(Run* run, const std::string& host)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether the run asks that host or still can; "": all of them.
+  // These are in host_knowledge.cc. Whether the run asks that host or still
+  // can; "": all of them.
   bool MayAskLocked(const Run& run, const std::string& host) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Who has asked about the same job of late, for a new run.

@@ -1,6 +1,5 @@
 #include "daemon/controller/notify/news_sender.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -67,11 +66,8 @@ std::string NewsText(const VerdictNews& news) {
 }
 
 std::string NewsJson(VerdictNews news) {
-  auto* const hosts = news.report.mutable_hosts();
-  hosts->erase(std::remove_if(
-                   hosts->begin(), hosts->end(),
-                   [](const HostStatus& host) { return host.state() == PASS; }),
-               hosts->end());
+  DropIf(news.report.mutable_hosts(),
+         [](const HostStatus& host) { return host.state() == PASS; });
   google::protobuf::Struct started;
   for (const auto& [rule, names] : news.started) {
     (*started.mutable_fields())[rule].set_string_value(FoldHostlist(names));

@@ -322,8 +322,15 @@ void CheckSchedule::ArmLocked(const ScheduledPtr& one, absl::Duration delay) {
 
 void CheckSchedule::LookLocked(const ScheduledPtr& one, absl::Duration delay) {
   parts_.scheduler->Cancel(one->look);
-  one->look = parts_.scheduler->RunAfter(
-      delay, gate_.Wrap([this, one] { OnLook(one); }));
+  one->look = parts_.scheduler->RunAfter(delay, gate_.Wrap([this, one] {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (one->gone || one->look == 0) return;
+      one->look = 0;
+      DueLocked(one.get());
+    }
+    BeginDue();
+  }));
 }
 
 void CheckSchedule::DueLocked(Scheduled* one) {
@@ -363,16 +370,6 @@ void CheckSchedule::OnTimer(const ScheduledPtr& one) {
     parts_.log->Warning(absl::StrCat(
         "schedule ", name, ": has waited ", absl::FormatDuration(waited),
         " for a place: ", kAtOnce, " run at once"));
-  }
-  BeginDue();
-}
-
-void CheckSchedule::OnLook(const ScheduledPtr& one) {
-  {
-    absl::MutexLock lock(&mutex_);
-    if (one->gone || one->look == 0) return;
-    one->look = 0;
-    DueLocked(one.get());
   }
   BeginDue();
 }

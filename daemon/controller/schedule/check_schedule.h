@@ -199,7 +199,6 @@ class CheckSchedule {
   void DueLocked(Scheduled* one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CancelTimersLocked(Scheduled* one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnTimer(const ScheduledPtr& one) ABSL_LOCKS_EXCLUDED(mutex_);
-  void OnLook(const ScheduledPtr& one) ABSL_LOCKS_EXCLUDED(mutex_);
   void BeginDue() ABSL_LOCKS_EXCLUDED(mutex_);
   ScheduledPtr TakeDue(ScheduledCheck* check) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Begin(const ScheduledPtr& one, const ScheduledCheck& check)

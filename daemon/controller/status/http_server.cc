@@ -237,7 +237,12 @@ absl::Status HttpServer::Listen() {
   ASSIGN_OR_RETURN(const sockaddr_storage address,
                    ParseAddress(options_, &size));
   has_tls_ = !IsLoopback(address);
-  if (has_tls_) RETURN_IF_ERROR(BeginTls());
+  if (has_tls_) {
+    ASSIGN_OR_RETURN(pair_, ReadTlsFiles(options_.tls));
+    ASSIGN_OR_RETURN(CertificateInfo info, ParseCertificate(pair_.certificate));
+    self_ = std::move(info.id);
+    ASSIGN_OR_RETURN(tls_, MakeServerContext(pair_));
+  }
   listener_ = evconnlistener_new_bind(
       base_, nullptr, nullptr,
       LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE,
@@ -275,14 +280,6 @@ absl::Status HttpServer::Listen() {
         static_cast<HttpServer*>(self)->OnRequest(request);
       },
       this);
-  return absl::OkStatus();
-}
-
-absl::Status HttpServer::BeginTls() {
-  ASSIGN_OR_RETURN(pair_, ReadTlsFiles(options_.tls));
-  ASSIGN_OR_RETURN(CertificateInfo info, ParseCertificate(pair_.certificate));
-  self_ = std::move(info.id);
-  ASSIGN_OR_RETURN(tls_, MakeServerContext(pair_));
   return absl::OkStatus();
 }
 
@@ -395,9 +392,12 @@ void HttpServer::EndUnfinished() {
         return has_tls_ && SSL_is_init_finished(
                                bufferevent_openssl_get_ssl(each->events)) != 1;
       });
+  pollfd others = {evconnlistener_get_fd(listener_), POLLIN, 0};
+  const bool others_wait = !has_room_soon &&
+                           connections_.size() >= options_.connections &&
+                           poll(&others, 1, 0) > 0;
   // Several at once, since it takes two ticks until others are in.
-  size_t wanted =
-      !has_room_soon && DoOthersWait() ? 1 + options_.connections / 8 : 0;
+  size_t wanted = others_wait ? 1 + options_.connections / 8 : 0;
   const auto old =
       std::chrono::steady_clock::now() - absl::ToChronoNanoseconds(kTimeToAsk);
   for (Connection* const each : unfinished) {
@@ -412,12 +412,6 @@ void HttpServer::EndUnfinished() {
     shutdown(bufferevent_getfd(each->events), SHUT_RDWR);
     each->is_ended = true;
   }
-}
-
-bool HttpServer::DoOthersWait() const {
-  if (connections_.size() < options_.connections) return false;
-  pollfd waiting = {evconnlistener_get_fd(listener_), POLLIN, 0};
-  return poll(&waiting, 1, 0) > 0;
 }
 
 absl::Status HttpServer::WhyRefused(evhttp_request* request) {

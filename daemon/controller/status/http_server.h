@@ -116,7 +116,6 @@ class HttpServer {
   HttpServer(const HttpServerOptions& options,
              std::map<std::string, HttpPage> pages, Admit admit);
   absl::Status Listen();
-  absl::Status BeginTls();
 
   // All of these on the loop's thread.
   void Run();
@@ -126,8 +125,6 @@ class HttpServer {
   void Sweep();
   // Of those that have asked for nothing.
   void EndUnfinished();
-  // More than may be, for whom there may be made room.
-  bool DoOthersWait() const;
   void ReadCertificates();
   void OnRequest(evhttp_request* request);
   void AddEvent(int fd, short what, absl::Duration every,

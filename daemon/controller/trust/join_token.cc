@@ -84,26 +84,25 @@ void JoinLimits::Refill(Allowance* allowance, double per_second, double most,
   allowance->at = now;
 }
 
-void JoinLimits::ForgetQuietLocked(absl::Time now) {
-  if (now - forgot_at_ < absl::Seconds(1) && now >= forgot_at_) return;
-  forgot_at_ = now;
-  for (auto it = addresses_.begin(); it != addresses_.end();) {
-    Refill(&it->second, 1 / absl::ToDoubleSeconds(each_.then_every),
-           each_.burst, now);
-    it = it->second.left >= each_.burst ? addresses_.erase(it) : std::next(it);
-  }
-}
-
 absl::Status JoinLimits::Take(const std::string& peer, absl::Time now) {
   const std::string address = CountedAs(AddressOf(peer));
   absl::MutexLock lock(&mutex_);
   Refill(&all_, kAllPerSecond, kAllPerSecond, now);
-  if (addresses_.size() >= kMaxAddresses) ForgetQuietLocked(now);
+  const double per_second = 1 / absl::ToDoubleSeconds(each_.then_every);
+  if (addresses_.size() >= kMaxAddresses &&
+      (now - forgot_at_ >= absl::Seconds(1) || now < forgot_at_)) {
+    // Those that have all of their allowance are forgotten.
+    forgot_at_ = now;
+    for (auto it = addresses_.begin(); it != addresses_.end();) {
+      Refill(&it->second, per_second, each_.burst, now);
+      it = it->second.left >= each_.burst ? addresses_.erase(it) : next(it);
+    }
+  }
   Allowance* own = nullptr;
   if (addresses_.size() < kMaxAddresses || addresses_.count(address) > 0) {
     own = &addresses_.try_emplace(address, Allowance{each_.burst, now})
                .first->second;
-    Refill(own, 1 / absl::ToDoubleSeconds(each_.then_every), each_.burst, now);
+    Refill(own, per_second, each_.burst, now);
   }
   if (all_.left < 1 || (own != nullptr && own->left < 1)) {
     return absl::ResourceExhaustedError(absl::StrCat(

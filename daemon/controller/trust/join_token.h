@@ -76,9 +76,6 @@ class JoinLimits {
 
   static void Refill(Allowance* allowance, double per_second, double most,
                      absl::Time now);
-  // Takes off addresses that have all of their allowance; once a second at
-  // most.
-  void ForgetQuietLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Each each_;
   absl::Mutex mutex_;

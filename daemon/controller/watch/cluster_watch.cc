@@ -204,18 +204,15 @@ void ClusterWatch::Look() {
     }
   }
   for (const auto& each : tell) each();
-  scheduler_->RunAfter(kInterval,
-                       gate_.Wrap([this, looks] { LookAfter(looks); }));
-}
-
-void ClusterWatch::LookAfter(uint64_t looks) {
-  {
-    absl::MutexLock lock(&mutex_);
-    // Who joined in between may have had it look sooner.
-    if (looks != all_looks_ || looks_ || watchers_.empty()) return;
-    looks_ = true;
-  }
-  LookSoon();
+  scheduler_->RunAfter(kInterval, gate_.Wrap([this, looks] {
+    {
+      absl::MutexLock lock(&mutex_);
+      // Who joined in between may have had it look sooner.
+      if (looks != all_looks_ || looks_ || watchers_.empty()) return;
+      looks_ = true;
+    }
+    LookSoon();
+  }));
 }
 
 void ClusterWatch::Stop() {

@@ -107,8 +107,6 @@ class ClusterWatch {
  private:
   void LookSoon();
   void Look() ABSL_LOCKS_EXCLUDED(mutex_);
-  // The next look, a while after so many.
-  void LookAfter(uint64_t looks) ABSL_LOCKS_EXCLUDED(mutex_);
   ClusterNow Observe() const;
 
   const std::string cluster_;

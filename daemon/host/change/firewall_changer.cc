@@ -224,19 +224,17 @@ absl::Status FirewallChanger::RestoreFiles(const MutationToken& token,
   return first;
 }
 
-// ufw waits for its lock without an end (util.py, create_lock), and whoever may
-// read that file can hold it. An admin's ufw that is at work keeps the old one.
-void FirewallChanger::FreeUfwLock(const MutationToken&) {
-  constexpr char kLock[] = "/run/ufw.lock";
-  const absl::StatusOr<FileAttributes> is = files_->Stat(kLock);
-  if (!is.ok() || (is->uid == 0 && (is->mode & 0077) == 0)) return;
-  if (!files_->Remove(kLock).ok()) return;
-  (void)files_->Open(kLock, OpenMode::kCreate);  // Else ufw makes it.
-}
-
 absl::Status FirewallChanger::RestoreUfw(const MutationToken& token,
                                          const SavedFirewall& saved) {
-  FreeUfwLock(token);
+  // ufw waits for its lock without an end (util.py, create_lock), and whoever
+  // may read that file can hold it. An admin's ufw that is at work keeps the
+  // old one.
+  constexpr char kLock[] = "/run/ufw.lock";
+  const absl::StatusOr<FileAttributes> lock = files_->Stat(kLock);
+  if (lock.ok() && (lock->uid != 0 || (lock->mode & 0077) != 0) &&
+      files_->Remove(kLock).ok()) {
+    (void)files_->Open(kLock, OpenMode::kCreate);  // Else ufw makes it.
+  }
   const FirewallFacts facts = reader_->ReadFirewall(UFW);
   const bool active = facts.active().value();
   if (saved.active() && !active) {

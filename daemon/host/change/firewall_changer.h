@@ -92,7 +92,6 @@ class FirewallChanger {
   // Also when it is active: a stop that outlived its command goes on inside
   // systemd, and only a start takes its place (systemctl(1), --job-mode).
   absl::Status StartFirewalld();
-  void FreeUfwLock(const MutationToken& token);
   absl::Status RestoreUfw(const MutationToken& token,
                           const SavedFirewall& saved);
   absl::Status RestoreFirewalld(const MutationToken& token,

@@ -20,6 +20,7 @@
 #include "absl/strings/str_split.h"
 #include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
+#include "config/words/subject_text.h"
 #include "daemon/host/command/orphans.h"
 #include "daemon/host/command/private_view.h"
 #include "daemon/host/command/program_path.h"
@@ -490,11 +491,8 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
 
 void PosixCommandRunner::ReapLeftBehind() {
   absl::MutexLock lock(&mutex_);
-  left_behind_.erase(
-      std::remove_if(
-          left_behind_.begin(), left_behind_.end(),
-          [](const auto& each) { return ReapChild(each.first, nullptr) != 0; }),
-      left_behind_.end());
+  DropIf(&left_behind_,
+         [](const auto& each) { return ReapChild(each.first, nullptr) != 0; });
 }
 
 // A file system of the user's own keeps its readers alive while it does not

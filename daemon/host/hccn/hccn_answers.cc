@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -20,6 +19,7 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
 #include "daemon/host/hccn/hccn_output.h"
 
 namespace clusterd {
@@ -333,10 +333,7 @@ std::vector<TlsCertificate> ParseHccnCertificates(absl::string_view output,
           static_cast<TlsCertificate::Status>(status + 1));
     }
   }
-  certificates.erase(
-      std::remove_if(certificates.begin(), certificates.end(),
-                     [](const auto& each) { return each.ends().empty(); }),
-      certificates.end());
+  DropIf(&certificates, [](const auto& each) { return each.ends().empty(); });
   return certificates;
 }
 

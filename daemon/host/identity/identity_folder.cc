@@ -156,21 +156,14 @@ absl::Status IdentityFolder::Install(const TlsPem& pair) const {
     RETURN_IF_ERROR(PointTo(CurrentPath(file), PathOf(file)));
   }
   RETURN_IF_ERROR(SyncFolder(folder_));
-  Prune(name, before);
-  return absl::OkStatus();
-}
-
-// What stays there by a mishap harms nobody.
-void IdentityFolder::Prune(const std::string& current,
-                           const std::string& before) const {
-  const std::string folder = PathOf("identity");
+  // What stays there by a mishap harms nobody.
   unlink(absl::StrCat(folder, "/pending.key").c_str());
-  std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
-    if (NumberOf(name) == 0 || name == current || name == before) continue;
+    const std::string other = entry.path().filename().string();
+    if (NumberOf(other) == 0 || other == name || other == before) continue;
     std::filesystem::remove_all(entry.path(), error);
   }
+  return absl::OkStatus();
 }
 
 absl::Status IdentityFolder::Replace(const std::string& path,

@@ -60,7 +60,6 @@ class IdentityFolder {
                        unsigned mode) const;
   absl::Status PointTo(const std::string& target,
                        const std::string& link) const;
-  void Prune(const std::string& current, const std::string& before) const;
 
   const std::string folder_;
 };
