@@ -128,12 +128,6 @@ class Narrower {
     return found == names_.end() ? host : found->second;
   }
 
-  std::string NearestHost(absl::string_view host) const {
-    const auto hosts =
-        Each<absl::string_view>(spec_.servers(), &ServerSpec::host);
-    return DidYouMean(host, hosts);
-  }
-
   void AddServer(const JobServer& server) {
     const std::string& name = NameOf(server.host());
     const auto found = index_.find(name);
@@ -141,7 +135,11 @@ class Narrower {
       return Wrong(
           "host ", QuoteValue(server.host()),
           " is no server of the cluster, expected a host of cluster.yaml",
-          count_ < Mistakes::kMaxShown ? NearestHost(server.host()) : "");
+          count_ < Mistakes::kMaxShown
+              ? DidYouMean(
+                    server.host(),
+                    Each<absl::string_view>(spec_.servers(), &ServerSpec::host))
+              : "");
     }
     if (!seen_.insert(name).second) {
       return Wrong("host ", QuoteValue(server.host()),

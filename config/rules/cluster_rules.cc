@@ -186,14 +186,10 @@ class RailJudge {
              std::vector<Likes>>
         groups;
     for (const auto& [ports, hosts] : patterns_) {
-      std::vector<uint32_t> devices;
-      std::vector<int> switches;
-      for (const Port& port : ports) {
-        devices.push_back(port.device);
-        switches.push_back(port.to);
-      }
+      auto switches = Each<int>(ports, &Port::to);
       absl::c_sort(switches);
-      groups[{devices, switches}].push_back({&ports, &hosts});
+      groups[{Each<uint32_t>(ports, &Port::device), switches}].push_back(
+          {&ports, &hosts});
     }
     for (const auto& [key, group] : groups) {
       const Likes& right = *MostHosts(group);

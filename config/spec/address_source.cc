@@ -322,10 +322,7 @@ void ForEachPlace(const YamlValue& value, const ServerGroups& groups,
   const std::vector<const YamlNode*> nodes = ValuesByServer(value, groups);
   for (size_t s = 0; s < nodes.size(); ++s) {
     if (nodes[s] == nullptr) continue;
-    std::vector<uint32_t> own;
-    for (const PlannedDevice& device : plan->OfServer(s)) {
-      own.push_back(device.id);
-    }
+    const auto own = Each<uint32_t>(plan->OfServer(s), &PlannedDevice::id);
     visit(value.Inner(*nodes[s], absl::StrCat(value.subject(), ": ",
                                               groups.servers[s].host)),
           plan->OfServer(s), own.empty() ? plan->ids : own);

@@ -27,12 +27,10 @@ constexpr size_t kMaxListed = 8;
 // "8 devices on server[0-2]" for each number, the first server's first.
 std::vector<std::string> CountTexts(
     const FirstMet<uint32_t, std::vector<std::string>>& servers) {
-  std::vector<std::string> texts;
-  for (const auto& [count, hosts] : servers) {
-    texts.push_back(absl::StrCat(Count(count, "device"), " on ",
-                                 HostsText(hosts, kHostsColumns)));
-  }
-  return texts;
+  return Each<std::string>(servers, [](const auto& each) {
+    return absl::StrCat(Count(each.first, "device"), " on ",
+                        HostsText(each.second, kHostsColumns));
+  });
 }
 
 // By how many devices they bring.
