@@ -35,7 +35,10 @@ class Narrower {
   }
 
   absl::StatusOr<ClusterSpec> Narrow(absl::string_view only_host) {
-    NarrowProduct();
+    if (!job_.product().empty() && job_.product() != spec_.product()) {
+      Wrong("product: ", QuoteValue(job_.product()), ", expected ",
+            spec_.product(), " as the cluster has");
+    }
     CheckWords();
     if (job_.servers().empty()) {
       Wrong("job: has no server, expected at least one");
@@ -77,12 +80,6 @@ class Narrower {
     if (count_++ < Mistakes::kMaxShown) {
       mistakes_.push_back(absl::StrCat(parts...));
     }
-  }
-
-  void NarrowProduct() {
-    if (job_.product().empty() || job_.product() == spec_.product()) return;
-    Wrong("product: ", QuoteValue(job_.product()), ", expected ",
-          spec_.product(), " as the cluster has");
   }
 
   void CheckWords() {
@@ -163,10 +160,9 @@ class Narrower {
     }
     std::vector<std::string> strangers;
     for (const uint32_t id : ids) {
-      const auto device = absl::c_find_if(
-          planned.devices(),
-          [id](const DeviceSpec& each) { return each.id() == id; });
-      if (device != planned.devices().end()) {
+      const DeviceSpec* const device =
+          FirstWith(planned.devices(), &DeviceSpec::id, id);
+      if (device != nullptr) {
         *added->add_devices() = *device;
       } else if (strangers.size() < kMaxStrangers) {
         strangers.push_back(absl::StrCat(id));

@@ -244,10 +244,7 @@ class RailJudge {
     for (const auto& [key, group] : groups) {
       const Likes& right = *MostHosts(group);
       if (group.size() < 2 || right.hosts->size() < 2) continue;
-      const auto k =
-          absl::c_find_if(
-              key, [&](const Port& port) { return port.to == kAnySwitch; }) -
-          key.begin();
+      const auto k = FirstWith(key, &Port::to, kAnySwitch) - key.data();
       const int wanted = (*right.ports)[k].to;
       if (!IsOfRail(*right.ports, wanted)) continue;
       for (const Likes& likes : group) {

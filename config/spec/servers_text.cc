@@ -1,6 +1,5 @@
 // Servers and devices as cluster.yaml has them, all written out.
 #include <set>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"

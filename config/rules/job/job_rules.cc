@@ -101,9 +101,7 @@ void JudgeMasterAddress(const ClusterView& view, RuleReport& report) {
   // A name that the spec does not know may lead anywhere.
   const bool is_name =
       !Ipv4Address::Parse(address).ok() && !IsLoopback(address) &&
-      absl::c_none_of(view.spec().servers(), [&](const ServerSpec& server) {
-        return server.host() == address;
-      });
+      !FirstWith(view.spec().servers(), &ServerSpec::host, address);
   report.Add(report.Text(is_name ? "name-not-known" : "not-first",
                          PrintableText(address), first.address(),
                          first.host()));
@@ -118,9 +116,8 @@ void JudgeMasterPort(const ClusterView& view, RuleReport& report) {
     report.Add(report.Text("ports-differ", ValuesText(given)));
   }
   const std::string& master = view.spec().servers(0).host();
-  const auto host = absl::c_find_if(
-      view.hosts(), [&](const HostView& each) { return each.name == master; });
-  const bool is_there = host != view.hosts().end();
+  const HostView* const host = FirstWith(view.hosts(), &HostView::name, master);
+  const bool is_there = host != nullptr;
   const PortSet hccl =
       HcclPortsOn(view.spec(),
                   is_there ? *host->facts : HostFacts::default_instance(),

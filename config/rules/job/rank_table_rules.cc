@@ -390,11 +390,8 @@ class TableJudge {
       ipv6_.push_back(absl::StrCat(where, ": ", PrintableText(ip)));
       return;
     }
-    const bool has = absl::c_any_of(device.interfaces(),
-                                    [&address](const Ipv4Interface& interface) {
-                                      return interface.address() == *address;
-                                    });
-    if (has) return;
+    if (FirstWith(device.interfaces(), &Ipv4Interface::address, *address))
+      return;
     others.push_back(absl::StrCat(
         where, ": ", key, " ", ip, ", ",
         key == "device_ip" ? std::string("the device")
