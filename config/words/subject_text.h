@@ -65,7 +65,7 @@ void DropIf(Items* items, const Drops& drops) {
 }
 
 // The first item for which `of` gives the value; nullptr: there is none.
-// REQUIRES: `items` do not end with the call.
+// REQUIRES: `items` outlive the pointer.
 template <typename Items, typename Of, typename Value>
 auto FirstWith(Items&& items, Of of, const Value& value)
     -> decltype(&*std::begin(items)) {
