@@ -285,10 +285,8 @@ int RejectLine(const CLI::ParseError& error, Tree& tree,
 }  // namespace
 
 absl::string_view HelpPageText(absl::string_view name) {
-  const auto* const page = absl::c_find_if(
-      kHelpPages,
-      [name](const HelpPage& candidate) { return candidate.name == name; });
-  assert(page != std::end(kHelpPages));
+  const HelpPage* const page = FirstWith(kHelpPages, &HelpPage::name, name);
+  assert(page != nullptr);
   return page->text;
 }
 

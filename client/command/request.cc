@@ -1,7 +1,6 @@
 #include "client/command/request.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
@@ -40,9 +39,8 @@ const FormatRow& RowOf(OutputFormat format) {
 }
 
 std::vector<absl::string_view> WordsOf(absl::Span<const OutputFormat> formats) {
-  std::vector<absl::string_view> words;
-  for (const OutputFormat format : formats) words.push_back(RowOf(format).word);
-  return words;
+  return Each<absl::string_view>(
+      formats, [](OutputFormat format) { return RowOf(format).word; });
 }
 
 }  // namespace
@@ -57,19 +55,16 @@ void Request::AddOutput(CLI::App& app, const std::string& why_no_short,
 }
 
 void Request::AddReportOutput(CLI::App& app) {
-  formats_.clear();
-  for (const FormatRow& row : kFormats) formats_.push_back(row.format);
+  formats_ = Each<OutputFormat>(kFormats, &FormatRow::format);
   AddFormats(app);
 }
 
 void Request::AddFormats(CLI::App& app) {
-  std::vector<std::string> words;
-  for (const OutputFormat format : formats_) {
-    const FormatRow& row = RowOf(format);
-    words.push_back(absl::StrCat(row.word, row.note));
-  }
+  const auto add = [](std::string* out, OutputFormat format) {
+    absl::StrAppend(out, RowOf(format).word, RowOf(format).note);
+  };
   AddOption(app, "-o,--output", "FORMAT", format_text_,
-            absl::StrJoin(words, ", "));
+            absl::StrJoin(formats_, ", ", add));
   AddColor(app);
 }
 
@@ -111,11 +106,8 @@ void Request::ReadShared() {
 
 void Request::ReadFormat() {
   const std::vector<absl::string_view> words = WordsOf(formats_);
-  const auto* const row = absl::c_find_if(
-      kFormats,
-      [this](const FormatRow& format) { return format_text_ == format.word; });
-  if (row == std::end(kFormats) ||
-      absl::c_linear_search(formats_, row->format)) {
+  const auto* const row = FirstWith(kFormats, &FormatRow::word, format_text_);
+  if (row == nullptr || absl::c_linear_search(formats_, row->format)) {
     format_ = formats_[ReadChoice("--output", format_text_, words)];
   } else {
     RefuseFormat(row->format == OutputFormat::kShort

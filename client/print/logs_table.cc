@@ -29,10 +29,9 @@ void PrintCode(const LogCode& code, const LogsAnswer& answer, Page& page) {
                    page.Safe(HostsOf(code)), code.meaning().empty() ? "" : ": ",
                    code.meaning()));
   for (const LogsOfHost& host : answer.hosts()) {
-    const auto first = absl::c_find_if(
-        host.logs().hits(),
-        [&code](const LogHit& hit) { return hit.code() == code.code(); });
-    if (first == host.logs().hits().end()) continue;
+    const LogHit* const first =
+        FirstWith(host.logs().hits(), &LogHit::code, code.code());
+    if (first == nullptr) continue;
     page.Whole(
         "  first  ",
         page.Safe(absl::StrCat(
@@ -63,11 +62,9 @@ void PrintNotes(const LogsAnswer& answer, Page& page) {
       by_text[note].push_back(host.host());
     }
   }
-  std::vector<std::string> notes;
-  for (const auto& [text, hosts] : by_text) {
-    notes.push_back(absl::StrCat(HostsText(hosts, kHostColumns), ": ", text));
-  }
-  page.PrintNotes(notes);
+  page.PrintNotes(Each<std::string>(by_text, [](const auto& note) {
+    return absl::StrCat(HostsText(note.second, kHostColumns), ": ", note.first);
+  }));
 }
 
 constexpr size_t kMaxDetails = 16;

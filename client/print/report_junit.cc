@@ -40,13 +40,9 @@ std::string XmlText(absl::string_view text) {
       {{"\xef\xbf\xbe", "\xef\xbf\xbd"}, {"\xef\xbf\xbf", "\xef\xbf\xbd"}});
 }
 
-std::string OneXmlLine(absl::string_view text) {
-  return XmlText(SafeText(text, /*utf8=*/true));
-}
-
 void SetAttribute(pugi::xml_node node, const char* name,
                   absl::string_view text) {
-  node.append_attribute(name) = OneXmlLine(text).c_str();
+  node.append_attribute(name) = XmlText(SafeText(text, /*utf8=*/true)).c_str();
 }
 
 State WorstOf(const TestCases& cases) {

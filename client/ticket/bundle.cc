@@ -154,10 +154,6 @@ std::string FileName(absl::string_view text) {
   return name.empty() ? "_" : name;
 }
 
-absl::string_view LastPart(absl::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 std::string EndOf(const HostRecording::Run& run) {
   if (run.timed_out()) return "killed at its deadline";
   if (run.signal() != 0) return absl::StrCat("ended by signal ", run.signal());
@@ -301,8 +297,9 @@ void Bundle::AddHost(const LogsOfHost& host) {
     file.clear_content();
     if (content.empty()) continue;
     const bool whole = content.size() >= file.size_bytes();
-    Add(absl::StrFormat("%s/logs/%03d-%s", folder, number,
-                        FileName(LastPart(file.path()))),
+    Add(absl::StrFormat(
+            "%s/logs/%03d-%s", folder, number,
+            FileName(file.path().substr(file.path().rfind('/') + 1))),
         content, absl::StrCat(file.path(), " of ", file.user()),
         whole ? ""
               : absl::StrCat("the last ", content.size(), " of ",

@@ -77,10 +77,6 @@ class Box {
   PageDictionary* const box_;
 };
 
-std::vector<std::string> NamesOf(const std::vector<const RuleResult*>& rules) {
-  return Each<std::string>(rules, &RuleResult::rule);
-}
-
 // "16 devices on 2 hosts" of a rule's findings of a state.
 std::string WhereText(const RuleResult& rule) {
   google::protobuf::RepeatedPtrField<Subject> subjects;
@@ -219,12 +215,6 @@ uint32_t MostOf(const SwitchPorts& leaf) {
 bool IsOdd(const SwitchPorts& leaf, const SwitchPorts::Ports& ports) {
   return ports.host_count() > 0 &&
          ports.host_count() * kOddShare <= MostOf(leaf);
-}
-
-bool HasOdd(const SwitchPorts& leaf) {
-  return std::any_of(
-      leaf.ports().begin(), leaf.ports().end(),
-      [&](const SwitchPorts::Ports& ports) { return IsOdd(leaf, ports); });
 }
 
 std::string LeafName(const SwitchPorts& leaf) {
@@ -367,7 +357,7 @@ void AddBoxes(const Report& report, const PageFindings& findings,
   Box passed(PASS, "Passed", findings, page);
   passed.Figure(rules[PASS].empty() ? "nothing"
                                     : Count(rules[PASS].size(), "rule"));
-  passed.Rules(NamesOf(rules[PASS]), "");
+  passed.Rules(Each<std::string>(rules[PASS], &RuleResult::rule), "");
 }
 
 void AddRacks(const Report& report, PageDictionary* page) {
@@ -410,8 +400,12 @@ void AddRails(const Report& report, PageDictionary* page) {
       devices.insert(ports.device());
     }
   }
-  std::stable_partition(leaves.begin(), leaves.end(),
-                        [](const SwitchPorts* leaf) { return HasOdd(*leaf); });
+  std::stable_partition(
+      leaves.begin(), leaves.end(), [](const SwitchPorts* leaf) {
+        return std::any_of(
+            leaf->ports().begin(), leaf->ports().end(),
+            [leaf](const auto& ports) { return IsOdd(*leaf, ports); });
+      });
   for (const uint32_t device : devices) {
     rails->AddSectionDictionary("COLUMN")->SetIntValue("DEVICE", device);
   }

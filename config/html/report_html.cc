@@ -67,10 +67,6 @@ constexpr size_t kHostTextBytes = size_t{1} << 20;
 // JSON has all of them.
 constexpr int kMaxChanges = 1000;
 
-std::string SubjectsInFull(const Finding& finding) {
-  return SubjectsText(finding.subjects(), kAll, kAll);
-}
-
 // Letters, digits and dashes, whatever the name holds.
 std::string AnchorName(absl::string_view rule) {
   std::string name = "r-";
@@ -94,7 +90,7 @@ void AddFinding(const FindingBlock& block, const Finding& finding,
                 const PageFindings& findings, PageDictionary* in) {
   PageDictionary* const row = in->AddSectionDictionary("FINDING");
   SetText("AT", findings.PlaceOf(&finding), row);
-  SetText("WHERE", SubjectsInFull(finding), row);
+  SetText("WHERE", SubjectsText(finding.subjects(), kAll, kAll), row);
   SetText("FOUND", finding.observed(), row);
   SetText("EXPECTED", finding.expected(), row);
   ShowText("BECAUSE", finding.caused_by(), row);

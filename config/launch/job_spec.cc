@@ -35,7 +35,10 @@ class Narrower {
   }
 
   absl::StatusOr<ClusterSpec> Narrow(absl::string_view only_host) {
-    NarrowProduct();
+    if (!job_.product().empty() && job_.product() != spec_.product()) {
+      Wrong("product: ", QuoteValue(job_.product()), ", expected ",
+            spec_.product(), " as the cluster has");
+    }
     CheckWords();
     if (job_.servers().empty()) {
       Wrong("job: has no server, expected at least one");
@@ -77,12 +80,6 @@ class Narrower {
     if (count_++ < Mistakes::kMaxShown) {
       mistakes_.push_back(absl::StrCat(parts...));
     }
-  }
-
-  void NarrowProduct() {
-    if (job_.product().empty() || job_.product() == spec_.product()) return;
-    Wrong("product: ", QuoteValue(job_.product()), ", expected ",
-          spec_.product(), " as the cluster has");
   }
 
   void CheckWords() {
@@ -128,12 +125,6 @@ class Narrower {
     return found == names_.end() ? host : found->second;
   }
 
-  std::string NearestHost(absl::string_view host) const {
-    const auto hosts =
-        Each<absl::string_view>(spec_.servers(), &ServerSpec::host);
-    return DidYouMean(host, hosts);
-  }
-
   void AddServer(const JobServer& server) {
     const std::string& name = NameOf(server.host());
     const auto found = index_.find(name);
@@ -141,7 +132,11 @@ class Narrower {
       return Wrong(
           "host ", QuoteValue(server.host()),
           " is no server of the cluster, expected a host of cluster.yaml",
-          count_ < Mistakes::kMaxShown ? NearestHost(server.host()) : "");
+          count_ < Mistakes::kMaxShown
+              ? DidYouMean(
+                    server.host(),
+                    Each<absl::string_view>(spec_.servers(), &ServerSpec::host))
+              : "");
     }
     if (!seen_.insert(name).second) {
       return Wrong("host ", QuoteValue(server.host()),
@@ -165,10 +160,9 @@ class Narrower {
     }
     std::vector<std::string> strangers;
     for (const uint32_t id : ids) {
-      const auto device = absl::c_find_if(
-          planned.devices(),
-          [id](const DeviceSpec& each) { return each.id() == id; });
-      if (device != planned.devices().end()) {
+      const DeviceSpec* const device =
+          FirstWith(planned.devices(), &DeviceSpec::id, id);
+      if (device != nullptr) {
         *added->add_devices() = *device;
       } else if (strangers.size() < kMaxStrangers) {
         strangers.push_back(absl::StrCat(id));

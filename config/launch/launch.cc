@@ -210,12 +210,10 @@ class Maker {
     values["interface"] = interfaces_;
     if (!options_.mpi_args.empty()) values["mpi_args"] = options_.mpi_args;
     values["SSH_PORT"] = absl::StrCat(options_.ssh_port);
-    std::vector<std::string> hosts;
-    for (const ServerSpec& server : job_.servers()) {
-      hosts.push_back(
-          absl::StrCat(server.address(), ":", server.devices_size()));
-    }
-    values["HOSTS"] = absl::StrJoin(hosts, ",");
+    const auto add = [](std::string* out, const ServerSpec& server) {
+      absl::StrAppend(out, server.address(), ":", server.devices_size());
+    };
+    values["HOSTS"] = absl::StrJoin(job_.servers(), ",", add);
   }
 
   // MPI and Horovod take the names that any of the hosts has. horovodrun puts

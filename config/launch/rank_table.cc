@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
@@ -159,11 +160,7 @@ bool IsPlaceholder(absl::string_view text) {
 // Files that go by the same name, by a key that HCCL's have not: MindIE's
 // DeepSeek guide, https://github.com/vllm-project/vllm-ascend/issues/2498,
 // MindSpore's tutorial of several clusters.
-struct ForeignFormat {
-  const char* key;
-  absl::string_view what;
-};
-constexpr ForeignFormat kForeignFormats[] = {
+constexpr std::pair<const char*, const char*> kForeignFormats[] = {
     {"server_group_list", "MindIE's global rank table (server_group_list)"},
     {"prefill_device_list",
      "vLLM Ascend's file of prefill and decode (prefill_device_list)"},
@@ -172,12 +169,10 @@ constexpr ForeignFormat kForeignFormats[] = {
     {"cluster_list", "MindSpore's list of clusters (cluster_list)"},
 };
 
-// Empty: it is none that is known.
-absl::string_view ForeignFormatOf(const Struct& root) {
-  for (const ForeignFormat& format : kForeignFormats) {
-    if (root.fields().count(format.key) > 0) return format.what;
-  }
-  return "";
+// nullptr: there is none.
+const Value* Find(const Struct& object, const std::string& key) {
+  const auto found = object.fields().find(key);
+  return found == object.fields().end() ? nullptr : &found->second;
 }
 
 // An object of the file and its path, such as "server_list[0].".
@@ -226,15 +221,14 @@ class Reader {
   // nullptr if there is none; a mistake if that is one.
   const Value* Member(const Object& object, const std::string& key,
                       bool required) {
-    const auto found = object.fields->fields().find(key);
-    if (found != object.fields->fields().end()) return &found->second;
-    if (required) {
+    const Value* const found = Find(*object.fields, key);
+    if (found == nullptr && required) {
       Wrong(object.path + key, "is missing in the rank table (EI0017)",
             key == "super_device_id" ? "; version 1.2 needs the SDID that "
                                        "npu-smi info -t spod-info tells"
                                      : "");
     }
-    return nullptr;
+    return found;
   }
 
   // A JSON string; anything else counts as missing, as it does for HCCL.
@@ -498,13 +492,9 @@ class Reader {
 
 // Unimplemented for another kind of table.
 absl::Status CheckVersion(const Struct& root) {
-  const auto text = [&root](const char* key) -> const Value* {
-    const auto found = root.fields().find(key);
-    return found == root.fields().end() ? nullptr : &found->second;
-  };
-  const Value* const version = text("version");
-  const Value* const status = text("status");
-  if (version == nullptr && text("group_list") != nullptr) {
+  const Value* const version = Find(root, "version");
+  const Value* const status = Find(root, "status");
+  if (version == nullptr && Find(root, "group_list") != nullptr) {
     return absl::UnimplementedError(
         "rank table: no \"version\", expected \"1.0\" or \"1.2\"; files of "
         "the old second template have none and are not read");
@@ -565,10 +555,10 @@ absl::StatusOr<RankTable> ParseRankTable(absl::string_view json) {
     return absl::InvalidArgumentError(
         absl::StrCat("rank table: not a JSON object (EI0004): ", mistake));
   }
-  if (const absl::string_view foreign = ForeignFormatOf(root);
-      !foreign.empty()) {
+  for (const auto& [key, what] : kForeignFormats) {
+    if (root.fields().count(key) == 0) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("rank table: this is ", foreign,
+        absl::StrCat("rank table: this is ", what,
                      ", expected HCCL's own, version 1.0 or 1.2, with "
                      "server_list (EI0004)"));
   }

@@ -46,9 +46,7 @@ std::string HostsOf(const std::vector<std::string>& names) {
   const std::string folded = FoldHostlist(names);
   const auto again = ExpandHostlist(folded);
   if (again.ok() && *again == names) return YamlName(folded);
-  std::vector<std::string> quoted;
-  for (const std::string& name : names) quoted.push_back(YamlName(name));
-  return ListText(quoted);
+  return ListText(Each<std::string>(names, YamlName));
 }
 
 // How servers are counted: letter `x` from `first`, `per_subnet` of them to a

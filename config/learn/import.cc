@@ -39,7 +39,7 @@ std::optional<Ipv4Address> ServerAddress(absl::string_view text) {
 struct OpenFile {
   Mistakes mistakes;
   // Lines that are not taken, by the reason.
-  std::map<std::string, std::vector<uint32_t>> left_out;
+  std::map<std::string, std::set<uint32_t>> left_out;
 };
 
 class Importer {
@@ -89,9 +89,7 @@ class Importer {
   // The line might be about a server: a note of the file names it.
   template <typename... Parts>
   void LeaveOut(const ImportLine& line, const Parts&... why) {
-    std::vector<uint32_t>& lines = file_->left_out[absl::StrCat(why...)];
-    const auto number = static_cast<uint32_t>(line.position.line);
-    if (lines.empty() || lines.back() != number) lines.push_back(number);
+    file_->left_out[absl::StrCat(why...)].insert(line.position.line);
   }
 
   // Calls read() to read the file. A file that includes it goes on afterwards.
@@ -101,7 +99,9 @@ class Importer {
     read();
     file_ = outer;
     for (const auto& [why, lines] : file.left_out) {
-      Note(QuoteValue(name), ": line ", FoldIds(lines), " not taken: ", why);
+      Note(QuoteValue(name), ": line ",
+           FoldIds(std::vector<uint32_t>(lines.begin(), lines.end())),
+           " not taken: ", why);
     }
     if (file.mistakes.empty()) return;
     problems_.emplace_back(file.mistakes.ToStatus().message());
@@ -434,15 +434,6 @@ class Importer {
         }
       }
     }
-  }
-
-  // "::1 localhost", "ff02::1 ip6-allnodes", "255.255.255.255 broadcasthost".
-  static bool NamesTheMachineItself(const ImportLine& line) {
-    constexpr const char* kOwnNames[] = {"localhost", "ip6-", "broadcasthost"};
-    return line.words.size() > 1 &&
-           absl::c_any_of(kOwnNames, [&line](absl::string_view own) {
-             return absl::StartsWith(line.words[1], own);
-           });
   }
 
   void ReadHosts(const std::vector<ImportLine>& lines) {

@@ -118,4 +118,12 @@ bool IsOfHccnConf(const ImportLine& line) {
       absl::StrCat(word.substr(0, word.find_first_of("=:")), "=0"));
 }
 
+bool NamesTheMachineItself(const ImportLine& line) {
+  constexpr const char* kOwnNames[] = {"localhost", "ip6-", "broadcasthost"};
+  return line.words.size() > 1 &&
+         absl::c_any_of(kOwnNames, [&line](absl::string_view own) {
+           return absl::StartsWith(line.words[1], own);
+         });
+}
+
 }  // namespace clusterd

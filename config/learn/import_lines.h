@@ -44,6 +44,9 @@ bool IsOfSlurm(const ImportLine& line);
 // "address_0 10.20.0.2", "address_0=10.20.0.2" or "address_0: 10.20.0.2".
 bool IsOfHccnConf(const ImportLine& line);
 
+// "::1 localhost", "ff02::1 ip6-allnodes", "255.255.255.255 broadcasthost".
+bool NamesTheMachineItself(const ImportLine& line);
+
 }  // namespace clusterd
 
 #endif  // CONFIG_LEARN_IMPORT_LINES_H_

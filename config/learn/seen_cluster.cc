@@ -119,9 +119,7 @@ std::vector<std::string> AddressNotes(absl::Span<const HostFacts> facts) {
 }  // namespace
 
 const SeenDevice* FindDevice(const SeenHost& host, uint32_t id) {
-  const auto found = absl::c_find_if(
-      host.devices, [id](const SeenDevice& device) { return device.id == id; });
-  return found == host.devices.end() ? nullptr : &*found;
+  return FirstWith(host.devices, &SeenDevice::id, id);
 }
 
 const SeenDevice& DeviceOf(const SeenHost& host, uint32_t id) {
@@ -207,11 +205,9 @@ absl::StatusOr<SeenCluster> LearnCluster(
     // "A2 x 8"; what else the host says is no series.
     const std::string& text = host.identity().npu_series().value();
     const std::string first = text.substr(0, text.find(' '));
-    const bool is_known = absl::c_any_of(
-        AllProductProfiles(), [&first](const ProductProfile& profile) {
-          return profile.npu_series == first;
-        });
-    if (is_known && !first.empty()) ++series[first];
+    const ProductProfile* const known =
+        FirstWith(AllProductProfiles(), &ProductProfile::npu_series, first);
+    if (known != nullptr && !first.empty()) ++series[first];
     ++is_950[host.hccn_tool().generation() == NpuToolFacts::ASCEND_950];
   }
   ASSIGN_OR_RETURN(

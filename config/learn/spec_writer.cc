@@ -46,11 +46,9 @@ class ExceptionFinder {
     for (const auto& [key, ids] : found_) {
       folded[{DevicesText(ids), key.second}].push_back(key.first);
     }
-    std::vector<SpecException> exceptions;
-    for (const auto& [key, named] : folded) {
-      exceptions.push_back({named, key.first, key.second});
-    }
-    return exceptions;
+    return Each<SpecException>(folded, [](const auto& each) {
+      return SpecException{each.second, each.first.first, each.first.second};
+    });
   }
 
  private:
@@ -72,13 +70,11 @@ class ExceptionFinder {
         CompareDevice(host, *seen, device);
       }
     }
+    const auto planned = Each<uint32_t>(server.devices(), &DeviceSpec::id);
     for (const SeenDevice& seen : host.devices) {
-      if (seen.HasAddress() &&
-          absl::c_none_of(server.devices(), [&seen](const DeviceSpec& device) {
-            return device.id() == seen.id;
-          })) {
-        Add(host, "has an address and is not planned", seen.id);
-      }
+      if (!seen.HasAddress() || absl::c_linear_search(planned, seen.id))
+        continue;
+      Add(host, "has an address and is not planned", seen.id);
     }
   }
 

@@ -7,6 +7,7 @@
 #include "config/plan/step_planners.h"
 #include "config/values/hccn_conf_line.h"
 #include "config/words/fact_text.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 
@@ -204,10 +205,8 @@ const DeviceFacts* FindHolder(const DeviceChange& change,
       absl::c_find_if(facts.devices(), [&](const DeviceFacts& device) {
         return device.id() != change.spec->id() &&
                moved.count(device.id()) == 0 &&
-               absl::c_any_of(device.address().value().settings(),
-                              [&wanted](const Ipv4Setting& setting) {
-                                return setting.address() == wanted;
-                              });
+               FirstWith(device.address().value().settings(),
+                         &Ipv4Setting::address, wanted) != nullptr;
       });
   return holder == facts.devices().end() ? nullptr : &*holder;
 }

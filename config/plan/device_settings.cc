@@ -24,11 +24,12 @@ constexpr uint32_t kMinMtu = 1280;
 constexpr uint32_t kMaxMtu = 9702;
 
 FactReading LiveAddress(const DeviceFacts& facts) {
-  std::vector<std::string> pairs;
-  for (const Ipv4Setting& each : facts.address().value().settings()) {
-    pairs.push_back(absl::StrCat(each.address(), "/", each.netmask()));
-  }
-  return ReadingOf(facts.address(), absl::StrJoin(pairs, ", "));
+  const auto add = [](std::string* out, const Ipv4Setting& each) {
+    absl::StrAppend(out, each.address(), "/", each.netmask());
+  };
+  return ReadingOf(
+      facts.address(),
+      absl::StrJoin(facts.address().value().settings(), ", ", add));
 }
 
 Wanted WantedText(std::string text) {

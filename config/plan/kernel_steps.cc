@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <iterator>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -13,6 +11,7 @@
 #include "config/plan/step_planners.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -37,10 +36,7 @@ constexpr KernelParameter kParameters[] = {
 };
 
 const KernelParameter* FindKernelParameter(absl::string_view key) {
-  const auto* const found = absl::c_find_if(
-      kParameters,
-      [key](const KernelParameter& each) { return each.key == key; });
-  return found == std::end(kParameters) ? nullptr : found;
+  return FirstWith(kParameters, &KernelParameter::key, key);
 }
 
 // What the spec asks for; "": nothing. InvalidArgument: more than the kernel

@@ -267,10 +267,10 @@ absl::Status CheckNamespace(const HostPlan& plan) {
         "parameters in ",
         NetworkNamespaceText(target)));
   }
-  const bool knows_it = absl::c_any_of(plan.facts(), [](const PlanFact& fact) {
-    return fact.name() == kNetworkNamespaceFact;
-  });
-  if (plan.steps().empty() || knows_it) return absl::OkStatus();
+  if (plan.steps().empty() || FirstWith(plan.facts(), &PlanFact::name,
+                                        kNetworkNamespaceFact) != nullptr) {
+    return absl::OkStatus();
+  }
   return absl::InvalidArgumentError(
       absl::StrCat("plan: its steps do not rest on the fact \"",
                    kNetworkNamespaceFact, "\""));
@@ -348,8 +348,8 @@ PlanCounts CountPlan(const ClusterPlan& plan) {
   PlanCounts counts;
   const bool is_whole = plan.only().empty();
   for (const HostPlan& host : plan.hosts()) {
-    const bool fails = absl::c_any_of(
-        host.unmended(), [](const auto& rule) { return rule.state() == FAIL; });
+    const bool fails =
+        FirstWith(host.unmended(), &UnmendedRule::state, FAIL) != nullptr;
     ++counts.hosts;
     counts.steps += host.steps_size();
     counts.hosts_with_steps += !host.steps().empty();

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -54,10 +55,7 @@ bool SetsFact(const PlanStep& step, const std::string& fact) {
 
 const Setting* FindSetting(absl::string_view name) {
   static const auto* const rows = new std::vector<Setting>(MakeRows());
-  for (const Setting& row : *rows) {
-    if (row.name == name) return &row;
-  }
-  return nullptr;
+  return FirstWith(*rows, &Setting::name, name);
 }
 
 const Setting* SettingOf(const PlanStep& step) {

@@ -116,9 +116,7 @@ JobReason ReasonOf(const Told& told) {
 std::vector<JobReason> ReasonsOf(std::vector<Told> told, size_t most) {
   Sort(&told);
   if (told.size() > most) told.erase(told.begin() + most, told.end());
-  std::vector<JobReason> reasons;
-  for (const Told& each : told) reasons.push_back(ReasonOf(each));
-  return reasons;
+  return Each<JobReason>(told, ReasonOf);
 }
 
 // The first of each host, then the second of each, until there is no room.

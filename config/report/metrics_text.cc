@@ -23,9 +23,6 @@ std::string LabelValue(absl::string_view value) {
                              {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}});
 }
 
-// The shortest digits that are the same number.
-std::string BoundOf(double bound) { return absl::StrCat(bound); }
-
 }  // namespace
 
 void MetricsText::Begin(absl::string_view name, absl::string_view type,
@@ -59,7 +56,7 @@ void MetricsText::AddHistogram(const Histogram& histogram) {
     count += histogram.counts()[i];
     const bool is_last = i == histogram.bounds().size();
     Sample("_bucket", static_cast<double>(count),
-           {{"le", is_last ? "+Inf" : BoundOf(histogram.bounds()[i])}});
+           {{"le", is_last ? "+Inf" : absl::StrCat(histogram.bounds()[i])}});
   }
   Sample("_sum", histogram.sum(), {});
   Sample("_count", static_cast<double>(count), {});

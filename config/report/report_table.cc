@@ -395,11 +395,9 @@ std::vector<std::string> Reasons(const Report& report, State verdict) {
 
 // "server[0-3]: no answer: never attached", in the report's order.
 std::vector<std::string> AbsentReasons(const Report& report) {
-  std::vector<std::string> reasons;
-  for (const auto& [why, hosts] : SilentHosts(report)) {
-    reasons.push_back(absl::StrCat(HostsText(hosts, 40), ": ", why));
-  }
-  return reasons;
+  return Each<std::string>(SilentHosts(report), [](const auto& silent) {
+    return absl::StrCat(HostsText(silent.second, 40), ": ", silent.first);
+  });
 }
 
 }  // namespace

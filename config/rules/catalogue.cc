@@ -31,10 +31,7 @@ absl::Span<const Rule> RuleCatalogue() { return kRules; }
 absl::Span<const RuleFinding> SharedFindings() { return kSharedFindings; }
 
 const Rule* FindRule(absl::string_view name) {
-  for (const Rule& rule : kRules) {
-    if (rule.name == name) return &rule;
-  }
-  return nullptr;
+  return FirstWith(kRules, &Rule::name, name);
 }
 
 std::vector<absl::string_view> RuleNames() {

@@ -186,14 +186,10 @@ class RailJudge {
              std::vector<Likes>>
         groups;
     for (const auto& [ports, hosts] : patterns_) {
-      std::vector<uint32_t> devices;
-      std::vector<int> switches;
-      for (const Port& port : ports) {
-        devices.push_back(port.device);
-        switches.push_back(port.to);
-      }
+      auto switches = Each<int>(ports, &Port::to);
       absl::c_sort(switches);
-      groups[{devices, switches}].push_back({&ports, &hosts});
+      groups[{Each<uint32_t>(ports, &Port::device), switches}].push_back(
+          {&ports, &hosts});
     }
     for (const auto& [key, group] : groups) {
       const Likes& right = *MostHosts(group);
@@ -248,10 +244,7 @@ class RailJudge {
     for (const auto& [key, group] : groups) {
       const Likes& right = *MostHosts(group);
       if (group.size() < 2 || right.hosts->size() < 2) continue;
-      const auto k =
-          absl::c_find_if(
-              key, [&](const Port& port) { return port.to == kAnySwitch; }) -
-          key.begin();
+      const auto k = FirstWith(key, &Port::to, kAnySwitch) - key.data();
       const int wanted = (*right.ports)[k].to;
       if (!IsOfRail(*right.ports, wanted)) continue;
       for (const Likes& likes : group) {

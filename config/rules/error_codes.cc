@@ -2,6 +2,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -73,9 +74,8 @@ bool NamesCode(const Rule& rule, absl::string_view code) {
 }  // namespace
 
 absl::string_view ErrorCodeMeaning(absl::string_view code) {
-  const auto* const found = absl::c_find_if(
-      kMeanings, [code](const CodeMeaning& row) { return row.code == code; });
-  return found == std::end(kMeanings) ? "" : found->meaning;
+  const CodeMeaning* const row = FirstWith(kMeanings, &CodeMeaning::code, code);
+  return row == nullptr ? "" : row->meaning;
 }
 
 std::vector<const Rule*> RulesOfErrorCode(absl::string_view code) {

@@ -12,6 +12,7 @@
 #include "config/rules/view/cluster_view.h"
 #include "config/values/hccn_conf_line.h"
 #include "config/values/ipv4.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -45,9 +46,7 @@ void AddDuplicate(const HostView& host, const HccnConf::Problem& problem,
                       absl::StrCat("a key: ", QuotedText(problem.text())), "");
   }
   const uint32_t device = entry->device();
-  const bool is_unplanned = absl::c_any_of(
-      host.unplanned, [&](const DeviceView& d) { return d.id == device; });
-  if (is_unplanned) return;
+  if (FirstWith(host.unplanned, &DeviceView::id, device) != nullptr) return;
   report.Add(host, {device},
              report.Text("DUPLICATE_KEY", problem.line(),
                          QuotedText(absl::StrCat(entry->key(), "_", device)),

@@ -25,6 +25,7 @@
 #include "config/values/version.h"
 #include "config/words/fact_text.h"
 #include "config/words/state_word.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -435,12 +436,11 @@ HostFacts FactsAsPlanned(const ServerSpec& server,
 std::vector<Finding> JudgePlannedAddresses(const ClusterSpec& spec) {
   const NpuToolFacts::Generation generation =
       MakeObserveRequest(spec).generation();
-  std::vector<HostFacts> facts;
-  for (const ServerSpec& server : spec.servers()) {
-    facts.push_back(FactsAsPlanned(server, generation));
-  }
-  std::vector<const HostFacts*> hosts;
-  for (const HostFacts& host : facts) hosts.push_back(&host);
+  const auto facts = Each<HostFacts>(spec.servers(), [&](const auto& server) {
+    return FactsAsPlanned(server, generation);
+  });
+  const auto hosts =
+      Each<const HostFacts*>(facts, [](const auto& host) { return &host; });
   JudgeOptions options;
   for (const char* rule : kPlannedRules) options.selection.add_only(rule);
   const Report report = BuildReport(spec, hosts, options);

@@ -241,11 +241,6 @@ std::string SetCommand(const AddressKind& kind, Ipv4Address address);
 std::string SetPlanned(const DeviceView& device);
 std::string SetPlanned(const AddressKind& kind, const DeviceView& device);
 
-// "/etc/profile.d/hccl.sh:3", safe for a terminal.
-inline std::string PlaceOf(const EnvironmentVariable& variable) {
-  return absl::StrCat(PrintableText(variable.file()), ":", variable.line());
-}
-
 // "hccn_tool -i 3 …"; empty if `arguments` is.
 std::string ToolCommand(uint32_t device, absl::string_view arguments);
 

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -14,6 +13,7 @@
 #include "config/spec/device_plan.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -272,11 +272,8 @@ class SourceReader {
     }
     const absl::Span<const PlannedDevice> devices =
         plan_.OfServer(static_cast<size_t>(server));
-    const auto peer =
-        absl::c_find_if(devices, [device](const PlannedDevice& one) {
-          return int64_t{one.id} == device;
-        });
-    if (peer == devices.end()) {
+    const auto* peer = FirstWith(devices, &PlannedDevice::id, device);
+    if (peer == nullptr) {
       return Wrong("peer device ", device, " does not exist");
     }
     if (!peer->address.has_value()) return std::nullopt;
@@ -322,10 +319,7 @@ void ForEachPlace(const YamlValue& value, const ServerGroups& groups,
   const std::vector<const YamlNode*> nodes = ValuesByServer(value, groups);
   for (size_t s = 0; s < nodes.size(); ++s) {
     if (nodes[s] == nullptr) continue;
-    std::vector<uint32_t> own;
-    for (const PlannedDevice& device : plan->OfServer(s)) {
-      own.push_back(device.id);
-    }
+    const auto own = Each<uint32_t>(plan->OfServer(s), &PlannedDevice::id);
     visit(value.Inner(*nodes[s], absl::StrCat(value.subject(), ": ",
                                               groups.servers[s].host)),
           plan->OfServer(s), own.empty() ? plan->ids : own);

@@ -1,14 +1,12 @@
 #include "config/spec/host_names.h"
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 
 bool NamesHost(const ClusterSpec& spec, absl::string_view host) {
-  return absl::c_any_of(spec.servers(), [host](const ServerSpec& server) {
-    return server.host() == host;
-  });
+  return FirstWith(spec.servers(), &ServerSpec::host, host) != nullptr;
 }
 
 std::map<std::string, std::string> HostsByAnyName(const ClusterSpec& spec) {

@@ -46,11 +46,6 @@ absl::StatusOr<std::string> ParseRack(const std::string& text) {
       "\"/\" and \"-\""));
 }
 
-std::string ReadRack(const YamlValue& value) {
-  if (value.node() == nullptr) return "";
-  return value.Parsed(ParseRack).value_or("");
-}
-
 // What a stranger was probably meant to be is taken out of `missing`: one slip
 // is one mistake.
 void AddStrangers(const std::vector<const YamlEntry*>& strangers,
@@ -108,7 +103,7 @@ class GroupReader {
                       {"hosts", "address", "rack"}, mistakes_);
     const YamlValue hosts = map.Require("hosts");
     const YamlValue address = map.Require("address");
-    const std::string rack = ReadRack(map["rack"]);
+    const std::string rack = map["rack"].Parsed(ParseRack).value_or("");
     const auto names = ReadHosts(hosts, kMaxServers - first);
     if (!names.has_value()) {
       groups_.complete = false;

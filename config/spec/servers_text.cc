@@ -1,6 +1,5 @@
 // Servers and devices as cluster.yaml has them, all written out.
 #include <set>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
@@ -8,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/number_list.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -36,9 +36,7 @@ void AppendFieldByHost(const ClusterSpec& spec, absl::string_view key,
 }
 
 std::string IdsText(const ServerSpec& server) {
-  std::vector<uint32_t> ids;
-  for (const DeviceSpec& device : server.devices()) ids.push_back(device.id());
-  return FoldIds(ids);
+  return FoldIds(Each<uint32_t>(server.devices(), &DeviceSpec::id));
 }
 
 bool HaveSameIds(const ClusterSpec& spec) {

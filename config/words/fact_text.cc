@@ -50,10 +50,9 @@ constexpr ReasonWords kReasons[] = {
 
 // A reason of a newer clusterd counts as none.
 const ReasonWords& WordsOf(const Missing& missing) {
-  for (const ReasonWords& words : kReasons) {
-    if (words.reason == missing.reason()) return words;
-  }
-  return kReasons[0];
+  const auto* const words =
+      FirstWith(kReasons, &ReasonWords::reason, missing.reason());
+  return words == nullptr ? kReasons[0] : *words;
 }
 
 using ::google::protobuf::Descriptor;
@@ -472,10 +471,7 @@ std::string HowToLearn(const Missing* missing) {
 }
 
 const DeviceFacts* FindDevice(const HostFacts& host, uint32_t id) {
-  for (const DeviceFacts& device : host.devices()) {
-    if (device.id() == id) return &device;
-  }
-  return nullptr;
+  return FirstWith(host.devices(), &DeviceFacts::id, id);
 }
 
 bool IsFact(const FieldDescriptor& field) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "google/protobuf/descriptor.h"
@@ -43,6 +44,11 @@ std::string WhyUnknown(const Fact& fact) {
 
 // What to do so that the fact is there next time.
 std::string HowToLearn(const Missing* missing);
+
+// "/etc/profile.d/hccl.sh:3", safe for a terminal.
+inline std::string PlaceOf(const EnvironmentVariable& variable) {
+  return absl::StrCat(PrintableText(variable.file()), ":", variable.line());
+}
 
 struct FactText {
   bool known = false;              // There is a value.

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <string>
 #include <tuple>
@@ -61,6 +62,17 @@ template <typename Items, typename Drops>
 void DropIf(Items* items, const Drops& drops) {
   items->erase(std::remove_if(items->begin(), items->end(), drops),
                items->end());
+}
+
+// The first item for which `of` gives the value; nullptr: there is none.
+// REQUIRES: `items` outlive the pointer.
+template <typename Items, typename Of, typename Value>
+auto FirstWith(Items&& items, Of of, const Value& value)
+    -> decltype(&*std::begin(items)) {
+  for (auto& item : items) {
+    if (std::invoke(of, item) == value) return &item;
+  }
+  return nullptr;
 }
 
 // "device 3", "devices 0-3,5"; empty for none.

@@ -40,11 +40,9 @@ class EnvironmentCheck {
     for (const EnvironmentVariable& each :
          job == nullptr ? facts.environment().value().variables()
                         : job->environment()) {
-      const bool loses =
-          winner != nullptr &&
-          absl::c_any_of(winner->environment(), [&](const auto& other) {
-            return other.name() == each.name();
-          });
+      const bool loses = winner != nullptr &&
+                         FirstWith(winner->environment(),
+                                   &EnvironmentVariable::name, each.name());
       if (!loses && HasEffect(each)) names.insert(each.name());
     }
     JobVariables sure;

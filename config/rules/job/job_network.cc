@@ -72,12 +72,11 @@ JobNetwork OfOneServer(const ClusterView& view) {
 
 std::string PodsText(const Pods& pods, absl::string_view what,
                      absl::string_view whose = "") {
-  std::vector<std::string> texts;
-  for (const auto& [pod, hosts] : pods) {
-    texts.push_back(absl::StrCat(PrintableText(pod), " (",
-                                 PrintableText(HostsText(hosts, kHostsColumns)),
-                                 ")"));
-  }
+  const auto texts = Each<std::string>(pods, [](const auto& pod) {
+    return absl::StrCat(PrintableText(pod.first), " (",
+                        PrintableText(HostsText(pod.second, kHostsColumns)),
+                        ")");
+  });
   return absl::StrCat(Count(pods.size(), what), whose, ": ",
                       FirstOf(texts, kMaxListed));
 }

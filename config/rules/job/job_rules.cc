@@ -27,12 +27,10 @@ constexpr size_t kMaxListed = 8;
 // "8 devices on server[0-2]" for each number, the first server's first.
 std::vector<std::string> CountTexts(
     const FirstMet<uint32_t, std::vector<std::string>>& servers) {
-  std::vector<std::string> texts;
-  for (const auto& [count, hosts] : servers) {
-    texts.push_back(absl::StrCat(Count(count, "device"), " on ",
-                                 HostsText(hosts, kHostsColumns)));
-  }
-  return texts;
+  return Each<std::string>(servers, [](const auto& each) {
+    return absl::StrCat(Count(each.first, "device"), " on ",
+                        HostsText(each.second, kHostsColumns));
+  });
 }
 
 // By how many devices they bring.
@@ -103,9 +101,7 @@ void JudgeMasterAddress(const ClusterView& view, RuleReport& report) {
   // A name that the spec does not know may lead anywhere.
   const bool is_name =
       !Ipv4Address::Parse(address).ok() && !IsLoopback(address) &&
-      absl::c_none_of(view.spec().servers(), [&](const ServerSpec& server) {
-        return server.host() == address;
-      });
+      !FirstWith(view.spec().servers(), &ServerSpec::host, address);
   report.Add(report.Text(is_name ? "name-not-known" : "not-first",
                          PrintableText(address), first.address(),
                          first.host()));
@@ -120,9 +116,8 @@ void JudgeMasterPort(const ClusterView& view, RuleReport& report) {
     report.Add(report.Text("ports-differ", ValuesText(given)));
   }
   const std::string& master = view.spec().servers(0).host();
-  const auto host = absl::c_find_if(
-      view.hosts(), [&](const HostView& each) { return each.name == master; });
-  const bool is_there = host != view.hosts().end();
+  const HostView* const host = FirstWith(view.hosts(), &HostView::name, master);
+  const bool is_there = host != nullptr;
   const PortSet hccl =
       HcclPortsOn(view.spec(),
                   is_there ? *host->facts : HostFacts::default_instance(),

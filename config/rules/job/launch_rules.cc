@@ -243,10 +243,9 @@ void CheckHostInterface(const ClusterView& view, RuleReport& report) {
     if (own == nullptr && HasNoIpv4(host)) {
       report.Add(host, "ipv6-only", address);
     } else if (own == nullptr) {
-      std::vector<std::string> all;
-      for (const HostInterface* each : InHcclOrder(host, true)) {
-        all.push_back(InterfaceText(*each));
-      }
+      const auto all = Each<std::string>(
+          InHcclOrder(host, true),
+          [](const HostInterface* each) { return InterfaceText(*each); });
       report.Add(host, "not-there", address,
                  all.empty() ? "none has an address" : FirstOf(all, 8));
     } else if (!own->up()) {

@@ -48,18 +48,10 @@ void AddMistakes(const absl::Status& status, RuleReport& report) {
       "mistake", absl::StrCat(lines.size() - kMaxMistakes, " more mistakes")));
 }
 
-std::set<uint32_t> IdsOf(const RankTableServer& entry) {
-  std::set<uint32_t> ids;
-  for (const RankTableDevice& device : entry.devices) {
-    ids.insert(device.device_id);
-  }
-  return ids;
-}
-
-std::set<uint32_t> IdsOf(const ServerSpec& server) {
-  std::set<uint32_t> ids;
-  for (const DeviceSpec& device : server.devices()) ids.insert(device.id());
-  return ids;
+template <typename Devices, typename Id>
+std::set<uint32_t> IdsOf(const Devices& devices, Id id) {
+  const auto ids = Each<uint32_t>(devices, id);
+  return {ids.begin(), ids.end()};
 }
 
 std::string IdsText(const std::set<uint32_t>& ids) {
@@ -289,8 +281,9 @@ class TableJudge {
 
   void JudgeIds(size_t entry) {
     const ServerSpec& server = view_.spec().servers(server_of_[entry]);
-    const std::set<uint32_t> listed = IdsOf(table_.servers[entry]);
-    const std::set<uint32_t> wanted = IdsOf(server);
+    const std::set<uint32_t> listed =
+        IdsOf(table_.servers[entry].devices, &RankTableDevice::device_id);
+    const std::set<uint32_t> wanted = IdsOf(server.devices(), &DeviceSpec::id);
     if (listed == wanted) return;
     other_devices_.push_back(
         absl::StrCat(NameOf(entry), " has ", IdsText(listed), ", the job ",
@@ -383,8 +376,10 @@ class TableJudge {
 
   // One of another job, or one that is not there.
   void AddLackingDevice(const HostView& host, uint32_t id) {
-    if (host.spec == nullptr || IdsOf(*host.spec).count(id) == 0) return;
-    report_.Add(host, {id}, report_.Text("no-device"));
+    const bool is_planned =
+        host.spec != nullptr &&
+        IdsOf(host.spec->devices(), &DeviceSpec::id).count(id) > 0;
+    if (is_planned) report_.Add(host, {id}, report_.Text("no-device"));
   }
 
   void JudgeAddress(const std::string& where, const std::string& key,
@@ -395,11 +390,8 @@ class TableJudge {
       ipv6_.push_back(absl::StrCat(where, ": ", PrintableText(ip)));
       return;
     }
-    const bool has = absl::c_any_of(device.interfaces(),
-                                    [&address](const Ipv4Interface& interface) {
-                                      return interface.address() == *address;
-                                    });
-    if (has) return;
+    if (FirstWith(device.interfaces(), &Ipv4Interface::address, *address))
+      return;
     others.push_back(absl::StrCat(
         where, ": ", key, " ", ip, ", ",
         key == "device_ip" ? std::string("the device")

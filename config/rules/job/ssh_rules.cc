@@ -151,9 +151,7 @@ std::vector<uint32_t> SshJudge::Ports() const {
 bool SshJudge::IsAboutThisJob(const SshFact::Ssh& ssh) const {
   return ssh.user() == job_.user() &&
          absl::c_all_of(Ports(), [&](uint32_t port) {
-           return absl::c_any_of(ssh.servers(), [&](const SshServer& server) {
-             return server.port() == port;
-           });
+           return FirstWith(ssh.servers(), &SshServer::port, port) != nullptr;
          });
 }
 
@@ -306,10 +304,8 @@ void SshJudge::Judge(const HostView& host) {
   report_.Judged(host);
   for (const uint32_t port : Ports()) {
     // The first that tells of the port.
-    JudgeServer(host, *absl::c_find_if(fact.value().servers(),
-                                       [&](const SshServer& server) {
-                                         return server.port() == port;
-                                       }));
+    JudgeServer(host,
+                *FirstWith(fact.value().servers(), &SshServer::port, port));
     if (job_.before() && IsContainers(port)) continue;
     JudgeLogins(host, port, fact.value());
   }

@@ -40,12 +40,8 @@ class HostSets {
   const std::string& Text(const HostPlaces& places, int columns) {
     const auto [found, is_new] = texts_.try_emplace({columns, places});
     if (is_new) {
-      std::vector<std::string> names;
-      names.reserve(places.size());
-      for (const uint32_t place : places) {
-        names.emplace_back(view_.hosts()[place].name);
-      }
-      found->second = HostsText(names, columns);
+      const auto name_of = [this](uint32_t i) { return view_.hosts()[i].name; };
+      found->second = HostsText(Each<std::string>(places, name_of), columns);
     }
     return found->second;
   }

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -190,13 +191,11 @@ template <typename Device>
 Device* FindDevice(absl::Span<Device> devices, uint32_t id) {
   // Nearly every host has devices 0..N-1, so look there first.
   if (id < devices.size() && devices[id].id == id) return &devices[id];
-  const auto found = absl::c_find_if(
-      devices, [id](const DeviceView& device) { return device.id == id; });
-  return found == devices.end() ? nullptr : &*found;
+  return FirstWith(devices, &DeviceView::id, id);
 }
 
 // Where a device keeps its line of a key; rules read no other keys.
-constexpr struct {
+constexpr struct ConfKey {
   absl::string_view key;
   const HccnConf::Entry* DeviceView::*entry;
 } kConfKeys[] = {{"address", &DeviceView::conf_address},
@@ -213,10 +212,8 @@ constexpr struct {
 
 void ReadConf(const HostFacts& facts, absl::Span<DeviceView> devices) {
   for (const HccnConf::Entry& entry : facts.hccn_conf().value().entries()) {
-    const auto* known = absl::c_find_if(kConfKeys, [&entry](const auto& known) {
-      return known.key == entry.key();
-    });
-    if (!entry.has_device() || known == std::end(kConfKeys)) continue;
+    const auto* known = FirstWith(kConfKeys, &ConfKey::key, entry.key());
+    if (!entry.has_device() || known == nullptr) continue;
     DeviceView* device = FindDevice(devices, entry.device());
     // The tool obeys the first of several lines with one key.
     if (device != nullptr && device->*known->entry == nullptr) {
