@@ -94,7 +94,7 @@ TEST(PlanTableTest, TellsWhatOnlyLeavesOutFromWhatNoStepMends) {
                            "  left out by --only  listen-backlog\n"
                            "  no step mends   link\n",
                            "node01\n"
-                           "  left out by --only  firewall\n\n",
+                           "  left out by --only  firewall\n",
                            "node02\n"
                            "  no step mends   firewall\n"}) {
     EXPECT_TRUE(absl::StrContains(printed, part)) << printed;
