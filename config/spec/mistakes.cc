@@ -10,7 +10,7 @@
 namespace clusterd {
 namespace {
 
-constexpr size_t kMaxQuotedBytes = 80;
+constexpr size_t kMaxShownBytes = 80;
 
 // Reading goes on a while beyond what is shown: the first mistakes of the file
 // are not always the first ones found.
@@ -19,7 +19,7 @@ constexpr size_t kMaxKept = 10 * Mistakes::kMaxShown;
 }  // namespace
 
 std::string QuoteValue(absl::string_view text) {
-  const absl::string_view cut = CutUtf8(text, kMaxQuotedBytes);
+  const absl::string_view cut = CutUtf8(text, kMaxShownBytes);
   return absl::StrCat("\"", absl::Utf8SafeCEscape(cut),
                       cut.size() < text.size() ? "…" : "", "\"");
 }
