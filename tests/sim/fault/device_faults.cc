@@ -289,8 +289,7 @@ std::vector<FaultRow> ToolRows() {
                {"0xdeadbeef", "hccn-tool", UNKNOWN}, IsAnything, Live("say")),
       OfServer("conf_empty", "MS",
                "how long each write of hccn.conf leaves the file empty at most",
-               {"600000", "hccn-conf", UNKNOWN, Noticed::kChanging},
-               IsNumber,
+               {"600000", "hccn-conf", UNKNOWN, Noticed::kChanging}, IsNumber,
                [](const HostFolder& folder, int, const std::string& value) {
                  return SetState(folder, "conf_empty.ms", value);
                }),
