@@ -94,7 +94,7 @@ void ApplyTasks::Recover(Scheduler* scheduler) {
   }
   record_->BeginChange();
   bool undone = false;
-  const absl::Status recovered = TryRecover(/*force=*/false, &undone);
+  const absl::Status recovered = TryRecover(&undone);
   ReadPast(recovered, undone);
 }
 
@@ -134,7 +134,7 @@ void ApplyTasks::RecoverAgain() {
   }
   record_->BeginChange();
   bool undone = false;
-  const absl::Status status = TryRecover(/*force=*/false, &undone);
+  const absl::Status status = TryRecover(&undone);
   if (status.ok() || status.message() != before) {
     ReadPast(status, undone);
     if (undone) TellUndone();
@@ -145,7 +145,7 @@ void ApplyTasks::RecoverAgain() {
   SetTimerLocked(kUndoRetry);
 }
 
-absl::Status ApplyTasks::TryRecover(bool force, bool* undone) {
+absl::Status ApplyTasks::TryRecover(bool* undone) {
   UndoWatch watch;
   watch.begins = [this](const std::string& id) {
     // It is logged if it cannot be written: a host half changed is worse.
@@ -164,7 +164,7 @@ absl::Status ApplyTasks::TryRecover(bool force, bool* undone) {
     }
     audit_->End(RecoveryOf(id), RecoveryText(result));
   };
-  return applier_->Recover(force, watch).status();
+  return applier_->Recover(watch).status();
 }
 
 // A controller that was attached meanwhile still waits for the end of the
@@ -194,8 +194,7 @@ void ApplyTasks::Apply(const ApplyTask& task, Progress progress,
   Start(
       {absl::StrCat("apply ", PrintableText(id), " of ",
                     ActorName(request.actor)),
-       id, /*rollback=*/false, /*confirm=*/false, /*force=*/false,
-       std::move(audited)},
+       id, /*rollback=*/false, /*confirm=*/false, std::move(audited)},
       [this, request] { return applier_->Apply(request); }, done);
 }
 
@@ -208,8 +207,7 @@ void ApplyTasks::RollBack(const RollbackTask& task, const Done& done) {
   Start(
       {absl::StrCat("rollback of apply ", PrintableText(id), " by ",
                     ActorName(request.actor)),
-       id, /*rollback=*/true, /*confirm=*/false, task.force(),
-       Audited("rollback", task)},
+       id, /*rollback=*/true, /*confirm=*/false, Audited("rollback", task)},
       [this, request] { return applier_->Rollback(request); }, done);
 }
 
@@ -223,8 +221,7 @@ void ApplyTasks::Confirm(const ConfirmTask& task, const Done& done) {
   Start(
       {absl::StrCat(what, " apply ", PrintableText(id), " by ",
                     ActorName(request.actor)),
-       id, /*rollback=*/false, /*confirm=*/true, /*force=*/false,
-       Audited(what, task)},
+       id, /*rollback=*/false, /*confirm=*/true, Audited(what, task)},
       [this, request] { return applier_->Confirm(request); }, done);
 }
 
@@ -273,7 +270,7 @@ ApplyResult ApplyTasks::Run(const Asked& asked, const Change& change) {
   }
   bool undone = false;
   const absl::Status cleared =
-      recovered ? absl::OkStatus() : TryRecover(asked.force, &undone);
+      recovered ? absl::OkStatus() : TryRecover(&undone);
   // An id that a controller makes up begins nothing, and is one line a minute.
   const absl::Status known = cleared.ok() && (asked.rollback || asked.confirm)
                                  ? applier_->CheckJournal(asked.apply_id)

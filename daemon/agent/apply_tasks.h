@@ -29,7 +29,7 @@ namespace clusterd {
 // end of its residues: a controller takes 1 MiB a message and 16 KiB a text.
 inline constexpr size_t kMaxResultBytes = 512 << 10;
 
-// From one try of an undo to the next, while it waits for a device or a task,
+// From one try of an undo to the next, while it waits for a task,
 // or the journals cannot be read.
 inline constexpr absl::Duration kUndoRetry = absl::Seconds(10);
 
@@ -74,10 +74,9 @@ class ApplyTasks {
 
   // Finishes what a crash cut off, on the calling thread, and logs the result.
   // To be called once, first. After an error every task tries it again first,
-  // and is refused while the error lasts; a rollback with force also takes back
-  // what waits for a device. With `scheduler`, which must outlive this object,
-  // it is also tried every kUndoRetry or kUnclosedRetry, even if the audit file
-  // cannot be written.
+  // and is refused while the error lasts. With `scheduler`, which must outlive
+  // this object, it is also tried every kUndoRetry or kUnclosedRetry, even if
+  // the audit file cannot be written.
   void Recover(Scheduler* scheduler = nullptr);
 
   // Calls `undone` after each undo that a later try made, on the thread of the
@@ -115,7 +114,6 @@ class ApplyTasks {
     std::string apply_id;
     bool rollback = false;
     bool confirm = false;
-    bool force = false;
     AuditEntry audited;
   };
   using Change = std::function<absl::StatusOr<ApplyResult>()>;
@@ -132,7 +130,7 @@ class ApplyTasks {
   void RememberLocked(const ApplyResult& result)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // `undone`: whether something has been taken back.
-  absl::Status TryRecover(bool force, bool* undone) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status TryRecover(bool* undone) ABSL_LOCKS_EXCLUDED(mutex_);
   void TellUndone() ABSL_LOCKS_EXCLUDED(mutex_);
   // On the thread of the changes.
   void RecoverAgain() ABSL_LOCKS_EXCLUDED(mutex_);

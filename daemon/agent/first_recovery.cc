@@ -80,8 +80,6 @@ struct FirstRecovery::Folder {
   std::string path;
   std::unique_ptr<Applier> applier;
   absl::Status status;
-
-  bool Waits() const { return !status.ok() && !applier->Waiting().empty(); }
 };
 
 FirstRecovery::FirstRecovery(const AgentFlags& flags,
@@ -125,8 +123,7 @@ void FirstRecovery::RunIn(Folder* folder, bool also_waiting) {
   // Held by nobody afterwards: the daemon has its own.
   AuditFile audit(AuditPath(root_, folder->path), kMaxAuditBytes);
   const absl::Status status =
-      folder->applier
-          ->Recover(/*force=*/false, WatchUndos(&audit, parts_), also_waiting)
+      folder->applier->Recover(WatchUndos(&audit, parts_), also_waiting)
           .status();
   const bool is_news = status != folder->status;
   folder->status = status;
@@ -139,33 +136,10 @@ void FirstRecovery::Run() {
   }
 }
 
-bool FirstRecovery::Finish(const std::string& except,
-                           const std::string& notify_socket) {
+void FirstRecovery::Finish(const std::string& except) {
   for (const auto& folder : folders_) {
     if (folder->path != except) RunIn(folder.get(), /*also_waiting=*/true);
   }
-  while (true) {
-    const auto waits = absl::c_find_if(folders_, [&](const auto& folder) {
-      return folder->path != except && folder->Waits();
-    });
-    if (waits == folders_.end()) return true;
-    const absl::Status told = NotifySystemd(
-        notify_socket,
-        absl::StrCat("STATUS=", absl::StrReplaceAll((*waits)->status.message(),
-                                                    {{"\n", "; "}})));
-    if (!told.ok()) parts_.log->Warning(told.message());
-    if (parts_.signals->WaitFor(kUndoRetry) == DaemonSignal::kStop) {
-      return false;
-    }
-    RunIn(waits->get(), /*also_waiting=*/true);
-  }
-}
-
-UndoWaits FirstRecovery::Waiting(const std::string& state) const {
-  for (const auto& folder : folders_) {
-    if (folder->path == state) return folder->applier->Waiting();
-  }
-  return {};
 }
 
 void FirstRecovery::Remember(const std::string& state) {

@@ -93,12 +93,11 @@ int main(int argc, char** argv) {
   clusterd::FirstRecovery first(flags, name, parts);
   first.Run();
   if (const auto status = clusterd::AddAgentConfig(&flags)) {
-    (void)first.Finish("", notify);
+    first.Finish("");
     return *status;
   }
-  if (!first.Finish(flags.state, notify)) return 0;
+  first.Finish(flags.state);
   first.Remember(flags.state);
-  parts.waiting = first.Waiting(flags.state);
   const absl::Status status = clusterd::RunDaemon(flags, notify, parts);
   if (!status.ok()) log.Error(status.message());
   return status.ok() ? 0 : 1;

@@ -67,7 +67,6 @@ Applier MakeApplier(const AgentFlags& flags, const std::string& host,
   ApplierOptions options;
   options.host = host;
   options.state_folder = absl::StrCat(flags.state, "/apply");
-  options.waiting = parts.waiting;
   options.find_paths = [paths = HostPaths{flags.root}] {
     return FindMachinePaths(paths);
   };

@@ -37,8 +37,6 @@ struct DaemonParts {
   // being asked; empty: drift is told only with what is observed.
   std::function<HostFacts()> look;
   Applier::DeviceUsers device_users;
-  // Of the journals in flags.state, as FirstRecovery leaves them.
-  UndoWaits waiting;
   BlockedSignals* signals = nullptr;
   Log* log = nullptr;
   // How long systemd waits for a sign of life (WatchdogLimit); zero: it does
@@ -51,9 +49,8 @@ inline constexpr size_t kMaxAuditBytes = 8 << 20;
 // Where it is, `state` being below `root`.
 std::string AuditPath(absl::string_view root, absl::string_view state);
 
-// What FirstRecovery had to leave unfinished, because a device is in use, is
-// tried again and again; meanwhile the host is observed and every apply is
-// refused with the reason.
+// What FirstRecovery had to leave unfinished is tried again and again;
+// meanwhile the host is observed and every apply is refused with the reason.
 // Returns OK after SIGTERM or SIGINT, once an apply under way has ended;
 // before, only when the daemon cannot start: errors as ReadOwnIdentity and
 // LocalServer::Start. A controller that is away is no reason. `notify_socket`
@@ -98,18 +95,12 @@ class FirstRecovery {
   void Run();
 
   // Takes back at once what waits to be confirmed, since nobody can confirm it
-  // where no clusterd goes on with the folder; then waits until nothing waits
-  // for a device any more. Not in the folder `except`
-  // ("": in none is exempt), trying again and again; the log and `systemctl
-  // status` say what waits. Only of a device: what else could not be done does
-  // not get better by itself. False: SIGTERM came first.
-  bool Finish(const std::string& except, const std::string& notify_socket);
+  // where no clusterd goes on with the folder. Not in the folder `except`
+  // ("": in none is exempt).
+  void Finish(const std::string& except);
 
   // From now on the journals are in this folder.
   void Remember(const std::string& state);
-
-  // Applies of that folder that wait for a device (Applier::Waiting).
-  UndoWaits Waiting(const std::string& state) const;
 
  private:
   struct Folder;

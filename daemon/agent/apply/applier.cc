@@ -81,23 +81,6 @@ std::vector<std::string> RestoreAt(
   return residues;
 }
 
-// What was saved of devices is put back by a tool that writes hccn.conf as
-// well: both are one thing.
-bool IsOfDevices(const SavedResource& saved) {
-  return saved.has_device() || saved.has_file_in_place();
-}
-
-// What of the rest is not as it was.
-std::vector<SavedResource> ChangedOthers(
-    const absl::StatusOr<PlanNamespace>& inside, const MachinePaths& paths,
-    const std::vector<SavedResource>& all_saved) {
-  std::vector<SavedResource> others;
-  if (!inside.ok()) return others;
-  absl::c_remove_copy_if(all_saved, std::back_inserter(others), IsOfDevices);
-  Machine machine(inside->access, paths);
-  return SettingActions(&machine).FindChanged(others);
-}
-
 // Facts of the plan and the digests of saved files, as they are now.
 std::vector<PlanFact> FactsNow(const MachineAccess& access,
                                const JournalState& state,
@@ -133,6 +116,8 @@ struct Run {
   const std::unique_ptr<Journal> journal;
   const std::function<void(const StepOutcome&)> progress;
   ApplyResult result;  // With the steps that are known.
+  // Who uses the devices of an undo that asks nobody; empty: nobody.
+  const std::function<std::string()> used_by;
   const absl::Duration started = access.clock->Monotonic();
 
   uint64_t MillisecondsSince(absl::Duration moment) const {
@@ -204,6 +189,8 @@ struct Run {
                            : (clean ? ApplyResult::UNDONE
                                     : ApplyResult::UNDONE_WITH_RESIDUES));
     result.mutable_forced()->MergeFrom(undo.forced());
+    const std::string users = used_by ? used_by() : "";
+    if (!users.empty()) result.add_forced(users);
     for (StepOutcome& step : *result.mutable_steps()) {
       if (step.state() != StepOutcome::DONE) continue;
       step.set_state(StepOutcome::UNDONE);
@@ -250,46 +237,33 @@ absl::Status Applier::CheckForced(absl::StatusCode code, const std::string& why,
   return absl::OkStatus();
 }
 
-absl::Status Applier::CheckIdle(const HostPlan& plan, bool force,
-                                Forced* forced, bool undoes) {
+std::string Applier::WhoUsesDevicesOf(const HostPlan& plan) {
   std::set<uint32_t> touched;
   for (const PlanStep& step : plan.steps()) {
     if (IsOfDevice(step)) touched.insert(step.target().device());
     for (const auto& each : step.dropped()) touched.insert(each.device());
   }
-  if (touched.empty()) return absl::OkStatus();
+  if (touched.empty()) return "";
   const auto users = device_users_();
-  force = force || (undoes && absl::IsDeadlineExceeded(users.status()));
-  std::vector<std::string> reasons;
   if (!users.ok()) {
-    reasons.push_back(
-        absl::StrCat("whether a process uses its devices cannot be told: ",
-                     users.status().message()));
-  } else {
-    for (const DeviceUser& user : *users) {
-      if (touched.count(user.device) == 0) continue;
-      reasons.push_back(absl::StrCat("device ", user.device,
-                                     " is in use by process ", user.pid, " (",
-                                     user.command, ")"));
-    }
+    return absl::StrCat("whether a process uses its devices cannot be told: ",
+                        users.status().message());
   }
-  const std::string waits_until =
-      absl::StrCat("; after ", DurationText(kMaxUndoWait),
-                   " it is undone while the device is in use");
-  return CheckForced(
-      absl::StatusCode::kFailedPrecondition, absl::StrJoin(reasons, ", "),
-      absl::StrCat("; end the job, or use --force", undoes ? waits_until : ""),
-      force, forced);
+  std::vector<std::string> reasons;
+  for (const DeviceUser& user : *users) {
+    if (touched.count(user.device) == 0) continue;
+    reasons.push_back(absl::StrCat("device ", user.device,
+                                   " is in use by process ", user.pid, " (",
+                                   user.command, ")"));
+  }
+  return absl::StrJoin(reasons, ", ");
 }
 
-bool Applier::HasWaited(const std::string& apply_id,
-                        const JournalState& state) const {
-  const auto since = waiting_.find(apply_id);
-  if (since != waiting_.end() && SinceBoot() - since->second >= kMaxUndoWait) {
-    return true;
-  }
-  return state.waits_since.has_value() &&
-         access_.clock->Now() - *state.waits_since >= kMaxUndoWait;
+absl::Status Applier::CheckIdle(const HostPlan& plan, bool force,
+                                Forced* forced) {
+  return CheckForced(absl::StatusCode::kFailedPrecondition,
+                     WhoUsesDevicesOf(plan), "; end the job, or use --force",
+                     force, forced);
 }
 
 ApplyResult Applier::NewResult(const std::string& apply_id) {
@@ -481,26 +455,30 @@ absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
   } else if (!absl::IsNotFound(inside.status())) {
     return InFront(options_.host, inside.status());
   }
-  return UndoJournal(inside, state, undo, std::move(journal));
+  return UndoJournal(inside, state, undo, std::move(journal), nullptr);
 }
 
 absl::StatusOr<ApplyResult> Applier::UndoJournal(
     const absl::StatusOr<PlanNamespace>& inside, const JournalState& state,
-    const JournalUndo& undo, std::unique_ptr<Journal> journal) {
+    const JournalUndo& undo, std::unique_ptr<Journal> journal,
+    std::function<std::string()> used_by) {
   ApplyResult result = NewResult(state.begin.apply_id());
   result.set_host(state.begin.plan().host());
   const bool is_asked_for = undo.rollback() && undo.reason() != kNotConfirmed;
   if (!is_asked_for) result.set_error(undo.reason());
   *result.mutable_steps() = {state.steps.begin(), state.steps.end()};
-  Run run = {
-      access_, inside,           options_.find_paths(), std::move(journal),
-      nullptr, std::move(result)};
+  Run run = {access_,
+             inside,
+             options_.find_paths(),
+             std::move(journal),
+             nullptr,
+             std::move(result),
+             std::move(used_by)};
   return run.Undo(undo);
 }
 
 absl::StatusOr<ApplyResult> Applier::UndoCutOff(const std::string& apply_id,
                                                 const JournalState& state,
-                                                bool force,
                                                 const UndoWatch& watch) {
   const HostPlan& plan = state.begin.plan();
   const auto inside = EnterNamespaceAgain(access_, plan);
@@ -513,44 +491,16 @@ absl::StatusOr<ApplyResult> Applier::UndoCutOff(const std::string& apply_id,
       "clusterd");
   undo.set_rollback(not_confirmed ||
                     state.phase == JournalState::Phase::kRollingBack);
-  // Who forced it has agreed to changes under a job. Where it cannot be told
-  // who uses the devices, its undo would wait for ever.
-  const absl::Status idle =
-      absl::c_any_of(state.saved, std::mem_fn(&SavedResource::has_device))
-          ? CheckIdle(plan, force || state.forced || HasWaited(apply_id, state),
-                      undo.mutable_forced(), /*undoes=*/true)
-          : absl::OkStatus();
-  if (!idle.ok()) {
-    const absl::Status waits =
-        InFront(absl::StrCat("the undo of apply ", apply_id, " waits"), idle);
-    // Once, and after a restart only what is not so: a firewall would be
-    // loaded anew at every try. What is left over shows when the rest is put
-    // back.
-    if (!waiting_.emplace(apply_id, SinceBoot()).second) return waits;
-    if (!state.waits_since.has_value()) {
-      // A restart must not begin the wait anew, nor an earlier clock after a
-      // reboot have half of it be confirmed. Where it cannot be written it goes
-      // back all the same.
-      const auto journal =
-          Journal::Open(access_.files, folder_.PathOf(apply_id));
-      JournalEntry entry;
-      *entry.mutable_undo() = undo;
-      entry.mutable_undo()->set_waits(true);
-      if (journal.ok()) (*journal)->Append(entry).IgnoreError();
-    }
-    const MachinePaths paths = options_.find_paths();
-    const auto others = ChangedOthers(inside, paths, state.saved);
-    if (others.empty()) return waits;
-    if (watch.begins) watch.begins(apply_id);
-    (void)RestoreAt(inside, paths, others);
-    if (watch.ends) watch.ends(apply_id, waits);
-    return waits;
-  }
-  waiting_.erase(apply_id);
   const std::string path = folder_.PathOf(apply_id);
   ASSIGN_OR_RETURN(auto journal, Journal::Open(access_.files, path));
   if (watch.begins) watch.begins(apply_id);
-  auto result = UndoJournal(inside, state, undo, std::move(journal));
+  // Looked at afterwards, to be told: users decide who uses a device, and how
+  // long it takes to see it.
+  const bool of_devices =
+      absl::c_any_of(state.saved, std::mem_fn(&SavedResource::has_device));
+  auto result = UndoJournal(inside, state, undo, std::move(journal), [&] {
+    return of_devices ? WhoUsesDevicesOf(plan) : "";
+  });
   if (!result.ok()) result = InFront(path, result.status());
   if (watch.ends) watch.ends(apply_id, result);
   return result;

@@ -8,7 +8,8 @@
 //   Confirm    keeps an apply that would else go back by itself
 //   Recover    at start, before anything else: the undo of what a crash cut
 //              off, or of what nobody confirmed in time; later, of what a full
-//              disk kept from being finished, or of devices that a job used
+//              disk kept from being finished. It waits for no process: users
+//              decide who uses a device
 //
 // Order of refusals, none of which has changed anything:
 //   InvalidArgument     the plan or apply id is not one (make_plan.h), or
@@ -34,7 +35,6 @@
 #ifndef DAEMON_AGENT_APPLY_APPLIER_H_
 #define DAEMON_AGENT_APPLY_APPLIER_H_
 
-#include <map>
 #include <string>
 
 #include "daemon/agent/apply/journal.h"
@@ -45,14 +45,6 @@
 
 namespace clusterd {
 
-// How long an undo leaves a device to the process that uses it. Whoever may
-// open a device would hold the undo for ever otherwise, and the host half
-// applied.
-inline constexpr absl::Duration kMaxUndoWait = absl::Minutes(10);
-
-// Applies whose undo waits for a device: since when, of CLOCK_BOOTTIME.
-using UndoWaits = std::map<std::string, absl::Duration>;
-
 struct ApplierOptions {
   // The name in this host's certificate.
   std::string host;
@@ -62,8 +54,6 @@ struct ApplierOptions {
   std::function<MachinePaths()> find_paths = [] { return MachinePaths(); };
   // Of journals that are finished. What goes cannot be rolled back any more.
   KeptJournals kept;
-  // What another applier on the same journals found to wait.
-  UndoWaits waiting;
 };
 
 // Told of each undo that Recover makes, also where Recover returns an error of
@@ -71,8 +61,7 @@ struct ApplierOptions {
 struct UndoWatch {
   // Right before its first effect.
   std::function<void(const std::string& apply_id)> begins;
-  // After its last. An error: what keeps it from being finished; of a device
-  // that waits, all else has been put back.
+  // After its last. An error: what keeps it from being finished.
   std::function<void(const std::string& apply_id,
                      const absl::StatusOr<ApplyResult>& result)>
       ends;
@@ -123,8 +112,7 @@ class Applier {
         access_(access),
         allows_(std::move(allows)),
         device_users_(std::move(device_users)),
-        folder_(access.files, options_.state_folder),
-        waiting_(options_.waiting) {}
+        folder_(access.files, options_.state_folder) {}
 
   // Refusals: see above. Otherwise what came of it: APPLIED, NOTHING_TO_DO,
   // UNDONE or UNDONE_WITH_RESIDUES with the failed step in `error`. Any other
@@ -164,23 +152,11 @@ class Applier {
   //   DataLoss            a journal is damaged; nothing is applied on this host
   //                       until a person has moved that file away
   //   Unimplemented       the same, of one that this version may not undo
-  //   FailedPrecondition  unless `force`, or what was cut off was forced, a
-  //                       device that has to be put back is in use by a
-  //                       process (named) or that cannot be told, but for want
-  //                       of time (DeadlineExceeded of the device users):
-  //                       everything else is as before, and what is so
-  //                       already is left alone; the journal stays unfinished.
-  //                       After kMaxUndoWait, also over restarts, it is undone
-  //                       under that process, which `forced` names
   //   Unavailable         another process is at it
   //   PermissionDenied    others than root can write the journals
   // Must be called before the first Apply, and again if one is unfinished.
   absl::StatusOr<std::vector<ApplyResult>> Recover(
-      bool force = false, const UndoWatch& watch = UndoWatch(),
-      bool also_waiting = false);
-
-  // Applies whose undo waits for a device, after a Recover.
-  const UndoWaits& Waiting() const { return waiting_; }
+      const UndoWatch& watch = UndoWatch(), bool also_waiting = false);
 
   // One entry for each journal, oldest first: `end` of its state. Damaged ones
   // are left out.
@@ -207,11 +183,10 @@ class Applier {
   absl::Status CheckForced(absl::StatusCode code, const std::string& why,
                            absl::string_view advice, bool force,
                            Forced* forced);
-  // `undoes`: an undo that nobody is there to force, which waits for whoever
-  // uses a device, and not for a search that users have made too long.
-  absl::Status CheckIdle(const HostPlan& plan, bool force, Forced* forced,
-                         bool undoes = false);
-  bool HasWaited(const std::string& apply_id, const JournalState& state) const;
+  // Processes that use devices of the plan, or why that cannot be told; empty:
+  // none.
+  std::string WhoUsesDevicesOf(const HostPlan& plan);
+  absl::Status CheckIdle(const HostPlan& plan, bool force, Forced* forced);
   // Aborted if it is neither as the plan saw it nor `already_so`.
   absl::StatusOr<PlanNamespace> EnterUnmoved(const HostPlan& plan,
                                              bool* already_so);
@@ -228,21 +203,19 @@ class Applier {
                                  const JournalState& state,
                                  const PlanNamespace& inside,
                                  JournalUndo* undo);
-  // Its result; FailedPrecondition while devices have to wait.
   absl::StatusOr<ApplyResult> UndoCutOff(const std::string& apply_id,
-                                         const JournalState& state, bool force,
+                                         const JournalState& state,
                                          const UndoWatch& watch);
   absl::StatusOr<ApplyResult> UndoJournal(
       const absl::StatusOr<PlanNamespace>& inside, const JournalState& state,
-      const JournalUndo& undo, std::unique_ptr<Journal> journal);
+      const JournalUndo& undo, std::unique_ptr<Journal> journal,
+      std::function<std::string()> used_by);
 
   const ApplierOptions options_;
   const MachineAccess access_;
   const ReadAllowed allows_;
   const DeviceUsers device_users_;
   JournalFolder folder_;
-  // Applies of which all but the devices is taken back; under the lock.
-  UndoWaits waiting_;
 };
 
 }  // namespace clusterd

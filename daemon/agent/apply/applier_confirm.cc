@@ -140,11 +140,11 @@ bool Applier::IsOverdue(const std::string& apply_id,
 }
 
 absl::StatusOr<std::vector<ApplyResult>> Applier::Recover(
-    bool force, const UndoWatch& watch, bool also_waiting) {
+    const UndoWatch& watch, bool also_waiting) {
   ASSIGN_OR_RETURN(const auto lock, TakeLock());
   ASSIGN_OR_RETURN(const auto journals, folder_.Read());
   std::vector<ApplyResult> results;
-  // One of which nobody can tell what it changed comes before one that waits.
+  // One of which nobody can tell what it changed comes first.
   absl::Status damaged;
   absl::Status unfinished;
   for (const JournalFolder::Found& each : journals) {
@@ -159,7 +159,7 @@ absl::StatusOr<std::vector<ApplyResult>> Applier::Recover(
         each.state->waits() &&
         (also_waiting || IsOverdue(each.apply_id, *each.state));
     if (!each.state->unfinished() && !goes_back) continue;
-    auto result = UndoCutOff(each.apply_id, *each.state, force, watch);
+    auto result = UndoCutOff(each.apply_id, *each.state, watch);
     if (result.ok()) {
       results.push_back(*std::move(result));
     } else {

@@ -171,7 +171,6 @@ JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
     switch (entry.kind_case()) {
       case JournalEntry::kBegin:
         state.begin = entry.begin();
-        state.forced = !entry.begin().forced().empty();
         state.phase = Phase::kApplying;
         break;
       case JournalEntry::kIntent:
@@ -182,16 +181,9 @@ JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
         state.steps.push_back(entry.done());
         break;
       case JournalEntry::kUndo:
-        // The undo of an apply is no less agreed to than the apply.
-        state.forced = !entry.undo().forced().empty() ||
-                       (state.forced && !entry.undo().rollback());
         state.phase =
             entry.undo().rollback() ? Phase::kRollingBack : Phase::kUndoing;
         state.not_confirmed = entry.undo().reason() == kNotConfirmed;
-        if (entry.undo().waits()) {
-          state.waits_since =
-              absl::FromUnixMillis(entry.undo().started_at_ms());
-        }
         break;
       case JournalEntry::kDeadline:
         state.deadline = entry.deadline();
@@ -201,7 +193,6 @@ JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
         break;
       case JournalEntry::kEnd:
         state.end = entry.end();
-        state.waits_since.reset();
         state.phase = entry.end().outcome() == ApplyResult::APPLIED
                           ? Phase::kApplied
                           : Phase::kUndone;

@@ -90,13 +90,10 @@ struct JournalState : EndedApply {
   // In the order in which they were saved.
   std::vector<SavedResource> saved;
   std::vector<StepOutcome> steps;
-  bool forced = false;  // What was last begun went past a refusal.
   // The newest, if it was to be confirmed.
   std::optional<JournalDeadline> deadline;
   bool confirmed = false;
   bool not_confirmed = false;  // The last undo came because of that.
-  // By the wall clock, that the undo waits for a process that uses a device.
-  std::optional<absl::Time> waits_since;
 
   // Applied, and to be taken back at its deadline.
   bool waits() const {

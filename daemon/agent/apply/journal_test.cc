@@ -206,22 +206,6 @@ TEST(SummariseJournalTest, TellsWhatIsUnfinished) {
   EXPECT_EQ(SummariseJournal(entries).end.outcome(), ApplyResult::ROLLED_BACK);
 }
 
-TEST(SummariseJournalTest, TellsWhetherWhatWasLastBegunWasForced) {
-  JournalEntry forced = BeginEntry("a1");
-  forced.mutable_begin()->add_forced("device 1 is in use");
-  JournalEntry undo;
-  undo.mutable_undo()->set_reason("asked for");
-  EXPECT_FALSE(SummariseJournal({BeginEntry("a1")}).forced);
-  EXPECT_FALSE(SummariseJournal({BeginEntry("a1"), undo}).forced);
-  EXPECT_TRUE(SummariseJournal({forced}).forced);
-  EXPECT_TRUE(SummariseJournal({forced, undo}).forced);
-  // A rollback is a decision of its own.
-  undo.mutable_undo()->set_rollback(true);
-  EXPECT_FALSE(SummariseJournal({forced, undo}).forced);
-  undo.mutable_undo()->add_forced("device 1 is in use");
-  EXPECT_TRUE(SummariseJournal({BeginEntry("a1"), undo}).forced);
-}
-
 TEST(SummariseJournalTest, WaitsOnlyWhileItIsAppliedAndNobodyHasConfirmedIt) {
   std::vector<JournalEntry> entries = {BeginEntry("a1")};
   entries.emplace_back().mutable_deadline()->set_boottime_ms(1);

@@ -512,18 +512,6 @@ std::vector<std::string> SettingActions::Restore(
   return residues;
 }
 
-std::vector<SavedResource> SettingActions::FindChanged(
-    const std::vector<SavedResource>& saved) {
-  Resources changed;
-  for (const SavedResource& each : WithWholeFirewalls(saved)) {
-    const bool is_so = each.has_firewall()
-                           ? machine_->firewall.IsAsSaved(each.firewall())
-                           : Differences(machine_, each, {}).empty();
-    if (!is_so) changed.push_back(each);
-  }
-  return changed;
-}
-
 std::vector<PlanFact> DigestFiles(FileSystem* files, Clock* clock,
                                   const std::vector<SavedResource>& saved) {
   std::vector<PlanFact> facts;

@@ -126,11 +126,6 @@ class SettingActions {
   std::vector<std::string> Restore(const MutationToken& token,
                                    const std::vector<SavedResource>& saved);
 
-  // What of it is not as it was: all that Restore has to do, as far as can be
-  // seen (FirewallChanger::IsAsSaved). Changes nothing.
-  std::vector<SavedResource> FindChanged(
-      const std::vector<SavedResource>& saved);
-
  private:
   Machine* const machine_;
   // What is saved already.

@@ -311,25 +311,6 @@ absl::Status FirewallChanger::RestoreFirewalld(const MutationToken& token,
   return first;
 }
 
-bool FirewallChanger::IsAsSaved(const SavedFirewall& saved) {
-  if (!Expect(saved.program(), saved.active(), saved.enabled()).ok()) {
-    return false;
-  }
-  for (const SavedFile& file : saved.files()) {
-    const absl::StatusOr<SavedFile> now = SaveFile(files_, file.path());
-    if (!now.ok() || now->SerializeAsString() != file.SerializeAsString()) {
-      return false;
-    }
-  }
-  for (const bool permanent : {false, true}) {
-    for (const std::string& rule :
-         permanent ? saved.added_permanent() : saved.added_running()) {
-      if (HasRule(rule, permanent).value_or(true)) return false;
-    }
-  }
-  return true;
-}
-
 absl::Status FirewallChanger::Restore(const MutationToken& token,
                                       const SavedFirewall& saved) {
   said_.clear();

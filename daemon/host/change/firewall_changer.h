@@ -72,11 +72,6 @@ class FirewallChanger {
   // is then not so, or may not stay so.
   absl::Status Restore(const MutationToken& token, const SavedFirewall& saved);
 
-  // Whether all that Restore makes is so already; false where that cannot be
-  // told. What cannot be seen is whether ufw has loaded its files since they
-  // are so. Changes nothing.
-  bool IsAsSaved(const SavedFirewall& saved);
-
  private:
   // Runs and keeps what was said for the next error.
   absl::StatusOr<CommandResult> Run(std::vector<std::string> argv);

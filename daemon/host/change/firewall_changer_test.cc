@@ -128,33 +128,6 @@ TEST(FirewallChangerTest, DoesNotBelieveASuccessThatChangedNothing) {
             "at boot; last was `ufw disable`: status 0");
 }
 
-TEST(FirewallChangerTest, SeesWhetherAllIsAsItWasSaved) {
-  for (const FirewallProgram program : {UFW, FIREWALLD}) {
-    SCOPED_TRACE(program);
-    Changer test;
-    const char* const file = program == UFW ? "/etc/ufw/user.rules"
-                                            : "/etc/firewalld/zones/public.xml";
-    test.files.Put(file, "rules\n");
-    const auto saved = test.SaveForRule(program);
-    ASSERT_TRUE(saved.ok()) << saved.status();
-    test.outside.commands.clear();
-    EXPECT_TRUE(test.changer.IsAsSaved(*saved));
-    EXPECT_FALSE(test.outside.Ran("ufw reload"));
-    test.files.Put(file, "others\n");
-    EXPECT_FALSE(test.changer.IsAsSaved(*saved));
-    test.files.Put(file, "rules\n");
-    EXPECT_TRUE(test.changer.IsAsSaved(*saved));
-    test.Set(true, false);
-    EXPECT_FALSE(test.changer.IsAsSaved(*saved));
-    test.Set(true, true);
-    test.outside.facts.mutable_active()->Clear();
-    EXPECT_FALSE(test.changer.IsAsSaved(*saved));
-    test.Set(true, true);
-    test.outside.has_permanent = true;
-    EXPECT_EQ(test.changer.IsAsSaved(*saved), program == UFW);
-  }
-}
-
 TEST(FirewallChangerTest, OpensPortsInUfwFromTheSourceOnly) {
   Changer test;
   test.outside.on_command = [&](const std::string&) {
