@@ -265,6 +265,10 @@ make_cross() {
 [ $# -ge 3 ] || usage
 verb=$1 dir=$2 cluster=$3
 shift 3
+case $verb in
+  init | controller | host | user | ca-dir | roots | cross) ;;
+  *) wrong "\"$verb\", expected init, controller, host, user, ca-dir, roots or cross" ;;
+esac
 [[ $cluster =~ ^[a-z0-9][a-z0-9._-]*$ ]] ||
   wrong "cluster \"$cluster\", expected lower-case letters, digits, dot, dash, underscore"
 command -v openssl >/dev/null || fail "openssl is not installed"
@@ -332,7 +336,6 @@ case $verb in
     make_cross "$dir" "$1" "$cluster"
     exit 0
     ;;
-  *) usage ;;
 esac
 if [ "$kept" -gt 0 ] || [ "$failed" -gt 0 ]; then
   echo "$made made, $kept kept that were there, $failed failed" >&2

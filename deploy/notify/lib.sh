@@ -6,6 +6,10 @@
 # shellcheck shell=sh
 set -u
 export LC_ALL=C
+if [ $# -eq 0 ]; then
+  echo "${0##*/}: expected a file that has the web address" >&2
+  exit 1
+fi
 # EX_TEMPFAIL of sysexits.h: the controller sends the news again later.
 later=75
 

@@ -18,6 +18,7 @@
 #include "client/files/user_files.h"
 #include "config/launch/hook_table.h"
 #include "config/report/message_json.h"
+#include "config/rules/catalogue.h"
 #include "config/values/hostlist.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
@@ -73,17 +74,18 @@ std::string HookHelp() {
   return text;
 }
 
-// Where a finding fails the job and no host is to blame: of a rule about jobs,
-// or without any host.
+// The reason to refuse the job of a finding that no host is to blame for: its
+// rule is about jobs or what they bring, or it names no host.
 std::string ClusterWideReason(const Report& report) {
   for (const RuleResult& rule : report.rules()) {
+    const Rule* const row = FindRule(rule.rule());
+    const bool of_job =
+        rule.category() == "job" || (row != nullptr && row->of_job);
     for (const Finding& finding : rule.findings()) {
       const bool names_host = absl::c_any_of(
           finding.subjects(),
           [](const Subject& subject) { return !subject.host().empty(); });
-      if (finding.state() != FAIL || (rule.category() != "job" && names_host)) {
-        continue;
-      }
+      if (finding.state() != FAIL || (names_host && !of_job)) continue;
       return absl::StrCat(
           kPrefix, rule.rule(), ": ",
           names_host

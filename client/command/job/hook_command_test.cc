@@ -341,6 +341,18 @@ TEST(ControllerPrologTest, RefusesWhatIsWrongWithTheJobOrTheCluster) {
             "clusterd: some-rule: node01: three servers\n");
 }
 
+TEST(ControllerPrologTest, RefusesWhatAHostHasAgainstTheJobOnly) {
+  for (const char* name : {"maintenance", "hccl-environment",
+                           "device-process-limit", "environment-uniform"}) {
+    RuleResult rule = FailingRule("host", "node01");
+    rule.set_rule(name);
+    const ProgramOutput output = ControllerProlog(rule);
+    EXPECT_EQ(output.status, 1) << name;
+    EXPECT_EQ(output.err,
+              absl::StrCat("clusterd: ", name, ": node01: three servers\n"));
+  }
+}
+
 TEST(ControllerPrologTest, LeavesABadHostToThatHostsOwnProlog) {
   EXPECT_EQ(ControllerProlog(FailingRule("device", "node01")).status, 0);
 }
