@@ -26,7 +26,7 @@ copy of DIR/ca.crt), intermediate.crt and intermediate.key, valid two years. Giv
 it to the controller's user, and keep DIR/ca.key where no network reaches it: with
 `clusterctl token create` and `clusterd join` hosts need no more of this script.
 
-Two steps change the root of joined hosts; README.md has them in full. OLD has the
+Two steps change the root of joined hosts: see daemon/docs/security.md. OLD has the
 old root, NEW the new one, made by init. roots appends a bundle to FILE, the
 controller's OUT/roots.bundle: hosts then trust only the ROOTS, files such as
 OLD/ca.crt. DIR/ca.key signs the bundle, so hosts must trust DIR/ca.crt by then.

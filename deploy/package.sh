@@ -290,6 +290,8 @@ plant() {
   mkdir -p "$tree/$doc"
   "of_${package//-/_}"
   put 644 "$doc/" README.md
+  # Where the README's links lead.
+  put 644 "$doc/daemon/docs/" daemon/docs/*.md
   licences >"$tree/$doc/copyright"
   gzip -9nc CHANGELOG.md >"$tree/$doc/changelog.gz"
 }

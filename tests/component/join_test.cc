@@ -361,7 +361,7 @@ TEST(JoinTest, BundleThatAHostCannotTakeIsAskedForOnce) {
       << lines;
 }
 
-// What deploy/certificates.sh and README.md do in files.
+// What deploy/certificates.sh and daemon/docs/security.md do in files.
 struct Rotation {
   explicit Rotation(JoinWorld* joined) : world(joined) {
     const std::string folder =

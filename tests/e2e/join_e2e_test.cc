@@ -148,7 +148,7 @@ TEST_F(JoinE2eTest, PortOfHostsThatJoinEndsWithTheController) {
   EXPECT_TRUE(WaitUntil([&] { return IsGone(process); }));
 }
 
-// As README.md has it: the old root, both, the new one alone.
+// As daemon/docs/security.md has it: the old root, both, the new one alone.
 class RotationE2eTest : public JoinE2eTest {
  protected:
   RotationE2eTest() {

@@ -106,7 +106,7 @@ for package in "$work"/first/*.rpm; do
   command rpm --dbpath "$work/db" --root "$work/root" --nodeps --noscripts --ignorearch -i "$package" 2>"$work/out" ||
     { cat "$work/out" && fail "rpm cannot install ${package##*/}"; }
   command rpm --dbpath "$work/db" --root "$work/root" --nodeps --noscripts -V "$(basename "${package%-*-*}")"
-  # rpm has no purge: README.md says what stays, and how that goes.
+  # rpm has no purge: daemon/docs/install.md says what stays, and how to remove it.
   if [ -d "$work/root/etc/clusterd" ]; then touch "$work/root/etc/clusterd/agent.yaml"; fi
   command rpm --dbpath "$work/db" --root "$work/root" --nodeps --noscripts -e "$(basename "${package%-*-*}")" || fail "rpm cannot remove ${package##*/}"
   command rpm -qp --scripts "$package" | sed 's/^[a-z]* scriptlet (using .*):$//' | sh -n || fail "scripts of ${package##*/}"

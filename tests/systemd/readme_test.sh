@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The installation as README.md has it, word by word: a controller and two
+# The installation as daemon/docs/install.md has it, word by word: a controller and two
 # servers that join it, each a machine of its own with a systemd, on one network;
 # then upgrade, removal and purge of the packages. Only ssh and scp are stand-ins, which reach
 # into these machines, and dpkg on the machine that it is typed on. Needs root
@@ -92,7 +92,7 @@ files() {
 on() { "$machine" exec "$TEST_TMPDIR/$1" "${@:2}"; }
 for name in controller node01; do files "$name" >"$TEST_TMPDIR/$name.before"; done
 
-# --- What the README says. ---------------------------------------------------
+# --- What the page says. ------------------------------------------------------
 
 # block NUMBER: the lines of that fenced block of the section.
 block() {
@@ -103,12 +103,12 @@ block() {
       fenced = !fenced
       next
     }
-    inside && taken { sub(/^   /, ""); print }' README.md
+    inside && taken' daemon/docs/install.md
 }
-if [ -z "$(block 6)" ] || [ -n "$(block 7)" ]; then fail "README.md: expected six blocks of commands"; fi
-grep -q 'clusterctl token create' <(block 5) || fail "README.md: the fifth block does not join"
+if [ -z "$(block 6)" ] || [ -n "$(block 7)" ]; then fail "install.md: expected six blocks of commands"; fi
+grep -q 'clusterctl token create' <(block 5) || fail "install.md: the fifth block does not join"
 
-# typed COMMAND...: there, by who has read the README.
+# typed COMMAND...: runs it there, as an administrator would type it.
 typed() {
   (cd "$work" && HOME=$TEST_TMPDIR/home PATH=$stand_ins:$TEST_TMPDIR/workstation/usr/bin:$PATH LC_ALL=C.UTF-8 \
     nsenter --net="$TEST_TMPDIR/controller/net" "$@")
