@@ -51,6 +51,7 @@ require controller //config/rules
 require client "$grpc"
 
 tests/image.sh deploy/Dockerfile . "${1:-fastbuild}" || bad=1
+tests/prose.sh .ci/prose || bad=1
 
 [ $bad -eq 0 ] && echo "dependencies are as the folder table says"
 exit $bad

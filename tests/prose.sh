@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# The check of pages' language: it passes a good page, and finds each mistake where it is.
+#   tests/prose.sh .ci/prose
+set -euo pipefail
+prose=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() {
+  echo "FAILED: prose: $*"
+  exit 1
+}
+words() { printf 'w%.0s ' $(seq "$1"); }
+
+# finds PAGE MESSAGE: of this page it says this, and nothing more.
+finds() {
+  local said status=0
+  printf '%s\n' "$1" >"$work/page.md"
+  said=$("$prose" "$work/page.md") || status=$?
+  [ "$said" = "${2:+$work/page.md:$2}" ] || fail "said \"$said\", expected \"$2\", of: $1"
+  [ "$status" -eq "$([ -z "$2" ] && echo 0 || echo 1)" ] || fail "status $status, of: $1"
+}
+
+half=$(words 12)
+finds "# Roll back
+
+A host rolls back, e.g. \`rollback ID is told; anew: or else: now\`. There is no plan.
+
+${half}
+${half}last.
+
+| one | ${half}|
+|---|---|
+| ${half}| two |
+
+- ${half}word
+- ${half}word
+
+\`\`\`
+nobody: is told: anew; nobody
+${half}
+${half}
+\`\`\`" ""
+finds "$(printf '…%.0s' $(seq 100))" ""
+
+finds "Good line.
+
+${half}
+${half}two more." "3: a sentence of 26 words, expected at most 25"
+finds "${half}e.g. ${half}last." "1: a sentence of 26 words, expected at most 25"
+finds "| a | ${half}
+| b | ${half}${half}two more |" "2: a sentence of 26 words, expected at most 25"
+finds "One: two; three." "1: a sentence with 2 colons or semicolons, expected at most 1"
+finds "$(printf 'Short.\n%.0s' $(seq 6))" "1: a paragraph of 6 lines, expected at most 5"
+finds "\`$(printf '%0100d' 0)\`" "1: a line of 102 columns, expected at most 100"
+finds "\`\`\`
+$(printf '%0101d' 0)" "2: a line of 101 columns, expected at most 100"
+finds "$(printf 'A line.\n\n%.0s' $(seq 100))
+
+Last." "201: a page of 201 lines, expected at most 200"
+finds "The host
+is **told**." "1: \"told\", expected notify, report or print"
+
+status=0
+"$prose" "$work/none.md" >"$work/out" 2>&1 || status=$?
+[ "$status" -ne 0 ] || fail "passes a page that is not there"
+
+# Each banned phrase, in the middle of a sentence or, with a capital letter, at its beginning.
+count=0
+while IFS=: read -r better list; do
+  IFS=, read -r -a banned <<<"$list"
+  for phrase in "${banned[@]}"; do
+    phrase=${phrase# }
+    count=$((count + 1))
+    printf 'A %s b.\n%s c.\n' "${phrase,,}" "${phrase^}" >"$work/page.md"
+    said=$("$prose" "$work/page.md") && fail "passes \"$phrase\""
+    grep -qF "\"$phrase\", expected $better" <<<"$said" || fail "of \"$phrase\" said \"$said\""
+  done
+done < <(sed -n "/^phrases='/,/^'/p" "$prose" | grep ': ')
+[ "$count" -ge 30 ] || fail "$count phrases, expected at least 30"
+echo "prose: $count phrases and every length are found"
