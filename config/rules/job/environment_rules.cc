@@ -121,7 +121,8 @@ class EnvironmentCheck {
       return false;
     }
     if (!variable.cut().empty()) {
-      Add("cut", variable, variable.name(), QuotedText(variable.cut()));
+      Add("cut", variable, PrintableText(variable.name()),
+          QuotedText(variable.cut()));
     }
     if (variable.value().empty()) return true;
     if (variable.carriage_return()) Add("carriage-return", variable, value);
