@@ -207,9 +207,11 @@ class LoginFile {
                 bool exported, absl::string_view rest = "") {
     // Signs that cut the value off, and what looks like a part of it.
     static const LazyRE2 kCut = {
-        R"((; *[\w.-]+[:,{][^\s;]*|;\d[\w.-]*|;[\w.-]*\d[\w.-]*$|#.*|[(].*|)"
-        R"(\s+(?:\d[\w.:,/-]*|[a-z]\w*\d\w*|[\w.-]+[:,./][\w.:,/-]*)|)"
-        R"([{][^{}]*(?:,[^{}]*[}]|[}]; *[\w.-]+[:,{])\S*)(?:[\s;&|].*)?)"};
+        R"((; *[\w.-]+[:,{][^\s;]*|;\d[\w.-]*|;[\w.-]+$|#.*|[(].*|)"
+        R"(\s+(?:\d[\w.:,/-]*|[a-z]+\d*|[\w.-]+[:,./][\w.:,/-]*)|)"
+        R"([{][^{}]*(?:,[^{}]*[}]|[(]|[}]; *[\w.-]+[:,{])\S*)(?:[\s;&|].*)?)"};
+    static const LazyRE2 kNoPart = {
+        ";(?:fi|done|esac|exit|return|true|export)"};
     // A shell of its own sets it.
     static const LazyRE2 kApart = {R"((\s*[&|](?:[^&|>].*)?))"};
     if (!IsJobVariable(name)) return;
@@ -223,7 +225,7 @@ class LoginFile {
     if (!exported) variable->set_effect(EnvironmentVariable::NOT_EXPORTED);
     const bool is_apart = HasForm(rest, *kApart, &rest);
     if (is_apart) variable->set_effect(EnvironmentVariable::NOT_READ);
-    if (is_apart || HasForm(rest, *kCut, &rest)) {
+    if (is_apart || (!HasForm(rest, *kNoPart) && HasForm(rest, *kCut, &rest))) {
       variable->set_cut(PrintableText(rest));
     }
     variable->set_computed(computed);

@@ -93,7 +93,10 @@ TEST(AddLoginFileTest, SaysWhatTheShellCutsOffAnUnquotedValue) {
               "export HCCL_SOCKET_IFNAME=eth0;eth1\n"
               "export HCCL_ALGO=not(nhr)\n"
               "export HCCL_ALGO=sequence{mesh,nhr}\n"
-              "export HCCL_ALGO=sole{nhr};allreduce:sole{mesh}\n"),
+              "export HCCL_ALGO=sole{nhr};allreduce:sole{mesh}\n"
+              "export HCCL_SOCKET_IFNAME=^docker;lo\n"
+              "export HCCL_SOCKET_IFNAME=^docker lo\n"
+              "export HCCL_ALGO=sole{not(nhr)}\n"),
       ElementsAre("1 HCCL_ALGO=level0:NA without ';level1:ring'",
                   "2 HCCL_ALGO=level0:NA without '; level1:ring'",
                   "3 HCCL_ALGO=level0:NA without ';level1:ring'",
@@ -105,7 +108,10 @@ TEST(AddLoginFileTest, SaysWhatTheShellCutsOffAnUnquotedValue) {
                   "9 HCCL_ALGO=not without '(nhr)'",
                   "10 HCCL_ALGO=sequence{mesh,nhr} without '{mesh,nhr}'",
                   "11 HCCL_ALGO=sole{nhr} without "
-                  "'{nhr};allreduce:sole{mesh}'"));
+                  "'{nhr};allreduce:sole{mesh}'",
+                  "12 HCCL_SOCKET_IFNAME=^docker without ';lo'",
+                  "13 HCCL_SOCKET_IFNAME=^docker without ' lo'",
+                  "14 HCCL_ALGO=sole{not without '{not(nhr)}'"));
 }
 
 TEST(AddLoginFileTest, AShellOfItsOwnSetsNothing) {
@@ -122,6 +128,7 @@ TEST(AddLoginFileTest, QuotedValuesAndOtherCommandsAreNotCutOff) {
       OfShell("export HCCL_ALGO=\"level0:NA;level1:ring\"\n"
               "export HCCL_ALGO='a|b&c d'\nexport HCCL_ALGO=a\\;b:c\n"
               "export RANK_ID=1;export NNODES=2; echo a,b\n"
+              "if true; then export RANK_ID=1;fi\n"
               "export RANK_ID=1 && echo 1:2 || true\n"
               "export RANK_ID=1 >/dev/null 2>&1\n"
               "export RANK_ID=1 &>/dev/null\n"
@@ -132,11 +139,11 @@ TEST(AddLoginFileTest, QuotedValuesAndOtherCommandsAreNotCutOff) {
               "export HCCL_ALGO=\"x\n"),
       ElementsAre("1 HCCL_ALGO=level0:NA;level1:ring", "2 HCCL_ALGO=a|b&c d",
                   "3 HCCL_ALGO=a;b:c", "4 RANK_ID=1", "4 NNODES=2",
-                  "5 RANK_ID=1", "6 RANK_ID=1", "7 RANK_ID=1", "8 RANK_ID=1",
-                  "9 RANK_ID=1 perhaps", "10 RANK_ID=1",
-                  "11 HCCL_ALGO=sole{nhr}", "11 RANK_ID=a,b",
-                  "12 HCCL_ALGO=sequence{mesh,nhr}", "13 HCCL_DFS_CONFIG=a#b",
-                  "14 HCCL_ALGO?"));
+                  "5 RANK_ID=1 perhaps", "6 RANK_ID=1", "7 RANK_ID=1",
+                  "8 RANK_ID=1", "9 RANK_ID=1", "10 RANK_ID=1 perhaps",
+                  "11 RANK_ID=1", "12 HCCL_ALGO=sole{nhr}", "12 RANK_ID=a,b",
+                  "13 HCCL_ALGO=sequence{mesh,nhr}", "14 HCCL_DFS_CONFIG=a#b",
+                  "15 HCCL_ALGO?"));
 }
 
 TEST(AddLoginFileTest, SaysWhatIsNotExported) {

@@ -85,6 +85,11 @@ class EnvironmentCheck {
     }
   }
 
+  void AddCut(const EnvironmentVariable& variable, const std::string& right) {
+    if (variable.cut().empty()) return;
+    Add("cut", variable, right, QuotedText(variable.cut()));
+  }
+
   // Whether the line sets a variable that something reads; if not, adds that.
   bool HasEffect(const EnvironmentVariable& variable) {
     if (variable.effect() == EnvironmentVariable::SOURCED) {
@@ -93,14 +98,16 @@ class EnvironmentCheck {
     }
     const absl::string_view meant = MeantJobVariable(variable.name());
     if (variable.effect() != EnvironmentVariable::SET) {
-      Add(!variable.cut().empty() ? "cut"
-          : variable.effect() == EnvironmentVariable::NOT_EXPORTED
-              ? "not-exported"
-          : variable.effect() == EnvironmentVariable::AFTER_MARK ? "after-mark"
-                                                                 : "not-read",
-          variable,
-          meant.empty() ? PrintableText(variable.name()) : std::string(meant),
-          QuotedText(variable.cut()));
+      const std::string right =
+          meant.empty() ? PrintableText(variable.name()) : std::string(meant);
+      AddCut(variable, right);
+      if (variable.effect() == EnvironmentVariable::NOT_EXPORTED) {
+        Add("not-exported", variable, right);
+      } else if (variable.effect() == EnvironmentVariable::AFTER_MARK) {
+        Add("after-mark", variable, right);
+      } else if (variable.cut().empty()) {
+        Add("not-read", variable, right);
+      }
       return false;
     }
     if (!meant.empty()) {
@@ -120,10 +127,7 @@ class EnvironmentCheck {
       Add("not-judged", variable);
       return false;
     }
-    if (!variable.cut().empty()) {
-      Add("cut", variable, PrintableText(variable.name()),
-          QuotedText(variable.cut()));
-    }
+    AddCut(variable, PrintableText(variable.name()));
     if (variable.value().empty()) return true;
     if (variable.carriage_return()) Add("carriage-return", variable, value);
     if (variable.name() == "HCCL_ALGO" &&

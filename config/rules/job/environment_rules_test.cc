@@ -173,8 +173,15 @@ TEST(CheckHcclEnvironmentTest, WhatTheShellCutsOffIsAWarning) {
                           "| the whole value in quotes: export "
                           "HCCL_ALGO='VALUE'"));
   }
-  // What is left of it is judged, too.
   TestCluster cluster;
+  Set(cluster, "RANK_ID", "1").set_cut(" 2");
+  cluster.facts[0]
+      .mutable_environment()
+      ->mutable_value()
+      ->mutable_variables(0)
+      ->set_effect(EnvironmentVariable::NOT_EXPORTED);
+  EXPECT_EQ(cluster.Check("hccl-environment").findings_size(), 2);
+  // What is left of it is judged, too.
   Set(cluster, "HCCL_OP_RETRY_ENABLE", "L1:0,").set_cut(" L2:0");
   EXPECT_EQ(cluster.Check("hccl-environment").state(), FAIL);
 }

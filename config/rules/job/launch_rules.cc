@@ -26,19 +26,16 @@ namespace {
 constexpr int64_t kDefaultClockSkewMs = 5000;
 constexpr int kMaxHostsColumns = 200;
 
-// "device 3 of server0", the first with the address; empty: none.
-std::string DeviceWith(const ClusterView& view, absl::string_view address) {
-  const auto parsed = Ipv4Address::Parse(address);
+// ", the address of device 3 of server0,", the first that has it; empty: none.
+std::string DeviceText(const ClusterView& view, absl::string_view address) {
+  const auto wanted = Ipv4Address::Parse(address).value_or(Ipv4Address());
   for (const HostView& host : view.hosts()) {
     for (const auto& devices : {host.devices, host.unplanned}) {
       for (const DeviceView& device : devices) {
-        const auto is_it = [&](const Ipv4Interface& each) {
-          return parsed.ok() && each.address() == *parsed;
-        };
-        if (absl::c_any_of(device.interfaces(), is_it) ||
-            (device.vnic && (*device.vnic)->setting().address() == address)) {
-          return absl::StrCat("device ", device.id, " of ",
-                              PrintableText(host.name));
+        if ((device.vnic && (*device.vnic)->setting().address() == address) ||
+            FirstWith(device.interfaces(), &Ipv4Interface::address, wanted)) {
+          return absl::StrCat(", the address of device ", device.id, " of ",
+                              PrintableText(host.name), ",");
         }
       }
     }
@@ -49,11 +46,9 @@ std::string DeviceWith(const ClusterView& view, absl::string_view address) {
 std::string VariableText(const ClusterView& view,
                          const EnvironmentVariable& variable) {
   const absl::string_view value = variable.value();
-  const std::string device = DeviceWith(view, value.substr(0, value.find('%')));
   return absl::StrCat(PrintableText(variable.name()), "=", PrintableText(value),
                       " (", PlaceOf(variable), ")",
-                      device.empty() ? "" : ", the address of ", device,
-                      device.empty() ? "" : ",");
+                      DeviceText(view, value.substr(0, value.find('%'))));
 }
 
 // Whether a file says the value; if not, adds that nothing is judged.
@@ -194,19 +189,18 @@ void JudgeLaunchers(const ClusterView& view, const HostView& host,
     // Rule hccl-environment says what is not known, and what no value is.
     if (variable == nullptr || !IsSure(*variable)) continue;
     const bool is_address = absl::EndsWith(name, "_IP");
+    const std::string& value = variable->value();
+    const std::vector<absl::string_view> names = absl::StrSplit(value, ',');
     bool is_own = false;
     bool is_reachable = false;
-    for (const absl::string_view each :
-         absl::StrSplit(variable->value(), ',')) {
-      for (const HostInterface& interface :
-           host.facts->interfaces().value().interfaces()) {
-        const bool is_it =
-            is_address ? absl::c_linear_search(interface.addresses(), each)
-                       : interface.name() == each;
-        if (!is_it) continue;
-        is_own |= interface.name() == own.name();
-        is_reachable |= !absl::StartsWith(interface.name(), "lo");
+    for (const HostInterface& each :
+         host.facts->interfaces().value().interfaces()) {
+      if (is_address ? !absl::c_linear_search(each.addresses(), value)
+                     : !absl::c_linear_search(names, each.name())) {
+        continue;
       }
+      is_own |= each.name() == own.name();
+      is_reachable |= !absl::StartsWith(each.name(), "lo");
     }
     if (is_own) continue;
     const bool fails = !is_reachable && view.spec().servers_size() > 1;
