@@ -30,8 +30,7 @@ struct Word {
   std::string text;
   std::string raw;
   bool computed = false;
-  // The line from its end, or its first { without quotes.
-  absl::string_view rest = "";
+  absl::string_view rest = "";  // The line from its end or unquoted { on.
 };
 
 // The words up to ;, && and the like.
@@ -210,8 +209,7 @@ class LoginFile {
         R"((; *[\w.-]+[:,{][^\s;]*|;\d[\w.-]*|;[\w.-]+$|#.*|[(].*|)"
         R"(\s+(?:\d[\w.:,/-]*|[a-z]+\d*|[\w.-]+[:,./][\w.:,/-]*)|)"
         R"([{][^{}]*(?:,[^{}]*[}]|[(]|[}]; *[\w.-]+[:,{])\S*)(?:[\s;&|].*)?)"};
-    static const LazyRE2 kNoPart = {
-        ";(?:fi|done|esac|exit|return|true|export)"};
+    static const LazyRE2 kNoPart = {";(?:fi|done|esac|exit|return|true)"};
     // A shell of its own sets it.
     static const LazyRE2 kApart = {R"((\s*[&|](?:[^&|>].*)?))"};
     if (!IsJobVariable(name)) return;
@@ -225,9 +223,8 @@ class LoginFile {
     if (!exported) variable->set_effect(EnvironmentVariable::NOT_EXPORTED);
     const bool is_apart = HasForm(rest, *kApart, &rest);
     if (is_apart) variable->set_effect(EnvironmentVariable::NOT_READ);
-    if (is_apart || (!HasForm(rest, *kNoPart) && HasForm(rest, *kCut, &rest))) {
-      variable->set_cut(PrintableText(rest));
-    }
+    const bool is_cut = !HasForm(rest, *kNoPart) && HasForm(rest, *kCut, &rest);
+    if (is_apart || is_cut) variable->set_cut(PrintableText(rest));
     variable->set_computed(computed);
     if (computed) {
       variable->clear_conditional();
@@ -280,7 +277,7 @@ class LoginFile {
     for (const char c : value) {
       if (!is_quoted || (c != '"' && c != '\'')) bare += c;
     }
-    // A # within the value, quoted or not, is none of a comment.
+    // A # within the value, quoted or not, begins no comment.
     if (is_quoted ? value.size() > 1 && value.back() == value[0]
                   : absl::ascii_isspace(line.back())) {
       rest = "";
