@@ -84,12 +84,6 @@ bool IsAddress(Text value) {
   return Ipv4Address::Parse(value).ok() || HasForm(value, *kIpv6);
 }
 
-bool IsAddressOfInterface(Text value) {
-  const std::pair<Text, Text> parts =
-      absl::StrSplit(value, absl::MaxSplits('%', 1));
-  return IsAddress(parts.first);
-}
-
 // Ids in ascending order: what follows anything else is not read.
 bool IsIdList(Text value) {
   int last = -1;
@@ -156,7 +150,8 @@ constexpr JobVariable kRows[] = {
      "0 to 2147483647 (seconds), at most ten characters", kHccl},
     {"HCCL_HOST_SOCKET_PORT_RANGE", IsPortRange, kPorts, kHccl},
     {"HCCL_IF_BASE_PORT", IsFrom<1024, 65520>, "1024 to 65520", kHccl},
-    {"HCCL_IF_IP", IsAddressOfInterface, kAddress, kHccl, "", kMayDiffer},
+    {"HCCL_IF_IP", [](Text v) { return IsAddress(v.substr(0, v.find('%'))); },
+     kAddress, kHccl, "", kMayDiffer},
     {"HCCL_INTER_HCCS_DISABLE", IsOfForm<kTrueOrFalse>, "TRUE or FALSE", kHccl,
      "FALSE"},
     {"HCCL_INTRA_PCIE_ENABLE", IsSwitch, kZeroOrOne, kHccl, "1"},

@@ -91,7 +91,7 @@ std::string PodsText(const Pods& pods, absl::string_view what,
                         PrintableText(HostsText(pod.second, kHostsColumns)),
                         ")");
   });
-  return absl::StrCat(Count(pods.size(), what), whose, ": ",
+  return absl::StrCat(Count(pods.size(), what), whose, pods.empty() ? "" : ": ",
                       FirstOf(texts, kMaxListed));
 }
 
@@ -260,10 +260,11 @@ JobNetwork NetworkOfJob(const ClusterView& view) {
   absl::c_move(demanded.unknown, std::back_inserter(network.unknown));
   if (network.unknown.empty()) return network;
   network.need = Need::kNotKnown;
-  const auto texts = Each<std::string>(network.unknown, [](const auto& each) {
-    return absl::StrCat(each.second, " of ", PrintableText(each.first->name));
-  });
-  absl::StrAppend(&network.why, "; not known: ", FirstOf(texts, kMaxListed));
+  std::map<std::string, std::vector<std::string>> hosts;
+  for (const auto& [host, what] : network.unknown) {
+    hosts[what].emplace_back(host->name);
+  }
+  absl::StrAppend(&network.why, "; not known: ", ValuesText(hosts));
   return network;
 }
 

@@ -176,7 +176,16 @@ TEST(JobNetworkTest, AVariableThatOnlyAShellKnowsIsNamedWithItsLine) {
     const RuleResult link = cluster.Check("link");
     EXPECT_EQ(link.state(), UNKNOWN) << name;
     EXPECT_THAT(link.findings(0).why(),
-                HasSubstr("not known: " + value + " of server1)"));
+                HasSubstr("not known: " + value + " on server1)"));
+    Export(cluster, 0, name, "");
+    cluster.facts[0]
+        .mutable_environment()
+        ->mutable_value()
+        ->mutable_variables()
+        ->rbegin()
+        ->set_computed(true);
+    EXPECT_THAT(cluster.Check("link").findings(0).why(),
+                HasSubstr("not known: " + value + " on server[0-1])"));
     // The job's own goes before it.
     EnvironmentVariable* const own = cluster.job->add_environment();
     own->set_name(name);

@@ -33,6 +33,7 @@ std::string DeviceText(const ClusterView& view, absl::string_view address) {
     for (const auto& devices : {host.devices, host.unplanned}) {
       for (const DeviceView& device : devices) {
         if ((device.vnic && (*device.vnic)->setting().address() == address) ||
+            (device.planned && device.planned->address() == wanted) ||
             FirstWith(device.interfaces(), &Ipv4Interface::address, wanted)) {
           return absl::StrCat(", the address of device ", device.id, " of ",
                               PrintableText(host.name), ",");

@@ -181,6 +181,12 @@ TEST(CheckHostInterfaceTest, NamesTheDeviceWhoseAddressWasGiven) {
                     HasSubstr("VLLM_HOST_IP=" + vnic +
                               " (/etc/profile.d/hccl.sh:3), the address of "
                               "device 2 of server0, names nothing")));
+  // cluster.yaml knows it where the device does not answer.
+  for (DeviceFacts& device : *cluster.facts[1].mutable_devices()) {
+    SetMissing(Missing::TIMED_OUT, "", device.mutable_address());
+  }
+  EXPECT_THAT(Lines(cluster.Check("host-interface")),
+              HasSubstr("the address of device 3 of server1"));
 }
 
 // HCCL compares "=bond0.7" with bond0 as far as that goes.
