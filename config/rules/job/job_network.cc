@@ -142,7 +142,7 @@ absl::flat_hash_map<absl::string_view, absl::string_view> GivenPods(
   return given;
 }
 
-// Those that every login, else the chips, tell (hccl_env,
+// Every login, else the chips, tell the super pod of a host (hccl_env,
 // HCCL_LOGIC_SUPERPOD_ID).
 JobNetwork OfSuperPods(const ClusterView& view) {
   if (std::optional<JobNetwork> said = OfRankTable(view)) return *said;
