@@ -47,6 +47,12 @@ std::string ComparableValue(const JobVariable& row, absl::string_view value);
 // Whether the name is in the table, near one that is, or of HCCL or CANN.
 bool IsJobVariable(absl::string_view name);
 
+// HCCL_ALGO by executors, allreduce:sequence{mesh,nhr}, and what looks like it.
+// HCCL_ALGO.md of hccl's main branch has this form for Ascend 950 alone.
+inline constexpr char kExecutors[] =
+    "(?i)[^$<>`]*[a-z0-9] *[{(][^$<>`]*|(?:(?:^|;)[a-z :]*(?:mesh|nhr)[ "
+    "\\w]*)+";
+
 // Whether the value was left as a guide has it: "PIP:PORT", "<ip>", "x.x.x.x",
 // "your_ip", or "$HOST" where nothing expands it.
 bool IsPlaceholder(absl::string_view value);

@@ -30,6 +30,7 @@ struct Word {
   std::string text;
   std::string raw;
   bool computed = false;
+  absl::string_view rest = "";  // The line from its end or unquoted { on.
 };
 
 // The words up to ;, && and the like.
@@ -38,7 +39,7 @@ struct ShellCommand {
   bool conditional = false;  // Runs only if the one before ends well, or not.
 };
 
-// Splits one line into commands. Comments are left out.
+// Splits one line, which must outlive them, into commands without comments.
 class ShellLine {
  public:
   explicit ShellLine(absl::string_view line) : line_(line) {}
@@ -72,6 +73,7 @@ class ShellLine {
     } else if (c == '$' || c == '`') {
       TakeExpansion(c);
     } else {
+      if (c == '{' && word_.rest.empty()) word_.rest = line_.substr(at_);
       Append(c);
     }
     ++at_;
@@ -84,6 +86,8 @@ class ShellLine {
   }
 
   void EndWord() {
+    const size_t end = std::min(at_, line_.size());
+    if (word_.rest.empty()) word_.rest = line_.substr(end);
     if (in_word_) commands_.back().words.push_back(std::move(word_));
     word_ = Word();
     in_word_ = false;
@@ -161,6 +165,7 @@ class LoginFile {
 
   void Read(absl::string_view text) {
     const bool has_mark = absl::ConsumePrefix(&text, kByteOrderMark);
+    static const LazyRE2 kComment = {R"(\s*#.*)"};
     std::string joined;
     uint32_t number = 0;
     for (absl::string_view line : absl::StrSplit(text, '\n')) {
@@ -172,8 +177,8 @@ class LoginFile {
         AddNotRead(joined, EnvironmentVariable::AFTER_MARK);
       } else if (path_ == kPamFile) {
         ReadPamLine(joined);
-      } else if (absl::ConsumeSuffix(&line, "\\")) {
-        joined.back() = ' ';
+      } else if (absl::EndsWith(line, "\\") && !HasForm(joined, *kComment)) {
+        joined.pop_back();
         continue;
       } else {
         for (ShellCommand& command : ShellLine(joined).Split()) Run(command);
@@ -196,9 +201,19 @@ class LoginFile {
     return variable;
   }
 
+  // `rest` is what follows on the line. Behind export bash expands braces.
   void AddValue(absl::string_view name, absl::string_view value, bool computed,
-                bool exported) {
+                bool exported, absl::string_view rest = "") {
+    // Signs that cut the value off, and what looks like a part of it.
+    static const LazyRE2 kCut = {
+        R"((; *[\w.-]+[:,{][^\s;]*|;\d[\w.-]*|;[\w.-]+$|#.*|[(].*|)"
+        R"(\s+(?:\d[\w.:,/-]*|[a-z]+\d*|[\w.-]+[:,./][\w.:,/-]*)|)"
+        R"([{][^{}]*(?:,[^{}]*[}]|[(]|[}]; *[\w.-]+[:,{])\S*)(?:[\s;&|].*)?)"};
+    static const LazyRE2 kNoPart = {";(?:fi|done|esac|exit|return|true)"};
+    // A shell of its own sets it.
+    static const LazyRE2 kApart = {R"((\s*[&|](?:[^&|>].*)?))"};
     if (!IsJobVariable(name)) return;
+    if (!exported && absl::StartsWith(rest, "{")) rest = "";
     // Assigned once more, an exported variable stays exported.
     exported =
         exported || exports_all_ || exported_.count(std::string(name)) > 0;
@@ -206,6 +221,10 @@ class LoginFile {
     EnvironmentVariable* const variable = Add(name);
     if (variable == nullptr) return;
     if (!exported) variable->set_effect(EnvironmentVariable::NOT_EXPORTED);
+    const bool is_apart = HasForm(rest, *kApart, &rest);
+    if (is_apart) variable->set_effect(EnvironmentVariable::NOT_READ);
+    const bool is_cut = !HasForm(rest, *kNoPart) && HasForm(rest, *kCut, &rest);
+    if (is_apart || is_cut) variable->set_cut(PrintableText(rest));
     variable->set_computed(computed);
     if (computed) {
       variable->clear_conditional();
@@ -243,7 +262,9 @@ class LoginFile {
   // quotes around a value (Linux-PAM, _parse_env_file).
   void ReadPamLine(absl::string_view line) {
     static const LazyRE2 kForm = {R"(([A-Za-z0-9_]+)=(.*))"};
-    line = absl::StripLeadingAsciiWhitespace(line.substr(0, line.find('#')));
+    const size_t end = std::min(line.find('#'), line.size());
+    absl::string_view rest = line.substr(end);
+    line = absl::StripLeadingAsciiWhitespace(line.substr(0, end));
     absl::string_view assignment = line;
     absl::ConsumePrefix(&assignment, "export ");
     absl::string_view name;
@@ -256,7 +277,12 @@ class LoginFile {
     for (const char c : value) {
       if (!is_quoted || (c != '"' && c != '\'')) bare += c;
     }
-    AddValue(name, bare, /*computed=*/false, /*exported=*/true);
+    // A # within the value, quoted or not, begins no comment.
+    if (is_quoted ? value.size() > 1 && value.back() == value[0]
+                  : absl::ascii_isspace(line.back())) {
+      rest = "";
+    }
+    AddValue(name, bare, /*computed=*/false, /*exported=*/true, rest);
   }
 
   // Takes off words that open and close blocks, and what stands in front of a
@@ -301,7 +327,7 @@ class LoginFile {
     Words& words = command.words;
     TakeBlocks(&words);
     conditional_ = command.conditional || depth_ > 0;
-    if (std::exchange(ends_, false)) --depth_;
+    if (std::exchange(ends_, false)) depth_ = std::max(depth_ - 1, 0);
     if (words.empty()) return;
     const std::string name = words[0].text;
     const Words arguments(words.begin() + 1, words.end());
@@ -338,7 +364,7 @@ class LoginFile {
         !HasForm(word.text, *kForm, &name, &plus, &value)) {
       return false;
     }
-    AddValue(name, value, word.computed || !plus.empty(), exported);
+    AddValue(name, value, word.computed || !plus.empty(), exported, word.rest);
     return true;
   }
 

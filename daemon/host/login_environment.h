@@ -23,6 +23,8 @@ namespace clusterd {
 //   export A=$B, A=`b`, A+=1, : ${A:=1}, eval "A=1"          computed
 //   unset A                                                  set to ""
 //   A=1 program                                              nothing
+//   export A=a:1;b:2, export A=1 2, export A=a(b)            cut off
+//   export A=1&b, export A=1|b                               cut off, not read
 //   within if, case, a loop, a function, behind && and ||    conditional
 void AddLoginFile(absl::string_view path, absl::string_view text,
                   EnvironmentFact::Variables* variables);

@@ -21,7 +21,8 @@ std::string Text(const EnvironmentVariable& each) {
       each.effect() == EnvironmentVariable::NOT_EXPORTED ? " not exported" : "",
       each.effect() == EnvironmentVariable::NOT_READ ? " not read" : "",
       each.effect() == EnvironmentVariable::AFTER_MARK ? " after mark" : "",
-      each.effect() == EnvironmentVariable::SOURCED ? " read by logins" : "");
+      each.effect() == EnvironmentVariable::SOURCED ? " read by logins" : "",
+      each.cut().empty() ? "" : absl::StrCat(" without '", each.cut(), "'"));
 }
 
 std::vector<std::string> Texts(const EnvironmentFact::Variables& variables) {
@@ -71,7 +72,78 @@ TEST(AddLoginFileTest, ReadsEverySpellingOfAShell) {
               "export HCCL_IF_\\\nIP=10.0.0.1\nset -a\nRANK_ID=3\n"),
       ElementsAre("1 HCCL_BUFFSIZE=1", "2 HCCL_RDMA_SL=2", "3 HCCL_RDMA_TC=4",
                   "4 HCCL_ALGO=a b", "5 MASTER_PORT=1", "5 WORLD_SIZE=8",
-                  "5 NNODES=2", "9 RANK_ID=3"));
+                  "5 NNODES=2", "6 HCCL_IF_IP=10.0.0.1", "9 RANK_ID=3"));
+}
+
+TEST(AddLoginFileTest, ACommentDoesNotGoOnInTheNextLine) {
+  EXPECT_THAT(OfShell("# ours \\\nexport HCCL_BUFFSIZE=1\n"),
+              ElementsAre("2 HCCL_BUFFSIZE=1"));
+}
+
+// "level1:ring: command not found", and no more at a login.
+TEST(AddLoginFileTest, SaysWhatTheShellCutsOffAnUnquotedValue) {
+  EXPECT_THAT(
+      OfShell("export HCCL_ALGO=level0:NA;level1:ring\n"
+              "export HCCL_ALGO=level0:NA; level1:ring;level2:ring # ours\n"
+              "HCCL_ALGO=level0:NA;level1:ring\n"
+              "export ASCEND_RT_VISIBLE_DEVICES=0 1 2 3\n"
+              "export ASCEND_RT_VISIBLE_DEVICES=0;1;2\n"
+              "export HCCL_OP_RETRY_ENABLE=L1:0, L2:0\n"
+              "export HCCL_SOCKET_IFNAME=eth0 eth1\n"
+              "export HCCL_SOCKET_IFNAME=eth0;eth1\n"
+              "export HCCL_ALGO=not(nhr)\n"
+              "export HCCL_ALGO=sequence{mesh,nhr}\n"
+              "export HCCL_ALGO=sole{nhr};allreduce:sole{mesh}\n"
+              "export HCCL_SOCKET_IFNAME=^docker;lo\n"
+              "export HCCL_SOCKET_IFNAME=^docker lo\n"
+              "export HCCL_ALGO=sole{not(nhr)}\n"),
+      ElementsAre("1 HCCL_ALGO=level0:NA without ';level1:ring'",
+                  "2 HCCL_ALGO=level0:NA without '; level1:ring'",
+                  "3 HCCL_ALGO=level0:NA without ';level1:ring'",
+                  "4 ASCEND_RT_VISIBLE_DEVICES=0 without ' 1'",
+                  "5 ASCEND_RT_VISIBLE_DEVICES=0 without ';1'",
+                  "6 HCCL_OP_RETRY_ENABLE=L1:0, without ' L2:0'",
+                  "7 HCCL_SOCKET_IFNAME=eth0 without ' eth1'",
+                  "8 HCCL_SOCKET_IFNAME=eth0 without ';eth1'",
+                  "9 HCCL_ALGO=not without '(nhr)'",
+                  "10 HCCL_ALGO=sequence{mesh,nhr} without '{mesh,nhr}'",
+                  "11 HCCL_ALGO=sole{nhr} without "
+                  "'{nhr};allreduce:sole{mesh}'",
+                  "12 HCCL_SOCKET_IFNAME=^docker without ';lo'",
+                  "13 HCCL_SOCKET_IFNAME=^docker without ' lo'",
+                  "14 HCCL_ALGO=sole{not without '{not(nhr)}'"));
+}
+
+TEST(AddLoginFileTest, AShellOfItsOwnSetsNothing) {
+  EXPECT_THAT(OfShell("export HCCL_SOCKET_IFNAME=eth0|eth1\n"
+                      "export HCCL_BUFFSIZE=200&\n"
+                      "export HCCL_RDMA_SL=2 | cat\n"),
+              ElementsAre("1 HCCL_SOCKET_IFNAME=eth0 not read without '|eth1'",
+                          "2 HCCL_BUFFSIZE=200 not read without '&'",
+                          "3 HCCL_RDMA_SL=2 not read without ' | cat'"));
+}
+
+TEST(AddLoginFileTest, QuotedValuesAndOtherCommandsAreNotCutOff) {
+  EXPECT_THAT(
+      OfShell("export HCCL_ALGO=\"level0:NA;level1:ring\"\n"
+              "export HCCL_ALGO='a|b&c d'\nexport HCCL_ALGO=a\\;b:c\n"
+              "export RANK_ID=1;export NNODES=2; echo a,b\n"
+              "if true; then export RANK_ID=1;fi\n"
+              "export RANK_ID=1 && echo 1:2 || true\n"
+              "export RANK_ID=1 >/dev/null 2>&1\n"
+              "export RANK_ID=1 &>/dev/null\n"
+              "export RANK_ID=1 PATH  # 2 3\n{ export RANK_ID=1; }\n"
+              "export RANK_ID=1;python3 -m a; : ${B:=2}\n"
+              "export HCCL_ALGO=sole{nhr}; export RANK_ID=a,b\n"
+              "HCCL_ALGO=sequence{mesh,nhr}\nexport HCCL_DFS_CONFIG=a#b\n"
+              "export HCCL_ALGO=\"x\n"),
+      ElementsAre("1 HCCL_ALGO=level0:NA;level1:ring", "2 HCCL_ALGO=a|b&c d",
+                  "3 HCCL_ALGO=a;b:c", "4 RANK_ID=1", "4 NNODES=2",
+                  "5 RANK_ID=1 perhaps", "6 RANK_ID=1", "7 RANK_ID=1",
+                  "8 RANK_ID=1", "9 RANK_ID=1", "10 RANK_ID=1 perhaps",
+                  "11 RANK_ID=1", "12 HCCL_ALGO=sole{nhr}", "12 RANK_ID=a,b",
+                  "13 HCCL_ALGO=sequence{mesh,nhr}", "14 HCCL_DFS_CONFIG=a#b",
+                  "15 HCCL_ALGO?"));
 }
 
 TEST(AddLoginFileTest, SaysWhatIsNotExported) {
@@ -144,11 +216,17 @@ TEST(AddLoginFileTest, ReadsEtcEnvironmentAsPamDoes) {
       OfPam("# HCCL_ALGO=1\n  HCCL_BUFFSIZE=1 # ours\nexport HCCL_RDMA_SL=2\n"
             "HCCL_IF_IP=\"10.0.0.1\"\nMASTER_ADDR=$HOST\n"
             "HCCL_RDMA_TC = 4\ndeclare -x RANK_ID=3\nsetenv NODE_RANK 3\n"
-            "HCCL_SOCKET_IFNAME==enp39s0f3\n"),
+            "HCCL_SOCKET_IFNAME==enp39s0f3\n"
+            "HCCL_ALGO=level0:NA;level1:ring\nHCCL_DFS_CONFIG=a#b\n"
+            "HCCL_DFS_CONFIG=\"a # b\"\nHCCL_DFS_CONFIG=\"a b\" # ours\n"),
       ElementsAre("2 HCCL_BUFFSIZE=1", "3 HCCL_RDMA_SL=2",
                   "4 HCCL_IF_IP=10.0.0.1", "5 MASTER_ADDR=$HOST",
                   "6 HCCL_RDMA_TC= not read", "7 RANK_ID= not read",
-                  "8 NODE_RANK= not read", "9 HCCL_SOCKET_IFNAME==enp39s0f3"));
+                  "8 NODE_RANK= not read", "9 HCCL_SOCKET_IFNAME==enp39s0f3",
+                  "10 HCCL_ALGO=level0:NA;level1:ring",
+                  "11 HCCL_DFS_CONFIG=a without '#b'",
+                  "12 HCCL_DFS_CONFIG=a without '# b\"'",
+                  "13 HCCL_DFS_CONFIG=a b"));
 }
 
 TEST(ReadLoginEnvironmentTest, ReadsFilesInTheOrderOfALogin) {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "config/hccl/job_variables.h"
 #include "config/rules/rule_report.h"
+#include "config/values/text_form.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -84,6 +85,11 @@ class EnvironmentCheck {
     }
   }
 
+  void AddCut(const EnvironmentVariable& variable, const std::string& right) {
+    if (variable.cut().empty()) return;
+    Add("cut", variable, right, QuotedText(variable.cut()));
+  }
+
   // Whether the line sets a variable that something reads; if not, adds that.
   bool HasEffect(const EnvironmentVariable& variable) {
     if (variable.effect() == EnvironmentVariable::SOURCED) {
@@ -92,12 +98,16 @@ class EnvironmentCheck {
     }
     const absl::string_view meant = MeantJobVariable(variable.name());
     if (variable.effect() != EnvironmentVariable::SET) {
-      Add(variable.effect() == EnvironmentVariable::NOT_EXPORTED
-              ? "not-exported"
-          : variable.effect() == EnvironmentVariable::AFTER_MARK ? "after-mark"
-                                                                 : "not-read",
-          variable,
-          meant.empty() ? PrintableText(variable.name()) : std::string(meant));
+      const std::string right =
+          meant.empty() ? PrintableText(variable.name()) : std::string(meant);
+      AddCut(variable, right);
+      if (variable.effect() == EnvironmentVariable::NOT_EXPORTED) {
+        Add("not-exported", variable, right);
+      } else if (variable.effect() == EnvironmentVariable::AFTER_MARK) {
+        Add("after-mark", variable, right);
+      } else if (variable.cut().empty()) {
+        Add("not-read", variable, right);
+      }
       return false;
     }
     if (!meant.empty()) {
@@ -117,9 +127,13 @@ class EnvironmentCheck {
       Add("not-judged", variable);
       return false;
     }
+    AddCut(variable, PrintableText(variable.name()));
     if (variable.value().empty()) return true;
     if (variable.carriage_return()) Add("carriage-return", variable, value);
-    if (IsPlaceholder(variable.value())) {
+    if (variable.name() == "HCCL_ALGO" &&
+        IsOfForm<kExecutors>(variable.value())) {
+      Note("a form by executors, published for Ascend 950", variable);
+    } else if (IsPlaceholder(variable.value())) {
       Add("placeholder", variable, value);
       return false;
     }
@@ -136,14 +150,12 @@ class EnvironmentCheck {
 
   void JudgeTogether(JobVariables sure) {
     // One of a pair that is not known contradicts nothing.
-    const std::pair<const char*, const char*> pair[] = {
-        {"HCCL_INTRA_ROCE_ENABLE", "HCCL_INTRA_PCIE_ENABLE"},
-        {"HCCL_INTRA_PCIE_ENABLE", "HCCL_INTRA_ROCE_ENABLE"}};
-    for (const auto& [name, other] : pair) {
-      const auto found = sure.find(name);
-      if (found == sure.end() || found->second != kUnclear) continue;
-      const auto beside = sure.find(other);
-      found->second = beside != sure.end() && beside->second == "1" ? "0" : "1";
+    constexpr char kRoce[] = "HCCL_INTRA_ROCE_ENABLE";
+    for (auto& [name, value] : sure) {
+      if (value != kUnclear || !absl::StartsWith(name, "HCCL_INTRA_")) continue;
+      const auto beside =
+          sure.find(name == kRoce ? "HCCL_INTRA_PCIE_ENABLE" : kRoce);
+      value = beside != sure.end() && beside->second == "1" ? "0" : "1";
     }
     for (auto each = sure.begin(); each != sure.end();) {
       // A path, whatever it is.
@@ -194,22 +206,11 @@ void JudgeVisibleDevices(const ClusterView& view, const HostView& host,
 }
 
 // Whether hosts of one job must have it alike.
-bool IsCompared(absl::string_view name) {
-  const JobVariable* const row = FindJobVariable(name);
+bool IsCompared(const EnvironmentVariable& variable) {
+  const JobVariable* const row = FindJobVariable(variable.name());
   return row != nullptr && !row->may_differ &&
-         (!absl::StartsWith(name, "ASCEND_") ||
-          absl::StartsWith(name, "ASCEND_RT_"));
-}
-
-std::set<std::string> ComparedNames(const ClusterView& view) {
-  std::set<std::string> names;
-  for (const HostView& host : view.hosts()) {
-    for (const EnvironmentVariable& each :
-         host.facts->environment().value().variables()) {
-      if (IsCompared(each.name())) names.insert(each.name());
-    }
-  }
-  return names;
+         (!absl::StartsWith(row->name, "ASCEND_") ||
+          absl::StartsWith(row->name, "ASCEND_RT_"));
 }
 
 struct Value {
@@ -291,14 +292,16 @@ void CheckEnvironmentUniform(const ClusterView& view, RuleReport& report) {
   if (view.hosts().size() < 2) {
     return report.ExplainSkip("fewer than two hosts answered");
   }
+  std::set<std::string> names;
   for (const HostView& host : view.hosts()) {
-    if (report.Knows(host, "variables of logins", host.facts->environment())) {
-      report.Judged(host);
+    const EnvironmentFact& fact = host.facts->environment();
+    if (!report.Knows(host, "variables of logins", fact)) continue;
+    report.Judged(host);
+    for (const EnvironmentVariable& each : fact.value().variables()) {
+      if (IsCompared(each)) names.insert(each.name());
     }
   }
-  for (const std::string& name : ComparedNames(view)) {
-    CompareVariable(view, name, report);
-  }
+  for (const std::string& name : names) CompareVariable(view, name, report);
 }
 
 }  // namespace clusterd

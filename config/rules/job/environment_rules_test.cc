@@ -135,6 +135,57 @@ TEST(CheckHcclEnvironmentTest, PlaceholderFails) {
   EXPECT_EQ(CheckOf("HCCL_OP_EXPANSION_MODE", "HOST").state(), PASS);
 }
 
+// HCCL documents the form for Ascend 950; what others make of it is not known.
+TEST(CheckHcclEnvironmentTest, AlgorithmsByExecutorAreNoPlaceholder) {
+  for (const char* value :
+       {"allreduce:sequence{mesh,nhr};sole{nhr}", "not(nhr)", "nhr"}) {
+    for (const char* product : {"atlas-a2", "ascend-950"}) {
+      const RuleResult result = CheckOf("HCCL_ALGO", value, product);
+      EXPECT_EQ(result.state(), PASS) << value << " " << product;
+      EXPECT_THAT(
+          result.summary(),
+          HasSubstr("not judged, a form by executors, published for Ascend "
+                    "950: HCCL_ALGO (/etc/profile.d/hccl.sh:3)"));
+    }
+  }
+  EXPECT_EQ(CheckOf("HCCL_ALGO", "level0:NA;level1:{algo}").state(), FAIL);
+  EXPECT_EQ(CheckOf("HCCL_ALGO",
+                    "allreduce=level0:NA;level1:ring/alltoall=level0:NA;"
+                    "level1:pairwise")
+                .summary()
+                .find("not judged"),
+            std::string::npos);
+}
+
+// export HCCL_ALGO=level0:NA;level1:ring
+TEST(CheckHcclEnvironmentTest, WhatTheShellCutsOffIsAWarning) {
+  for (const auto effect :
+       {EnvironmentVariable::SET, EnvironmentVariable::NOT_READ}) {
+    TestCluster cluster;
+    EnvironmentVariable& line = Set(cluster, "HCCL_ALGO", "level0:NA");
+    line.set_cut(";level1:ring");
+    line.set_effect(effect);
+    const RuleResult result = cluster.Check("hccl-environment");
+    EXPECT_EQ(result.state(), WARN);
+    EXPECT_THAT(Lines(result),
+                HasSubstr("WARN server0 HCCL_ALGO in /etc/profile.d/hccl.sh:3 "
+                          "does not get \";level1:ring\", which is not quoted "
+                          "| the whole value in quotes: export "
+                          "HCCL_ALGO='VALUE'"));
+  }
+  TestCluster cluster;
+  Set(cluster, "RANK_ID", "1").set_cut(" 2");
+  cluster.facts[0]
+      .mutable_environment()
+      ->mutable_value()
+      ->mutable_variables(0)
+      ->set_effect(EnvironmentVariable::NOT_EXPORTED);
+  EXPECT_EQ(cluster.Check("hccl-environment").findings_size(), 2);
+  // What is left of it is judged, too.
+  Set(cluster, "HCCL_OP_RETRY_ENABLE", "L1:0,").set_cut(" L2:0");
+  EXPECT_EQ(cluster.Check("hccl-environment").state(), FAIL);
+}
+
 // The value itself is judged without the CR.
 TEST(CheckHcclEnvironmentTest, CarriageReturnFailsBesideTheValue) {
   TestCluster cluster;

@@ -155,6 +155,61 @@ TEST(JobNetworkTest, ASuperPodThatIsNotKnownMakesFailuresUnknown) {
               HasSubstr("UNKNOWN server1 super pod not known"));
 }
 
+// export HCCL_LOGIC_SUPERPOD_ID=$(hostname)
+TEST(JobNetworkTest, AVariableThatOnlyAShellKnowsIsNamedWithItsLine) {
+  for (const char* name : {"HCCL_LOGIC_SUPERPOD_ID", "HCCL_INTRA_ROCE_ENABLE",
+                           "HCCL_INTER_HCCS_DISABLE"}) {
+    TestCluster cluster("atlas-a3-superpod");
+    TakeDown(cluster);
+    cluster.StartJob();
+    Export(cluster, 1, name, "");
+    cluster.facts[1]
+        .mutable_environment()
+        ->mutable_value()
+        ->mutable_variables()
+        ->rbegin()
+        ->set_computed(true);
+    const std::string value =
+        std::string("value of ") + name + " (/etc/environment:1)";
+    EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
+                HasSubstr("UNKNOWN server1 " + value + " not known"));
+    const RuleResult link = cluster.Check("link");
+    EXPECT_EQ(link.state(), UNKNOWN) << name;
+    EXPECT_THAT(link.findings(0).why(),
+                HasSubstr("not known: " + value + " on server1)"));
+    Export(cluster, 0, name, "");
+    cluster.facts[0]
+        .mutable_environment()
+        ->mutable_value()
+        ->mutable_variables()
+        ->rbegin()
+        ->set_computed(true);
+    EXPECT_THAT(cluster.Check("link").findings(0).why(),
+                HasSubstr("not known: " + value + " on server[0-1])"));
+    // The job's own goes before it.
+    EnvironmentVariable* const own = cluster.job->add_environment();
+    own->set_name(name);
+    own->set_value("0");
+    EXPECT_EQ(Judged(cluster), PASS) << name;
+  }
+}
+
+TEST(JobNetworkTest, ADemandUnderAConditionIsNotKnownEither) {
+  TestCluster one("atlas-a2", "", 1);
+  one.spec.set_roce_unused(true);
+  one.StartJob();
+  Export(one, 0, "HCCL_INTRA_ROCE_ENABLE", "0");
+  EnvironmentVariable& line = *one.facts[0]
+                                   .mutable_environment()
+                                   ->mutable_value()
+                                   ->mutable_variables()
+                                   ->rbegin();
+  line.set_conditional(true);
+  EXPECT_EQ(Judged(one), PASS);
+  line.set_value("1");
+  EXPECT_EQ(Judged(one), UNKNOWN);
+}
+
 TEST(JobNetworkTest, AHostAloneKnowsThatTheJobHasOtherServers) {
   TestCluster cluster("atlas-a2", "", 1);
   TakeDown(cluster);

@@ -67,7 +67,7 @@ class TableJudge {
       : view_(view),
         table_(table),
         report_(report),
-        needs_roce_(NetworkOfJob(view).need != JobNetwork::Need::kNoRoce) {}
+        needs_roce_(NetworkOfJob(view).need == JobNetwork::Need::kRoce) {}
 
   void Judge() {
     Match();
