@@ -144,7 +144,7 @@ class LogsCommand final : public LogsRequestCommand {
   }
   const google::protobuf::Message& Answer() const override { return answer_; }
   void PrintTable(const Style& style, std::ostream& out) override {
-    PrintLogsTable(answer_, style, out);
+    PrintLogsTable(answer_, query_, style, out);
   }
   std::string Short() const override { return LogsShort(answer_); }
 

@@ -23,9 +23,10 @@ void AddCodes(const ClusterSpec& spec, LogsAnswer* answer);
 // How many hosts' logs could not be read.
 size_t CountUnread(const LogsAnswer& answer);
 
-// REQUIRES: AddCodes. All texts are made safe for a terminal.
-void PrintLogsTable(const LogsAnswer& answer, const Style& style,
-                    std::ostream& out);
+// REQUIRES: AddCodes. All texts are made safe for a terminal. Advice names only
+// options that would change the answer to `asked`.
+void PrintLogsTable(const LogsAnswer& answer, const LogsQuery& asked,
+                    const Style& style, std::ostream& out);
 
 // "EI0006 12 on server[0-1]; 1 host not read", without line end; safe for a
 // terminal of UTF-8.

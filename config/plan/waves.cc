@@ -33,13 +33,22 @@ Hosts FewestWithAllKinds(const ClusterPlan& plan) {
   return best.rbegin()->second;
 }
 
-// "node07 (sysctl, tls)".
-void AppendHost(std::string* out, const HostPlan* host) {
+std::set<std::string> KindsOf(const Hosts& hosts) {
   std::set<std::string> kinds;
-  for (const PlanStep& step : host->steps()) {
-    kinds.insert(ChangeKindName(step.kind()));
+  for (const HostPlan* const host : hosts) {
+    for (const PlanStep& step : host->steps()) {
+      kinds.insert(ChangeKindName(step.kind()));
+    }
   }
-  absl::StrAppend(out, host->host(), " (", absl::StrJoin(kinds, ", "), ")");
+  return kinds;
+}
+
+// "node07 (sysctl, tls), node09 (firewall)".
+std::string NamesOf(const Hosts& hosts) {
+  return absl::StrJoin(hosts, ", ", [](std::string* out, const auto* host) {
+    absl::StrAppend(out, host->host(), " (",
+                    absl::StrJoin(KindsOf({host}), ", "), ")");
+  });
 }
 
 }  // namespace
@@ -54,9 +63,19 @@ Canary ChooseCanary(const ClusterPlan& plan, size_t wished, size_t wave_size) {
     if (canary.hosts.size() >= canary.size) break;
     if (!host.steps().empty()) canary.hosts.insert(host.host());
   }
+  const auto split = fewest.begin() + std::min(fewest.size(), canary.size);
+  const Hosts first(fewest.begin(), split);
+  std::set<std::string> missing = KindsOf({split, fewest.end()});
+  for (const std::string& kind : KindsOf(first)) missing.erase(kind);
   canary.why = absl::StrCat(
-      "canary: a step of every kind in the plan is on ",
-      absl::StrJoin(fewest, ", ", AppendHost),
+      missing.empty()
+          ? absl::StrCat("canary: a step of every kind in the plan is on ",
+                         NamesOf(first))
+          : absl::StrCat("warning: canary: ", NamesOf(first),
+                         " has no step of ", absl::StrJoin(missing, ", "),
+                         ", expected one of every kind in the plan; apply with "
+                         "--canary ",
+                         fewest.size()),
       canary.size > wished
           ? absl::StrCat("; so the first wave has ", Count(canary.size, "host"),
                          ", not ", wished)

@@ -180,8 +180,16 @@ class LogReading {
           folder.path, ": not all files were found, ",
           run.timed_out ? "for lack of time" : "there are too many"));
     } else if (!run.standard_error.empty()) {
-      Note(PrintableText(
-          run.standard_error.substr(0, run.standard_error.find('\n'))));
+      // "/usr/bin/find: '/home/ann/ascend/log/debug': Permission denied"
+      static const LazyRE2 kForm = {R"((?s)[^:\n]*: '([^\n]*?)': .*)"};
+      std::string found;
+      absl::string_view path = folder.path;
+      if (HasForm(run.standard_error, *kForm, &found)) {
+        path = found;
+        absl::ConsumePrefix(&path, host_.files().Resolve(folder.process_root));
+      }
+      Note(PrintableText(absl::StrCat(path, ": not read as ", folder.user.name,
+                                      ": ", LastWords(run.standard_error))));
     }
   }
 
@@ -232,12 +240,16 @@ class LogReading {
 
   static std::string WhyNot(const absl::StatusOr<CommandResult>& run) {
     if (!run.ok()) return std::string(run.status().message());
-    if (run->timed_out) return "no answer in time";
-    // "tail: cannot open '…' for reading: Permission denied"
-    const absl::string_view said = absl::StripSuffix(run->standard_error, "\n");
+    return run->timed_out ? "no answer in time"
+                          : PrintableText(LastWords(run->standard_error));
+  }
+
+  // "Permission denied" where a program says on its first line
+  // "tail: cannot open '…' for reading: Permission denied".
+  static absl::string_view LastWords(absl::string_view said) {
+    said = said.substr(0, said.find('\n'));
     const size_t colon = said.rfind(": ");
-    return PrintableText(
-        colon == absl::string_view::npos ? said : said.substr(colon + 2));
+    return colon == absl::string_view::npos ? said : said.substr(colon + 2);
   }
 
   void Take(absl::string_view text, bool is_end, LogFile* told) {
