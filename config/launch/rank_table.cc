@@ -101,12 +101,27 @@ std::string LineOf(absl::string_view text, size_t at) {
       "line ", 1 + std::count(text.begin(), text.begin() + at, '\n'), ": ");
 }
 
+// Counts bytes, from 1.
+size_t ColumnOf(absl::string_view text, size_t at) {
+  return at - text.substr(0, at).rfind('\n');
+}
+
+// In ASCII, ] and } are two behind [ and {.
+char ClosingOf(char open) { return static_cast<char>(open + 2); }
+
+// "expected } for the { at line 2: column 5".
+std::string ExpectedFor(absl::string_view text, size_t open) {
+  return absl::StrCat("expected ", std::string(1, ClosingOf(text[open])),
+                      " for the ", text.substr(open, 1), " at ",
+                      LineOf(text, open), "column ", ColumnOf(text, open));
+}
+
 // Protobuf's JSON parser takes single quotes, bare keys, trailing commas and
 // comments; RFC 8259, and so HCCL's parser (nlohmann/json), does not. The first
 // such mistake, or what keeps the text from being one object: "line 4: JSON has
 // no comments"; empty: none.
 std::string LenientJsonMistake(absl::string_view text) {
-  std::string open;  // What closes each bracket.
+  std::vector<size_t> open;  // Where each bracket stands.
   bool has_value = false;
   for (size_t at = 0; at < text.size();) {
     const size_t begin = at;
@@ -115,20 +130,24 @@ std::string LenientJsonMistake(absl::string_view text) {
     if (!mistake.empty()) return LineOf(text, begin) + mistake;
     if (absl::ascii_isspace(next)) continue;
     const bool is_value = next == '"' || absl::ascii_isalnum(next);
+    const bool closes = next == '}' || next == ']';
     if (open.empty() && (has_value || next != '{')) {
       mistake = has_value ? "text behind the last }" : "expected { first";
     } else if (has_value && (is_value || next == '{' || next == '[')) {
       mistake = "a comma or colon is missing in front of it";
+    } else if (closes && next != ClosingOf(text[open.back()])) {
+      mistake = absl::StrCat("column ", ColumnOf(text, begin), " has ",
+                             text.substr(begin, 1), ", ",
+                             ExpectedFor(text, open.back()));
     }
     if (!mistake.empty()) return LineOf(text, begin) + mistake;
-    if (next == '{') open += '}';
-    if (next == '[') open += ']';
-    has_value = is_value || next == '}' || next == ']';
-    if (has_value && !is_value) open.pop_back();
+    if (next == '{' || next == '[') open.push_back(begin);
+    if (closes) open.pop_back();
+    has_value = is_value || closes;
   }
   if (open.empty()) return "";
-  return absl::StrCat(LineOf(text, text.size()), "the text ends, expected ",
-                      open.substr(open.size() - 1));
+  return absl::StrCat(LineOf(text, text.size()), "the text ends, ",
+                      ExpectedFor(text, open.back()));
 }
 
 // 0.0.0.0 is what tools print where no address is set.
@@ -524,9 +543,8 @@ absl::Status CheckUtf8(absl::string_view file, absl::string_view text) {
   const bool is_utf16 =
       absl::StartsWith(text, "\xff\xfe") || absl::StartsWith(text, "\xfe\xff");
   return absl::InvalidArgumentError(
-      absl::StrCat(file, ": ", LineOf(text, at), "byte ",
-                   at - text.substr(0, at).rfind('\n'), " is not UTF-8",
-                   is_utf16 ? ": the text is UTF-16" : ""));
+      absl::StrCat(file, ": ", LineOf(text, at), "byte ", ColumnOf(text, at),
+                   " is not UTF-8", is_utf16 ? ": the text is UTF-16" : ""));
 }
 
 bool IsOfDockerBridge(const std::string& server_id) {
