@@ -149,8 +149,8 @@ class Maker {
   }
 
   void ChoosePort() {
-    absl::StatusOr<MasterPort> chosen =
-        ChooseMasterPort(job_, *facts_[0], options_.master_port);
+    absl::StatusOr<MasterPort> chosen = ChooseMasterPort(
+        job_, *facts_[0], options_.master_port, PortOption(options_));
     if (!chosen.ok()) return Wrong(chosen.status().message());
     port_ = chosen->port;
     // torch_npu/distributed/rendezvous.py: the store is that of --master_addr
@@ -504,7 +504,8 @@ absl::StatusOr<Launch> MakeLaunch(const ClusterSpec& job,
 
 absl::StatusOr<MasterPort> ChooseMasterPort(const ClusterSpec& job,
                                             const HostFacts& master,
-                                            uint32_t asked) {
+                                            uint32_t asked,
+                                            absl::string_view option) {
   MasterPort chosen = {asked != 0 ? asked : job.rendezvous_port(), {}};
   const bool is_named = chosen.port != 0;
   if (is_named) {
@@ -512,11 +513,11 @@ absl::StatusOr<MasterPort> ChooseMasterPort(const ClusterSpec& job,
                                     ? std::string("is no port")
                                     : WhyNot(chosen.port, job, master);
     if (!why_not.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          asked != 0 ? "--master-port" : "rendezvous port of cluster.yaml",
-          ": ", chosen.port, " ", why_not,
-          ", expected a free port up to 65535"
-          " outside HCCL's range"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(asked != 0 ? option : "rendezvous port of cluster.yaml",
+                       ": ", chosen.port, " ", why_not,
+                       ", expected a free port up to 65535"
+                       " outside HCCL's range"));
     }
   } else {
     chosen.port = kFirstMasterPort;

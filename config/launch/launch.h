@@ -24,7 +24,7 @@ std::vector<absl::string_view> LaunchMethods();
 
 struct LaunchOptions {
   std::string method = "torchrun";
-  uint32_t master_port = 0;  // 0: chosen.
+  uint32_t master_port = 0;  // 0: chosen; may be the endpoint's, see below.
   // "2" or "min:max"; empty: all servers of the job.
   std::string nnodes;
   std::string python = "python3";
@@ -124,10 +124,11 @@ struct MasterPort {
 // vendor's example has that one) that is not HCCL's, ssh's or seen in use:
 // below the ports that Linux hands out by itself, 32768-60999, so that no
 // outgoing connection takes it before the job does. InvalidArgument if the
-// asked one, or that of cluster.yaml, is HCCL's or taken.
-absl::StatusOr<MasterPort> ChooseMasterPort(const ClusterSpec& job,
-                                            const HostFacts& master,
-                                            uint32_t asked);
+// asked one, which messages call by its `option`, or that of cluster.yaml, is
+// HCCL's or taken.
+absl::StatusOr<MasterPort> ChooseMasterPort(
+    const ClusterSpec& job, const HostFacts& master, uint32_t asked,
+    absl::string_view option = "--master-port");
 
 }  // namespace clusterd
 

@@ -364,7 +364,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
     if (!absl::StartsWith(job_.python(), "/")) job_.clear_python();
     if (job_.script_file().empty()) return;
     options_.script = job_.script_file();
-    if (!job_.script().empty()) return;
+    if (!job_.script().empty() || !mistakes_.empty()) return;
     Tell("note: the script is not judged, it cannot be read here: ",
          job_.script_file());
   }
