@@ -53,6 +53,25 @@ constexpr CodeMeaning kMeanings[] = {
     // Before CANN 9; vllm-ascend issue 405.
     {"EJ0003", "an address and port could not be bound"},
     {"EJ0004", "an address of the rank table is not that of the device's port"},
+    // The runtime's, CANN acl API reference, aclError; DCMI API reference.
+    {"207001", "memory could not be had; look at what is left of the NPU's"},
+    {"207004", "the device is not available"},
+    {"507010", "the NPU's task scheduler gave no more signs of life"},
+    {"507013", "the DMA hardware of the NPU failed"},
+    {"507018", "a task on the AI CPU of the NPU failed"},
+    {"507033", "the device could not be started"},
+    {"507053", "memory of the NPU has an error that hardware cannot correct"},
+    {"507054", "memory of the NPU (HBM) has an ECC error of several bits"},
+    {"507055", "memory of the device at the other end may have failed"},
+    {"507056",
+     "the link between two devices is broken; try again, then check "
+     "that link"},
+    {"507057",
+     "memory of the device at the other end may have failed, or this one went "
+     "beyond its own"},
+    {"507899", "the driver met an internal error"},
+    {"507901", "the driver's channel between host and device (HDC) is closed"},
+    {"-8005", "DCMI, on which npu-smi builds, met an internal error"},
     // Texts without a code have the name of a rule.
     {"device-namespace",
      "another container owns the device, or a mount of the driver is missing"},
