@@ -302,7 +302,7 @@ TEST(ApplyCommandTest, SaysWhichHostsAreTheCanaryAndWhy) {
                                         GoodWorld())
                                  .err;
   EXPECT_TRUE(absl::StrContains(
-      warned, "warning: canary: server0 (sysctl) has no step of tls, "))
+      warned, "warning: canary: no step of tls is on server0 (sysctl), "))
       << warned;
 }
 

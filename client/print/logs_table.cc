@@ -70,8 +70,7 @@ void PrintNotes(const LogsAnswer& answer, Page& page) {
 constexpr size_t kMaxDetails = 16;
 constexpr int kMaxRanks = 8;
 
-// Addresses and ranks as hosts and devices: every address that cluster.yaml
-// names, since peers need not be among the hosts asked; ranks only of those.
+// Addresses of the cluster and ranks of the hosts asked as hosts and devices.
 class Ends {
  public:
   Ends(const ClusterSpec& spec, const LogsAnswer& answer) {

@@ -23,8 +23,7 @@ void AddCodes(const ClusterSpec& spec, LogsAnswer* answer);
 // How many hosts' logs could not be read.
 size_t CountUnread(const LogsAnswer& answer);
 
-// REQUIRES: AddCodes. All texts are made safe for a terminal. Advice names only
-// options that would change the answer to `asked`.
+// REQUIRES: AddCodes. All texts are made safe for a terminal.
 void PrintLogsTable(const LogsAnswer& answer, const LogsQuery& asked,
                     const Style& style, std::ostream& out);
 

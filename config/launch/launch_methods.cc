@@ -50,7 +50,7 @@ void AddRendezvousMistakes(const LaunchMethod& method,
   }
   if (options.tiered.value_or(false)) given.push_back("--tiered on");
   if (!options.nnodes.empty()) given.push_back("--nnodes");
-  if (options.master_port != 0 && PortOption(options) == "--master-port") {
+  if (options.master_port != 0 && !options.port_of_endpoint) {
     given.push_back("--master-port");
   }
   // torch/distributed/run.py: c10d on localhost and a free port.
@@ -66,12 +66,6 @@ void AddRendezvousMistakes(const LaunchMethod& method,
 }
 
 }  // namespace
-
-absl::string_view PortOption(const LaunchOptions& options) {
-  const std::string port = absl::StrCat(":", options.master_port);
-  return absl::EndsWith(options.rdzv_endpoint, port) ? "--rdzv-endpoint"
-                                                     : "--master-port";
-}
 
 absl::Span<const LaunchMethod> AllLaunchMethods() {
   static const auto& methods = *new std::vector<LaunchMethod>{

@@ -51,9 +51,6 @@ struct LaunchMethod {
 
 absl::Span<const LaunchMethod> AllLaunchMethods();
 
-// The option that `master_port` is from: the endpoint, if that ends in it.
-absl::string_view PortOption(const LaunchOptions& options);
-
 // What of the options cannot be, whatever the job is.
 std::vector<std::string> FindOptionMistakes(const LaunchMethod& method,
                                             const LaunchOptions& options);

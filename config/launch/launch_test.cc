@@ -471,11 +471,13 @@ TEST(MakeLaunchTest, APortInUseIsCalledByTheOptionThatNamedIt) {
   EXPECT_THAT(job.Refusal(),
               HasSubstr("--master-port: 29600 is taken on server0 by pid 7"));
   job.options.rdzv_endpoint = "192.168.10.22:29600";
+  job.options.port_of_endpoint = true;
   EXPECT_THAT(job.Refusal(),
               AllOf(HasSubstr("--rdzv-endpoint: 29600 is taken on server0 by"),
                     Not(HasSubstr("--master-port"))));
   // Both were given, and only one of them is in use.
   job.options.rdzv_endpoint = "192.168.10.22:29601";
+  job.options.port_of_endpoint = false;
   EXPECT_THAT(job.Refusal(), HasSubstr("--master-port: 29600 is taken"));
   job.spec.set_rendezvous_port(29600);
   job.options.master_port = 0;
@@ -552,6 +554,7 @@ TEST(MakeLaunchTest, SaysWhichOptionsOfTheRendezvousDoNotFit) {
     options.standalone = true;
     options.rdzv_endpoint = "192.168.10.22:29600";
     options.master_port = 29600;
+    options.port_of_endpoint = true;
   });
   EXPECT_THAT(of_endpoint, HasSubstr("--rdzv-endpoint: PyTorch"));
   EXPECT_THAT(of_endpoint, Not(HasSubstr("--master-port")));

@@ -12,7 +12,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -31,17 +30,10 @@ using google::protobuf::Struct;
 using google::protobuf::Value;
 
 constexpr size_t kMaxServerIdLength = 64;
-constexpr size_t kMaxQuoted = 80;
 constexpr uint32_t kMaxPort = 65535;
 
-std::string Quote(absl::string_view text) {
-  const bool cut = text.size() > kMaxQuoted;
-  return absl::StrCat("\"", absl::CEscape(text.substr(0, kMaxQuoted)),
-                      cut ? "..." : "", "\"");
-}
-
 std::string Describe(const Value& value) {
-  if (value.has_string_value()) return Quote(value.string_value());
+  if (value.has_string_value()) return QuotedText(value.string_value());
   if (value.has_number_value()) {
     return absl::StrCat("number ", value.number_value());
   }
@@ -106,14 +98,11 @@ size_t ColumnOf(absl::string_view text, size_t at) {
   return at - text.substr(0, at).rfind('\n');
 }
 
-// In ASCII, ] and } are two behind [ and {.
-char ClosingOf(char open) { return static_cast<char>(open + 2); }
-
-// "expected } for the { at line 2: column 5".
+// "expected } for the { at line 2: column 5"; ASCII has it two behind the {.
 std::string ExpectedFor(absl::string_view text, size_t open) {
-  return absl::StrCat("expected ", std::string(1, ClosingOf(text[open])),
-                      " for the ", text.substr(open, 1), " at ",
-                      LineOf(text, open), "column ", ColumnOf(text, open));
+  return absl::StrCat("expected ", std::string(1, text[open] + 2), " for the ",
+                      text.substr(open, 1), " at ", LineOf(text, open),
+                      "column ", ColumnOf(text, open));
 }
 
 // Protobuf's JSON parser takes single quotes, bare keys, trailing commas and
@@ -135,7 +124,7 @@ std::string LenientJsonMistake(absl::string_view text) {
       mistake = has_value ? "text behind the last }" : "expected { first";
     } else if (has_value && (is_value || next == '{' || next == '[')) {
       mistake = "a comma or colon is missing in front of it";
-    } else if (closes && next != ClosingOf(text[open.back()])) {
+    } else if (closes && next != text[open.back()] + 2) {
       mistake = absl::StrCat("column ", ColumnOf(text, begin), " has ",
                              text.substr(begin, 1), ", ",
                              ExpectedFor(text, open.back()));
@@ -269,7 +258,7 @@ class Reader {
     if (!Text(object, key, kRequired, &text)) return false;
     // HCCL takes no sign and no blank.
     if (ParseDigits(text, out)) return true;
-    Wrong(object.path + key, Quote(text),
+    Wrong(object.path + key, QuotedText(text),
           ", expected a decimal number (EI0014)");
     return false;
   }
@@ -299,7 +288,7 @@ class Reader {
             absl::string_view code, absl::string_view more = "") {
     const auto [first, is_new] = seen->emplace(what, path);
     if (is_new) return;
-    Wrong(path, Quote(what), " stands at ", first->second,
+    Wrong(path, QuotedText(what), " stands at ", first->second,
           " already, expected every one once (", code, ")", more);
   }
 
@@ -309,7 +298,7 @@ class Reader {
       uint32_t port = 0;
       if (!Text(object, key, kOptional, &text)) continue;
       if (ParseDigits(text, &port) && port > 0 && port <= kMaxPort) continue;
-      Wrong(object.path + key, Quote(text),
+      Wrong(object.path + key, QuotedText(text),
             ", expected a port from 1 to 65535 (EI0014)");
     }
   }
@@ -319,7 +308,7 @@ class Reader {
     if (Text(server, "server_id", kRequired, &read.server_id) &&
         (read.server_id.empty() ||
          read.server_id.size() > kMaxServerIdLength)) {
-      Wrong(server.path + "server_id", Quote(read.server_id),
+      Wrong(server.path + "server_id", QuotedText(read.server_id),
             ", expected 1 to 64 characters (EI0014)");
     }
     if (Text(server, "host_ip", kOptional, &read.host_ip)) {
@@ -360,7 +349,7 @@ class Reader {
     if (is_super_pod_ &&
         Text(device, "super_device_id", kRequired, &read.super_device_id) &&
         !ParseDigits(read.super_device_id, &ignored)) {
-      Wrong(device.path + "super_device_id", Quote(read.super_device_id),
+      Wrong(device.path + "super_device_id", QuotedText(read.super_device_id),
             ", expected a decimal number (EI0004)");
     }
     return read;
@@ -368,7 +357,7 @@ class Reader {
 
   bool CheckIpAddress(const std::string& text, const std::string& path) {
     if (IsIpAddress(text)) return true;
-    Wrong(path, Quote(text),
+    Wrong(path, QuotedText(text),
           IsPlaceholder(text)
               ? " is a placeholder: what made the file found no address"
               : "",
@@ -430,7 +419,8 @@ class Reader {
     uint32_t count = 0;
     if (!Text(root, "server_count", kOptional, &text)) return;
     if (!ParseDigits(text, &count) || count != table.servers.size()) {
-      Wrong("server_count", Quote(text), ", expected \"", table.servers.size(),
+      Wrong("server_count", QuotedText(text), ", expected \"",
+            table.servers.size(),
             "\", the number of servers listed "
             "(EI0014)");
     }
@@ -469,7 +459,7 @@ class Reader {
       for (const std::string& server : pod.server_ids) {
         pod_of[server] = pod.super_pod_id;
         if (!listed.contains(server)) {
-          Wrong("super_pod_list", Quote(server),
+          Wrong("super_pod_list", QuotedText(server),
                 " is not in server_list, expected a server of the "
                 "table (EI0014)");
         }
@@ -480,8 +470,8 @@ class Reader {
       const RankTableServer& server = table.servers[i];
       const auto pod = pod_of.find(server.server_id);
       if (pod == pod_of.end()) {
-        Wrong(absl::StrCat("server_list[", i, "]"), Quote(server.server_id),
-              " is in no super pod (EI0014)");
+        Wrong(absl::StrCat("server_list[", i, "]"),
+              QuotedText(server.server_id), " is in no super pod (EI0014)");
         continue;
       }
       for (size_t j = 0; j < server.devices.size(); ++j) {
@@ -498,7 +488,7 @@ class Reader {
     for (size_t i = 0; i < table.servers.size(); ++i) {
       const std::string& id = table.servers[i].server_id;
       if (!IsOfDockerBridge(id)) continue;
-      Wrong(absl::StrCat("server_list[", i, "].server_id"), Quote(id),
+      Wrong(absl::StrCat("server_list[", i, "].server_id"), QuotedText(id),
             " is an address of Docker's bridge, expected the host's: start "
             "containers with --net=host");
     }
@@ -526,10 +516,10 @@ absl::Status CheckVersion(const Struct& root) {
   }
   if (version != nullptr && version->has_string_value() &&
       version->string_value() != "1.0" && version->string_value() != "1.2") {
-    return absl::UnimplementedError(
-        absl::StrCat("rank table: version ", Quote(version->string_value()),
-                     ", expected \"1.0\" or \"1.2\"; 1.1 (heterogeneous) and "
-                     "2.0 (Ascend 950) are not read"));
+    return absl::UnimplementedError(absl::StrCat(
+        "rank table: version ", QuotedText(version->string_value()),
+        ", expected \"1.0\" or \"1.2\"; 1.1 (heterogeneous) and "
+        "2.0 (Ascend 950) are not read"));
   }
   return absl::OkStatus();
 }
@@ -567,7 +557,7 @@ absl::StatusOr<RankTable> ParseRankTable(absl::string_view json) {
         google::protobuf::StringPiece(json.data(), json.size()), &root);
     // Behind its first line stands a piece of the text.
     const std::string why(parsed.message());
-    if (!parsed.ok()) mistake = absl::CEscape(why.substr(0, why.find('\n')));
+    if (!parsed.ok()) mistake = PrintableText(why.substr(0, why.find('\n')));
   }
   if (!mistake.empty()) {
     return absl::InvalidArgumentError(

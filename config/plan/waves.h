@@ -51,8 +51,7 @@ struct Canary {
 // The fewest hosts with a step of every kind, the first ones of equals, filled
 // up from the plan's begin until they are `wished` many. Where so few do not do
 // they are more, but at most `wave_size`; the rest of them is in the next wave,
-// and `why` warns of the kinds that only they have.
-// `wished` 0: no canary.
+// and `why` warns of the kinds that only they have. `wished` 0: no canary.
 Canary ChooseCanary(const ClusterPlan& plan, size_t wished, size_t wave_size);
 
 }  // namespace clusterd

@@ -103,10 +103,10 @@ TEST(ChooseCanaryTest, WarnsOfKindsThatTheFirstWaveHasNoRoomFor) {
   const Canary alone = ChooseCanary(plan, 1, 1);
   EXPECT_EQ(alone.size, 1u);
   EXPECT_EQ(alone.why,
-            "warning: canary: h0 (sysctl) has no step of firewall, tls, "
+            "warning: canary: no step of firewall, tls is on h0 (sysctl), "
             "expected one of every kind in the plan; apply with --canary 3");
   EXPECT_EQ(ChooseCanary(plan, 1, 2).why,
-            "warning: canary: h0 (sysctl), h1 (tls) has no step of firewall, "
+            "warning: canary: no step of firewall is on h0 (sysctl), h1 (tls), "
             "expected one of every kind in the plan; apply with --canary 3; so "
             "the first wave has 2 hosts, not 1");
   // What it advises is enough, whatever the size of the waves.

@@ -73,12 +73,11 @@ std::string StandingWord(const ApplyReport& report) {
   }
   if (taken_back) return stays ? "partly rolled back" : "rolled back";
   const Confirmation& confirmation = report.confirmation();
-  if (report.outcome() != ApplyReport::SUCCEEDED ||
-      confirmation.state() != Confirmation::CONFIRMED) {
-    return "";
-  }
-  return confirmation.untold().empty() ? "confirmed"
-                                       : "not confirmed everywhere";
+  const bool confirmed = report.outcome() == ApplyReport::SUCCEEDED &&
+                         confirmation.state() == Confirmation::CONFIRMED;
+  return !confirmed                      ? ""
+         : confirmation.untold().empty() ? "confirmed"
+                                         : "not confirmed everywhere";
 }
 
 std::string ConfirmedText(const Confirmation& confirmation) {

@@ -1,5 +1,4 @@
-// The codes that HCCL, the runtime (aclError) and DCMI end a job with, and the
-// rules that are about them.
+// The codes that a job ends with, and the rules that are about them.
 #ifndef CONFIG_RULES_ERROR_CODES_H_
 #define CONFIG_RULES_ERROR_CODES_H_
 

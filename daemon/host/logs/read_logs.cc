@@ -29,8 +29,6 @@ constexpr uint64_t kMaxMessageBytes = 4096;  // Of a program's own words.
 constexpr absl::string_view kFind[] = {"/usr/bin/find", "/bin/find"};
 constexpr absl::string_view kTail[] = {"/usr/bin/tail", "/bin/tail"};
 
-constexpr absl::string_view kNotThere = ": No such file or directory\n";
-
 struct FoundFile {
   const LogFolder* folder;
   std::string path;  // Of whoever reads it.
@@ -168,7 +166,8 @@ class LogReading {
     const bool told = !run->standard_output.empty() || run->exit_status == 0;
     // A folder that is not there holds no logs, which is an answer.
     looked_ |=
-        told || (is_last && absl::EndsWith(run->standard_error, kNotThere));
+        told || (is_last && absl::EndsWith(run->standard_error,
+                                           ": No such file or directory\n"));
     if (told || is_last) NoteTrouble(folder, *run);
     TakeFiles(folder, run->standard_output);
     return told;
@@ -183,13 +182,12 @@ class LogReading {
       // "/usr/bin/find: '/home/ann/ascend/log/debug': Permission denied"
       static const LazyRE2 kForm = {R"((?s)[^:\n]*: '([^\n]*?)': .*)"};
       std::string found;
-      absl::string_view path = folder.path;
-      if (HasForm(run.standard_error, *kForm, &found)) {
-        path = found;
-        absl::ConsumePrefix(&path, host_.files().Resolve(folder.process_root));
-      }
+      if (!HasForm(run.standard_error, *kForm, &found)) found = folder.path;
+      absl::string_view path = found;
+      absl::ConsumePrefix(&path, host_.files().Resolve(folder.process_root));
       Note(PrintableText(absl::StrCat(path, ": not read as ", folder.user.name,
-                                      ": ", LastWords(run.standard_error))));
+                                      ": ", LastWords(run.standard_error)),
+                         kMaxPathBytes));
     }
   }
 
@@ -244,8 +242,7 @@ class LogReading {
                           : PrintableText(LastWords(run->standard_error));
   }
 
-  // "Permission denied" where a program says on its first line
-  // "tail: cannot open '…' for reading: Permission denied".
+  // The end of the first line, behind its last colon: "Permission denied".
   static absl::string_view LastWords(absl::string_view said) {
     said = said.substr(0, said.find('\n'));
     const size_t colon = said.rfind(": ");
