@@ -522,8 +522,7 @@ absl::StatusOr<MasterPort> ChooseMasterPort(const ClusterSpec& job,
     while (!WhyNot(chosen.port, job, master).empty()) {
       if (++chosen.port > kLastMasterPort) {
         return absl::InvalidArgumentError(
-            "--master-port: no port is free that could be chosen, expected one "
-            "to be named");
+            "--master-port: no port is free to choose, expected a port");
       }
     }
     chosen.notes.push_back(absl::StrCat(

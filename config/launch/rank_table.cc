@@ -150,19 +150,13 @@ bool IsIpAddress(const std::string& text) {
 // "192.1.*.6", "x.x.x.x", "<ip>", "${IP}", "PIP"; 0.0.0.0.
 bool IsPlaceholder(absl::string_view text) {
   if (text == "0.0.0.0") return true;
-  bool has_digit = false;
-  bool has_colon = false;
-  for (const char each : text) {
-    if (absl::StrContains("*?<>{}$[]", each)) return true;
-    has_digit = has_digit || absl::ascii_isdigit(each);
-    has_colon = has_colon || each == ':';
-  }
+  if (text.find_first_of("*?<>{}$[]") != text.npos) return true;
   const bool has_blank_part =
       absl::c_any_of(absl::StrSplit(text, '.'), [](absl::string_view part) {
         return part == "-" ||
                (!part.empty() && part.find_first_not_of("xX_") == part.npos);
       });
-  return has_blank_part || (!has_digit && !has_colon);
+  return has_blank_part || text.find_first_of("0123456789:") == text.npos;
 }
 
 // Files that go by the same name, by a key that HCCL's have not: MindIE's

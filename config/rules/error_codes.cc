@@ -55,11 +55,13 @@ constexpr CodeMeaning kMeanings[] = {
     {"EJ0004", "an address of the rank table is not that of the device's port"},
     // The runtime's, CANN acl API reference, aclError; DCMI API reference.
     {"207001", "memory could not be had; look at what is left of the NPU's"},
+    {"207004", "the device is not available"},
     {"507010", "the NPU's task scheduler gave no more signs of life"},
     {"507033", "the device could not be started"},
     {"507053", "memory of the NPU has an error that hardware cannot correct"},
     {"507054", "memory of the NPU (HBM) has an ECC error of several bits"},
     {"507056", "the link between two devices is broken"},
+    {"507057", "memory of the device at the other end may have failed"},
     {"507899", "the driver met an internal error"},
     {"507901", "the driver's channel between host and device (HDC) is closed"},
     {"-8005", "DCMI, on which npu-smi builds, met an internal error"},
