@@ -230,12 +230,13 @@ TEST_F(ReadAsUserTest, AFolderThatCannotBeReadIsNamedBesideWhatWasRead) {
 }
 
 TEST_F(ReadAsUserTest, WhatAToolSaysOfItselfIsToldOfTheFolder) {
-  root_.WriteProgram("/usr/bin/find",
-                     "#!/bin/sh\necho \"find: unrecognized: -newermt\" >&2\n"
-                     "echo 'usage: find' >&2\nexit 1\n");
+  root_.WriteProgram(
+      "/usr/bin/find",
+      "#!/bin/sh\necho \"find: unrecognized option -newermt\" >&2\n"
+      "echo 'usage: find' >&2\nexit 1\n");
   EXPECT_THAT(Read().notes(),
               Contains(absl::StrCat(
-                  kLogs, ": not read as ann: unrecognized: -newermt")));
+                  kLogs, ": not read as ann: unrecognized option -newermt")));
 }
 
 TEST_F(ReadAsUserTest, TellsAFileThatHasTwoNamesOnce) {
