@@ -109,7 +109,7 @@ TEST(ChooseCanaryTest, WarnsOfKindsThatTheFirstWaveHasNoRoomFor) {
             "warning: canary: no step of firewall is on h0 (sysctl), h1 (tls), "
             "expected one of every kind in the plan; apply with --canary 3; so "
             "the first wave has 2 hosts, not 1");
-  // What it advises is enough, whatever the size of the waves.
+  // The advice is enough for waves of any size.
   const Canary advised = ChooseCanary(plan, 3, 1);
   EXPECT_EQ(advised.size, 3u);
   EXPECT_EQ(advised.why,
