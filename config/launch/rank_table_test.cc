@@ -153,6 +153,42 @@ TEST(RankTableTest, NamesTheLineWhereTheObjectIsCut) {
             "ok");
 }
 
+TEST(RankTableTest, NamesBothPlacesOfBracketsThatDoNotMatch) {
+  const std::string good = kTwoServers;
+  for (const auto& [from, to, mistake] :
+       {// The list of a server's devices is closed as an object.
+        std::tuple("\"rank_id\":\"1\"}],", "\"rank_id\":\"1\"}},",
+                   "(EI0004): line 6: column 69 has }, expected ] for the [ at "
+                   "line 4: column 15"),
+        std::tuple("\"rank_id\":\"1\"}],", "\"rank_id\":\"1\"]],",
+                   "line 6: column 68 has ], expected } for the { at line 6: "
+                   "column 8"),
+        // One closes too few.
+        std::tuple("7.23\"}],", "7.23\"],",
+                   "line 11: column 32 has ], expected } for the { at line 8: "
+                   "column 5"),
+        std::tuple("\"1.0\"}", "\"1.0\"]",
+                   "line 13: column 18 has ], expected } for the { at line 1: "
+                   "column 1"),
+        // One closes too many.
+        std::tuple("7.23\"}],", "7.23\"}]],",
+                   "line 11: column 34 has ], expected } for the { at line 1: "
+                   "column 1"),
+        std::tuple("\"1.0\"}", "\"1.0\"}]", "text behind the last }"),
+        std::tuple("\"1.0\"}", "\"1.0\"",
+                   "line 13: the text ends, expected } for the { at line 1: "
+                   "column 1")}) {
+    const std::string bad = absl::StrReplaceAll(good, {{from, to}});
+    EXPECT_THAT(MessageOf(bad), HasSubstr(mistake)) << bad;
+    EXPECT_THAT(MessageOf(absl::StrReplaceAll(bad, {{"\n", "\r\n"}})),
+                HasSubstr(mistake));
+  }
+  EXPECT_THAT(MessageOf("\xef\xbb\xbf{]"), HasSubstr("column 2 has ]"));
+  // A bracket within a text is none.
+  EXPECT_EQ(MessageOf(absl::StrReplaceAll(good, {{"{\n", "{\"a\":\"]}\",\n"}})),
+            "ok");
+}
+
 TEST(RankTableTest, NamesTheFirstByteThatIsNotUtf8) {
   for (const auto& [text, mistake] :
        {std::pair("{\n\"a\":\"\xb9\xfa\"}", "f: line 2: byte 6 is not UTF-8"),

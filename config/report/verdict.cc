@@ -72,10 +72,12 @@ std::string StandingWord(const ApplyReport& report) {
     stays |= !absl::c_linear_search(kClean, outcome);
   }
   if (taken_back) return stays ? "partly rolled back" : "rolled back";
-  return report.outcome() == ApplyReport::SUCCEEDED &&
-                 report.confirmation().state() == Confirmation::CONFIRMED
-             ? "confirmed"
-             : "";
+  const Confirmation& confirmation = report.confirmation();
+  const bool confirmed = report.outcome() == ApplyReport::SUCCEEDED &&
+                         confirmation.state() == Confirmation::CONFIRMED;
+  return !confirmed                      ? ""
+         : confirmation.untold().empty() ? "confirmed"
+                                         : "not confirmed everywhere";
 }
 
 std::string ConfirmedText(const Confirmation& confirmation) {

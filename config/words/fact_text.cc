@@ -34,8 +34,8 @@ constexpr ReasonWords kReasons[] = {
      "find out what hangs on the host; if it is only slow, raise "
      "deadlines.command or deadlines.host in cluster.yaml"},
     {Missing::UNREADABLE, "not understood",
-     "run the quoted command on the host and read its answer; this version of "
-     "clusterd does not understand it"},
+     "look on the host at what the reason names; this version of clusterd does "
+     "not understand it"},
     {Missing::BUSY, "busy",
      "wait until the other hccn_tool ends (pgrep -a hccn_tool), then check "
      "again"},
@@ -464,7 +464,7 @@ std::string HowToLearn(const Missing* missing) {
   // Many a program can fail; only this one keeps that log.
   if (missing->reason() == Missing::TOOL_FAILED &&
       absl::StrContains(missing->detail(), "hccn_tool")) {
-    return "run the quoted command on the host by hand; /var/log/hccn_tool/ "
+    return "run on the host by hand what the reason names; /var/log/hccn_tool/ "
            "has the tool's own log";
   }
   return WordsOf(*missing).how_to_learn;

@@ -145,11 +145,9 @@ class GenerateCommand : public Command {
         return kExitPass;
       }
       if (!overwrite) {
-        const std::string why = absl::StrCat(
-            path,
-            ": is there and says something else, expected a new file or "
-            "--overwrite; it was left alone");
-        Tell(why);
+        Tell(path,
+             ": is there and says something else, expected a new file or "
+             "--overwrite; it was left alone");
         return kExitUsage;
       }
     }
@@ -288,7 +286,8 @@ class GenerateLaunchCommand final : public GenerateCommand {
     ReadJob();
     if (!job_.method().empty()) options_.method = job_.method();
     const size_t colon = options_.rdzv_endpoint.rfind(':');
-    const bool of_endpoint = master_port_.empty() && colon != std::string::npos;
+    bool& of_endpoint = options_.port_of_endpoint;
+    of_endpoint = master_port_.empty() && colon != std::string::npos;
     if (of_endpoint) master_port_ = options_.rdzv_endpoint.substr(colon + 1);
     ReadNumber(of_endpoint ? "--rdzv-endpoint" : "--master-port", master_port_,
                1, 65535, options_.master_port);
@@ -364,7 +363,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
     if (!absl::StartsWith(job_.python(), "/")) job_.clear_python();
     if (job_.script_file().empty()) return;
     options_.script = job_.script_file();
-    if (!job_.script().empty()) return;
+    if (!job_.script().empty() || !mistakes_.empty()) return;
     Tell("note: the script is not judged, it cannot be read here: ",
          job_.script_file());
   }

@@ -363,6 +363,38 @@ TEST(GenerateLaunchTest, HasTheInterpreterAndTheScriptChecked) {
   EXPECT_EQ(controller.launch_request()->job().script(), "import torch\n");
 }
 
+TEST(GenerateLaunchTest, AScriptThatAJobFileMissesIsNamedOnce) {
+  const std::string file = TestFile(
+      "far.yaml", "nodes: server[0-1]\ndevices: 8\nscript: nowhere/far.py\n");
+  const ProgramOutput output =
+      RunProgram({"generate", "launch", "--job", file}, LaunchWorld());
+  EXPECT_EQ(output.status, 3);
+  EXPECT_THAT(output.err, HasSubstr("script: "));
+  EXPECT_EQ(output.err.find("nowhere/far.py"),
+            output.err.rfind("nowhere/far.py"))
+      << output.err;
+}
+
+TEST(GenerateLaunchTest, APortInUseIsCalledByTheOptionThatNamedIt) {
+  ProgramWorld world = LaunchWorld();
+  const std::string first = FactsOf(world).spec().servers(0).address();
+  BoundSocket& socket = *FactsOf(world)
+                             .mutable_facts(0)
+                             ->mutable_sockets()
+                             ->mutable_value()
+                             ->add_sockets();
+  socket.set_port(29700);
+  socket.set_protocol("tcp");
+  socket.set_state("LISTEN");
+  const ProgramOutput output = RunProgram(
+      Generate("launch", {"--method", "torch-npu-run", "--rdzv-endpoint",
+                          absl::StrCat(first, ":29700")}),
+      world);
+  EXPECT_EQ(output.status, 3);
+  EXPECT_THAT(output.err, HasSubstr("--rdzv-endpoint: 29700 is taken on"));
+  EXPECT_THAT(output.err, Not(HasSubstr("--master-port")));
+}
+
 TEST(GenerateLaunchTest, HasTheLoginsOfHorovodrunTried) {
   ProgramWorld world = LaunchWorld();
   FakeController controller(world.script);

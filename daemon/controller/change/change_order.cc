@@ -8,11 +8,11 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/make_plan.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
+#include "config/words/quoted_text.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/hosts/spec_holder.h"
@@ -22,12 +22,6 @@ namespace {
 
 constexpr absl::Duration kLeastDeadline = absl::Minutes(2);
 constexpr absl::Duration kLongestDeadline = absl::Hours(24);
-
-// What a client sends ends up in the log and on a terminal.
-std::string Quoted(absl::string_view text) {
-  return absl::StrCat(
-      "\"", absl::CHexEscape(text.substr(0, kMaxHistoryIdBytes)), "\"");
-}
 
 // Where the kernel parameters of a plan are; one target for all its hosts.
 std::string NamespaceOf(const ClusterPlan& plan) {
@@ -65,7 +59,7 @@ absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
   if (plan.plan_id().size() > kMaxHistoryIdBytes ||
       !IsHistoryIdText(plan.plan_id())) {
     return absl::InvalidArgumentError(
-        absl::StrCat("plan: ", Quoted(plan.plan_id()),
+        absl::StrCat("plan: ", QuotedText(plan.plan_id()),
                      " is no plan id, expected 0-9, a-z and -"));
   }
   const std::shared_ptr<const ClusterSpec> spec = parts.spec->spec();
@@ -186,14 +180,14 @@ absl::StatusOr<std::shared_ptr<const ClusterPlan>> ReadKeptPlan(
   if (absl::IsNotFound(record.status()) ||
       (record.ok() && record->entry().id() != plan_id)) {
     return absl::AbortedError(absl::StrCat(
-        "plan ", Quoted(plan_id),
+        "plan ", QuotedText(plan_id),
         ": this controller has not made it, or keeps it no more (the oldest "
         "make room for newer entries of the history): plan again"));
   }
   if (!record.ok()) return record.status();
   if (!record->has_plan() || record->plan().digest() != digest) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "plan ", Quoted(plan_id), ": digest ", Quoted(digest),
+        "plan ", QuotedText(plan_id), ": digest ", QuotedText(digest),
         " is not that of the plan that this controller has made under this id; "
         "the file was edited: plan again"));
   }
