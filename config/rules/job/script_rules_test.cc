@@ -284,6 +284,7 @@ TEST(JobScriptTest, ADeviceIsFoundInEachSpelling) {
         "Model().npu(0)", "torch.device('npu', 0)",
         "torch.device(type='npu', index=0)", "torch_npu.npu.set_device(0)",
         "torch.set_default_device('npu:0')",
+        "torch.accelerator.set_device_index(0)",
         "torch.device('npu:0' if torch.npu.is_available() else 'cpu')"}) {
     EXPECT_EQ(with(zero), "train.py:13: every rank takes device 0\n") << zero;
   }
@@ -320,6 +321,12 @@ TEST(JobScriptTest, TheGlobalRankIsFoundInTextsAndArguments) {
         "x.to(device_of(rank))"}) {
     EXPECT_EQ(with("dist.get_rank()", device), "") << device;
   }
+  // The rank itself is no device.
+  EXPECT_EQ(with("dist.get_rank()", "dist.init_process_group(rank=rank)"), "");
+  EXPECT_EQ(with("pick()",
+                 "dist.init_process_group('hccl', rank=int("
+                 "os.environ['RANK']))"),
+            "");
   EXPECT_EQ(with("pick()", "x.to(f\"npu:{os.environ['RANK']}\")"),
             "train.py:14: the device is RANK, which counts ranks of all "
             "servers\n");
@@ -613,6 +620,13 @@ TEST(JobScriptTest, SaysWhatTheTextOfAnotherLibraryDoesNotTell) {
                     HasSubstr("which device a rank takes"),
                     HasSubstr("what wraps the model"),
                     HasSubstr("how the data are shared out")));
+  const std::string unwrapped = With("    model = DDP(", "    # model = DDP(");
+  EXPECT_EQ(
+      Observed("from transformers import (\n    Trainer,\n    set_seed)\n" +
+               unwrapped),
+      "");
+  EXPECT_THAT(Observed("class Trainer:\n    pass\n" + unwrapped),
+              HasSubstr("no DistributedDataParallel is in the script"));
   // They may join the group themselves.
   for (const char* library : {"pytorch_lightning", "accelerate", "deepspeed"}) {
     const RuleResult joined =
