@@ -423,8 +423,9 @@ TEST(JobScriptTest, DevicesOfDistributedDataParallelAreOneForEachProcess) {
     return With("device_ids=[local_rank], output_device=local_rank", devices);
   };
   for (const char* many :
-       {"list(range(8))", "[i for i in range(8)]", "[0, 1]", "[*range(8)]",
-        "range(torch.npu.device_count())", "[local_rank, local_rank + 1]"}) {
+       {"list(range(8))", "[i for i in range(8)]", "[0, 1]", "(0, 1)",
+        "list((0, 1))", "[*range(8)]", "range(torch.npu.device_count())",
+        "[local_rank, local_rank + 1]"}) {
     for (const char* place : {"device_ids=", ""}) {
       EXPECT_EQ(Observed(with(absl::StrCat(place, many))),
                 absl::StrCat("train.py:14: device_ids has several devices: ",
@@ -566,6 +567,10 @@ TEST(JobScriptTest, AConstantInPlaceOfWhatTheLaunchGivesIsAWarning) {
             "train.py:15: num_replicas is torch.npu.device_count(), which "
             "counts the devices of one server\n"
             "train.py:15: rank is local_rank, which counts the devices of one "
+            "server\n");
+  EXPECT_EQ(Observed(With("backend=\"hccl\"",
+                          "'hccl', rank=int(os.environ['LOCAL_RANK'])")),
+            "train.py:12: rank is LOCAL_RANK, which counts the devices of one "
             "server\n");
   TestCluster one("atlas-a2", "", 1);
   one.StartJob().set_script(With("    world_size = 16",
