@@ -363,8 +363,8 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
   RETURN_IF_ERROR(InFront(
       options_.host, folder_.MakeRoom(plan.ByteSizeLong(), options_.kept)));
   ASSIGN_OR_RETURN(auto journal, Begin(request, result, sequence));
-  Run run = {access_,          inside, paths, std::move(journal),
-             request.progress, result};
+  Run run = {access_,          inside, paths,  std::move(journal),
+             request.progress, result, nullptr};
   absl::Status status = run.RunSteps(plan);
   if (status.ok()) status = run.FinishApplied();
   if (!status.ok()) {
