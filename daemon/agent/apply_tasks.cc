@@ -346,16 +346,13 @@ void ApplyTasks::ReadPast(const absl::Status& recovered, bool undone) {
       SetTimerLocked(std::min(left, kDeadlineLook));
     }
   }
-  // What waits for a device is known, and so is all else that was applied.
-  const bool is_known = recovered.ok() || absl::IsFailedPrecondition(recovered);
-  record_->EndChange(is_known ? states : recovered,
-                     OutcomeText(OneLine(recovered.message())));
+  record_->EndChange(states, OutcomeText(OneLine(recovered.message())));
   if (!states.ok()) return;
   std::vector<ApplyResult> ended;
   std::vector<std::string> ids;
   for (const JournalState& state : *states) {
     ids.push_back(state.begin.apply_id());
-    // What was before an undo that waits is no answer.
+    // What was before an undo that is not made is no answer.
     if (state.end.outcome() == ApplyResult::OUTCOME_UNSPECIFIED ||
         state.unfinished()) {
       continue;
