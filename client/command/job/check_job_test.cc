@@ -1,6 +1,7 @@
 // clusterctl check of a job: which job reaches the controller, and which
 // options do not go together.
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <optional>
@@ -111,6 +112,25 @@ TEST(CheckJobTest, ReadsRequirementsAndScriptBesideTheJobFile) {
       world);
   EXPECT_EQ(output.status, 3);
   EXPECT_TRUE(absl::StrContains(output.err, "gone.txt")) << output.err;
+}
+
+// Nobody writes to it, and whoever opened it would wait for ever.
+TEST(CheckJobTest, WaitsForNoFifoThatAJobNames) {
+  ProgramWorld world = WorldWith(JobReport(""));
+  world.environment["USER"] = "ann";
+  const std::string fifo = TestFile("fifo", "");
+  unlink(fifo.c_str());
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  for (const char* key : {"requirements", "script", "rank_table"}) {
+    const std::string file = TestFile(
+        "fifo.yaml", absl::StrCat("nodes: server0\n", key, ": ", fifo, "\n"));
+    const ProgramOutput output = RunProgram({"check", "--job", file}, world);
+    EXPECT_EQ(output.status, 3) << key;
+    EXPECT_TRUE(absl::StrContains(output.err, fifo + ": not a regular file"))
+        << key << ": " << output.err;
+  }
+  const ProgramOutput itself = RunProgram({"check", "--job", fifo}, world);
+  EXPECT_EQ(itself.status, 3) << itself.err;
 }
 
 // As generate launch does, so that both judge the same.
