@@ -118,7 +118,7 @@ TEST(CheckJobTest, ReadsRequirementsAndScriptBesideTheJobFile) {
 TEST(CheckJobTest, WaitsForNoFifoThatAJobNames) {
   ProgramWorld world = WorldWith(JobReport(""));
   world.environment["USER"] = "ann";
-  const std::string fifo = TestFile("fifo", "");
+  const std::string fifo = TestFile("named", "") + ".fifo";
   unlink(fifo.c_str());
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   for (const char* key : {"requirements", "script", "rank_table"}) {
