@@ -25,6 +25,8 @@ namespace {
 
 // Names of a list that a message quotes.
 constexpr size_t kNamedUnknown = 5;
+// Of one host; then the oldest is forgotten.
+constexpr int kMaxResetKeys = 1000;
 
 }  // namespace
 
@@ -262,7 +264,16 @@ absl::StatusOr<ResetHostResponse> EnrolmentDesk::Reset(const std::string& name,
   forgotten.set_name(host);
   forgotten.set_reset_ms(absl::ToUnixMillis(now));
   forgotten.set_needs_approval(waits);
-  *forgotten.mutable_spent_token_ids() = record.spent_token_ids();
+  // So that nobody who asks in a loop is the first afterwards.
+  for (const TokenRecord& token : store_->Tokens()) {
+    forgotten.add_spent_token_ids(token.entry().id());
+  }
+  auto* const keys = forgotten.mutable_reset_keys();
+  *keys = record.reset_keys();
+  for (const HostRecord::Leaf* leaf : {&record.held(), &record.next()}) {
+    if (!leaf->spki_sha256().empty()) keys->Add()->assign(leaf->spki_sha256());
+  }
+  keys->DeleteSubrange(0, std::max(0, keys->size() - kMaxResetKeys));
   RETURN_IF_ERROR(store_->Put(forgotten));
   {
     absl::MutexLock unkept_lock(&unkept_mutex_);

@@ -39,6 +39,10 @@ const HostRecord::Leaf* LeafOf(const HostRecord& record,
   return nullptr;
 }
 
+bool WasReset(const HostRecord& record, const RequestedKey& key) {
+  return absl::c_linear_search(record.reset_keys(), key.spki_sha256);
+}
+
 }  // namespace
 
 const std::string& EnrolmentDesk::cluster() const {
@@ -137,8 +141,9 @@ absl::Status EnrolmentDesk::CheckUnspent(const TokenRecord& token,
   }
   return absl::PermissionDeniedError(absl::StrCat(
       "token ", entry.id(), ": is spent, ", entry.used(), " of ", entry.uses(),
-      " hosts have joined with it, and each may once; an admin makes another "
-      "one with clusterctl token create --hosts ",
+      " hosts have joined with it, each may once, and none after a reset with "
+      "a token from before it; an admin makes another one with clusterctl "
+      "token create --hosts ",
       record.name()));
 }
 
@@ -180,6 +185,12 @@ absl::Status EnrolmentDesk::CheckFree(const JoinRequest& request,
         name));
   }
   RETURN_IF_ERROR(CheckUnspent(token, *record));
+  if (WasReset(*record, key)) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        "host ", name,
+        ": an admin has reset this key, expected another one; run join with "
+        "--new-key"));
+  }
   if (is_approved || IsFree(*record)) return absl::OkStatus();
   if (is_waiting && !is_its_own) {
     return absl::PermissionDeniedError(absl::StrCat(
@@ -383,9 +394,11 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenew(
   }
   RETURN_IF_ERROR(parts_.gate->CheckNotRevoked(
       IdOf(host), record->held().certificate_pem()));
-  if (record->held().spki_sha256() == key.spki_sha256) {
+  if (record->held().spki_sha256() == key.spki_sha256 ||
+      WasReset(*record, key)) {
     return absl::InvalidArgumentError(
-        "signing request: of the key that the host has, expected a new one");
+        "signing request: of a key that the host has or had, expected a new "
+        "one");
   }
   if (record->next().spki_sha256() == key.spki_sha256 &&
       authority_->HasIssued(record->next().certificate_pem())) {

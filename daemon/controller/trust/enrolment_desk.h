@@ -5,6 +5,8 @@
 //   another key, name is free         a certificate; the key goes on record,
 //                                     and the token is spent for this host
 //   another key, one is on record     refused until an admin resets the name
+//   a key or token from before a    refused: who asks without a break does
+//   reset of the name               not win the reset
 //   name of another machine that is   recorded for an hour, and refused until
 //   attached now, or that was ever    an admin approves it
 //   with a certificate made by hand
@@ -143,7 +145,8 @@ class EnrolmentDesk {
     return Decide(name, key, /*approves=*/false);
   }
   // Forgets the key and the machine that the name is bound to, and ends the
-  // host's stream: no certificate from before counts, wherever it was made.
+  // host's stream: no certificate from before counts, wherever it was made, nor
+  // does that key, or any token that there is now, bring the name.
   // Refuses the machine that waits, too, or has within 2 kWaitsAlone: then the
   // next one needs an approval, since who asked without a break would else be
   // that one. NotFound if nothing is on record of the name; Aborted if `key` is

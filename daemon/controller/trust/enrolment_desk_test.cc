@@ -564,14 +564,54 @@ TEST_F(EnrolmentDeskTest, ResetForgetsTheKeyWhoeverWaits) {
   EXPECT_FALSE(desk_->Admit("node1", stolen->certificate_pem()).ok());
   // And the name is not the next one's who asks.
   hosts_.Detach(session_, "it is down");
-  ASSERT_FALSE(Join(Asker(), token).ok());
+  EXPECT_THAT(Message(Join(Asker(), token)), HasSubstr("is spent"));
+  const std::string later = Token();
+  ASSERT_FALSE(Join(Asker(), later).ok());
   Reopen();
   const Asker host;
-  EXPECT_THAT(Message(Join(Asker(), token)), HasSubstr("waits for this name"));
+  EXPECT_THAT(Message(Join(Asker(), later)), HasSubstr("waits for this name"));
   ASSERT_TRUE(desk_->Refuse("node1", EntryOf("node1").waiting_key()).ok());
-  ASSERT_FALSE(Join(host, token).ok());
+  ASSERT_FALSE(Join(host, later).ok());
   ASSERT_TRUE(desk_->Approve("node1", EntryOf("node1").waiting_key()).ok());
-  EXPECT_TRUE(Join(host, token).ok());
+  EXPECT_TRUE(Join(host, later).ok());
+}
+
+// With the host's machine id or while the host is away, so that nobody ever
+// waits for the name.
+TEST_F(EnrolmentDeskTest, ResetIsNotWonByWhoAsksInALoop) {
+  const Asker host;
+  const auto stolen = Join(host, Token());
+  ASSERT_TRUE(stolen.ok()) << stolen.status();
+  const std::string token = Token("", absl::Hours(24), /*uses=*/5);
+  const Asker rival;
+  EXPECT_TRUE(absl::IsAlreadyExists(Join(rival, token).status()));
+  const auto reset = desk_->Reset("node1");
+  ASSERT_TRUE(reset.ok()) << reset.status();
+  EXPECT_EQ(reset->refused_machine_id(), "");
+  const auto expect_no_way_in = [&] {
+    for (const Asker& asker : {rival, Asker(), host}) {
+      EXPECT_THAT(Message(Join(asker, token)),
+                  HasSubstr("none after a reset with a token from before it"));
+    }
+    const auto again = Join(host, Token());
+    EXPECT_TRUE(absl::IsPermissionDenied(again.status())) << again.status();
+    EXPECT_THAT(Message(again), HasSubstr("--new-key"));
+    EXPECT_FALSE(desk_->Admit("node1", stolen->certificate_pem()).ok());
+  };
+  expect_no_way_in();
+  EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::NONE);
+  Reopen();
+  expect_no_way_in();
+  // It is good for the hosts that were not reset.
+  EXPECT_TRUE(Join(Asker(), token, "node2").ok());
+  const auto joined = Join(Asker(), Token());
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      desk_->Renew("node1", joined->certificate_pem(), host.Request())
+          .status()));
+  // Nor after one more reset.
+  ASSERT_TRUE(desk_->Reset("node1").ok());
+  expect_no_way_in();
 }
 
 TEST_F(EnrolmentDeskTest, ResetMayNameTheKeyThatItMeans) {
@@ -585,8 +625,9 @@ TEST_F(EnrolmentDeskTest, ResetMayNameTheKeyThatItMeans) {
   }
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
   ASSERT_TRUE(desk_->Reset("node1", key.substr(0, 16)).ok());
-  ASSERT_TRUE(Join(host, Token()).ok());
-  EXPECT_TRUE(desk_->Reset("node1", key).ok());
+  const Asker anew;
+  ASSERT_TRUE(Join(anew, Token()).ok());
+  EXPECT_TRUE(desk_->Reset("node1", SpkiOfPrivateKey(anew.key)).ok());
 }
 
 TEST_F(EnrolmentDeskTest, MachineWaitsForAnHour) {
