@@ -33,6 +33,7 @@ constexpr char kTable[] = "/proc/uda/namespace_node";
 constexpr uint32_t kFirstOfHost = 128;
 constexpr int kMaxOwners = 256;
 constexpr size_t kMaxCommandBytes = 64;
+constexpr absl::Duration kLongestSearch = absl::Seconds(5);
 
 absl::Status Unexpected(absl::string_view line) {
   return absl::InvalidArgumentError(
@@ -128,11 +129,7 @@ class UserSearch {
     for (const std::string& name : names) {
       uint32_t pid = 0;
       if (!absl::SimpleAtoi(name, &pid) || pid == self_) continue;
-      if (budget_ != nullptr && budget_->IsSpent()) {
-        return absl::DeadlineExceededError(
-            absl::StrCat("processes that use NPUs: not found within ",
-                         budget_->HostDeadline()));
-      }
+      RETURN_IF_ERROR(CheckTimeLeft());
       RETURN_IF_ERROR(SearchProcess(pid));
     }
     absl::c_sort(users_, [](const DeviceUser& a, const DeviceUser& b) {
@@ -142,8 +139,37 @@ class UserSearch {
   }
 
  private:
+  // Users decide how much there is to look through.
+  absl::Status CheckTimeLeft() const {
+    const bool is_spent = budget_ != nullptr && budget_->IsSpent();
+    if (!is_spent && Passed() - began_ < kLongestSearch) {
+      return absl::OkStatus();
+    }
+    std::string who;
+    size_t most = 0;
+    for (const auto& [user, files] : files_of_) {
+      if (files <= most) continue;
+      most = files;
+      who = absl::StrCat("; user ", user, " has most of the open files, ", most,
+                         " of those looked at");
+    }
+    return absl::DeadlineExceededError(
+        absl::StrCat("processes that use NPUs: not found within ",
+                     is_spent ? budget_->HostDeadline()
+                              : absl::FormatDuration(kLongestSearch),
+                     who));
+  }
+
+  absl::Duration Passed() const {
+    return budget_ == nullptr ? absl::ZeroDuration() : budget_->Passed();
+  }
+
   absl::Status SearchProcess(uint32_t pid) {
     const std::string process = absl::StrCat("/proc/", pid);
+    struct stat owner = {};
+    stat(process.c_str(), &owner);
+    size_t& looked_at = files_of_[owner.st_uid];
+    ++looked_at;
     const std::string folder = process + "/fd";
     // Of more than it looks at the first: else a process with enough of them
     // would keep it from being told who uses devices, and an undo from them.
@@ -156,6 +182,7 @@ class UserSearch {
           is_simulated_ && absl::IsPermissionDenied(fds.status());
       return has_ended || is_hidden ? absl::OkStatus() : fds.status();
     }
+    looked_at += fds->size();
     std::set<uint32_t> devices;
     for (const std::string& fd : *fds) {
       const std::optional<uint32_t> device =
@@ -205,6 +232,8 @@ class UserSearch {
   const bool is_simulated_;
   const uint32_t self_;
   const TimeBudget* const budget_;  // May be null.
+  const absl::Duration began_ = Passed();
+  std::map<uid_t, size_t> files_of_;  // And processes, of each user.
   std::vector<DeviceUser> users_;
 };
 
@@ -285,6 +314,10 @@ absl::StatusOr<std::vector<DeviceUser>> ReadDeviceUsers(
 
 NpuProcessesFact ReadNpuProcesses(const HostPaths& paths,
                                   const TimeBudget& budget) {
+  if (budget.asker().changes_host) {
+    return MissingFact<NpuProcessesFact>(
+        MakeMissing(Missing::NOT_QUERIED, "no plan rests on them"));
+  }
   auto users = ReadDeviceUsers(paths, static_cast<uint32_t>(getpid()), &budget);
   if (absl::IsFailedPrecondition(users.status())) {
     users = absl::UnimplementedError(users.status().message());

@@ -21,6 +21,7 @@ namespace clusterd {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 
 constexpr uint32_t kNobody = 0;
 
@@ -168,6 +169,39 @@ TEST_F(DeviceUsersTest, EndsWithTheHostsTime) {
   const NpuProcessesFact fact = ReadNpuProcesses(root_.paths(), budget);
   EXPECT_EQ(fact.missing().reason(), Missing::TIMED_OUT);
   EXPECT_THAT(fact.missing().detail(), HasSubstr("deadlines.host"));
+}
+
+// Two seconds pass at each look at it.
+class HastyClock final : public Clock {
+ public:
+  absl::Time Now() override { return absl::UnixEpoch() + passed_; }
+  absl::Duration Monotonic() override { return passed_ += absl::Seconds(2); }
+  void SleepFor(absl::Duration duration) override { passed_ += duration; }
+
+ private:
+  absl::Duration passed_;
+};
+
+// Unprivileged users decide how many processes and open files there are.
+TEST_F(DeviceUsersTest, EndsAfterFiveSecondsAndNamesWhoHasMost) {
+  const Child first;
+  const Child second;
+  HastyClock clock;
+  const TimeBudget budget(&clock, absl::Hours(1), absl::Hours(1));
+  const NpuProcessesFact fact = ReadNpuProcesses(root_.paths(), budget);
+  EXPECT_EQ(fact.missing().reason(), Missing::TIMED_OUT);
+  EXPECT_THAT(fact.missing().detail(),
+              MatchesRegex("processes that use NPUs: not found within 5s; user "
+                           "[0-9]+ has most of the open files, [0-9]+ of those "
+                           "looked at"));
+}
+
+TEST_F(DeviceUsersTest, IsNotAskedByWhoChangesTheHost) {
+  FakeClock clock;
+  const TimeBudget budget(&clock, absl::Hours(1), absl::Hours(1),
+                          {nullptr, /*changes_host=*/true});
+  EXPECT_EQ(ReadNpuProcesses(root_.paths(), budget).missing().reason(),
+            Missing::NOT_QUERIED);
 }
 
 // A process that is neither this one nor started by it: an orphan.
