@@ -41,6 +41,7 @@ absl::Status RunStep(const PlanStep& step, SettingActions* actions,
   RETURN_IF_ERROR(CheckCanBeUndone(entry));
   RETURN_IF_ERROR(InFront("journal", journal->Append(entry)));
   const MutationTokenIssuer issuer;
+  RETURN_IF_ERROR(actions->Guard(issuer.token(), saved));
   ASSIGN_OR_RETURN(*outcome->mutable_detail(),
                    actions->Set(issuer.token(), step, saved));
   outcome->set_state(StepOutcome::DONE);
@@ -147,7 +148,9 @@ struct Run {
       if (progress) progress(*outcome);
       if (!status.ok()) return InFront(StepName(step), status);
     }
-    return absl::OkStatus();
+    const MutationTokenIssuer issuer;
+    return actions.Release(issuer.token(),
+                           SummariseJournal(journal->entries()).saved);
   }
 
   absl::Status FinishApplied() {

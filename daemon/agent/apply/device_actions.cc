@@ -98,12 +98,13 @@ std::string WhyNotSet(Machine* machine, const PlanStep& step,
   if (live != step.to()) {
     return absl::StrCat(Name(step), " is ", live, ", expected ", step.to());
   }
-  const absl::StatusOr<std::string> conf = machine->conf.Read();
+  const absl::StatusOr<SavedFile> conf = machine->SaveConf();
   if (!conf.ok()) return std::string(conf.status().message());
   for (const ConfLine& line : ConfLinesOf(*SettingOf(step)->device,
                                           step.target().device(), step.to())) {
-    const std::string now = StoredPart(
-        *SettingOf(step)->device, HccnConfValue(*conf, line.key).value_or(""));
+    const std::string now =
+        StoredPart(*SettingOf(step)->device,
+                   HccnConfValue(conf->content(), line.key).value_or(""));
     if (now == line.value) continue;
     return absl::StrCat(machine->conf.path(), ": ", line.key, " is ",
                         now.empty() ? kNoneFact : now, ", expected ",
@@ -240,10 +241,11 @@ absl::StatusOr<SavedDevice> SaveDevice(Machine* machine, const PlanStep& step,
     added->set_setting(setting.name);
     added->set_value(value);
   }
-  ASSIGN_OR_RETURN(const std::string conf, machine->conf.Read());
+  if (step.dropped().empty()) return saved;
+  ASSIGN_OR_RETURN(const SavedFile conf, machine->SaveConf());
   for (const HccnConf::Entry& entry : step.dropped()) {
     if (entry.key() == "gateway") continue;
-    std::optional<HccnConf::Entry> route = RouteInConf(conf, entry);
+    std::optional<HccnConf::Entry> route = RouteInConf(conf.content(), entry);
     if (route) *saved.add_routes() = *std::move(route);
   }
   return saved;

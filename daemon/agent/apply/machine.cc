@@ -147,8 +147,8 @@ absl::Status CheckIsAsPlanned(const InPlaceFile& conf, const PlanStep& step,
 }
 
 absl::StatusOr<bool> IsGoodForm(Machine* machine, const PlanStep& step) {
-  ASSIGN_OR_RETURN(const auto text, machine->conf.Read());
-  RETURN_IF_ERROR(CheckIsAsPlanned(machine->conf, step, text));
+  ASSIGN_OR_RETURN(const SavedFile now, machine->SaveConf());
+  RETURN_IF_ERROR(CheckIsAsPlanned(machine->conf, step, now.content()));
   return false;
 }
 
@@ -156,7 +156,7 @@ absl::Status SaveConf(Machine* machine, const PlanStep&, Touched* touched,
                       Resources* saved) {
   if (!touched->insert(machine->conf.path()).second) return absl::OkStatus();
   ASSIGN_OR_RETURN(*saved->emplace_back().mutable_file_in_place(),
-                   machine->conf.Save());
+                   machine->SaveConf());
   return absl::OkStatus();
 }
 
@@ -394,11 +394,7 @@ std::vector<std::string> Differences(Machine* machine,
     found = FileDifferences(saved.file(),
                             SaveFile(machine->files, saved.file().path()));
   } else if (saved.has_file_in_place()) {
-    absl::StatusOr<SavedFile> now = machine->conf.Save();
-    // It has its mode again, and with it perhaps somebody who holds its lock.
-    if (absl::IsDeadlineExceeded(now.status())) {
-      now = SaveFile(machine->files, machine->conf.path());
-    }
+    absl::StatusOr<SavedFile> now = machine->SaveConf();
     if (now.ok()) now = InDigest(*std::move(now));
     found = FileDifferences(InDigest(saved.file_in_place()), now);
   } else if (saved.has_sysctl()) {
@@ -450,6 +446,13 @@ Machine::Machine(const MachineAccess& access, const MachinePaths& paths)
                        OpenMode mode) { return files->Open(path, mode); }),
       firewall(access.runner, access.files, access.reader, paths.firewalls) {}
 
+absl::StatusOr<SavedFile> Machine::SaveConf() const {
+  absl::StatusOr<SavedFile> locked = conf.Save();
+  if (!absl::IsDeadlineExceeded(locked.status())) return locked;
+  absl::StatusOr<SavedFile> unlocked = SaveFile(files, conf.path());
+  return unlocked.ok() && unlocked->content().empty() ? locked : unlocked;
+}
+
 absl::StatusOr<PlanNamespace> EnterNamespace(const MachineAccess& access,
                                              const HostPlan& plan) {
   if (!plan.has_network_namespace()) {
@@ -493,6 +496,24 @@ absl::StatusOr<std::string> SettingActions::Set(
   std::string repaired;
   RETURN_IF_ERROR(ActionsOf(step).set(token, machine_, step, saved, &repaired));
   return repaired;
+}
+
+absl::Status SettingActions::Guard(const MutationToken& token,
+                                   const std::vector<SavedResource>& saved) {
+  return absl::c_any_of(saved, std::mem_fn(&SavedResource::has_file_in_place))
+             ? machine_->conf.Guard(token)
+             : absl::OkStatus();
+}
+
+absl::Status SettingActions::Release(const MutationToken& token,
+                                     const std::vector<SavedResource>& saved) {
+  for (const SavedResource& each : saved) {
+    if (!each.has_file_in_place()) continue;
+    SavedFile conf = each.file_in_place();
+    ASSIGN_OR_RETURN(*conf.mutable_content(), machine_->conf.Read());
+    return machine_->conf.Restore(token, conf);
+  }
+  return absl::OkStatus();
 }
 
 std::vector<std::string> SettingActions::Restore(
