@@ -100,11 +100,9 @@ TlsFact LearnTls(const TlsReader& reader, const HccnConfFact& conf,
   }
   const std::string* in_file =
       FindHccnConfValue(conf.value(), "tls_enable", reader.slot);
-  if (in_file != nullptr && !tls.live) {
-    return TlsFromFile(reader.slot, *in_file);
-  }
+  if (in_file == nullptr) return AskOverCopy(reader, tls, session);
+  if (!tls.live) return TlsFromFile(reader.slot, *in_file);
   TlsFact fact = AskOverCopy(reader, tls, session);
-  if (in_file == nullptr) return fact;
   // It waits for the lock of the file then, and writes nothing.
   if (fact.missing().reason() == Missing::NOT_QUERIED) {
     fact = ReadAnswer(reader, session->Ask("-tls"));

@@ -33,7 +33,6 @@ constexpr char kTable[] = "/proc/uda/namespace_node";
 constexpr uint32_t kFirstOfHost = 128;
 constexpr int kMaxOwners = 256;
 constexpr size_t kMaxCommandBytes = 64;
-constexpr absl::Duration kLongestSearch = absl::Seconds(5);
 
 absl::Status Unexpected(absl::string_view line) {
   return absl::InvalidArgumentError(
@@ -118,7 +117,7 @@ absl::StatusOr<std::vector<Node>> ReadNodes(const FileReader& files) {
 class UserSearch {
  public:
   UserSearch(std::vector<Node> nodes, bool is_simulated, uint32_t self,
-             const TimeBudget* budget)
+             const TimeBudget& budget)
       : nodes_(std::move(nodes)),
         is_simulated_(is_simulated),
         self_(self),
@@ -129,8 +128,8 @@ class UserSearch {
     for (const std::string& name : names) {
       uint32_t pid = 0;
       if (!absl::SimpleAtoi(name, &pid) || pid == self_) continue;
-      RETURN_IF_ERROR(CheckTimeLeft());
       RETURN_IF_ERROR(SearchProcess(pid));
+      RETURN_IF_ERROR(CheckTimeLeft());
     }
     absl::c_sort(users_, [](const DeviceUser& a, const DeviceUser& b) {
       return std::tie(a.device, a.pid) < std::tie(b.device, b.pid);
@@ -139,42 +138,27 @@ class UserSearch {
   }
 
  private:
-  // Users decide how much there is to look through.
   absl::Status CheckTimeLeft() const {
-    const bool is_spent = budget_ != nullptr && budget_->IsSpent();
-    if (!is_spent && Passed() - began_ < kLongestSearch) {
-      return absl::OkStatus();
-    }
-    std::string who;
-    size_t most = 0;
-    for (const auto& [user, files] : files_of_) {
-      if (files <= most) continue;
-      most = files;
-      who = absl::StrCat("; user ", user, " has most of the open files, ", most,
-                         " of those looked at");
-    }
-    return absl::DeadlineExceededError(
-        absl::StrCat("processes that use NPUs: not found within ",
-                     is_spent ? budget_->HostDeadline()
-                              : absl::FormatDuration(kLongestSearch),
-                     who));
-  }
-
-  absl::Duration Passed() const {
-    return budget_ == nullptr ? absl::ZeroDuration() : budget_->Passed();
+    if (!budget_.IsSpent() && budget_.Passed() < end_) return absl::OkStatus();
+    const auto most = absl::c_max_element(
+        files_of_,
+        [](const auto& a, const auto& b) { return a.second < b.second; });
+    return absl::DeadlineExceededError(absl::StrCat(
+        "processes that use NPUs: not found within 5s, or the host's ",
+        budget_.HostDeadline(), "; user ", most->first,
+        " has most of the open files, ", most->second, " of those looked at"));
   }
 
   absl::Status SearchProcess(uint32_t pid) {
     const std::string process = absl::StrCat("/proc/", pid);
-    struct stat owner = {};
-    stat(process.c_str(), &owner);
-    size_t& looked_at = files_of_[owner.st_uid];
-    ++looked_at;
     const std::string folder = process + "/fd";
     // Of more than it looks at the first: else a process with enough of them
     // would keep it from being told who uses devices, and an undo from them.
     const absl::StatusOr<std::vector<std::string>> fds =
         files_.List(folder, FileReader::Beyond::kLeftOut);
+    struct stat owner = {};
+    stat(process.c_str(), &owner);
+    files_of_[owner.st_uid] += 1 + (fds.ok() ? fds->size() : 0);
     if (!fds.ok()) {
       const bool has_ended = absl::IsNotFound(fds.status()) ||
                              absl::IsNotFound(files_.CheckExists(process));
@@ -182,7 +166,6 @@ class UserSearch {
           is_simulated_ && absl::IsPermissionDenied(fds.status());
       return has_ended || is_hidden ? absl::OkStatus() : fds.status();
     }
-    looked_at += fds->size();
     std::set<uint32_t> devices;
     for (const std::string& fd : *fds) {
       const std::optional<uint32_t> device =
@@ -231,8 +214,9 @@ class UserSearch {
   const std::vector<Node> nodes_;
   const bool is_simulated_;
   const uint32_t self_;
-  const TimeBudget* const budget_;  // May be null.
-  const absl::Duration began_ = Passed();
+  const TimeBudget& budget_;
+  // Users decide how much there is to look through.
+  const absl::Duration end_ = budget_.Passed() + absl::Seconds(5);
   std::map<uid_t, size_t> files_of_;  // And processes, of each user.
   std::vector<DeviceUser> users_;
 };
@@ -295,7 +279,7 @@ DeviceOwnersFact ReadDeviceOwners(const FileReader& files,
 }
 
 absl::StatusOr<std::vector<DeviceUser>> ReadDeviceUsers(
-    const HostPaths& paths, uint32_t self, const TimeBudget* budget) {
+    const HostPaths& paths, uint32_t self, const TimeBudget& budget) {
   const FileReader files(paths.root);
   const bool is_simulated =
       files.Resolve("/") != "/" || !ReadSimulation(files).empty();
@@ -318,27 +302,29 @@ NpuProcessesFact ReadNpuProcesses(const HostPaths& paths,
     return MissingFact<NpuProcessesFact>(
         MakeMissing(Missing::NOT_QUERIED, "no plan rests on them"));
   }
-  auto users = ReadDeviceUsers(paths, static_cast<uint32_t>(getpid()), &budget);
+  const auto users =
+      ReadDeviceUsers(paths, static_cast<uint32_t>(getpid()), budget);
   if (absl::IsFailedPrecondition(users.status())) {
-    users = absl::UnimplementedError(users.status().message());
+    return MissingFact<NpuProcessesFact>(
+        MakeMissing(Missing::NOT_SUPPORTED, users.status().message()));
   }
-  const auto by_process = [&]() -> absl::StatusOr<NpuProcessesFact::Processes> {
-    RETURN_IF_ERROR(users.status());
-    std::map<uint32_t, NpuProcess> processes;
-    for (const DeviceUser& user : *users) {
-      NpuProcess& process = processes[user.pid];
-      process.set_pid(user.pid);
-      process.set_parent(user.parent);
-      process.set_command(user.command);
-      process.add_devices(user.device);
-    }
-    NpuProcessesFact::Processes found;
-    for (auto& [pid, process] : processes) {
-      *found.add_processes() = std::move(process);
-    }
-    return found;
-  };
-  return MakeFact<NpuProcessesFact>(by_process());
+  if (!users.ok()) {
+    return MissingFact<NpuProcessesFact>(MissingFor(users.status()));
+  }
+  std::map<uint32_t, NpuProcess> processes;
+  for (const DeviceUser& user : *users) {
+    NpuProcess& process = processes[user.pid];
+    process.set_pid(user.pid);
+    process.set_parent(user.parent);
+    process.set_command(user.command);
+    process.add_devices(user.device);
+  }
+  NpuProcessesFact fact;
+  fact.mutable_value();
+  for (auto& [pid, process] : processes) {
+    *fact.mutable_value()->add_processes() = std::move(process);
+  }
+  return fact;
 }
 
 }  // namespace clusterd

@@ -41,7 +41,6 @@ absl::Status RunStep(const PlanStep& step, SettingActions* actions,
   RETURN_IF_ERROR(CheckCanBeUndone(entry));
   RETURN_IF_ERROR(InFront("journal", journal->Append(entry)));
   const MutationTokenIssuer issuer;
-  RETURN_IF_ERROR(actions->Guard(issuer.token(), saved));
   ASSIGN_OR_RETURN(*outcome->mutable_detail(),
                    actions->Set(issuer.token(), step, saved));
   outcome->set_state(StepOutcome::DONE);
@@ -149,8 +148,13 @@ struct Run {
       if (!status.ok()) return InFront(StepName(step), status);
     }
     const MutationTokenIssuer issuer;
-    return actions.Release(issuer.token(),
-                           SummariseJournal(journal->entries()).saved);
+    for (const auto& saved : SummariseJournal(journal->entries()).saved) {
+      if (!saved.has_file_in_place()) continue;
+      SavedFile conf = saved.file_in_place();
+      ASSIGN_OR_RETURN(*conf.mutable_content(), machine.conf.Read());
+      return machine.conf.Restore(issuer.token(), conf);
+    }
+    return absl::OkStatus();
   }
 
   absl::Status FinishApplied() {

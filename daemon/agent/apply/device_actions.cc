@@ -98,7 +98,7 @@ std::string WhyNotSet(Machine* machine, const PlanStep& step,
   if (live != step.to()) {
     return absl::StrCat(Name(step), " is ", live, ", expected ", step.to());
   }
-  const absl::StatusOr<SavedFile> conf = machine->SaveConf();
+  const absl::StatusOr<SavedFile> conf = machine->conf.Save();
   if (!conf.ok()) return std::string(conf.status().message());
   for (const ConfLine& line : ConfLinesOf(*SettingOf(step)->device,
                                           step.target().device(), step.to())) {
@@ -241,8 +241,7 @@ absl::StatusOr<SavedDevice> SaveDevice(Machine* machine, const PlanStep& step,
     added->set_setting(setting.name);
     added->set_value(value);
   }
-  if (step.dropped().empty()) return saved;
-  ASSIGN_OR_RETURN(const SavedFile conf, machine->SaveConf());
+  ASSIGN_OR_RETURN(const SavedFile conf, machine->conf.Save());
   for (const HccnConf::Entry& entry : step.dropped()) {
     if (entry.key() == "gateway") continue;
     std::optional<HccnConf::Entry> route = RouteInConf(conf.content(), entry);

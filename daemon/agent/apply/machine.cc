@@ -147,7 +147,7 @@ absl::Status CheckIsAsPlanned(const InPlaceFile& conf, const PlanStep& step,
 }
 
 absl::StatusOr<bool> IsGoodForm(Machine* machine, const PlanStep& step) {
-  ASSIGN_OR_RETURN(const SavedFile now, machine->SaveConf());
+  ASSIGN_OR_RETURN(const SavedFile now, machine->conf.Save());
   RETURN_IF_ERROR(CheckIsAsPlanned(machine->conf, step, now.content()));
   return false;
 }
@@ -156,7 +156,7 @@ absl::Status SaveConf(Machine* machine, const PlanStep&, Touched* touched,
                       Resources* saved) {
   if (!touched->insert(machine->conf.path()).second) return absl::OkStatus();
   ASSIGN_OR_RETURN(*saved->emplace_back().mutable_file_in_place(),
-                   machine->SaveConf());
+                   machine->conf.Save());
   return absl::OkStatus();
 }
 
@@ -394,7 +394,7 @@ std::vector<std::string> Differences(Machine* machine,
     found = FileDifferences(saved.file(),
                             SaveFile(machine->files, saved.file().path()));
   } else if (saved.has_file_in_place()) {
-    absl::StatusOr<SavedFile> now = machine->SaveConf();
+    absl::StatusOr<SavedFile> now = machine->conf.Save();
     if (now.ok()) now = InDigest(*std::move(now));
     found = FileDifferences(InDigest(saved.file_in_place()), now);
   } else if (saved.has_sysctl()) {
@@ -446,13 +446,6 @@ Machine::Machine(const MachineAccess& access, const MachinePaths& paths)
                        OpenMode mode) { return files->Open(path, mode); }),
       firewall(access.runner, access.files, access.reader, paths.firewalls) {}
 
-absl::StatusOr<SavedFile> Machine::SaveConf() const {
-  absl::StatusOr<SavedFile> locked = conf.Save();
-  if (!absl::IsDeadlineExceeded(locked.status())) return locked;
-  absl::StatusOr<SavedFile> unlocked = SaveFile(files, conf.path());
-  return unlocked.ok() && unlocked->content().empty() ? locked : unlocked;
-}
-
 absl::StatusOr<PlanNamespace> EnterNamespace(const MachineAccess& access,
                                              const HostPlan& plan) {
   if (!plan.has_network_namespace()) {
@@ -494,26 +487,11 @@ absl::StatusOr<std::string> SettingActions::Set(
     const MutationToken& token, const PlanStep& step,
     const std::vector<SavedResource>& saved) {
   std::string repaired;
+  if (absl::c_any_of(saved, std::mem_fn(&SavedResource::has_file_in_place))) {
+    RETURN_IF_ERROR(machine_->conf.Guard(token));
+  }
   RETURN_IF_ERROR(ActionsOf(step).set(token, machine_, step, saved, &repaired));
   return repaired;
-}
-
-absl::Status SettingActions::Guard(const MutationToken& token,
-                                   const std::vector<SavedResource>& saved) {
-  return absl::c_any_of(saved, std::mem_fn(&SavedResource::has_file_in_place))
-             ? machine_->conf.Guard(token)
-             : absl::OkStatus();
-}
-
-absl::Status SettingActions::Release(const MutationToken& token,
-                                     const std::vector<SavedResource>& saved) {
-  for (const SavedResource& each : saved) {
-    if (!each.has_file_in_place()) continue;
-    SavedFile conf = each.file_in_place();
-    ASSIGN_OR_RETURN(*conf.mutable_content(), machine_->conf.Read());
-    return machine_->conf.Restore(token, conf);
-  }
-  return absl::OkStatus();
 }
 
 std::vector<std::string> SettingActions::Restore(

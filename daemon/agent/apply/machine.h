@@ -59,10 +59,6 @@ MachinePaths FindMachinePaths(const HostPaths& host);
 struct Machine {
   Machine(const MachineAccess& access, const MachinePaths& paths);
 
-  // hccn.conf under its lock; without it where a process holds that for longer
-  // than the tool does, unless the tool may have cut the file off.
-  absl::StatusOr<SavedFile> SaveConf() const;
-
   FileSystem* files;
   HostReader* reader;
   InPlaceFile conf;
@@ -114,15 +110,8 @@ class SettingActions {
   // put back is not touched.
   absl::StatusOr<std::vector<SavedResource>> Save(const PlanStep& step);
 
-  // Once that is in the journal: keeps users from the lock of hccn.conf, as an
-  // undo does (InPlaceFile), if it is among `saved`. Release gives the file its
-  // owner and mode back; Restore does so as well.
-  absl::Status Guard(const MutationToken& token,
-                     const std::vector<SavedResource>& saved);
-  absl::Status Release(const MutationToken& token,
-                       const std::vector<SavedResource>& saved);
-
-  // Sets it. `saved` is what Save gave for this step. Returns what was repaired
+  // Sets it. `saved` is what Save gave for this step, and is in the journal: if
+  // hccn.conf is in it, that is kept from users. Returns what was repaired
   // on the way, e.g. lines of hccn.conf that the tool lost; "" if nothing.
   // FailedPrecondition, with both values and what the tool said, if the machine
   // is then not as the step wants it.

@@ -27,8 +27,7 @@ constexpr SqliteFormat kFormat = {
     ""};
 
 constexpr char kAccept[] = "accept";
-constexpr char kTrust[] =
-    "trust.db";  // Of trust_store.h, which builds on this.
+constexpr char kTrust[] = "trust.db";  // trust_store.h
 constexpr size_t kMaxSumBytes = 4096;
 
 // What locks.sum says of them.

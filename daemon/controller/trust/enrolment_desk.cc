@@ -39,10 +39,6 @@ const HostRecord::Leaf* LeafOf(const HostRecord& record,
   return nullptr;
 }
 
-bool WasReset(const HostRecord& record, const RequestedKey& key) {
-  return absl::c_linear_search(record.reset_keys(), key.spki_sha256);
-}
-
 }  // namespace
 
 const std::string& EnrolmentDesk::cluster() const {
@@ -185,11 +181,9 @@ absl::Status EnrolmentDesk::CheckFree(const JoinRequest& request,
         name));
   }
   RETURN_IF_ERROR(CheckUnspent(token, *record));
-  if (WasReset(*record, key)) {
+  if (absl::c_linear_search(record->reset_keys(), key.spki_sha256)) {
     return absl::PermissionDeniedError(absl::StrCat(
-        "host ", name,
-        ": an admin has reset this key, expected another one; run join with "
-        "--new-key"));
+        "host ", name, ": this key was reset; run join with --new-key"));
   }
   if (is_approved || IsFree(*record)) return absl::OkStatus();
   if (is_waiting && !is_its_own) {
@@ -221,9 +215,8 @@ absl::Status EnrolmentDesk::WaitForApproval(const JoinRequest& request,
   }
   return absl::PermissionDeniedError(absl::StrCat(
       "host ", record->name(),
-      ": another machine is attached under this name, has been with a "
-      "certificate made by hand, or has asked for it before a reset; an admin "
-      "approves this machine within ",
+      ": another machine is attached under this name, or has been with a "
+      "certificate made by hand; an admin approves this machine within ",
       absl::FormatDuration(kWaitsAlone),
       " with clusterctl certificates approve ", record->name(), " ",
       WaitingKey(record->waiting()), ", and then join is run once more"));
@@ -394,11 +387,9 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenew(
   }
   RETURN_IF_ERROR(parts_.gate->CheckNotRevoked(
       IdOf(host), record->held().certificate_pem()));
-  if (record->held().spki_sha256() == key.spki_sha256 ||
-      WasReset(*record, key)) {
+  if (record->held().spki_sha256() == key.spki_sha256) {
     return absl::InvalidArgumentError(
-        "signing request: of a key that the host has or had, expected a new "
-        "one");
+        "signing request: of the key that the host has, expected a new one");
   }
   if (record->next().spki_sha256() == key.spki_sha256 &&
       authority_->HasIssued(record->next().certificate_pem())) {

@@ -5,8 +5,8 @@
 //   another key, name is free         a certificate; the key goes on record,
 //                                     and the token is spent for this host
 //   another key, one is on record     refused until an admin resets the name
-//   a key or token from before a    refused: who asks without a break does
-//   reset of the name               not win the reset
+//   key or token from before a      refused
+//   reset of the name
 //   name of another machine that is   recorded for an hour, and refused until
 //   attached now, or that was ever    an admin approves it
 //   with a certificate made by hand
@@ -146,11 +146,10 @@ class EnrolmentDesk {
   }
   // Forgets the key and the machine that the name is bound to, and ends the
   // host's stream: no certificate from before counts, wherever it was made, nor
-  // does that key, or any token that there is now, bring the name.
-  // Refuses the machine that waits, too, or has within 2 kWaitsAlone: then the
-  // next one needs an approval, since who asked without a break would else be
-  // that one. NotFound if nothing is on record of the name; Aborted if `key` is
-  // neither empty nor that on record, whole or as CertificateEntry.key.
+  // does that key, or any token that there is now, bring the name: who asks
+  // without a break would else be next. Refuses the machine that waits, too.
+  // NotFound if nothing is on record of the name; Aborted if `key` is neither
+  // empty nor that on record, whole or as CertificateEntry.key.
   absl::StatusOr<ResetHostResponse> Reset(const std::string& name,
                                           const std::string& key = "")
       ABSL_LOCKS_EXCLUDED(change_mutex_);
@@ -180,8 +179,7 @@ class EnrolmentDesk {
                                     const AuditEntry& asked)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
   // Whether a machine waits for this name, and has not waited too long.
-  static bool StillWaits(const HostRecord& record, absl::Time now,
-                         absl::Duration at_most = kWaitsAlone);
+  static bool StillWaits(const HostRecord& record, absl::Time now);
   absl::Status CheckUnspent(const TokenRecord& token,
                             const HostRecord& record) const;
   // Whether a token alone brings the name.

@@ -114,8 +114,13 @@ absl::StatusOr<std::string> InPlaceFile::Read() const {
 }
 
 absl::StatusOr<SavedFile> InPlaceFile::Save() const {
-  ASSIGN_OR_RETURN(const auto file, OpenLocked());
-  return SaveOpenFile(file.get(), path_);
+  const auto file = OpenLocked();
+  if (absl::IsDeadlineExceeded(file.status())) {
+    auto unlocked = SaveFile(files_, path_);
+    if (unlocked.ok() && !unlocked->content().empty()) return unlocked;
+  }
+  RETURN_IF_ERROR(file.status());
+  return SaveOpenFile(file->get(), path_);
 }
 
 absl::StatusOr<std::unique_ptr<OpenFile>> InPlaceFile::OpenLocked() const {
