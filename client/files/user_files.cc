@@ -11,7 +11,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "config/identity/regular_file.h"
 #include "config/plan/make_plan.h"
 #include "config/report/message_json.h"
@@ -63,12 +62,6 @@ bool IsWrittenInPlace(const std::string& path) {
          !S_ISREG(info.st_mode);
 }
 
-// stdin, or what a shell has opened: nothing else is waited for.
-bool IsOwnInput(absl::string_view path) {
-  return path == "/dev/stdin" || (absl::ConsumePrefix(&path, "/dev/fd/") &&
-                                  !absl::StrContains(path, '/'));
-}
-
 absl::Status TypingError(const char* what) {
   return absl::UnavailableError(
       absl::StrCat("stdin: ", what, ": ", std::strerror(errno)));
@@ -94,7 +87,10 @@ absl::Status AwaitInput(int fd, int cancel_fd) {
 
 absl::StatusOr<std::string> ReadTextFile(const std::string& path,
                                          size_t max_bytes) {
-  if (!IsOwnInput(path)) return ReadRegularFile(path, max_bytes);
+  const bool is_own =
+      path == "/dev/stdin" ||
+      (absl::StartsWith(path, "/dev/fd/") && path.rfind('/') == 7);
+  if (!is_own) return ReadRegularFile(path, max_bytes);
   const OwnedFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (fd.get() < 0) return FileStatus(path, errno);
   return ReadToEnd(fd.get(), path, max_bytes);

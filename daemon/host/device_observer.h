@@ -17,8 +17,9 @@ namespace clusterd {
 // writes tls_enable_<id> to hccn.conf if that key is not there, and nothing if
 // it is ("only save tls_enable for the first time", tool_tls.c of
 // hicann/driver). The Ascend 950 tool has the same function, of which nobody
-// has seen a run; its <id> is the slot. So it is asked over a copy of the
-// file that nobody else sees, and whose lock nobody else holds.
+// has seen a run; its <id> is the slot. So it is asked over a copy of the file
+// that nobody else sees or locks; over the file where it has the key and there
+// can be no copy.
 struct TlsAsking {
   // Makes that copy (CopyHccnConf).
   std::function<absl::StatusOr<PrivateFile>()> copy_conf;
@@ -31,8 +32,7 @@ struct TlsAsking {
 // apart: the result is pending. The session's generation chooses the words and
 // parsers: those of ascend950/dialect.h, or the classic tool's. Then come what
 // hccn_query/query_facts.h asks, of the classic tool alone, and the TLS switch:
-//   conf has its key        what conf says; with `live` what the tool says,
-//                           over the copy if it can be given one
+//   conf has its key        what conf says; with `live` what the tool says
 //   conf lacks its key      what the tool says over the copy; NOT_QUERIED where
 //                           it cannot be given one
 //   conf is not known       NOT_QUERIED

@@ -141,8 +141,7 @@ class UserSearch {
   absl::Status CheckTimeLeft() const {
     if (!budget_.IsSpent() && budget_.Passed() < end_) return absl::OkStatus();
     const auto most = absl::c_max_element(
-        files_of_,
-        [](const auto& a, const auto& b) { return a.second < b.second; });
+        files_of_, [](auto& a, auto& b) { return a.second < b.second; });
     return absl::DeadlineExceededError(absl::StrCat(
         "processes that use NPUs: not found within 5s, or the host's ",
         budget_.HostDeadline(), "; user ", most->first,
@@ -304,12 +303,12 @@ NpuProcessesFact ReadNpuProcesses(const HostPaths& paths,
   }
   const auto users =
       ReadDeviceUsers(paths, static_cast<uint32_t>(getpid()), budget);
-  if (absl::IsFailedPrecondition(users.status())) {
-    return MissingFact<NpuProcessesFact>(
-        MakeMissing(Missing::NOT_SUPPORTED, users.status().message()));
-  }
   if (!users.ok()) {
-    return MissingFact<NpuProcessesFact>(MissingFor(users.status()));
+    Missing why = MissingFor(users.status());
+    if (absl::IsFailedPrecondition(users.status())) {
+      why.set_reason(Missing::NOT_SUPPORTED);
+    }
+    return MissingFact<NpuProcessesFact>(why);
   }
   std::map<uint32_t, NpuProcess> processes;
   for (const DeviceUser& user : *users) {

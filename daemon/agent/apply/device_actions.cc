@@ -98,13 +98,12 @@ std::string WhyNotSet(Machine* machine, const PlanStep& step,
   if (live != step.to()) {
     return absl::StrCat(Name(step), " is ", live, ", expected ", step.to());
   }
-  const absl::StatusOr<SavedFile> conf = machine->conf.Save();
+  const absl::StatusOr<std::string> conf = machine->conf.Read();
   if (!conf.ok()) return std::string(conf.status().message());
   for (const ConfLine& line : ConfLinesOf(*SettingOf(step)->device,
                                           step.target().device(), step.to())) {
-    const std::string now =
-        StoredPart(*SettingOf(step)->device,
-                   HccnConfValue(conf->content(), line.key).value_or(""));
+    const std::string now = StoredPart(
+        *SettingOf(step)->device, HccnConfValue(*conf, line.key).value_or(""));
     if (now == line.value) continue;
     return absl::StrCat(machine->conf.path(), ": ", line.key, " is ",
                         now.empty() ? kNoneFact : now, ", expected ",

@@ -530,10 +530,9 @@ std::vector<PlanFact> DigestFiles(FileSystem* files, Clock* clock,
     if (resource.has_file()) add_file(resource.file().path());
     if (resource.has_file_in_place()) {
       const std::string& path = resource.file_in_place().path();
-      auto text = InPlaceFile(files, clock, path, kShortLockWait).Read();
-      // Who holds the lock that long is not about to write.
-      if (!text.ok()) text = ReadWholeFile(files, path, kMaxFileBytes);
-      add(absl::StrCat(path, ": SHA-256 of what it sets"), text,
+      const auto now = InPlaceFile(files, clock, path, kShortLockWait).Save();
+      add(absl::StrCat(path, ": SHA-256 of what it sets"),
+          now.ok() ? absl::StatusOr<std::string>(now->content()) : now.status(),
           HccnConfDigest);
     }
     for (const SavedFile& file : resource.firewall().files()) {

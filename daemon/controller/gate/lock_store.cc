@@ -27,7 +27,6 @@ constexpr SqliteFormat kFormat = {
     ""};
 
 constexpr char kAccept[] = "accept";
-constexpr char kTrust[] = "trust.db";  // trust_store.h
 constexpr size_t kMaxSumBytes = 4096;
 
 // What locks.sum says of them.
@@ -97,7 +96,8 @@ absl::StatusOr<std::unique_ptr<LockStore>> LockStore::OpenFiles(
   std::unique_ptr<LockStore> store(new LockStore(sum));
   const bool has_locks = IsThere(path);
   // The sum comes first: locks without it have lost it.
-  for (const char* later : {kLockFile, kLockSumFile, kAuditFileName, kTrust}) {
+  for (const char* later :
+       {kLockFile, kLockSumFile, kAuditFileName, "trust.db"}) {
     is_new = is_new && !IsThere(absl::StrCat(folder, "/", later));
   }
   if (is_new) {

@@ -25,8 +25,6 @@ namespace {
 
 // Names of a list that a message quotes.
 constexpr size_t kNamedUnknown = 5;
-// Of one host; then the oldest is forgotten.
-constexpr int kMaxResetKeys = 1000;
 
 }  // namespace
 
@@ -262,7 +260,6 @@ absl::StatusOr<ResetHostResponse> EnrolmentDesk::Reset(const std::string& name,
   HostRecord forgotten;
   forgotten.set_name(host);
   forgotten.set_reset_ms(absl::ToUnixMillis(now));
-  // So that nobody who asks in a loop is the first afterwards.
   for (const TokenRecord& token : store_->Tokens()) {
     forgotten.add_spent_token_ids(token.entry().id());
   }
@@ -270,7 +267,7 @@ absl::StatusOr<ResetHostResponse> EnrolmentDesk::Reset(const std::string& name,
   *keys = record.reset_keys();
   *keys->Add() = record.held().spki_sha256();
   *keys->Add() = record.next().spki_sha256();
-  keys->DeleteSubrange(0, std::max(0, keys->size() - kMaxResetKeys));
+  keys->DeleteSubrange(0, std::max(0, keys->size() - int{kMaxTokens}));
   RETURN_IF_ERROR(store_->Put(forgotten));
   {
     absl::MutexLock unkept_lock(&unkept_mutex_);

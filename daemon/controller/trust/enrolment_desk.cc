@@ -137,9 +137,8 @@ absl::Status EnrolmentDesk::CheckUnspent(const TokenRecord& token,
   }
   return absl::PermissionDeniedError(absl::StrCat(
       "token ", entry.id(), ": is spent, ", entry.used(), " of ", entry.uses(),
-      " hosts have joined with it, each may once, and none after a reset with "
-      "a token from before it; an admin makes another one with clusterctl "
-      "token create --hosts ",
+      " hosts have joined with it, each may once, and a reset spends it; an "
+      "admin makes another one with clusterctl token create --hosts ",
       record.name()));
 }
 

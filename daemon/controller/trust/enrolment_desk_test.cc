@@ -458,10 +458,10 @@ TEST_F(EnrolmentDeskTest, MachineThatIsAttachedKeepsItsNameUntilAnApproval) {
   const auto second = Join(Asker(), token);
   EXPECT_THAT(Message(second), HasSubstr("waits for this name already"));
   const absl::Status other =
-      desk_->Approve("node1", "0123456789abcdef").status();
+      desk_->Decide("node1", "0123456789abcdef", /*approves=*/true).status();
   EXPECT_TRUE(absl::IsAborted(other)) << other;
   EXPECT_FALSE(EntryOf("node1").approved());
-  const auto approved = desk_->Approve("node1", key);
+  const auto approved = desk_->Decide("node1", key, /*approves=*/true);
   ASSERT_TRUE(approved.ok()) << approved.status();
   EXPECT_EQ(approved->entry().waiting_machine_id(), "machine of node1");
   EXPECT_FALSE(Join(Asker(), token).ok());
@@ -495,7 +495,9 @@ TEST_F(EnrolmentDeskTest, NameThatWasEverSeenWithACertificateByHandIsNotFree) {
   EXPECT_TRUE(absl::IsPermissionDenied(refused.status())) << refused.status();
   EXPECT_THAT(Message(refused), HasSubstr("certificates approve node1"));
   EXPECT_TRUE(desk_->IsCurrent("node1", by_hand.certificate).ok());
-  ASSERT_TRUE(desk_->Approve("node1", EntryOf("node1").waiting_key()).ok());
+  ASSERT_TRUE(
+      desk_->Decide("node1", EntryOf("node1").waiting_key(), /*approves=*/true)
+          .ok());
   EXPECT_FALSE(Join(Asker(), later).ok());
   EXPECT_TRUE(Join(asker, later).ok());
 }
@@ -536,16 +538,17 @@ TEST_F(EnrolmentDeskTest, RefuseIsForTheMachineThatWaitsAndNothingElse) {
   EXPECT_EQ(both.serial(), SerialOf(*joined));
   EXPECT_THAT(Message(Join(Asker(), token)),
               HasSubstr("or refuse node1 " + both.waiting_key()));
-  EXPECT_TRUE(
-      absl::IsAborted(desk_->Refuse("node1", "0123456789abcdef").status()));
-  const auto refused = desk_->Refuse("node1", both.waiting_key());
+  EXPECT_TRUE(absl::IsAborted(
+      desk_->Decide("node1", "0123456789abcdef", /*approves=*/false).status()));
+  const auto refused =
+      desk_->Decide("node1", both.waiting_key(), /*approves=*/false);
   ASSERT_TRUE(refused.ok()) << refused.status();
   EXPECT_EQ(refused->entry().waiting_machine_id(), "machine of node1");
   EXPECT_TRUE(link->end().ok()) << link->end();
   EXPECT_TRUE(desk_->IsCurrent("node1", joined->certificate_pem()).ok());
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
-  EXPECT_TRUE(
-      absl::IsNotFound(desk_->Refuse("node1", both.waiting_key()).status()));
+  EXPECT_TRUE(absl::IsNotFound(
+      desk_->Decide("node1", both.waiting_key(), /*approves=*/false).status()));
 }
 
 // The thief of a key is attached, and somebody with a token asks for the name
@@ -586,7 +589,7 @@ TEST_F(EnrolmentDeskTest, ResetIsNotWonByWhoAsksInALoop) {
   const auto expect_no_way_in = [&] {
     for (const Asker& asker : {rival, Asker(), host}) {
       EXPECT_THAT(Message(Join(asker, token)),
-                  HasSubstr("none after a reset with a token from before it"));
+                  HasSubstr("each may once, and a reset spends it"));
     }
     const auto again = Join(host, Token());
     EXPECT_TRUE(absl::IsPermissionDenied(again.status())) << again.status();
@@ -634,10 +637,11 @@ TEST_F(EnrolmentDeskTest, MachineWaitsForAnHour) {
   ASSERT_FALSE(Join(rival, token).ok());
   scheduler_.Advance(absl::Minutes(1));
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
-  EXPECT_TRUE(absl::IsNotFound(desk_->Approve("node1", key).status()));
+  EXPECT_TRUE(absl::IsNotFound(
+      desk_->Decide("node1", key, /*approves=*/true).status()));
   // An approval is for an hour, too.
   ASSERT_FALSE(Join(rival, token).ok());
-  ASSERT_TRUE(desk_->Approve("node1", key).ok());
+  ASSERT_TRUE(desk_->Decide("node1", key, /*approves=*/true).ok());
   scheduler_.Advance(absl::Hours(1));
   EXPECT_FALSE(Join(rival, token).ok());
   EXPECT_TRUE(link->end().ok()) << link->end();
@@ -726,7 +730,9 @@ TEST_F(EnrolmentDeskTest, CertificateOfAnotherKeyThanTheRecordsIsRefused) {
   const Asker host;
   const std::string token = Token();
   ASSERT_FALSE(Join(host, token).ok());
-  ASSERT_TRUE(desk_->Approve("node1", EntryOf("node1").waiting_key()).ok());
+  ASSERT_TRUE(
+      desk_->Decide("node1", EntryOf("node1").waiting_key(), /*approves=*/true)
+          .ok());
   const auto joined = Join(host, token);
   ASSERT_TRUE(joined.ok()) << joined.status();
   const absl::Status refused =
