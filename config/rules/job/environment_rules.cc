@@ -76,8 +76,9 @@ class EnvironmentCheck {
   template <typename... Values>
   void Add(absl::string_view finding, const EnvironmentVariable& variable,
            const Values&... values) {
-    const FindingText text = report_.Text(
-        finding, PrintableText(variable.name()), PlaceOf(variable), values...);
+    const FindingText text =
+        report_.Text(finding, PrintableText(variable.name()), PlaceOf(variable),
+                     ThenLogIn(variable), values...);
     if (host_ == nullptr) {
       report_.Add(text);
     } else {
@@ -96,6 +97,8 @@ class EnvironmentCheck {
       Note("a file that logins read", variable);
       return false;
     }
+    // Any other name is a matter of its own program.
+    if (!IsJobVariable(variable.name())) return false;
     const absl::string_view meant = MeantJobVariable(variable.name());
     if (variable.effect() != EnvironmentVariable::SET) {
       const std::string right =
@@ -129,16 +132,19 @@ class EnvironmentCheck {
     }
     AddCut(variable, PrintableText(variable.name()));
     if (variable.value().empty()) return true;
+    const JobVariable* const row = FindJobVariable(variable.name(), series_);
     if (variable.carriage_return()) Add("carriage-return", variable, value);
     if (variable.name() == "HCCL_ALGO" &&
         IsOfForm<kExecutors>(variable.value())) {
       Note("a form by executors, published for Ascend 950", variable);
-    } else if (IsPlaceholder(variable.value())) {
-      Add("placeholder", variable, value);
+    } else if (row != nullptr && IsPlaceholder(variable.value())) {
+      Add("placeholder", variable, value,
+          host_ == nullptr ? "nothing expands it there"
+                           : "what shall be expanded needs double quotes or "
+                             "none, and a file of /etc/profile.d");
       return false;
     }
     if (!variable.conditional()) return true;
-    const JobVariable* const row = FindJobVariable(variable.name(), series_);
     if (row == nullptr || row->is_legal == nullptr ||
         row->is_legal(variable.value())) {
       Note("set under a condition", variable);
@@ -200,7 +206,7 @@ void JudgeVisibleDevices(const ClusterView& view, const HostView& host,
   });
   if (hidden.empty() && listed.empty()) return;
   report.Add(host, "visible-devices", list->name(), PlaceOf(*list),
-             QuotedText(list->value()),
+             ThenLogIn(*list), QuotedText(list->value()),
              hidden.empty() ? "the product has no" : "the job also uses",
              DevicesText(hidden.empty() ? listed : hidden));
 }

@@ -153,7 +153,8 @@ void JudgeChoice(const ClusterView& view, const HostView& host,
       variable == nullptr ? "" : VariableText(view, *variable);
   if (ip != nullptr || (variable != nullptr &&
                         !MatchesSocketIfname(variable->value(), own.name()))) {
-    report.Add(host, "variable-names-another", text, address);
+    report.Add(host, "variable-names-another", text, address,
+               ThenLogIn(*variable));
     return;
   }
   const HostInterface* const taken =
@@ -170,8 +171,12 @@ void JudgeChoice(const ClusterView& view, const HostView& host,
                    : absl::StrCat("HCCL_IF_IP=", address);
   const auto sharing = all.find(taken->addresses(0));
   if (sharing == all.end() || sharing->second.size() < 2) {
+    const bool by_job = variable != nullptr && variable->file() == kJobFile;
     report.Add(host, "another-first", what, address, PrintableText(own.name()),
-               advice);
+               advice,
+               by_job ? "the job file instead"
+                      : "every job on this host, or in a file of its "
+                        "/etc/profile.d");
     return;
   }
   report.Add(host, "one-for-several", what,
@@ -206,7 +211,8 @@ void JudgeLaunchers(const ClusterView& view, const HostView& host,
     if (is_own) continue;
     const bool fails = !is_reachable && view.spec().servers_size() > 1;
     report.Add(host, fails ? "launcher-unreachable" : "launcher-names-another",
-               VariableText(view, *variable), InterfaceText(own));
+               VariableText(view, *variable), InterfaceText(own),
+               ThenLogIn(*variable));
   }
 }
 
