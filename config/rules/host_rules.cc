@@ -110,19 +110,36 @@ bool KnowsParameter(const HostView& host, absl::string_view key,
   return false;
 }
 
+using NeedOfSpec = BacklogNeed (*)(const ClusterSpec& spec, const JobSpec* job);
+
+// Whether the job needs more than a plan sets, which knows the spec alone.
+bool IsOfJob(const ClusterView& view, NeedOfSpec need_of) {
+  return need_of(view.spec(), nullptr).advised <
+         need_of(view.spec(), view.job()).least;
+}
+
+bool IsOfJob(const ClusterView& view, const HostView& host,
+             const PortSet& needed) {
+  return !HcclPortsOn(view.spec(), *host.facts).possible.Contains(needed);
+}
+
 void CheckBacklog(const ClusterView& view, absl::string_view key,
-                  const BacklogNeed& need,
+                  NeedOfSpec need_of,
                   const NumberFact& (KernelFacts::*fact_of)() const,
                   absl::string_view after, RuleReport& report) {
+  const BacklogNeed need = need_of(view.spec(), view.job());
   for (const HostView& host : view.hosts()) {
     const NumberFact& fact = (host.facts->kernel().*fact_of)();
     if (!KnowsParameter(host, key, fact, report)) continue;
     report.Judged(host);
     if (fact.value() >= need.enough) continue;
     const bool fails = fact.value() < need.least;
-    report.Add(host, fails ? "too-small" : "tight", key, fact.value(),
-               PlaceOf(host), fails ? need.least : need.enough,
-               SetParameterFix(host, key, absl::StrCat(need.advised)), after);
+    FindingText text = report.Text(
+        fails ? "too-small" : "tight", key, fact.value(), PlaceOf(host),
+        fails ? need.least : need.enough,
+        SetParameterFix(host, key, absl::StrCat(need.advised)), after);
+    text.by_hand = IsOfJob(view, need_of);
+    report.Add(host, std::move(text));
   }
 }
 
@@ -130,6 +147,7 @@ void CheckBacklog(const ClusterView& view, absl::string_view key,
 struct BootKey {
   absl::string_view name;
   const PersistentValueFact* fact;
+  bool is_of_job;
   const HcclPortNeed* ports = nullptr;  // Null: a number.
   BacklogNeed number = {};
   // What the kernel begins with, at least.
@@ -275,20 +293,23 @@ std::string WhyNeedless(const HcclPortNeed& needed, const PortSet& lacking,
 }
 
 // REQUIRES: the kernel hands out a port that is needed and not reserved.
-void AddLacking(const HostView& host, const HcclPortNeed& needed,
-                const PortSet& reserved, RuleReport& report) {
+void AddLacking(const ClusterView& view, const HostView& host,
+                const HcclPortNeed& needed, const PortSet& reserved,
+                RuleReport& report) {
   const PortSet possible = HandedOut(needed.possible, *host.facts);
   const bool fails = !reserved.Contains(HandedOut(needed.certain, *host.facts));
   PortSet merged = reserved;
   merged.Add(possible);
-  report.Add(host,
-             fails                  ? "lacks"
-             : needed.cann_is_known ? "spare"
-                                    : "perhaps-needed",
-             reserved.empty() ? "nothing" : reserved.ToString(),
-             possible.Minus(reserved).ToString(), PlaceOf(host),
-             absl::StrCat(possible.ToString(), " reserved", needed.source),
-             SetParameterFix(host, kReservedPorts, merged.ToString()));
+  FindingText text =
+      report.Text(fails                  ? "lacks"
+                  : needed.cann_is_known ? "spare"
+                                         : "perhaps-needed",
+                  reserved.empty() ? "nothing" : reserved.ToString(),
+                  possible.Minus(reserved).ToString(), PlaceOf(host),
+                  absl::StrCat(possible.ToString(), " reserved", needed.source),
+                  SetParameterFix(host, kReservedPorts, merged.ToString()));
+  text.by_hand = IsOfJob(view, host, possible.Minus(reserved));
+  report.Add(host, std::move(text));
 }
 
 }  // namespace
@@ -358,7 +379,7 @@ void CheckPortsReserved(const ClusterView& view, RuleReport& report) {
       if (!why.empty()) ++needless[why];
       continue;
     }
-    AddLacking(host, needed, *reserved, report);
+    AddLacking(view, host, needed, *reserved, report);
   }
   for (const auto& [why, hosts] : needless) {
     report.AddNote(why, ": ", Count(hosts, "host"));
@@ -366,13 +387,12 @@ void CheckPortsReserved(const ClusterView& view, RuleReport& report) {
 }
 
 void CheckListenBacklog(const ClusterView& view, RuleReport& report) {
-  CheckBacklog(view, kSomaxconn, SomaxconnNeed(view.spec(), view.job()),
-               &KernelFacts::somaxconn, "; then restart what listens already",
-               report);
+  CheckBacklog(view, kSomaxconn, SomaxconnNeed, &KernelFacts::somaxconn,
+               "; then restart what listens already", report);
 }
 
 void CheckSynBacklog(const ClusterView& view, RuleReport& report) {
-  CheckBacklog(view, kSynBacklog, SynBacklogNeed(view.spec(), view.job()),
+  CheckBacklog(view, kSynBacklog, SynBacklogNeed,
                &KernelFacts::tcp_max_syn_backlog, "", report);
 }
 
@@ -449,11 +469,12 @@ void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
       *each = HandedOut(*each, *host.facts);
     }
     const BootKey keys[] = {
-        {kReservedPorts, &kernel.reserved_ports_at_boot(), &ports},
-        {kSomaxconn, &kernel.somaxconn_at_boot(), nullptr, somaxconn,
-         StandardSomaxconn(*host.facts)},
-        {kSynBacklog, &kernel.tcp_max_syn_backlog_at_boot(), nullptr, syn,
-         kLeastStandard}};
+        {kReservedPorts, &kernel.reserved_ports_at_boot(),
+         IsOfJob(view, host, ports.possible), &ports},
+        {kSomaxconn, &kernel.somaxconn_at_boot(), IsOfJob(view, SomaxconnNeed),
+         nullptr, somaxconn, StandardSomaxconn(*host.facts)},
+        {kSynBacklog, &kernel.tcp_max_syn_backlog_at_boot(),
+         IsOfJob(view, SynBacklogNeed), nullptr, syn, kLeastStandard}};
     bool all_known = true;
     for (const BootKey& key : keys) {
       if (!IsKnown(*key.fact)) {
@@ -467,8 +488,9 @@ void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
       if (state == PASS) continue;
       FindingText text = BootFinding(host, key, report);
       // A plan writes files only where the spec asks for that.
-      text.by_hand = !view.spec().kernel().persistent();
-      if (!text.by_hand) text.state = state;
+      const bool is_kept = view.spec().kernel().persistent();
+      text.by_hand = !is_kept || key.is_of_job;
+      if (is_kept) text.state = state;
       report.Add(host, std::move(text));
     }
     if (all_known) report.Judged(host);
