@@ -108,10 +108,11 @@ class ExceptionFinder {
                      const DeviceSpec& planned) {
     const auto compare = [&](absl::string_view name, const std::string& live,
                              const std::string& wanted) {
-      if (live == wanted || wanted.empty()) return;
+      // Rule gateway compares devices without a planned one.
+      if (live == wanted || (wanted.empty() && name != "gateway")) return;
       Add(host,
           absl::StrCat(live.empty() ? "no " : "", name, live.empty() ? "" : " ",
-                       live, ", planned ", wanted),
+                       live, ", planned ", wanted.empty() ? "none" : wanted),
           seen.id);
     };
     const auto text = [](const auto& address) {
@@ -371,6 +372,15 @@ class Writer {
     const Source gateway = &SeenDevice::gateway;
     Try("gateway", {HostParts(gateway, true), HostParts(gateway, false)},
         &DeviceSpec::gateway, gateway);
+    std::vector<uint32_t> some;
+    for (const DeviceSpec& device : spec_.servers(0).devices()) {
+      if (!device.gateway().empty()) some.push_back(device.id());
+    }
+    if (!some.empty() && some.size() < ids_.size() &&
+        !seen_.profiles[0]->one_gateway_per_four) {
+      Note("gateway: set on ", DevicesText(some),
+           " alone; take it out if that is not meant");
+    }
     std::vector<std::string> detects = {"gateway"};
     if (hosts_.size() == 2) detects.push_back("peer(1 - n, d)");
     detects.push_back("peer((n+1) % servers, d)");

@@ -454,6 +454,31 @@ TEST(WriteSpecTest, PartnersThatWatchEachOtherAreSaidToDoSo) {
   Load(*written);
 }
 
+TEST(WriteSpecTest, AGatewayOfOneDeviceAloneIsMentioned) {
+  for (const int servers : {1, 4}) {
+    Learned learned("atlas-a2", "", servers);
+    for (HostFacts& host : learned.facts) {
+      for (DeviceFacts& device : *host.mutable_devices()) {
+        device.mutable_gateway()->set_value("");
+      }
+    }
+    const std::string router =
+        Learned("atlas-a2", "", servers).Device(0, 3)->gateway().value();
+    learned.Device(0, 3)->mutable_gateway()->set_value(router);
+    const auto written = learned.Write();
+    ASSERT_TRUE(written.ok()) << written.status();
+    if (servers == 1) {
+      EXPECT_THAT(written->yaml,
+                  HasSubstr("# Note: gateway: set on device 3 alone"));
+    } else {
+      EXPECT_THAT(written->yaml, Not(HasSubstr("gateway:")));
+      EXPECT_THAT(Exceptions(*written),
+                  ElementsAre("server0 device 3: gateway " + router +
+                              ", planned none"));
+    }
+  }
+}
+
 TEST(WriteSpecTest, KernelValuesAreThoseOfMostHostsWhereSomebodyRaisedThem) {
   Learned learned("atlas-a2");
   for (HostFacts& host : learned.facts) {

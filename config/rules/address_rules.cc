@@ -417,16 +417,37 @@ void CheckDeviceIpAllowed(const ClusterView& view, RuleReport& report) {
 // | outside the device's subnet              | fail  |
 // | not set, and the spec names one          | warn  |
 // | in the subnet, and the spec names another| warn  |
+// | set on some alone, and the spec names none| warn  |
 // | that of a device that shares it, or none | pass  |
 void CheckGateway(const ClusterView& view, RuleReport& report) {
+  std::vector<const DeviceView*> with, without;  // Where none is planned.
   report.ForEachAddress([&](const DeviceView& device) {
     if (!report.Knows(device, "gateway", device.gateway)) return;
     const bool by_other =
         GatewayKeeper(view, device) != nullptr || WaitsForAnother(view, device);
     if (!by_other && !KnowsSharing(view, device, report)) return;
     report.Judged(device);
-    if (!by_other) JudgeGateway(device, report);
+    if (by_other) return;
+    JudgeGateway(device, report);
+    if (device.planned_gateway) return;
+    if (device.gateway.IsUnset()) {
+      without.push_back(&device);
+    } else if (WhyNoNeighbour(*device.gateway, device.Address()).empty()) {
+      with.push_back(&device);
+    }
   });
+  if (with.empty() || without.empty()) return;
+  const bool few_have = with.size() < without.size();
+  const std::string others =
+      few_have ? absl::StrCat(Count(without.size(), "device"), " without one")
+               : absl::StrCat(Count(with.size(), "device"), " with one");
+  for (const DeviceView* device : few_have ? with : without) {
+    report.Add(*device, "differs",
+               few_have
+                   ? absl::StrCat("gateway is ", device->gateway->ToString())
+                   : "no gateway is set",
+               others);
+  }
 }
 
 // | detect address is                              | state |
