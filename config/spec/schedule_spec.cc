@@ -33,6 +33,17 @@ constexpr absl::Duration kUsualTry = absl::Seconds(10);
 // Candidates for "did you mean"; more would take long and help nobody.
 constexpr size_t kMaxMeant = 1000;
 
+// Whose findings name hosts, or the cluster, and no device.
+constexpr absl::string_view kWithoutDevices[] = {
+    "ports-reserved", "ports-free",         "listen-backlog",
+    "syn-backlog",    "sysctl-persistent",  "firewall",
+    "host-interface", "host-name",          "open-files",
+    "host-memory",    "hccl-environment",   "environment-uniform",
+    "host-identity",  "container-mounts",   "neighbour-table",
+    "clock-skew",     "backlog-uniform",    "ports-uniform",
+    "roots-uniform",  "version-uniform",    "ssh-ready",
+    "cluster-size",   "cluster-size-power", "job-python"};
+
 constexpr absl::string_view kOnly = "only";
 constexpr absl::string_view kSkip = "skip";
 constexpr absl::string_view kDowngrade = "downgrade";
@@ -339,6 +350,10 @@ absl::StatusOr<std::vector<uint32_t>> ParseWaivedDevices(
   if (rule == kMaintenanceRule) {
     return absl::InvalidArgumentError(
         "maintenance is of whole hosts, expected no devices");
+  }
+  if (absl::c_linear_search(kWithoutDevices, rule)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        rule, " says nothing of single devices, expected no devices"));
   }
   std::vector<uint32_t> strange = *ids;
   DropIf(&strange,

@@ -37,7 +37,11 @@ absl::StatusOr<absl::Time> ParseUntil(const std::string& text, absl::Time now) {
   if (HasForm(text, *kDays, &days)) return now + absl::Hours(24 * days);
   absl::Duration from_now;
   if (absl::ParseDuration(text, &from_now)) return now + from_now;
-  return ParseUtcTime(text);
+  const absl::StatusOr<absl::Time> moment = ParseUtcTime(text);
+  return moment.ok() ? moment
+                     : absl::InvalidArgumentError(
+                           absl::StrCat(moment.status().message(),
+                                        ", or from now such as 2h or 30d"));
 }
 
 // InvalidArgument with every mistake, a line each.
