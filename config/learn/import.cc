@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/launch/rank_table.h"
@@ -344,6 +345,9 @@ class Importer {
                  IsOneEditAway(key, "NodeName")) {
         Wrong(line, Shown(word), " is not known, did you mean \"NodeName\"?");
       } else {
+        if (absl::EqualsIgnoreCase(key, "ClusterName")) {
+          slurm_cluster_ = word.substr(key.size() + 1);
+        }
         ReadNodeLine(line);
       }
     }
@@ -354,12 +358,17 @@ class Importer {
     if (line.words.size() != 2) {
       return Wrong(line, "Include: expected the name of one file");
     }
-    const bool is_whole = absl::StartsWith(line.words[1], "/");
-    const std::string path =
-        absl::StrCat(is_whole ? "" : folder_, line.words[1]);
     const auto wrong = [&](const auto&... parts) {
       Wrong(line, "Include: ", parts...);
     };
+    // The one replacement of slurm.conf(5), INCLUDE MODIFIERS.
+    const std::string name =
+        absl::StrReplaceAll(line.words[1], {{"%c", slurm_cluster_}});
+    if (name != line.words[1] && slurm_cluster_.empty()) {
+      return wrong("no ClusterName before this line says what %c is");
+    }
+    const std::string path =
+        absl::StrCat(absl::StartsWith(name, "/") ? "" : folder_, name);
     if (absl::c_linear_search(including_, path)) {
       return wrong(QuoteValue(path), " includes itself");
     }
@@ -370,7 +379,12 @@ class Importer {
       return wrong(QuoteValue(path), " is not read here");
     }
     const auto text = options_.read_file(path);
-    if (!text.ok()) return wrong(PrintableText(text.status().message()));
+    if (!text.ok()) {
+      return wrong(PrintableText(text.status().message()),
+                   absl::StrContains(name, '%')
+                       ? "; of what begins with % only %c is replaced"
+                       : "");
+    }
     including_.push_back(path);
     InFile(path, [&] { ReadSlurm(SplitLines(*text)); });
     including_.pop_back();
@@ -532,6 +546,7 @@ class Importer {
   OpenFile* file_ = nullptr;  // The one that is read.
   // The folder of slurm.conf, with "/" at its end, and the files being read.
   std::string folder_;
+  std::string slurm_cluster_;  // ClusterName, as far as it is read.
   std::vector<std::string> including_;
   size_t included_ = 0;
   std::vector<std::string> problems_;

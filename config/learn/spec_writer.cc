@@ -318,27 +318,32 @@ class Writer {
   // be listed.
   absl::Status DropUnlisted() {
     std::vector<const SeenHost*> kept;
-    std::vector<std::string> dropped;
+    std::vector<std::string> dropped, twice;
     std::set<uint32_t> taken;
     for (size_t s = 0; s < hosts_.size(); ++s) {
       std::set<uint32_t> own;
+      bool has_twice = false;
       for (const auto& address : placed_[s].addresses) {
         if (!address.has_value()) continue;
         const uint32_t bits = address->address().bits();
-        if (taken.count(bits) == 0) own.insert(bits);
+        if (taken.count(bits) == 0) has_twice |= !own.insert(bits).second;
       }
-      if (own.size() == ids_.size()) {
+      if (has_twice) {
+        twice.push_back(hosts_[s]->name);
+      } else if (own.size() == ids_.size()) {
         taken.insert(own.begin(), own.end());
         kept.push_back(hosts_[s]);
       } else {
         dropped.push_back(hosts_[s]->name);
       }
     }
-    if (!dropped.empty()) {
-      Note(
-          "left out, since addresses of their devices are not known, not set "
-          "or those of another host: ",
-          HostsText(dropped, 100));
+    for (const auto& [why, names] :
+         {std::make_pair("two of their devices have one address", &twice),
+          std::make_pair("addresses of their devices are not known, not set "
+                         "or those of another host",
+                         &dropped)}) {
+      if (names->empty()) continue;
+      Note("left out, since ", why, ": ", HostsText(*names, 100));
     }
     hosts_ = std::move(kept);
     if (!hosts_.empty()) return absl::OkStatus();

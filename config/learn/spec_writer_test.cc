@@ -270,6 +270,25 @@ TEST(WriteSpecTest, OneOfTwoServersThatIsNotSetUpHidesNoDevice) {
                         "those of another host: server[0-1]"));
 }
 
+TEST(WriteSpecTest, ServerWithOneAddressTwiceIsLeftOutForThat) {
+  Learned learned("atlas-a2", "", 3);
+  int scattered = 17;
+  for (int s = 0; s < 3; ++s) {
+    for (int d = 0; d < 8; ++d) {
+      scattered = scattered * 37 % 251;
+      learned.SetAddress(s, d, absl::StrCat("10.0.0.", scattered));
+    }
+  }
+  learned.SetAddress(1, 3, "10.0.0.252");
+  learned.SetAddress(1, 5, "10.0.0.252");
+  const auto written = learned.Write();
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_THAT(written->notes,
+              Contains("left out, since two of their devices have one address: "
+                       "server1"));
+  EXPECT_EQ(Load(*written).servers_size(), 2);
+}
+
 TEST(WriteSpecTest, OneOfTwoHostsIsNeverCalledMost) {
   Learned apart("atlas-a2", "", 2);
   for (int d = 0; d < 8; ++d) {
