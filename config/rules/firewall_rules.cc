@@ -27,7 +27,6 @@ constexpr absl::string_view kOfNewerCann =
 // Who must get in, the same for every host, and through which of its ports.
 struct Demand {
   HcclPortNeed need;
-  bool is_of_job = false;  // No plan opens all of it: that knows no job.
   // Host addresses of the cluster, ascending.
   std::vector<Ipv4Address> peers;
   // Every server of the spec has an address.
@@ -286,7 +285,7 @@ struct FirewallCheck {
                                    StateText(active), shut.text,
                                    demand->need.possible.ToString(), fix);
     if (!active || !shut.certain) text.state = WARN;
-    text.by_hand |= demand->is_of_job;
+    text.by_hand |= demand->need.is_of_job;
     report.Add(host, std::move(text));
     return true;
   }
@@ -304,7 +303,7 @@ struct FirewallCheck {
     FindingText text = report.Text("open-until-reload", name, shut.text,
                                    demand->need.possible.ToString(),
                                    OpenFix(name, zone_name, *demand, false));
-    text.by_hand |= demand->is_of_job;
+    text.by_hand |= demand->need.is_of_job;
     report.Add(host, std::move(text));
     return true;
   }
@@ -407,11 +406,7 @@ void CheckFirewall(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     const HostFacts& facts = *host.facts;
     const HcclPortNeed need = JobPortsOn(view.spec(), facts, view.job());
-    if (demand.has_value()) {
-      demand->need = need;
-      demand->is_of_job =
-          !JobPortsOn(view.spec(), facts).possible.Contains(need.possible);
-    }
+    if (demand.has_value()) demand->need = need;
     // Both always run: a host can have both.
     const bool ufw =
         FirewallCheck{host, "ufw", facts.ufw(), demand, report}.Run();

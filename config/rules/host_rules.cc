@@ -110,24 +110,10 @@ bool KnowsParameter(const HostView& host, absl::string_view key,
   return false;
 }
 
-using NeedOfSpec = BacklogNeed (*)(const ClusterSpec& spec, const JobSpec* job);
-
-// Whether the job needs more than a plan sets, which knows the spec alone.
-bool IsOfJob(const ClusterView& view, NeedOfSpec need_of) {
-  return need_of(view.spec(), nullptr).advised <
-         need_of(view.spec(), view.job()).least;
-}
-
-bool IsOfJob(const ClusterView& view, const HostView& host,
-             const PortSet& needed) {
-  return !HcclPortsOn(view.spec(), *host.facts).possible.Contains(needed);
-}
-
 void CheckBacklog(const ClusterView& view, absl::string_view key,
-                  NeedOfSpec need_of,
+                  const BacklogNeed& need,
                   const NumberFact& (KernelFacts::*fact_of)() const,
                   absl::string_view after, RuleReport& report) {
-  const BacklogNeed need = need_of(view.spec(), view.job());
   for (const HostView& host : view.hosts()) {
     const NumberFact& fact = (host.facts->kernel().*fact_of)();
     if (!KnowsParameter(host, key, fact, report)) continue;
@@ -138,7 +124,7 @@ void CheckBacklog(const ClusterView& view, absl::string_view key,
         fails ? "too-small" : "tight", key, fact.value(), PlaceOf(host),
         fails ? need.least : need.enough,
         SetParameterFix(host, key, absl::StrCat(need.advised)), after);
-    text.by_hand = IsOfJob(view, need_of);
+    text.by_hand = need.is_beyond_plan;
     report.Add(host, std::move(text));
   }
 }
@@ -147,7 +133,6 @@ void CheckBacklog(const ClusterView& view, absl::string_view key,
 struct BootKey {
   absl::string_view name;
   const PersistentValueFact* fact;
-  bool is_of_job;
   const HcclPortNeed* ports = nullptr;  // Null: a number.
   BacklogNeed number = {};
   // What the kernel begins with, at least.
@@ -259,7 +244,7 @@ BacklogNeed NeedOf(uint64_t planned, bool is_auto, uint64_t all_dialers) {
   const uint64_t dialers = std::min(all_dialers, kAdvisedBacklog);
   if (!is_auto && planned != 0) {
     const uint64_t least = std::max(planned, dialers);
-    return {least, least, least};
+    return {least, least, least, planned < dialers};
   }
   const uint64_t twice = std::min(2 * dialers, kAdvisedBacklog);
   return {dialers, dialers == 0 ? kAdvisedBacklog : twice, kAdvisedBacklog};
@@ -293,9 +278,8 @@ std::string WhyNeedless(const HcclPortNeed& needed, const PortSet& lacking,
 }
 
 // REQUIRES: the kernel hands out a port that is needed and not reserved.
-void AddLacking(const ClusterView& view, const HostView& host,
-                const HcclPortNeed& needed, const PortSet& reserved,
-                RuleReport& report) {
+void AddLacking(const HostView& host, const HcclPortNeed& needed,
+                const PortSet& reserved, RuleReport& report) {
   const PortSet possible = HandedOut(needed.possible, *host.facts);
   const bool fails = !reserved.Contains(HandedOut(needed.certain, *host.facts));
   PortSet merged = reserved;
@@ -308,7 +292,7 @@ void AddLacking(const ClusterView& view, const HostView& host,
                   possible.Minus(reserved).ToString(), PlaceOf(host),
                   absl::StrCat(possible.ToString(), " reserved", needed.source),
                   SetParameterFix(host, kReservedPorts, merged.ToString()));
-  text.by_hand = IsOfJob(view, host, possible.Minus(reserved));
+  text.by_hand = needed.is_of_job;
   report.Add(host, std::move(text));
 }
 
@@ -379,7 +363,7 @@ void CheckPortsReserved(const ClusterView& view, RuleReport& report) {
       if (!why.empty()) ++needless[why];
       continue;
     }
-    AddLacking(view, host, needed, *reserved, report);
+    AddLacking(host, needed, *reserved, report);
   }
   for (const auto& [why, hosts] : needless) {
     report.AddNote(why, ": ", Count(hosts, "host"));
@@ -387,12 +371,13 @@ void CheckPortsReserved(const ClusterView& view, RuleReport& report) {
 }
 
 void CheckListenBacklog(const ClusterView& view, RuleReport& report) {
-  CheckBacklog(view, kSomaxconn, SomaxconnNeed, &KernelFacts::somaxconn,
-               "; then restart what listens already", report);
+  CheckBacklog(view, kSomaxconn, SomaxconnNeed(view.spec(), view.job()),
+               &KernelFacts::somaxconn, "; then restart what listens already",
+               report);
 }
 
 void CheckSynBacklog(const ClusterView& view, RuleReport& report) {
-  CheckBacklog(view, kSynBacklog, SynBacklogNeed,
+  CheckBacklog(view, kSynBacklog, SynBacklogNeed(view.spec(), view.job()),
                &KernelFacts::tcp_max_syn_backlog, "", report);
 }
 
@@ -469,12 +454,11 @@ void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
       *each = HandedOut(*each, *host.facts);
     }
     const BootKey keys[] = {
-        {kReservedPorts, &kernel.reserved_ports_at_boot(),
-         IsOfJob(view, host, ports.possible), &ports},
-        {kSomaxconn, &kernel.somaxconn_at_boot(), IsOfJob(view, SomaxconnNeed),
-         nullptr, somaxconn, StandardSomaxconn(*host.facts)},
-        {kSynBacklog, &kernel.tcp_max_syn_backlog_at_boot(),
-         IsOfJob(view, SynBacklogNeed), nullptr, syn, kLeastStandard}};
+        {kReservedPorts, &kernel.reserved_ports_at_boot(), &ports},
+        {kSomaxconn, &kernel.somaxconn_at_boot(), nullptr, somaxconn,
+         StandardSomaxconn(*host.facts)},
+        {kSynBacklog, &kernel.tcp_max_syn_backlog_at_boot(), nullptr, syn,
+         kLeastStandard}};
     bool all_known = true;
     for (const BootKey& key : keys) {
       if (!IsKnown(*key.fact)) {
@@ -489,7 +473,8 @@ void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
       FindingText text = BootFinding(host, key, report);
       // A plan writes files only where the spec asks for that.
       const bool is_kept = view.spec().kernel().persistent();
-      text.by_hand = !is_kept || key.is_of_job;
+      text.by_hand = !is_kept || (key.ports && key.ports->is_of_job) ||
+                     key.number.is_beyond_plan;
       if (is_kept) text.state = state;
       report.Add(host, std::move(text));
     }
