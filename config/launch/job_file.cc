@@ -16,7 +16,6 @@
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
-#include "config/words/fact_text.h"
 
 namespace clusterd {
 namespace {
@@ -184,7 +183,7 @@ class Loader {
       EnvironmentVariable* const variable = job_.add_environment();
       variable->set_name(entry.key);
       variable->set_value(inner.Text().value_or(""));
-      variable->set_file(std::string(kJobFile));
+      variable->set_file("job file");
       variable->set_line(entry.position.line);
     }
   }

@@ -361,14 +361,12 @@ class Importer {
     const auto wrong = [&](const auto&... parts) {
       Wrong(line, "Include: ", parts...);
     };
-    // The one replacement of slurm.conf(5), INCLUDE MODIFIERS.
-    const std::string name =
-        absl::StrReplaceAll(line.words[1], {{"%c", slurm_cluster_}});
-    if (name != line.words[1] && slurm_cluster_.empty()) {
-      return wrong("no ClusterName before this line says what %c is");
+    std::string path = line.words[1];
+    // slurm.conf(5), INCLUDE MODIFIERS, has no other one.
+    if (!slurm_cluster_.empty()) {
+      absl::StrReplaceAll({{"%c", slurm_cluster_}}, &path);
     }
-    const std::string path =
-        absl::StrCat(absl::StartsWith(name, "/") ? "" : folder_, name);
+    if (!absl::StartsWith(path, "/")) path.insert(0, folder_);
     if (absl::c_linear_search(including_, path)) {
       return wrong(QuoteValue(path), " includes itself");
     }
@@ -381,8 +379,8 @@ class Importer {
     const auto text = options_.read_file(path);
     if (!text.ok()) {
       return wrong(PrintableText(text.status().message()),
-                   absl::StrContains(name, '%')
-                       ? "; of what begins with % only %c is replaced"
+                   absl::StrContains(path, '%')
+                       ? "; only %c is replaced, by a ClusterName before it"
                        : "");
     }
     including_.push_back(path);

@@ -413,11 +413,11 @@ TEST(ImportClusterTest, ClusterNameReplacesItsMarkInAnInclude) {
     return std::string(ImportSlurm(text, files).status().message());
   };
   EXPECT_EQ(mistake("Include %c_config\nClusterName=linux\n"),
-            "conf/slurm.conf:1:1: Include: no ClusterName before this line "
-            "says what %c is");
+            "conf/slurm.conf:1:1: Include: conf/%c_config: No such file or "
+            "directory; only %c is replaced, by a ClusterName before it");
   EXPECT_EQ(mistake("ClusterName=linux\nInclude %h/nodes\n"),
             "conf/slurm.conf:2:1: Include: conf/%h/nodes: No such file or "
-            "directory; of what begins with % only %c is replaced");
+            "directory; only %c is replaced, by a ClusterName before it");
 }
 
 TEST(ImportClusterTest, SaysWhichIncludeOfSlurmIsWrong) {

@@ -318,7 +318,7 @@ class Writer {
   // be listed.
   absl::Status DropUnlisted() {
     std::vector<const SeenHost*> kept;
-    std::vector<std::string> dropped, twice;
+    FirstMet<std::string, std::vector<std::string>> dropped;
     std::set<uint32_t> taken;
     for (size_t s = 0; s < hosts_.size(); ++s) {
       std::set<uint32_t> own;
@@ -328,22 +328,18 @@ class Writer {
         const uint32_t bits = address->address().bits();
         if (taken.count(bits) == 0) has_twice |= !own.insert(bits).second;
       }
-      if (has_twice) {
-        twice.push_back(hosts_[s]->name);
-      } else if (own.size() == ids_.size()) {
+      if (own.size() == ids_.size()) {
         taken.insert(own.begin(), own.end());
         kept.push_back(hosts_[s]);
       } else {
-        dropped.push_back(hosts_[s]->name);
+        dropped[has_twice ? "two of their devices have one address"
+                          : "addresses of their devices are not known, not set "
+                            "or those of another host"]
+            .push_back(hosts_[s]->name);
       }
     }
-    for (const auto& [why, names] :
-         {std::make_pair("two of their devices have one address", &twice),
-          std::make_pair("addresses of their devices are not known, not set "
-                         "or those of another host",
-                         &dropped)}) {
-      if (names->empty()) continue;
-      Note("left out, since ", why, ": ", HostsText(*names, 100));
+    for (const auto& [why, names] : dropped) {
+      Note("left out, since ", why, ": ", HostsText(names, 100));
     }
     hosts_ = std::move(kept);
     if (!hosts_.empty()) return absl::OkStatus();
@@ -375,16 +371,12 @@ class Writer {
   // Gateways, then detect addresses, which may lean on them.
   void AddSources() {
     const Source gateway = &SeenDevice::gateway;
-    Try("gateway", {HostParts(gateway, true), HostParts(gateway, false)},
-        &DeviceSpec::gateway, gateway);
-    std::vector<uint32_t> some;
-    for (const DeviceSpec& device : spec_.servers(0).devices()) {
-      if (!device.gateway().empty()) some.push_back(device.id());
-    }
-    if (!some.empty() && some.size() < ids_.size() &&
+    const std::string whole = HostParts(gateway, true);
+    Try("gateway", {whole, HostParts(gateway, false)}, &DeviceSpec::gateway,
+        gateway);
+    if (whole.find("none") != whole.npos &&
         !seen_.profiles[0]->one_gateway_per_four) {
-      Note("gateway: set on ", DevicesText(some),
-           " alone; take it out if that is not meant");
+      Note("gateway: some devices alone have one: ", whole);
     }
     std::vector<std::string> detects = {"gateway"};
     if (hosts_.size() == 2) detects.push_back("peer(1 - n, d)");

@@ -430,23 +430,16 @@ void CheckGateway(const ClusterView& view, RuleReport& report) {
     if (by_other) return;
     JudgeGateway(device, report);
     if (device.planned_gateway) return;
-    if (device.gateway.IsUnset()) {
-      without.push_back(&device);
-    } else if (WhyNoNeighbour(*device.gateway, device.Address()).empty()) {
-      with.push_back(&device);
+    const bool has_one = !device.gateway.IsUnset();
+    if (!has_one || WhyNoNeighbour(*device.gateway, device.Address()).empty()) {
+      (has_one ? with : without).push_back(&device);
     }
   });
-  if (with.empty() || without.empty()) return;
   const bool few_have = with.size() < without.size();
-  const std::string others =
-      few_have ? absl::StrCat(Count(without.size(), "device"), " without one")
-               : absl::StrCat(Count(with.size(), "device"), " with one");
+  const size_t others = (few_have ? without : with).size();
   for (const DeviceView* device : few_have ? with : without) {
-    report.Add(*device, "differs",
-               few_have
-                   ? absl::StrCat("gateway is ", device->gateway->ToString())
-                   : "no gateway is set",
-               others);
+    report.Add(*device, few_have ? "few-have" : "few-lack",
+               device->gateway->ToString(), Count(others, "device"));
   }
 }
 

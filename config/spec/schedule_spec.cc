@@ -34,15 +34,13 @@ constexpr absl::Duration kUsualTry = absl::Seconds(10);
 constexpr size_t kMaxMeant = 1000;
 
 // Whose findings name hosts, or the cluster, and no device.
-constexpr absl::string_view kWithoutDevices[] = {
-    "ports-reserved", "ports-free",         "listen-backlog",
-    "syn-backlog",    "sysctl-persistent",  "firewall",
-    "host-interface", "host-name",          "open-files",
-    "host-memory",    "hccl-environment",   "environment-uniform",
-    "host-identity",  "container-mounts",   "neighbour-table",
-    "clock-skew",     "backlog-uniform",    "ports-uniform",
-    "roots-uniform",  "version-uniform",    "ssh-ready",
-    "cluster-size",   "cluster-size-power", "job-python"};
+constexpr char kWithoutDevices[] =
+    "backlog-uniform|clock-skew|cluster-size|cluster-size-power|"
+    "container-mounts|environment-uniform|firewall|hccl-environment|"
+    "host-identity|host-interface|host-memory|host-name|job-python|"
+    "listen-backlog|neighbour-table|open-files|ports-free|ports-reserved|"
+    "ports-uniform|roots-uniform|ssh-ready|syn-backlog|sysctl-persistent|"
+    "version-uniform";
 
 constexpr absl::string_view kOnly = "only";
 constexpr absl::string_view kSkip = "skip";
@@ -351,7 +349,7 @@ absl::StatusOr<std::vector<uint32_t>> ParseWaivedDevices(
     return absl::InvalidArgumentError(
         "maintenance is of whole hosts, expected no devices");
   }
-  if (absl::c_linear_search(kWithoutDevices, rule)) {
+  if (IsOfForm<kWithoutDevices>(rule)) {
     return absl::InvalidArgumentError(absl::StrCat(
         rule, " says nothing of single devices, expected no devices"));
   }

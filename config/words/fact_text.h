@@ -45,18 +45,15 @@ std::string WhyUnknown(const Fact& fact) {
 // What to do so that the fact is there next time.
 std::string HowToLearn(const Missing* missing);
 
-// EnvironmentVariable.file of a line of the job's own file.
-inline constexpr absl::string_view kJobFile = "job file";
-
 // "/etc/profile.d/hccl.sh:3", safe for a terminal.
 inline std::string PlaceOf(const EnvironmentVariable& variable) {
   return absl::StrCat(PrintableText(variable.file()), ":", variable.line());
 }
 
-// How advice about that line ends: no login reads a job's own file.
+// How advice about that line ends: a login reads it, or the job file has it.
 inline const char* ThenLogIn(const EnvironmentVariable& variable) {
-  return variable.file() == kJobFile ? " of the job file"
-                                     : ", and log in again";
+  return variable.file() == "job file" ? " of the job file"
+                                       : ", and log in again";
 }
 
 struct FactText {

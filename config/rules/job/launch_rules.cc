@@ -171,12 +171,8 @@ void JudgeChoice(const ClusterView& view, const HostView& host,
                    : absl::StrCat("HCCL_IF_IP=", address);
   const auto sharing = all.find(taken->addresses(0));
   if (sharing == all.end() || sharing->second.size() < 2) {
-    const bool by_job = variable != nullptr && variable->file() == kJobFile;
     report.Add(host, "another-first", what, address, PrintableText(own.name()),
-               advice,
-               by_job ? "the job file instead"
-                      : "every job on this host, or in a file of its "
-                        "/etc/profile.d");
+               advice);
     return;
   }
   report.Add(host, "one-for-several", what,
