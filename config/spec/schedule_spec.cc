@@ -13,6 +13,7 @@
 #include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
+#include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/subject_text.h"
 #include "config/words/waiver_text.h"
@@ -350,16 +351,15 @@ absl::StatusOr<std::vector<uint32_t>> ParseWaivedDevices(
         "maintenance is of whole hosts, expected no devices");
   }
   if (IsOfForm<kWithoutDevices>(rule)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        rule, " says nothing of single devices, expected no devices"));
+    return InvalidArgument(
+        rule, " says nothing of single devices, expected no devices");
   }
   std::vector<uint32_t> strange = *ids;
   DropIf(&strange,
          [known](uint32_t id) { return absl::c_linear_search(known, id); });
   if (strange.empty() || known.empty()) return ids;
-  return absl::InvalidArgumentError(
-      absl::StrCat("no host has ", DevicesText(strange), ", expected ids of ",
-                   FoldIds(known)));
+  return InvalidArgument("no host has ", DevicesText(strange),
+                         ", expected ids of ", FoldIds(known));
 }
 
 std::string ScheduleText(const ClusterSpec& spec) {
@@ -391,9 +391,9 @@ absl::StatusOr<absl::Time> ParseUtcTime(const std::string& text) {
       return time;
     }
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(QuoteValue(text),
-                   " is not a moment, expected UTC such as 2026-12-01T10:00Z"));
+  return InvalidArgument(
+      QuoteValue(text),
+      " is not a moment, expected UTC such as 2026-12-01T10:00Z");
 }
 
 }  // namespace clusterd
