@@ -1,7 +1,6 @@
 #include "daemon/agent/apply/applier.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
