@@ -343,8 +343,7 @@ class Writer {
     }
     hosts_ = std::move(kept);
     if (!hosts_.empty()) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("no address pattern, and ", written_.notes.back()));
+    return InvalidArgument("no address pattern, and ", written_.notes.back());
   }
 
   std::string ListedAddresses() const {
