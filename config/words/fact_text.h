@@ -50,10 +50,11 @@ inline std::string PlaceOf(const EnvironmentVariable& variable) {
   return absl::StrCat(PrintableText(variable.file()), ":", variable.line());
 }
 
-// How advice about that line ends: a login reads it, or the job file has it.
-inline const char* ThenLogIn(const EnvironmentVariable& variable) {
-  return variable.file() == "job file" ? " of the job file"
-                                       : ", and log in again";
+// The finding of that name about such a line: one of the job file is corrected
+// there, and no login reads it.
+inline std::string FindingOf(absl::string_view name,
+                             const EnvironmentVariable& variable) {
+  return absl::StrCat(name, variable.file() == "job file" ? "-of-job" : "");
 }
 
 struct FactText {

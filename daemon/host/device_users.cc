@@ -35,7 +35,8 @@ constexpr int kMaxOwners = 256;
 constexpr size_t kMaxCommandBytes = 64;
 
 absl::Status Unexpected(absl::string_view line) {
-  return InvalidArgument(kTable, ": unexpected ", QuotedText(line));
+  return absl::InvalidArgumentError(
+      absl::StrCat(kTable, ": unexpected ", QuotedText(line)));
 }
 
 // Field 22 of stat, counted in ticks from boot. The name may hold anything.
@@ -128,8 +129,9 @@ class UserSearch {
       uint32_t pid = 0;
       if (!absl::SimpleAtoi(name, &pid) || pid == self_) continue;
       if (budget_ != nullptr && budget_->IsSpent()) {
-        return DeadlineExceeded("processes that use NPUs: not found within ",
-                                budget_->HostDeadline());
+        return absl::DeadlineExceededError(
+            absl::StrCat("processes that use NPUs: not found within ",
+                         budget_->HostDeadline()));
       }
       RETURN_IF_ERROR(SearchProcess(pid));
     }
@@ -273,9 +275,9 @@ absl::StatusOr<std::vector<DeviceUser>> ReadDeviceUsers(
     ASSIGN_OR_RETURN(const std::string space,
                      files.ReadLink("/proc/self/ns/pid"));
     if (space != kFirstPidNamespace) {
-      return FailedPrecondition(
-          "/proc shows the processes of this container only (", space,
-          "), expected the host's");
+      return absl::FailedPreconditionError(
+          absl::StrCat("/proc shows the processes of this container only (",
+                       space, "), expected the host's"));
     }
   }
   return UserSearch(std::move(nodes), is_simulated, self, budget).Run();

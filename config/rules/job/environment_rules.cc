@@ -76,9 +76,8 @@ class EnvironmentCheck {
   template <typename... Values>
   void Add(absl::string_view finding, const EnvironmentVariable& variable,
            const Values&... values) {
-    const FindingText text =
-        report_.Text(finding, PrintableText(variable.name()), PlaceOf(variable),
-                     ThenLogIn(variable), values...);
+    const FindingText text = report_.Text(
+        finding, PrintableText(variable.name()), PlaceOf(variable), values...);
     if (host_ == nullptr) {
       report_.Add(text);
     } else {
@@ -114,7 +113,7 @@ class EnvironmentCheck {
       return false;
     }
     if (!meant.empty()) {
-      Add("misspelt", variable, meant);
+      Add(FindingOf("misspelt", variable), variable, meant);
       return false;
     }
     if (FindJobVariable(variable.name(), series_) == nullptr) {
@@ -138,10 +137,7 @@ class EnvironmentCheck {
         IsOfForm<kExecutors>(variable.value())) {
       Note("a form by executors, published for Ascend 950", variable);
     } else if (row != nullptr && IsPlaceholder(variable.value())) {
-      Add("placeholder", variable, value,
-          host_ == nullptr ? "nothing expands it there"
-                           : "what shall be expanded needs double quotes or "
-                             "none, and a file of /etc/profile.d");
+      Add(FindingOf("placeholder", variable), variable, value);
       return false;
     }
     if (!variable.conditional()) return true;
@@ -171,7 +167,8 @@ class EnvironmentCheck {
     }
     for (const JobVariableMistake& mistake :
          FindVariableMistakes(sure, series_)) {
-      Add(mistake.falls_back ? "falls-back" : "wrong", *lines_[mistake.name],
+      const EnvironmentVariable& line = *lines_[mistake.name];
+      Add(FindingOf(mistake.falls_back ? "falls-back" : "wrong", line), line,
           absl::StrCat(QuotedText(mistake.value), mistake.beside),
           mistake.expected, mistake.source);
     }
@@ -205,8 +202,8 @@ void JudgeVisibleDevices(const ClusterView& view, const HostView& host,
            absl::c_linear_search(host.facts->device_ids().value().ids(), id);
   });
   if (hidden.empty() && listed.empty()) return;
-  report.Add(host, "visible-devices", list->name(), PlaceOf(*list),
-             ThenLogIn(*list), QuotedText(list->value()),
+  report.Add(host, FindingOf("visible-devices", *list), list->name(),
+             PlaceOf(*list), QuotedText(list->value()),
              hidden.empty() ? "the product has no" : "the job also uses",
              DevicesText(hidden.empty() ? listed : hidden));
 }
