@@ -345,9 +345,7 @@ class Importer {
                  IsOneEditAway(key, "NodeName")) {
         Wrong(line, Shown(word), " is not known, did you mean \"NodeName\"?");
       } else {
-        if (absl::EqualsIgnoreCase(key, "ClusterName")) {
-          slurm_cluster_ = word.substr(key.size() + 1);
-        }
+        slurm_cluster_ = line.Find("ClusterName").value_or(slurm_cluster_);
         ReadNodeLine(line);
       }
     }
@@ -361,11 +359,9 @@ class Importer {
     const auto wrong = [&](const auto&... parts) {
       Wrong(line, "Include: ", parts...);
     };
-    std::string path = line.words[1];
     // slurm.conf(5), INCLUDE MODIFIERS, has no other one.
-    if (!slurm_cluster_.empty()) {
-      absl::StrReplaceAll({{"%c", slurm_cluster_}}, &path);
-    }
+    std::string path =
+        absl::StrReplaceAll(line.words[1], {{"%c", slurm_cluster_}});
     if (!absl::StartsWith(path, "/")) path.insert(0, folder_);
     if (absl::c_linear_search(including_, path)) {
       return wrong(QuoteValue(path), " includes itself");
@@ -377,12 +373,11 @@ class Importer {
       return wrong(QuoteValue(path), " is not read here");
     }
     const auto text = options_.read_file(path);
-    if (!text.ok()) {
-      return wrong(PrintableText(text.status().message()),
-                   absl::StrContains(path, '%')
-                       ? "; only %c is replaced, by a ClusterName before it"
-                       : "");
-    }
+    const char* const why =
+        !absl::StrContains(path, '%')
+            ? ""
+            : "; only %c is replaced, by a ClusterName before it";
+    if (!text.ok()) return wrong(PrintableText(text.status().message()), why);
     including_.push_back(path);
     InFile(path, [&] { ReadSlurm(SplitLines(*text)); });
     including_.pop_back();
@@ -544,7 +539,7 @@ class Importer {
   OpenFile* file_ = nullptr;  // The one that is read.
   // The folder of slurm.conf, with "/" at its end, and the files being read.
   std::string folder_;
-  std::string slurm_cluster_;  // ClusterName, as far as it is read.
+  std::string slurm_cluster_ = "%c";  // ClusterName, once it is read.
   std::vector<std::string> including_;
   size_t included_ = 0;
   std::vector<std::string> problems_;

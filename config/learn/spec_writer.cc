@@ -111,8 +111,8 @@ class ExceptionFinder {
       // Rule gateway compares devices without a planned one.
       if (live == wanted || (wanted.empty() && name != "gateway")) return;
       Add(host,
-          absl::StrCat(live.empty() ? "no " : "", name, live.empty() ? "" : " ",
-                       live, ", planned ", wanted.empty() ? "none" : wanted),
+          absl::StrCat(live.empty() ? "no " : "", name, Part(" ", live),
+                       ", planned ", wanted.empty() ? "none" : wanted),
           seen.id);
     };
     const auto text = [](const auto& address) {
@@ -373,17 +373,15 @@ class Writer {
     const std::string whole = HostParts(gateway, true);
     Try("gateway", {whole, HostParts(gateway, false)}, &DeviceSpec::gateway,
         gateway);
-    if (whole.find("none") != whole.npos &&
-        !seen_.profiles[0]->one_gateway_per_four) {
+    const bool is_shared = seen_.profiles[0]->one_gateway_per_four;
+    if (!is_shared && whole.find("none") < whole.size())
       Note("gateway: some devices alone have one: ", whole);
-    }
-    std::vector<std::string> detects = {"gateway"};
-    if (hosts_.size() == 2) detects.push_back("peer(1 - n, d)");
-    detects.push_back("peer((n+1) % servers, d)");
-    detects.push_back(HostParts(&SeenDevice::detect_address, true));
-    detects.push_back(HostParts(&SeenDevice::detect_address, false));
-    Try("detect_address", detects, &DeviceSpec::detect_address,
-        &SeenDevice::detect_address);
+    const Source detect = &SeenDevice::detect_address;
+    Try("detect_address",
+        {"gateway", hosts_.size() == 2 ? "peer(1 - n, d)" : "",
+         "peer((n+1) % servers, d)", HostParts(detect, true),
+         HostParts(detect, false)},
+        &DeviceSpec::detect_address, detect);
   }
 
   // The address that most have, for each device: "10.20.0.254", "[10.20.0.254,
@@ -481,8 +479,7 @@ class Writer {
         absl::StrAppend(&kernel, "  ", key, ": ", *value, "\n");
       } else {
         Note("kernel.", key,
-             " is left at what is advised: the hosts run the kernel's own, ",
-             *value);
+             " is left as advised: the hosts run the kernel's own, ", *value);
       }
     };
     add("somaxconn", Most("kernel.somaxconn", &SeenHost::somaxconn));
@@ -573,8 +570,7 @@ class Writer {
 
 std::string ExceptionText(const SpecException& exception) {
   return absl::StrCat(FoldHostlist(exception.hosts),
-                      exception.devices.empty() ? "" : " ", exception.devices,
-                      ": ", exception.what);
+                      Part(" ", exception.devices), ": ", exception.what);
 }
 
 absl::StatusOr<WrittenSpec> WriteSpec(const SeenCluster& seen) {
