@@ -38,10 +38,10 @@ constexpr size_t kMaxMeant = 1000;
 constexpr char kWithoutDevices[] =
     "backlog-uniform|clock-skew|cluster-size|cluster-size-power|"
     "container-mounts|environment-uniform|firewall|hccl-environment|"
-    "host-identity|host-interface|host-memory|host-name|job-python|"
-    "listen-backlog|neighbour-table|open-files|ports-free|ports-reserved|"
-    "ports-uniform|roots-uniform|ssh-ready|syn-backlog|sysctl-persistent|"
-    "version-uniform";
+    "host-identity|host-interface|host-memory|host-name|job-device-(count|"
+    "group)|job-(dtype|python|script|size|uniform)|listen-backlog|"
+    "neighbour-table|open-files|ports-free|ports-reserved|ports-uniform|ranks|"
+    "roots-uniform|ssh-ready|syn-backlog|sysctl-persistent|version-uniform";
 
 constexpr absl::string_view kOnly = "only";
 constexpr absl::string_view kSkip = "skip";
