@@ -34,7 +34,7 @@ constexpr absl::Duration kUsualTry = absl::Seconds(10);
 // Candidates for "did you mean"; more would take long and help nobody.
 constexpr size_t kMaxMeant = 1000;
 
-// Whose findings name hosts, or the cluster, and no device.
+// Rules whose findings name hosts, or the cluster, and no device.
 constexpr char kWithoutDevices[] =
     "backlog-uniform|clock-skew|cluster-size|cluster-size-power|"
     "container-mounts|environment-uniform|firewall|hccl-environment|"

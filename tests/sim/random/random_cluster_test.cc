@@ -90,7 +90,7 @@ TEST_P(RandomClusterTest, IsJudgedAsItIs) {
 
 INSTANTIATE_TEST_SUITE_P(Fifties, RandomClusterTest, ::testing::Range(0, 12));
 
-// A waiver of a rule for devices must have findings to cover, and may.
+// A waiver of devices covers findings that name devices.
 TEST(RandomClusterTest, OnlyRulesThatWaiversOfDevicesTakeNameDevices) {
   const RandomOptions options = {8, 6, {}, {}};
   for (uint64_t seed = 0; seed < 100; ++seed) {
