@@ -63,7 +63,7 @@ void Merge(const Repair& other, Repair* repair) {
   for (const std::string& rule : other.rules) AddRule(rule, repair);
 }
 
-// What has one rule and one repair, waived or not.
+// Findings with one rule and one repair, all waived or none.
 struct Draft {
   Repair repair;
   std::set<const Finding*> roots;

@@ -391,7 +391,7 @@ TEST(NeedOfTheJobTest, IsMendedByTheLinesOfItsFindingsAndByNoPlan) {
   for (const char* rule : {"ports-reserved", "sysctl-persistent"}) {
     EXPECT_THAT(repairs(rule), HasSubstr("50000-50031,60000-60031")) << rule;
   }
-  // Of what the spec itself needs a plan mends all.
+  // A plan mends all that the spec itself needs.
   cluster.job->clear_environment();
   cluster.facts[0].mutable_kernel()->mutable_reserved_ports()->set_value("");
   const RuleResult ports = cluster.Check("ports-reserved");

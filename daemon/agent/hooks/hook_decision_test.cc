@@ -311,7 +311,7 @@ TEST(HoldBrakeTest, StandsBehindTheFailuresThatAreLetThrough) {
     HoldBrake("12 of 100 hosts fail", opens, &answer);
     EXPECT_EQ(answer.decision(),
               opens ? HookAnswer::ALLOW : HookAnswer::REFUSE);
-    // What refuses a job is in `reason`.
+    // The failure that refuses a job is in `reason`.
     const int failures = opens ? 3 : 1;
     ASSERT_GT(answer.let_through_size(), failures + 1);
     for (int i = 0; i < failures; ++i) {
