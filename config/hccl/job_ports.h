@@ -59,6 +59,7 @@ struct HcclPortNeed {
   bool cann_is_known = false;
   // " (HCCL_IF_BASE_PORT is 53000 in /etc/environment:1)"; empty: by the spec.
   std::string source;
+  bool is_of_job = false;  // By the job alone, of which no plan knows.
   // A variable that only a shell knows, so that the ports may be others. Null:
   // none. Points into the facts or the job.
   const EnvironmentVariable* unclear = nullptr;

@@ -96,6 +96,8 @@ class EnvironmentCheck {
       Note("a file that logins read", variable);
       return false;
     }
+    // Any other name is a matter of its own program.
+    if (!IsJobVariable(variable.name())) return false;
     const absl::string_view meant = MeantJobVariable(variable.name());
     if (variable.effect() != EnvironmentVariable::SET) {
       const std::string right =
@@ -111,7 +113,7 @@ class EnvironmentCheck {
       return false;
     }
     if (!meant.empty()) {
-      Add("misspelt", variable, meant);
+      Add(FindingOf("misspelt", variable), variable, meant);
       return false;
     }
     if (FindJobVariable(variable.name(), series_) == nullptr) {
@@ -129,16 +131,16 @@ class EnvironmentCheck {
     }
     AddCut(variable, PrintableText(variable.name()));
     if (variable.value().empty()) return true;
+    const JobVariable* const row = FindJobVariable(variable.name(), series_);
     if (variable.carriage_return()) Add("carriage-return", variable, value);
     if (variable.name() == "HCCL_ALGO" &&
         IsOfForm<kExecutors>(variable.value())) {
       Note("a form by executors, published for Ascend 950", variable);
-    } else if (IsPlaceholder(variable.value())) {
-      Add("placeholder", variable, value);
+    } else if (row != nullptr && IsPlaceholder(variable.value())) {
+      Add(FindingOf("placeholder", variable), variable, value);
       return false;
     }
     if (!variable.conditional()) return true;
-    const JobVariable* const row = FindJobVariable(variable.name(), series_);
     if (row == nullptr || row->is_legal == nullptr ||
         row->is_legal(variable.value())) {
       Note("set under a condition", variable);
@@ -165,7 +167,8 @@ class EnvironmentCheck {
     }
     for (const JobVariableMistake& mistake :
          FindVariableMistakes(sure, series_)) {
-      Add(mistake.falls_back ? "falls-back" : "wrong", *lines_[mistake.name],
+      const EnvironmentVariable& line = *lines_[mistake.name];
+      Add(FindingOf(mistake.falls_back ? "falls-back" : "wrong", line), line,
           absl::StrCat(QuotedText(mistake.value), mistake.beside),
           mistake.expected, mistake.source);
     }
@@ -199,8 +202,8 @@ void JudgeVisibleDevices(const ClusterView& view, const HostView& host,
            absl::c_linear_search(host.facts->device_ids().value().ids(), id);
   });
   if (hidden.empty() && listed.empty()) return;
-  report.Add(host, "visible-devices", list->name(), PlaceOf(*list),
-             QuotedText(list->value()),
+  report.Add(host, FindingOf("visible-devices", *list), list->name(),
+             PlaceOf(*list), QuotedText(list->value()),
              hidden.empty() ? "the product has no" : "the job also uses",
              DevicesText(hidden.empty() ? listed : hidden));
 }

@@ -269,6 +269,54 @@ TEST(CheckHcclEnvironmentTest, JobFileIsJudgedAndWinsOverALogin) {
               HasSubstr("FAIL cluster HCCL_BUFFSIZE is \"0\" in job file:4"));
 }
 
+EnvironmentVariable& SetInJob(JobSpec& job, const std::string& name,
+                              const std::string& value) {
+  EnvironmentVariable& own = *job.add_environment();
+  own.set_name(name);
+  own.set_value(value);
+  own.set_file("job file");
+  own.set_line(4);
+  return own;
+}
+
+TEST(CheckHcclEnvironmentTest, VariablesOfOtherProgramsAreNoPlaceholder) {
+  TestCluster cluster;
+  JobSpec& job = cluster.StartJob();
+  const std::pair<const char*, const char*> kOthers[] = {
+      {"DS", "{\"a\":1}"},    {"NAME", "job{1}"}, {"Q", "a<b>c"},
+      {"R", "${HOME}/x"},     {"P", "x.x.x.x"},   {"S", "$(date)"},
+      {"WANDB_MODE", "xxxx"}, {"HOST_IP", "IP"},  {"ADDRESS", "your_ip"}};
+  for (const auto& [name, value] : kOthers) SetInJob(job, name, value);
+  const RuleResult result = cluster.Check("hccl-environment");
+  EXPECT_EQ(result.state(), PASS) << Lines(result);
+  EXPECT_THAT(result.summary(), Not(HasSubstr("not judged")));
+  // HCCL's, without a published form.
+  SetInJob(job, "HCCL_SOMETHING_NEW", "{\"a\":1}");
+  const RuleResult unknown = cluster.Check("hccl-environment");
+  EXPECT_EQ(unknown.state(), PASS) << Lines(unknown);
+  EXPECT_THAT(unknown.summary(), HasSubstr("HCCL_SOMETHING_NEW (job file:4)"));
+}
+
+TEST(CheckHcclEnvironmentTest, LineOfAJobFileIsCorrectedThere) {
+  const std::pair<const char*, const char*> kWrong[] = {
+      {"MASTER_ADDR", "${HOME}"},     {"RANK_TABLE_FILE", "<path>.json"},
+      {"HCCL_BUFFSIZE", "0"},         {"ASCEND_GLOBAL_LOG_LEVEL", "9"},
+      {"HCCL_CONECT_TIMEOUT", "600"}, {"ASCEND_RT_VISIBLE_DEVICES", "0,9"}};
+  for (const auto& [name, value] : kWrong) {
+    TestCluster cluster("atlas-a2");
+    SetInJob(cluster.StartJob(), name, value);
+    const RuleResult result = cluster.Check("hccl-environment");
+    ASSERT_GT(result.findings_size(), 0) << name;
+    EXPECT_THAT(result.findings(0).fix(),
+                AllOf(HasSubstr("that line of the job file"),
+                      Not(HasSubstr("log in")), Not(HasSubstr("profile.d"))))
+        << name;
+    EXPECT_THAT(CheckOf(name, value).findings(0).fix(),
+                HasSubstr("that line, and log in again"))
+        << name;
+  }
+}
+
 // One role of a job alone, as prefill and decode have it.
 TEST(CheckEnvironmentUniformTest, WarnsOfTheClusterAndFailsAJob) {
   TestCluster cluster;

@@ -495,9 +495,7 @@ bool HookDesk::BrakeIsOn(const Call& call, HookAnswer* answer) {
       PrintableText(may.ok() ? may->why_not() : may.status().message()), ": ",
       answer->reason());
   parts_.log->Warning(why);
-  answer->add_let_through(why);
-  answer->set_decision(call.kind.is_slurm ? HookAnswer::ALLOW
-                                          : HookAnswer::REFUSE);
+  HoldBrake(why, call.kind.is_slurm, answer);
   return true;
 }
 
