@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "config/hccl/job_ports.h"
 #include "config/hccl/job_variables.h"
 #include "config/rules/rule_report.h"
 #include "config/values/text_form.h"
@@ -96,6 +97,10 @@ class EnvironmentCheck {
       Note("a file that logins read", variable);
       return false;
     }
+    if (variable.effect() == EnvironmentVariable::OTHER_FILE) {
+      Note("named in another file of logins", variable);
+      return false;
+    }
     const absl::string_view meant = MeantJobVariable(variable.name());
     if (variable.effect() != EnvironmentVariable::SET) {
       const std::string right =
@@ -155,7 +160,10 @@ class EnvironmentCheck {
       if (value != kUnclear || !absl::StartsWith(name, "HCCL_INTRA_")) continue;
       const auto beside =
           sure.find(name == kRoce ? "HCCL_INTRA_PCIE_ENABLE" : kRoce);
-      value = beside != sure.end() && beside->second == "1" ? "0" : "1";
+      const bool is_on =
+          beside != sure.end() &&
+          ComparableValue(*FindJobVariable(kRoce), beside->second) == "1";
+      value = is_on ? "0" : "1";
     }
     for (auto each = sure.begin(); each != sure.end();) {
       // A path, whatever it is.
@@ -203,6 +211,25 @@ void JudgeVisibleDevices(const ClusterView& view, const HostView& host,
              QuotedText(list->value()),
              hidden.empty() ? "the product has no" : "the job also uses",
              DevicesText(hidden.empty() ? listed : hidden));
+}
+
+// HCCL takes some ports from the base port on, and HCCL itself allows a base
+// port behind which not all of them fit.
+void JudgeBasePort(const ClusterView& view, const HostView& host,
+                   RuleReport& report) {
+  const EnvironmentVariable* const base =
+      FindVariable(*host.facts, view.job(), "HCCL_IF_BASE_PORT");
+  uint32_t first = 0;
+  uint32_t count = view.spec().hccl().port_count();
+  if (count == 0) count = CannPorts().possible;
+  if (base == nullptr || !IsSure(*base) ||
+      !FindJobVariable(base->name())->is_legal(base->value()) ||
+      !absl::SimpleAtoi(base->value(), &first) || first + count <= 65536) {
+    return;
+  }
+  report.Add(host, "ports-end", base->name(), PlaceOf(*base),
+             QuotedText(base->value()), absl::StrCat(count),
+             absl::StrCat(first + count - 1), absl::StrCat(65536 - count));
 }
 
 // Whether hosts of one job must have it alike.
@@ -284,6 +311,7 @@ void CheckHcclEnvironment(const ClusterView& view, RuleReport& report) {
     report.Judged(host);
     check.Run(&host, *host.facts, nullptr, view.job());
     JudgeVisibleDevices(view, host, report);
+    JudgeBasePort(view, host, report);
   }
   check.AddNotes();
 }
