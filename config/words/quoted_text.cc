@@ -119,11 +119,10 @@ std::string PrintableText(absl::string_view text, size_t max_bytes) {
 
 std::string QuotedText(absl::string_view text) {
   const absl::string_view head = CutUtf8(text, kMaxQuotedBytes);
-  if (ValidUtf8(head) != head) {
-    return absl::StrCat("\"", PrintableText(text, kMaxQuotedBytes), "\"");
-  }
-  return absl::StrCat("\"", SafeText(head, /*utf8=*/true),
-                      head.size() < text.size() ? "...\"" : "\"");
+  return absl::StrCat(
+      "\"",
+      ValidUtf8(head) == head ? SafeText(head, true) : PrintableText(head),
+      head.size() < text.size() ? "...\"" : "\"");
 }
 
 std::string SafeText(absl::string_view text, bool utf8) {

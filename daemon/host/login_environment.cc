@@ -76,6 +76,9 @@ class ShellLine {
       return;
     } else if (c == ';' || c == '&' || c == '|') {
       EndCommand(c);
+    } else if (c == '$' || c == '`' ||
+               (c == '(' && absl::EndsWith(word_.raw, "="))) {
+      TakeExpansion(' ');
     } else if (c == '(' || c == ')') {
       EndWord();
       Append(c);
@@ -84,8 +87,6 @@ class ShellLine {
       TakeQuoted(c);
     } else if (c == '\\' && at_ + 1 < text_.size()) {
       if (text_[++at_] != '\n') Append(text_[at_]);
-    } else if (c == '$' || c == '`') {
-      TakeExpansion(' ');
     } else {
       if (c == '<') NoteHereDocument();
       if (c == '{' && word_.rest.empty()) word_.rest = text_.substr(at_);
@@ -130,8 +131,8 @@ class ShellLine {
     if (at_ >= text_.size()) word_.computed = is_open_ = true;
   }
 
-  // To its last character, so that no sign within it ends a word. `around`: the
-  // quotes that it stands in, or a blank.
+  // Or an array, to its last character, so that no sign within it ends a word.
+  // `around`: the quotes that it stands in, or a blank.
   void TakeExpansion(char around) {
     in_word_ = word_.computed = true;
     const size_t first = at_;
@@ -145,11 +146,11 @@ class ShellLine {
         ends.pop_back();
       } else if (c == '\n') {
         SkipHereDocuments();
-      } else if (end == ')' && (c == '(' || c == '\'')) {
-        ends += c == '(' ? ')' : c;
+      } else if (c == '(' && (end == ')' || ends.size() == 1)) {
+        ends += ')';
       } else if (end == ')' && c == '<') {
         NoteHereDocument();
-      } else if (end == '}' && c == '\'' && around == ' ') {
+      } else if (c == '\'' && (end == ')' || (end == '}' && around == ' '))) {
         ends += c;
       } else if (end != '\'' && (c == '`' || c == '"')) {
         ends += c;
@@ -359,11 +360,10 @@ class LoginFile {
     };
     const auto open = absl::c_find_if(*words, is("("));
     const auto close = absl::c_find_if(*words, is(")"));
-    // "f() {" and "function f {", not "a=()"; the pattern of a case: "Linux) ".
+    // "f() {" and "function f {"; the pattern of a case: "Linux) ".
     if (words->size() > 1 &&
         (is("function")(words->front()) ||
-         (open == words->begin() + 1 && close == open + 1 &&
-          !absl::EndsWith(words->front().raw, "=")))) {
+         (open == words->begin() + 1 && close == open + 1))) {
       begins_function_ = true;
       words->erase(words->begin(), absl::c_find_if(*words, is("{")));
     } else if (absl::EndsWith(blocks_, "c") && close != words->end() &&

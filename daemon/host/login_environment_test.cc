@@ -160,12 +160,13 @@ TEST(AddLoginFileTest, WhatFollowsAnExportIsSure) {
 }
 
 TEST(AddLoginFileTest, BlocksEndWhereTheyEnd) {
-  EXPECT_THAT(OfShell("if true; then\n  a=(b c)\n  export RANK_ID=1\nfi\n"
-                      "(cd /x; ls)\nexport RANK_ID=2\n"
-                      "case $x in a) export RANK_ID=3;; b) (true) ;; esac\n"
-                      "export RANK_ID=4\ncommand export RANK_ID=5\n"),
-              ElementsAre("3 RANK_ID=1 perhaps", "6 RANK_ID=2",
-                          "7 RANK_ID=3 perhaps", "8 RANK_ID=4", "9 RANK_ID=5"));
+  EXPECT_THAT(
+      OfShell("if true; then a=(\n  'b)'\n  )\n  export RANK_ID=1; a=()\nfi\n"
+              "(cd /x; ls)\nexport RANK_ID=2\n"
+              "case $x in a) export RANK_ID=3;; b) (true) ;; esac\n"
+              "export RANK_ID=4\ncommand export RANK_ID=5\n"),
+      ElementsAre("4 RANK_ID=1 perhaps", "7 RANK_ID=2", "8 RANK_ID=3 perhaps",
+                  "9 RANK_ID=4", "10 RANK_ID=5"));
 }
 
 // In UTF-8 and in GBK.

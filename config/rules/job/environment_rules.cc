@@ -10,7 +10,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "config/hccl/job_ports.h"
 #include "config/hccl/job_variables.h"
 #include "config/rules/rule_report.h"
 #include "config/values/text_form.h"
@@ -20,6 +19,8 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxShownNames = 4;
+constexpr uint32_t kMaxBasePort = 65520;  // More is not legal.
+constexpr uint32_t kMaxPort = 65535;
 
 std::string SeriesOf(const ClusterView& view) {
   return view.profile().generation == NpuToolFacts::ASCEND_950
@@ -93,12 +94,11 @@ class EnvironmentCheck {
 
   // Whether the line sets a variable that something reads; if not, adds that.
   bool HasEffect(const EnvironmentVariable& variable) {
-    if (variable.effect() == EnvironmentVariable::SOURCED) {
-      Note("a file that logins read", variable);
-      return false;
-    }
-    if (variable.effect() == EnvironmentVariable::OTHER_FILE) {
-      Note("named in another file of logins", variable);
+    const bool is_other = variable.effect() == EnvironmentVariable::OTHER_FILE;
+    if (is_other || variable.effect() == EnvironmentVariable::SOURCED) {
+      Note(is_other ? "named in another file of logins"
+                    : "a file that logins read",
+           variable);
       return false;
     }
     const absl::string_view meant = MeantJobVariable(variable.name());
@@ -213,23 +213,21 @@ void JudgeVisibleDevices(const ClusterView& view, const HostView& host,
              DevicesText(hidden.empty() ? listed : hidden));
 }
 
-// HCCL takes some ports from the base port on, and HCCL itself allows a base
-// port behind which not all of them fit.
+// HCCL takes a base port behind which not all of its ports fit.
 void JudgeBasePort(const ClusterView& view, const HostView& host,
                    RuleReport& report) {
   const EnvironmentVariable* const base =
       FindVariable(*host.facts, view.job(), "HCCL_IF_BASE_PORT");
+  const uint32_t count = view.spec().hccl().port_count();
   uint32_t first = 0;
-  uint32_t count = view.spec().hccl().port_count();
-  if (count == 0) count = CannPorts().possible;
   if (base == nullptr || !IsSure(*base) ||
-      !FindJobVariable(base->name())->is_legal(base->value()) ||
-      !absl::SimpleAtoi(base->value(), &first) || first + count <= 65536) {
+      !absl::SimpleAtoi(base->value(), &first) || first > kMaxBasePort ||
+      first + count <= kMaxPort + 1) {
     return;
   }
   report.Add(host, "ports-end", base->name(), PlaceOf(*base),
-             QuotedText(base->value()), absl::StrCat(count),
-             absl::StrCat(first + count - 1), absl::StrCat(65536 - count));
+             QuotedText(base->value()), count, first + count - 1,
+             kMaxPort + 1 - count);
 }
 
 // Whether hosts of one job must have it alike.
