@@ -40,7 +40,7 @@ struct Word {
 // The words up to ;, && and the like.
 struct ShellCommand {
   std::vector<Word> words;
-  char before = ';';  // Or & of &&, | of || and of a pipe: it runs perhaps.
+  char before = ';';  // & of &&, or | of || and of a pipe: it may not run.
 };
 
 // Splits the first line of a text, which must outlive them, into commands
@@ -544,8 +544,8 @@ class LoginFile {
   const absl::string_view path_;
   EnvironmentFact::Variables& variables_;
   uint32_t line_ = 1;
-  const char* counted_ = nullptr;  // What precedes it counts in line_.
-  const char* end_ = nullptr;      // Of the line.
+  const char* counted_ = nullptr;  // line_ counts the lines before it.
+  const char* end_ = nullptr;      // The end of the line.
   bool carriage_return_ = false;
   bool conditional_ = false;
   bool exports_all_ = false;
