@@ -94,11 +94,12 @@ class EnvironmentCheck {
 
   // Whether the line sets a variable that something reads; if not, adds that.
   bool HasEffect(const EnvironmentVariable& variable) {
-    const bool is_other = variable.effect() == EnvironmentVariable::OTHER_FILE;
-    if (is_other || variable.effect() == EnvironmentVariable::SOURCED) {
-      Note(is_other ? "named in another file of logins"
-                    : "a file that logins read",
-           variable);
+    if (variable.effect() == EnvironmentVariable::OTHER_FILE) {
+      Note("named in another file of logins", variable);
+      return false;
+    }
+    if (variable.effect() == EnvironmentVariable::SOURCED) {
+      Note("a file that logins read", variable);
       return false;
     }
     const absl::string_view meant = MeantJobVariable(variable.name());
