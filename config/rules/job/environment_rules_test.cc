@@ -82,6 +82,26 @@ TEST(CheckHcclEnvironmentTest, VisibleDevicesMustBeThoseOfTheJob) {
   EXPECT_EQ(cluster.Check("hccl-environment").state(), FAIL);
 }
 
+TEST(CheckHcclEnvironmentTest, PortsMustFitBehindTheBasePort) {
+  TestCluster cluster;
+  Set(cluster, "HCCL_IF_BASE_PORT", "65520");
+  cluster.spec.mutable_hccl()->set_port_count(16);
+  EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
+  cluster.spec.mutable_hccl()->set_port_count(32);
+  EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
+              HasSubstr("WARN server0 HCCL_IF_BASE_PORT is \"65520\" in "
+                        "/etc/profile.d/hccl.sh:3, and 32 ports from there end "
+                        "at 65551 | at most 65504"));
+  Set(cluster, "HCCL_IF_BASE_PORT", "65504");
+  EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
+}
+
+TEST(CheckHcclEnvironmentTest, ValueOfAWordProcessorIsShownInItsLetters) {
+  EXPECT_THAT(Lines(CheckOf("HCCL_BUFFSIZE", "“200”")),
+              HasSubstr("FAIL server0 HCCL_BUFFSIZE is \"“200”\" (with the "
+                        "full-width character or curly quote “) in"));
+}
+
 TEST(CheckHcclEnvironmentTest, VisibleDevicesMustExist) {
   EXPECT_THAT(Lines(CheckOf("ASCEND_RT_VISIBLE_DEVICES", "0,1,2,3,4,5,6,9")),
               HasSubstr("and the product has no device 9"));
@@ -252,6 +272,16 @@ TEST(CheckHcclEnvironmentTest, NamesWhatHasNoPublishedForm) {
               HasSubstr("not judged, a file that logins read: /opt/x/env.sh "
                         "(/etc/profile.d/hccl.sh:3); not judged, no published "
                         "form: HCCL_SOMETHING_NEW "
+                        "(/etc/profile.d/hccl.sh:3)"));
+}
+
+TEST(CheckHcclEnvironmentTest, NamesTheFilesThatItDoesNotJudge) {
+  TestCluster cluster;
+  Set(cluster, "RANK_ID", "").set_effect(EnvironmentVariable::OTHER_FILE);
+  const RuleResult result = cluster.Check("hccl-environment");
+  EXPECT_EQ(result.state(), PASS);
+  EXPECT_THAT(result.summary(),
+              HasSubstr("not judged, named in another file of logins: RANK_ID "
                         "(/etc/profile.d/hccl.sh:3)"));
 }
 

@@ -8,7 +8,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/hccl/job_variables.h"
 #include "config/launch/rank_table.h"
@@ -41,14 +40,16 @@ std::string ValueText(const EnvironmentVariable& variable) {
                       PlaceOf(variable), ")");
 }
 
-// Whether each login of a host gets this value, ignoring case, so that HCCL
+// Whether each login of a host gets this value, as HCCL reads it, so that HCCL
 // takes RoCE. Else adds the hosts that may get it.
 bool Demands(const ClusterView& view, absl::string_view name,
              absl::string_view value, JobNetwork* network) {
+  const JobVariable& row = *FindJobVariable(name);
   for (const HostView& host : view.hosts()) {
     const auto lines = VariableLines(*host.facts, view.job(), name);
     for (const EnvironmentVariable* line : lines) {
-      const bool is_it = absl::EqualsIgnoreCase(line->value(), value);
+      const bool is_it =
+          ComparableValue(row, line->value()) == ComparableValue(row, value);
       if (is_it && IsSure(*line) && lines.size() == 1) {
         *network = {Need::kRoce, absl::StrCat(name, "=", value, " on ",
                                               PrintableText(host.name))};

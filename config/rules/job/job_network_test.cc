@@ -59,6 +59,17 @@ TEST(JobNetworkTest, OneServerWithoutCablingRunsItsJob) {
   }
 }
 
+// HCCL reads digits, and TRUE in any case.
+TEST(JobNetworkTest, RoceIsDemandedInEverySpelling) {
+  for (const char* value : {"1", "01"}) {
+    TestCluster cluster("atlas-a2", "", 1);
+    TakeDown(cluster);
+    cluster.StartJob();
+    Export(cluster, 0, "HCCL_INTRA_ROCE_ENABLE", value);
+    EXPECT_EQ(Judged(cluster, "link"), FAIL) << value;
+  }
+}
+
 TEST(JobNetworkTest, SeveralServersNeedRoce) {
   TestCluster cluster("atlas-a2");
   TakeDown(cluster);
