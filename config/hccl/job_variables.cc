@@ -40,7 +40,6 @@ bool IsSwitch(Text value) { return IsNumber(value, 0, 1); }
 
 constexpr char kTrueOrFalse[] = "(?i)true|false";
 constexpr char kDeterministic[] = "(?i)true|false|strict";
-constexpr char kJsonFile[] = R"(.*\.json)";
 constexpr char kSocketFamily[] = "AF_INET6?";
 constexpr char kAlgorithms[] =
     "(?:(?:^|[;/]) *(?:[a-z]+=)? *level[0-3]: *(?:NA|null|ring|pipeline|H-D_R|"
@@ -232,9 +231,10 @@ constexpr JobVariable kRows[] = {
     Free("CM_WORKER_IP", kMayDiffer),
     {"CM_WORKER_SIZE", IsFrom<0, 32768>, "0 to 32768", kCann},
     Free("RANK_ID", kMayDiffer),
-    Free("RANK_SIZE"),
-    {"RANK_TABLE_FILE", IsOfForm<kJsonFile>,
-     "a name that ends in .json: HCCL reads no other (EI0004)",
+    {"RANK_SIZE", IsFrom<1, kAnySize>, "1 or more", kCann},
+    {"RANK_TABLE_FILE", IsRankTableName,
+     "a path that ends in .json and has no .json before: HCCL reads no other "
+     "(EI0004)",
      "HCOMM topoinfo_ranktableParser.cc"},
     // Of MindIE.
     Free("RANKTABLEFILE"),

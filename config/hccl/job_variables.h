@@ -53,6 +53,12 @@ inline constexpr char kExecutors[] =
     "(?i)[^$<>`]*[a-z0-9] *[{(][^$<>`]*|(?:(?:^|;)[a-z :]*(?:mesh|nhr)[ "
     "\\w]*)+";
 
+// As HCCL looks at the name of a rank table (topoinfo_ranktableParser.cc,
+// CheckFilePath): its first ".json" has to be its end.
+inline bool IsRankTableName(absl::string_view path) {
+  return path.find(".json") + 5 == path.size();
+}
+
 // Whether the value was left as a guide has it: "PIP:PORT", "<ip>", "x.x.x.x",
 // "your_ip", or "$HOST" where nothing expands it.
 bool IsPlaceholder(absl::string_view value);
