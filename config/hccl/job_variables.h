@@ -97,6 +97,11 @@ const EnvironmentVariable* FindVariable(const HostFacts& host,
                                         const JobSpec* job,
                                         absl::string_view name);
 
+// Gives a server of the job what MASTER_ADDR, MASTER_PORT, WORLD_SIZE, else
+// RANK_SIZE, NODE_RANK and NNODES say on the host, where the job says nothing.
+void FillFromVariables(const HostFacts& host, const JobSpec& job,
+                       JobServer* server);
+
 // What HCCL_SOCKET_IFNAME says of an interface:
 //   eth,enp     names that begin with one of these
 //   =bond0.7    that name, and names that it begins with, such as bond0: HCOMM
