@@ -351,8 +351,8 @@ void DescribeJob(const ClusterView& view, Report* report) {
   report->set_job_devices(devices);
 }
 
-// What login files give to servers that the job gives nothing. `job` is that of
-// the view.
+// Fills in launch variables of login files where the job, that of the view,
+// says nothing.
 void AddLogins(const ClusterView& view, JobSpec* job) {
   auto host = view.hosts().begin();
   for (int i = 0; i < job->servers_size() && host != view.hosts().end(); ++i) {

@@ -321,6 +321,13 @@ class GenerateLaunchCommand final : public GenerateCommand {
     for (JobServer& server : *job_.mutable_servers()) {
       server.set_master_port(options_.master_port);
     }
+    // The launch sets them, so that those of login files do not count.
+    for (const std::string name :
+         {"MASTER_ADDR", "MASTER_PORT", "NODE_RANK", "NNODES", "WORLD_SIZE"}) {
+      if (!FirstWith(job_.environment(), &EnvironmentVariable::name, name)) {
+        job_.add_environment()->set_name(name);
+      }
+    }
   }
 
   void ReadNumber(absl::string_view option, const std::string& text,

@@ -143,7 +143,7 @@ TEST(JobNetworkTest, VariablesMayDemandRoce) {
   EXPECT_EQ(Judged(pod), FAIL);
 }
 
-// Whatever a variable demands.
+// No variable changes that.
 TEST(JobNetworkTest, OneDeviceHasNoPeer) {
   TestCluster cluster("atlas-a2", "", 1);
   TakeDown(cluster);

@@ -124,7 +124,7 @@ void JudgeMasterPort(const ClusterView& view, RuleReport& report) {
   const PortSet& hccl = need.possible;
   const PortSet services = ServicePortsOf(view.spec());
   const PortSet shared = services.Minus(services.Minus(hccl));
-  // Of a range that is not pinned HCCL takes a port that is free.
+  // HCCL takes a free port of a range that is not pinned.
   if (need.is_pinned && !shared.empty()) {
     report.Add(
         report.Text("service-of-hccl", shared.ToString(), hccl.ToString()));
@@ -272,7 +272,7 @@ void CheckRanks(const ClusterView& view, RuleReport& report) {
   }
   if (!judges_sizes) return;
   int count = 0;
-  // What is not a number may be a range; environment-uniform compares them.
+  // A range is not judged, and environment-uniform compares the servers.
   if (!nodes.empty() && absl::SimpleAtoi(nodes.begin()->first, &count) &&
       count != job.servers_size()) {
     report.Add(report.Text("nodes", ValuesText(nodes), job.servers_size()));

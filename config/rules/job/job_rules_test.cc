@@ -286,7 +286,7 @@ TEST(PortsFreeTest, JudgesTheSpecsRendezvousPortWhereTheJobNamesNone) {
   EXPECT_EQ(cluster.Check("ports-free").state(), FAIL);
 }
 
-// By the login files of the server.
+// Adds a line to a login file of the host.
 void Export(const char* name, const char* value, HostFacts* host) {
   EnvironmentVariable* const line =
       host->mutable_environment()->mutable_value()->add_variables();
@@ -322,7 +322,7 @@ TEST(CheckRendezvousTest, LoginFilesOfOneServerDifferFromTheRest) {
                         "server1 | the same everywhere"));
 }
 
-// Of a range that is not pinned HCCL takes another port.
+// HCCL takes another port of a range that is not pinned.
 TEST(CheckRendezvousTest, KeepsOtherServicesClearOfAPinnedRange) {
   TestCluster cluster("atlas-a2");
   cluster.StartJob();

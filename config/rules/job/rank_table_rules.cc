@@ -395,7 +395,7 @@ class TableJudge {
   bool all_have_theirs_ = false;
   // Real super pods, by server_id of the table.
   std::map<std::string, uint32_t> pod_of_;
-  // What stands in a finding of each name.
+  // The parts of each finding, by its name.
   FirstMet<std::string, std::vector<std::string>> found_;
 };
 
