@@ -176,9 +176,10 @@ PortSet PortsOfLogins(const EnvironmentFact::Variables& variables) {
   PortSet ports;
   for (const EnvironmentVariable& each : variables.variables()) {
     uint64_t base = 0;
-    if (each.name() == kBasePort && IsLegal(each) &&
+    const bool is_base = each.name() == kBasePort;
+    if ((is_base || each.name() == "MASTER_PORT") && IsLegal(each) &&
         absl::SimpleAtoi(each.value(), &base)) {
-      ports.Add(PortsFrom(base, kDefaultPortCount));
+      ports.Add(PortsFrom(base, is_base ? kDefaultPortCount : 1));
     } else if (each.name() == kPortRange && IsLegal(each) &&
                each.value() != "auto") {
       ports.Add(*PortSet::Parse(each.value()));

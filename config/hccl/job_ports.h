@@ -79,7 +79,7 @@ HcclPortNeed JobPortsOn(const ClusterSpec& spec, const HostFacts& host,
                         const JobSpec* job = nullptr);
 
 // What a host asks about on its own beside what it is asked: the ports that
-// lines of its files may give to HCCL.
+// lines of its files may give to HCCL, and MASTER_PORT.
 PortSet PortsOfLogins(const EnvironmentFact::Variables& variables);
 
 // Those of the set that the host gives to outgoing connections, so that they

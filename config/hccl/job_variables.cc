@@ -40,7 +40,6 @@ bool IsSwitch(Text value) { return IsNumber(value, 0, 1); }
 
 constexpr char kTrueOrFalse[] = "(?i)true|false";
 constexpr char kDeterministic[] = "(?i)true|false|strict";
-constexpr char kJsonFile[] = R"(.*\.json)";
 constexpr char kSocketFamily[] = "AF_INET6?";
 constexpr char kAlgorithms[] =
     "(?:(?:^|[;/]) *(?:[a-z]+=)? *level[0-3]: *(?:NA|null|ring|pipeline|H-D_R|"
@@ -232,9 +231,10 @@ constexpr JobVariable kRows[] = {
     Free("CM_WORKER_IP", kMayDiffer),
     {"CM_WORKER_SIZE", IsFrom<0, 32768>, "0 to 32768", kCann},
     Free("RANK_ID", kMayDiffer),
-    Free("RANK_SIZE"),
-    {"RANK_TABLE_FILE", IsOfForm<kJsonFile>,
-     "a name that ends in .json: HCCL reads no other (EI0004)",
+    {"RANK_SIZE", IsFrom<1, kAnySize>, "1 or more", kCann},
+    {"RANK_TABLE_FILE", IsRankTableName,
+     "a path that ends in .json and has no .json before: HCCL reads no other "
+     "(EI0004)",
      "HCOMM topoinfo_ranktableParser.cc"},
     // Of MindIE.
     Free("RANKTABLEFILE"),
@@ -244,9 +244,9 @@ constexpr JobVariable kRows[] = {
     {"VLLM_HOST_IP", IsAddress, kAddress, kVllm, "", kMayDiffer},
     Free("MASTER_ADDR"),
     {"MASTER_PORT", IsFrom<1, 65535>, "1 to 65535", kTorch},
-    Free("NODE_RANK", kMayDiffer),
+    {"NODE_RANK", IsFrom<0, kAnySize>, "0 or more", kTorch, "", kMayDiffer},
     Free("NNODES"),
-    Free("WORLD_SIZE"),
+    {"WORLD_SIZE", IsFrom<1, kAnySize>, "1 or more", kTorch},
 };
 
 bool Names(const JobVariable& row, Text name, Text series) {
@@ -390,6 +390,27 @@ const EnvironmentVariable* FindVariable(const HostFacts& host,
   if (lines.empty()) return nullptr;
   const EnvironmentVariable& last = *lines.back();
   return IsSure(last) && last.value().empty() ? nullptr : &last;
+}
+
+void FillFromVariables(const HostFacts& host, const JobSpec& job,
+                       JobServer* server) {
+  const auto& reflection = *server->GetReflection();
+  for (const Text name : {"MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE",
+                          "RANK_SIZE", "NODE_RANK", "NNODES"}) {
+    const auto* const field = server->GetDescriptor()->FindFieldByName(
+        name == "RANK_SIZE" ? "world_size" : absl::AsciiStrToLower(name));
+    const EnvironmentVariable* const set = FindVariable(host, &job, name);
+    uint32_t number = 0;
+    if (set == nullptr || !IsSure(*set) || IsPlaceholder(set->value()) ||
+        reflection.HasField(*server, field)) {
+      continue;
+    }
+    if (field->type() == field->TYPE_STRING) {
+      reflection.SetString(server, field, set->value());
+    } else if (absl::SimpleAtoi(set->value(), &number)) {
+      reflection.SetUInt32(server, field, number);
+    }
+  }
 }
 
 bool MatchesSocketIfname(Text value, Text interface) {

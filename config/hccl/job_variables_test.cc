@@ -59,7 +59,13 @@ TEST(FindVariableMistakesTest, KnowsTheRangeOfEachVariable) {
         "mesh_chunk;allgather:nhr"},
        {"foo", "level0:NA;level1:rng", "level4:ring", "level0:NA;",
         "level0:NA;level1:{algo}", "sole{$ALGO}", "nhr;ring"}},
-      {"RANK_TABLE_FILE", {"/a/b.json"}, {"/nonexist", "/a.json.bak"}},
+      {"RANK_TABLE_FILE",
+       {"/a/b.json", "/a.jsn/json.json"},
+       {"/nonexist", "/a.json.bak", "v3.json.json", "d.json.old/v6.json",
+        "/opt/a.json/hccl.json"}},
+      {"WORLD_SIZE", {"16"}, {"0", "all"}},
+      {"RANK_SIZE", {"16"}, {"0", "-1"}},
+      {"NODE_RANK", {"0"}, {"first"}},
       {"HCCL_SOMETHING_NEW", {"x"}, {}},
   };
   for (const auto& each : kCases) {
@@ -263,6 +269,45 @@ TEST(FindVariableTest, TakesTheLastLineThatCounts) {
   JobSpec job;
   *job.add_environment() = Line("A", "5");
   EXPECT_EQ(FindVariable(host, &job, "A")->value(), "5");
+}
+
+TEST(FillFromVariablesTest, JobGoesBeforeLoginsAndKeysBeforeBoth) {
+  JobSpec job;
+  *job.add_environment() = Line("MASTER_PORT", "60010");
+  *job.add_environment() = Line("WORLD_SIZE", "12");
+  *job.add_environment() = Line("NNODES", "2:4");
+  // It unsets what logins set.
+  *job.add_environment() = Line("NODE_RANK", "");
+  HostFacts host;
+  auto* const lines =
+      host.mutable_environment()->mutable_value()->mutable_variables();
+  *lines->Add() = Line("MASTER_PORT", "29500");
+  *lines->Add() = Line("MASTER_ADDR", "172.16.0.2");
+  *lines->Add() = Line("NODE_RANK", "1");
+  JobServer server;
+  server.set_world_size(16);
+  FillFromVariables(host, job, &server);
+  EXPECT_EQ(server.master_port(), 60010u);
+  EXPECT_EQ(server.master_addr(), "172.16.0.2");
+  EXPECT_EQ(server.world_size(), 16u);
+  EXPECT_EQ(server.nnodes(), "2:4");
+  EXPECT_FALSE(server.has_node_rank());
+}
+
+TEST(FillFromVariablesTest, LeavesOutWhatIsNotKnown) {
+  JobSpec job;
+  *job.add_environment() = Line("MASTER_ADDR", "$HEAD");
+  *job.add_environment() = Line("RANK_SIZE", "16");
+  HostFacts host;
+  auto* const lines =
+      host.mutable_environment()->mutable_value()->mutable_variables();
+  *lines->Add() = Line("MASTER_PORT", "29500");
+  lines->rbegin()->set_conditional(true);
+  *lines->Add() = Line("NODE_RANK", "");
+  lines->rbegin()->set_computed(true);
+  JobServer server;
+  FillFromVariables(host, job, &server);
+  EXPECT_EQ(server.DebugString(), "world_size: 16\n");
 }
 
 TEST(MatchesSocketIfnameTest, TakesTheFourForms) {

@@ -247,9 +247,12 @@ void JudgeNetwork(const ClusterView& view, const JobNetwork& network,
 JobNetwork NetworkOfJob(const ClusterView& view) {
   const size_t servers = ServersOf(view);
   if (!IsPublished(view) || servers == 0) return {};
+  const bool is_one = servers == 1 && !view.spec().servers().empty();
+  // It has no peer, whatever a variable demands.
+  if (is_one && OnlyDevices(view).size() == 1)
+    return {Need::kNoRoce, "one device"};
   JobNetwork demanded;
   if (Demands(view, "HCCL_INTRA_ROCE_ENABLE", "1", &demanded)) return demanded;
-  const bool is_one = servers == 1 && !view.spec().servers().empty();
   if (!is_one &&
       (!view.profile().in_super_pod ||
        Demands(view, "HCCL_INTER_HCCS_DISABLE", "TRUE", &demanded))) {

@@ -154,6 +154,21 @@ TEST(JobNetworkTest, VariablesMayDemandRoce) {
   EXPECT_EQ(Judged(pod), FAIL);
 }
 
+// No variable changes that.
+TEST(JobNetworkTest, OneDeviceHasNoPeer) {
+  TestCluster cluster("atlas-a2", "", 1);
+  TakeDown(cluster);
+  Export(cluster, 0, "HCCL_INTRA_ROCE_ENABLE", "1");
+  cluster.StartJob();
+  EXPECT_EQ(Judged(cluster, "link"), FAIL);
+  auto* const devices = cluster.spec.mutable_servers(0)->mutable_devices();
+  devices->DeleteSubrange(1, devices->size() - 1);
+  EXPECT_EQ(Judged(cluster, "link"), WARN);
+  EXPECT_EQ(Judged(cluster), PASS);
+  EXPECT_THAT(cluster.Check("link").findings(0).why(),
+              HasSubstr("The job uses no RoCE port (one device)"));
+}
+
 TEST(JobNetworkTest, ASuperPodThatIsNotKnownMakesFailuresUnknown) {
   TestCluster cluster("atlas-a3-superpod");
   TakeDown(cluster);

@@ -113,6 +113,7 @@ JobSpec OnThisHost(const JobSpec& job, const JobServer& own) {
     only.clear_world_size();
     only.clear_node_rank();
     only.clear_master_addr();
+    only.clear_nnodes();
   }
   narrowed.clear_rank_table();
   narrowed.clear_ssh();
