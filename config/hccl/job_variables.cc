@@ -40,7 +40,6 @@ bool IsSwitch(Text value) { return IsNumber(value, 0, 1); }
 
 constexpr char kTrueOrFalse[] = "(?i)true|false";
 constexpr char kDeterministic[] = "(?i)true|false|strict";
-constexpr char kJsonFile[] = R"(.*\.json)";
 constexpr char kSocketFamily[] = "AF_INET6?";
 constexpr char kAlgorithms[] =
     "(?:(?:^|[;/]) *(?:[a-z]+=)? *level[0-3]: *(?:NA|null|ring|pipeline|H-D_R|"
@@ -127,9 +126,9 @@ constexpr char kTorch[] =
     "https://docs.pytorch.org/docs/stable/distributed.html";
 
 constexpr bool kMayDiffer = true;
-// A name that no source bounds.
+// A name that no source bounds, but curly quotes are no part of any value.
 constexpr JobVariable Free(Text name, bool may_differ = false) {
-  return {name, nullptr, "", "", "", may_differ};
+  return {name, nullptr, "ASCII", "its readers know ASCII", "", may_differ};
 }
 // One of which CANN takes the default where it is illegal.
 constexpr JobVariable Tolerant(Text name, bool (*is_legal)(Text),
@@ -232,9 +231,10 @@ constexpr JobVariable kRows[] = {
     Free("CM_WORKER_IP", kMayDiffer),
     {"CM_WORKER_SIZE", IsFrom<0, 32768>, "0 to 32768", kCann},
     Free("RANK_ID", kMayDiffer),
-    Free("RANK_SIZE"),
-    {"RANK_TABLE_FILE", IsOfForm<kJsonFile>,
-     "a name that ends in .json: HCCL reads no other (EI0004)",
+    {"RANK_SIZE", IsFrom<1, kAnySize>, "1 or more", kCann},
+    {"RANK_TABLE_FILE", IsRankTableName,
+     "a path that ends in .json and has no .json before: HCCL reads no other "
+     "(EI0004)",
      "HCOMM topoinfo_ranktableParser.cc"},
     // Of MindIE.
     Free("RANKTABLEFILE"),
@@ -244,9 +244,9 @@ constexpr JobVariable kRows[] = {
     {"VLLM_HOST_IP", IsAddress, kAddress, kVllm, "", kMayDiffer},
     Free("MASTER_ADDR"),
     {"MASTER_PORT", IsFrom<1, 65535>, "1 to 65535", kTorch},
-    Free("NODE_RANK", kMayDiffer),
+    {"NODE_RANK", IsFrom<0, kAnySize>, "0 or more", kTorch, "", kMayDiffer},
     Free("NNODES"),
-    Free("WORLD_SIZE"),
+    {"WORLD_SIZE", IsFrom<1, kAnySize>, "1 or more", kTorch},
 };
 
 bool Names(const JobVariable& row, Text name, Text series) {
@@ -295,19 +295,24 @@ bool IsPlaceholder(Text value) {
       // x.x.x.x, 192.168.1.X, -.-.-.-
       {R"((?:.*[^\w.])?[0-9xX*]{1,3}(?:\.[0-9xX*]{1,3}){2}\.[xX*]+(?:\W.*)?)"},
       {R"((?:.*[^\w.])?[xX*-]{1,3}(?:\.[0-9xX*-]{1,3}){3}(?:\W.*)?)"},
-      // xxx, your_ip, /path/to/rank_table.json, change_me
-      {R"((?i)x{3,}|\.{3}|.*\byour.*|/?path/to/.*|.*(?:change|replace).?me.*)"},
+      // xxx, your_ip, /path/to/rank_table.json, change_me, /data/xxx/a.json
+      {R"((?i)x{3,}|\.{3}|.*\byour.*|/?path/to/.*|.*(?:change|replace).?me.*|)"
+       R"(.*/xx+(?:[/.:].*)?|xx+/.*)"},
       // PIP:PORT, tcp://MASTER_IP:PORT, NIC_NAME
       {R"((?:\w+://)?[A-Z_]*(?:IP|ADDR|ADDRESS|NAME|NIC|PORT))"
        R"((?::[A-Z_]+)?|HOST:[A-Z_]+)"},
-      // 本机IP
-      {R"([^/]*\p{Han}.*)"}};
+      // 本机IP, [your host]; fe80::1 may stand in such brackets
+      {R"([^/]*\p{Han}.*|\[[^\]\[:"]*\pL[^\]\[:"]*\])"}};
   return absl::c_any_of(
       kForms, [value](const LazyRE2& form) { return HasForm(value, *form); });
 }
 
 std::vector<JobVariableMistake> FindVariableMistakes(
     const JobVariables& variables, Text series) {
+  // Curly quotes and full-width signs; within a path they may be right.
+  static const LazyRE2 kTypeset = {
+      R"([^/]*?([\x{2018}-\x{201f}\x{3000}-\x{3002}\x{ff01}-\x{ff5e}]))"
+      R"((?:[^/]*|.*[\x{2018}-\x{201f}]))"};
   std::vector<JobVariableMistake> mistakes;
   // An empty value unsets it.
   const auto value_of = [&variables](Text name) -> Text {
@@ -316,13 +321,18 @@ std::vector<JobVariableMistake> FindVariableMistakes(
   };
   for (const JobVariable& row : kRows) {
     const Text value = value_of(row.name);
-    if (value.empty() || row.is_legal == nullptr || row.is_legal(value) ||
-        FindJobVariable(row.name, series) != &row) {
+    Text sign;
+    const bool is_typeset = HasForm(value, *kTypeset, &sign);
+    if (value.empty() || FindJobVariable(row.name, series) != &row ||
+        (!is_typeset && (row.is_legal == nullptr || row.is_legal(value)))) {
       continue;
     }
     mistakes.push_back({std::string(row.name), std::string(value),
                         std::string(row.expected), std::string(row.source),
                         row.falls_back});
+    if (!is_typeset) continue;
+    mistakes.back().beside = absl::StrCat(
+        " (with the full-width character or curly quote ", sign, ")");
   }
   const auto contradict = [&](bool is_so, Text name, Text beside, Text expected,
                               Text source = kHccl) {
@@ -331,12 +341,15 @@ std::vector<JobVariableMistake> FindVariableMistakes(
                         std::string(expected), std::string(source), false,
                         absl::StrCat(" (", beside, ")")});
   };
-  contradict(value_of("HCCL_WHITELIST_DISABLE") == "0" &&
+  const auto number_of = [&](Text name) {
+    return ComparableValue(*FindJobVariable(name), value_of(name));
+  };
+  contradict(number_of("HCCL_WHITELIST_DISABLE") == "0" &&
                  value_of("HCCL_WHITELIST_FILE").empty(),
              "HCCL_WHITELIST_DISABLE", "without HCCL_WHITELIST_FILE",
              "1, or the white list's path in HCCL_WHITELIST_FILE");
-  const Text roce = value_of("HCCL_INTRA_ROCE_ENABLE");
-  const Text pcie = value_of("HCCL_INTRA_PCIE_ENABLE");
+  const std::string roce = number_of("HCCL_INTRA_ROCE_ENABLE");
+  const std::string pcie = number_of("HCCL_INTRA_PCIE_ENABLE");
   contradict(roce == "1" && pcie == "1", "HCCL_INTRA_ROCE_ENABLE",
              "and so is HCCL_INTRA_PCIE_ENABLE", "1 for one of both at most");
   const bool needs_both = series != "950";
@@ -377,6 +390,27 @@ const EnvironmentVariable* FindVariable(const HostFacts& host,
   if (lines.empty()) return nullptr;
   const EnvironmentVariable& last = *lines.back();
   return IsSure(last) && last.value().empty() ? nullptr : &last;
+}
+
+void FillFromVariables(const HostFacts& host, const JobSpec& job,
+                       JobServer* server) {
+  const auto& reflection = *server->GetReflection();
+  for (const Text name : {"MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE",
+                          "RANK_SIZE", "NODE_RANK", "NNODES"}) {
+    const auto* const field = server->GetDescriptor()->FindFieldByName(
+        name == "RANK_SIZE" ? "world_size" : absl::AsciiStrToLower(name));
+    const EnvironmentVariable* const set = FindVariable(host, &job, name);
+    uint32_t number = 0;
+    if (set == nullptr || !IsSure(*set) || IsPlaceholder(set->value()) ||
+        reflection.HasField(*server, field)) {
+      continue;
+    }
+    if (field->type() == field->TYPE_STRING) {
+      reflection.SetString(server, field, set->value());
+    } else if (absl::SimpleAtoi(set->value(), &number)) {
+      reflection.SetUInt32(server, field, number);
+    }
+  }
 }
 
 bool MatchesSocketIfname(Text value, Text interface) {

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/hccl/data_type.h"
+#include "config/hccl/job_variables.h"
 #include "config/launch/job_spec.h"
 #include "config/spec/device_plan.h"
 #include "config/spec/mistakes.h"
@@ -233,6 +234,7 @@ class Loader {
     const YamlValue servers = map["servers"];
     JobServer common;
     LoadLaunch(map, &common);
+    FillFromVariables(HostFacts::default_instance(), job_, &common);
     LoadDevices(map["devices"]).Fill(&common);
     if (nodes.node() != nullptr && servers.node() != nullptr) {
       servers.Wrong(" stands beside nodes at ", ToString(nodes.position()),

@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/hccl/job_variables.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 
@@ -208,10 +209,10 @@ std::vector<std::string> FindOptionMistakes(const LaunchMethod& method,
   // HCCL refuses a table under another name (facts of topoinfo_ranktableParser:
   // EI0004).
   if (!table.empty() &&
-      (!absl::StartsWith(table, "/") || !absl::EndsWith(table, ".json"))) {
+      (!absl::StartsWith(table, "/") || !IsRankTableName(table))) {
     wrong("--rank-table: ", QuotedText(table),
-          ", expected a path from / on whose name ends in .json: HCCL reads no "
-          "other");
+          ", expected a path from / on that ends in .json and has no .json "
+          "before: HCCL reads no other");
   }
   const std::string& mpi = options.mpi_args;
   if (!method.from_master && (!mpi.empty() || options.ssh_port != 0)) {

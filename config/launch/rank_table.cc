@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -17,6 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "config/hccl/job_variables.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
@@ -107,12 +107,13 @@ std::string ExpectedFor(absl::string_view text, size_t open) {
 
 // Protobuf's JSON parser takes single quotes, bare keys, trailing commas and
 // comments; RFC 8259, and so HCCL's parser (nlohmann/json), does not. The first
-// such mistake, or what keeps the text from being one object: "line 4: JSON has
-// no comments"; empty: none.
-std::string LenientJsonMistake(absl::string_view text) {
+// such mistake, or what keeps the text from beginning with an object: "line 4:
+// JSON has no comments"; empty: none, and `at`, from 0 on, is the object's end.
+// REQUIRES: the text is not blank.
+std::string LenientJsonMistake(absl::string_view text, size_t& at) {
   std::vector<size_t> open;  // Where each bracket stands.
   bool has_value = false;
-  for (size_t at = 0; at < text.size();) {
+  while (at < text.size()) {
     const size_t begin = at;
     const char next = text[at];
     std::string mistake = TakeToken(text, &at);
@@ -120,8 +121,8 @@ std::string LenientJsonMistake(absl::string_view text) {
     if (absl::ascii_isspace(next)) continue;
     const bool is_value = next == '"' || absl::ascii_isalnum(next);
     const bool closes = next == '}' || next == ']';
-    if (open.empty() && (has_value || next != '{')) {
-      mistake = has_value ? "text behind the last }" : "expected { first";
+    if (open.empty() && next != '{') {
+      mistake = "expected { first";
     } else if (has_value && (is_value || next == '{' || next == '[')) {
       mistake = "a comma or colon is missing in front of it";
     } else if (closes && next != text[open.back()] + 2) {
@@ -133,8 +134,8 @@ std::string LenientJsonMistake(absl::string_view text) {
     if (next == '{' || next == '[') open.push_back(begin);
     if (closes) open.pop_back();
     has_value = is_value || closes;
+    if (open.empty()) return "";
   }
-  if (open.empty()) return "";
   return absl::StrCat(LineOf(text, text.size()), "the text ends, ",
                       ExpectedFor(text, open.back()));
 }
@@ -144,19 +145,6 @@ bool IsIpAddress(const std::string& text) {
   unsigned char bytes[sizeof(in6_addr)] = {};
   if (inet_pton(AF_INET, text.c_str(), bytes) == 1) return text != "0.0.0.0";
   return inet_pton(AF_INET6, text.c_str(), bytes) == 1;
-}
-
-// What guides and generators write in place of an address: "-.-.-.-",
-// "192.1.*.6", "x.x.x.x", "<ip>", "${IP}", "PIP"; 0.0.0.0.
-bool IsPlaceholder(absl::string_view text) {
-  if (text == "0.0.0.0") return true;
-  if (text.find_first_of("*?<>{}$[]") != text.npos) return true;
-  const bool has_blank_part =
-      absl::c_any_of(absl::StrSplit(text, '.'), [](absl::string_view part) {
-        return part == "-" ||
-               (!part.empty() && part.find_first_not_of("xX_") == part.npos);
-      });
-  return has_blank_part || text.find_first_of("0123456789:") == text.npos;
 }
 
 // Files that go by the same name, by a key that HCCL's have not: MindIE's
@@ -287,7 +275,12 @@ class Reader {
   }
 
   void CheckPorts(const Object& object) {
-    for (const char* key : {"device_port", "host_port", "backup_device_port"}) {
+    std::vector<const char*> keys = {"host_port", "backup_device_port"};
+    // HCCL reads the second where the first is (GetSingleDevicePort).
+    if (Find(*object.fields, "device_port") != nullptr) {
+      keys.insert(keys.end(), {"device_port", "device_vnic_port"});
+    }
+    for (const char* key : keys) {
       std::string text;
       uint32_t port = 0;
       if (!Text(object, key, kOptional, &text)) continue;
@@ -326,33 +319,34 @@ class Reader {
     }
     Number(device, "rank_id", &read.rank_id);
     CheckPorts(device);
-    std::string ips;
-    if (Text(device, "device_ip", kOptional, &ips) && !ips.empty()) {
-      read.device_ips = absl::StrSplit(ips, ',');
-    }
-    const std::string path = device.path + "device_ip";
-    for (const std::string& ip : read.device_ips) {
-      if (CheckIpAddress(ip, path)) Once(&device_ips_, ip, path, "EI0014");
-    }
-    if (is_super_pod_ &&
-        Text(device, "backup_device_ip", kOptional, &read.backup_device_ip) &&
-        !read.backup_device_ip.empty()) {
-      CheckIpAddress(read.backup_device_ip, device.path + "backup_device_ip");
-    }
-    uint32_t ignored = 0;
-    if (is_super_pod_ &&
-        Text(device, "super_device_id", kRequired, &read.super_device_id) &&
-        !ParseDigits(read.super_device_id, &ignored)) {
-      Wrong(device.path + "super_device_id", QuotedText(read.super_device_id),
-            ", expected a decimal number (EI0004)");
+    read.device_ips = Ips(device, "device_ip", &device_ips_);
+    if (is_super_pod_) {
+      read.backup_device_ips = Ips(device, "backup_device_ip", &backup_ips_);
+      Number(device, "super_device_id", &read.super_device_id);
     }
     return read;
+  }
+
+  // As HCCL splits them (SplitString): nothing stands behind a last comma.
+  std::vector<std::string> Ips(const Object& device, const std::string& key,
+                               Seen* seen) {
+    std::string text;
+    if (!Text(device, key, kOptional, &text) || text.empty()) return {};
+    std::vector<std::string> ips =
+        absl::StrSplit(absl::StripSuffix(text, ","), ',');
+    for (const std::string& ip : ips) {
+      if (!CheckIpAddress(ip, device.path + key)) continue;
+      Once(seen, ip, device.path + key, "EI0014");
+    }
+    return ips;
   }
 
   bool CheckIpAddress(const std::string& text, const std::string& path) {
     if (IsIpAddress(text)) return true;
     Wrong(path, QuotedText(text),
-          IsPlaceholder(text)
+          IsPlaceholder(text) || text == "0.0.0.0" ||
+                  text.find_first_of("*?[]$") != text.npos ||
+                  text.find_first_of("0123456789:") == text.npos
               ? " is a placeholder: what made the file found no address"
               : "",
           ", expected an IP address (EI0014)");
@@ -421,24 +415,25 @@ class Reader {
   }
 
   void CheckDeviceIps(const RankTable& table) {
-    std::optional<size_t> per_device;
+    size_t expected = 0;
     for (size_t i = 0; i < table.servers.size(); ++i) {
       for (size_t j = 0; j < table.servers[i].devices.size(); ++j) {
-        const size_t count = table.servers[i].devices[j].device_ips.size();
+        const auto& ips = table.servers[i].devices[j].device_ips;
         const std::string path =
             absl::StrCat("server_list[", i, "].device[", j, "].device_ip");
-        if (count == 0 && (is_super_pod_ ? table.super_pods.size()
-                                         : table.servers.size()) > 1) {
+        if (ips.empty() && (is_super_pod_ ? table.super_pods.size()
+                                          : table.servers.size()) > 1) {
           Wrong(path, "is not set, expected an address: the table has more ",
                 "than one ", is_super_pod_ ? "super pod" : "server",
                 " (EI0014)");
           continue;
         }
-        if (!per_device.has_value()) per_device = count;
-        if (count != *per_device) {
-          Wrong(path, count, " addresses, expected ", *per_device,
-                " as on the first device (EI0014)");
-        }
+        // HCCL counts one that is left out, too (GetSingleDeviceIp).
+        const size_t count = std::max<size_t>(ips.size(), 1);
+        if (expected == 0) expected = count;
+        if (count == expected) continue;
+        return Wrong(path, count, " addresses, expected ", expected,
+                     " as on the first device (EI0014)");
       }
     }
   }
@@ -490,6 +485,7 @@ class Reader {
 
   bool is_super_pod_ = false;
   Seen device_ips_;
+  Seen backup_ips_;
   std::vector<std::string> mistakes_;
 };
 
@@ -543,12 +539,13 @@ absl::StatusOr<RankTable> ParseRankTable(absl::string_view json) {
   }
   absl::ConsumePrefix(&json, "\xef\xbb\xbf");  // HCCL's parser skips it too.
   Struct root;
+  size_t end = 0;
   std::string mistake = absl::StripAsciiWhitespace(json).empty()
                             ? "the text is empty"
-                            : LenientJsonMistake(json);
+                            : LenientJsonMistake(json, end);
   if (mistake.empty()) {
     const auto parsed = google::protobuf::util::JsonStringToMessage(
-        google::protobuf::StringPiece(json.data(), json.size()), &root);
+        google::protobuf::StringPiece(json.data(), end), &root);
     // Behind its first line stands a piece of the text.
     const std::string why(parsed.message());
     if (!parsed.ok()) mistake = PrintableText(why.substr(0, why.find('\n')));
@@ -567,10 +564,14 @@ absl::StatusOr<RankTable> ParseRankTable(absl::string_view json) {
   RETURN_IF_ERROR(CheckVersion(root));
   Reader reader;
   RankTable table = reader.Read(root);
-  if (!reader.mistakes().empty()) {
-    return absl::InvalidArgumentError(absl::StrJoin(reader.mistakes(), "\n"));
+  end = json.find_first_not_of(" \t\r\n", end);
+  if (end != json.npos) {
+    table.behind = LineOf(json, end) + "text behind the last }";
   }
-  return table;
+  std::vector<std::string> mistakes = reader.mistakes();
+  if (mistakes.empty()) return table;
+  if (!table.behind.empty()) mistakes.push_back(table.behind);
+  return absl::InvalidArgumentError(absl::StrJoin(mistakes, "\n"));
 }
 
 }  // namespace clusterd

@@ -181,8 +181,7 @@ absl::StatusOr<Needed> NeededBy(const ClusterSpec& spec,
   for (const ServerSpec& server : spec.servers()) {
     const auto address = Ipv4Address::Parse(server.address());
     if (!address.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the spec gives no address for ", server.host()));
+      return InvalidArgument("the spec gives no address for ", server.host());
     }
     needed.hosts.push_back(*address);
   }

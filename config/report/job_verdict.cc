@@ -21,7 +21,7 @@
 namespace clusterd {
 namespace {
 
-constexpr size_t kMaxReasonsOfHost = 8;
+constexpr size_t kMaxReasonsOfHost = 24;
 constexpr size_t kMaxReasonsOfCluster = 16;
 // A verdict goes to every host of the job.
 constexpr size_t kMaxReasonsBytes = 384 << 10;
@@ -115,7 +115,13 @@ JobReason ReasonOf(const Told& told) {
 
 std::vector<JobReason> ReasonsOf(std::vector<Told> told, size_t most) {
   Sort(&told);
-  if (told.size() > most) told.erase(told.begin() + most, told.end());
+  if (told.size() > most) {
+    // No failure is left out for what another one explains.
+    absl::c_stable_partition(told, [](const Told& each) {
+      return KnownState(each.finding->state()) == FAIL;
+    });
+    told.erase(told.begin() + most, told.end());
+  }
   return Each<JobReason>(told, ReasonOf);
 }
 

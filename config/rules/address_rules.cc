@@ -417,16 +417,30 @@ void CheckDeviceIpAllowed(const ClusterView& view, RuleReport& report) {
 // | outside the device's subnet              | fail  |
 // | not set, and the spec names one          | warn  |
 // | in the subnet, and the spec names another| warn  |
+// | set on some alone, and the spec names none| warn  |
 // | that of a device that shares it, or none | pass  |
 void CheckGateway(const ClusterView& view, RuleReport& report) {
+  std::vector<const DeviceView*> with, without;  // Where none is planned.
   report.ForEachAddress([&](const DeviceView& device) {
     if (!report.Knows(device, "gateway", device.gateway)) return;
     const bool by_other =
         GatewayKeeper(view, device) != nullptr || WaitsForAnother(view, device);
     if (!by_other && !KnowsSharing(view, device, report)) return;
     report.Judged(device);
-    if (!by_other) JudgeGateway(device, report);
+    if (by_other) return;
+    JudgeGateway(device, report);
+    if (device.planned_gateway) return;
+    const bool has_one = !device.gateway.IsUnset();
+    if (!has_one || WhyNoNeighbour(*device.gateway, device.Address()).empty()) {
+      (has_one ? with : without).push_back(&device);
+    }
   });
+  const bool few_have = with.size() < without.size();
+  const size_t others = (few_have ? without : with).size();
+  for (const DeviceView* device : few_have ? with : without) {
+    report.Add(*device, few_have ? "few-have" : "few-lack",
+               device->gateway->ToString(), Count(others, "device"));
+  }
 }
 
 // | detect address is                              | state |

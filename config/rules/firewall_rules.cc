@@ -285,6 +285,7 @@ struct FirewallCheck {
                                    StateText(active), shut.text,
                                    demand->need.possible.ToString(), fix);
     if (!active || !shut.certain) text.state = WARN;
+    text.by_hand |= demand->need.is_of_job;
     report.Add(host, std::move(text));
     return true;
   }
@@ -299,9 +300,11 @@ struct FirewallCheck {
       return Unread(absl::StrCat(name, " by its stored rules"), shut,
                     OpenFix(name, zone_name, *demand, true));
     }
-    report.Add(host, "open-until-reload", name, shut.text,
-               demand->need.possible.ToString(),
-               OpenFix(name, zone_name, *demand, false));
+    FindingText text = report.Text("open-until-reload", name, shut.text,
+                                   demand->need.possible.ToString(),
+                                   OpenFix(name, zone_name, *demand, false));
+    text.by_hand |= demand->need.is_of_job;
+    report.Add(host, std::move(text));
     return true;
   }
 

@@ -443,6 +443,10 @@ class Reader {
   std::vector<std::vector<uint32_t>> ids_by_server_;
 };
 
+constexpr absl::string_view kDeviceKeys[] = {
+    "ids",     "netmask",        "addresses", "rails",
+    "gateway", "detect_address", "switch"};
+
 }  // namespace
 
 std::string PlannedDevice::Name() const {
@@ -458,10 +462,7 @@ FormulaInputs PlannedDevice::Inputs() const {
 DevicePlan ReadDevicePlan(const YamlNode* node, const ProductProfile* product,
                           const ServerGroups& groups, Mistakes* mistakes) {
   if (node == nullptr) return {};
-  const YamlMap map(node, "devices",
-                    {"ids", "netmask", "addresses", "rails", "gateway",
-                     "detect_address", "switch"},
-                    mistakes);
+  const YamlMap map(node, "devices", kDeviceKeys, mistakes);
   if (node->kind == YamlNode::Kind::kMap) {
     return Reader(map, product, groups, mistakes).Read();
   }
@@ -474,7 +475,12 @@ DevicePlan ReadDevicePlan(const YamlNode* node, const ProductProfile* product,
 
 DevicePlan ReadDeviceIds(const YamlNode* node, const ProductProfile* product,
                          const ServerGroups& groups, Mistakes* mistakes) {
-  const YamlMap map(node, "devices", {"ids"}, mistakes);
+  const YamlMap map(node, "devices", kDeviceKeys, mistakes);
+  for (const absl::string_view key : kDeviceKeys) {
+    if (key == "ids" || map[key].node() == nullptr) continue;
+    map[key].Wrong(" is given beside roce: unused, expected ids alone: remove ",
+                   "it, or remove roce: unused");
+  }
   return Reader(map, product, groups, mistakes).ReadWithoutAddresses();
 }
 

@@ -149,8 +149,8 @@ void AddDefaults(AgentFlags* flags) {
 absl::Status CheckComplete(AgentFlags* flags) {
   if (flags->once || flags->record) return absl::OkStatus();
   if (flags->state[0] != '/') {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--state: \"", flags->state, "\" is no absolute path"));
+    return InvalidArgument("--state: \"", flags->state,
+                           "\" is no absolute path");
   }
   std::vector<std::string> absent;
   for (const TextSetting& setting : kTextSettings) {
@@ -159,10 +159,9 @@ absl::Status CheckComplete(AgentFlags* flags) {
     }
   }
   if (absent.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("not set: ", absl::StrJoin(absent, ", "),
-                   "; expected on the command line or in the file of "
-                   "--config"));
+  return InvalidArgument("not set: ", absl::StrJoin(absent, ", "),
+                         "; expected on the command line or in the file of "
+                         "--config");
 }
 
 AgentConfig ReadConfig(const YamlNode& tree, Mistakes* mistakes) {

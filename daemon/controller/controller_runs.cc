@@ -115,9 +115,8 @@ absl::Status ControllerService::ChooseHosts(const LearnRequest& request,
     }
   }
   if (!wanted.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("never attached, and not in a spec: ",
-                     NamesText({wanted.begin(), wanted.end()})));
+    return InvalidArgument("never attached, and not in a spec: ",
+                           NamesText({wanted.begin(), wanted.end()}));
   }
   if (!order->hosts.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(

@@ -547,8 +547,7 @@ absl::Status WritePortFile(const std::string& path, int port) {
   if (!file || std::rename(beside.c_str(), path.c_str()) != 0) {
     const int error = errno;
     std::remove(beside.c_str());
-    return absl::PermissionDeniedError(
-        absl::StrCat(path, ": ", std::strerror(error)));
+    return PermissionDenied(path, ": ", std::strerror(error));
   }
   return absl::OkStatus();
 }

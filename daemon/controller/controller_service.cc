@@ -99,9 +99,8 @@ ControllerService::Unary* ControllerService::DescribeHost(
   const std::string host = HostNamed(*spec, request->host());
   *response->mutable_entry() = parts_.hosts->Entry(*spec, host);
   if (!response->entry().in_spec() && !response->entry().attached()) {
-    reactor->Answer(absl::NotFoundError(
-                        absl::StrCat("host \"", request->host(),
-                                     "\" is neither in the spec nor attached")),
+    reactor->Answer(NotFound("host \"", request->host(),
+                             "\" is neither in the spec nor attached"),
                     *response);
     return reactor;
   }
@@ -151,8 +150,7 @@ ControllerService::Unary* ControllerService::CheckSoFar(
         const RunningCheck check = running_->Find(request->run_id());
         const std::shared_ptr<const FactRun> run = check.run.lock();
         if (run == nullptr) {
-          return absl::NotFoundError(absl::StrCat("check \"", request->run_id(),
-                                                  "\" is not under way"));
+          return NotFound("check \"", request->run_id(), "\" is not under way");
         }
         std::vector<std::string> awaited;
         ASSIGN_OR_RETURN(const std::vector<HostFacts> facts,
@@ -261,10 +259,10 @@ absl::StatusOr<std::string> ControllerService::IdentityNamed(
     const std::string host = HostNamed(*spec, text);
     const HostEntry entry = parts_.hosts->Entry(*spec, host);
     if (!entry.in_spec() && entry.last_seen_ms() == 0) {
-      return absl::NotFoundError(absl::StrCat(
+      return NotFound(
           "host ", QuotedText(text),
           " is neither in the spec nor known, expected the name of a host, "
-          "user/NAME, or host/NAME for one that has yet to come"));
+          "user/NAME, or host/NAME for one that has yet to come");
     }
     return absl::StrCat(KindName(IdentityKind::kHost), "/", host);
   }
@@ -275,9 +273,9 @@ absl::StatusOr<std::string> ControllerService::IdentityNamed(
                         ? text
                         : absl::StrCat("spiffe://", cluster, "/", text)));
   if (id.cluster != cluster || id.kind == IdentityKind::kController) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(id.ToString(), ": expected a host or user of cluster \"",
-                     cluster, "\""));
+    return InvalidArgument(id.ToString(),
+                           ": expected a host or user of cluster \"", cluster,
+                           "\"");
   }
   return LockName(id);
 }
@@ -296,14 +294,13 @@ absl::StatusOr<LockResponse> HoldLock(
     const absl::StatusOr<std::string>& identity, const LockRequest& request) {
   RETURN_IF_ERROR(identity.status());
   if (*identity == LockName(user)) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgument(
         user.ToString(),
-        ": is who asks, and nobody locks themselves: another admin can"));
+        ": is who asks, and nobody locks themselves: another admin can");
   }
   if (request.reason().size() > kMaxLockReason) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("reason: ", request.reason().size(),
-                     " bytes, expected at most ", kMaxLockReason));
+    return InvalidArgument("reason: ", request.reason().size(),
+                           " bytes, expected at most ", kMaxLockReason);
   }
   LockResponse answer;
   answer.set_schema_version(1);

@@ -37,7 +37,10 @@ absl::StatusOr<absl::Time> ParseUntil(const std::string& text, absl::Time now) {
   if (HasForm(text, *kDays, &days)) return now + absl::Hours(24 * days);
   absl::Duration from_now;
   if (absl::ParseDuration(text, &from_now)) return now + from_now;
-  return ParseUtcTime(text);
+  const absl::StatusOr<absl::Time> moment = ParseUtcTime(text);
+  return moment.ok() ? moment
+                     : InvalidArgument(moment.status().message(),
+                                       ", or from now such as 2h or 30d");
 }
 
 // InvalidArgument with every mistake, a line each.
@@ -128,10 +131,9 @@ absl::StatusOr<WaiverResponse> RemoveWaiver(const ControllerParts& parts,
     if (waiver.id() == id) ended = waiver;
   }
   if (id.empty() || ended.id().empty()) {
-    return absl::NotFoundError(
-        absl::StrCat("no waiver has the id ", QuotedText(id),
-                     ", expected one that clusterctl waivers lists; those of "
-                     "cluster.yaml end there"));
+    return NotFound("no waiver has the id ", QuotedText(id),
+                    ", expected one that clusterctl waivers lists; those of "
+                    "cluster.yaml end there");
   }
   RETURN_IF_ERROR(parts.history->DropWaiver(id));
   parts.spec->ChangeWaivers([&id](auto* waivers) {

@@ -178,10 +178,9 @@ HostFacts MachineObserver::ObserveHost(const std::string& name,
     }));
   }
   if (request.has_python()) {
-    running.push_back(
-        std::async([&host, &request, python = facts.mutable_python()] {
-          *python = ReadPython(host, request.python());
-        }));
+    running.push_back(std::async([&, python = facts.mutable_python()] {
+      *python = ReadPython(host, request.python());
+    }));
   }
   *facts.mutable_device_ids() = ReadDeviceIds(host);
   // What npu-smi tells comes meanwhile, into messages of its own.

@@ -23,7 +23,8 @@
 namespace clusterd {
 namespace {
 
-constexpr absl::string_view kDebianFolder = "/usr/lib/python3/dist-packages";
+constexpr char kFolder[] =
+    "a directory, as docker -v makes for a missing file; ";
 constexpr size_t kMaxVersionBytes = 128;
 constexpr size_t kMaxOthers = 32;
 
@@ -46,7 +47,7 @@ class PythonReading {
     const absl::Status ready = FindReaders();
     // It says nothing about the interpreter.
     if (absl::IsNotFound(ready)) {
-      return absl::FailedPreconditionError(ready.message());
+      return absl::CancelledError(ready.message());
     }
     RETURN_IF_ERROR(ready);
     RETURN_IF_ERROR(FindFolders());
@@ -87,8 +88,8 @@ class PythonReading {
     std::vector<std::string> argv = {find_, "-L"};
     for (const std::string& path : paths) argv.push_back(root_ + path);
     argv.insert(argv.end(), tests.begin(), tests.end());
-    argv.insert(argv.end(), {"-type", "f", "-exec", grep_, "-saiHZE", "-m",
-                             "32", "-e", form, "--", "{}", "+"});
+    argv.insert(argv.end(), {"-type", "f", "-exec", grep_, "-aiHZE", "-m", "32",
+                             "-e", form, "--", "{}", "+"});
     ASSIGN_OR_RETURN(const CommandResult found, RunAsUser(std::move(argv)));
     static const LazyRE2 kNothing = {
         R"(.*(?:No such file or directory|Not a directory|)"
@@ -96,7 +97,7 @@ class PythonReading {
     for (const absl::string_view line :
          absl::StrSplit(found.standard_error, '\n', absl::SkipEmpty())) {
       if (HasForm(line, *kNothing)) continue;
-      const std::string words = PrintableText(line);
+      const std::string words = PrintableText(line, 1024);
       return absl::EndsWith(line, "Permission denied")
                  ? absl::PermissionDeniedError(words)
                  : absl::UnavailableError(words);
@@ -115,12 +116,14 @@ class PythonReading {
   // folders of their own).
   void AddSites(const std::string& prefix, const std::string& library) {
     if (prefix == "/usr") {
-      folders_.insert(
-          folders_.end(),
-          {absl::StrCat("/usr/local/lib/", library, "/dist-packages"),
-           absl::StrCat("/usr/local/lib64/", library, "/site-packages"),
-           absl::StrCat("/usr/local/lib/", library, "/site-packages"),
-           std::string(kDebianFolder)});
+      if (host_.files().CheckExists("/etc/debian_version").ok()) {
+        folders_.insert(
+            folders_.end(),
+            {absl::StrCat("/usr/local/lib/", library, "/dist-packages"),
+             "/usr/lib/python3/dist-packages"});
+        return;
+      }
+      AddSites("/usr/local", library);
     }
     for (const char* folder : {"/lib64/", "/lib/"}) {
       folders_.push_back(
@@ -133,14 +136,20 @@ class PythonReading {
     static const LazyRE2 kVersion = {
         R"((?:.*/python)?((\d+\.\d+)(?:\.\d+)?).*)"};
     const std::string& path = question_.interpreter();
-    ASSIGN_OR_RETURN(const CommandResult link,
-                     RunAsUser({readlink_, "-e", "--", root_ + path}));
+    ASSIGN_OR_RETURN(
+        const CommandResult found,
+        RunAsUser({find_,     "-L",    root_ + path, "-maxdepth",   "0",
+                   "(",       "-type", "f",          "-executable", "-exec",
+                   readlink_, "-e",    "--",         "{}",          ";",
+                   "-o",      "-type", "d",          "-printf",     kFolder,
+                   ")"}));
     const std::string real(absl::StripSuffix(
-        absl::StripPrefix(link.standard_output, root_), "\n"));
-    if (link.exit_status != 0 || real.empty()) {
-      return absl::NotFoundError(absl::StrCat(PrintableText(path),
-                                              ": not there, or ", user_.name,
-                                              " may not reach it"));
+        absl::StripPrefix(found.standard_output, root_), "\n"));
+    if (!absl::StartsWith(real, "/")) {
+      return absl::NotFoundError(
+          absl::StrCat(PrintableText(path), ": ",
+                       found.exit_status == 0 ? real : "not there, or ",
+                       user_.name, " may not run it"));
     }
     const std::string programs = ParentOf(path);
     ASSIGN_OR_RETURN(
@@ -175,7 +184,9 @@ class PythonReading {
     if (!absl::EqualsIgnoreCase(settings["include"], "true")) {
       return absl::OkStatus();
     }
-    AddSites(user_.home + "/.local", library);
+    std::string base = question_.user_base();
+    if (base.empty()) base = user_.home + "/.local";
+    if (!question_.no_user_site() && base[0] == '/') AddSites(base, library);
     AddSites(ParentOf(settings["home"]), library);
     return absl::OkStatus();
   }
@@ -221,13 +232,11 @@ class PythonReading {
   // An earlier folder hides what a later one has.
   absl::Status TakePackages() {
     std::set<std::string> taken;
-    // Debian's interpreter has another name for its folders.
-    const bool is_debian = packages_.count(std::string(kDebianFolder)) > 0;
     for (const std::string& path : folders_) {
-      const auto folder = packages_.find(path);
-      const bool is_others = is_debian && absl::StartsWith(path, "/usr/") &&
-                             absl::EndsWith(path, "/site-packages");
-      if (is_others || folder == packages_.end()) continue;
+      // As find(1) names the folder of what it finds there.
+      const auto folder =
+          packages_.find(std::string(absl::StripSuffix(path, "/")));
+      if (folder == packages_.end()) continue;
       python_.add_folders(path);
       for (const std::string& name : question_.names()) {
         const auto entries = folder->second.find(name);

@@ -133,6 +133,38 @@ TEST(CheckJobTest, WaitsForNoFifoThatAJobNames) {
   EXPECT_EQ(itself.status, 3) << itself.err;
 }
 
+TEST(CheckJobTest, ReadsTextsInUtf16AndWithEveryLineEnd) {
+  ProgramWorld world = WorldWith(JobReport(""));
+  const auto read = [&](const std::string& bytes) {
+    const std::string file = TestFile(
+        "ends.yaml",
+        absl::StrCat("nodes: server0\nuser: ann\npython: /usr/bin/python3\n"
+                     "requirements: ",
+                     TestFile("ends.txt", bytes),
+                     "\nscript: ", TestFile("ends.py", bytes), "\n"));
+    return Asked({"--job", file}, world)->job();
+  };
+  for (const char* text :
+       {"a==1 # b\rc\r", "a==1 # b\r\nc\r\n", "a==1 # b\nc\n"}) {
+    EXPECT_EQ(read(text).requirements(), "a==1 # b\nc\n");
+    EXPECT_EQ(read(text).script(), "a==1 # b\nc\n");
+  }
+  // As `pip freeze > requirements.txt` of PowerShell writes it. U+4E0A has the
+  // byte of a line end.
+  std::string little = "\xFF\xFE", big = "\xFE\xFF";
+  for (const char* pair :
+       {"\0s", "\0i", "\0x", "\0 ", "\0#", "\x4E\x0A", "\0\r", "\0\n"}) {
+    big.append(pair, 2);
+    little.append({pair[1], pair[0]});
+  }
+  for (const std::string& bytes : {little, big, little + "s"}) {
+    EXPECT_EQ(read(bytes).requirements(), "six #\n");
+    // Python would not read it.
+    EXPECT_NE(read(bytes).script(), "six #\n");
+  }
+  EXPECT_EQ(read("\xFF\xFE").requirements(), "\n");
+}
+
 // As generate launch does, so that both judge the same.
 TEST(CheckJobTest, HasTheLoginsOfHorovodrunTried) {
   ProgramWorld world = WorldWith(JobReport(""));

@@ -15,6 +15,7 @@
 #include "client/command/request.h"
 #include "client/files/user_files.h"
 #include "client/print/progress_line.h"
+#include "config/hccl/job_variables.h"
 #include "config/launch/launch.h"
 #include "config/launch/launch_methods.h"
 #include "config/launch/launch_text.h"
@@ -191,11 +192,11 @@ class GenerateRankTableCommand final : public GenerateCommand {
   int Work() override {
     ReadJob();
     if (!version_.empty()) ReadChoice("--version", version_, {"1.0", "1.2"});
-    if (!out_.empty() && !absl::EndsWith(out_, ".json") &&
+    if (!out_.empty() && !IsRankTableName(out_) &&
         !absl::StartsWith(out_, "/dev/")) {
       AddMistake("--out: ", out_,
-                 ", expected a name that ends in .json: HCCL "
-                 "reads no other (EI0004)");
+                 ", expected a path that ends in .json and has no .json "
+                 "before: HCCL reads no other (EI0004)");
     }
     if (const int status = Prepare(); status != kExitPass) return status;
     const absl::StatusOr<std::string> table = Make();
@@ -319,6 +320,13 @@ class GenerateLaunchCommand final : public GenerateCommand {
     job_.set_method(options_.method);
     for (JobServer& server : *job_.mutable_servers()) {
       server.set_master_port(options_.master_port);
+    }
+    // The launch sets them, so that those of login files do not count.
+    for (const std::string name :
+         {"MASTER_ADDR", "MASTER_PORT", "NODE_RANK", "NNODES", "WORLD_SIZE"}) {
+      if (!FirstWith(job_.environment(), &EnvironmentVariable::name, name)) {
+        job_.add_environment()->set_name(name);
+      }
     }
   }
 

@@ -1,5 +1,7 @@
 #include <sys/stat.h>
 
+#include <map>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/launch/rank_table.h"
@@ -111,7 +113,8 @@ TEST(GenerateLaunchTest, TakesTheJobFilesVariablesAndTheEndpointsPort) {
   const std::string job =
       TestFile("job.yaml",
                "nodes: server[0-1]\ndevices: 8\nmethod: torch-npu-run\n"
-               "environment: {MY_FLAG: \"a b\", HCCL_CONNECT_TIMEOUT: 600}\n");
+               "environment: {MY_FLAG: \"a b\", HCCL_CONNECT_TIMEOUT: 600, "
+               "NNODES: 2}\n");
   ProgramWorld world = LaunchWorld();
   FakeController controller(world.script);
   world.controller = &controller;
@@ -127,6 +130,16 @@ TEST(GenerateLaunchTest, TakesTheJobFilesVariablesAndTheEndpointsPort) {
   EXPECT_THAT(output.out, HasSubstr(" --local_addr="));
   EXPECT_EQ(controller.launch_request()->job().servers(0).master_port(),
             29600u);
+  // Those of login files do not count.
+  std::map<std::string, std::string> sets;
+  for (const auto& each : controller.launch_request()->job().environment()) {
+    EXPECT_TRUE(sets.emplace(each.name(), each.value()).second) << each.name();
+  }
+  EXPECT_EQ(sets["NNODES"], "2");
+  for (const char* name : {"MASTER_ADDR", "NODE_RANK", "WORLD_SIZE"}) {
+    EXPECT_EQ(sets.count(name), 1u) << name;
+    EXPECT_EQ(sets[name], "") << name;
+  }
   const ProgramOutput refused = RunProgram(
       Generate("launch", {"--method", "torchrun", "--standalone"}), world);
   EXPECT_EQ(refused.status, 3);

@@ -5,6 +5,7 @@
 // its epilog removes.
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -285,8 +286,10 @@ class HookCommand final : public Command {
 
   int Obey(const HookAnswer& answer) {
     size_t more = answer.let_through_size() + answer.let_through_more();
+    const size_t most =
+        std::max(kThroughLines, trouble_.size() + answer.let_through_worst());
     for (const std::string& line : answer.let_through()) {
-      if (trouble_.size() >= kThroughLines) break;
+      if (trouble_.size() >= most) break;
       AddTrouble("let through: ", line);
       --more;
     }

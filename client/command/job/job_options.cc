@@ -25,6 +25,7 @@
 #include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
+#include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 
@@ -333,8 +334,17 @@ void JobOptions::ReadProgram(const Environment& environment,
                    job_.mutable_requirements()),
         std::tuple("script: ", &job_.script_file(), job_.mutable_script())}) {
     if (file->empty()) continue;
-    const auto found = ReadTextFile(*file, kMaxJobTextBytes);
+    auto found = ReadTextFile(*file, kMaxJobTextBytes);
     if (found.ok()) {
+      // pip reads UTF-16, which PowerShell writes, and Python does not. Only
+      // comments of requirements are more than ASCII.
+      const std::string mark = found->substr(0, 2);
+      if (text != job_.mutable_script() &&
+          (mark == "\xFF\xFE" || mark == "\xFE\xFF")) {
+        RE2::GlobalReplace(
+            &*found, RE2(R"((?s)\x00(.)|(.)\x00|..?)", RE2::Latin1), R"(\1\2)");
+      }
+      RE2::GlobalReplace(&*found, "\r\n?", "\n");
       // An empty one would be a job without that file; comments may be in any
       // encoding, and the job's texts are UTF-8.
       *text = found->empty() ? "\n" : ValidUtf8(*found);

@@ -19,6 +19,8 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxShownNames = 4;
+constexpr uint32_t kMaxBasePort = 65520;  // More is not legal.
+constexpr uint32_t kMaxPort = 65535;
 
 std::string SeriesOf(const ClusterView& view) {
   return view.profile().generation == NpuToolFacts::ASCEND_950
@@ -92,10 +94,16 @@ class EnvironmentCheck {
 
   // Whether the line sets a variable that something reads; if not, adds that.
   bool HasEffect(const EnvironmentVariable& variable) {
+    if (variable.effect() == EnvironmentVariable::OTHER_FILE) {
+      Note("named in another file of logins", variable);
+      return false;
+    }
     if (variable.effect() == EnvironmentVariable::SOURCED) {
       Note("a file that logins read", variable);
       return false;
     }
+    // Any other name is a matter of its own program.
+    if (!IsJobVariable(variable.name())) return false;
     const absl::string_view meant = MeantJobVariable(variable.name());
     if (variable.effect() != EnvironmentVariable::SET) {
       const std::string right =
@@ -111,7 +119,7 @@ class EnvironmentCheck {
       return false;
     }
     if (!meant.empty()) {
-      Add("misspelt", variable, meant);
+      Add(FindingOf("misspelt", variable), variable, meant);
       return false;
     }
     if (FindJobVariable(variable.name(), series_) == nullptr) {
@@ -129,16 +137,16 @@ class EnvironmentCheck {
     }
     AddCut(variable, PrintableText(variable.name()));
     if (variable.value().empty()) return true;
+    const JobVariable* const row = FindJobVariable(variable.name(), series_);
     if (variable.carriage_return()) Add("carriage-return", variable, value);
     if (variable.name() == "HCCL_ALGO" &&
         IsOfForm<kExecutors>(variable.value())) {
       Note("a form by executors, published for Ascend 950", variable);
-    } else if (IsPlaceholder(variable.value())) {
-      Add("placeholder", variable, value);
+    } else if (row != nullptr && IsPlaceholder(variable.value())) {
+      Add(FindingOf("placeholder", variable), variable, value);
       return false;
     }
     if (!variable.conditional()) return true;
-    const JobVariable* const row = FindJobVariable(variable.name(), series_);
     if (row == nullptr || row->is_legal == nullptr ||
         row->is_legal(variable.value())) {
       Note("set under a condition", variable);
@@ -155,7 +163,10 @@ class EnvironmentCheck {
       if (value != kUnclear || !absl::StartsWith(name, "HCCL_INTRA_")) continue;
       const auto beside =
           sure.find(name == kRoce ? "HCCL_INTRA_PCIE_ENABLE" : kRoce);
-      value = beside != sure.end() && beside->second == "1" ? "0" : "1";
+      const bool is_on =
+          beside != sure.end() &&
+          ComparableValue(*FindJobVariable(kRoce), beside->second) == "1";
+      value = is_on ? "0" : "1";
     }
     for (auto each = sure.begin(); each != sure.end();) {
       // A path, whatever it is.
@@ -165,7 +176,8 @@ class EnvironmentCheck {
     }
     for (const JobVariableMistake& mistake :
          FindVariableMistakes(sure, series_)) {
-      Add(mistake.falls_back ? "falls-back" : "wrong", *lines_[mistake.name],
+      const EnvironmentVariable& line = *lines_[mistake.name];
+      Add(FindingOf(mistake.falls_back ? "falls-back" : "wrong", line), line,
           absl::StrCat(QuotedText(mistake.value), mistake.beside),
           mistake.expected, mistake.source);
     }
@@ -199,10 +211,27 @@ void JudgeVisibleDevices(const ClusterView& view, const HostView& host,
            absl::c_linear_search(host.facts->device_ids().value().ids(), id);
   });
   if (hidden.empty() && listed.empty()) return;
-  report.Add(host, "visible-devices", list->name(), PlaceOf(*list),
-             QuotedText(list->value()),
+  report.Add(host, FindingOf("visible-devices", *list), list->name(),
+             PlaceOf(*list), QuotedText(list->value()),
              hidden.empty() ? "the product has no" : "the job also uses",
              DevicesText(hidden.empty() ? listed : hidden));
+}
+
+// HCCL takes a base port behind which not all of its ports fit.
+void JudgeBasePort(const ClusterView& view, const HostView& host,
+                   RuleReport& report) {
+  const EnvironmentVariable* const base =
+      FindVariable(*host.facts, view.job(), "HCCL_IF_BASE_PORT");
+  const uint32_t count = view.spec().hccl().port_count();
+  uint32_t first = 0;
+  if (base == nullptr || !IsSure(*base) ||
+      !absl::SimpleAtoi(base->value(), &first) || first > kMaxBasePort ||
+      first + count <= kMaxPort + 1) {
+    return;
+  }
+  report.Add(host, "ports-end", base->name(), PlaceOf(*base),
+             QuotedText(base->value()), count, first + count - 1,
+             kMaxPort + 1 - count);
 }
 
 // Whether hosts of one job must have it alike.
@@ -284,6 +313,7 @@ void CheckHcclEnvironment(const ClusterView& view, RuleReport& report) {
     report.Judged(host);
     check.Run(&host, *host.facts, nullptr, view.job());
     JudgeVisibleDevices(view, host, report);
+    JudgeBasePort(view, host, report);
   }
   check.AddNotes();
 }

@@ -8,7 +8,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/hccl/job_variables.h"
 #include "config/launch/rank_table.h"
@@ -41,14 +40,16 @@ std::string ValueText(const EnvironmentVariable& variable) {
                       PlaceOf(variable), ")");
 }
 
-// Whether each login of a host gets this value, ignoring case, so that HCCL
+// Whether each login of a host gets this value, as HCCL reads it, so that HCCL
 // takes RoCE. Else adds the hosts that may get it.
 bool Demands(const ClusterView& view, absl::string_view name,
              absl::string_view value, JobNetwork* network) {
+  const JobVariable& row = *FindJobVariable(name);
   for (const HostView& host : view.hosts()) {
     const auto lines = VariableLines(*host.facts, view.job(), name);
     for (const EnvironmentVariable* line : lines) {
-      const bool is_it = absl::EqualsIgnoreCase(line->value(), value);
+      const bool is_it =
+          ComparableValue(row, line->value()) == ComparableValue(row, value);
       if (is_it && IsSure(*line) && lines.size() == 1) {
         *network = {Need::kRoce, absl::StrCat(name, "=", value, " on ",
                                               PrintableText(host.name))};
@@ -246,9 +247,12 @@ void JudgeNetwork(const ClusterView& view, const JobNetwork& network,
 JobNetwork NetworkOfJob(const ClusterView& view) {
   const size_t servers = ServersOf(view);
   if (!IsPublished(view) || servers == 0) return {};
+  const bool is_one = servers == 1 && !view.spec().servers().empty();
+  // It has no peer, whatever a variable demands.
+  if (is_one && OnlyDevices(view).size() == 1)
+    return {Need::kNoRoce, "one device"};
   JobNetwork demanded;
   if (Demands(view, "HCCL_INTRA_ROCE_ENABLE", "1", &demanded)) return demanded;
-  const bool is_one = servers == 1 && !view.spec().servers().empty();
   if (!is_one &&
       (!view.profile().in_super_pod ||
        Demands(view, "HCCL_INTER_HCCS_DISABLE", "TRUE", &demanded))) {

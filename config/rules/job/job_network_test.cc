@@ -59,6 +59,17 @@ TEST(JobNetworkTest, OneServerWithoutCablingRunsItsJob) {
   }
 }
 
+// HCCL reads digits, and TRUE in any case.
+TEST(JobNetworkTest, RoceIsDemandedInEverySpelling) {
+  for (const char* value : {"1", "01"}) {
+    TestCluster cluster("atlas-a2", "", 1);
+    TakeDown(cluster);
+    cluster.StartJob();
+    Export(cluster, 0, "HCCL_INTRA_ROCE_ENABLE", value);
+    EXPECT_EQ(Judged(cluster, "link"), FAIL) << value;
+  }
+}
+
 TEST(JobNetworkTest, SeveralServersNeedRoce) {
   TestCluster cluster("atlas-a2");
   TakeDown(cluster);
@@ -141,6 +152,21 @@ TEST(JobNetworkTest, VariablesMayDemandRoce) {
   pod.StartJob();
   Export(pod, 1, "HCCL_INTER_HCCS_DISABLE", "TRUE");
   EXPECT_EQ(Judged(pod), FAIL);
+}
+
+// No variable changes that.
+TEST(JobNetworkTest, OneDeviceHasNoPeer) {
+  TestCluster cluster("atlas-a2", "", 1);
+  TakeDown(cluster);
+  Export(cluster, 0, "HCCL_INTRA_ROCE_ENABLE", "1");
+  cluster.StartJob();
+  EXPECT_EQ(Judged(cluster, "link"), FAIL);
+  auto* const devices = cluster.spec.mutable_servers(0)->mutable_devices();
+  devices->DeleteSubrange(1, devices->size() - 1);
+  EXPECT_EQ(Judged(cluster, "link"), WARN);
+  EXPECT_EQ(Judged(cluster), PASS);
+  EXPECT_THAT(cluster.Check("link").findings(0).why(),
+              HasSubstr("The job uses no RoCE port (one device)"));
 }
 
 TEST(JobNetworkTest, ASuperPodThatIsNotKnownMakesFailuresUnknown) {

@@ -8,6 +8,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/hccl/data_type.h"
@@ -111,27 +112,31 @@ void JudgeMasterPort(const ClusterView& view, RuleReport& report) {
   const auto given = Given(*view.job(), [](const JobServer& server) {
     return server.master_port();
   });
-  if (given.empty()) return;
   if (given.size() > 1) {
     report.Add(report.Text("ports-differ", ValuesText(given)));
   }
   const std::string& master = view.spec().servers(0).host();
   const HostView* const host = FirstWith(view.hosts(), &HostView::name, master);
   const bool is_there = host != nullptr;
-  const PortSet hccl =
-      HcclPortsOn(view.spec(),
-                  is_there ? *host->facts : HostFacts::default_instance(),
-                  view.job())
-          .possible;
-  for (const auto& [port, hosts] : given) {
-    if (!hccl.Contains(port)) continue;
-    report.Add(report.Text("port-of-hccl", port, hccl.ToString()));
+  const HcclPortNeed need = HcclPortsOn(
+      view.spec(), is_there ? *host->facts : HostFacts::default_instance(),
+      view.job());
+  const PortSet& hccl = need.possible;
+  const PortSet services = ServicePortsOf(view.spec());
+  const PortSet shared = services.Minus(services.Minus(hccl));
+  // HCCL takes a free port of a range that is not pinned.
+  if (need.is_pinned && !shared.empty()) {
+    report.Add(
+        report.Text("service-of-hccl", shared.ToString(), hccl.ToString()));
   }
   // Of a silent one host-identity tells.
-  if (!is_there) return;
-  if (!report.Knows(*host, "sockets", host->facts->sockets())) return;
+  const bool knows = is_there && !given.empty() &&
+                     report.Knows(*host, "sockets", host->facts->sockets());
   for (const auto& [port, hosts] : given) {
-    const std::string holder = HolderOfPort(*host, port);
+    if (hccl.Contains(port)) {
+      report.Add(report.Text("port-of-hccl", port, hccl.ToString()));
+    }
+    const std::string holder = knows ? HolderOfPort(*host, port) : "";
     if (!holder.empty()) {
       report.Add(report.Text("taken", port, holder, master));
     }
@@ -232,7 +237,7 @@ void CheckRendezvous(const ClusterView& view, RuleReport& report) {
       absl::c_any_of(view.job()->servers(), [](const JobServer& server) {
         return !server.master_addr().empty() || server.master_port() != 0;
       });
-  if (!is_given) {
+  if (!is_given && view.spec().ports().empty()) {
     return report.ExplainSkip("the job says no MASTER_ADDR or MASTER_PORT");
   }
   if (!view.HasWholeJob()) {
@@ -246,16 +251,19 @@ void CheckRendezvous(const ClusterView& view, RuleReport& report) {
 
 void CheckRanks(const ClusterView& view, RuleReport& report) {
   const JobSpec& job = *view.job();
+  const auto nodes =
+      Given(job, [](const JobServer& server) { return server.nnodes(); });
   const auto sizes =
       Given(job, [](const JobServer& server) { return server.world_size(); });
   const bool has_ranks = absl::c_any_of(
       job.servers(), [](const auto& each) { return each.has_node_rank(); });
   // Of its other servers a host alone does not know the devices.
-  const bool judges_sizes = !sizes.empty() && view.HasWholeJob();
+  const bool says_none = sizes.empty() && nodes.empty();
+  const bool judges_sizes = !says_none && view.HasWholeJob();
   if (!has_ranks && !judges_sizes) {
     return report.ExplainSkip(
-        sizes.empty() ? "the job says no WORLD_SIZE or node ranks"
-                      : "the job's other servers are not known here");
+        says_none ? "the job says no WORLD_SIZE or node ranks"
+                  : "the job's other servers are not known here");
   }
   report.JudgedCluster(ServersText(view));
   const std::string wrong = WrongNodeRanks(job);
@@ -263,11 +271,17 @@ void CheckRanks(const ClusterView& view, RuleReport& report) {
     report.Add(report.Text("node-ranks", wrong, job.servers_size() - 1));
   }
   if (!judges_sizes) return;
+  int count = 0;
+  // A range is not judged, and environment-uniform compares the servers.
+  if (!nodes.empty() && absl::SimpleAtoi(nodes.begin()->first, &count) &&
+      count != job.servers_size()) {
+    report.Add(report.Text("nodes", ValuesText(nodes), job.servers_size()));
+  }
   const uint64_t dialers = RootDialers(view.spec(), &job);
   const uint64_t ranks =
       dialers - std::min<uint64_t>(dialers, view.spec().servers_size());
   const bool is_right = sizes.size() == 1 && sizes.begin()->first == ranks;
-  if (is_right) return;
+  if (is_right || sizes.empty()) return;
   report.Add(report.Text("world-size", ValuesText(sizes), ranks,
                          FirstOf(CountTexts(ByCount(view.spec())), kMaxListed),
                          std::max(1u, job.processes_per_device())));

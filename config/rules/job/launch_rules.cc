@@ -153,7 +153,8 @@ void JudgeChoice(const ClusterView& view, const HostView& host,
       variable == nullptr ? "" : VariableText(view, *variable);
   if (ip != nullptr || (variable != nullptr &&
                         !MatchesSocketIfname(variable->value(), own.name()))) {
-    report.Add(host, "variable-names-another", text, address);
+    report.Add(host, FindingOf("variable-names-another", *variable), text,
+               address);
     return;
   }
   const HostInterface* const taken =
@@ -205,8 +206,11 @@ void JudgeLaunchers(const ClusterView& view, const HostView& host,
     }
     if (is_own) continue;
     const bool fails = !is_reachable && view.spec().servers_size() > 1;
-    report.Add(host, fails ? "launcher-unreachable" : "launcher-names-another",
-               VariableText(view, *variable), InterfaceText(own));
+    report.Add(
+        host,
+        FindingOf(fails ? "launcher-unreachable" : "launcher-names-another",
+                  *variable),
+        VariableText(view, *variable), InterfaceText(own));
   }
 }
 

@@ -106,6 +106,28 @@ TEST(CheckHostInterfaceTest, VariablesOfEveryLoginDecide) {
   EXPECT_EQ(state("HCCL_SOCKET_IFNAME", "ib,eth"), WARN);
 }
 
+TEST(CheckHostInterfaceTest, VariableOfAJobFileIsCorrectedThere) {
+  for (const char* name :
+       {"HCCL_IF_IP", "HCCL_SOCKET_IFNAME", "VLLM_HOST_IP"}) {
+    for (const bool of_job : {false, true}) {
+      TestCluster cluster;
+      SetInterfaces(cluster, {{"eth0", "10.9.9.9"}, {"ib0", "172.16.0.1"}});
+      EnvironmentVariable& own = *cluster.StartJob().add_environment();
+      own.set_name(of_job ? name : "OTHER");
+      own.set_value("10.9.9.9");
+      own.set_file("job file");
+      own.set_line(4);
+      if (!of_job) SetVariable(cluster, name, "10.9.9.9");
+      EXPECT_THAT(
+          Lines(cluster.Check("host-interface")),
+          HasSubstr(of_job ? "correct or remove that line of the job file"
+                           : "correct or remove that line, and log in "
+                             "again"))
+          << name;
+    }
+  }
+}
+
 // A second address of the right interface, as a job with its own subnet or a
 // virtual address of keepalived has it.
 TEST(CheckHostInterfaceTest, HcclTakesTheFirstAddressOfAnInterfaceAlone) {

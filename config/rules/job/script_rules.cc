@@ -22,7 +22,6 @@
 namespace clusterd {
 namespace {
 
-constexpr size_t kMaxShown = 6;
 // More are a text that is made to take time.
 constexpr size_t kMaxFound = 64;
 constexpr size_t kMaxCalls = 1 << 20;
@@ -103,7 +102,8 @@ std::string WithoutAliases(const std::string& code) {
 }
 
 // The code's calls that are judged, without what stands before the last dot,
-// each as "\n16@DataLoader data, batch_size=32".
+// each as "\n16@DataLoader name=loader, data, batch_size=32"; others have no
+// name.
 std::string CallsOf(const std::string& code) {
   // Texts have no parentheses.
   std::string arguments = "[^()]*";
@@ -112,12 +112,13 @@ std::string CallsOf(const std::string& code) {
   }
   const RE2 form(Form("call", {{"ARGUMENTS", arguments}}));
   re2::StringPiece rest(code), inner;
-  std::string calls, definition, name;
+  std::string calls, left, definition, name;
   while (calls.size() < kMaxCalls &&
-         RE2::FindAndConsume(&rest, form, &definition, &name, &inner)) {
+         RE2::FindAndConsume(&rest, form, &left, &definition, &name, &inner)) {
     // There are calls in the arguments, too.
     rest = {inner.data(), code.size() - (inner.data() - code.data())};
     if (!definition.empty()) continue;
+    if (name == "DataLoader") absl::StrAppend(&name, " name=", left, ",");
     arguments = inner.as_string();
     RE2::GlobalReplace(&arguments, R"(\n\d+:|\s)", " ");
     absl::StrAppend(&calls, "\n", LineOf(code, inner), "@", name, " ",
@@ -222,8 +223,8 @@ class ScriptJudge {
       }
     }
     // Beside another call one for machines without NPUs is right.
-    WarnUnless(Has("transfer_to_npu") || Has("@init_process_group .*(?i:hccl)"),
-               "backend", Form("backend"), Has(Form("backend-variable")),
+    WarnUnless(Has("transfer_to_npu") || Has(Form("hccl")), "backend",
+               Form("backend"), Has(Form("backend-variable")),
                "which backend is used");
     // A variable that is set from RANK, without a division.
     ForEach(Form("rank-name"), [&](int, const auto& name, const auto&) {
@@ -251,7 +252,7 @@ class ScriptJudge {
     }
     JudgeNumbers();
     if (untold_.empty()) return;
-    report_.AddNote("the text does not tell ", FirstOf(untold_, kMaxShown));
+    report_.AddNote("the text does not tell ", FirstOf(untold_, kMaxFound));
   }
 
  private:
@@ -312,11 +313,21 @@ class ScriptJudge {
     }
     const bool has_sampler = Has(Form("sampler"));
     const bool is_given = Has(Form("sampler-given"));
+    const bool may_share = Has(Form("wrapper")) || Has(Form("shard"));
     constexpr char kShared[] = "how the data are shared out";
-    WarnUnless(has_sampler, "no-sampler", Form("loader"),
-               is_given || Has(Form("wrapper")) || Has(Form("shard")), kShared);
+    WarnUnless(has_sampler, "no-sampler", Form("loader"), is_given || may_share,
+               kShared);
     WarnUnless(is_given || !has_sampler, "sampler-unused", Form("sampler"),
                !Has(Form("loader")), kShared);
+    if (!has_sampler || !is_given) return;
+    ForEach(Form("other-loader"), [&](int line, const auto& has, const auto&) {
+      if (RE2::PartialMatch(has, Form("own-share"))) return;
+      if (RE2::PartialMatch(has, Form("for-training")) && !may_share) {
+        found_[{"loader-unshared", "", ""}].insert(line);
+      } else {
+        untold_.push_back(absl::StrCat("for what line ", line, " loads data"));
+      }
+    });
   }
 
   // The script's own number of devices, against that of the job.
@@ -326,16 +337,16 @@ class ScriptJudge {
       scaled.push_back(absl::StrCat(name, " ", value, " in line ", line));
     });
     bool is_told = false;
-    ForEach(
-        Form("devices"), [&](int line, const auto& name, const auto& value) {
-          const uint64_t number = std::stoul(value);
-          const uint64_t has = HasForm(name, "(?i).*node.*") ? most_ : ranks_;
-          // A script has 1 until its launch gives it another number.
-          is_told |= number > 1 && has > 0;
-          if (number <= has || has == 0) return;
-          WarnAt(absl::StrCat(line), "fewer-devices", name, value, has,
-                 scaled.empty() ? "not found" : FirstOf(scaled, kMaxShown));
-        });
+    ForEach(Form("devices"), [&](int line, const auto& name,
+                                 const auto& value) {
+      const uint64_t number = std::stoul(value);
+      const uint64_t has = HasForm(name, "(?i)l.*|.*per.*") ? most_ : ranks_;
+      // A script has 1 until its launch gives it another number.
+      is_told |= number > 1 && has > 0;
+      if (number <= has || has == 0) return;
+      WarnAt(absl::StrCat(line), "fewer-devices", name, value, has,
+             scaled.empty() ? "not found" : FirstOf(scaled, kMaxFound));
+    });
     if (is_told) return;
     untold_.push_back("for how many devices batch size and learning rate are");
   }

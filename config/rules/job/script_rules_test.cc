@@ -105,8 +105,38 @@ TEST(JobScriptTest, ABackendForMachinesWithoutNpusIsNone) {
            "        dist.init_process_group(\"gloo\")\n");
   EXPECT_EQ(Observed(both), "");
   EXPECT_EQ(Observed(absl::StrReplaceAll(both, {{"hccl", "nccl"}})),
-            "train.py:13: init_process_group has backend nccl\n"
-            "train.py:15: init_process_group has backend gloo\n");
+            "train.py:15: init_process_group has backend gloo\n"
+            "train.py:13: init_process_group has backend nccl\n");
+}
+
+TEST(JobScriptTest, ABackendIsFoundInTheCallOfDeepSpeed) {
+  const auto with = [](const char* call) {
+    return With("dist.init_process_group(backend=\"hccl\")", call);
+  };
+  for (const char* nccl :
+       {"deepspeed.init_distributed(dist_backend='nccl')",
+        "init_distributed('nccl')", "init_distributed(backend='nccl')",
+        "deepspeed.comm.init_distributed(\"nccl\", timeout=t)"}) {
+    EXPECT_EQ(Observed(with(nccl)),
+              "train.py:12: init_distributed has backend nccl\n")
+        << nccl;
+  }
+  EXPECT_EQ(Observed("from deepspeed import init_distributed as start\n" +
+                     with("start('gloo')")),
+            "train.py:13: init_distributed has backend gloo\n");
+  EXPECT_EQ(Running(with("deepspeed.init_distributed('hccl')"))
+                .Check("job-script")
+                .summary(),
+            "read train.py");
+  // DeepSpeed has a default, and others a function of that name.
+  for (const char* untold :
+       {"deepspeed.init_distributed()", "init_distributed(args)",
+        "init_distributed(8, 'npu')"}) {
+    EXPECT_EQ(Observed(with(untold)), "") << untold;
+    EXPECT_THAT(Running(with(untold)).Check("job-script").summary(),
+                HasSubstr("which backend is used"))
+        << untold;
+  }
 }
 
 TEST(JobScriptTest, ATransferredScriptMayKeepTheNamesOfCuda) {
@@ -340,6 +370,37 @@ TEST(JobScriptTest, TheGlobalRankIsFoundInTextsAndArguments) {
             "");
 }
 
+TEST(JobScriptTest, TheGlobalRankIsFoundInPlace) {
+  const auto lines = [](const std::string& rank) {
+    return Observed(
+               With("set_device(local_rank)", "set_device(" + rank + ")")) +
+           Observed(
+               With("device_ids=[local_rank]", "device_ids=[" + rank + "]"));
+  };
+  const auto both = [](const char* name) {
+    constexpr char kText[] = ", which counts ranks of all servers\n";
+    return absl::StrCat("train.py:11: the device is ", name, kText,
+                        "train.py:14: the device is ", name, kText);
+  };
+  for (const char* rank :
+       {"int(os.environ[\"RANK\"])", "int(os.environ.get('RANK', 0))",
+        "int(os.getenv('RANK'))", "f\"npu:{os.environ['RANK']}\""}) {
+    EXPECT_EQ(lines(rank), both("RANK")) << rank;
+  }
+  for (const char* rank :
+       {"dist.get_rank()", "'npu:{}'.format(dist.get_rank())",
+        "'npu:%d' % dist.get_rank()"}) {
+    EXPECT_EQ(lines(rank), both("dist.get_rank")) << rank;
+  }
+  for (const char* other :
+       {"int(os.environ['RANK']) % 8", "dist.get_rank() - 8 * node",
+        "int(os.environ['RANK']) & 7", "device_of(dist.get_rank())",
+        "devices[dist.get_rank()]",
+        "int(os.environ.get('LOCAL_RANK', os.environ['RANK']))"}) {
+    EXPECT_EQ(lines(other), "") << other;
+  }
+}
+
 TEST(JobScriptTest, OnlyWhatTheLaunchSetsIsTheLocalRank) {
   constexpr char kNone[] =
       "train.py:12: the group is made, and nothing in the script reads "
@@ -515,6 +576,43 @@ TEST(JobScriptTest, DataThatAreNotSharedOutAreAWarning) {
               HasSubstr("how the data are shared out"));
 }
 
+TEST(JobScriptTest, EachLoaderOfTrainingDataHasASampler) {
+  const auto with = [](const std::string& loader) {
+    return With("checked = DataLoader(test_data, batch_size=32, shuffle=False)",
+                loader);
+  };
+  for (const char* training :
+       {"other = DataLoader(d, batch_size=8, shuffle=True)",
+        "other = DataLoader(d, 8, True)", "train_loader = DataLoader(d)",
+        "other = DataLoader(values, sampler=None, shuffle=True)",
+        "loaders = {'val': DataLoader(a), 'train': DataLoader(b)}"}) {
+    EXPECT_EQ(Observed(with(training)),
+              "train.py:18: a DataLoader of training data has no sampler, and "
+              "another one has\n")
+        << training;
+  }
+  for (const char* fine :
+       {"val_loader = DataLoader(d, 8, shuffle=True)",
+        "x = DataLoader(testset)", "self.eval_loader = DataLoader(d)",
+        "loaders['val'] = DataLoader(d)",
+        "loader: DataLoader = DataLoader(dataVal)", "x = DataLoader(**options)",
+        "x = DataLoader(d, batch_sampler=b)", "x = DataLoader(d, 8, False, s)",
+        "if rank == 0: x = DataLoader(d, 8, True)"}) {
+    EXPECT_EQ(Observed(with(fine)), "") << fine;
+    EXPECT_EQ(Running(with(fine)).Check("job-script").summary(),
+              "read train.py")
+        << fine;
+  }
+  for (const std::string& untold :
+       {with("latest = DataLoader(interval)"),
+        "import webdataset\n" +
+            with("pass\nother = DataLoader(d, shuffle=True)")}) {
+    EXPECT_EQ(Observed(untold), "");
+    EXPECT_THAT(Running(untold).Check("job-script").summary(),
+                HasSubstr("does not tell for what line "));
+  }
+}
+
 TEST(JobScriptTest, AConstantInPlaceOfWhatTheLaunchGivesIsAWarning) {
   EXPECT_EQ(Observed(With("backend=\"hccl\"",
                           "\"hccl\", rank=0,\n        world_size=16")),
@@ -604,6 +702,16 @@ TEST(JobScriptTest, ANumberOfDevicesAboveTheJobsNamesBatchSizeAndRate) {
             "train.py:21: NPUS_PER_NODE is 16, and the job has 8; batch size "
             "and learning rate: batch_size 32 in line 16, batch_size 32 in "
             "line 18, LR 0.1 in line 19\n");
+  for (const char* name :
+       {"ngpus_per_node", "NGPUS_PER_NODE", "num_npus_per_node",
+        "nproc_per_node", "args.n_gpus_per_node", "devices_per_server",
+        "local_world_size"}) {
+    EXPECT_THAT(Observed(With("world_size = 16", absl::StrCat(name, " = 16"))),
+                HasSubstr(" is 16, and the job has 8; "))
+        << name;
+    EXPECT_EQ(Observed(With("world_size = 16", absl::StrCat(name, " = 8"))),
+              "");
+  }
   for (const char* other : {"", "    world_size = 1\n"}) {
     const std::string none = With("    world_size = 16\n", other);
     EXPECT_EQ(Observed(none), "");

@@ -60,33 +60,27 @@ struct HostPorts {
 // judges.
 bool IsRoot(const ClusterView& view, const HostView& host) {
   const JobSpec* const job = view.job();
-  if (job == nullptr || view.HasWholeJob()) {
-    const bool is_named =
-        job != nullptr && absl::c_any_of(job->servers(), [](const auto& each) {
-          return each.master_port() != 0;
-        });
-    return !is_named && host.spec != nullptr &&
-           host.spec == &view.spec().servers(0);
+  if (job != nullptr && !view.HasWholeJob()) {
+    return !job->servers().empty() && host.name == job->servers(0).host();
   }
-  return !job->servers().empty() && host.name == job->servers(0).host();
+  return host.spec != nullptr && host.spec == &view.spec().servers(0) &&
+         (job == nullptr ||
+          absl::c_all_of(job->servers(), [](const auto& each) {
+            return each.master_port() == 0;
+          }));
 }
 
 HostPorts PortsOn(const ClusterView& view, const HostView& host) {
   const ClusterSpec& spec = view.spec();
   const HcclPortNeed hccl = HcclPortsOn(spec, *host.facts, view.job());
-  HostPorts ports;
-  ports.all = hccl.possible;
-  ports.hccl = hccl.possible;
-  ports.takes_another = !hccl.is_pinned;
-  if (hccl.is_pinned) ports.must_be_free = hccl.certain;
+  HostPorts ports = {hccl.possible, ServicePortsOf(spec), hccl.possible,
+                     !hccl.is_pinned};
+  if (hccl.is_pinned) ports.must_be_free.Add(hccl.certain);
   for (const uint32_t port :
        {IsRoot(view, host) ? spec.rendezvous_port() : 0, spec.ssh_port()}) {
-    if (port == 0 || port > 65535) continue;
-    ports.all.Add(port, port);
-    ports.must_be_free.Add(port, port);
+    if (port != 0 && port <= 65535) ports.must_be_free.Add(port, port);
   }
-  ports.all.Add(ServicePortsOf(spec));
-  ports.must_be_free.Add(ServicePortsOf(spec));
+  ports.all.Add(ports.must_be_free);
   return ports;
 }
 

@@ -1,7 +1,6 @@
 #include "daemon/agent/apply/applier.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -164,8 +163,8 @@ struct Run {
     for (const PlanStep& step : state.begin.plan().steps()) {
       const StepVerdict verdict = JudgeStep(step, ready);
       if (verdict.state == StepVerdict::kSo) continue;
-      return absl::FailedPreconditionError(
-          absl::StrCat(StepName(step), ": after all steps, ", verdict.why));
+      return FailedPrecondition(StepName(step), ": after all steps, ",
+                                verdict.why);
     }
     result.set_outcome(ApplyResult::APPLIED);
     result.set_elapsed_ms(MillisecondsSince(started));
@@ -229,8 +228,8 @@ struct Run {
 absl::StatusOr<std::unique_ptr<OpenFile>> Applier::TakeLock() {
   auto lock = folder_.TakeLock();
   if (!lock.ok() || *lock != nullptr) return lock;
-  return absl::UnavailableError(absl::StrCat(
-      options_.host, ": another apply or rollback is running on this host"));
+  return Unavailable(options_.host,
+                     ": another apply or rollback is running on this host");
 }
 
 absl::Status Applier::CheckForced(absl::StatusCode code, const std::string& why,
@@ -295,8 +294,8 @@ absl::StatusOr<std::unique_ptr<Journal>> Applier::Begin(
   auto journal =
       Journal::Create(access_.files, folder_.PathOf(request.apply_id));
   if (absl::IsAlreadyExists(journal.status())) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        options_.host, ": apply id ", request.apply_id, " was used before"));
+    return FailedPrecondition(options_.host, ": apply id ", request.apply_id,
+                              " was used before");
   }
   RETURN_IF_ERROR(journal.status());
   RETURN_IF_ERROR((*journal)->Append(entry));
@@ -347,9 +346,8 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
   RETURN_IF_ERROR(CheckApplyId(request.apply_id));
   RETURN_IF_ERROR(CheckHostPlan(plan));
   if (plan.host() != options_.host) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("plan: is for host \"", plan.host(), "\", expected \"",
-                     options_.host, "\""));
+    return InvalidArgument("plan: is for host \"", plan.host(),
+                           "\", expected \"", options_.host, "\"");
   }
   RETURN_IF_ERROR(CheckConfirmWithin(request.confirm_within));
   RETURN_IF_ERROR(CheckAllowed(plan, allows_()));
@@ -422,11 +420,11 @@ absl::StatusOr<std::unique_ptr<Journal>> Applier::OpenJournal(
                                   JournalState::Phase::kEmpty
                             : absl::IsNotFound(journal.status());
   if (!is_empty) return journal;
-  return absl::NotFoundError(absl::StrCat(
+  return NotFound(
       options_.host, ": no journal of apply ", apply_id, " in ",
       options_.state_folder,
       ": never begun here, or lost with the folder, or dropped after ",
-      options_.kept.in_effect, " later applies"));
+      options_.kept.in_effect, " later applies");
 }
 
 absl::Status Applier::CheckJournal(const std::string& apply_id) {

@@ -46,13 +46,11 @@ absl::Status CheckIsPlanned(const HostPlan& plan, const std::string& planned,
   const std::string now = NameFacts(facts)[kNetworkNamespaceFact];
   const std::string name = NetworkNamespaceText(plan.network_namespace());
   if (now == kUnknownFact) {
-    return absl::UnavailableError(
-        absl::StrCat("which network namespace ", name,
-                     " is cannot be told: ", WhyMissing(&facts.missing())));
+    return Unavailable("which network namespace ", name,
+                       " is cannot be told: ", WhyMissing(&facts.missing()));
   }
   if (IsSameFact(kNetworkNamespaceFact, planned, now)) return absl::OkStatus();
-  return absl::NotFoundError(
-      absl::StrCat(name, " is network namespace ", now, " now, was ", planned));
+  return NotFound(name, " is network namespace ", now, " now, was ", planned);
 }
 
 // Whether one that has the planned number, and is no other as far as is known,
@@ -88,8 +86,7 @@ absl::StatusOr<PlanNamespace> Search(const MachineAccess& access,
   if (!planned.has_value()) return named;
   const std::string boot = access.namespaces->BootId();
   if (!planned->boot.empty() && !boot.empty() && boot != planned->boot) {
-    return absl::NotFoundError(
-        absl::StrCat(named.message(), "; this machine has started anew since"));
+    return NotFound(named.message(), "; this machine has started anew since");
   }
   auto inside = At(access, access.namespaces->EnterInode(
                                plan.network_namespace(), planned->inode));
@@ -104,16 +101,16 @@ absl::StatusOr<PlanNamespace> Search(const MachineAccess& access,
   const HostFacts facts = inside->read_host();
   const absl::Status found = CheckIsPlanned(plan, text, facts);
   if (absl::IsNotFound(found)) {
-    return absl::NotFoundError(absl::StrCat(
-        named.message(), "; ", planned->inode, " is another's number now"));
+    return NotFound(named.message(), "; ", planned->inode,
+                    " is another's number now");
   }
   if (!found.ok()) return found;
   if (IsSurelyPlanned(plan, *planned, facts)) return inside;
-  return absl::UnavailableError(absl::StrCat(
+  return Unavailable(
       named.message(), "; there is a network namespace ", planned->inode,
       ", and whether it is the one that was changed or a later one with its "
       "number cannot be told, expected Linux 5.14 or later, which tells; if it "
-      "is, set its values by hand"));
+      "is, set its values by hand");
 }
 
 using Resources = std::vector<SavedResource>;
@@ -172,8 +169,8 @@ absl::Status RepairForm(const MutationToken& token, Machine* machine,
   if (!status.ok()) return status;
   ASSIGN_OR_RETURN(const std::string now, machine->conf.Read());
   if (now == wanted) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      machine->conf.path(), ": is not as repaired right after the repair"));
+  return FailedPrecondition(machine->conf.path(),
+                            ": is not as repaired right after the repair");
 }
 
 // Devices whose gateway goes when the step sets its own.
@@ -250,8 +247,8 @@ absl::Status SetAtBoot(const MutationToken& token, Machine* machine,
   RETURN_IF_ERROR(ReplaceFile(token, machine->files, kSysctlFile, wanted));
   ASSIGN_OR_RETURN(const auto now, SaveFile(machine->files, kSysctlFile));
   if (now.content() == wanted) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(kSysctlFile, ": is not as written right after writing"));
+  return FailedPrecondition(kSysctlFile,
+                            ": is not as written right after writing");
 }
 
 // State and files once for all steps of a firewall; of a rule, itself.

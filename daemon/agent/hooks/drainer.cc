@@ -37,10 +37,10 @@ constexpr size_t kMaxOutputBytes = 1 << 16;
 absl::Status CheckName(const std::string& node) {
   // Leaves no place for a list of nodes, an option or a blank.
   if (IsHostName(node)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("node ", QuotedText(node),
-                   ": is no name of one Slurm node, expected letters, digits, "
-                   "\".\", \"-\" and \"_\""));
+  return InvalidArgument(
+      "node ", QuotedText(node),
+      ": is no name of one Slurm node, expected letters, digits, "
+      "\".\", \"-\" and \"_\"");
 }
 
 // Says what the program did where it did not do what it should.
@@ -48,17 +48,16 @@ absl::Status CheckRun(const std::vector<std::string>& argv,
                       const CommandResult& result) {
   const std::string subject = absl::StrCat("`", absl::StrJoin(argv, " "), "`");
   if (result.timed_out) {
-    return absl::DeadlineExceededError(absl::StrCat(
-        subject, ": no answer in ", absl::FormatDuration(kCommandDeadline)));
+    return DeadlineExceeded(subject, ": no answer in ",
+                            absl::FormatDuration(kCommandDeadline));
   }
   if (result.signal != 0 || result.exit_status != 0) {
-    return absl::UnavailableError(
-        absl::StrCat(subject, ": status ", result.exit_status, ": ",
-                     PrintableText(absl::StrCat(result.standard_error,
-                                                result.standard_output))));
+    return Unavailable(subject, ": status ", result.exit_status, ": ",
+                       PrintableText(absl::StrCat(result.standard_error,
+                                                  result.standard_output)));
   }
   if (result.output_cut) {
-    return absl::UnavailableError(absl::StrCat(subject, ": prints too much"));
+    return Unavailable(subject, ": prints too much");
   }
   return absl::OkStatus();
 }
@@ -90,9 +89,9 @@ absl::StatusOr<SlurmNode> ParseSlurmNode(absl::string_view line) {
   std::string states;
   std::string rest;
   if (!HasForm(line, *kNode, &node.name, &states, &rest)) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgument(
         "scontrol show node: ", QuotedText(line),
-        ", expected one line of \"NodeName=NAME … State=STATE …\""));
+        ", expected one line of \"NodeName=NAME … State=STATE …\"");
   }
   node.states = absl::StrSplit(states, '+');
   for (std::string& state : node.states) {
@@ -109,9 +108,8 @@ absl::StatusOr<SlurmNode> ParseSlurmNode(absl::string_view line) {
   }
   std::string before;
   if (!HasForm(rest, *kReason, &before, &node.reason)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("scontrol show node: reason in ", QuotedText(rest),
-                     ", expected who set it and when behind it"));
+    return InvalidArgument("scontrol show node: reason in ", QuotedText(rest),
+                           ", expected who set it and when behind it");
   }
   return node;
 }
@@ -163,9 +161,8 @@ absl::StatusOr<SlurmNode> Drainer::Show(const HookSettings& settings,
                    Scontrol(settings, {"show", "node", node, "-o"}));
   ASSIGN_OR_RETURN(SlurmNode shown, ParseSlurmNode(text));
   if (shown.name == node) return shown;
-  return absl::InvalidArgumentError(
-      absl::StrCat("scontrol show node: tells of ", QuotedText(shown.name),
-                   ", expected \"", node, "\""));
+  return InvalidArgument("scontrol show node: tells of ",
+                         QuotedText(shown.name), ", expected \"", node, "\"");
 }
 
 absl::Status Drainer::Update(const HookSettings& settings,

@@ -113,6 +113,7 @@ JobSpec OnThisHost(const JobSpec& job, const JobServer& own) {
     only.clear_world_size();
     only.clear_node_rank();
     only.clear_master_addr();
+    only.clear_nnodes();
   }
   narrowed.clear_rank_table();
   narrowed.clear_ssh();
@@ -495,9 +496,7 @@ bool HookDesk::BrakeIsOn(const Call& call, HookAnswer* answer) {
       PrintableText(may.ok() ? may->why_not() : may.status().message()), ": ",
       answer->reason());
   parts_.log->Warning(why);
-  answer->add_let_through(why);
-  answer->set_decision(call.kind.is_slurm ? HookAnswer::ALLOW
-                                          : HookAnswer::REFUSE);
+  HoldBrake(why, call.kind.is_slurm, answer);
   return true;
 }
 

@@ -76,9 +76,9 @@ absl::Status TakeAnswer(const Enrolled& answer, const TlsPem& before,
                         const std::string& key, const Renewing& host) {
   const SpiffeId& self = host.self;
   if (answer.name() != self.name) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("the controller names this host ",
-                     QuotedText(answer.name()), ", expected ", self.name));
+    return PermissionDenied("the controller names this host ",
+                            QuotedText(answer.name()), ", expected ",
+                            self.name);
   }
   ASSIGN_OR_RETURN(std::string bundle, host.folder.ReadRootsBundle());
   const Roots roots =
@@ -265,9 +265,8 @@ absl::Status LeafRenewal::TakeUp(const absl::StatusOr<HubMessage>& answer) {
   RETURN_IF_ERROR(answer.status());
   const CertificateAnswer& told = answer->certificate_answer();
   if (!told.has_enrolled()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the controller renews it not: ",
-                     PrintableText(told.refused(), kMaxRefusalBytes)));
+    return FailedPrecondition("the controller renews it not: ",
+                              PrintableText(told.refused(), kMaxRefusalBytes));
   }
   std::string key;
   {

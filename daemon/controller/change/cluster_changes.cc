@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/waves.h"
 #include "config/values/status_macros.h"
@@ -515,6 +516,12 @@ void ClusterChanges::Correct(const std::string& run_id,
   if (!rollbacks.empty() && report.has_confirmation() && !any_left &&
       report.confirmation().state() == Confirmation::GOES_BACK) {
     report.mutable_confirmation()->set_state(Confirmation::NOT_NEEDED);
+  }
+  if (!rollbacks.empty() && FirstWith(report.hosts(), &ApplyResult::outcome,
+                                      ApplyResult::APPLIED) == nullptr) {
+    DropIf(report.mutable_notes(), [](const std::string& note) {
+      return absl::StartsWith(note, kHostsKeptIt);
+    });
   }
   ForgetUntold(&report);
   const absl::Status kept = parts_.history->Update(

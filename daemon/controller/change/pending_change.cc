@@ -380,9 +380,9 @@ void PendingChange::EndExtend() {
   }
   if (answered == nullptr) return;
   if (refused.empty()) return answered(now);
-  answered(absl::UnavailableError(absl::StrCat(
+  answered(Unavailable(
       ChangeText(head_),
-      ": not everywhere, so it goes back as before: ", NamesText(refused))));
+      ": not everywhere, so it goes back as before: ", NamesText(refused)));
 }
 
 void PendingChange::Confirm(const AuditEntry& caller, Answered answered) {
@@ -405,8 +405,8 @@ void PendingChange::Confirm(const AuditEntry& caller, Answered answered) {
     }
   }
   if (answered == nullptr) return Look();
-  answered(absl::FailedPreconditionError(absl::StrCat(
-      ChangeText(head_), ": its deadline has passed, so its hosts go back")));
+  answered(FailedPrecondition(
+      ChangeText(head_), ": its deadline has passed, so its hosts go back"));
 }
 
 void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
@@ -428,16 +428,15 @@ void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
               ? "it is confirmed, and stays"
               : "its deadline has passed, so its hosts go back");
     } else if (by < kShortestConfirmWithin || within > kLongestConfirmWithin) {
-      refused = absl::InvalidArgumentError(absl::StrCat(
+      refused = InvalidArgument(
           "it would wait for ", absl::FormatDuration(within),
           ", expected longer than now, and ",
-          absl::FormatDuration(kLongestConfirmWithin), " in all at most"));
+          absl::FormatDuration(kLongestConfirmWithin), " in all at most");
     } else if (hosts.empty()) {
       refused =
           absl::FailedPreconditionError("no host has told yet that it has it");
     } else if (!away.empty()) {
-      refused = absl::FailedPreconditionError(
-          absl::StrCat("not attached: ", NamesText(away)));
+      refused = FailedPrecondition("not attached: ", NamesText(away));
     } else if (AnyAskedLocked()) {
       refused = absl::UnavailableError("its hosts are being told already");
     } else {

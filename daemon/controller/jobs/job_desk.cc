@@ -46,9 +46,8 @@ absl::Status ReadJob(JobAsk* ask) {
 
 absl::Status CheckName(absl::string_view subject, const std::string& name) {
   if (PrintableText(name, kMaxNameBytes) == name) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(subject, ": ", QuotedText(name), ", expected at most ",
-                   kMaxNameBytes, " printable characters"));
+  return InvalidArgument(subject, ": ", QuotedText(name), ", expected at most ",
+                         kMaxNameBytes, " printable characters");
 }
 
 // What a run of the question holds: the job, and the spec narrowed to it.
@@ -91,8 +90,7 @@ absl::StatusOr<JobDesk::Result> For(
   if (host.empty() || !result.ok() || (*result)->hosts.contains(host)) {
     return result;
   }
-  return absl::PermissionDeniedError(
-      absl::StrCat("host \"", host, "\" takes no part in this job"));
+  return PermissionDenied("host \"", host, "\" takes no part in this job");
 }
 
 }  // namespace
@@ -182,14 +180,13 @@ absl::StatusOr<JobDesk::RunPtr> JobDesk::JoinLocked(const std::string& key,
                                                     JobAsk* ask, bool* is_new) {
   if (stopping_) return absl::UnavailableError("the controller is stopping");
   if (calls_.size() >= limits_.callers) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        limits_.callers, " ask about jobs already, try again later"));
+    return ResourceExhausted(limits_.callers,
+                             " ask about jobs already, try again later");
   }
   if (ask->host.empty() && calls_of_user_.count(ask->actor) > 0 &&
       calls_of_user_[ask->actor] >= limits_.callers_of_user) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(limits_.callers_of_user, " calls of ", ask->actor,
-                     " ask about jobs already, try again later"));
+    return ResourceExhausted(limits_.callers_of_user, " calls of ", ask->actor,
+                             " ask about jobs already, try again later");
   }
   if (RunPtr found = FindRunLocked(key, *ask); found != nullptr) return found;
   // One that was known a moment ago has ended.
@@ -332,9 +329,8 @@ void JobDesk::BeginNext() {
       Begin(next);
       continue;
     }
-    End(next, absl::DeadlineExceededError(
-                  absl::StrCat("the check of this job had no turn in ",
-                               DurationText(limits_.longest_wait))));
+    End(next, DeadlineExceeded("the check of this job had no turn in ",
+                               DurationText(limits_.longest_wait)));
   }
 }
 

@@ -40,8 +40,8 @@ absl::Status Put(FileSystem* files, const SavedFile& wanted) {
 }
 
 absl::Status NotAFile(const std::string& path, absl::string_view verb) {
-  return absl::FailedPreconditionError(
-      absl::StrCat(path, ": not a regular file, expected one to ", verb));
+  return FailedPrecondition(path, ": not a regular file, expected one to ",
+                            verb);
 }
 
 absl::StatusOr<SavedFile> SaveOpenFile(OpenFile* file,
@@ -136,9 +136,8 @@ absl::StatusOr<std::unique_ptr<OpenFile>> InPlaceFile::OpenLocked() const {
       if (ours.inode == theirs.inode) return file;
     }
     if (clock_->Monotonic() >= give_up) {
-      return absl::DeadlineExceededError(
-          absl::StrCat(path_, ": locked by another process for ",
-                       absl::FormatDuration(lock_wait_)));
+      return DeadlineExceeded(path_, ": locked by another process for ",
+                              absl::FormatDuration(lock_wait_));
     }
     file.reset();
     clock_->SleepFor(kPoll);

@@ -44,12 +44,12 @@ absl::Status CheckRootsAlone(const HostAccess& host, const std::string& path) {
     absl::StrAppend(&part, "/", name);
     struct stat info;
     if (lstat(host.files().Resolve(part).c_str(), &info) != 0) {
-      return absl::NotFoundError(absl::StrCat(part, ": is not there"));
+      return NotFound(part, ": is not there");
     }
     if (!S_ISDIR(info.st_mode) || info.st_uid != 0 ||
         (info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-      return absl::PermissionDeniedError(absl::StrCat(
-          part, ": others than root can change it, so root does not read it"));
+      return PermissionDenied(
+          part, ": others than root can change it, so root does not read it");
     }
   }
   return absl::OkStatus();
@@ -120,8 +120,7 @@ class LogReading {
                                           std::vector<std::string> argv,
                                           size_t max_bytes) {
     if (host_.budget->IsSpent()) {
-      return absl::DeadlineExceededError(
-          absl::StrCat("no time left of ", host_.budget->HostDeadline()));
+      return DeadlineExceeded("no time left of ", host_.budget->HostDeadline());
     }
     return host_.runner->Run(
         {std::move(argv), host_.budget->ForCommand(), {}, max_bytes, user});

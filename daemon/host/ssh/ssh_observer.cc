@@ -135,10 +135,7 @@ class Answer {
     ASSIGN_OR_RETURN(std::vector<SshLogin> tried, logins.Try(Targets()));
     for (SshLogin& each : tried) *ssh.add_logins() = std::move(each);
     const absl::Status exported = ReadExported(logins, &ssh);
-    if (absl::IsCancelled(exported)) {
-      *ssh.mutable_environment_missing() =
-          MakeMissing(Missing::NOT_QUERIED, exported.message());
-    } else if (!exported.ok()) {
+    if (!exported.ok()) {
       *ssh.mutable_environment_missing() = MissingFor(exported);
     }
     return ssh;
