@@ -142,10 +142,10 @@ class UserSearch {
     if (!budget_.IsSpent() && budget_.Passed() < end_) return absl::OkStatus();
     const auto most = absl::c_max_element(
         files_of_, [](auto& a, auto& b) { return a.second < b.second; });
-    return absl::DeadlineExceededError(absl::StrCat(
+    return DeadlineExceeded(
         "processes that use NPUs: not found within 5s, or the host's ",
         budget_.HostDeadline(), "; user ", most->first,
-        " has most of the open files, ", most->second, " of those looked at"));
+        " has most of the open files, ", most->second, " of those looked at");
   }
 
   absl::Status SearchProcess(uint32_t pid) {

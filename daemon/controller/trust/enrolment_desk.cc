@@ -181,8 +181,8 @@ absl::Status EnrolmentDesk::CheckFree(const JoinRequest& request,
   }
   RETURN_IF_ERROR(CheckUnspent(token, *record));
   if (absl::c_linear_search(record->reset_keys(), key.spki_sha256)) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        "host ", name, ": this key was reset; run join with --new-key"));
+    return PermissionDenied("host ", name,
+                            ": this key was reset; run join with --new-key");
   }
   if (is_approved || IsFree(*record)) return absl::OkStatus();
   if (is_waiting && !is_its_own) {
