@@ -126,8 +126,9 @@ class ExceptionFinder {
     } else if (wanted.ok()) {
       Add(host, "address not known, planned by the pattern", seen.id);
     }
-    if (seen.gateway)
+    if (seen.gateway && wanted.ok()) {
       compare("gateway", text(*seen.gateway), planned.gateway());
+    }
     if (seen.detect_address) {
       compare("detect address", text(*seen.detect_address),
               planned.detect_address());

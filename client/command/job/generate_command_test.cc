@@ -132,7 +132,8 @@ TEST(GenerateLaunchTest, TakesTheJobFilesVariablesAndTheEndpointsPort) {
             29600u);
   // Those of login files do not count.
   std::map<std::string, std::string> sets;
-  for (const auto& each : controller.launch_request()->job().environment()) {
+  const auto request = controller.launch_request();
+  for (const auto& each : request->job().environment()) {
     EXPECT_TRUE(sets.emplace(each.name(), each.value()).second) << each.name();
   }
   EXPECT_EQ(sets["NNODES"], "2");
