@@ -47,10 +47,9 @@ absl::StatusOr<int> ParseDeviceNetmask(const std::string& text) {
   if (prefix_length >= kMinPrefixLength && prefix_length <= kMaxPrefixLength) {
     return prefix_length;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("netmask ", QuoteValue(text),
-                   " leaves no subnet of hosts, expected 128.0.0.0 to "
-                   "255.255.255.252"));
+  return InvalidArgument("netmask ", QuoteValue(text),
+                         " leaves no subnet of hosts, expected 128.0.0.0 to "
+                         "255.255.255.252");
 }
 
 // As LLDP tells it: a system name, a chassis id or a management address.
@@ -58,10 +57,10 @@ absl::StatusOr<std::string> ParseSwitch(const std::string& text) {
   static const LazyRE2 kForm = {R"([A-Za-z0-9][A-Za-z0-9._:/-]{0,254})"};
   if (text == "none") return std::string();
   if (HasForm(text, *kForm)) return text;
-  return absl::InvalidArgumentError(absl::StrCat(
+  return InvalidArgument(
       "switch ", QuoteValue(text),
       " is malformed, expected its name, chassis id or management address of "
-      "letters, digits, \".\", \":\", \"_\", \"/\" and \"-\", or none"));
+      "letters, digits, \".\", \":\", \"_\", \"/\" and \"-\", or none");
 }
 
 Netmask ReadNetmask(const YamlValue& value) {
