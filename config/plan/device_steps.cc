@@ -344,8 +344,7 @@ class DevicePlanner {
     const bool may_be_dropped =
         Is(setting, kGatewaySetting) && change.sets_address();
     if (Is(setting, kGatewaySetting) && !PlansGateway(setting, change)) return;
-    const std::optional<std::string> asked =
-        setting.wanted(spec_, *change.spec);
+    const auto asked = setting.wanted(spec_, *change.spec);
     if (!asked && !may_be_dropped) return Keep(setting, change);
     const std::string live = LiveOf(setting, change);
     if (live == kUnknownFact) {

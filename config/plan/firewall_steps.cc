@@ -216,8 +216,7 @@ ShutRange FindShut(const PortSet::Range& range,
   PortSet ports;
   ports.Add(range.first, range.second);
   std::vector<Ipv4Address> shut_out;
-  bool shut_now = false;
-  bool shut_later = false;
+  bool shut_now = false, shut_later = false;
   for (const Ipv4Address address : addresses) {
     const bool in_now = now.For(address).Contains(ports);
     const bool in_later = permanently.For(address).Contains(ports);

@@ -383,8 +383,7 @@ void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
   // First all that runs, then all that the next boot sets.
   std::vector<Planned> planned;
   for (const KernelParameter& parameter : KernelParameters()) {
-    const absl::StatusOr<std::string> needed =
-        WantedBy(spec, plan->facts(), parameter);
+    const auto needed = WantedBy(spec, plan->facts(), parameter);
     if (!needed.ok()) {
       plan->Block(CHANGE_SYSCTL, {}, parameter.key, needed.status().message(),
                   "correct the spec");

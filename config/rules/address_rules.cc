@@ -243,8 +243,7 @@ std::vector<Use> AllUses(const ClusterView& view) {
     absl::c_for_each(host.unplanned, add_device);
   }
   for (const ServerSpec& server : view.spec().servers()) {
-    const absl::StatusOr<Ipv4Address> address =
-        Ipv4Address::Parse(server.address());
+    const auto address = Ipv4Address::Parse(server.address());
     if (address.ok()) add(*address, false, nullptr, &server);
   }
   return uses;

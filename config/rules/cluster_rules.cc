@@ -344,8 +344,7 @@ void CheckHostIdentity(const ClusterView& view, RuleReport& report) {
 void CheckLldpRail(const ClusterView& view, RuleReport& report) {
   RailJudge judge(report);
   std::vector<const DeviceView*> cabled_to_npus;
-  size_t cabled_to_switches = 0;
-  size_t nameless = 0;
+  size_t cabled_to_switches = 0, nameless = 0;
   const bool can_compare = view.hosts().size() > 1;
   report.ForEachKnown(
       "LLDP neighbour", &DeviceView::neighbour_heard,

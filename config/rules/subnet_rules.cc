@@ -149,8 +149,7 @@ size_t CountInCommon(const std::map<uint32_t, Rail>& rails) {
 // |                                 | known  | a lack of one is rule lldp's |
 // | no                              |        | warn                         |
 void JudgeRails(const Rail& all, RuleReport& report) {
-  bool any_npu = false;
-  bool any_other = false;
+  bool any_npu = false, any_other = false;
   for (const DeviceView* device : all.devices) {
     if (!device->neighbour_heard.value_or(false)) continue;
     const bool is_npu =

@@ -241,8 +241,7 @@ class SourceReader {
   // "peer(0, d)": the formulas of a server's index and of a device's id.
   absl::StatusOr<Source> ParsePeer(absl::string_view text) const {
     static const LazyRE2 kForm = {R"(peer\(([^,]*),(.*)\))"};
-    absl::string_view server_text;
-    absl::string_view device_text;
+    absl::string_view server_text, device_text;
     if (!HasForm(text, *kForm, &server_text, &device_text)) {
       return Wrong(QuoteValue(text),
                    " is malformed, expected peer(SERVER, DEVICE), "

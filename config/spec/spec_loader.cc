@@ -146,8 +146,7 @@ class Loader {
     const std::string product = map.RequireText("product");
     const std::string mode = map["mode"].Text().value_or("");
     if (product.empty()) return;
-    absl::StatusOr<const ProductProfile*> profile =
-        FindProductProfile(product, "");
+    auto profile = FindProductProfile(product, "");
     if (profile.ok()) {
       product_ = *profile;
       profile = FindProductProfile(product, mode);

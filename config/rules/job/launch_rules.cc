@@ -193,8 +193,7 @@ void JudgeLaunchers(const ClusterView& view, const HostView& host,
     const bool is_address = absl::EndsWith(name, "_IP");
     const std::string& value = variable->value();
     const std::vector<absl::string_view> names = absl::StrSplit(value, ',');
-    bool is_own = false;
-    bool is_reachable = false;
+    bool is_own = false, is_reachable = false;
     for (const HostInterface& each :
          host.facts->interfaces().value().interfaces()) {
       if (is_address ? !absl::c_linear_search(each.addresses(), value)

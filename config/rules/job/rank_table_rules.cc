@@ -234,8 +234,7 @@ class TableJudge {
 
   void JudgeRanks() {
     const std::vector<uint32_t> expected = FirstRanks();
-    bool is_elsewhere = false;
-    bool ascends = true;
+    bool is_elsewhere = false, ascends = true;
     uint32_t next = 0;
     for (size_t i = 0; i < table_.servers.size(); ++i) {
       uint32_t lowest = UINT32_MAX;
