@@ -235,11 +235,10 @@ void PlanAtBoot(const KernelParameter& parameter, const std::string& needed,
   const PersistentValueFact& fact =
       (plan->facts().kernel().*parameter.at_boot)();
   if (!IsKnown(fact)) {
-    plan->Block(
+    return plan->Block(
         CHANGE_SYSCTL, {}, what,
         absl::StrCat("what sysctl.d sets is not known: ", WhyUnknown(fact)),
         "let clusterd read /etc/sysctl.d, then plan again");
-    return;
   }
   if (!running) return;  // Blocked already, with the running value.
   const AtBoot at_boot = ReadAtBoot(fact.value());

@@ -62,9 +62,7 @@ ToldByHost FindingsByHost(const Report& report, const std::string* only) {
       if (!IsTrouble(finding.state())) continue;
       ++place;
       for (const Subject& subject : finding.subjects()) add(finding, subject);
-      if (finding.subjects().empty()) {
-        add(finding, Subject::default_instance());
-      }
+      if (finding.subjects().empty()) add(finding, Subject::default_instance());
     }
   }
   return told;

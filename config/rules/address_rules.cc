@@ -454,9 +454,7 @@ void CheckGateway(const ClusterView& view, RuleReport& report) {
 // a gateway.
 void CheckDetectAddress(const ClusterView& view, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
-    if (!report.Knows(device, "detect address", device.detect_address)) {
-      return;
-    }
+    if (!report.Knows(device, "detect address", device.detect_address)) return;
     report.Judged(device);
     JudgeDetectAddress(view, device, report);
   });
@@ -468,9 +466,7 @@ void CheckDetectAddress(const ClusterView& view, RuleReport& report) {
 // no conflict; a gateway that is a device's or a host's address is.
 void CheckIpUnique(const ClusterView& view, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
-    if (report.Knows(device, "gateway", device.gateway)) {
-      report.Judged(device);
-    }
+    if (report.Knows(device, "gateway", device.gateway)) report.Judged(device);
   });
   std::vector<Use> uses = AllUses(view);
   absl::c_sort(uses);

@@ -293,9 +293,7 @@ void CheckClusterSize(const ClusterView& view, RuleReport& report) {
   if (most == 0) {
     return report.ExplainSkip("no bound is known for ", view.profile().title);
   }
-  if (servers == 0) {
-    return report.ExplainSkip("the spec has no servers");
-  }
+  if (servers == 0) return report.ExplainSkip("the spec has no servers");
   report.JudgedCluster(
       absl::StrCat(Count(servers, "server"), ", at most ", most));
   if (servers <= most) return;

@@ -210,15 +210,13 @@ void JudgeRoutes(const Rail& rail, const ClusterView& view,
 // Devices i and i+4 of one host; profile kPairs only.
 void CheckSubnetPairs(const ClusterView& view, RuleReport& report) {
   if (!Applies(view, SubnetPlan::kPairs, report)) return;
-  ForEachGroup(
-      report, {{0, 4}, {1, 5}, {2, 6}, {3, 7}},
-      [&](const Ids& ids, const auto& pair) {
-        if (pair[0]->Address().subnet() == pair[1]->Address().subnet()) {
-          return;
-        }
-        report.Add(pair, "apart", AddressesText(pair), ids[0], ids[1],
-                   PlanFix(pair));
-      });
+  ForEachGroup(report, {{0, 4}, {1, 5}, {2, 6}, {3, 7}},
+               [&](const Ids& ids, const auto& pair) {
+                 if (pair[0]->Address().subnet() == pair[1]->Address().subnet())
+                   return;
+                 report.Add(pair, "apart", AddressesText(pair), ids[0], ids[1],
+                            PlanFix(pair));
+               });
 }
 
 // Devices 0-3, and 4-7, of one host: equal or overlapping subnets fail; profile

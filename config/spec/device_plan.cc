@@ -257,8 +257,7 @@ class Reader {
     for (const YamlNode* host : hosts) {
       if (host == nullptr || host->kind != YamlNode::Kind::kList) continue;
       plan_.ids.resize(std::min(host->items.size(), kMaxDevices));
-      std::iota(plan_.ids.begin(), plan_.ids.end(), 0);
-      return;
+      return std::iota(plan_.ids.begin(), plan_.ids.end(), 0);
     }
   }
 

@@ -68,8 +68,7 @@ void AppendField(const ClusterSpec& spec, absl::string_view key, Field field,
 
 void AppendIds(const ClusterSpec& spec, std::string* out) {
   if (HaveSameIds(spec)) {
-    absl::StrAppend(out, "  ids: ", IdsText(spec.servers(0)), "\n");
-    return;
+    return absl::StrAppend(out, "  ids: ", IdsText(spec.servers(0)), "\n");
   }
   absl::StrAppend(out, "  ids:\n");
   for (const ServerSpec& server : spec.servers()) {

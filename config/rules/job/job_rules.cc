@@ -89,9 +89,8 @@ void JudgeMasterAddress(const ClusterView& view, RuleReport& report) {
   if (given.empty()) return;
   const ServerSpec& first = view.spec().servers(0);
   if (given.size() > 1) {
-    report.Add(report.Text("addresses-differ", ValuesText(given),
-                           first.address(), first.host()));
-    return;
+    return report.Add(report.Text("addresses-differ", ValuesText(given),
+                                  first.address(), first.host()));
   }
   const std::string& address = given.begin()->first;
   const bool is_first =
@@ -137,9 +136,7 @@ void JudgeMasterPort(const ClusterView& view, RuleReport& report) {
       report.Add(report.Text("port-of-hccl", port, hccl.ToString()));
     }
     const std::string holder = knows ? HolderOfPort(*host, port) : "";
-    if (!holder.empty()) {
-      report.Add(report.Text("taken", port, holder, master));
-    }
+    if (!holder.empty()) report.Add(report.Text("taken", port, holder, master));
   }
 }
 

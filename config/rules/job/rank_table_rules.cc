@@ -31,9 +31,8 @@ constexpr int kNobody = -1;
 
 void AddMistakes(const absl::Status& status, RuleReport& report) {
   if (status.code() == absl::StatusCode::kUnimplemented) {
-    report.Add(report.Text("not-read",
-                           PrintableText(status.message(), kMaxMistakeBytes)));
-    return;
+    return report.Add(report.Text(
+        "not-read", PrintableText(status.message(), kMaxMistakeBytes)));
   }
   const std::vector<absl::string_view> lines =
       absl::StrSplit(status.message(), '\n');
@@ -435,9 +434,7 @@ void CheckRankTable(const ClusterView& view, RuleReport& report) {
   if (view.profile().generation == NpuToolFacts::ASCEND_950) {
     report.Add(report.Text("generation", table->version));
   }
-  if (!table->behind.empty()) {
-    report.Add(report.Text("behind", table->behind));
-  }
+  if (!table->behind.empty()) report.Add(report.Text("behind", table->behind));
   if (table->status != "completed") {
     report.Add(report.Text("not-completed", QuotedText(table->status)));
   }

@@ -336,9 +336,7 @@ SshQuestion MakeSshQuestion(const ClusterSpec& spec, const JobSsh& ssh) {
     peer->set_host(server.host());
     peer->set_address(server.address());
   }
-  for (const char* name : kLaunchVariables) {
-    question.add_needed_variables(name);
-  }
+  for (const char* name : kLaunchVariables) question.add_needed_variables(name);
   return question;
 }
 
