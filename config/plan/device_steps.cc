@@ -254,9 +254,7 @@ class DevicePlanner {
                      FourOf(id), " and none for the others, then plan again"));
   }
 
-  static std::string FourOf(uint32_t device) {
-    return device < 4 ? "0-3" : "4-7";
-  }
+  static const char* FourOf(uint32_t id) { return id < 4 ? "0-3" : "4-7"; }
 
   // The same for the one device that may have one. False also where the spec
   // names none and setting it would take another device's.

@@ -378,13 +378,10 @@ void CheckDeviceIpPlanned(const ClusterView& view, RuleReport& report) {
     if (!device.planned.has_value()) return;
     report.Judged(device);
     if (device.HasPlannedAddress()) return;
-    const std::string live =
-        absl::StrJoin(device.interfaces(), ", ",
-                      [](std::string* out, const Ipv4Interface& interface) {
-                        *out += interface.ToString();
-                      });
-    report.Add(device, "another", live, device.planned->ToString(),
-               SetPlanned(device));
+    const auto live =
+        Each<std::string>(device.interfaces(), &Ipv4Interface::ToString);
+    report.Add(device, "another", absl::StrJoin(live, ", "),
+               device.planned->ToString(), SetPlanned(device));
   });
   for (const ServerSpec& server : view.spec().servers()) {
     for (const DeviceSpec& device : server.devices()) {

@@ -58,12 +58,9 @@ std::string SwitchText(const LldpNeighbour& neighbour) {
 }
 
 bool IsCalled(const LldpNeighbour& neighbour, absl::string_view name) {
-  for (const std::string* own :
-       {&neighbour.system_name(), &neighbour.chassis_id(),
-        &neighbour.management_address()}) {
-    if (absl::EqualsIgnoreCase(*own, name)) return true;
-  }
-  return false;
+  return absl::EqualsIgnoreCase(neighbour.system_name(), name) ||
+         absl::EqualsIgnoreCase(neighbour.chassis_id(), name) ||
+         absl::EqualsIgnoreCase(neighbour.management_address(), name);
 }
 
 // The device whose port is planned to reach what `device` reaches, and which
@@ -366,6 +363,10 @@ void CheckLldpRail(const ClusterView& view, RuleReport& report) {
         }
       });
   judge.Judge();
+  const auto note = [&report](const std::string& whom, const char* what) {
+    report.AddNote(whom, what);
+    report.ExplainSkip(whom, what);
+  };
   if (!cabled_to_npus.empty() && cabled_to_switches > cabled_to_npus.size()) {
     // Among so many leaves it is a slip, and no way to wire servers.
     for (const DeviceView* device : cabled_to_npus) {
@@ -373,16 +374,10 @@ void CheckLldpRail(const ClusterView& view, RuleReport& report) {
       report.Add(*device, "to-npu", Count(cabled_to_switches, "other port"));
     }
   } else if (!cabled_to_npus.empty()) {
-    const std::string note =
-        absl::StrCat(Count(cabled_to_npus.size(), "device"),
-                     " cabled to an NPU, not to a switch");
-    report.AddNote(note);
-    report.ExplainSkip(note);
+    note(Count(cabled_to_npus.size(), "device"),
+         " cabled to an NPU, not to a switch");
   } else if (nameless > 0) {
-    const std::string note = absl::StrCat(Count(nameless, "neighbour"),
-                                          " did not say what switch it is");
-    report.AddNote(note);
-    report.ExplainSkip(note);
+    note(Count(nameless, "neighbour"), " did not say what switch it is");
   } else if (!can_compare && !view.hosts().empty()) {
     report.ExplainSkip("fewer than two hosts answered, and no switch planned");
   }

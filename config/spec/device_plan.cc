@@ -13,6 +13,7 @@
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -262,12 +263,9 @@ class Reader {
   }
 
   void ReadHost(const YamlValue& value, absl::Span<PlannedDevice> devices) {
-    const std::string each = absl::StrCat(
-        "one per device ",
-        absl::StrJoin(devices, ",",
-                      [](std::string* out, const PlannedDevice& device) {
-                        absl::StrAppend(out, device.id);
-                      }));
+    const auto ids = Each<uint32_t>(devices, &PlannedDevice::id);
+    const std::string each =
+        absl::StrCat("one per device ", absl::StrJoin(ids, ","));
     if (!value.Is(YamlNode::Kind::kList)) {
       std::vector<PlannedServer> owners;
       for (const PlannedDevice& device : devices) {

@@ -23,7 +23,6 @@
 #include <numeric>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
 #include "absl/strings/str_join.h"
 #include "config/values/nearest_word.h"
 #include "config/values/status_macros.h"

@@ -43,8 +43,7 @@ absl::StatusOr<Interfaces> ValueOf(const DeviceAddressFact& fact) {
 absl::StatusOr<Ipv4Address> ValueOf(const TextFact& fact) {
   // The tool says nothing where no gateway is set, 0.0.0.0 of a detect address.
   if (fact.value().empty()) return Ipv4Address();
-  const std::optional<Ipv4Address> address = AddressOf(fact.value());
-  if (address.has_value()) return *address;
+  if (const auto address = AddressOf(fact.value())) return *address;
   return NotUnderstood(QuotedText(fact.value()));
 }
 
