@@ -89,8 +89,7 @@ constexpr const char* kLaunchVariables[] = {"LD_LIBRARY_PATH",
 
 // Logins of one host that have the same finding on the same port.
 struct Failed {
-  std::vector<std::string> hosts, commands;
-  std::vector<std::string> entries;
+  std::vector<std::string> hosts, commands, entries;
   std::string error;  // Of the first.
 };
 
