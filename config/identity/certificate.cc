@@ -239,13 +239,12 @@ absl::Status CheckKeyBelongs(absl::string_view certificate_pem,
       key && X509_check_private_key(certificate.get(), key.get()) == 1;
   ERR_clear_error();
   if (!key) {
-    return absl::InvalidArgumentError(
+    return InvalidArgument(
         "no private key, expected unencrypted PEM text with \"BEGIN PRIVATE "
         "KEY\"");
   }
   if (!belongs) {
-    return absl::InvalidArgumentError(
-        "the key is not the certificate's, expected a pair");
+    return InvalidArgument("the key is not the certificate's, expected a pair");
   }
   return absl::OkStatus();
 }

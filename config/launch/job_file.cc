@@ -157,8 +157,7 @@ class Loader {
     job_.set_script_file(map["script"].Text().value_or(""));
     const YamlValue requirements = map["requirements"];
     if (!requirements.Is(YamlNode::Kind::kList)) {
-      job_.set_requirements_file(requirements.Text().value_or(""));
-      return;
+      return job_.set_requirements_file(requirements.Text().value_or(""));
     }
     for (const YamlValue& item : requirements.Items()) {
       absl::StrAppend(job_.mutable_requirements(), item.Text().value_or(""),
@@ -301,9 +300,8 @@ class Loader {
       return;
     }
     if (static_cast<size_t>(job_.servers_size()) == kMaxServers) {
-      mistakes_->AddOnce(position, "too many", "more than ", kMaxServers,
-                         " servers, expected fewer");
-      return;
+      return mistakes_->AddOnce(position, "too many", "more than ", kMaxServers,
+                                " servers, expected fewer");
     }
     JobServer* server = job_.add_servers();
     *server = like;

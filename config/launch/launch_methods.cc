@@ -44,10 +44,9 @@ void AddRendezvousMistakes(const LaunchMethod& method,
   if (method.name != "torch-npu-run" &&
       (options.standalone || !given.empty())) {
     if (options.standalone) given.push_back("--standalone");
-    mistakes->push_back(
+    return mistakes->push_back(
         absl::StrCat(absl::StrJoin(given, ", "), ": ", options.method,
                      " is not started so, expected --method torch-npu-run"));
-    return;
   }
   if (options.tiered.value_or(false)) given.push_back("--tiered on");
   if (!options.nnodes.empty()) given.push_back("--nnodes");

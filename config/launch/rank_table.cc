@@ -522,9 +522,9 @@ absl::Status CheckUtf8(absl::string_view file, absl::string_view text) {
   if (at == text.size()) return absl::OkStatus();
   const bool is_utf16 =
       absl::StartsWith(text, "\xff\xfe") || absl::StartsWith(text, "\xfe\xff");
-  return absl::InvalidArgumentError(
-      absl::StrCat(file, ": ", LineOf(text, at), "byte ", ColumnOf(text, at),
-                   " is not UTF-8", is_utf16 ? ": the text is UTF-16" : ""));
+  return InvalidArgument(file, ": ", LineOf(text, at), "byte ",
+                         ColumnOf(text, at), " is not UTF-8",
+                         is_utf16 ? ": the text is UTF-16" : "");
 }
 
 bool IsOfDockerBridge(const std::string& server_id) {
@@ -533,9 +533,8 @@ bool IsOfDockerBridge(const std::string& server_id) {
 
 absl::StatusOr<RankTable> ParseRankTable(absl::string_view json) {
   if (json.size() > kMaxRankTableBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("rank table: ", json.size(),
-                                                   " bytes, expected at most ",
-                                                   kMaxRankTableBytes));
+    return InvalidArgument("rank table: ", json.size(),
+                           " bytes, expected at most ", kMaxRankTableBytes);
   }
   absl::ConsumePrefix(&json, "\xef\xbb\xbf");  // HCCL's parser skips it too.
   Struct root;
@@ -551,15 +550,13 @@ absl::StatusOr<RankTable> ParseRankTable(absl::string_view json) {
     if (!parsed.ok()) mistake = PrintableText(why.substr(0, why.find('\n')));
   }
   if (!mistake.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("rank table: not a JSON object (EI0004): ", mistake));
+    return InvalidArgument("rank table: not a JSON object (EI0004): ", mistake);
   }
   for (const auto& [key, what] : kForeignFormats) {
     if (root.fields().count(key) == 0) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("rank table: this is ", what,
-                     ", expected HCCL's own, version 1.0 or 1.2, with "
-                     "server_list (EI0004)"));
+    return InvalidArgument("rank table: this is ", what,
+                           ", expected HCCL's own, version 1.0 or 1.2, with "
+                           "server_list (EI0004)");
   }
   RETURN_IF_ERROR(CheckVersion(root));
   Reader reader;

@@ -193,11 +193,9 @@ class Writer {
   // Devices that have an address on no more than half of their hosts are not
   // planned, unless all are so: two hosts of which one is not set up.
   void ChooseIds() {
-    std::vector<uint32_t> some;
-    std::vector<uint32_t> unused;
+    std::vector<uint32_t> some, unused;
     for (const uint32_t id : MajorityIds(seen_.hosts)) {
-      size_t known = 0;
-      size_t used = 0;
+      size_t known = 0, used = 0;
       for (const SeenHost* host : hosts_) {
         const SeenDevice& device = DeviceOf(*host, id);
         known += device.address.has_value();

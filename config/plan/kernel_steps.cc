@@ -235,11 +235,10 @@ void PlanAtBoot(const KernelParameter& parameter, const std::string& needed,
   const PersistentValueFact& fact =
       (plan->facts().kernel().*parameter.at_boot)();
   if (!IsKnown(fact)) {
-    plan->Block(
+    return plan->Block(
         CHANGE_SYSCTL, {}, what,
         absl::StrCat("what sysctl.d sets is not known: ", WhyUnknown(fact)),
         "let clusterd read /etc/sysctl.d, then plan again");
-    return;
   }
   if (!running) return;  // Blocked already, with the running value.
   const AtBoot at_boot = ReadAtBoot(fact.value());
@@ -383,8 +382,7 @@ void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
   // First all that runs, then all that the next boot sets.
   std::vector<Planned> planned;
   for (const KernelParameter& parameter : KernelParameters()) {
-    const absl::StatusOr<std::string> needed =
-        WantedBy(spec, plan->facts(), parameter);
+    const auto needed = WantedBy(spec, plan->facts(), parameter);
     if (!needed.ok()) {
       plan->Block(CHANGE_SYSCTL, {}, parameter.key, needed.status().message(),
                   "correct the spec");

@@ -254,8 +254,7 @@ absl::Status CheckNamespace(const HostPlan& plan) {
   if (!plan.has_network_namespace()) return absl::OkStatus();
   const NetworkNamespace& target = plan.network_namespace();
   if (target.target_case() == NetworkNamespace::TARGET_NOT_SET) {
-    return absl::InvalidArgumentError(
-        "plan: its network namespace has no name");
+    return InvalidArgument("plan: its network namespace has no name");
   }
   RETURN_IF_ERROR(InFront("plan", CheckNetworkNamespace(target)));
   for (const PlanStep& step : plan.steps()) {

@@ -93,9 +93,7 @@ Drafts DraftsOf(const Report& report) {
     for (const Finding& finding : rule.findings()) {
       if (!IsTrouble(finding.state())) continue;
       for (const Subject& subject : finding.subjects()) add(finding, subject);
-      if (finding.subjects().empty()) {
-        add(finding, Subject::default_instance());
-      }
+      if (finding.subjects().empty()) add(finding, Subject::default_instance());
     }
   }
   return drafts;

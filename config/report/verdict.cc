@@ -63,8 +63,7 @@ std::string StandingWord(const ApplyReport& report) {
       ApplyResult::ROLLED_BACK, ApplyResult::NOTHING_TO_DO, ApplyResult::UNDONE,
       ApplyResult::REFUSED, ApplyResult::NOT_STARTED};
   if (report.rollback() || report.outcome() == ApplyReport::RUNNING) return "";
-  bool taken_back = false;
-  bool stays = false;
+  bool taken_back = false, stays = false;
   for (const ApplyResult& host : report.hosts()) {
     const ApplyResult::Outcome outcome = host.outcome();
     taken_back |= outcome == ApplyResult::ROLLED_BACK ||

@@ -243,8 +243,7 @@ std::vector<Use> AllUses(const ClusterView& view) {
     absl::c_for_each(host.unplanned, add_device);
   }
   for (const ServerSpec& server : view.spec().servers()) {
-    const absl::StatusOr<Ipv4Address> address =
-        Ipv4Address::Parse(server.address());
+    const auto address = Ipv4Address::Parse(server.address());
     if (address.ok()) add(*address, false, nullptr, &server);
   }
   return uses;
@@ -379,13 +378,10 @@ void CheckDeviceIpPlanned(const ClusterView& view, RuleReport& report) {
     if (!device.planned.has_value()) return;
     report.Judged(device);
     if (device.HasPlannedAddress()) return;
-    const std::string live =
-        absl::StrJoin(device.interfaces(), ", ",
-                      [](std::string* out, const Ipv4Interface& interface) {
-                        *out += interface.ToString();
-                      });
-    report.Add(device, "another", live, device.planned->ToString(),
-               SetPlanned(device));
+    const auto live =
+        Each<std::string>(device.interfaces(), &Ipv4Interface::ToString);
+    report.Add(device, "another", absl::StrJoin(live, ", "),
+               device.planned->ToString(), SetPlanned(device));
   });
   for (const ServerSpec& server : view.spec().servers()) {
     for (const DeviceSpec& device : server.devices()) {
@@ -455,9 +451,7 @@ void CheckGateway(const ClusterView& view, RuleReport& report) {
 // a gateway.
 void CheckDetectAddress(const ClusterView& view, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
-    if (!report.Knows(device, "detect address", device.detect_address)) {
-      return;
-    }
+    if (!report.Knows(device, "detect address", device.detect_address)) return;
     report.Judged(device);
     JudgeDetectAddress(view, device, report);
   });
@@ -469,9 +463,7 @@ void CheckDetectAddress(const ClusterView& view, RuleReport& report) {
 // no conflict; a gateway that is a device's or a host's address is.
 void CheckIpUnique(const ClusterView& view, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
-    if (report.Knows(device, "gateway", device.gateway)) {
-      report.Judged(device);
-    }
+    if (report.Knows(device, "gateway", device.gateway)) report.Judged(device);
   });
   std::vector<Use> uses = AllUses(view);
   absl::c_sort(uses);

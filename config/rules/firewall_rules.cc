@@ -38,8 +38,7 @@ struct Demand {
 Demand MakeDemand(const ClusterSpec& spec) {
   Demand demand;
   for (const ServerSpec& server : spec.servers()) {
-    const absl::StatusOr<Ipv4Address> address =
-        Ipv4Address::Parse(server.address());
+    const auto address = Ipv4Address::Parse(server.address());
     demand.peers_known &= address.ok();
     if (address.ok()) demand.peers.push_back(*address);
   }

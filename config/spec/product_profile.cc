@@ -23,7 +23,6 @@
 #include <numeric>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
 #include "absl/strings/str_join.h"
 #include "config/values/nearest_word.h"
 #include "config/values/status_macros.h"
@@ -188,8 +187,7 @@ const std::vector<ProductProfile>& AllProductProfiles() {
 
 absl::StatusOr<const ProductProfile*> FindProductProfile(
     absl::string_view product, absl::string_view mode) {
-  std::vector<absl::string_view> names;
-  std::vector<absl::string_view> modes;
+  std::vector<absl::string_view> names, modes;
   for (const ProductProfile& profile : AllProductProfiles()) {
     if (names.empty() || names.back() != profile.name) {
       names.push_back(profile.name);

@@ -260,11 +260,7 @@ std::string InQuotes(absl::string_view text) {
 
 template <typename Texts, typename Write>
 std::string FlowList(const Texts& texts, const Write& write) {
-  return absl::StrCat("[",
-                      absl::StrJoin(texts, ", ",
-                                    [&](std::string* out, const auto& text) {
-                                      absl::StrAppend(out, write(text));
-                                    }),
+  return absl::StrCat("[", absl::StrJoin(Each<std::string>(texts, write), ", "),
                       "]");
 }
 

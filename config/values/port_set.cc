@@ -5,7 +5,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/base/macros.h"
-#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

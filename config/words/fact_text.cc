@@ -284,13 +284,12 @@ Lines Describe(const CounterRisesFact::Rises& value) {
 }
 
 Lines Describe(const OpenFilesFact::Limits& value) {
-  Lines lines;
-  for (const OpenFilesLimit& each : value.limits()) {
-    lines.push_back(absl::StrCat(each.program(), " (pid ", each.pid(), ") ",
-                                 LimitText(each.soft()), ", at most ",
-                                 LimitText(each.hard())));
-  }
-  return OrNone(std::move(lines), "no known program that starts jobs runs");
+  return Listed(value.limits(), "no known program that starts jobs runs",
+                [](const OpenFilesLimit& each) {
+                  return absl::StrCat(each.program(), " (pid ", each.pid(),
+                                      ") ", LimitText(each.soft()),
+                                      ", at most ", LimitText(each.hard()));
+                });
 }
 
 Lines Describe(const ClockFact::Clock& value) {

@@ -2,8 +2,10 @@
 // types, and where its ranks meet. A finding here is about the job and no host:
 // nobody should drain a server over what somebody asked for.
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -70,10 +72,11 @@ std::string ServersText(const ClusterView& view) {
 // value with its hosts, the first server's first.
 template <typename Get>
 auto Given(const JobSpec& job, Get get) {
-  FirstMet<decltype(get(job.servers(0))), std::vector<std::string>> values;
+  using Value = std::decay_t<decltype(std::invoke(get, job.servers(0)))>;
+  FirstMet<Value, std::vector<std::string>> values;
   for (const JobServer& server : job.servers()) {
-    const auto value = get(server);
-    if (value != decltype(value)()) values[value].push_back(server.host());
+    const Value value = std::invoke(get, server);
+    if (value != Value()) values[value].push_back(server.host());
   }
   return values;
 }
@@ -83,15 +86,12 @@ bool IsLoopback(absl::string_view address) {
 }
 
 void JudgeMasterAddress(const ClusterView& view, RuleReport& report) {
-  const auto given = Given(*view.job(), [](const JobServer& server) {
-    return server.master_addr();
-  });
+  const auto given = Given(*view.job(), &JobServer::master_addr);
   if (given.empty()) return;
   const ServerSpec& first = view.spec().servers(0);
   if (given.size() > 1) {
-    report.Add(report.Text("addresses-differ", ValuesText(given),
-                           first.address(), first.host()));
-    return;
+    return report.Add(report.Text("addresses-differ", ValuesText(given),
+                                  first.address(), first.host()));
   }
   const std::string& address = given.begin()->first;
   const bool is_first =
@@ -109,9 +109,7 @@ void JudgeMasterAddress(const ClusterView& view, RuleReport& report) {
 }
 
 void JudgeMasterPort(const ClusterView& view, RuleReport& report) {
-  const auto given = Given(*view.job(), [](const JobServer& server) {
-    return server.master_port();
-  });
+  const auto given = Given(*view.job(), &JobServer::master_port);
   if (given.size() > 1) {
     report.Add(report.Text("ports-differ", ValuesText(given)));
   }
@@ -137,9 +135,7 @@ void JudgeMasterPort(const ClusterView& view, RuleReport& report) {
       report.Add(report.Text("port-of-hccl", port, hccl.ToString()));
     }
     const std::string holder = knows ? HolderOfPort(*host, port) : "";
-    if (!holder.empty()) {
-      report.Add(report.Text("taken", port, holder, master));
-    }
+    if (!holder.empty()) report.Add(report.Text("taken", port, holder, master));
   }
 }
 
@@ -251,10 +247,8 @@ void CheckRendezvous(const ClusterView& view, RuleReport& report) {
 
 void CheckRanks(const ClusterView& view, RuleReport& report) {
   const JobSpec& job = *view.job();
-  const auto nodes =
-      Given(job, [](const JobServer& server) { return server.nnodes(); });
-  const auto sizes =
-      Given(job, [](const JobServer& server) { return server.world_size(); });
+  const auto nodes = Given(job, &JobServer::nnodes);
+  const auto sizes = Given(job, &JobServer::world_size);
   const bool has_ranks = absl::c_any_of(
       job.servers(), [](const auto& each) { return each.has_node_rank(); });
   // Of its other servers a host alone does not know the devices.

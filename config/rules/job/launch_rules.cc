@@ -153,9 +153,8 @@ void JudgeChoice(const ClusterView& view, const HostView& host,
       variable == nullptr ? "" : VariableText(view, *variable);
   if (ip != nullptr || (variable != nullptr &&
                         !MatchesSocketIfname(variable->value(), own.name()))) {
-    report.Add(host, FindingOf("variable-names-another", *variable), text,
-               address);
-    return;
+    return report.Add(host, FindingOf("variable-names-another", *variable),
+                      text, address);
   }
   const HostInterface* const taken =
       TakenBy(host, variable == nullptr ? "" : variable->value());
@@ -171,9 +170,8 @@ void JudgeChoice(const ClusterView& view, const HostView& host,
                    : absl::StrCat("HCCL_IF_IP=", address);
   const auto sharing = all.find(taken->addresses(0));
   if (sharing == all.end() || sharing->second.size() < 2) {
-    report.Add(host, "another-first", what, address, PrintableText(own.name()),
-               advice);
-    return;
+    return report.Add(host, "another-first", what, address,
+                      PrintableText(own.name()), advice);
   }
   report.Add(host, "one-for-several", what,
              HostsText(sharing->second, kMaxHostsColumns), advice,
@@ -193,8 +191,7 @@ void JudgeLaunchers(const ClusterView& view, const HostView& host,
     const bool is_address = absl::EndsWith(name, "_IP");
     const std::string& value = variable->value();
     const std::vector<absl::string_view> names = absl::StrSplit(value, ',');
-    bool is_own = false;
-    bool is_reachable = false;
+    bool is_own = false, is_reachable = false;
     for (const HostInterface& each :
          host.facts->interfaces().value().interfaces()) {
       if (is_address ? !absl::c_linear_search(each.addresses(), value)
@@ -294,9 +291,7 @@ void CheckHostName(const ClusterView& view, RuleReport& report) {
 // What a job itself has is not known; what starts it is.
 void CheckOpenFiles(const ClusterView& view, RuleReport& report) {
   const uint64_t dialers = RootDialers(view.spec(), view.job());
-  if (dialers == 0) {
-    return report.ExplainSkip("cluster.yaml plans no devices");
-  }
+  if (dialers == 0) return report.ExplainSkip("cluster.yaml plans no devices");
   for (const HostView& host : view.hosts()) {
     const OpenFilesFact& fact = host.facts->open_files();
     if (!report.Knows(host, "limit of open files", fact)) continue;

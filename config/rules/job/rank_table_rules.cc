@@ -31,9 +31,8 @@ constexpr int kNobody = -1;
 
 void AddMistakes(const absl::Status& status, RuleReport& report) {
   if (status.code() == absl::StatusCode::kUnimplemented) {
-    report.Add(report.Text("not-read",
-                           PrintableText(status.message(), kMaxMistakeBytes)));
-    return;
+    return report.Add(report.Text(
+        "not-read", PrintableText(status.message(), kMaxMistakeBytes)));
   }
   const std::vector<absl::string_view> lines =
       absl::StrSplit(status.message(), '\n');
@@ -234,8 +233,7 @@ class TableJudge {
 
   void JudgeRanks() {
     const std::vector<uint32_t> expected = FirstRanks();
-    bool is_elsewhere = false;
-    bool ascends = true;
+    bool is_elsewhere = false, ascends = true;
     uint32_t next = 0;
     for (size_t i = 0; i < table_.servers.size(); ++i) {
       uint32_t lowest = UINT32_MAX;
@@ -436,9 +434,7 @@ void CheckRankTable(const ClusterView& view, RuleReport& report) {
   if (view.profile().generation == NpuToolFacts::ASCEND_950) {
     report.Add(report.Text("generation", table->version));
   }
-  if (!table->behind.empty()) {
-    report.Add(report.Text("behind", table->behind));
-  }
+  if (!table->behind.empty()) report.Add(report.Text("behind", table->behind));
   if (table->status != "completed") {
     report.Add(report.Text("not-completed", QuotedText(table->status)));
   }

@@ -382,8 +382,7 @@ void JudgePlan(const ClusterView& view, RuleReport& report) {
   const uint32_t processes = view.job()->processes_per_device();
   const std::string planned = absl::StrCat(processes, " processes a device");
   if (view.profile().process_limit == ProcessLimit::kOne) {
-    report.Add(report.Text("planned", planned, view.profile().title));
-    return;
+    return report.Add(report.Text("planned", planned, view.profile().title));
   }
   FirstMet<std::string, std::vector<std::string>> hosts;  // By driver.
   for (const HostView& host : view.hosts()) {
@@ -401,10 +400,9 @@ void JudgePlan(const ClusterView& view, RuleReport& report) {
 // What runs now, and what the job plans.
 void CheckDeviceProcessLimit(const ClusterView& view, RuleReport& report) {
   if (view.profile().process_limit == ProcessLimit::kNotPublished) {
-    report.ExplainSkip(
+    return report.ExplainSkip(
         "how many processes may share a device of this product "
         "is not published");
-    return;
   }
   if (view.job() != nullptr && view.job()->processes_per_device() > 1) {
     JudgePlan(view, report);
