@@ -440,8 +440,7 @@ absl::StatusOr<JobVerdict> HookDesk::AskController(const JobSpec& job,
     return proved;
   };
   return questions_.Do(key, wait, ask)
-      .value_or(absl::DeadlineExceededError(
-          absl::StrCat("no answer in ", absl::FormatDuration(wait))));
+      .value_or(DeadlineExceeded("no answer in ", absl::FormatDuration(wait)));
 }
 
 HostFacts HookDesk::Look(absl::Duration wait) {
