@@ -487,8 +487,7 @@ class ApplyCommand final : public RunCommand {
     request.set_plan_id(plan_.plan_id());
     request.set_digest(plan_.digest());
     request.set_canary(canary_);
-    request.set_confirm_within_ms(
-        static_cast<uint32_t>(absl::ToInt64Milliseconds(confirm_within_)));
+    request.set_confirm_within_ms(ToMs(confirm_within_));
     request.set_auto_confirm(auto_confirm_);
     request.set_no_confirm(no_confirm_);
     return Follow(client, &Controller::Stub::ApplyPlan, request);

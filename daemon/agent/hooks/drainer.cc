@@ -199,10 +199,9 @@ absl::Status Drainer::DrainNow(const HookSettings& settings,
                          {"State=DRAIN", absl::StrCat("Reason=", reason)}));
   ASSIGN_OR_RETURN(const SlurmNode after, Show(settings, node));
   if (!after.IsDrained() || !after.IsOurs()) {
-    return absl::AbortedError(
-        absl::StrCat("node ", node, ": is ", absl::StrJoin(after.states, "+"),
-                     " with reason ", QuotedText(after.reason),
-                     " after its drain, expected DRAIN and our reason"));
+    return Aborted("node ", node, ": is ", absl::StrJoin(after.states, "+"),
+                   " with reason ", QuotedText(after.reason),
+                   " after its drain, expected DRAIN and our reason");
   }
   log_->Notice(absl::StrCat(
       "node ", node, " drained: ", reason,

@@ -415,8 +415,7 @@ absl::StatusOr<JobVerdict> HookDesk::AskController(const JobSpec& job,
                                                    const std::string& digest,
                                                    absl::Duration max_age,
                                                    absl::Duration wait) {
-  const auto max_age_ms =
-      static_cast<uint32_t>(absl::ToInt64Milliseconds(max_age));
+  const auto max_age_ms = ToMs(max_age);
   const std::string key = absl::StrCat(digest, " ", max_age_ms);
   const auto ask = [&]() -> absl::StatusOr<JobVerdict> {
     JobQuestion question;

@@ -436,9 +436,8 @@ absl::StatusOr<HistoryRecord> HistoryStore::ReadLocked(int64_t position) const {
                 record.mutable_entry()->ParseFromString(row.Text(1));
       }));
   if (whole) return record;
-  return absl::DataLossError(
-      absl::StrCat(database_->path(), ": what is kept of \"", id,
-                   "\" is damaged, the other entries can be read"));
+  return DataLoss(database_->path(), ": what is kept of \"", id,
+                  "\" is damaged, the other entries can be read");
 }
 
 absl::StatusOr<ListHistoryResponse> HistoryStore::List(

@@ -177,8 +177,7 @@ absl::Status SqliteStatus(int code, int system, absl::string_view path,
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_FORMAT:
-      return absl::DataLossError(
-          absl::StrCat(path, ": is damaged (", text, ")", kAfterDamage));
+      return DataLoss(path, ": is damaged (", text, ")", kAfterDamage);
     case SQLITE_FULL:
       return ResourceExhausted(path, ": no space left on its disk");
     case SQLITE_NOMEM:

@@ -276,8 +276,7 @@ AttachedHosts::TaskId AttachedHosts::RunTask(HostTask task,
   *message.mutable_task() = std::move(task.task);
   message.mutable_task()->set_task_id(id);
   if (message.task().deadline_ms() == 0) {
-    message.mutable_task()->set_deadline_ms(
-        static_cast<uint32_t>(absl::ToInt64Milliseconds(task.deadline)));
+    message.mutable_task()->set_deadline_ms(ToMs(task.deadline));
   }
   (*link)->Send(std::move(message));
   return id;
@@ -470,8 +469,7 @@ void AttachedHosts::CloseAll(const absl::Status& why,
     }
   }
   HubMessage leave;
-  leave.mutable_leave()->set_come_back_within_ms(
-      static_cast<uint32_t>(absl::ToInt64Milliseconds(come_back_within)));
+  leave.mutable_leave()->set_come_back_within_ms(ToMs(come_back_within));
   for (const std::shared_ptr<HostLink>& link : links) link->Send(leave);
   {
     absl::MutexLock lock(&mutex_);  // An end at once overtakes what was sent.
