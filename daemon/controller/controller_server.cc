@@ -434,17 +434,16 @@ absl::Status ControllerServer::StartStatus(
         return AdmitToStatus(pem, peer);
       });
   if (!status.ok() && options.status_listen.empty()) {
-    parts_.log->Error(
-        absl::StrCat("no status port: ", status.status().message()));
+    parts_.log->Error("no status port: ", status.status().message());
     return absl::OkStatus();
   }
   RETURN_IF_ERROR(status.status());
   status_ = *std::move(status);
-  parts_.log->Notice(absl::StrCat(
+  parts_.log->Notice(
       "status, metrics and the newest report on ",
       status_->has_tls() ? "https" : "http", "://",
       http.listen.substr(0, http.listen.rfind(':')), ":", status_->port(),
-      status_->has_tls() ? "/" : "/, for everybody on this machine"));
+      status_->has_tls() ? "/" : "/, for everybody on this machine");
   return absl::OkStatus();
 }
 

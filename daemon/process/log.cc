@@ -124,7 +124,7 @@ void Forward(gpr_log_func_args* message) {
     ++timed_out;
     return;
   }
-  log->Warning(absl::StrCat("gRPC: ", message->message));
+  log->Warning("gRPC: ", message->message);
 }
 
 }  // namespace

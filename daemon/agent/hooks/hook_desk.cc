@@ -433,8 +433,7 @@ absl::StatusOr<JobVerdict> HookDesk::AskController(const JobSpec& job,
     }
     const absl::Status kept = parts_.verdicts->Keep(*answer, *proved);
     if (!kept.ok()) {
-      parts_.log->Warning(
-          absl::StrCat("verdict is not kept: ", kept.message()));
+      parts_.log->Warning("verdict is not kept: ", kept.message());
     }
     return proved;
   };

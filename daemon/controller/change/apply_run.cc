@@ -330,15 +330,13 @@ void ApplyRun::Settle(size_t index, ApplyResult result) {
     all = at_work_.empty();
   }
   if (!good) {
-    parts_.log->Warning(absl::StrCat(head_.rollback() ? "rollback " : "apply ",
-                                     run_id(), ": host ", hosts_[index].name,
-                                     ": ", OutcomeWords(result.outcome()), ": ",
-                                     result.error()));
+    parts_.log->Warning(head_.rollback() ? "rollback " : "apply ", run_id(),
+                        ": host ", hosts_[index].name, ": ",
+                        OutcomeWords(result.outcome()), ": ", result.error());
   }
   for (const std::string& forced : result.forced()) {
-    parts_.log->Notice(absl::StrCat(run_id(), ": host ", hosts_[index].name,
-                                    ": forced by ", ActorName(head_.actor()),
-                                    ": ", forced));
+    parts_.log->Notice(run_id(), ": host ", hosts_[index].name, ": forced by ",
+                       ActorName(head_.actor()), ": ", forced);
   }
   ApplyEvent event;
   *event.mutable_host() = std::move(result);
@@ -424,8 +422,8 @@ absl::Status ApplyRun::SaveEnd(const ApplyReport& report) const {
   const absl::MutexLock one_at_a_time(&saving_);
   const absl::Status saved = callbacks_.save(report);
   if (!saved.ok()) {
-    parts_.log->Error(absl::StrCat("history: the end of ", run_id(),
-                                   " is not kept: ", saved.message()));
+    parts_.log->Error("history: the end of ", run_id(),
+                      " is not kept: ", saved.message());
   }
   return saved;
 }
@@ -476,9 +474,8 @@ absl::StatusOr<CancelResponse> ApplyRun::Cancel(const std::string& actor) {
   if (!is_news) return response;
   const absl::Status saved = SaveRunning();
   if (!saved.ok()) {
-    parts_.log->Error(
-        absl::StrCat("history: that ", run_id(),
-                     " is cancelled is not kept: ", saved.message()));
+    parts_.log->Error("history: that ", run_id(),
+                      " is cancelled is not kept: ", saved.message());
   }
   ApplyEvent event;
   *event.mutable_cancelled() = response;

@@ -47,7 +47,7 @@ std::string ResultText(const absl::StatusOr<ApplyReport>& report) {
 }  // namespace
 
 void DriftEnforcer::Say(const std::string& host, absl::string_view text) const {
-  parts_.log->Notice(absl::StrCat("host ", host, ": enforce: ", text));
+  parts_.log->Notice("host ", host, ": enforce: ", text);
 }
 
 void DriftEnforcer::Stop() {

@@ -245,8 +245,8 @@ class HostStream final
       admitted = questions_.admit(host_, hello.machine_id(), certificate_pem_);
     }
     if (!admitted.ok()) {
-      parts_.log->Warning(absl::StrCat("refused to attach ", context_->peer(),
-                                       ": ", admitted.status().message()));
+      parts_.log->Warning("refused to attach ", context_->peer(), ": ",
+                          admitted.status().message());
       if (parts_.audit) parts_.audit->Refuse(caller, admitted.status());
       return admitted.status();
     }
@@ -457,8 +457,8 @@ grpc::ServerBidiReactor<AgentMessage, HubMessage>* AgentHubService::Attach(
   const absl::StatusOr<SpiffeId> peer =
       parts_.gate->Admit(*context->auth_context(), IdentityKind::kHost);
   if (!peer.ok()) {
-    parts_.log->Warning(absl::StrCat("refused to attach ", context->peer(),
-                                     ": ", peer.status().message()));
+    parts_.log->Warning("refused to attach ", context->peer(), ": ",
+                        peer.status().message());
     if (parts_.audit != nullptr) {
       parts_.audit->Refuse(AuditCaller(*context, "Attach"), peer.status());
     }

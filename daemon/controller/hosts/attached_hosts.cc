@@ -83,8 +83,7 @@ void AttachedHosts::Detach(SessionId session, absl::string_view reason) {
     if (sessions_.count(session) == 0) return;
     removed = RemoveLocked(session, reason);
   }
-  log_->Info(
-      absl::StrCat("host ", removed->attachment.host, ": detached: ", reason));
+  log_->Info("host ", removed->attachment.host, ": detached: ", reason);
   EndPending(std::move(removed), reason);
 }
 

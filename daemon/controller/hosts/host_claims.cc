@@ -49,13 +49,12 @@ absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::Attach(
   }
   const std::string& host = attachment.host;
   if (!id.ok()) {
-    log_->Warning(absl::StrCat("host ", host, ": refused from ",
-                               attachment.peer, ": ", id.status().message()));
+    log_->Warning("host ", host, ": refused from ", attachment.peer, ": ",
+                  id.status().message());
     return id;
   }
   if (*id != 0) {
-    log_->Info(
-        absl::StrCat("host ", host, ": attached from ", attachment.peer));
+    log_->Info("host ", host, ": attached from ", attachment.peer);
     return id;
   }
   HostTask ask;
@@ -99,8 +98,8 @@ void AttachedHosts::OnAsked(const Attachment& claim, SessionId held,
     id = Attach(claim);
     if (id.ok() && *id == 0) return;
   } else {
-    log_->Warning(absl::StrCat("host ", claim.host, ": refused from ",
-                               claim.peer, ": ", id.status().message()));
+    log_->Warning("host ", claim.host, ": refused from ", claim.peer, ": ",
+                  id.status().message());
   }
   if (claim.decided != nullptr) claim.decided(id);
 }

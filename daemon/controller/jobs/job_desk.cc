@@ -459,16 +459,14 @@ JobDesk::Result JobDesk::Judge(const Run& run,
     judged->verdict = BytesForHosts(std::move(verdict));
     judged->signer = make_signer_();
     if (!judged->signer.ok()) {
-      parts_.log->Error(absl::StrCat("job ", job,
-                                     ": the verdict cannot be signed: ",
-                                     judged->signer.status().message()));
+      parts_.log->Error("job ", job, ": the verdict cannot be signed: ",
+                        judged->signer.status().message());
     }
   }
-  parts_.log->Info(absl::StrCat("job ", job, ": ",
-                                StateWord(KnownState(report.verdict())),
-                                ", check ", run.prepared.order->run_id, " of ",
-                                Count(run.prepared.hosts.size(), "host"),
-                                " for ", ActorName(run.prepared.order->actor)));
+  parts_.log->Info("job ", job, ": ", StateWord(KnownState(report.verdict())),
+                   ", check ", run.prepared.order->run_id, " of ",
+                   Count(run.prepared.hosts.size(), "host"), " for ",
+                   ActorName(run.prepared.order->actor));
   return judged;
 }
 

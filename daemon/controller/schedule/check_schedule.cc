@@ -231,9 +231,8 @@ void CheckSchedule::LogUnread(const std::string& name,
                               const absl::Status& status) const {
   // A closed one was logged when it was opened.
   if (absl::IsFailedPrecondition(status)) return;
-  parts_.log->Warning(
-      absl::StrCat("schedule ", name,
-                   ": the check before cannot be read: ", status.message()));
+  parts_.log->Warning("schedule ", name,
+                      ": the check before cannot be read: ", status.message());
 }
 
 ReportWatch CheckSchedule::WatchOf(
@@ -362,14 +361,13 @@ void CheckSchedule::OnTimer(const ScheduledPtr& one) {
     name = one->check.name();
   }
   if (left_out) {
-    parts_.log->Warning(
-        absl::StrCat("schedule ", name,
-                     ": the check before still runs, this one is left out"));
+    parts_.log->Warning("schedule ", name,
+                        ": the check before still runs, this one is left out");
   }
   if (waits) {
-    parts_.log->Warning(absl::StrCat(
-        "schedule ", name, ": has waited ", absl::FormatDuration(waited),
-        " for a place: ", kAtOnce, " run at once"));
+    parts_.log->Warning("schedule ", name, ": has waited ",
+                        absl::FormatDuration(waited), " for a place: ", kAtOnce,
+                        " run at once");
   }
   BeginDue();
 }
@@ -465,10 +463,9 @@ void CheckSchedule::Conclude(const ScheduledPtr& one, const FactOrder& order,
       LookLocked(one, kSecondLook);
     }
   }
-  parts_.log->Info(absl::StrCat("schedule ", check.name(), ": ",
-                                StateWord(KnownState(news.report.verdict())),
-                                ", check ", order.run_id,
-                                Part(", ", record.entry().changes())));
+  parts_.log->Info("schedule ", check.name(), ": ",
+                   StateWord(KnownState(news.report.verdict())), ", check ",
+                   order.run_id, Part(", ", record.entry().changes()));
   if (found == News::kTell) tell_(std::move(news));
   Finish(one);
 }
