@@ -132,9 +132,7 @@ class RunCommand : public Request {
   void ReadOptions() final {
     if (aborts()) return CheckAbort();
     wave_size_ = ReadCount("--wave", wave_text_, kDefaultWaveSize);
-    if (!canary_text_.empty()) {
-      canary_ = ReadCount("--canary", canary_text_, 1);
-    }
+    if (!canary_text_.empty()) canary_ = ReadCount("--canary", canary_text_, 1);
     // Who changes hosts and wants a report of it must not find out afterwards.
     CheckReport();
     ReadSubject();

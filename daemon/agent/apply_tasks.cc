@@ -384,9 +384,7 @@ PastApplies ApplyTasks::Past() const {
       return each.apply_id() == result.apply_id() &&
              each.outcome() == result.outcome();
     };
-    if (absl::c_none_of(journaled_, says_it)) {
-      told.push_back(&result);
-    }
+    if (absl::c_none_of(journaled_, says_it)) told.push_back(&result);
   }
   std::vector<const ApplyResult*> newest;
   size_t bytes = 0;

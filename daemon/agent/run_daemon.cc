@@ -386,9 +386,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   const absl::Status ready = NotifySystemd(notify_socket, "READY=1");
   if (!ready.ok()) parts.log->Warning(ready.message());
   const std::string unfinished = applies.Unfinished();
-  if (!unfinished.empty()) {
-    TellUnfinished(notify_socket, unfinished, parts.log);
-  }
+  if (!unfinished.empty()) TellUnfinished(notify_socket, unfinished, parts.log);
   const Watchdog watchdog(
       parts.watchdog, PartsToWatch(&loop, &scheduler, &pool, stream.get()),
       [&notify_socket] {

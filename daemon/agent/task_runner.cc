@@ -270,9 +270,7 @@ absl::Duration TaskRunner::BeginLocked(const JobPtr& job) {
     equal.next = nullptr;
   }
   absl::Duration waited = absl::ZeroDuration();
-  if (!job->ids.empty()) {
-    waited = job->began - tasks_[*job->ids.rbegin()].came;
-  }
+  if (!job->ids.empty()) waited = job->began - tasks_[*job->ids.rbegin()].came;
   return std::max(waited, absl::ZeroDuration());
 }
 

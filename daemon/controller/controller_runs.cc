@@ -358,9 +358,7 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
         if (const auto to = weak.lock()) to->End(status);
       },
       WorkerPool::Place::kFirst);
-  if (!taken) {
-    stream->End(calls_.Refused(*context, call, TooMuchToDo()));
-  }
+  if (!taken) stream->End(calls_.Refused(*context, call, TooMuchToDo()));
   EndWhenRefused(parts_, *context, call, stream);
   return stream.get();
 }

@@ -326,9 +326,7 @@ std::string WriteLock(const ControllerParts& parts, const AuditEntry& entry,
   } else if (!begun) {
     lacks = "the lock is on disk, but no audit line is";
   }
-  if (!lacks.empty()) {
-    parts.log->Warning(identity, ": ", lacks);
-  }
+  if (!lacks.empty()) parts.log->Warning(identity, ": ", lacks);
   parts.audit->End(entry, lacks.empty() ? "done" : lacks);
   return lacks;
 }

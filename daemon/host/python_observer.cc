@@ -46,9 +46,7 @@ class PythonReading {
     }
     const absl::Status ready = FindReaders();
     // It says nothing about the interpreter.
-    if (absl::IsNotFound(ready)) {
-      return absl::CancelledError(ready.message());
-    }
+    if (absl::IsNotFound(ready)) return absl::CancelledError(ready.message());
     RETURN_IF_ERROR(ready);
     RETURN_IF_ERROR(FindFolders());
     RETURN_IF_ERROR(ReadFolders());

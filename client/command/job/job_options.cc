@@ -128,9 +128,7 @@ JobServer ServerOfTable(const RankTableServer& server, std::string host) {
 
 absl::StatusOr<JobSpec> SlurmJob(const Environment& environment) {
   const Named id = FirstSet(environment, {"SLURM_JOB_ID", "SLURM_JOBID"});
-  if (id.value.empty()) {
-    return absl::NotFoundError("SLURM_JOB_ID: is not set");
-  }
+  if (id.value.empty()) return absl::NotFoundError("SLURM_JOB_ID: is not set");
   RETURN_IF_ERROR(CheckId(id));
   // A prolog of Slurm 22.05 has SLURM_NODELIST alone, PrologSlurmctld and the
   // job itself SLURM_JOB_NODELIST.

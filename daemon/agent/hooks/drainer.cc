@@ -56,9 +56,7 @@ absl::Status CheckRun(const std::vector<std::string>& argv,
                        PrintableText(absl::StrCat(result.standard_error,
                                                   result.standard_output)));
   }
-  if (result.output_cut) {
-    return Unavailable(subject, ": prints too much");
-  }
+  if (result.output_cut) return Unavailable(subject, ": prints too much");
   return absl::OkStatus();
 }
 

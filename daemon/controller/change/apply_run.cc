@@ -58,9 +58,7 @@ ApplyRun::ApplyRun(ApplyOrder order, const ControllerParts& parts,
 
 absl::Status ApplyRun::Start() {
   const CallbackGate::Pass pass(gate_);
-  if (!pass) {
-    return absl::UnavailableError("the controller is stopping");
-  }
+  if (!pass) return absl::UnavailableError("the controller is stopping");
   {
     absl::MutexLock lock(&mutex_);
     TakeWaveLocked(0);

@@ -301,9 +301,7 @@ void ClusterChanges::Interrupt(HistoryRecord record) {
   report.set_outcome(ApplyReport::INTERRUPTED);
   report.add_notes("the controller ended while it ran");
   ExplainNotStarted(&report);
-  if (!report.rollback()) {
-    CloseConfirmation(parts_.scheduler->Now(), &report);
-  }
+  if (!report.rollback()) CloseConfirmation(parts_.scheduler->Now(), &report);
   AuditEnd(Audited(MakeAuditEntry(report.rollback() ? "RollBack" : "ApplyPlan",
                                   "", report.actor()),
                    report),

@@ -134,9 +134,7 @@ void PendingChange::StepLocked() {
   if (confirmation_.state() != Confirmation::CONFIRMED) return;
   confirmation_.clear_untold();
   for (const auto& [name, host] : hosts_) {
-    if (host.waits || host.gone || host.unknown) {
-      confirmation_.add_untold(name);
-    }
+    if (host.waits || host.gone || host.unknown) confirmation_.add_untold(name);
   }
   confirmation_.set_deadlines_passed(now >= last_deadline_);
 }
@@ -447,9 +445,7 @@ void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
       extending_ = answered;
     }
   }
-  if (!refused.ok()) {
-    return answered(InFront(ChangeText(head_), refused));
-  }
+  if (!refused.ok()) return answered(InFront(ChangeText(head_), refused));
   Tell(hosts, by);
 }
 

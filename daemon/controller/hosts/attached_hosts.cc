@@ -322,9 +322,7 @@ HostFacts AttachedHosts::FactsOf(const std::string& host, absl::Time asked,
                          !entry.certificate_renews() &&
                          end - scheduler_->Now() <= kCertificateNotice;
   facts.set_certificate_notice(ends_soon ? UtcMinute(end) : "");
-  if (facts.simulation().empty()) {
-    facts.set_simulation(entry.simulation());
-  }
+  if (facts.simulation().empty()) facts.set_simulation(entry.simulation());
   return facts;
 }
 
@@ -371,9 +369,7 @@ std::optional<Hello> AttachedHosts::HelloOf(const std::string& host) {
 absl::Status AttachedHosts::Forget(const std::string& host) {
   absl::MutexLock lock(&mutex_);
   const auto known = hosts_.find(host);
-  if (known == hosts_.end()) {
-    return NotFound("host \"", host, "\" is unknown");
-  }
+  if (known == hosts_.end()) return NotFound("host \"", host, "\" is unknown");
   if (known->second.session != nullptr) {
     return FailedPrecondition(
         "host \"", host, "\" is attached, expected one that has left; first, ",
