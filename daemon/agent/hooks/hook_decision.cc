@@ -123,10 +123,9 @@ JobReason Unexplained(State state) {
 
 bool Explains(const google::protobuf::RepeatedPtrField<JobReason>& reasons,
               State state) {
-  return std::any_of(reasons.begin(), reasons.end(),
-                     [state](const JobReason& reason) {
-                       return KnownState(reason.state()) == KnownState(state);
-                     });
+  return absl::c_any_of(reasons, [state](const JobReason& reason) {
+    return KnownState(reason.state()) == KnownState(state);
+  });
 }
 
 bool NeedsReason(State state) {

@@ -25,9 +25,8 @@ constexpr absl::Duration kReattachWait = absl::Seconds(30);
 // Empty for a step that is not in the plan, or no plan.
 std::string StepTextIn(const HostPlan* plan, uint32_t step) {
   if (plan == nullptr) return "";
-  const auto planned = absl::c_find_if(
-      plan->steps(), [step](const PlanStep& s) { return s.id() == step; });
-  return planned == plan->steps().end() ? "" : StepText(*planned);
+  const auto* const planned = FirstWith(plan->steps(), &PlanStep::id, step);
+  return planned == nullptr ? "" : StepText(*planned);
 }
 
 }  // namespace

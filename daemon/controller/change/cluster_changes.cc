@@ -232,8 +232,7 @@ void ClusterChanges::RememberLostLocked(const ApplyReport& report) {
       unsettled.go_back.insert(host.host());
     }
   }
-  if (unsettled.IsSettled()) return;
-  if (unsettled_.size() >= kMaxUnsettled) return;
+  if (unsettled.IsSettled() || unsettled_.size() >= kMaxUnsettled) return;
   unsettled_[report.run_id()] = std::move(unsettled);
 }
 
@@ -317,14 +316,15 @@ void ClusterChanges::Interrupt(HistoryRecord record) {
                       kept.ok() ? "" : "; not kept: ", kept.message());
 }
 
+std::shared_ptr<ApplyRun> ClusterChanges::CurrentRun() const {
+  absl::MutexLock lock(&mutex_);
+  return current_.has_value() ? current_->run : nullptr;
+}
+
 absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::FindCurrent(
     const std::string& id) {
   // Before the history is read: a run that ends meanwhile knows its end.
-  std::shared_ptr<ApplyRun> run;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (current_.has_value()) run = current_->run;
-  }
+  const std::shared_ptr<ApplyRun> run = CurrentRun();
   // A history that cannot be read keeps nobody from stopping what runs.
   if (run != nullptr && run->run_id() == id) return run;
   ASSIGN_OR_RETURN(const HistoryRecord record, parts_.history->Get(id));
@@ -380,13 +380,8 @@ std::string ClusterChanges::Running() {
 
 absl::StatusOr<HistoryRecord> ClusterChanges::Show(const std::string& id) {
   // Before the record is read: a run that ends meanwhile knows its end.
-  std::shared_ptr<ApplyRun> run;
-  std::vector<std::shared_ptr<PendingChange>> waiting;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (current_.has_value()) run = current_->run;
-    waiting = pending_;
-  }
+  const std::shared_ptr<ApplyRun> run = CurrentRun();
+  const std::vector<std::shared_ptr<PendingChange>> waiting = AllPending();
   ASSIGN_OR_RETURN(HistoryRecord record, parts_.history->Get(id));
   for (const auto& pending : waiting) {
     if (record.entry().id() != pending->head().run_id()) continue;

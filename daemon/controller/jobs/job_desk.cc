@@ -100,9 +100,7 @@ absl::Status NarrowOrder(const JobSpec& job, FactOrder* order) {
   RETURN_IF_ERROR(CheckName("user", job.user()));
   RETURN_IF_ERROR(CheckName("ssh: user", job.ssh().user()));
   ASSIGN_OR_RETURN(ClusterSpec narrowed, NarrowToJob(*order->spec, job));
-  for (const ServerSpec& server : narrowed.servers()) {
-    order->hosts.push_back(server.host());
-  }
+  order->hosts = Each<std::string>(narrowed.servers(), &ServerSpec::host);
   order->spec = std::make_shared<const ClusterSpec>(std::move(narrowed));
   order->job = std::make_shared<const JobSpec>(job);
   return absl::OkStatus();

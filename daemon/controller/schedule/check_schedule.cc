@@ -164,18 +164,18 @@ void CheckSchedule::ReadSpec(absl::Duration settle) {
   if (!pass) return;
   const std::shared_ptr<const ClusterSpec> spec = parts_.spec->spec();
   std::vector<ScheduledPtr> recalled;
-  std::vector<ScheduledPtr> gone;
+  std::vector<ScheduledPtr> gone;  // At first all that were there before.
   {
     absl::MutexLock lock(&mutex_);
-    std::vector<ScheduledPtr> before = std::exchange(all_, {});
+    gone = std::exchange(all_, {});
     for (const ScheduledCheck& check : spec->schedule()) {
-      const auto old = absl::c_find_if(before, [&](const ScheduledPtr& one) {
+      const auto old = absl::c_find_if(gone, [&](const ScheduledPtr& one) {
         return one->check.name() == check.name();
       });
       ScheduledPtr one;
-      if (old != before.end()) {
+      if (old != gone.end()) {
         one = *old;
-        before.erase(old);
+        gone.erase(old);
       } else {
         one = std::make_shared<Scheduled>();
       }
@@ -186,10 +186,9 @@ void CheckSchedule::ReadSpec(absl::Duration settle) {
       one->check = check;
       recalled.push_back(one);
     }
-    for (const ScheduledPtr& one : before) {
+    for (const ScheduledPtr& one : gone) {
       one->gone = true;
       CancelTimersLocked(one.get());
-      gone.push_back(one);
     }
   }
   for (const ScheduledPtr& one : gone) {
