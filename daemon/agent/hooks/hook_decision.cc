@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/report/job_verdict.h"
