@@ -69,9 +69,7 @@ class PlanCommand final : public ClusterRequest {
   }
 
   absl::Status Ask(ControllerClient* client) override {
-    if (!spec_.refused().empty()) {
-      Tell(OlderSpecText(spec_.refused(), "plans"));
-    }
+    if (!spec_.refused().empty()) Tell(OlderSpecText(spec_.refused(), "plans"));
     PlanRequest request;
     request.mutable_only()->Assign(only_.begin(), only_.end());
     ASSIGN_OR_RETURN(

@@ -28,6 +28,8 @@ struct ErrorOf {
     return Error(absl::StrCat(parts...));
   }
 };
+inline constexpr ErrorOf<absl::AbortedError> Aborted = {};
+inline constexpr ErrorOf<absl::DataLossError> DataLoss = {};
 inline constexpr ErrorOf<absl::DeadlineExceededError> DeadlineExceeded = {};
 inline constexpr ErrorOf<absl::FailedPreconditionError> FailedPrecondition = {};
 inline constexpr ErrorOf<absl::InvalidArgumentError> InvalidArgument = {};
@@ -35,6 +37,7 @@ inline constexpr ErrorOf<absl::NotFoundError> NotFound = {};
 inline constexpr ErrorOf<absl::PermissionDeniedError> PermissionDenied = {};
 inline constexpr ErrorOf<absl::ResourceExhaustedError> ResourceExhausted = {};
 inline constexpr ErrorOf<absl::UnavailableError> Unavailable = {};
+inline constexpr ErrorOf<absl::UnimplementedError> Unimplemented = {};
 
 // The same error with "what: " before its message.
 inline absl::Status InFront(absl::string_view what,

@@ -252,8 +252,8 @@ HostAllows ReadHostAllows(const std::string& config, Log* log) {
   if (!file.ok()) {
     const absl::string_view all = file.status().message();
     if (log != nullptr) {
-      log->Warning(absl::StrCat(
-          "this host is only observed until its file has no mistake: ", all));
+      log->Warning("this host is only observed until its file has no mistake: ",
+                   all);
     }
     // One line for each mistake; the first will do.
     allows.set_mistake(
@@ -268,9 +268,9 @@ HookSettings ReadHooks(const std::string& config, Log* log) {
       config.empty() ? AgentConfig() : ReadAgentConfig(config);
   if (file.ok()) return std::move(file->hooks);
   log->Warning(
-      absl::StrCat("hooks are answered by the defaults and drain nobody until "
-                   "the file has no mistake: ",
-                   file.status().message()));
+      "hooks are answered by the defaults and drain nobody until "
+      "the file has no mistake: ",
+      file.status().message());
   HookSettings defaults;
   defaults.drain = false;  // What it may have said before.
   return defaults;

@@ -17,6 +17,7 @@
 #include "config/report/report_table.h"
 #include "config/report/verdict.h"
 #include "config/rules/judge.h"
+#include "config/spec/host_names.h"
 #include "config/spec/product_profile.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/status_macros.h"
@@ -77,11 +78,7 @@ absl::StatusOr<std::optional<ClusterSpec>> ReadSpec(const std::string& path,
                          std::istreambuf_iterator<char>());
   if (!file) return NotFound(path, ": cannot be read");
   ASSIGN_OR_RETURN(ClusterSpec spec, LoadSpec(path, text));
-  for (const ServerSpec& server : spec.servers()) {
-    if (server.host() == host) {
-      return std::optional<ClusterSpec>(std::move(spec));
-    }
-  }
+  if (NamesHost(spec, host)) return std::optional<ClusterSpec>(std::move(spec));
   return InvalidArgument(path, ": names no host \"", host,
                          "\", expected this host's name in it (--spec)");
 }

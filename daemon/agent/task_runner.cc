@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/values/change_kind.h"
 #include "config/values/status_macros.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/files/file_reader.h"
@@ -31,8 +32,7 @@ uint32_t BoundMs(uint32_t asked_ms, absl::Duration fallback,
                  absl::Duration deadline) {
   const absl::Duration wanted =
       asked_ms == 0 ? fallback : absl::Milliseconds(asked_ms);
-  return static_cast<uint32_t>(
-      absl::ToInt64Milliseconds(std::min(wanted, deadline)));
+  return ToMs(std::min(wanted, deadline));
 }
 
 void SetError(const absl::Status& status, TaskResult* result) {
@@ -270,9 +270,7 @@ absl::Duration TaskRunner::BeginLocked(const JobPtr& job) {
     equal.next = nullptr;
   }
   absl::Duration waited = absl::ZeroDuration();
-  if (!job->ids.empty()) {
-    waited = job->began - tasks_[*job->ids.rbegin()].came;
-  }
+  if (!job->ids.empty()) waited = job->began - tasks_[*job->ids.rbegin()].came;
   return std::max(waited, absl::ZeroDuration());
 }
 
@@ -326,8 +324,7 @@ void TaskRunner::Answer(TaskResult result) {
   if (result.has_facts()) {
     const absl::Duration waited =
         std::max(task.job->began - task.came, absl::ZeroDuration());
-    result.set_waited_ms(
-        static_cast<uint64_t>(absl::ToInt64Milliseconds(waited)));
+    result.set_waited_ms(ToMs<uint64_t>(waited));
   }
   task.done(std::move(result));
 }
@@ -458,8 +455,7 @@ absl::StatusOr<HostRecording> TicketTasks::Record(const std::string& host,
   RETURN_IF_ERROR(CheckAllowed(entry));
   RETURN_IF_ERROR(Begin(entry));
   ObserveRequest request;
-  request.set_host_ms(
-      static_cast<uint32_t>(absl::ToInt64Milliseconds(deadline * kShare)));
+  request.set_host_ms(ToMs(deadline * kShare));
   HostRecording recording = MakeRecording(host, parts_.root, parts_.runner,
                                           parts_.clock, parts_.locks, request);
   const TimeBudget budget(parts_.clock, kTicketCommand, 2 * kTicketCommand);

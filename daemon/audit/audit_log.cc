@@ -241,8 +241,7 @@ AuditLog::AuditLog(std::string path, AuditLimits limits, std::string self,
   absl::MutexLock lock(&mutex_);
   const absl::Status open = OpenLocked();
   if (!open.ok()) {
-    log_->Error(absl::StrCat(open.message(),
-                             "; nothing is changed until it can be written"));
+    log_->Error(open.message(), "; nothing is changed until it can be written");
   }
 }
 
@@ -341,9 +340,8 @@ absl::Status AuditLog::Append(AuditEntry entry) {
 
 void AuditLog::LogTrouble(const absl::Status& status, const AuditEntry& entry) {
   if (status.ok()) return;
-  log_->Error(absl::StrCat(status.message(), "; not written: ", entry.what(),
-                           " ", entry.subject(), " by ", entry.who(), ": ",
-                           entry.result()));
+  log_->Error(status.message(), "; not written: ", entry.what(), " ",
+              entry.subject(), " by ", entry.who(), ": ", entry.result());
 }
 
 absl::Status AuditLog::Begin(AuditEntry entry) {
@@ -474,8 +472,8 @@ void AuditLog::NoteHeadLocked(const AuditHead& head) {
     entry.set_subject(head.of());
     entry.set_result(absl::StrCat("its newest line is ", AuditHeadText(head),
                                   ", and was ", AuditHeadText(known)));
-    log_->Warning(absl::StrCat("audit of ", head.of(), ": ", entry.result(),
-                               ": lines were cut off, or written anew"));
+    log_->Warning("audit of ", head.of(), ": ", entry.result(),
+                  ": lines were cut off, or written anew");
   }
   unwritten_.insert(head.of());
   if (std::exchange(heads_due_, true)) return;

@@ -77,9 +77,8 @@ ControllerService::Unary* ControllerService::ForgetHost(
         parts_.audit->End(audited,
                           forgotten.ok() ? "forgotten" : forgotten.message());
         if (forgotten.ok()) {
-          parts_.log->Info(absl::StrCat("host ", answer.host(),
-                                        ": forgotten by ",
-                                        ActorName(entry.who())));
+          parts_.log->Info("host ", answer.host(), ": forgotten by ",
+                           ActorName(entry.who()));
         } else if (absl::IsNotFound(forgotten) && answer.in_spec()) {
           forgotten = absl::OkStatus();
         }
@@ -182,9 +181,8 @@ ControllerService::Unary* ControllerService::EndRun(Context* context,
               return (changes_->*end)(entry.subject(), entry.who(), from);
             });
         if (!ended.ok()) {
-          parts_.log->Warning(absl::StrCat("refused ", call, " to ",
-                                           ActorName(entry.who()), " (", from,
-                                           "): ", ended.status().message()));
+          parts_.log->Warning("refused ", call, " to ", ActorName(entry.who()),
+                              " (", from, "): ", ended.status().message());
         }
         return ended;
       });
@@ -216,8 +214,8 @@ ControllerService::Unary* ControllerService::AnswerConfirm(
     if (answer.ok()) {
       *response = *answer;
     } else {
-      parts_.log->Warning(absl::StrCat("refused ", call, " to ", entry.who(),
-                                       ": ", answer.status().message()));
+      parts_.log->Warning("refused ", call, " to ", entry.who(), ": ",
+                          answer.status().message());
     }
     reactor->Answer(answer.status(), *response);
   };
@@ -310,8 +308,8 @@ absl::StatusOr<LockResponse> HoldLock(
   entry.set_by(user.ToString());
   entry.set_since_ms(absl::ToUnixMillis(parts.scheduler->Now()));
   answer.set_ended(static_cast<uint32_t>(parts.gate->Hold(entry)));
-  parts.log->Notice(absl::StrCat(entry.by(), " locked ", entry.identity(), ": ",
-                                 QuotedText(entry.reason())));
+  parts.log->Notice(entry.by(), " locked ", entry.identity(), ": ",
+                    QuotedText(entry.reason()));
   return answer;
 }
 
@@ -328,9 +326,7 @@ std::string WriteLock(const ControllerParts& parts, const AuditEntry& entry,
   } else if (!begun) {
     lacks = "the lock is on disk, but no audit line is";
   }
-  if (!lacks.empty()) {
-    parts.log->Warning(absl::StrCat(identity, ": ", lacks));
-  }
+  if (!lacks.empty()) parts.log->Warning(identity, ": ", lacks);
   parts.audit->End(entry, lacks.empty() ? "done" : lacks);
   return lacks;
 }
@@ -385,7 +381,7 @@ ControllerService::Unary* ControllerService::Unlock(
                      IdentityNamed(request->identity()));
     ASSIGN_OR_RETURN(*answer.mutable_lock(), parts_.gate->Unlock(identity));
     answer.set_schema_version(1);
-    parts_.log->Notice(absl::StrCat(user.ToString(), " unlocked ", identity));
+    parts_.log->Notice(user.ToString(), " unlocked ", identity);
     return answer;
   };
   return calls_.AnswerAudited(context, "Unlock", *request, request->identity(),

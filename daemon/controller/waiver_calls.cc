@@ -126,11 +126,9 @@ absl::StatusOr<WaiverResponse> AddWaiver(const ControllerParts& parts,
 
 absl::StatusOr<WaiverResponse> RemoveWaiver(const ControllerParts& parts,
                                             const std::string& id) {
-  Waiver ended;
-  for (const Waiver& waiver : parts.spec->spec()->waivers()) {
-    if (waiver.id() == id) ended = waiver;
-  }
-  if (id.empty() || ended.id().empty()) {
+  const std::shared_ptr<const ClusterSpec> spec = parts.spec->spec();
+  const Waiver* const ended = FirstWith(spec->waivers(), &Waiver::id, id);
+  if (id.empty() || ended == nullptr) {
     return NotFound("no waiver has the id ", QuotedText(id),
                     ", expected one that clusterctl waivers lists; those of "
                     "cluster.yaml end there");
@@ -139,7 +137,7 @@ absl::StatusOr<WaiverResponse> RemoveWaiver(const ControllerParts& parts,
   parts.spec->ChangeWaivers([&id](auto* waivers) {
     DropIf(waivers, [&id](const Waiver& each) { return each.id() == id; });
   });
-  return Done(parts, ended);
+  return Done(parts, *ended);
 }
 
 }  // namespace

@@ -40,15 +40,13 @@ class PythonReading {
   absl::StatusOr<PythonFact::Python> Read() {
     static const LazyRE2 kForm = {R"(/(?:[^\x00-\x1f]*/)?python[0-9.]*)"};
     if (!HasForm(question_.interpreter(), *kForm)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("python: ", QuotedText(question_.interpreter()),
-                       ", expected an absolute path that ends in python3"));
+      return InvalidArgument(
+          "python: ", QuotedText(question_.interpreter()),
+          ", expected an absolute path that ends in python3");
     }
     const absl::Status ready = FindReaders();
     // It says nothing about the interpreter.
-    if (absl::IsNotFound(ready)) {
-      return absl::CancelledError(ready.message());
-    }
+    if (absl::IsNotFound(ready)) return absl::CancelledError(ready.message());
     RETURN_IF_ERROR(ready);
     RETURN_IF_ERROR(FindFolders());
     RETURN_IF_ERROR(ReadFolders());
@@ -76,8 +74,7 @@ class PythonReading {
                      RunWithin(*host_.budget, host_.runner, "files of Python",
                                std::move(argv), kMaxStreamBytes, user_));
     if (result.signal == 0) return result;
-    return absl::ResourceExhaustedError(
-        absl::StrCat("files of Python: signal ", result.signal));
+    return ResourceExhausted("files of Python: signal ", result.signal);
   }
 
   // The first lines of that form in regular files that `tests` of find(1) take
@@ -146,10 +143,9 @@ class PythonReading {
     const std::string real(absl::StripSuffix(
         absl::StripPrefix(found.standard_output, root_), "\n"));
     if (!absl::StartsWith(real, "/")) {
-      return absl::NotFoundError(
-          absl::StrCat(PrintableText(path), ": ",
-                       found.exit_status == 0 ? real : "not there, or ",
-                       user_.name, " may not run it"));
+      return NotFound(PrintableText(path), ": ",
+                      found.exit_status == 0 ? real : "not there, or ",
+                      user_.name, " may not run it");
     }
     const std::string programs = ParentOf(path);
     ASSIGN_OR_RETURN(
@@ -171,9 +167,9 @@ class PythonReading {
     std::string minor;
     if (!HasForm(settings["version"], *kVersion, python_.mutable_version(),
                  &minor)) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          PrintableText(path), ": its version cannot be told from the name ",
-          QuotedText(real), " or pyvenv.cfg"));
+      return FailedPrecondition(PrintableText(path),
+                                ": its version cannot be told from the name ",
+                                QuotedText(real), " or pyvenv.cfg");
     }
     for (const absl::string_view folder :
          absl::StrSplit(question_.path(), ':')) {
@@ -250,9 +246,9 @@ class PythonReading {
       }
     }
     if (!python_.folders().empty()) return absl::OkStatus();
-    return absl::FailedPreconditionError(absl::StrCat(
+    return FailedPrecondition(
         "packages of ", PrintableText(question_.interpreter()), ": none in ",
-        PrintableText(absl::StrJoin(folders_, ", "))));
+        PrintableText(absl::StrJoin(folders_, ", ")));
   }
 
   const HostAccess& host_;

@@ -56,9 +56,7 @@ absl::Status CheckRun(const std::vector<std::string>& argv,
                        PrintableText(absl::StrCat(result.standard_error,
                                                   result.standard_output)));
   }
-  if (result.output_cut) {
-    return Unavailable(subject, ": prints too much");
-  }
+  if (result.output_cut) return Unavailable(subject, ": prints too much");
   return absl::OkStatus();
 }
 
@@ -183,9 +181,8 @@ absl::Status Drainer::DrainNow(const HookSettings& settings,
                                const std::string& reason) {
   ASSIGN_OR_RETURN(const SlurmNode before, Show(settings, node));
   if (before.IsOfOthers()) {
-    log_->Notice(
-        absl::StrCat("node ", node, " is left as it is: its reason is ",
-                     QuotedText(before.reason), ", not ", QuotedText(reason)));
+    log_->Notice("node ", node, " is left as it is: its reason is ",
+                 QuotedText(before.reason), ", not ", QuotedText(reason));
     return absl::OkStatus();
   }
   may_be_drained_ = true;
@@ -199,17 +196,16 @@ absl::Status Drainer::DrainNow(const HookSettings& settings,
                          {"State=DRAIN", absl::StrCat("Reason=", reason)}));
   ASSIGN_OR_RETURN(const SlurmNode after, Show(settings, node));
   if (!after.IsDrained() || !after.IsOurs()) {
-    return absl::AbortedError(
-        absl::StrCat("node ", node, ": is ", absl::StrJoin(after.states, "+"),
-                     " with reason ", QuotedText(after.reason),
-                     " after its drain, expected DRAIN and our reason"));
+    return Aborted("node ", node, ": is ", absl::StrJoin(after.states, "+"),
+                   " with reason ", QuotedText(after.reason),
+                   " after its drain, expected DRAIN and our reason");
   }
-  log_->Notice(absl::StrCat(
+  log_->Notice(
       "node ", node, " drained: ", reason,
       ReturnOf(rule) != Return::kByHand
           ? ""
           : absl::StrCat("; this host cannot tell when it is mended; then: ",
-                         "scontrol update NodeName=", node, " State=RESUME")));
+                         "scontrol update NodeName=", node, " State=RESUME"));
   return absl::OkStatus();
 }
 
@@ -225,9 +221,8 @@ absl::Status Drainer::RecheckNow(
   if (rule.empty() || !holds(rule)) return absl::OkStatus();
   RETURN_IF_ERROR(Update(settings, node, "undrain", {"State=UNDRAIN"}));
   may_be_drained_ = false;
-  log_->Notice(absl::StrCat("node ", node, " is used again, rule ", rule,
-                            " holds; it was drained with ",
-                            QuotedText(before.reason)));
+  log_->Notice("node ", node, " is used again, rule ", rule,
+               " holds; it was drained with ", QuotedText(before.reason));
   return absl::OkStatus();
 }
 
@@ -241,15 +236,14 @@ absl::Status Drainer::Drain(const HookSettings& settings,
     const bool queued = pool_.TryRun([this, settings, node, text, done] {
       const absl::Status drained = DrainNow(settings, node, text);
       if (!drained.ok()) {
-        log_->Warning(absl::StrCat("node ", node, " is not drained with ",
-                                   QuotedText(text), ": ", drained.message()));
+        log_->Warning("node ", node, " is not drained with ", QuotedText(text),
+                      ": ", drained.message());
       }
       done->Notify();
     });
     if (!queued) {
-      log_->Warning(absl::StrCat("node ", node, " is not drained with ",
-                                 QuotedText(text),
-                                 ": too much waits for scontrol"));
+      log_->Warning("node ", node, " is not drained with ", QuotedText(text),
+                    ": too much waits for scontrol");
     }
     return queued && done->WaitFor(wait);
   });
@@ -267,9 +261,8 @@ absl::Status Drainer::Recheck(
     const absl::Status status = RecheckNow(settings, node, holds);
     // Every check finds the same; a host that has no scontrol says so once.
     if (std::exchange(logged_, status) != status) {
-      log_->Warning(
-          absl::StrCat("node ", node, ": whether it is drained by ",
-                       "us cannot be told or changed: ", status.message()));
+      log_->Warning("node ", node, ": whether it is drained by ",
+                    "us cannot be told or changed: ", status.message());
     }
   });
   return absl::OkStatus();

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/report/job_verdict.h"
@@ -123,10 +121,9 @@ JobReason Unexplained(State state) {
 
 bool Explains(const google::protobuf::RepeatedPtrField<JobReason>& reasons,
               State state) {
-  return std::any_of(reasons.begin(), reasons.end(),
-                     [state](const JobReason& reason) {
-                       return KnownState(reason.state()) == KnownState(state);
-                     });
+  return absl::c_any_of(reasons, [state](const JobReason& reason) {
+    return KnownState(reason.state()) == KnownState(state);
+  });
 }
 
 bool NeedsReason(State state) {

@@ -23,9 +23,8 @@ void HeldIdentity::Look() {
     told_ = trouble;
   }
   if (is_news) {
-    log_->Error(absl::StrCat(
-        "certificate files refused, the last good pair stays in use: ",
-        trouble));
+    log_->Error("certificate files refused, the last good pair stays in use: ",
+                trouble);
   }
 }
 
@@ -310,8 +309,7 @@ void LeafRenewal::Tell(const absl::Status& trouble) {
   // A controller that is away for a night is one line, not a hundred.
   if (text == told_) return;
   told_ = text;
-  parts_.log->Warning(
-      absl::StrCat("this host's certificate is not renewed yet: ", text));
+  parts_.log->Warning("this host's certificate is not renewed yet: ", text);
 }
 
 }  // namespace clusterd

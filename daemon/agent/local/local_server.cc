@@ -120,9 +120,7 @@ void LocalListener::Accept(const std::function<void(int connection)>& take) {
       accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (fd < 0) {
     pollfd stop = {stop_.get(), POLLIN, 0};
-    if (errno == EMFILE || errno == ENFILE) {
-      poll(&stop, 1, kOutOfDescriptorsMs);
-    }
+    if (errno == EMFILE || errno == ENFILE) poll(&stop, 1, kOutOfDescriptorsMs);
     return;
   }
   ucred caller = {};
@@ -182,9 +180,7 @@ absl::Status LocalServer::Listen() {
   builder.SetResourceQuota(
       grpc::ResourceQuota("local").SetMaxThreads(kMaxThreads));
   server_ = StartServer(&builder);
-  if (server_ == nullptr) {
-    return Unavailable("cannot serve ", path_);
-  }
+  if (server_ == nullptr) return Unavailable("cannot serve ", path_);
   ASSIGN_OR_RETURN(listener_, LocalListener::Listen(path_));
   listener_->Start([server = server_.get()](int connection) {
     grpc::AddInsecureChannelFromFd(server, connection);

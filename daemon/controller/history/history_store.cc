@@ -290,19 +290,18 @@ absl::StatusOr<std::unique_ptr<HistoryStore>> OpenHistory(
       absl::IsNotFound(store.status())) {
     return store;
   }
-  log->Error(absl::StrCat(
+  log->Error(
       store.status().message(),
       "; until then checks and plans are not kept, and no apply or rollback "
-      "is taken"));
+      "is taken");
   return HistoryStore::Closed(store.status());
 }
 
 absl::Status HistoryStore::AddOrLog(const HistoryRecord& record, Log* log) {
   const absl::Status kept = Add(record);
   if (!kept.ok()) {
-    log->Warning(
-        absl::StrCat("history: ", HistoryKindName(record.entry().kind()), " ",
-                     record.entry().id(), " is not kept: ", kept.message()));
+    log->Warning("history: ", HistoryKindName(record.entry().kind()), " ",
+                 record.entry().id(), " is not kept: ", kept.message());
   }
   return kept;
 }
@@ -436,9 +435,8 @@ absl::StatusOr<HistoryRecord> HistoryStore::ReadLocked(int64_t position) const {
                 record.mutable_entry()->ParseFromString(row.Text(1));
       }));
   if (whole) return record;
-  return absl::DataLossError(
-      absl::StrCat(database_->path(), ": what is kept of \"", id,
-                   "\" is damaged, the other entries can be read"));
+  return DataLoss(database_->path(), ": what is kept of \"", id,
+                  "\" is damaged, the other entries can be read");
 }
 
 absl::StatusOr<ListHistoryResponse> HistoryStore::List(

@@ -142,9 +142,7 @@ absl::StatusOr<OwnedFd> LockFolder(const std::string& folder) {
     return NotFound(what, std::strerror(errno),
                     ", expected a folder of the controller's user (--state)");
   }
-  if (!lock.is_open()) {
-    return PermissionDenied(what, std::strerror(errno));
-  }
+  if (!lock.is_open()) return PermissionDenied(what, std::strerror(errno));
   if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
   if (errno != EWOULDBLOCK) {
     return PermissionDenied(what, "cannot be locked: ", std::strerror(errno));
@@ -177,8 +175,7 @@ absl::Status SqliteStatus(int code, int system, absl::string_view path,
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_FORMAT:
-      return absl::DataLossError(
-          absl::StrCat(path, ": is damaged (", text, ")", kAfterDamage));
+      return DataLoss(path, ": is damaged (", text, ")", kAfterDamage);
     case SQLITE_FULL:
       return ResourceExhausted(path, ": no space left on its disk");
     case SQLITE_NOMEM:

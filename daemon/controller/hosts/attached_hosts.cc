@@ -83,8 +83,7 @@ void AttachedHosts::Detach(SessionId session, absl::string_view reason) {
     if (sessions_.count(session) == 0) return;
     removed = RemoveLocked(session, reason);
   }
-  log_->Info(
-      absl::StrCat("host ", removed->attachment.host, ": detached: ", reason));
+  log_->Info("host ", removed->attachment.host, ": detached: ", reason);
   EndPending(std::move(removed), reason);
 }
 
@@ -276,8 +275,7 @@ AttachedHosts::TaskId AttachedHosts::RunTask(HostTask task,
   *message.mutable_task() = std::move(task.task);
   message.mutable_task()->set_task_id(id);
   if (message.task().deadline_ms() == 0) {
-    message.mutable_task()->set_deadline_ms(
-        static_cast<uint32_t>(absl::ToInt64Milliseconds(task.deadline)));
+    message.mutable_task()->set_deadline_ms(ToMs(task.deadline));
   }
   (*link)->Send(std::move(message));
   return id;
@@ -324,9 +322,7 @@ HostFacts AttachedHosts::FactsOf(const std::string& host, absl::Time asked,
                          !entry.certificate_renews() &&
                          end - scheduler_->Now() <= kCertificateNotice;
   facts.set_certificate_notice(ends_soon ? UtcMinute(end) : "");
-  if (facts.simulation().empty()) {
-    facts.set_simulation(entry.simulation());
-  }
+  if (facts.simulation().empty()) facts.set_simulation(entry.simulation());
   return facts;
 }
 
@@ -373,9 +369,7 @@ std::optional<Hello> AttachedHosts::HelloOf(const std::string& host) {
 absl::Status AttachedHosts::Forget(const std::string& host) {
   absl::MutexLock lock(&mutex_);
   const auto known = hosts_.find(host);
-  if (known == hosts_.end()) {
-    return NotFound("host \"", host, "\" is unknown");
-  }
+  if (known == hosts_.end()) return NotFound("host \"", host, "\" is unknown");
   if (known->second.session != nullptr) {
     return FailedPrecondition(
         "host \"", host, "\" is attached, expected one that has left; first, ",
@@ -470,8 +464,7 @@ void AttachedHosts::CloseAll(const absl::Status& why,
     }
   }
   HubMessage leave;
-  leave.mutable_leave()->set_come_back_within_ms(
-      static_cast<uint32_t>(absl::ToInt64Milliseconds(come_back_within)));
+  leave.mutable_leave()->set_come_back_within_ms(ToMs(come_back_within));
   for (const std::shared_ptr<HostLink>& link : links) link->Send(leave);
   {
     absl::MutexLock lock(&mutex_);  // An end at once overtakes what was sent.

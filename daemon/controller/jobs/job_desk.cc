@@ -100,9 +100,7 @@ absl::Status NarrowOrder(const JobSpec& job, FactOrder* order) {
   RETURN_IF_ERROR(CheckName("user", job.user()));
   RETURN_IF_ERROR(CheckName("ssh: user", job.ssh().user()));
   ASSIGN_OR_RETURN(ClusterSpec narrowed, NarrowToJob(*order->spec, job));
-  for (const ServerSpec& server : narrowed.servers()) {
-    order->hosts.push_back(server.host());
-  }
+  order->hosts = Each<std::string>(narrowed.servers(), &ServerSpec::host);
   order->spec = std::make_shared<const ClusterSpec>(std::move(narrowed));
   order->job = std::make_shared<const JobSpec>(job);
   return absl::OkStatus();
@@ -459,16 +457,14 @@ JobDesk::Result JobDesk::Judge(const Run& run,
     judged->verdict = BytesForHosts(std::move(verdict));
     judged->signer = make_signer_();
     if (!judged->signer.ok()) {
-      parts_.log->Error(absl::StrCat("job ", job,
-                                     ": the verdict cannot be signed: ",
-                                     judged->signer.status().message()));
+      parts_.log->Error("job ", job, ": the verdict cannot be signed: ",
+                        judged->signer.status().message());
     }
   }
-  parts_.log->Info(absl::StrCat("job ", job, ": ",
-                                StateWord(KnownState(report.verdict())),
-                                ", check ", run.prepared.order->run_id, " of ",
-                                Count(run.prepared.hosts.size(), "host"),
-                                " for ", ActorName(run.prepared.order->actor)));
+  parts_.log->Info("job ", job, ": ", StateWord(KnownState(report.verdict())),
+                   ", check ", run.prepared.order->run_id, " of ",
+                   Count(run.prepared.hosts.size(), "host"), " for ",
+                   ActorName(run.prepared.order->actor));
   return judged;
 }
 

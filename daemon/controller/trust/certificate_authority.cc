@@ -102,9 +102,7 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
                               ", or not valid now: ", issued.message());
   }
   authority->root_bundles_ = *std::move(bundles_text);
-  if (!bundles->empty()) {
-    authority->newest_bundle_ = std::move(bundles->back());
-  }
+  if (!bundles->empty()) authority->newest_bundle_ = std::move(bundles->back());
   authority->not_after_ =
       TimeOf(X509_get0_notAfter(authority->certificate_.get()))
           .value_or(absl::InfinitePast());

@@ -156,9 +156,7 @@ absl::StatusOr<CommandResult> RunWithin(
     return DeadlineExceeded(name, ": no answer in ",
                             budget.CutBy(result->elapsed));
   }
-  if (result->output_cut) {
-    return FailedPrecondition(name, ": endless output");
-  }
+  if (result->output_cut) return FailedPrecondition(name, ": endless output");
   return result;
 }
 

@@ -120,10 +120,9 @@ absl::StatusOr<FileText> FileReader::ReadShared(absl::string_view path,
   }
   ASSIGN_OR_RETURN(FileText file, ReadTwice(path, clock, max_bytes));
   if (!is_locked || !file.text.empty()) return file;
-  return absl::AbortedError(
-      absl::StrCat(path,
-                   ": empty, and a process that may be about to write it "
-                   "holds its lock"));
+  return Aborted(path,
+                 ": empty, and a process that may be about to write it "
+                 "holds its lock");
 }
 
 absl::StatusOr<FileText> FileReader::ReadTwice(absl::string_view path,
@@ -136,8 +135,7 @@ absl::StatusOr<FileText> FileReader::ReadTwice(absl::string_view path,
     if (now.text == last.text) return now;
     last = std::move(now);
   }
-  return absl::AbortedError(
-      absl::StrCat(path, ": another text at each of ", kMaxLooks, " looks"));
+  return Aborted(path, ": another text at each of ", kMaxLooks, " looks");
 }
 
 absl::StatusOr<std::string> FileReader::ReadTrimmed(

@@ -232,8 +232,7 @@ absl::StatusOr<uint64_t> ReadNetworkNamespaceCookie() {
   const std::string message =
       absl::StrCat("SO_NETNS_COOKIE: ", strerror(error));
   if (error != ENOPROTOOPT) return absl::UnavailableError(message);
-  return absl::UnimplementedError(
-      absl::StrCat(message, ", expected Linux 5.14 or later"));
+  return Unimplemented(message, ", expected Linux 5.14 or later");
 }
 
 absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespace(

@@ -123,9 +123,7 @@ absl::StatusOr<std::string> RunNpuSmi(std::vector<std::string> argv,
     return DeadlineExceeded(name, "no answer in ",
                             host.budget->CutBy(result.elapsed));
   }
-  if (result.output_cut) {
-    return Unavailable(name, "endless output");
-  }
+  if (result.output_cut) return Unavailable(name, "endless output");
   const absl::Status failure = NpuSmiFailure(result);
   if (failure.ok()) return std::move(result.standard_output);
   return Unavailable(name, failure.message());
