@@ -18,6 +18,7 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
+#include "daemon/host/shell_line.h"
 
 namespace clusterd {
 namespace {
@@ -28,175 +29,6 @@ constexpr absl::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr int kMaxVariables = 256;
 constexpr size_t kMaxValueBytes = 1024;
 constexpr size_t kMaxOtherFileBytes = 64 << 10;
-
-// A word of a shell, without its quotes.
-struct Word {
-  std::string text;
-  std::string raw;
-  bool computed = false;
-  absl::string_view rest = "";  // The line from its end or unquoted { on.
-};
-
-// The words up to ;, && and the like.
-struct ShellCommand {
-  std::vector<Word> words;
-  char before = ';';  // & of &&, or | of || and of a pipe: it may not run.
-};
-
-// Splits the first line of a text, which must outlive them, into commands
-// without comments. Quotes, && at its end and here-documents make it longer.
-class ShellLine {
- public:
-  explicit ShellLine(absl::string_view text) : text_(text) {}
-
-  std::vector<ShellCommand> Split() {
-    commands_.emplace_back();
-    do {
-      while (at_ < text_.size() && text_[at_] != '\n') Take(text_[at_]);
-      EndWord();
-      end_ = at_;
-      SkipHereDocuments();
-    } while (commands_.back().before != ';' && commands_.back().words.empty() &&
-             ++at_ < text_.size());
-    return std::move(commands_);
-  }
-
-  // Where the newline behind the commands stands, and the one to go on from.
-  size_t end() const { return end_; }
-  size_t size() const { return at_; }
-  // The text ends within quotes or a here-document.
-  bool is_open() const { return is_open_; }
-
- private:
-  void Take(char c) {
-    if (absl::ascii_isspace(c)) {
-      EndWord();
-    } else if (c == '#' && !in_word_) {
-      at_ = std::min(text_.find('\n', at_), text_.size());
-      return;
-    } else if (c == ';' || c == '&' || c == '|') {
-      EndCommand(c);
-    } else if (c == '$' || c == '`' ||
-               (c == '(' && absl::EndsWith(word_.raw, "="))) {
-      TakeExpansion(' ');
-    } else if (c == '(' || c == ')') {
-      EndWord();
-      Append(c);
-      EndWord();
-    } else if (c == '\'' || c == '"') {
-      TakeQuoted(c);
-    } else if (c == '\\' && at_ + 1 < text_.size()) {
-      if (text_[++at_] != '\n') Append(text_[at_]);
-    } else {
-      if (c == '<') NoteHereDocument();
-      if (c == '{' && word_.rest.empty()) word_.rest = text_.substr(at_);
-      Append(c);
-    }
-    ++at_;
-  }
-
-  void Append(char c) {
-    in_word_ = true;
-    word_.text += c;
-    word_.raw += c;
-  }
-
-  void EndWord() {
-    at_ = std::min(at_, text_.size());
-    if (word_.rest.empty()) word_.rest = text_.substr(at_);
-    if (in_word_) commands_.back().words.push_back(std::move(word_));
-    word_ = Word();
-    in_word_ = false;
-  }
-
-  void EndCommand(char c) {
-    EndWord();
-    const bool is_double = at_ + 1 < text_.size() && text_[at_ + 1] == c;
-    if (is_double) ++at_;
-    commands_.push_back({{}, c == '&' && !is_double ? ';' : c});
-  }
-
-  void TakeQuoted(char quote) {
-    in_word_ = true;
-    for (++at_; at_ < text_.size() && text_[at_] != quote; ++at_) {
-      const char c = quote == '"' ? text_[at_] : ' ';
-      if (c == '\\' && at_ + 1 < text_.size()) {
-        if (text_[++at_] != '\n') Append(text_[at_]);
-      } else if (c == '$' || c == '`') {
-        TakeExpansion(quote);
-      } else {
-        Append(text_[at_]);
-      }
-    }
-    if (at_ >= text_.size()) word_.computed = is_open_ = true;
-  }
-
-  // Or an array, to its last character, so that no sign within it ends a word.
-  // `around`: the quotes that it stands in, or a blank.
-  void TakeExpansion(char around) {
-    in_word_ = word_.computed = true;
-    const size_t first = at_;
-    std::string ends(1, around);  // What closes each thing that is open.
-    do {
-      const char c = text_[at_];
-      const char end = ends.back();
-      if (c == '\\' && end != '\'') {
-        ++at_;
-      } else if (ends.size() > 1 && c == end) {
-        ends.pop_back();
-      } else if (c == '\n') {
-        SkipHereDocuments();
-      } else if (c == '(' && (end == ')' || ends.size() == 1)) {
-        ends += ')';
-      } else if (end == ')' && c == '<') {
-        NoteHereDocument();
-      } else if (c == '\'' && (end == ')' || (end == '}' && around == ' '))) {
-        ends += c;
-      } else if (end != '\'' && (c == '`' || c == '"')) {
-        ends += c;
-      } else if (const auto next = text_.substr(at_, 2);
-                 end != '\'' && (next == "$(" || next == "${")) {
-        ends += next == "$(" ? ')' : '}';
-        ++at_;
-      }
-      ++at_;
-    } while (ends.size() > 1 && at_ < text_.size());
-    if (ends.size() > 1) is_open_ = true;
-    --at_;
-    absl::StrAppend(&word_.raw, text_.substr(first, at_ - first + 1));
-  }
-
-  // "<<EOF", "<<-'EOF'": the lines behind this one are a text.
-  void NoteHereDocument() {
-    static const LazyRE2 kForm = {
-        R"(<<(-?)[ \t]*['"\\]?([^\s\d'"\\<>&|;()][^\s'"\\<>&|;()]*))"};
-    re2::StringPiece rest(text_.data() + at_, text_.size() - at_);
-    std::string dash;
-    std::string last;
-    const bool is_string = at_ > 0 && text_[at_ - 1] == '<';
-    if (is_string || !RE2::Consume(&rest, *kForm, &dash, &last)) return;
-    documents_.push_back(absl::StrCat("(?m)\\n", dash.empty() ? "" : "\\t*",
-                                      RE2::QuoteMeta(last), "\\r?$"));
-  }
-
-  // From the newline in front of them to that of their last line.
-  void SkipHereDocuments() {
-    for (const std::string& end : std::exchange(documents_, {})) {
-      re2::StringPiece rest(text_.data() + at_, text_.size() - at_);
-      is_open_ = is_open_ || !RE2::FindAndConsume(&rest, end);
-      at_ = text_.size() - rest.size();
-    }
-  }
-
-  const absl::string_view text_;
-  size_t at_ = 0;
-  size_t end_ = 0;
-  bool is_open_ = false;
-  std::vector<ShellCommand> commands_;
-  std::vector<std::string> documents_;  // The form of the last line of each.
-  Word word_;
-  bool in_word_ = false;
-};
 
 class LoginFile {
  public:
@@ -231,7 +63,7 @@ class LoginFile {
   }
 
  private:
-  using Words = std::vector<Word>;
+  using Words = std::vector<ShellWord>;
 
   void ReadShell(absl::string_view text) {
     while (!text.empty() && !has_ended_) {
@@ -356,7 +188,7 @@ class LoginFile {
     static const LazyRE2 kClose = {R"(fi|done|esac|\}|\))"};
     static const LazyRE2 kInner = {"then|else|elif|do|!|command|builtin"};
     const auto is = [](absl::string_view text) {
-      return [text](const Word& word) { return word.raw == text; };
+      return [text](const ShellWord& word) { return word.raw == text; };
     };
     const auto open = absl::c_find_if(*words, is("("));
     const auto close = absl::c_find_if(*words, is(")"));
@@ -415,7 +247,7 @@ class LoginFile {
     } else if (name == "unset") {
       Unset(arguments);
     } else if (name == "set") {
-      for (const Word& each : arguments) {
+      for (const ShellWord& each : arguments) {
         if (each.text == "-a" || each.text == "allexport") exports_all_ = true;
         if (each.text == "+a") exports_all_ = false;
       }
@@ -435,19 +267,19 @@ class LoginFile {
   }
 
   void AddWithoutEffect(const Words& arguments) {
-    for (const Word& word : arguments) {
+    for (const ShellWord& word : arguments) {
       if (absl::StartsWith(word.raw, "$")) continue;
       AddNotRead(word.raw.substr(0, word.raw.find('=')));
     }
   }
 
-  static bool IsAssignment(const Word& word) {
+  static bool IsAssignment(const ShellWord& word) {
     static const LazyRE2 kForm = {R"((?s)[A-Za-z_]\w*\+?=.*)", RE2::Latin1};
     return !absl::StartsWith(word.raw, "$") && HasForm(word.text, *kForm);
   }
 
   // NAME=value; false: it is something else.
-  bool TakeAssignment(const Word& word, bool exported) {
+  bool TakeAssignment(const ShellWord& word, bool exported) {
     static const LazyRE2 kForm = {R"((?s)([A-Za-z_]\w*)(\+?)=(.*))",
                                   RE2::Latin1};
     absl::string_view name;
@@ -467,7 +299,7 @@ class LoginFile {
     bool exported = command == "export";
     bool takes_back = false;
     for (size_t i = 0; i < arguments.size(); ++i) {
-      const Word& word = arguments[i];
+      const ShellWord& word = arguments[i];
       if (absl::StartsWith(word.text, "-") ||
           absl::StartsWith(word.text, "+")) {
         const bool is_on = word.text[0] == '-';
@@ -502,7 +334,7 @@ class LoginFile {
   }
 
   void Unset(const Words& arguments) {
-    for (const Word& word : arguments) {
+    for (const ShellWord& word : arguments) {
       if (!IsJobVariable(word.text)) continue;
       // Under a condition nobody knows whether an earlier value stays.
       AddValue(word.text, "", IsPerhaps(), /*exported=*/true);
@@ -513,7 +345,7 @@ class LoginFile {
   // Names that a builtin sets to what it works out.
   void AddWorkedOut(const Words& arguments) {
     static const LazyRE2 kName = {R"(\b([A-Za-z_]\w*)[+:]?=)"};
-    for (const Word& word : arguments) {
+    for (const ShellWord& word : arguments) {
       re2::StringPiece rest(word.raw);
       std::string name;
       while (RE2::FindAndConsume(&rest, *kName, &name)) {
@@ -525,7 +357,7 @@ class LoginFile {
   // Words that are no command of ours.
   void Assign(const Words& words) {
     if (absl::c_all_of(words, IsAssignment)) {
-      for (const Word& word : words) TakeAssignment(word, exports_all_);
+      for (const ShellWord& word : words) TakeAssignment(word, exports_all_);
       ends_well_ = !absl::c_any_of(words, [](auto& w) { return w.computed; });
       return;
     }
