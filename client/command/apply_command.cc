@@ -132,9 +132,7 @@ class RunCommand : public Request {
   void ReadOptions() final {
     if (aborts()) return CheckAbort();
     wave_size_ = ReadCount("--wave", wave_text_, kDefaultWaveSize);
-    if (!canary_text_.empty()) {
-      canary_ = ReadCount("--canary", canary_text_, 1);
-    }
+    if (!canary_text_.empty()) canary_ = ReadCount("--canary", canary_text_, 1);
     // Who changes hosts and wants a report of it must not find out afterwards.
     CheckReport();
     ReadSubject();
@@ -487,8 +485,7 @@ class ApplyCommand final : public RunCommand {
     request.set_plan_id(plan_.plan_id());
     request.set_digest(plan_.digest());
     request.set_canary(canary_);
-    request.set_confirm_within_ms(
-        static_cast<uint32_t>(absl::ToInt64Milliseconds(confirm_within_)));
+    request.set_confirm_within_ms(ToMs(confirm_within_));
     request.set_auto_confirm(auto_confirm_);
     request.set_no_confirm(no_confirm_);
     return Follow(client, &Controller::Stub::ApplyPlan, request);

@@ -293,6 +293,17 @@ TEST(ApplyCommandTest, SaysWhichHostsAreTheCanaryAndWhy) {
       "canary: a step of every kind in the plan is on server1 "
       "(sysctl, tls)\n"))
       << output.err;
+  plan.mutable_hosts(1)->mutable_steps()->DeleteSubrange(
+      0, plan.hosts(1).steps_size() - 1);
+  plan.mutable_hosts(1)->mutable_steps(0)->set_id(1);
+  Reseal(plan);
+  const std::string warned = RunProgram({"apply", PlanPath(plan), "--yes",
+                                         "--canary", "1", "--wave", "1"},
+                                        GoodWorld())
+                                 .err;
+  EXPECT_TRUE(absl::StrContains(
+      warned, "warning: canary: no step of tls is on server0 (sysctl), "))
+      << warned;
 }
 
 TEST(ApplyCommandTest, DoesNotTrustAReportBeforeABrokenStream) {

@@ -201,8 +201,7 @@ class CheckCommand final : public ClusterRequest {
     *request.mutable_selection() = selection_;
     if (judges_job_) {
       *request.mutable_job() = job_options_.job();
-      request.set_max_age_ms(
-          static_cast<uint32_t>(absl::ToInt64Milliseconds(max_age_)));
+      request.set_max_age_ms(ToMs(max_age_));
     }
     const auto so_far = so_far_ = std::make_shared<SoFar>();
     absl::StatusOr<Report> report =

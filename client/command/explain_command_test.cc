@@ -86,6 +86,31 @@ TEST(ExplainCommandTest, FindsTheRulesOfCodesOfTheDriverAndOfLeftovers) {
   }
 }
 
+TEST(ExplainCommandTest, SaysWhatCodesOfTheDriverMean) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"507899", "the driver met an internal error"},
+      {"507056", "the link between two devices is broken"},
+      {"507033", "the device could not be started"},
+      {"507054", "ECC error"},
+      {"207001", "memory could not be had"},
+      {"-8005", "DCMI, on which npu-smi builds"}};
+  for (const auto& [code, meaning] : kCases) {
+    const ProgramOutput output =
+        RunProgram({"explain", "--", code}, EmptyWorld());
+    EXPECT_EQ(output.status, 0) << output.err;
+    EXPECT_TRUE(absl::StrContains(
+        absl::StrReplaceAll(output.out, {{"\n            ", " "}}), meaning))
+        << output.out;
+  }
+  // A code that the vendor does not explain stays unknown.
+  for (const char* code : {"507999", "-8999", "103900"}) {
+    const ProgramOutput output =
+        RunProgram({"explain", "--", code}, EmptyWorld());
+    EXPECT_EQ(output.status, 3);
+    EXPECT_TRUE(absl::StrContains(output.err, code)) << output.err;
+  }
+}
+
 TEST(ExplainCommandTest, SaysOfACodeThatNoRuleNamesIt) {
   const ProgramOutput output = RunProgram({"explain", "EI9999"}, EmptyWorld());
   EXPECT_EQ(output.status, 3);

@@ -258,9 +258,7 @@ class CompleteCommand final : public Command {
       PrintValues(*place_.awaits_value, "");
     } else if (absl::StartsWith(typed_, "--") && equals != std::string::npos) {
       const auto* option = app.get_option_no_throw(typed_.substr(0, equals));
-      if (option != nullptr) {
-        PrintValues(*option, typed_.substr(0, equals + 1));
-      }
+      if (option != nullptr) PrintValues(*option, typed_.substr(0, equals + 1));
     } else if (absl::StartsWith(typed_, "-")) {
       Print(Options(app), "");
     } else if (!app.get_subcommands({}).empty()) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "client/command/command.h"
 #include "client/command/request.h"
@@ -123,11 +124,9 @@ class LogsCommand final : public LogsRequestCommand {
     }));
     answer_.set_schema_version(kReportSchemaVersion);
     // They answer in any order.
-    std::sort(answer_.mutable_hosts()->pointer_begin(),
-              answer_.mutable_hosts()->pointer_end(),
-              [](const LogsOfHost* a, const LogsOfHost* b) {
-                return a->host() < b->host();
-              });
+    absl::c_sort(*answer_.mutable_hosts(), [](const auto& a, const auto& b) {
+      return a.host() < b.host();
+    });
     // Without it, addresses and ranks stay what they are.
     const absl::StatusOr<GetSpecResponse> spec = client->Ask(
         &Controller::Stub::GetSpec, GetSpecRequest(), absl::Seconds(75));
@@ -144,7 +143,7 @@ class LogsCommand final : public LogsRequestCommand {
   }
   const google::protobuf::Message& Answer() const override { return answer_; }
   void PrintTable(const Style& style, std::ostream& out) override {
-    PrintLogsTable(answer_, style, out);
+    PrintLogsTable(answer_, query_, style, out);
   }
   std::string Short() const override { return LogsShort(answer_); }
 

@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -65,6 +66,50 @@ TEST(LogsCommandTest, FoldsHostsByCodeAndSaysWhatIsKnownOfIt) {
   EXPECT_LT(output.out.find("EJ0003"), output.out.find("EI0006  12"));
 }
 
+TEST(LogsCommandTest, NamesPeersAmongTheHostsThatWereNotAsked) {
+  ProgramWorld world = WorldOfLogs();
+  ClusterSpec& spec = *world.script.spec.mutable_spec();
+  for (int i = 0; i < 2; ++i) {
+    spec.mutable_servers(i)->set_address(absl::StrCat("10.0.0.", i + 1));
+    spec.mutable_servers(i)->mutable_devices(0)->set_address(
+        absl::StrCat("10.20.0.", i + 1));
+  }
+  world.script.logs_events = {EventOf("server1")};
+  LogHit& hit =
+      *world.script.logs_events[0].mutable_host()->mutable_logs()->mutable_hits(
+          0);
+  for (const auto& [here, there] :
+       {std::pair<const char*, const char*>{"10.20.0.2", "10.20.0.1"},
+        {"10.0.0.2", "10.0.0.1"},
+        {"10.20.0.2", "10.20.0.9"}}) {
+    LogDetail& link = *hit.add_details();
+    link.set_kind(LogDetail::LINK);
+    link.set_here(here);
+    link.set_here_rank(1);
+    link.set_there(there);
+    link.set_status("time out");
+  }
+  LogDetail& ranks = *hit.add_details();
+  ranks.set_kind(LogDetail::MISSING_RANKS);
+  ranks.add_ranks(0);
+  const ProgramOutput output =
+      RunProgram({"logs", "server1", "-o", "json"}, world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  LogsAnswer answer;
+  ASSERT_TRUE(
+      google::protobuf::util::JsonStringToMessage(output.out, &answer).ok());
+  ASSERT_EQ(answer.codes_size(), 1);
+  EXPECT_THAT(
+      answer.codes(0).details(),
+      ElementsAre(HasSubstr("rank 1 on server1 device 0 (10.20.0.2) waited for "
+                            "rank 0 on server0 device 0 (10.20.0.1): time out"),
+                  HasSubstr("server1 (10.0.0.2) waited for rank 0 on server0 "
+                            "(10.0.0.1): time out"),
+                  HasSubstr("rank 0 on 10.20.0.9: time out"),
+                  // A job of the hosts asked, as far as that is known.
+                  HasSubstr("did not come: 0 (server1 device 0)")));
+}
+
 TEST(LogsCommandTest, AsksForWhatTheLineSays) {
   ProgramWorld world = WorldOfLogs();
   FakeController controller(world.script);
@@ -123,7 +168,16 @@ TEST(LogsCommandTest, HostsWithoutLogsAreAnAnswer) {
   }
   const ProgramOutput output = RunProgram({"logs"}, world);
   EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_THAT(output.out, HasSubstr("there are no logs on 2 hosts; --user"));
+  EXPECT_THAT(output.out,
+              AllOf(HasSubstr("there are no logs on 2 hosts; --user "
+                              "NAME reads those of one user\n"),
+                    Not(HasSubstr("--since"))));
+  // Advice is about what was not asked already.
+  EXPECT_THAT(RunProgram({"logs", "--user", "ann"}, world).out,
+              HasSubstr("there are no logs on 2 hosts\n"));
+  EXPECT_THAT(
+      RunProgram({"logs", "--user", "ann", "--since", "1h"}, world).out,
+      HasSubstr("on 2 hosts; an earlier --since takes in older files\n"));
   EXPECT_EQ(RunProgram({"logs", "-o", "short"}, world).out, "no logs\n");
   // Files without a code are something else.
   world.script.logs_events[0].mutable_host()->mutable_logs()->add_files();

@@ -69,9 +69,7 @@ class PlanCommand final : public ClusterRequest {
   }
 
   absl::Status Ask(ControllerClient* client) override {
-    if (!spec_.refused().empty()) {
-      Tell(OlderSpecText(spec_.refused(), "plans"));
-    }
+    if (!spec_.refused().empty()) Tell(OlderSpecText(spec_.refused(), "plans"));
     PlanRequest request;
     request.mutable_only()->Assign(only_.begin(), only_.end());
     ASSIGN_OR_RETURN(
@@ -128,8 +126,7 @@ class PlanCommand final : public ClusterRequest {
           "the controller could not keep this plan, so it cannot be applied: ",
           plan_.not_kept());
       if (!out_.empty()) {
-        return absl::FailedPreconditionError(
-            absl::StrCat(why, "; the plan is not saved"));
+        return FailedPrecondition(why, "; the plan is not saved");
       }
       Tell(why);
     } else if (!out_.empty()) {
@@ -148,8 +145,8 @@ class PlanCommand final : public ClusterRequest {
     }
     const absl::Status written = WriteTextFile(out_, text, kOwnerOnly);
     if (!written.ok()) {
-      return absl::PermissionDeniedError(
-          absl::StrCat("--out ", written.message(), "; the plan is not saved"));
+      return PermissionDenied("--out ", written.message(),
+                              "; the plan is not saved");
     }
     std::string next = "; it has nothing to apply";
     if (counts_.blocked > 0) next += ": all of it is blocked";

@@ -56,8 +56,29 @@ TEST(ReadTextFileTest, NamesThePathOfWhatCannotBeRead) {
             folder + "/none: No such file or directory");
   const auto directory = ReadTextFile(folder);
   EXPECT_TRUE(absl::IsInvalidArgument(directory.status()));
-  EXPECT_EQ(directory.status().message(),
-            folder + ": is a folder, expected a file");
+  EXPECT_EQ(directory.status().message(), folder + ": not a regular file");
+}
+
+// Nobody writes to the FIFO, so whoever opened it would wait for ever.
+TEST(ReadTextFileTest, WaitsForNoFifo) {
+  const std::string path = Folder() + "/fifo";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  for (const std::string& name : {path, "/dev/fd/../../.." + path}) {
+    const auto read = ReadTextFile(name);
+    EXPECT_EQ(read.status(),
+              absl::InvalidArgumentError(name + ": not a regular file"));
+  }
+}
+
+TEST(ReadTextFileTest, ReadsWhatAShellHandsOver) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_EQ(write(ends[1], "six\n", 4), 4);
+  close(ends[1]);
+  const auto read = ReadTextFile(absl::StrCat("/dev/fd/", ends[0]));
+  close(ends[0]);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, "six\n");
 }
 
 TEST(ReadTextFileTest, RefusesAFileOverTheBound) {
@@ -118,7 +139,7 @@ TEST(WriteTextFileTest, WritesToAFifoInsteadOfReplacingIt) {
   const std::string path = Folder() + "/fifo";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   std::string received;
-  std::thread reader([&] { received = *ReadTextFile(path); });
+  std::thread reader([&] { received = Content(path); });
   EXPECT_TRUE(WriteTextFile(path, "report").ok());
   reader.join();
   EXPECT_EQ(received, "report");

@@ -87,13 +87,12 @@ absl::Status AwaitInput(int fd, int cancel_fd) {
 
 absl::StatusOr<std::string> ReadTextFile(const std::string& path,
                                          size_t max_bytes) {
+  const bool is_own =
+      path == "/dev/stdin" ||
+      (absl::StartsWith(path, "/dev/fd/") && path.rfind('/') == 7);
+  if (!is_own) return ReadRegularFile(path, max_bytes);
   const OwnedFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (fd.get() < 0) return FileStatus(path, errno);
-  struct stat info = {};
-  if (fstat(fd.get(), &info) == 0 && S_ISDIR(info.st_mode)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": is a folder, expected a file"));
-  }
   return ReadToEnd(fd.get(), path, max_bytes);
 }
 

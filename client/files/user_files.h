@@ -25,10 +25,10 @@ inline constexpr mode_t kOwnerOnly = 0600;
 
 inline constexpr size_t kMaxTextFileBytes = 256u << 20;
 
-// The content of a file or FIFO. NotFound if it does not exist;
-// InvalidArgument if it is a folder or has more than `max_bytes`;
-// PermissionDenied for all else that keeps it from being read. The message
-// begins with the path.
+// The content of a regular file; of /dev/stdin and /dev/fd/N also what a pipe
+// brings. NotFound if it does not exist; InvalidArgument if it is anything
+// else, such as a FIFO, or has more than `max_bytes`; PermissionDenied if it
+// cannot be read. The message begins with the path.
 absl::StatusOr<std::string> ReadTextFile(const std::string& path,
                                          size_t max_bytes = kMaxTextFileBytes);
 

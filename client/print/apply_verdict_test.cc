@@ -127,6 +127,9 @@ TEST(RunVerdictTest, SaysThatAnApplyWasConfirmed) {
   EXPECT_EQ(RunWord(report), "SUCCEEDED");
   report.mutable_confirmation()->set_state(Confirmation::CONFIRMED);
   EXPECT_EQ(RunWord(report), "CONFIRMED");
+  // A host that was not reached takes it back.
+  report.mutable_confirmation()->add_untold("a");
+  EXPECT_EQ(RunWord(report), "NOT CONFIRMED EVERYWHERE");
   report.mutable_hosts(0)->set_outcome(ApplyResult::ROLLED_BACK);
   EXPECT_EQ(RunWord(report), "ROLLED BACK");
   report.set_rollback(true);

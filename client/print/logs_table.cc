@@ -70,19 +70,18 @@ void PrintNotes(const LogsAnswer& answer, Page& page) {
 constexpr size_t kMaxDetails = 16;
 constexpr int kMaxRanks = 8;
 
-// Addresses and ranks as hosts and devices.
+// Addresses of the cluster and ranks of the hosts asked as hosts and devices.
 class Ends {
  public:
   Ends(const ClusterSpec& spec, const LogsAnswer& answer) {
     std::set<std::string> asked;
     for (const LogsOfHost& host : answer.hosts()) asked.insert(host.host());
     for (const ServerSpec& server : spec.servers()) {
-      if (asked.count(server.host()) == 0) continue;
       names_[server.address()] = server.host();
       for (const DeviceSpec& device : server.devices()) {
-        by_rank_.push_back(
-            absl::StrCat(server.host(), " device ", device.id()));
-        names_[device.address()] = by_rank_.back();
+        std::string& name = names_[device.address()];
+        name = absl::StrCat(server.host(), " device ", device.id());
+        if (asked.count(server.host()) > 0) by_rank_.push_back(name);
       }
     }
   }
@@ -193,8 +192,8 @@ size_t CountUnread(const LogsAnswer& answer) {
       }));
 }
 
-void PrintLogsTable(const LogsAnswer& answer, const Style& style,
-                    std::ostream& out) {
+void PrintLogsTable(const LogsAnswer& answer, const LogsQuery& asked,
+                    const Style& style, std::ostream& out) {
   Page page(style, out);
   size_t files = 0;
   uint64_t bytes = 0;
@@ -210,9 +209,12 @@ void PrintLogsTable(const LogsAnswer& answer, const Style& style,
   const size_t hosts = static_cast<size_t>(answer.hosts_size());
   if (AreNone(answer)) {
     return page.Wrapped(
-        "", absl::StrCat("there are no logs on ", Count(hosts, "host"),
-                         "; --user NAME reads those of one user, and a longer "
-                         "--since older ones"));
+        "",
+        absl::StrCat(
+            "there are no logs on ", Count(hosts, "host"),
+            asked.user().empty() ? "; --user NAME reads those of one user" : "",
+            asked.since_ms() > 0 ? "; an earlier --since takes in older files"
+                                 : ""));
   }
   page.Wrapped(
       "", absl::StrCat(

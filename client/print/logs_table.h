@@ -24,8 +24,8 @@ void AddCodes(const ClusterSpec& spec, LogsAnswer* answer);
 size_t CountUnread(const LogsAnswer& answer);
 
 // REQUIRES: AddCodes. All texts are made safe for a terminal.
-void PrintLogsTable(const LogsAnswer& answer, const Style& style,
-                    std::ostream& out);
+void PrintLogsTable(const LogsAnswer& answer, const LogsQuery& asked,
+                    const Style& style, std::ostream& out);
 
 // "EI0006 12 on server[0-1]; 1 host not read", without line end; safe for a
 // terminal of UTF-8.

@@ -151,16 +151,22 @@ class NowPage {
   }
 
   void PrintWrong(const RuleResult& rule) {
-    const Finding& first = rule.findings_size() > 0
-                               ? rule.findings(0)
-                               : Finding::default_instance();
+    const bool is_one = rule.findings_size() == 1;
     page_.Wrapped(
         absl::StrCat("  ", StateSymbol(rule.state(), page_.style().utf8), " "),
-        page_.Safe(absl::StrCat(rule.rule(), " ", rule.summary(),
-                                Part(": ", first.observed()))),
+        page_.Safe(absl::StrCat(
+            rule.rule(), " ", rule.summary(),
+            is_one ? Part(": ", rule.findings(0).observed()) : "")),
         StatePaint(KnownState(rule.state())));
-    if (first.fix().empty()) return;
-    page_.Whole("    fix: ", page_.SafeLines(first.fix()));
+    for (const Finding& each : rule.findings()) {
+      if (!is_one) {
+        page_.Wrapped("    ", page_.Safe(JoinParts(
+                                  ": ", {SubjectsText(each.subjects(), 2, 60),
+                                         each.observed()})));
+      }
+      if (each.fix().empty()) continue;
+      page_.Whole("    fix: ", page_.SafeLines(each.fix()));
+    }
   }
 
   const ClusterNow& now_;

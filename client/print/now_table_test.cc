@@ -100,6 +100,25 @@ TEST(PrintClusterNowTest, ShowsHostsThenWhatRunsThenChecksWithWhatIsWrong) {
       "  × link node07: pass -> fail: link is DOWN\n");
 }
 
+TEST(PrintClusterNowTest, GivesEachFindingOfARuleItsOwnHostAndText) {
+  ClusterNow now = Sample();
+  RuleResult& wrong = *now.mutable_schedules(0)->mutable_wrong(0);
+  wrong.set_summary("node[07-08] device 3");
+  wrong.mutable_findings(0)->set_observed("DOWN; waived until noon by ann");
+  wrong.mutable_findings(0)->add_subjects()->set_host("node07");
+  Finding& second = *wrong.add_findings();
+  second.set_observed("DOWN; waived until dusk by bob");
+  second.set_fix("look at the module");
+  second.add_subjects()->set_host("node08");
+  second.mutable_subjects(0)->add_devices(3);
+  EXPECT_THAT(Printed(now),
+              HasSubstr("  × link node[07-08] device 3\n"
+                        "    node07: DOWN; waived until noon by ann\n"
+                        "    fix: look at the cable\n"
+                        "    node08 device 3: DOWN; waived until dusk by bob\n"
+                        "    fix: look at the module\n"));
+}
+
 TEST(PrintClusterNowTest, AsksForNoConfirmationThatWasGiven) {
   ClusterNow now = Sample();
   Confirmation& confirmation = *now.mutable_pending(0)->mutable_confirmation();

@@ -70,9 +70,9 @@ absl::Status CheckName(absl::string_view name) {
       name.find('\0') == absl::string_view::npos) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
+  return InvalidArgument(
       "archive: name ", QuotedText(name),
-      ", expected a relative path whose last part has at most 100 bytes"));
+      ", expected a relative path whose last part has at most 100 bytes");
 }
 
 // A kind of secret: what stands before it, and it. Over bytes: one that is no
@@ -202,9 +202,8 @@ absl::Status TarGz::Add(absl::string_view name, absl::string_view text,
                         int64_t changed_at_s) {
   RETURN_IF_ERROR(CheckName(name));
   if (text.size() >= kMaxFileBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("archive: ", name, ": ", text.size(),
-                     " bytes, expected less than 2 GiB"));
+    return InvalidArgument("archive: ", name, ": ", text.size(),
+                           " bytes, expected less than 2 GiB");
   }
   RETURN_IF_ERROR(Write(HeaderOf(name, text.size(), changed_at_s), Z_NO_FLUSH));
   RETURN_IF_ERROR(Write(text, Z_NO_FLUSH));

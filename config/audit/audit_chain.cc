@@ -138,11 +138,10 @@ class Verifier {
       if (skipped > 0) return;
       if (entry.sequence() == 1 && entry.previous().empty()) return;
       if (first && entry.what() == kAuditContinues) {
-        found_.notes.push_back(
+        return found_.notes.push_back(
             absl::StrCat(*file_, ": begins at line number ", entry.sequence(),
                          " of its chain; the ones before are in ",
                          PrintableText(entry.subject())));
-        return;
       }
       Break("begins with sequence ", entry.sequence(),
             ", expected 1, or a line that continues an older file: lines are "

@@ -88,13 +88,12 @@ bool IsOf(const JobSpec* job, const EnvironmentVariable* variable) {
 }
 
 // By HCCL_HOST_SOCKET_PORT_RANGE, of which HCCL takes a port that is free.
-HcclPortNeed NeedOfRange(const EnvironmentVariable& range) {
+HcclPortNeed NeedOfRange(const EnvironmentVariable& range, const JobSpec* job) {
   HcclPortNeed need;
-  if (range.value() != "auto") {
-    need.possible = *PortSet::Parse(range.value());
-  }
+  if (range.value() != "auto") need.possible = *PortSet::Parse(range.value());
   need.certain = need.possible;
   need.source = SourceText(range);
+  need.is_of_job = IsOf(job, &range);
   return need;
 }
 
@@ -134,7 +133,7 @@ HcclPortNeed HcclPortsOn(const ClusterSpec& spec, const HostFacts& host,
                          const JobSpec* job) {
   const EnvironmentVariable* const range =
       TakesPortRange(spec) ? FindVariable(host, job, kPortRange) : nullptr;
-  if (Legal(range) != nullptr) return NeedOfRange(*range);
+  if (Legal(range) != nullptr) return NeedOfRange(*range, job);
   HcclPortNeed need;
   if (range != nullptr && !IsSure(*range)) need.unclear = range;
 
@@ -152,7 +151,10 @@ HcclPortNeed HcclPortsOn(const ClusterSpec& spec, const HostFacts& host,
   uint64_t first = BaseOf(spec);
   if (base != nullptr && absl::SimpleAtoi(base->value(), &first)) {
     add(first);
-    if (first != BaseOf(spec)) need.source = SourceText(*base);
+    if (first != BaseOf(spec)) {
+      need.source = SourceText(*base);
+      need.is_of_job = IsOf(job, base);
+    }
   }
   // A launch by the spec exports its base port, whatever a login has.
   if (base == nullptr || (spec_pins && !IsOf(job, base))) add(BaseOf(spec));
@@ -172,9 +174,10 @@ PortSet PortsOfLogins(const EnvironmentFact::Variables& variables) {
   PortSet ports;
   for (const EnvironmentVariable& each : variables.variables()) {
     uint64_t base = 0;
-    if (each.name() == kBasePort && IsLegal(each) &&
+    const bool is_base = each.name() == kBasePort;
+    if ((is_base || each.name() == "MASTER_PORT") && IsLegal(each) &&
         absl::SimpleAtoi(each.value(), &base)) {
-      ports.Add(PortsFrom(base, kDefaultPortCount));
+      ports.Add(PortsFrom(base, is_base ? kDefaultPortCount : 1));
     } else if (each.name() == kPortRange && IsLegal(each) &&
                each.value() != "auto") {
       ports.Add(*PortSet::Parse(each.value()));

@@ -59,6 +59,7 @@ struct HcclPortNeed {
   bool cann_is_known = false;
   // " (HCCL_IF_BASE_PORT is 53000 in /etc/environment:1)"; empty: by the spec.
   std::string source;
+  bool is_of_job = false;  // By the job alone, of which no plan knows.
   // A variable that only a shell knows, so that the ports may be others. Null:
   // none. Points into the facts or the job.
   const EnvironmentVariable* unclear = nullptr;
@@ -78,7 +79,7 @@ HcclPortNeed JobPortsOn(const ClusterSpec& spec, const HostFacts& host,
                         const JobSpec* job = nullptr);
 
 // What a host asks about on its own beside what it is asked: the ports that
-// lines of its files may give to HCCL.
+// lines of its files may give to HCCL, and MASTER_PORT.
 PortSet PortsOfLogins(const EnvironmentFact::Variables& variables);
 
 // Those of the set that the host gives to outgoing connections, so that they

@@ -136,6 +136,11 @@ TEST(PortsOfLoginsTest, AddsTheRangeOfEachLegalLine) {
           .empty());
 }
 
+TEST(PortsOfLoginsTest, AddsTheRendezvous) {
+  const HostFacts host = HostWith("MASTER_PORT", "29500");
+  EXPECT_EQ(PortsOfLogins(host.environment().value()).ToString(), "29500");
+}
+
 TEST(HandedOutTest, LeavesOutWhatTheKernelNeverHandsOut) {
   HostFacts host;
   PortSet ports;

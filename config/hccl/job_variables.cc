@@ -1,7 +1,6 @@
 #include "config/hccl/job_variables.h"
 
 #include <iterator>
-#include <optional>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
@@ -41,12 +40,13 @@ bool IsSwitch(Text value) { return IsNumber(value, 0, 1); }
 
 constexpr char kTrueOrFalse[] = "(?i)true|false";
 constexpr char kDeterministic[] = "(?i)true|false|strict";
-constexpr char kJsonFile[] = R"(.*\.json)";
 constexpr char kSocketFamily[] = "AF_INET6?";
-// Braces are of another form, which no page defines.
 constexpr char kAlgorithms[] =
     "(?:(?:^|[;/]) *(?:[a-z]+=)? *level[0-3]: *(?:NA|null|ring|pipeline|H-D_R|"
-    "fullmesh|pairwise|NHR|NHR_V1|NB|AHC|AHC_BROKE) *)+|.*[{].*";
+    "fullmesh|pairwise|NHR|NHR_V1|NB|AHC|AHC_BROKE) *)+";
+constexpr char kRetryParams[] =
+    R"(MaxCnt:\s*0*([1-9]|10),\s*HoldTime:\s*0*([1-5]?\d{1,4}|60000),)"
+    R"(\s*IntervalTime:\s*0*([1-5]?\d{1,4}|60000)(?:\D.*)?)";
 constexpr char kRetryEnable[] = " *L[012]: *[01](?: *, *L[012]: *[01])* *";
 constexpr char kExpansionMode[] =
     "AI_CPU|AICPU_TS|AICPU_CacheDisable|AIV|CCU_MS|CCU_SCHED|HOST_TS|HOST";
@@ -83,22 +83,15 @@ bool IsAddress(Text value) {
   return Ipv4Address::Parse(value).ok() || HasForm(value, *kIpv6);
 }
 
-bool IsAddressOfInterface(Text value) {
-  const std::pair<Text, Text> parts =
-      absl::StrSplit(value, absl::MaxSplits('%', 1));
-  return IsAddress(parts.first);
-}
-
 // Ids in ascending order: what follows anything else is not read.
 bool IsIdList(Text value) {
-  std::optional<uint64_t> last;
+  int last = -1;
   for (const Text part : absl::StrSplit(value, ',')) {
-    uint64_t id = 0;
-    if (!IsNumber(part, 0, 1023) || !absl::SimpleAtoi(part, &id) ||
-        (last && id <= *last)) {
+    const int before = last;
+    if (!IsNumber(part, 0, 1023) || !absl::SimpleAtoi(part, &last) ||
+        last <= before) {
       return false;
     }
-    last = id;
   }
   return true;
 }
@@ -108,17 +101,6 @@ bool IsExecTimeout(Text value) {
   Text whole;
   return value.size() <= 10 && HasForm(value, *kForm, &whole) &&
          IsNumber(whole, 0, 2147483647);
-}
-
-bool IsRetryParams(Text value) {
-  static const LazyRE2 kForm = {
-      R"(MaxCnt:\s*(\d+),\s*HoldTime:\s*(\d+),\s*IntervalTime:\s*(\d+).*)"};
-  Text count;
-  Text hold;
-  Text interval;
-  return HasForm(value, *kForm, &count, &hold, &interval) &&
-         IsNumber(count, 1, 10) && IsNumber(hold, 0, 60000) &&
-         IsNumber(interval, 0, 60000);
 }
 
 constexpr char kPorts[] =
@@ -132,27 +114,9 @@ constexpr char kIfnames[] = "names of interfaces separated by single commas";
 // and what HCOMM checks (libochao-huawei/hcomm 8958adbf).
 constexpr char kHccl[] =
     "HCCL user guide, hccl_env; HCOMM externalinput.cc and env_config.cc";
-constexpr char kVisible[] =
-    "https://www.hiascend.com/document/detail/zh/canncommercial/900/"
-    "maintenref/envvar/envref_07_0028.html";
-constexpr char kPrintPage[] =
-    "https://www.hiascend.com/document/detail/zh/canncommercial/900/"
-    "maintenref/envvar/envref_07_0121.html";
-constexpr char kLevelPage[] =
-    "https://www.hiascend.com/document/detail/zh/canncommercial/900/"
-    "maintenref/envvar/envref_07_0122.html";
-constexpr char kEventPage[] =
-    "https://www.hiascend.com/document/detail/zh/canncommercial/900/"
-    "maintenref/envvar/envref_07_0124.html";
-constexpr char kFlushPage[] =
-    "https://www.hiascend.com/document/detail/zh/canncommercial/900/"
-    "maintenref/envvar/envref_07_0125.html";
-constexpr char kCm[] =
-    "https://www.hiascend.com/document/detail/zh/canncommercial/850/"
-    "maintenref/envvar/envref_07_0053.html";
-constexpr char kTorchNpu[] =
-    "https://www.hiascend.com/document/detail/zh/Pytorch/720/comref/"
-    "Envvariables/Envir_006.html";
+constexpr char kCann[] =
+    "CANN and Ascend PyTorch environment variable references, "
+    "https://www.hiascend.com/document/detail/zh/canncommercial/900/maintenref";
 constexpr char kMindSpore[] =
     "https://www.mindspore.cn/vllm_mindspore/docs/en/r0.4.0/user_guide/"
     "environment_variables/environment_variables.html";
@@ -162,10 +126,14 @@ constexpr char kTorch[] =
     "https://docs.pytorch.org/docs/stable/distributed.html";
 
 constexpr bool kMayDiffer = true;
-constexpr bool kFallsBack = true;
-// A name that no source bounds.
+// A name that no source bounds, but curly quotes are no part of any value.
 constexpr JobVariable Free(Text name, bool may_differ = false) {
-  return {name, nullptr, "", "", "", may_differ};
+  return {name, nullptr, "ASCII", "its readers know ASCII", "", may_differ};
+}
+// One of which CANN takes the default where it is illegal.
+constexpr JobVariable Tolerant(Text name, bool (*is_legal)(Text),
+                               Text expected) {
+  return {name, is_legal, expected, kCann, "", false, /*falls_back=*/true};
 }
 
 // Rows of one name stand together, the one for the rest last.
@@ -181,7 +149,8 @@ constexpr JobVariable kRows[] = {
      "0 to 2147483647 (seconds), at most ten characters", kHccl},
     {"HCCL_HOST_SOCKET_PORT_RANGE", IsPortRange, kPorts, kHccl},
     {"HCCL_IF_BASE_PORT", IsFrom<1024, 65520>, "1024 to 65520", kHccl},
-    {"HCCL_IF_IP", IsAddressOfInterface, kAddress, kHccl, "", kMayDiffer},
+    {"HCCL_IF_IP", [](Text v) { return IsAddress(v.substr(0, v.find('%'))); },
+     kAddress, kHccl, "", kMayDiffer},
     {"HCCL_INTER_HCCS_DISABLE", IsOfForm<kTrueOrFalse>, "TRUE or FALSE", kHccl,
      "FALSE"},
     {"HCCL_INTRA_PCIE_ENABLE", IsSwitch, kZeroOrOne, kHccl, "1"},
@@ -191,13 +160,10 @@ constexpr JobVariable kRows[] = {
     {"HCCL_MULTI_QP_THRESHOLD", IsFrom<1, 8192>, "1 to 8192 (KB)", kHccl,
      "512"},
     {"HCCL_NPU_SOCKET_PORT_RANGE", IsPortRange, kPorts, kHccl},
-    {"HCCL_OP_EXPANSION_MODE", IsOfForm<kExpansionMode>,
-     "AI_CPU, AICPU_TS, AICPU_CacheDisable, AIV, HOST, HOST_TS, CCU_MS or "
-     "CCU_SCHED",
-     kHccl},
+    {"HCCL_OP_EXPANSION_MODE", IsOfForm<kExpansionMode>, kExpansionMode, kHccl},
     {"HCCL_OP_RETRY_ENABLE", IsOfForm<kRetryEnable>, "the form L1:0,L2:0",
      kHccl, "L1:0,L2:0"},
-    {"HCCL_OP_RETRY_PARAMS", IsRetryParams,
+    {"HCCL_OP_RETRY_PARAMS", IsOfForm<kRetryParams>,
      "the form MaxCnt:1,HoldTime:5000,IntervalTime:1000, MaxCnt from 1 to 10, "
      "the times from 0 to 60000",
      kHccl},
@@ -222,7 +188,8 @@ constexpr JobVariable kRows[] = {
     {"HCCL_WHITELIST_DISABLE", IsSwitch, kZeroOrOne, kHccl, "1"},
     {"HCCL_WHITELIST_FILE", [](Text v) { return v.size() < 4096; },
      "a path of less than 4096 bytes", kHccl, "", kMayDiffer},
-    {"HCCL_ALGO", IsOfForm<kAlgorithms>,
+    {"HCCL_ALGO",
+     [](Text v) { return IsOfForm<kAlgorithms>(v) || IsOfForm<kExecutors>(v); },
      "the form level0:NA;level1:ring or allreduce=level0:NA;level1:ring/..., "
      "with ring, H-D_R, NHR, NHR_V1, NB, AHC, pipeline or pairwise",
      kHccl},
@@ -235,43 +202,39 @@ constexpr JobVariable kRows[] = {
     Free("HCCL_RDMA_QP_PORT_CONFIG_PATH"),
     Free("HCOMM_DEBUG_CONFIG", kMayDiffer),
     {"ASCEND_RT_VISIBLE_DEVICES", IsIdList,
-     "ids in ascending order with single commas, such as 0,1,2,3", kVisible},
+     "ids in ascending order with single commas, such as 0,1,2,3", kCann},
     Free("ASCEND_AICPU_PATH"),
     Free("ASCEND_CACHE_PATH"),
     Free("ASCEND_CUSTOM_OPP_PATH"),
     Free("ASCEND_CUSTOM_PATH"),
     Free("ASCEND_DEVICE_ID", kMayDiffer),
     Free("ASCEND_DRIVER_PATH"),
-    {"ASCEND_GLOBAL_EVENT_ENABLE", IsSwitch, kZeroOrOne, kEventPage, "", false,
-     kFallsBack},
-    {"ASCEND_GLOBAL_LOG_LEVEL", IsFrom<0, 4>, "0 to 4", kLevelPage, "", false,
-     kFallsBack},
+    Tolerant("ASCEND_GLOBAL_EVENT_ENABLE", IsSwitch, kZeroOrOne),
+    Tolerant("ASCEND_GLOBAL_LOG_LEVEL", IsFrom<0, 4>, "0 to 4"),
     Free("ASCEND_HOME_PATH"),
     Free("ASCEND_HOST_LOG_FILE_NUM"),
     Free("ASCEND_INSTALL_PATH"),
-    {"ASCEND_LAUNCH_BLOCKING", IsSwitch, kZeroOrOne, kTorchNpu, "", false,
-     kFallsBack},
-    {"ASCEND_LOG_DEVICE_FLUSH_TIMEOUT", IsFrom<0, 180000>,
-     "0 to 180000 (milliseconds)", kFlushPage, "", false, kFallsBack},
+    Tolerant("ASCEND_LAUNCH_BLOCKING", IsSwitch, kZeroOrOne),
+    Tolerant("ASCEND_LOG_DEVICE_FLUSH_TIMEOUT", IsFrom<0, 180000>,
+             "0 to 180000 (milliseconds)"),
     Free("ASCEND_MF_STORE_URL"),
     Free("ASCEND_MODULE_LOG_LEVEL"),
     Free("ASCEND_OPP_PATH"),
     Free("ASCEND_PROCESS_LOG_PATH"),
-    {"ASCEND_SLOG_PRINT_TO_STDOUT", IsSwitch, kZeroOrOne, kPrintPage, "", false,
-     kFallsBack},
+    Tolerant("ASCEND_SLOG_PRINT_TO_STDOUT", IsSwitch, kZeroOrOne),
     Free("ASCEND_TOOLKIT_HOME"),
     Free("ASCEND_VISIBLE_DEVICES"),
     Free("ASCEND_WORK_PATH"),
     Free("CM_CHIEF_DEVICE"),
     Free("CM_CHIEF_IP"),
-    {"CM_CHIEF_PORT", IsFrom<0, 65520>, "0 to 65520",
-     "CANN environment variable reference, CM_CHIEF_PORT"},
+    {"CM_CHIEF_PORT", IsFrom<0, 65520>, "0 to 65520", kCann},
     Free("CM_WORKER_IP", kMayDiffer),
-    {"CM_WORKER_SIZE", IsFrom<0, 32768>, "0 to 32768", kCm},
+    {"CM_WORKER_SIZE", IsFrom<0, 32768>, "0 to 32768", kCann},
     Free("RANK_ID", kMayDiffer),
-    Free("RANK_SIZE"),
-    {"RANK_TABLE_FILE", IsOfForm<kJsonFile>,
-     "a name that ends in .json: HCCL reads no other (EI0004)",
+    {"RANK_SIZE", IsFrom<1, kAnySize>, "1 or more", kCann},
+    {"RANK_TABLE_FILE", IsRankTableName,
+     "a path that ends in .json and has no .json before: HCCL reads no other "
+     "(EI0004)",
      "HCOMM topoinfo_ranktableParser.cc"},
     // Of MindIE.
     Free("RANKTABLEFILE"),
@@ -281,9 +244,9 @@ constexpr JobVariable kRows[] = {
     {"VLLM_HOST_IP", IsAddress, kAddress, kVllm, "", kMayDiffer},
     Free("MASTER_ADDR"),
     {"MASTER_PORT", IsFrom<1, 65535>, "1 to 65535", kTorch},
-    Free("NODE_RANK", kMayDiffer),
+    {"NODE_RANK", IsFrom<0, kAnySize>, "0 or more", kTorch, "", kMayDiffer},
     Free("NNODES"),
-    Free("WORLD_SIZE"),
+    {"WORLD_SIZE", IsFrom<1, kAnySize>, "1 or more", kTorch},
 };
 
 bool Names(const JobVariable& row, Text name, Text series) {
@@ -332,19 +295,24 @@ bool IsPlaceholder(Text value) {
       // x.x.x.x, 192.168.1.X, -.-.-.-
       {R"((?:.*[^\w.])?[0-9xX*]{1,3}(?:\.[0-9xX*]{1,3}){2}\.[xX*]+(?:\W.*)?)"},
       {R"((?:.*[^\w.])?[xX*-]{1,3}(?:\.[0-9xX*-]{1,3}){3}(?:\W.*)?)"},
-      // xxx, your_ip, /path/to/rank_table.json, change_me
-      {R"((?i)x{3,}|\.{3}|.*\byour.*|/?path/to/.*|.*(?:change|replace).?me.*)"},
+      // xxx, your_ip, /path/to/rank_table.json, change_me, /data/xxx/a.json
+      {R"((?i)x{3,}|\.{3}|.*\byour.*|/?path/to/.*|.*(?:change|replace).?me.*|)"
+       R"(.*/xx+(?:[/.:].*)?|xx+/.*)"},
       // PIP:PORT, tcp://MASTER_IP:PORT, NIC_NAME
       {R"((?:\w+://)?[A-Z_]*(?:IP|ADDR|ADDRESS|NAME|NIC|PORT))"
        R"((?::[A-Z_]+)?|HOST:[A-Z_]+)"},
-      // 本机IP
-      {R"([^/]*\p{Han}.*)"}};
+      // 本机IP, [your host]; fe80::1 may stand in such brackets
+      {R"([^/]*\p{Han}.*|\[[^\]\[:"]*\pL[^\]\[:"]*\])"}};
   return absl::c_any_of(
       kForms, [value](const LazyRE2& form) { return HasForm(value, *form); });
 }
 
 std::vector<JobVariableMistake> FindVariableMistakes(
     const JobVariables& variables, Text series) {
+  // Curly quotes and full-width signs; within a path they may be right.
+  static const LazyRE2 kTypeset = {
+      R"([^/]*?([\x{2018}-\x{201f}\x{3000}-\x{3002}\x{ff01}-\x{ff5e}]))"
+      R"((?:[^/]*|.*[\x{2018}-\x{201f}]))"};
   std::vector<JobVariableMistake> mistakes;
   // An empty value unsets it.
   const auto value_of = [&variables](Text name) -> Text {
@@ -353,13 +321,18 @@ std::vector<JobVariableMistake> FindVariableMistakes(
   };
   for (const JobVariable& row : kRows) {
     const Text value = value_of(row.name);
-    if (value.empty() || row.is_legal == nullptr || row.is_legal(value) ||
-        FindJobVariable(row.name, series) != &row) {
+    Text sign;
+    const bool is_typeset = HasForm(value, *kTypeset, &sign);
+    if (value.empty() || FindJobVariable(row.name, series) != &row ||
+        (!is_typeset && (row.is_legal == nullptr || row.is_legal(value)))) {
       continue;
     }
     mistakes.push_back({std::string(row.name), std::string(value),
                         std::string(row.expected), std::string(row.source),
                         row.falls_back});
+    if (!is_typeset) continue;
+    mistakes.back().beside = absl::StrCat(
+        " (with the full-width character or curly quote ", sign, ")");
   }
   const auto contradict = [&](bool is_so, Text name, Text beside, Text expected,
                               Text source = kHccl) {
@@ -368,12 +341,15 @@ std::vector<JobVariableMistake> FindVariableMistakes(
                         std::string(expected), std::string(source), false,
                         absl::StrCat(" (", beside, ")")});
   };
-  contradict(value_of("HCCL_WHITELIST_DISABLE") == "0" &&
+  const auto number_of = [&](Text name) {
+    return ComparableValue(*FindJobVariable(name), value_of(name));
+  };
+  contradict(number_of("HCCL_WHITELIST_DISABLE") == "0" &&
                  value_of("HCCL_WHITELIST_FILE").empty(),
              "HCCL_WHITELIST_DISABLE", "without HCCL_WHITELIST_FILE",
              "1, or the white list's path in HCCL_WHITELIST_FILE");
-  const Text roce = value_of("HCCL_INTRA_ROCE_ENABLE");
-  const Text pcie = value_of("HCCL_INTRA_PCIE_ENABLE");
+  const std::string roce = number_of("HCCL_INTRA_ROCE_ENABLE");
+  const std::string pcie = number_of("HCCL_INTRA_PCIE_ENABLE");
   contradict(roce == "1" && pcie == "1", "HCCL_INTRA_ROCE_ENABLE",
              "and so is HCCL_INTRA_PCIE_ENABLE", "1 for one of both at most");
   const bool needs_both = series != "950";
@@ -386,7 +362,7 @@ std::vector<JobVariableMistake> FindVariableMistakes(
   contradict(
       !value_of("RANK_TABLE_FILE").empty() && !value_of("CM_CHIEF_IP").empty(),
       "RANK_TABLE_FILE", "beside CM_CHIEF_IP",
-      "one of both: a rank table, or CM_CHIEF_IP and its kin", kCm);
+      "one of both: a rank table, or CM_CHIEF_IP and its kin", kCann);
   return mistakes;
 }
 
@@ -414,6 +390,27 @@ const EnvironmentVariable* FindVariable(const HostFacts& host,
   if (lines.empty()) return nullptr;
   const EnvironmentVariable& last = *lines.back();
   return IsSure(last) && last.value().empty() ? nullptr : &last;
+}
+
+void FillFromVariables(const HostFacts& host, const JobSpec& job,
+                       JobServer* server) {
+  const auto& reflection = *server->GetReflection();
+  for (const Text name : {"MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE",
+                          "RANK_SIZE", "NODE_RANK", "NNODES"}) {
+    const auto* const field = server->GetDescriptor()->FindFieldByName(
+        name == "RANK_SIZE" ? "world_size" : absl::AsciiStrToLower(name));
+    const EnvironmentVariable* const set = FindVariable(host, &job, name);
+    uint32_t number = 0;
+    if (set == nullptr || !IsSure(*set) || IsPlaceholder(set->value()) ||
+        reflection.HasField(*server, field)) {
+      continue;
+    }
+    if (field->type() == field->TYPE_STRING) {
+      reflection.SetString(server, field, set->value());
+    } else if (absl::SimpleAtoi(set->value(), &number)) {
+      reflection.SetUInt32(server, field, number);
+    }
+  }
 }
 
 bool MatchesSocketIfname(Text value, Text interface) {

@@ -47,6 +47,18 @@ std::string ComparableValue(const JobVariable& row, absl::string_view value);
 // Whether the name is in the table, near one that is, or of HCCL or CANN.
 bool IsJobVariable(absl::string_view name);
 
+// HCCL_ALGO by executors, allreduce:sequence{mesh,nhr}, and what looks like it.
+// HCCL_ALGO.md of hccl's main branch has this form for Ascend 950 alone.
+inline constexpr char kExecutors[] =
+    "(?i)[^$<>`]*[a-z0-9] *[{(][^$<>`]*|(?:(?:^|;)[a-z :]*(?:mesh|nhr)[ "
+    "\\w]*)+";
+
+// As HCCL looks at the name of a rank table (topoinfo_ranktableParser.cc,
+// CheckFilePath): its first ".json" has to be its end.
+inline bool IsRankTableName(absl::string_view path) {
+  return path.find(".json") + 5 == path.size();
+}
+
 // Whether the value was left as a guide has it: "PIP:PORT", "<ip>", "x.x.x.x",
 // "your_ip", or "$HOST" where nothing expands it.
 bool IsPlaceholder(absl::string_view value);
@@ -84,6 +96,11 @@ std::vector<const EnvironmentVariable*> VariableLines(const HostFacts& host,
 const EnvironmentVariable* FindVariable(const HostFacts& host,
                                         const JobSpec* job,
                                         absl::string_view name);
+
+// Gives a server of the job what MASTER_ADDR, MASTER_PORT, WORLD_SIZE, else
+// RANK_SIZE, NODE_RANK and NNODES say on the host, where the job says nothing.
+void FillFromVariables(const HostFacts& host, const JobSpec& job,
+                       JobServer* server);
 
 // What HCCL_SOCKET_IFNAME says of an interface:
 //   eth,enp     names that begin with one of these

@@ -28,7 +28,8 @@ TEST(FindVariableMistakesTest, KnowsTheRangeOfEachVariable) {
        {"auto", "60000", "60000-60031,61000"},
        {"0", "60000-60031,60010", "60031-60000", "1,", "a"}},
       {"HCCL_NPU_SOCKET_PORT_RANGE", {"auto"}, {"Auto"}},
-      {"HCCL_INTRA_ROCE_ENABLE", {"1"}, {"2", "true"}},
+      {"HCCL_INTRA_ROCE_ENABLE", {"1", "01"}, {"2", "true"}},
+      {"MASTER_ADDR", {"10.0.0.1"}, {"“10.0.0.1”", "１０.0.0.1"}},
       {"HCCL_INTRA_PCIE_ENABLE", {"1"}, {"on"}},
       {"HCCL_RDMA_TIMEOUT", {"5", "24"}, {"4", "25", "99"}},
       {"HCCL_BUFFSIZE", {"1", "200"}, {"0", "-1", "200M", " 200", "+200"}},
@@ -37,7 +38,10 @@ TEST(FindVariableMistakesTest, KnowsTheRangeOfEachVariable) {
       {"HCCL_OP_RETRY_ENABLE", {"L1:0,L2:1"}, {"1", "L3:0"}},
       {"HCCL_OP_RETRY_PARAMS",
        {"MaxCnt:1,HoldTime:0,IntervalTime:60000"},
-       {"MaxCnt:11,HoldTime:0,IntervalTime:0", "1"}},
+       {"MaxCnt:11,HoldTime:0,IntervalTime:0", "1",
+        "MaxCnt:0,HoldTime:0,IntervalTime:0",
+        "MaxCnt:1,HoldTime:60001,IntervalTime:0",
+        "MaxCnt:1,HoldTime:0,IntervalTime:60001"}},
       {"HCCL_IF_IP", {"10.0.0.1", "fe80::1", "10.0.0.1%eth0"}, {"eth0"}},
       {"ASCEND_RT_VISIBLE_DEVICES", {"0", "0,3,7"}, {"1, 2", "2,1", "0-7"}},
       {"ASCEND_GLOBAL_LOG_LEVEL", {"0", "4"}, {"5", "INFO"}},
@@ -50,9 +54,18 @@ TEST(FindVariableMistakesTest, KnowsTheRangeOfEachVariable) {
       {"HCCL_ALGO",
        {"level0:NA;level1:H-D_R", "level0:NA; level1:NHR_V1; level2:ring",
         "allreduce=level0:NA;level1:ring/alltoall=level0:NA;level1:pairwise",
-        "allreduce:sequence{mesh2die,nhrmultilink};sole{nhr}"},
-       {"foo", "level0:NA;level1:rng", "level4:ring", "level0:NA;"}},
-      {"RANK_TABLE_FILE", {"/a/b.json"}, {"/nonexist", "/a.json.bak"}},
+        "allreduce:sequence{mesh2die,nhrmultilink};sole{nhr}", "nhr",
+        "not(parallel{mesh,nhr})", "sequence{level0=not(nhr),level1=nhr}",
+        "mesh_chunk;allgather:nhr"},
+       {"foo", "level0:NA;level1:rng", "level4:ring", "level0:NA;",
+        "level0:NA;level1:{algo}", "sole{$ALGO}", "nhr;ring"}},
+      {"RANK_TABLE_FILE",
+       {"/a/b.json", "/a.jsn/json.json"},
+       {"/nonexist", "/a.json.bak", "v3.json.json", "d.json.old/v6.json",
+        "/opt/a.json/hccl.json"}},
+      {"WORLD_SIZE", {"16"}, {"0", "all"}},
+      {"RANK_SIZE", {"16"}, {"0", "-1"}},
+      {"NODE_RANK", {"0"}, {"first"}},
       {"HCCL_SOMETHING_NEW", {"x"}, {}},
   };
   for (const auto& each : kCases) {
@@ -74,11 +87,35 @@ TEST(FindVariableMistakesTest, WhiteListThatIsOnNeedsItsFile) {
   EXPECT_TRUE(FindVariableMistakes({{"HCCL_WHITELIST_DISABLE", "0"},
                                     {"HCCL_WHITELIST_FILE", "/etc/hccl.json"}})
                   .empty());
+  EXPECT_EQ(FindVariableMistakes({{"HCCL_WHITELIST_DISABLE", "00"}}).size(),
+            1u);
+}
+
+TEST(FindVariableMistakesTest, NamesTheSignsOfAWordProcessor) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"“200”", "“"}, {"２00", "２"}, {"200；", "；"}};
+  for (const auto& [value, sign] : kCases) {
+    const auto mistakes = FindVariableMistakes({{"HCCL_BUFFSIZE", value}});
+    ASSERT_EQ(mistakes.size(), 1u) << value;
+    EXPECT_THAT(mistakes[0].beside, HasSubstr(sign));
+  }
+  EXPECT_EQ(FindVariableMistakes({{"HCCL_SOCKET_IFNAME", "eth0，eth1"}}).size(),
+            1u);
+  EXPECT_THAT(
+      FindVariableMistakes({{"RANK_TABLE_FILE", "“/a.json”"}})[0].beside,
+      HasSubstr("“"));
+  // A folder may have such a name.
+  EXPECT_TRUE(
+      FindVariableMistakes({{"RANK_TABLE_FILE", "/data（1）/a.json"}}).empty());
 }
 
 TEST(FindVariableMistakesTest, RoceAndPcieInAServerContradictEachOther) {
   EXPECT_EQ(FindVariableMistakes({{"HCCL_INTRA_ROCE_ENABLE", "1"},
                                   {"HCCL_INTRA_PCIE_ENABLE", "1"}})
+                .size(),
+            1u);
+  EXPECT_EQ(FindVariableMistakes({{"HCCL_INTRA_ROCE_ENABLE", "01"},
+                                  {"HCCL_INTRA_PCIE_ENABLE", "001"}})
                 .size(),
             1u);
   EXPECT_TRUE(FindVariableMistakes({{"HCCL_INTRA_ROCE_ENABLE", "1"},
@@ -148,11 +185,33 @@ TEST(MeantJobVariableTest, NamesTheOneThatIsOneEditAway) {
 }
 
 TEST(IsPlaceholderTest, KnowsWhatGuidesLeaveOpen) {
-  for (const char* value :
-       {"tcp://PIP:PORT", "<ip>", "<your ip>", "x.x.x.x", "192.168.1.x",
-        "10.0.X.X", "-.-.-.-", "your_ip", "Your SOCKET IFNAME", "xxxx",
-        "NIC_NAME", "MASTER_IP", "{rank_table_file.json}", "$HOST", "${IP}",
-        "$(hostname)", "/path/to/rank_table.json", "本机IP", "..."}) {
+  for (const char* value : {"tcp://PIP:PORT",
+                            "<ip>",
+                            "<your ip>",
+                            "x.x.x.x",
+                            "192.168.1.x",
+                            "10.0.X.X",
+                            "-.-.-.-",
+                            "your_ip",
+                            "Your SOCKET IFNAME",
+                            "xxxx",
+                            "NIC_NAME",
+                            "MASTER_IP",
+                            "{rank_table_file.json}",
+                            "$HOST",
+                            "${IP}",
+                            "$(hostname)",
+                            "/path/to/rank_table.json",
+                            "本机IP",
+                            "...",
+                            "/xxx/hccl.json",
+                            "/data/XX/rank_table.json",
+                            "xxx/a.json",
+                            "/data/xxx",
+                            "/data/xxx.json",
+                            "[本机IP]",
+                            "[your host]",
+                            "[IP]"}) {
     EXPECT_TRUE(IsPlaceholder(value)) << value;
   }
   for (const char* value : {"10.0.3.2",
@@ -169,6 +228,9 @@ TEST(IsPlaceholderTest, KnowsWhatGuidesLeaveOpen) {
                             "L1:0,L2:0",
                             "level0:NA;level1:H-D_R",
                             "/data/rank_table.json",
+                            "/data/x/xxl.json",
+                            "[fe80::1]",
+                            "[0]",
                             "0,1,2,3",
                             "MaxCnt:3,HoldTime:5000,IntervalTime:1000",
                             "node01.example.com",
@@ -207,6 +269,45 @@ TEST(FindVariableTest, TakesTheLastLineThatCounts) {
   JobSpec job;
   *job.add_environment() = Line("A", "5");
   EXPECT_EQ(FindVariable(host, &job, "A")->value(), "5");
+}
+
+TEST(FillFromVariablesTest, JobGoesBeforeLoginsAndKeysBeforeBoth) {
+  JobSpec job;
+  *job.add_environment() = Line("MASTER_PORT", "60010");
+  *job.add_environment() = Line("WORLD_SIZE", "12");
+  *job.add_environment() = Line("NNODES", "2:4");
+  // It unsets what logins set.
+  *job.add_environment() = Line("NODE_RANK", "");
+  HostFacts host;
+  auto* const lines =
+      host.mutable_environment()->mutable_value()->mutable_variables();
+  *lines->Add() = Line("MASTER_PORT", "29500");
+  *lines->Add() = Line("MASTER_ADDR", "172.16.0.2");
+  *lines->Add() = Line("NODE_RANK", "1");
+  JobServer server;
+  server.set_world_size(16);
+  FillFromVariables(host, job, &server);
+  EXPECT_EQ(server.master_port(), 60010u);
+  EXPECT_EQ(server.master_addr(), "172.16.0.2");
+  EXPECT_EQ(server.world_size(), 16u);
+  EXPECT_EQ(server.nnodes(), "2:4");
+  EXPECT_FALSE(server.has_node_rank());
+}
+
+TEST(FillFromVariablesTest, LeavesOutWhatIsNotKnown) {
+  JobSpec job;
+  *job.add_environment() = Line("MASTER_ADDR", "$HEAD");
+  *job.add_environment() = Line("RANK_SIZE", "16");
+  HostFacts host;
+  auto* const lines =
+      host.mutable_environment()->mutable_value()->mutable_variables();
+  *lines->Add() = Line("MASTER_PORT", "29500");
+  lines->rbegin()->set_conditional(true);
+  *lines->Add() = Line("NODE_RANK", "");
+  lines->rbegin()->set_computed(true);
+  JobServer server;
+  FillFromVariables(host, job, &server);
+  EXPECT_EQ(server.DebugString(), "world_size: 16\n");
 }
 
 TEST(MatchesSocketIfnameTest, TakesTheFourForms) {

@@ -81,9 +81,7 @@ class Box {
 std::string WhereText(const RuleResult& rule) {
   google::protobuf::RepeatedPtrField<Subject> subjects;
   for (const Finding& finding : rule.findings()) {
-    if (finding.state() == rule.state()) {
-      subjects.MergeFrom(finding.subjects());
-    }
+    if (finding.state() == rule.state()) subjects.MergeFrom(finding.subjects());
   }
   return SubjectsText(subjects, 4, 60);
 }
@@ -93,10 +91,7 @@ void AddFailed(const Report& report,
                const PageFindings& findings, PageDictionary* page) {
   Box box(FAIL, "Failed", findings, page);
   const std::vector<std::string> hosts = FailingHosts(report);
-  if (rules.empty() && hosts.empty()) {
-    box.Figure("nothing");
-    return;
-  }
+  if (rules.empty() && hosts.empty()) return box.Figure("nothing");
   box.Figure(absl::StrCat(Count(rules.size(), "rule"), " on ",
                           Count(hosts.size(), "host"), " of ",
                           report.hosts_size()));
@@ -131,9 +126,7 @@ void AddNotLookedAt(const Report& report, RulesByState& rules,
        absl::StrSplit(report.error(), '\n', absl::SkipEmpty())) {
     box.Line("", line);
   }
-  for (const auto& [why, hosts] : silent) {
-    box.Line(HostsText(hosts, 240), why);
-  }
+  for (const auto& [why, hosts] : silent) box.Line(HostsText(hosts, 240), why);
   if (report.awaited_size() > 0) {
     box.Line(HostsText({report.awaited().begin(), report.awaited().end()}, 240),
              "was still awaited when the check was stopped");
@@ -335,9 +328,7 @@ void AddHead(const Report& report, PageDictionary* page) {
           page);
   if (report.notes().empty()) return;
   PageDictionary* const notes = page->AddSectionDictionary("NOTES");
-  for (const std::string& note : report.notes()) {
-    ShowText("NOTE", note, notes);
-  }
+  for (const std::string& note : report.notes()) ShowText("NOTE", note, notes);
 }
 
 void AddBoxes(const Report& report, const PageFindings& findings,

@@ -56,11 +56,11 @@ bool IsName(absl::string_view name) {
 
 // The peer chose the text: it is cut and escaped before anybody prints it.
 absl::Status Malformed(absl::string_view uri, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(
+  return InvalidArgument(
       "SPIFFE id \"", absl::CHexEscape(uri.substr(0, 200)), "\": ", what,
       ", expected spiffe://CLUSTER/controller, "
       "spiffe://CLUSTER/host/NAME or "
-      "spiffe://CLUSTER/user/NAME[/role/hook|viewer|operator|admin]"));
+      "spiffe://CLUSTER/user/NAME[/role/hook|viewer|operator|admin]");
 }
 
 // The first certificate in the text, until this thread asks for another; null:
@@ -174,9 +174,9 @@ absl::StatusOr<SpiffeId> ParseSpiffeId(absl::string_view uri) {
 absl::StatusOr<SpiffeId> ParseUriNames(
     absl::Span<const std::string> uri_names) {
   if (uri_names.size() != 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgument(
         "certificate: ", uri_names.size(),
-        " URI names, expected exactly one, which is the SPIFFE id"));
+        " URI names, expected exactly one, which is the SPIFFE id");
   }
   return ParseSpiffeId(uri_names[0]);
 }
@@ -239,13 +239,12 @@ absl::Status CheckKeyBelongs(absl::string_view certificate_pem,
       key && X509_check_private_key(certificate.get(), key.get()) == 1;
   ERR_clear_error();
   if (!key) {
-    return absl::InvalidArgumentError(
+    return InvalidArgument(
         "no private key, expected unencrypted PEM text with \"BEGIN PRIVATE "
         "KEY\"");
   }
   if (!belongs) {
-    return absl::InvalidArgumentError(
-        "the key is not the certificate's, expected a pair");
+    return InvalidArgument("the key is not the certificate's, expected a pair");
   }
   return absl::OkStatus();
 }
@@ -266,8 +265,7 @@ absl::Status CheckChain(absl::string_view certificate_pem,
   const std::string trouble =
       ChainTrouble(chain[0].get(), chain, AllCertificates(ca_pem), now);
   if (trouble.empty()) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      absl::StrCat("the certificate: ", trouble));
+  return PermissionDenied("the certificate: ", trouble);
 }
 
 absl::Status CheckHasCertificate(absl::string_view pem) {
@@ -275,9 +273,8 @@ absl::Status CheckHasCertificate(absl::string_view pem) {
   const auto cut = static_cast<size_t>(absl::c_count(begun, nullptr));
   if (cut == begun.size()) return NoCertificate();
   if (cut == 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("cut short: ", begun.size(), " certificates begin, ",
-                   begun.size() - cut, " can be read, expected as many"));
+  return InvalidArgument("cut short: ", begun.size(), " certificates begin, ",
+                         begun.size() - cut, " can be read, expected as many");
 }
 
 }  // namespace clusterd

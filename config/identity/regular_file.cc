@@ -23,14 +23,13 @@ absl::StatusOr<std::string> ReadRegularFile(const std::string& path,
     return FileStatus(path, errno);
   }
   if (!S_ISREG(info.st_mode)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": not a regular file"));
+    return InvalidArgument(path, ": not a regular file");
   }
   ASSIGN_OR_RETURN(std::string text, ReadToEnd(fd.get(), path, max_bytes));
   if ((info.st_mode & forbidden) == 0) return text;
-  return absl::PermissionDeniedError(absl::StrCat(
+  return PermissionDenied(
       path, ": others have access to the private key (mode ",
-      absl::StrFormat("%04o", info.st_mode & 07777), "), expected ", expected));
+      absl::StrFormat("%04o", info.st_mode & 07777), "), expected ", expected);
 }
 
 absl::StatusOr<std::string> ReadToEnd(int fd, const std::string& path,
@@ -44,8 +43,7 @@ absl::StatusOr<std::string> ReadToEnd(int fd, const std::string& path,
     if (count == 0) return text;
     text.append(buffer, static_cast<size_t>(count));
     if (text.size() > max_bytes) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ": over ", max_bytes, " bytes"));
+      return InvalidArgument(path, ": over ", max_bytes, " bytes");
     }
   }
 }
@@ -58,8 +56,7 @@ absl::Status FileStatus(const std::string& path, int error) {
 
 absl::Status WriteStatus(const std::string& path, int error) {
   if (error != ENOSPC && error != EDQUOT) return FileStatus(path, error);
-  return absl::ResourceExhaustedError(
-      absl::StrCat(path, ": ", std::strerror(error)));
+  return ResourceExhausted(path, ": ", std::strerror(error));
 }
 
 absl::Status SyncFolder(const std::string& folder) {

@@ -31,7 +31,7 @@ constexpr size_t kMaxNumberDigits = 40;
 constexpr char kNoName[] = "a CA without a name";
 
 absl::Status Lacks(const char* what) {
-  return absl::InvalidArgumentError(absl::StrCat("has no ", what));
+  return InvalidArgument("has no ", what);
 }
 
 // The CAs of the bundle, and those beside the lists that lead to one of them.
@@ -159,10 +159,10 @@ absl::StatusOr<RevocationLists> RevocationLists::Parse(
       }
       X509* const signer = SignerOf(each.get(), signers);
       if (signer == nullptr) {
-        return absl::PermissionDeniedError(absl::StrCat(
+        return PermissionDenied(
             name,
             ": is signed by none of our CAs, nor by one below them whose "
-            "certificate is beside it"));
+            "certificate is beside it");
       }
       for (int i = 0; i < sk_X509_REVOKED_num(entries); ++i) {
         list.serials.insert(SerialText(
@@ -220,10 +220,10 @@ absl::Status RevocationLists::Check(const CertificateKey& key,
   for (const auto& [ca, list] : lists_) {
     if (!Covers(list, key)) continue;
     if (list.issuer_is_revoked || list.serials.contains(key.serial)) {
-      return absl::PermissionDeniedError(
-          absl::StrCat(list.issuer_is_revoked ? "the CA " : "the certificate ",
-                       list.issuer_is_revoked ? list.issuer_text : key.serial,
-                       " is revoked"));
+      return PermissionDenied(
+          list.issuer_is_revoked ? "the CA " : "the certificate ",
+          list.issuer_is_revoked ? list.issuer_text : key.serial,
+          " is revoked");
     }
     std::string own = Trouble(list, now);
     if (!is_covered || !own.empty()) trouble = std::move(own);
@@ -256,10 +256,10 @@ absl::Status RevocationLists::CheckNotOlder(const ListAges& seen) const {
   for (const auto& [ca, list] : lists_) {
     const auto before = seen.find(ca);
     if (before == seen.end() || !IsOlder(list.age, before->second)) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
+    return FailedPrecondition(
         "the list of ", list.issuer_text, ": is ", AgeText(list.age),
         ", and one was read before that is ", AgeText(before->second),
-        "; take the CA's newest, or have it make one with a higher number"));
+        "; take the CA's newest, or have it make one with a higher number");
   }
   return absl::OkStatus();
 }
@@ -296,9 +296,8 @@ absl::StatusOr<std::vector<std::string>> ReadRevocationTexts(
     if (error) return FileStatus(path, error.value());
     std::sort(files.begin(), files.end());
     if (files.empty() || files.size() > kMaxFiles) {
-      return absl::NotFoundError(
-          absl::StrCat(path, ": ", files.size(),
-                       " files *.pem and *.crl, expected 1 to ", kMaxFiles));
+      return NotFound(path, ": ", files.size(),
+                      " files *.pem and *.crl, expected 1 to ", kMaxFiles);
     }
   } else {
     files.push_back(path);

@@ -171,8 +171,7 @@ struct Shown {
         pair.Replace(absl::StrCat(pem.key, "\n", pem.certificate))) {
       return absl::OkStatus();
     }
-    return absl::UnavailableError(
-        absl::StrCat("certificates: kept in memory: ", std::strerror(errno)));
+    return Unavailable("certificates: kept in memory: ", std::strerror(errno));
   }
 };
 
@@ -279,9 +278,9 @@ absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
       InFront(files.key, CheckKeyBelongs(pem.certificate, pem.key)));
   const absl::Time now = absl::Now();
   if (now < info->not_before || now > info->not_after) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        files.certificate, ": not valid now, only from ",
-        UtcText(info->not_before), " to ", UtcText(info->not_after)));
+    return FailedPrecondition(files.certificate, ": not valid now, only from ",
+                              UtcText(info->not_before), " to ",
+                              UtcText(info->not_after));
   }
   return pem;
 }
@@ -294,9 +293,8 @@ absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files) {
   ASSIGN_OR_RETURN(const CertificateInfo info,
                    ParseCertificate(pair->certificate));
   if (!(info.id == self)) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(files.certificate, ": is ", info.id.ToString(),
-                     ", expected ", self.ToString()));
+    return PermissionDenied(files.certificate, ": is ", info.id.ToString(),
+                            ", expected ", self.ToString());
   }
   RETURN_IF_ERROR(InFront(
       files.certificate, CheckChain(pair->certificate, pair->ca, absl::Now())));
@@ -352,9 +350,9 @@ absl::StatusOr<SpiffeId> ReadOwnIdentity(const TlsFiles& files,
   ASSIGN_OR_RETURN(CertificateInfo info, ParseCertificate(pem.certificate));
   const std::string& expected = cluster.empty() ? info.id.cluster : cluster;
   if (info.id.cluster != expected || info.id.kind != kind) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        files.certificate, ": is ", info.id.ToString(), ", expected a ",
-        KindName(kind), " of cluster \"", expected, "\""));
+    return PermissionDenied(files.certificate, ": is ", info.id.ToString(),
+                            ", expected a ", KindName(kind), " of cluster \"",
+                            expected, "\"");
   }
   return std::move(info.id);
 }
@@ -376,10 +374,10 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>>
 MakeChannelCredentials(const TlsFiles& files, const std::string& cluster,
                        unsigned refresh_seconds) {
   if (!IsClusterName(cluster)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cluster name \"", cluster,
-                     "\": expected lower-case letters, digits, \".\", \"-\" or "
-                     "\"_\""));
+    return InvalidArgument(
+        "cluster name \"", cluster,
+        "\": expected lower-case letters, digits, \".\", \"-\" or "
+        "\"_\"");
   }
   ASSIGN_OR_RETURN(const TlsPem pem, ReadTlsFiles(files));
   return ForController(
@@ -426,13 +424,12 @@ absl::StatusOr<CertificateInfo> RequirePeer(absl::string_view pem,
   if (!peer.ok()) return absl::UnauthenticatedError(peer.status().message());
   const SpiffeId& id = peer->id;
   if (id.cluster != cluster) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        id.ToString(), " is not of this cluster, \"", cluster, "\""));
+    return PermissionDenied(id.ToString(), " is not of this cluster, \"",
+                            cluster, "\"");
   }
   if (id.kind != kind) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(id.ToString(), " is a ", KindName(id.kind),
-                     ", and only a ", KindName(kind), " may do this"));
+    return PermissionDenied(id.ToString(), " is a ", KindName(id.kind),
+                            ", and only a ", KindName(kind), " may do this");
   }
   return peer;
 }
@@ -440,9 +437,8 @@ absl::StatusOr<CertificateInfo> RequirePeer(absl::string_view pem,
 absl::Status RequireRole(const SpiffeId& user, Role needed,
                          absl::string_view call) {
   if (user.role >= needed) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      absl::StrCat(call, ": ", user.ToString(), " has the role ",
-                   RoleName(user.role), ", expected ", RoleName(needed)));
+  return PermissionDenied(call, ": ", user.ToString(), " has the role ",
+                          RoleName(user.role), ", expected ", RoleName(needed));
 }
 
 }  // namespace clusterd

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/hccl/data_type.h"
+#include "config/hccl/job_variables.h"
 #include "config/launch/job_spec.h"
 #include "config/spec/device_plan.h"
 #include "config/spec/mistakes.h"
@@ -156,8 +157,7 @@ class Loader {
     job_.set_script_file(map["script"].Text().value_or(""));
     const YamlValue requirements = map["requirements"];
     if (!requirements.Is(YamlNode::Kind::kList)) {
-      job_.set_requirements_file(requirements.Text().value_or(""));
-      return;
+      return job_.set_requirements_file(requirements.Text().value_or(""));
     }
     for (const YamlValue& item : requirements.Items()) {
       absl::StrAppend(job_.mutable_requirements(), item.Text().value_or(""),
@@ -233,6 +233,7 @@ class Loader {
     const YamlValue servers = map["servers"];
     JobServer common;
     LoadLaunch(map, &common);
+    FillFromVariables(HostFacts::default_instance(), job_, &common);
     LoadDevices(map["devices"]).Fill(&common);
     if (nodes.node() != nullptr && servers.node() != nullptr) {
       servers.Wrong(" stands beside nodes at ", ToString(nodes.position()),
@@ -299,9 +300,8 @@ class Loader {
       return;
     }
     if (static_cast<size_t>(job_.servers_size()) == kMaxServers) {
-      mistakes_->AddOnce(position, "too many", "more than ", kMaxServers,
-                         " servers, expected fewer");
-      return;
+      return mistakes_->AddOnce(position, "too many", "more than ", kMaxServers,
+                                " servers, expected fewer");
     }
     JobServer* server = job_.add_servers();
     *server = like;

@@ -279,6 +279,28 @@ TEST(NarrowToJobTest, TakesThePortsThatTheJobNames) {
   EXPECT_EQ(narrowed->ssh_port(), 12345);
 }
 
+// The same facts as master_port, master_addr and world_size.
+TEST(LoadJobSpecTest, TakesLaunchVariablesOfTheEnvironment) {
+  const std::string variables =
+      "environment: {MASTER_PORT: 60010, MASTER_ADDR: 192.168.7.23, "
+      "WORLD_SIZE: 12}\n";
+  const JobSpec job = Load("nodes: [server0, server1]\n" + variables);
+  for (const JobServer& server : job.servers()) {
+    EXPECT_EQ(server.master_port(), 60010u);
+    EXPECT_EQ(server.master_addr(), "192.168.7.23");
+    EXPECT_EQ(server.world_size(), 12u);
+    EXPECT_FALSE(server.has_node_rank());
+  }
+  EXPECT_EQ(NarrowToJob(MakeSpec("atlas-a2", "", 2), job)->rendezvous_port(),
+            60010u);
+  const JobSpec keyed = Load(
+      "servers: [{host: a, world_size: 8}, {host: b}]\nmaster_port: 29500\n" +
+      variables);
+  EXPECT_EQ(keyed.servers(0).world_size(), 8u);
+  EXPECT_EQ(keyed.servers(1).world_size(), 12u);
+  EXPECT_EQ(keyed.servers(1).master_port(), 29500u);
+}
+
 TEST(NarrowToJobTest, KnowsHostsByAddressAndDomain) {
   ClusterSpec spec = MakeSpec("atlas-a2", "", 2);
   spec.set_domain("dc1.example.com");

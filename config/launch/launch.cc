@@ -149,8 +149,9 @@ class Maker {
   }
 
   void ChoosePort() {
-    absl::StatusOr<MasterPort> chosen =
-        ChooseMasterPort(job_, *facts_[0], options_.master_port);
+    absl::StatusOr<MasterPort> chosen = ChooseMasterPort(
+        job_, *facts_[0], options_.master_port,
+        options_.port_of_endpoint ? "--rdzv-endpoint" : "--master-port");
     if (!chosen.ok()) return Wrong(chosen.status().message());
     port_ = chosen->port;
     // torch_npu/distributed/rendezvous.py: the store is that of --master_addr
@@ -480,6 +481,7 @@ std::string HolderOf(uint32_t port, const HostFacts& host) {
 // Why the port cannot be taken; empty: nothing is against it.
 std::string WhyNot(uint32_t port, const ClusterSpec& job,
                    const HostFacts& master) {
+  if (port > 65535) return "is no port";
   const PortSet hccl = HcclRange(job);
   if (hccl.Contains(port)) {
     return absl::StrCat("lies in HCCL's range ", PortsText(hccl.ranges()[0]));
@@ -504,27 +506,23 @@ absl::StatusOr<Launch> MakeLaunch(const ClusterSpec& job,
 
 absl::StatusOr<MasterPort> ChooseMasterPort(const ClusterSpec& job,
                                             const HostFacts& master,
-                                            uint32_t asked) {
+                                            uint32_t asked,
+                                            absl::string_view option) {
   MasterPort chosen = {asked != 0 ? asked : job.rendezvous_port(), {}};
-  const bool is_named = chosen.port != 0;
-  if (is_named) {
-    const std::string why_not = chosen.port > 65535
-                                    ? std::string("is no port")
-                                    : WhyNot(chosen.port, job, master);
+  if (chosen.port != 0) {
+    const std::string why_not = WhyNot(chosen.port, job, master);
     if (!why_not.empty()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          asked != 0 ? "--master-port" : "rendezvous port of cluster.yaml",
-          ": ", chosen.port, " ", why_not,
-          ", expected a free port up to 65535"
-          " outside HCCL's range"));
+          asked != 0 ? option : "rendezvous port of cluster.yaml", ": ",
+          chosen.port, " ", why_not,
+          ", expected a free port up to 65535 outside HCCL's range"));
     }
   } else {
     chosen.port = kFirstMasterPort;
     while (!WhyNot(chosen.port, job, master).empty()) {
       if (++chosen.port > kLastMasterPort) {
         return absl::InvalidArgumentError(
-            "--master-port: no port is free that could be chosen, expected one "
-            "to be named");
+            "--master-port: no port is free to choose, expected a port");
       }
     }
     chosen.notes.push_back(absl::StrCat(

@@ -44,7 +44,8 @@ struct LaunchOptions {
   std::string mpi_args;
   uint32_t ssh_port = 0;  // Where the containers' sshd answers; 0: 22.
   // Of torch-npu-run.
-  std::string rdzv_endpoint;  // The first server and MASTER_PORT; or empty.
+  std::string rdzv_endpoint;      // The first server and MASTER_PORT; or empty.
+  bool port_of_endpoint = false;  // `master_port` is from there.
   std::string rdzv_id;
   bool standalone = false;
   bool local_addr = false;  // Each server is told its own address.
@@ -125,9 +126,9 @@ struct MasterPort {
 // below the ports that Linux hands out by itself, 32768-60999, so that no
 // outgoing connection takes it before the job does. InvalidArgument if the
 // asked one, or that of cluster.yaml, is HCCL's or taken.
-absl::StatusOr<MasterPort> ChooseMasterPort(const ClusterSpec& job,
-                                            const HostFacts& master,
-                                            uint32_t asked);
+absl::StatusOr<MasterPort> ChooseMasterPort(
+    const ClusterSpec& job, const HostFacts& master, uint32_t asked,
+    absl::string_view option = "--master-port");
 
 }  // namespace clusterd
 

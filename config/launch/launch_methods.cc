@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/hccl/job_variables.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 
@@ -43,14 +44,15 @@ void AddRendezvousMistakes(const LaunchMethod& method,
   if (method.name != "torch-npu-run" &&
       (options.standalone || !given.empty())) {
     if (options.standalone) given.push_back("--standalone");
-    mistakes->push_back(
+    return mistakes->push_back(
         absl::StrCat(absl::StrJoin(given, ", "), ": ", options.method,
                      " is not started so, expected --method torch-npu-run"));
-    return;
   }
   if (options.tiered.value_or(false)) given.push_back("--tiered on");
   if (!options.nnodes.empty()) given.push_back("--nnodes");
-  if (options.master_port != 0) given.push_back("--master-port");
+  if (options.master_port != 0 && !options.port_of_endpoint) {
+    given.push_back("--master-port");
+  }
   // torch/distributed/run.py: c10d on localhost and a free port.
   if (options.standalone && !given.empty()) {
     mistakes->push_back(absl::StrCat(
@@ -206,10 +208,10 @@ std::vector<std::string> FindOptionMistakes(const LaunchMethod& method,
   // HCCL refuses a table under another name (facts of topoinfo_ranktableParser:
   // EI0004).
   if (!table.empty() &&
-      (!absl::StartsWith(table, "/") || !absl::EndsWith(table, ".json"))) {
+      (!absl::StartsWith(table, "/") || !IsRankTableName(table))) {
     wrong("--rank-table: ", QuotedText(table),
-          ", expected a path from / on whose name ends in .json: HCCL reads no "
-          "other");
+          ", expected a path from / on that ends in .json and has no .json "
+          "before: HCCL reads no other");
   }
   const std::string& mpi = options.mpi_args;
   if (!method.from_master && (!mpi.empty() || options.ssh_port != 0)) {

@@ -18,6 +18,7 @@
 namespace clusterd {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
@@ -462,6 +463,29 @@ TEST(ChooseMasterPortTest, RefusesWhatHcclSshOrAProcessHas) {
               HasSubstr("is taken on server0 by pid 7 (python\\x1b[2J)"));
 }
 
+TEST(MakeLaunchTest, APortInUseIsCalledByTheOptionThatNamedIt) {
+  Job job;
+  job.Bind(29600);
+  job.options.method = "torch-npu-run";
+  job.options.master_port = 29600;
+  EXPECT_THAT(job.Refusal(),
+              HasSubstr("--master-port: 29600 is taken on server0 by pid 7"));
+  job.options.rdzv_endpoint = "192.168.10.22:29600";
+  job.options.port_of_endpoint = true;
+  EXPECT_THAT(job.Refusal(),
+              AllOf(HasSubstr("--rdzv-endpoint: 29600 is taken on server0 by"),
+                    Not(HasSubstr("--master-port"))));
+  // Both were given, and only one of them is in use.
+  job.options.rdzv_endpoint = "192.168.10.22:29601";
+  job.options.port_of_endpoint = false;
+  EXPECT_THAT(job.Refusal(), HasSubstr("--master-port: 29600 is taken"));
+  job.spec.set_rendezvous_port(29600);
+  job.options.master_port = 0;
+  job.options.rdzv_endpoint = "";
+  EXPECT_THAT(job.Refusal(),
+              HasSubstr("rendezvous port of cluster.yaml: 29600 is taken"));
+}
+
 TEST(ChooseMasterPortTest, AnEphemeralPortIsFineOnceItIsReserved) {
   Job job;
   job.spec.set_rendezvous_port(40000);
@@ -526,6 +550,14 @@ TEST(MakeLaunchTest, SaysWhichOptionsOfTheRendezvousDoNotFit) {
   EXPECT_THAT(alone,
               HasSubstr("--standalone: does not go with --rdzv-id, "
                         "--local-addr, --tiered on, --master-port: PyTorch"));
+  const std::string of_endpoint = refusal(1, [](LaunchOptions& options) {
+    options.standalone = true;
+    options.rdzv_endpoint = "192.168.10.22:29600";
+    options.master_port = 29600;
+    options.port_of_endpoint = true;
+  });
+  EXPECT_THAT(of_endpoint, HasSubstr("--rdzv-endpoint: PyTorch"));
+  EXPECT_THAT(of_endpoint, Not(HasSubstr("--master-port")));
   for (const char* wrong : {"192.168.10.23:29600", "192.168.10.22:29601",
                             "192.168.10.22", "a:0", ":29600", "a b:29600"}) {
     EXPECT_THAT(refusal(2,

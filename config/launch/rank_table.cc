@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -12,12 +11,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "config/hccl/job_variables.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
@@ -31,17 +30,10 @@ using google::protobuf::Struct;
 using google::protobuf::Value;
 
 constexpr size_t kMaxServerIdLength = 64;
-constexpr size_t kMaxQuoted = 80;
 constexpr uint32_t kMaxPort = 65535;
 
-std::string Quote(absl::string_view text) {
-  const bool cut = text.size() > kMaxQuoted;
-  return absl::StrCat("\"", absl::CEscape(text.substr(0, kMaxQuoted)),
-                      cut ? "..." : "", "\"");
-}
-
 std::string Describe(const Value& value) {
-  if (value.has_string_value()) return Quote(value.string_value());
+  if (value.has_string_value()) return QuotedText(value.string_value());
   if (value.has_number_value()) {
     return absl::StrCat("number ", value.number_value());
   }
@@ -101,34 +93,51 @@ std::string LineOf(absl::string_view text, size_t at) {
       "line ", 1 + std::count(text.begin(), text.begin() + at, '\n'), ": ");
 }
 
+// Counts bytes, from 1.
+size_t ColumnOf(absl::string_view text, size_t at) {
+  return at - text.substr(0, at).rfind('\n');
+}
+
+// "expected } for the { at line 2: column 5"; ASCII has it two behind the {.
+std::string ExpectedFor(absl::string_view text, size_t open) {
+  return absl::StrCat("expected ", std::string(1, text[open] + 2), " for the ",
+                      text.substr(open, 1), " at ", LineOf(text, open),
+                      "column ", ColumnOf(text, open));
+}
+
 // Protobuf's JSON parser takes single quotes, bare keys, trailing commas and
 // comments; RFC 8259, and so HCCL's parser (nlohmann/json), does not. The first
-// such mistake, or what keeps the text from being one object: "line 4: JSON has
-// no comments"; empty: none.
-std::string LenientJsonMistake(absl::string_view text) {
-  std::string open;  // What closes each bracket.
+// such mistake, or what keeps the text from beginning with an object: "line 4:
+// JSON has no comments"; empty: none, and `at`, from 0 on, is the object's end.
+// REQUIRES: the text is not blank.
+std::string LenientJsonMistake(absl::string_view text, size_t& at) {
+  std::vector<size_t> open;  // Where each bracket stands.
   bool has_value = false;
-  for (size_t at = 0; at < text.size();) {
+  while (at < text.size()) {
     const size_t begin = at;
     const char next = text[at];
     std::string mistake = TakeToken(text, &at);
     if (!mistake.empty()) return LineOf(text, begin) + mistake;
     if (absl::ascii_isspace(next)) continue;
     const bool is_value = next == '"' || absl::ascii_isalnum(next);
-    if (open.empty() && (has_value || next != '{')) {
-      mistake = has_value ? "text behind the last }" : "expected { first";
+    const bool closes = next == '}' || next == ']';
+    if (open.empty() && next != '{') {
+      mistake = "expected { first";
     } else if (has_value && (is_value || next == '{' || next == '[')) {
       mistake = "a comma or colon is missing in front of it";
+    } else if (closes && next != text[open.back()] + 2) {
+      mistake = absl::StrCat("column ", ColumnOf(text, begin), " has ",
+                             text.substr(begin, 1), ", ",
+                             ExpectedFor(text, open.back()));
     }
     if (!mistake.empty()) return LineOf(text, begin) + mistake;
-    if (next == '{') open += '}';
-    if (next == '[') open += ']';
-    has_value = is_value || next == '}' || next == ']';
-    if (has_value && !is_value) open.pop_back();
+    if (next == '{' || next == '[') open.push_back(begin);
+    if (closes) open.pop_back();
+    has_value = is_value || closes;
+    if (open.empty()) return "";
   }
-  if (open.empty()) return "";
-  return absl::StrCat(LineOf(text, text.size()), "the text ends, expected ",
-                      open.substr(open.size() - 1));
+  return absl::StrCat(LineOf(text, text.size()), "the text ends, ",
+                      ExpectedFor(text, open.back()));
 }
 
 // 0.0.0.0 is what tools print where no address is set.
@@ -136,25 +145,6 @@ bool IsIpAddress(const std::string& text) {
   unsigned char bytes[sizeof(in6_addr)] = {};
   if (inet_pton(AF_INET, text.c_str(), bytes) == 1) return text != "0.0.0.0";
   return inet_pton(AF_INET6, text.c_str(), bytes) == 1;
-}
-
-// What guides and generators write in place of an address: "-.-.-.-",
-// "192.1.*.6", "x.x.x.x", "<ip>", "${IP}", "PIP"; 0.0.0.0.
-bool IsPlaceholder(absl::string_view text) {
-  if (text == "0.0.0.0") return true;
-  bool has_digit = false;
-  bool has_colon = false;
-  for (const char each : text) {
-    if (absl::StrContains("*?<>{}$[]", each)) return true;
-    has_digit = has_digit || absl::ascii_isdigit(each);
-    has_colon = has_colon || each == ':';
-  }
-  const bool has_blank_part =
-      absl::c_any_of(absl::StrSplit(text, '.'), [](absl::string_view part) {
-        return part == "-" ||
-               (!part.empty() && part.find_first_not_of("xX_") == part.npos);
-      });
-  return has_blank_part || (!has_digit && !has_colon);
 }
 
 // Files that go by the same name, by a key that HCCL's have not: MindIE's
@@ -250,7 +240,7 @@ class Reader {
     if (!Text(object, key, kRequired, &text)) return false;
     // HCCL takes no sign and no blank.
     if (ParseDigits(text, out)) return true;
-    Wrong(object.path + key, Quote(text),
+    Wrong(object.path + key, QuotedText(text),
           ", expected a decimal number (EI0014)");
     return false;
   }
@@ -280,17 +270,22 @@ class Reader {
             absl::string_view code, absl::string_view more = "") {
     const auto [first, is_new] = seen->emplace(what, path);
     if (is_new) return;
-    Wrong(path, Quote(what), " stands at ", first->second,
+    Wrong(path, QuotedText(what), " stands at ", first->second,
           " already, expected every one once (", code, ")", more);
   }
 
   void CheckPorts(const Object& object) {
-    for (const char* key : {"device_port", "host_port", "backup_device_port"}) {
+    std::vector<const char*> keys = {"host_port", "backup_device_port"};
+    // HCCL reads the second where the first is (GetSingleDevicePort).
+    if (Find(*object.fields, "device_port") != nullptr) {
+      keys.insert(keys.end(), {"device_port", "device_vnic_port"});
+    }
+    for (const char* key : keys) {
       std::string text;
       uint32_t port = 0;
       if (!Text(object, key, kOptional, &text)) continue;
       if (ParseDigits(text, &port) && port > 0 && port <= kMaxPort) continue;
-      Wrong(object.path + key, Quote(text),
+      Wrong(object.path + key, QuotedText(text),
             ", expected a port from 1 to 65535 (EI0014)");
     }
   }
@@ -300,7 +295,7 @@ class Reader {
     if (Text(server, "server_id", kRequired, &read.server_id) &&
         (read.server_id.empty() ||
          read.server_id.size() > kMaxServerIdLength)) {
-      Wrong(server.path + "server_id", Quote(read.server_id),
+      Wrong(server.path + "server_id", QuotedText(read.server_id),
             ", expected 1 to 64 characters (EI0014)");
     }
     if (Text(server, "host_ip", kOptional, &read.host_ip)) {
@@ -324,33 +319,34 @@ class Reader {
     }
     Number(device, "rank_id", &read.rank_id);
     CheckPorts(device);
-    std::string ips;
-    if (Text(device, "device_ip", kOptional, &ips) && !ips.empty()) {
-      read.device_ips = absl::StrSplit(ips, ',');
-    }
-    const std::string path = device.path + "device_ip";
-    for (const std::string& ip : read.device_ips) {
-      if (CheckIpAddress(ip, path)) Once(&device_ips_, ip, path, "EI0014");
-    }
-    if (is_super_pod_ &&
-        Text(device, "backup_device_ip", kOptional, &read.backup_device_ip) &&
-        !read.backup_device_ip.empty()) {
-      CheckIpAddress(read.backup_device_ip, device.path + "backup_device_ip");
-    }
-    uint32_t ignored = 0;
-    if (is_super_pod_ &&
-        Text(device, "super_device_id", kRequired, &read.super_device_id) &&
-        !ParseDigits(read.super_device_id, &ignored)) {
-      Wrong(device.path + "super_device_id", Quote(read.super_device_id),
-            ", expected a decimal number (EI0004)");
+    read.device_ips = Ips(device, "device_ip", &device_ips_);
+    if (is_super_pod_) {
+      read.backup_device_ips = Ips(device, "backup_device_ip", &backup_ips_);
+      Number(device, "super_device_id", &read.super_device_id);
     }
     return read;
   }
 
+  // As HCCL splits them (SplitString): nothing stands behind a last comma.
+  std::vector<std::string> Ips(const Object& device, const std::string& key,
+                               Seen* seen) {
+    std::string text;
+    if (!Text(device, key, kOptional, &text) || text.empty()) return {};
+    std::vector<std::string> ips =
+        absl::StrSplit(absl::StripSuffix(text, ","), ',');
+    for (const std::string& ip : ips) {
+      if (!CheckIpAddress(ip, device.path + key)) continue;
+      Once(seen, ip, device.path + key, "EI0014");
+    }
+    return ips;
+  }
+
   bool CheckIpAddress(const std::string& text, const std::string& path) {
     if (IsIpAddress(text)) return true;
-    Wrong(path, Quote(text),
-          IsPlaceholder(text)
+    Wrong(path, QuotedText(text),
+          IsPlaceholder(text) || text == "0.0.0.0" ||
+                  text.find_first_of("*?[]$") != text.npos ||
+                  text.find_first_of("0123456789:") == text.npos
               ? " is a placeholder: what made the file found no address"
               : "",
           ", expected an IP address (EI0014)");
@@ -411,31 +407,33 @@ class Reader {
     uint32_t count = 0;
     if (!Text(root, "server_count", kOptional, &text)) return;
     if (!ParseDigits(text, &count) || count != table.servers.size()) {
-      Wrong("server_count", Quote(text), ", expected \"", table.servers.size(),
+      Wrong("server_count", QuotedText(text), ", expected \"",
+            table.servers.size(),
             "\", the number of servers listed "
             "(EI0014)");
     }
   }
 
   void CheckDeviceIps(const RankTable& table) {
-    std::optional<size_t> per_device;
+    size_t expected = 0;
     for (size_t i = 0; i < table.servers.size(); ++i) {
       for (size_t j = 0; j < table.servers[i].devices.size(); ++j) {
-        const size_t count = table.servers[i].devices[j].device_ips.size();
+        const auto& ips = table.servers[i].devices[j].device_ips;
         const std::string path =
             absl::StrCat("server_list[", i, "].device[", j, "].device_ip");
-        if (count == 0 && (is_super_pod_ ? table.super_pods.size()
-                                         : table.servers.size()) > 1) {
+        if (ips.empty() && (is_super_pod_ ? table.super_pods.size()
+                                          : table.servers.size()) > 1) {
           Wrong(path, "is not set, expected an address: the table has more ",
                 "than one ", is_super_pod_ ? "super pod" : "server",
                 " (EI0014)");
           continue;
         }
-        if (!per_device.has_value()) per_device = count;
-        if (count != *per_device) {
-          Wrong(path, count, " addresses, expected ", *per_device,
-                " as on the first device (EI0014)");
-        }
+        // HCCL counts one that is left out, too (GetSingleDeviceIp).
+        const size_t count = std::max<size_t>(ips.size(), 1);
+        if (expected == 0) expected = count;
+        if (count == expected) continue;
+        return Wrong(path, count, " addresses, expected ", expected,
+                     " as on the first device (EI0014)");
       }
     }
   }
@@ -450,7 +448,7 @@ class Reader {
       for (const std::string& server : pod.server_ids) {
         pod_of[server] = pod.super_pod_id;
         if (!listed.contains(server)) {
-          Wrong("super_pod_list", Quote(server),
+          Wrong("super_pod_list", QuotedText(server),
                 " is not in server_list, expected a server of the "
                 "table (EI0014)");
         }
@@ -461,8 +459,8 @@ class Reader {
       const RankTableServer& server = table.servers[i];
       const auto pod = pod_of.find(server.server_id);
       if (pod == pod_of.end()) {
-        Wrong(absl::StrCat("server_list[", i, "]"), Quote(server.server_id),
-              " is in no super pod (EI0014)");
+        Wrong(absl::StrCat("server_list[", i, "]"),
+              QuotedText(server.server_id), " is in no super pod (EI0014)");
         continue;
       }
       for (size_t j = 0; j < server.devices.size(); ++j) {
@@ -479,7 +477,7 @@ class Reader {
     for (size_t i = 0; i < table.servers.size(); ++i) {
       const std::string& id = table.servers[i].server_id;
       if (!IsOfDockerBridge(id)) continue;
-      Wrong(absl::StrCat("server_list[", i, "].server_id"), Quote(id),
+      Wrong(absl::StrCat("server_list[", i, "].server_id"), QuotedText(id),
             " is an address of Docker's bridge, expected the host's: start "
             "containers with --net=host");
     }
@@ -487,6 +485,7 @@ class Reader {
 
   bool is_super_pod_ = false;
   Seen device_ips_;
+  Seen backup_ips_;
   std::vector<std::string> mistakes_;
 };
 
@@ -507,10 +506,10 @@ absl::Status CheckVersion(const Struct& root) {
   }
   if (version != nullptr && version->has_string_value() &&
       version->string_value() != "1.0" && version->string_value() != "1.2") {
-    return absl::UnimplementedError(
-        absl::StrCat("rank table: version ", Quote(version->string_value()),
-                     ", expected \"1.0\" or \"1.2\"; 1.1 (heterogeneous) and "
-                     "2.0 (Ascend 950) are not read"));
+    return absl::UnimplementedError(absl::StrCat(
+        "rank table: version ", QuotedText(version->string_value()),
+        ", expected \"1.0\" or \"1.2\"; 1.1 (heterogeneous) and "
+        "2.0 (Ascend 950) are not read"));
   }
   return absl::OkStatus();
 }
@@ -523,10 +522,9 @@ absl::Status CheckUtf8(absl::string_view file, absl::string_view text) {
   if (at == text.size()) return absl::OkStatus();
   const bool is_utf16 =
       absl::StartsWith(text, "\xff\xfe") || absl::StartsWith(text, "\xfe\xff");
-  return absl::InvalidArgumentError(
-      absl::StrCat(file, ": ", LineOf(text, at), "byte ",
-                   at - text.substr(0, at).rfind('\n'), " is not UTF-8",
-                   is_utf16 ? ": the text is UTF-16" : ""));
+  return InvalidArgument(file, ": ", LineOf(text, at), "byte ",
+                         ColumnOf(text, at), " is not UTF-8",
+                         is_utf16 ? ": the text is UTF-16" : "");
 }
 
 bool IsOfDockerBridge(const std::string& server_id) {
@@ -535,40 +533,42 @@ bool IsOfDockerBridge(const std::string& server_id) {
 
 absl::StatusOr<RankTable> ParseRankTable(absl::string_view json) {
   if (json.size() > kMaxRankTableBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("rank table: ", json.size(),
-                                                   " bytes, expected at most ",
-                                                   kMaxRankTableBytes));
+    return InvalidArgument("rank table: ", json.size(),
+                           " bytes, expected at most ", kMaxRankTableBytes);
   }
   absl::ConsumePrefix(&json, "\xef\xbb\xbf");  // HCCL's parser skips it too.
   Struct root;
+  size_t end = 0;
   std::string mistake = absl::StripAsciiWhitespace(json).empty()
                             ? "the text is empty"
-                            : LenientJsonMistake(json);
+                            : LenientJsonMistake(json, end);
   if (mistake.empty()) {
     const auto parsed = google::protobuf::util::JsonStringToMessage(
-        google::protobuf::StringPiece(json.data(), json.size()), &root);
+        google::protobuf::StringPiece(json.data(), end), &root);
     // Behind its first line stands a piece of the text.
     const std::string why(parsed.message());
-    if (!parsed.ok()) mistake = absl::CEscape(why.substr(0, why.find('\n')));
+    if (!parsed.ok()) mistake = PrintableText(why.substr(0, why.find('\n')));
   }
   if (!mistake.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("rank table: not a JSON object (EI0004): ", mistake));
+    return InvalidArgument("rank table: not a JSON object (EI0004): ", mistake);
   }
   for (const auto& [key, what] : kForeignFormats) {
     if (root.fields().count(key) == 0) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("rank table: this is ", what,
-                     ", expected HCCL's own, version 1.0 or 1.2, with "
-                     "server_list (EI0004)"));
+    return InvalidArgument("rank table: this is ", what,
+                           ", expected HCCL's own, version 1.0 or 1.2, with "
+                           "server_list (EI0004)");
   }
   RETURN_IF_ERROR(CheckVersion(root));
   Reader reader;
   RankTable table = reader.Read(root);
-  if (!reader.mistakes().empty()) {
-    return absl::InvalidArgumentError(absl::StrJoin(reader.mistakes(), "\n"));
+  end = json.find_first_not_of(" \t\r\n", end);
+  if (end != json.npos) {
+    table.behind = LineOf(json, end) + "text behind the last }";
   }
-  return table;
+  std::vector<std::string> mistakes = reader.mistakes();
+  if (mistakes.empty()) return table;
+  if (!table.behind.empty()) mistakes.push_back(table.behind);
+  return absl::InvalidArgumentError(absl::StrJoin(mistakes, "\n"));
 }
 
 }  // namespace clusterd

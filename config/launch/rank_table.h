@@ -27,9 +27,9 @@ struct RankTableDevice {
   // Dotted quads or IPv6 text, in the order of the file; several are separated
   // by commas there. Empty: the table names none.
   std::vector<std::string> device_ips;
-  // Version 1.2 only; empty otherwise. The second is optional.
-  std::string super_device_id;
-  std::string backup_device_ip;
+  // Version 1.2 only; 0 and empty otherwise. The second is optional.
+  uint32_t super_device_id = 0;
+  std::vector<std::string> backup_device_ips;
 };
 
 struct RankTableServer {
@@ -49,6 +49,9 @@ struct RankTable {
   std::string status;
   std::vector<RankTableServer> servers;
   std::vector<RankTableSuperPod> super_pods;
+  // "line 14: text behind the last }". HCCL does not read it: nlohmann's
+  // operator>> stops behind the value. Empty: there is none.
+  std::string behind;
 };
 
 // Largest file that is looked at: 1,152 servers of 16 devices fit twice, with

@@ -71,7 +71,7 @@ TEST(RankTableTest, ReadsASuperPodWithoutDeviceAddresses) {
   ASSERT_TRUE(table.ok()) << table.status();
   ASSERT_EQ(table->super_pods.size(), 1u);
   EXPECT_THAT(table->super_pods[0].server_ids, ElementsAre("node_0", "node_1"));
-  EXPECT_EQ(table->servers[1].devices[0].super_device_id, "65536");
+  EXPECT_EQ(table->servers[1].devices[0].super_device_id, 65536u);
 }
 
 TEST(RankTableTest, KeepsATableThatIsStillBeingWritten) {
@@ -141,7 +141,6 @@ TEST(RankTableTest, NamesTheLineWhereTheObjectIsCut) {
   for (const auto& [text, mistake] :
        {std::pair(good.substr(0, good.find("{\"device_id\":\"1\"")),
                   "(EI0004): line 6: the text ends, expected ]"),
-        std::pair(good + "\n{}", "line 14: text behind the last }"),
         std::pair("\n[" + good + "]", "line 2: expected { first"),
         std::pair(std::string("null"), "line 1: expected { first"),
         std::pair(absl::StrReplaceAll(good, {{"\"2\",", "\"2\""}}),
@@ -151,6 +150,110 @@ TEST(RankTableTest, NamesTheLineWhereTheObjectIsCut) {
   EXPECT_EQ(MessageOf(absl::StrReplaceAll(
                 good, {{"{\n", "{\"a\":[-1.5e-3,2,{},[],true],\n"}})),
             "ok");
+}
+
+TEST(RankTableTest, NamesBothPlacesOfBracketsThatDoNotMatch) {
+  const std::string good = kTwoServers;
+  for (const auto& [from, to, mistake] :
+       {// The list of a server's devices is closed as an object.
+        std::tuple("\"rank_id\":\"1\"}],", "\"rank_id\":\"1\"}},",
+                   "(EI0004): line 6: column 69 has }, expected ] for the [ at "
+                   "line 4: column 15"),
+        std::tuple("\"rank_id\":\"1\"}],", "\"rank_id\":\"1\"]],",
+                   "line 6: column 68 has ], expected } for the { at line 6: "
+                   "column 8"),
+        // One closes too few.
+        std::tuple("7.23\"}],", "7.23\"],",
+                   "line 11: column 32 has ], expected } for the { at line 8: "
+                   "column 5"),
+        std::tuple("\"1.0\"}", "\"1.0\"]",
+                   "line 13: column 18 has ], expected } for the { at line 1: "
+                   "column 1"),
+        // One closes too many.
+        std::tuple("7.23\"}],", "7.23\"}]],",
+                   "line 11: column 34 has ], expected } for the { at line 1: "
+                   "column 1"),
+        std::tuple("\"1.0\"}", "\"1.0\"",
+                   "line 13: the text ends, expected } for the { at line 1: "
+                   "column 1")}) {
+    const std::string bad = absl::StrReplaceAll(good, {{from, to}});
+    EXPECT_THAT(MessageOf(bad), HasSubstr(mistake)) << bad;
+    EXPECT_THAT(MessageOf(absl::StrReplaceAll(bad, {{"\n", "\r\n"}})),
+                HasSubstr(mistake));
+  }
+  EXPECT_THAT(MessageOf("\xef\xbb\xbf{]"), HasSubstr("column 2 has ]"));
+  // A bracket within a text is none.
+  EXPECT_EQ(MessageOf(absl::StrReplaceAll(good, {{"{\n", "{\"a\":\"]}\",\n"}})),
+            "ok");
+}
+
+// HCCL reads with operator>> of nlohmann's parser.
+TEST(RankTableTest, SaysWhatStandsBehindTheTable) {
+  for (const auto& [text, behind] :
+       {std::pair("", ""), std::pair("\r\n \n", ""),
+        std::pair("]", "line 13: text behind the last }"),
+        std::pair("\n{}", "line 14: text behind the last }"),
+        std::pair("\n\n# made by hand", "line 15: text behind the last }")}) {
+    const auto table = ParseRankTable(absl::StrCat(kTwoServers, text));
+    ASSERT_TRUE(table.ok()) << table.status();
+    EXPECT_EQ(table->behind, behind);
+  }
+  // A table that ends too early lacks what stands behind it.
+  const std::string message = MessageOf(absl::StrReplaceAll(
+      kTwoServers, {{"\"server_count\":\"2\",", "\"version\":\"1.0\"}"}}));
+  EXPECT_THAT(message, HasSubstr("server_list: is missing"));
+  EXPECT_THAT(message, HasSubstr("line 3: text behind the last }"));
+}
+
+TEST(RankTableTest, TakesACommaBehindTheLastAddress) {
+  const auto with = [](const char* ips) {
+    return MessageOf(
+        absl::StrReplaceAll(kTwoServers, {{"192.168.100.111", ips}}));
+  };
+  EXPECT_EQ(with("192.168.100.111,"), "ok");
+  for (const char* wrong : {",", ",192.168.100.111", "192.168.100.111,,"}) {
+    EXPECT_THAT(with(wrong), HasSubstr("device_ip: \"\"")) << wrong;
+  }
+  const auto table = ParseRankTable(absl::StrReplaceAll(
+      kSuperPod,
+      {{"\"rank_id\":\"3\"",
+        "\"rank_id\":\"3\",\"backup_device_ip\":\"10.0.0.1,10.0.0.2,\""}}));
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_THAT(table->servers[1].devices[1].backup_device_ips,
+              ElementsAre("10.0.0.1", "10.0.0.2"));
+}
+
+// HCCL counts an address that is left out, and reads no further than the first
+// device with another number.
+TEST(RankTableTest, AnAddressMayBeLeftOutWithinOneSuperPod) {
+  const auto with = [](const char* ips) {
+    return MessageOf(absl::StrReplaceAll(
+        kSuperPod,
+        {{"\"rank_id\":\"0\"",
+          absl::StrCat("\"rank_id\":\"0\",\"device_ip\":\"", ips, "\"")}}));
+  };
+  EXPECT_EQ(with("10.0.0.1"), "ok");
+  EXPECT_EQ(with("10.0.0.1,10.0.0.2"),
+            "server_list[0].device[1].device_ip: 1 addresses, expected 2 as on "
+            "the first device (EI0014)");
+}
+
+TEST(RankTableTest, ReadsAVnicPortBesideADevicePortAlone) {
+  const auto with = [](const char* ports) {
+    return MessageOf(absl::StrReplaceAll(
+        kTwoServers,
+        {{"\"rank_id\":\"3\"", absl::StrCat("\"rank_id\":\"3\",", ports)}}));
+  };
+  EXPECT_EQ(with("\"device_vnic_port\":\"0\""), "ok");
+  EXPECT_EQ(with("\"device_port\":\"16666\",\"device_vnic_port\":\"16667\""),
+            "ok");
+  for (const char* port : {"0", "65536", "-1", "auto"}) {
+    EXPECT_THAT(with(absl::StrCat("\"device_port\":\"16666\","
+                                  "\"device_vnic_port\":\"",
+                                  port, "\"")
+                         .c_str()),
+                HasSubstr(absl::StrCat("device_vnic_port: \"", port, "\"")));
+  }
 }
 
 TEST(RankTableTest, NamesTheFirstByteThatIsNotUtf8) {

@@ -243,9 +243,7 @@ absl::StatusOr<std::string> WriteRankTable(
   }
   // What HCCL would refuse never leaves here, whatever this forgets.
   const absl::StatusOr<RankTable> read = ParseRankTable(text);
-  if (!read.ok()) {
-    return absl::FailedPreconditionError(read.status().message());
-  }
+  if (!read.ok()) return absl::FailedPreconditionError(read.status().message());
   return text;
 }
 

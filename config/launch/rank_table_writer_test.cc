@@ -194,7 +194,7 @@ TEST(WriteRankTableTest, WritesSuperPodsAsTheirChipsTellThem) {
               ElementsAre(job.spec.servers(0).address(),
                           job.spec.servers(1).address()));
   EXPECT_EQ(table->servers[1].devices[1].super_device_id,
-            absl::StrCat(job.Place(1, 1).sdid()));
+            job.Place(1, 1).sdid());
 }
 
 TEST(WriteRankTableTest, WithinOneSuperPodDevicesNeedNoAddress) {

@@ -343,8 +343,7 @@ absl::StatusOr<std::vector<const SeenHost*>> OrderHosts(
   std::vector<std::string> lost;
   for (const SeenHost& host : hosts) {
     if (!by_name.emplace(host.name, &host).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("host ", host.name, " stands twice"));
+      return InvalidArgument("host ", host.name, " stands twice");
     }
     if (!host.address.has_value() ||
         !CheckUsableAddress(*host.address, 32).ok()) {
@@ -354,17 +353,17 @@ absl::StatusOr<std::vector<const SeenHost*>> OrderHosts(
     const auto [first, is_new] =
         by_address.emplace(host.address->bits(), host.name);
     if (!is_new) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "hosts ", first->second, " and ", host.name, " have one address, ",
-          host.address->ToString(), ": expected their own ones", kHostsFile));
+      return InvalidArgument("hosts ", first->second, " and ", host.name,
+                             " have one address, ", host.address->ToString(),
+                             ": expected their own ones", kHostsFile);
     }
     names.push_back(host.name);
   }
   const std::string who = HostsText(lost, 100);
   if (names.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("no host has an address that others reach it by",
-                     lost.empty() ? "" : absl::StrCat(": ", who, kHostsFile)));
+    return InvalidArgument(
+        "no host has an address that others reach it by",
+        lost.empty() ? "" : absl::StrCat(": ", who, kHostsFile));
   }
   if (!lost.empty()) {
     notes->push_back(

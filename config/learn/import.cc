@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/launch/rank_table.h"
@@ -344,6 +345,7 @@ class Importer {
                  IsOneEditAway(key, "NodeName")) {
         Wrong(line, Shown(word), " is not known, did you mean \"NodeName\"?");
       } else {
+        slurm_cluster_ = line.Find("ClusterName").value_or(slurm_cluster_);
         ReadNodeLine(line);
       }
     }
@@ -354,12 +356,13 @@ class Importer {
     if (line.words.size() != 2) {
       return Wrong(line, "Include: expected the name of one file");
     }
-    const bool is_whole = absl::StartsWith(line.words[1], "/");
-    const std::string path =
-        absl::StrCat(is_whole ? "" : folder_, line.words[1]);
     const auto wrong = [&](const auto&... parts) {
       Wrong(line, "Include: ", parts...);
     };
+    // slurm.conf(5), INCLUDE MODIFIERS, has no other one.
+    std::string path =
+        absl::StrReplaceAll(line.words[1], {{"%c", slurm_cluster_}});
+    if (!absl::StartsWith(path, "/")) path.insert(0, folder_);
     if (absl::c_linear_search(including_, path)) {
       return wrong(QuoteValue(path), " includes itself");
     }
@@ -370,7 +373,11 @@ class Importer {
       return wrong(QuoteValue(path), " is not read here");
     }
     const auto text = options_.read_file(path);
-    if (!text.ok()) return wrong(PrintableText(text.status().message()));
+    const char* const why =
+        !absl::StrContains(path, '%')
+            ? ""
+            : "; only %c is replaced, by a ClusterName before it";
+    if (!text.ok()) return wrong(PrintableText(text.status().message()), why);
     including_.push_back(path);
     InFile(path, [&] { ReadSlurm(SplitLines(*text)); });
     including_.pop_back();
@@ -532,6 +539,7 @@ class Importer {
   OpenFile* file_ = nullptr;  // The one that is read.
   // The folder of slurm.conf, with "/" at its end, and the files being read.
   std::string folder_;
+  std::string slurm_cluster_ = "%c";  // ClusterName, once it is read.
   std::vector<std::string> including_;
   size_t included_ = 0;
   std::vector<std::string> problems_;

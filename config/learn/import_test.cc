@@ -399,6 +399,27 @@ TEST(ImportClusterTest, FollowsTheIncludesOfSlurm) {
       ImportSlurm("ClusterName=demo\nInclude nodes.conf\n", files).ok());
 }
 
+// slurm.conf(5), INCLUDE MODIFIERS.
+TEST(ImportClusterTest, ClusterNameReplacesItsMarkInAnInclude) {
+  const std::map<std::string, std::string> files = {
+      {"conf/linux_config", "NodeName=node01 NodeAddr=10.10.0.11\n"},
+      {"/etc/linux/nodes", "NodeName=node02 NodeAddr=10.10.0.12\n"}};
+  const auto seen = ImportSlurm(
+      "clustername = linux\nInclude %c_config\nInclude /etc/%c/nodes\n", files);
+  ASSERT_TRUE(seen.ok()) << seen.status();
+  EXPECT_THAT(Names(*seen),
+              ElementsAre("node01 10.10.0.11", "node02 10.10.0.12"));
+  const auto mistake = [&files](const std::string& text) {
+    return std::string(ImportSlurm(text, files).status().message());
+  };
+  EXPECT_EQ(mistake("Include %c_config\nClusterName=linux\n"),
+            "conf/slurm.conf:1:1: Include: conf/%c_config: No such file or "
+            "directory; only %c is replaced, by a ClusterName before it");
+  EXPECT_EQ(mistake("ClusterName=linux\nInclude %h/nodes\n"),
+            "conf/slurm.conf:2:1: Include: conf/%h/nodes: No such file or "
+            "directory; only %c is replaced, by a ClusterName before it");
+}
+
 TEST(ImportClusterTest, SaysWhichIncludeOfSlurmIsWrong) {
   const std::string node = "NodeName=node01 NodeAddr=10.10.0.11\n";
   const auto mistake = [&node](

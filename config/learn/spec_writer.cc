@@ -108,10 +108,11 @@ class ExceptionFinder {
                      const DeviceSpec& planned) {
     const auto compare = [&](absl::string_view name, const std::string& live,
                              const std::string& wanted) {
-      if (live == wanted || wanted.empty()) return;
+      // Rule gateway compares devices without a planned one.
+      if (live == wanted || (wanted.empty() && name != "gateway")) return;
       Add(host,
-          absl::StrCat(live.empty() ? "no " : "", name, live.empty() ? "" : " ",
-                       live, ", planned ", wanted),
+          absl::StrCat(live.empty() ? "no " : "", name, Part(" ", live),
+                       ", planned ", wanted.empty() ? "none" : wanted),
           seen.id);
     };
     const auto text = [](const auto& address) {
@@ -125,8 +126,9 @@ class ExceptionFinder {
     } else if (wanted.ok()) {
       Add(host, "address not known, planned by the pattern", seen.id);
     }
-    if (seen.gateway)
+    if (seen.gateway && wanted.ok()) {
       compare("gateway", text(*seen.gateway), planned.gateway());
+    }
     if (seen.detect_address) {
       compare("detect address", text(*seen.detect_address),
               planned.detect_address());
@@ -191,11 +193,9 @@ class Writer {
   // Devices that have an address on no more than half of their hosts are not
   // planned, unless all are so: two hosts of which one is not set up.
   void ChooseIds() {
-    std::vector<uint32_t> some;
-    std::vector<uint32_t> unused;
+    std::vector<uint32_t> some, unused;
     for (const uint32_t id : MajorityIds(seen_.hosts)) {
-      size_t known = 0;
-      size_t used = 0;
+      size_t known = 0, used = 0;
       for (const SeenHost* host : hosts_) {
         const SeenDevice& device = DeviceOf(*host, id);
         known += device.address.has_value();
@@ -317,32 +317,32 @@ class Writer {
   // be listed.
   absl::Status DropUnlisted() {
     std::vector<const SeenHost*> kept;
-    std::vector<std::string> dropped;
+    FirstMet<std::string, std::vector<std::string>> dropped;
     std::set<uint32_t> taken;
     for (size_t s = 0; s < hosts_.size(); ++s) {
       std::set<uint32_t> own;
+      bool has_twice = false;
       for (const auto& address : placed_[s].addresses) {
         if (!address.has_value()) continue;
         const uint32_t bits = address->address().bits();
-        if (taken.count(bits) == 0) own.insert(bits);
+        if (taken.count(bits) == 0) has_twice |= !own.insert(bits).second;
       }
       if (own.size() == ids_.size()) {
         taken.insert(own.begin(), own.end());
         kept.push_back(hosts_[s]);
       } else {
-        dropped.push_back(hosts_[s]->name);
+        dropped[has_twice ? "two of their devices have one address"
+                          : "addresses of their devices are not known, not set "
+                            "or those of another host"]
+            .push_back(hosts_[s]->name);
       }
     }
-    if (!dropped.empty()) {
-      Note(
-          "left out, since addresses of their devices are not known, not set "
-          "or those of another host: ",
-          HostsText(dropped, 100));
+    for (const auto& [why, names] : dropped) {
+      Note("left out, since ", why, ": ", HostsText(names, 100));
     }
     hosts_ = std::move(kept);
     if (!hosts_.empty()) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("no address pattern, and ", written_.notes.back()));
+    return InvalidArgument("no address pattern, and ", written_.notes.back());
   }
 
   std::string ListedAddresses() const {
@@ -369,15 +369,18 @@ class Writer {
   // Gateways, then detect addresses, which may lean on them.
   void AddSources() {
     const Source gateway = &SeenDevice::gateway;
-    Try("gateway", {HostParts(gateway, true), HostParts(gateway, false)},
-        &DeviceSpec::gateway, gateway);
-    std::vector<std::string> detects = {"gateway"};
-    if (hosts_.size() == 2) detects.push_back("peer(1 - n, d)");
-    detects.push_back("peer((n+1) % servers, d)");
-    detects.push_back(HostParts(&SeenDevice::detect_address, true));
-    detects.push_back(HostParts(&SeenDevice::detect_address, false));
-    Try("detect_address", detects, &DeviceSpec::detect_address,
-        &SeenDevice::detect_address);
+    const std::string whole = HostParts(gateway, true);
+    Try("gateway", {whole, HostParts(gateway, false)}, &DeviceSpec::gateway,
+        gateway);
+    const bool is_shared = seen_.profiles[0]->one_gateway_per_four;
+    if (!is_shared && whole.find("none") < whole.size())
+      Note("gateway: some devices alone have one: ", whole);
+    const Source detect = &SeenDevice::detect_address;
+    Try("detect_address",
+        {"gateway", hosts_.size() == 2 ? "peer(1 - n, d)" : "",
+         "peer((n+1) % servers, d)", HostParts(detect, true),
+         HostParts(detect, false)},
+        &DeviceSpec::detect_address, detect);
   }
 
   // The address that most have, for each device: "10.20.0.254", "[10.20.0.254,
@@ -475,8 +478,7 @@ class Writer {
         absl::StrAppend(&kernel, "  ", key, ": ", *value, "\n");
       } else {
         Note("kernel.", key,
-             " is left at what is advised: the hosts run the kernel's own, ",
-             *value);
+             " is left as advised: the hosts run the kernel's own, ", *value);
       }
     };
     add("somaxconn", Most("kernel.somaxconn", &SeenHost::somaxconn));
@@ -567,8 +569,7 @@ class Writer {
 
 std::string ExceptionText(const SpecException& exception) {
   return absl::StrCat(FoldHostlist(exception.hosts),
-                      exception.devices.empty() ? "" : " ", exception.devices,
-                      ": ", exception.what);
+                      Part(" ", exception.devices), ": ", exception.what);
 }
 
 absl::StatusOr<WrittenSpec> WriteSpec(const SeenCluster& seen) {

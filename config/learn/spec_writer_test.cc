@@ -270,6 +270,25 @@ TEST(WriteSpecTest, OneOfTwoServersThatIsNotSetUpHidesNoDevice) {
                         "those of another host: server[0-1]"));
 }
 
+TEST(WriteSpecTest, ServerWithOneAddressTwiceIsLeftOutForThat) {
+  Learned learned("atlas-a2", "", 3);
+  int scattered = 17;
+  for (int s = 0; s < 3; ++s) {
+    for (int d = 0; d < 8; ++d) {
+      scattered = scattered * 37 % 251;
+      learned.SetAddress(s, d, absl::StrCat("10.0.0.", scattered));
+    }
+  }
+  learned.SetAddress(1, 3, "10.0.0.252");
+  learned.SetAddress(1, 5, "10.0.0.252");
+  const auto written = learned.Write();
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_THAT(written->notes,
+              Contains("left out, since two of their devices have one address: "
+                       "server1"));
+  EXPECT_EQ(Load(*written).servers_size(), 2);
+}
+
 TEST(WriteSpecTest, OneOfTwoHostsIsNeverCalledMost) {
   Learned apart("atlas-a2", "", 2);
   for (int d = 0; d < 8; ++d) {
@@ -452,6 +471,31 @@ TEST(WriteSpecTest, PartnersThatWatchEachOtherAreSaidToDoSo) {
   EXPECT_THAT(written->yaml, Not(HasSubstr("gateway")));
   EXPECT_THAT(Exceptions(*written), IsEmpty());
   Load(*written);
+}
+
+TEST(WriteSpecTest, AGatewayOfOneDeviceAloneIsMentioned) {
+  for (const int servers : {1, 4}) {
+    Learned learned("atlas-a2", "", servers);
+    for (HostFacts& host : learned.facts) {
+      for (DeviceFacts& device : *host.mutable_devices()) {
+        device.mutable_gateway()->set_value("");
+      }
+    }
+    const std::string router =
+        Learned("atlas-a2", "", servers).Device(0, 3)->gateway().value();
+    learned.Device(0, 3)->mutable_gateway()->set_value(router);
+    const auto written = learned.Write();
+    ASSERT_TRUE(written.ok()) << written.status();
+    if (servers == 1) {
+      EXPECT_THAT(written->yaml,
+                  HasSubstr("# Note: gateway: some devices alone have one"));
+    } else {
+      EXPECT_THAT(written->yaml, Not(HasSubstr("gateway:")));
+      EXPECT_THAT(Exceptions(*written),
+                  ElementsAre("server0 device 3: gateway " + router +
+                              ", planned none"));
+    }
+  }
 }
 
 TEST(WriteSpecTest, KernelValuesAreThoseOfMostHostsWhereSomebodyRaisedThem) {

@@ -23,6 +23,11 @@ constexpr uint32_t kMaxDevice = 63;
 constexpr uint32_t kMinMtu = 1280;
 constexpr uint32_t kMaxMtu = 9702;
 
+template <const TextFact& (DeviceFacts::*fact)() const>
+FactReading LiveText(const DeviceFacts& facts) {
+  return ReadingOf((facts.*fact)(), (facts.*fact)().value());
+}
+
 FactReading LiveAddress(const DeviceFacts& facts) {
   const auto add = [](std::string* out, const Ipv4Setting& each) {
     absl::StrAppend(out, each.address(), "/", each.netmask());
@@ -94,10 +99,7 @@ constexpr DeviceSetting kDeviceSettings[] = {
      },
      IsInterface, /*needs_idle_device=*/true, /*always_saved=*/true},
     {kGatewaySetting, "gateway", CHANGE_DEVICE_ADDRESS,
-     [](const DeviceFacts& facts) {
-       return ReadingOf(facts.gateway(), facts.gateway().value());
-     },
-     "gateway", "-gateway", "gateway", nullptr,
+     LiveText<&DeviceFacts::gateway>, "gateway", "-gateway", "gateway", nullptr,
      [](const ClusterSpec&, const DeviceSpec& device) {
        return WantedText(device.gateway());
      },
@@ -136,20 +138,14 @@ constexpr DeviceSetting kDeviceSettings[] = {
      },
      [](absl::string_view value) { return value == "on" || value == "off"; },
      true, false},
-    {kPfcSetting, "PFC", CHANGE_DEVICE_ADDRESS,
-     [](const DeviceFacts& facts) {
-       return ReadingOf(facts.pfc(), facts.pfc().value());
-     },
+    {kPfcSetting, "PFC", CHANGE_DEVICE_ADDRESS, LiveText<&DeviceFacts::pfc>,
      "bitmap", "-pfc", "bitmap", nullptr,
      [](const ClusterSpec& spec, const DeviceSpec&) {
        return WantedText(spec.lossless().pfc());
      },
      IsOfForm<kPfc>, true, false},
     {kRocePortSetting, "RoCE port", CHANGE_DEVICE_ADDRESS,
-     [](const DeviceFacts& facts) {
-       return ReadingOf(facts.roce_port(), facts.roce_port().value());
-     },
-     "roce_port", "-udp", "port",
+     LiveText<&DeviceFacts::roce_port>, "roce_port", "-udp", "port",
      [](absl::string_view value) -> std::string {
        return value == kAutoPort ? "-1" : std::string(value);
      },

@@ -254,9 +254,7 @@ class DevicePlanner {
                      FourOf(id), " and none for the others, then plan again"));
   }
 
-  static std::string FourOf(uint32_t device) {
-    return device < 4 ? "0-3" : "4-7";
-  }
+  static const char* FourOf(uint32_t id) { return id < 4 ? "0-3" : "4-7"; }
 
   // The same for the one device that may have one. False also where the spec
   // names none and setting it would take another device's.
@@ -344,8 +342,7 @@ class DevicePlanner {
     const bool may_be_dropped =
         Is(setting, kGatewaySetting) && change.sets_address();
     if (Is(setting, kGatewaySetting) && !PlansGateway(setting, change)) return;
-    const std::optional<std::string> asked =
-        setting.wanted(spec_, *change.spec);
+    const auto asked = setting.wanted(spec_, *change.spec);
     if (!asked && !may_be_dropped) return Keep(setting, change);
     const std::string live = LiveOf(setting, change);
     if (live == kUnknownFact) {

@@ -181,8 +181,7 @@ absl::StatusOr<Needed> NeededBy(const ClusterSpec& spec,
   for (const ServerSpec& server : spec.servers()) {
     const auto address = Ipv4Address::Parse(server.address());
     if (!address.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the spec gives no address for ", server.host()));
+      return InvalidArgument("the spec gives no address for ", server.host());
     }
     needed.hosts.push_back(*address);
   }
@@ -195,12 +194,11 @@ void NoteIfStoppedSince(FirewallProgram program, HostPlanBuilder* plan) {
   const std::string lets_in = FirewallFactName(program, kLetsInSetting);
   for (const AppliedDrift& drift : plan->facts().drift().value().drifts()) {
     if (!absl::StartsWith(drift.target(), lets_in)) continue;
-    plan->Note(absl::StrCat(
+    return plan->Note(absl::StrCat(
         FirewallName(program),
         " is stopped and does not start at boot, and apply ", drift.apply_id(),
         " had opened ports in it and kept it running: start it, or take that "
         "apply back; no step does either"));
-    return;
   }
 }
 
@@ -217,8 +215,7 @@ ShutRange FindShut(const PortSet::Range& range,
   PortSet ports;
   ports.Add(range.first, range.second);
   std::vector<Ipv4Address> shut_out;
-  bool shut_now = false;
-  bool shut_later = false;
+  bool shut_now = false, shut_later = false;
   for (const Ipv4Address address : addresses) {
     const bool in_now = now.For(address).Contains(ports);
     const bool in_later = permanently.For(address).Contains(ports);

@@ -51,8 +51,7 @@ absl::StatusOr<std::string> WantedBy(const ClusterSpec& spec,
   const uint32_t asked = (spec.kernel().*parameter.asked)();
   if (asked == 0) return "";
   if (asked > kLargestNumber) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the kernel takes at most ", kLargestNumber));
+    return InvalidArgument("the kernel takes at most ", kLargestNumber);
   }
   // What the root needs when all dial it at once: a rank for each device and an
   // agent for each server.
@@ -67,8 +66,7 @@ absl::StatusOr<std::string> WantedBy(const ClusterSpec& spec,
 absl::StatusOr<uint64_t> ParseNumber(absl::string_view text) {
   uint64_t number = 0;
   if (absl::SimpleAtoi(text, &number)) return number;
-  return absl::InvalidArgumentError(
-      absl::StrCat("\"", text, "\" is not a number"));
+  return InvalidArgument("\"", text, "\" is not a number");
 }
 
 // The key that a line sets, dotted; empty: it sets none.
@@ -237,11 +235,10 @@ void PlanAtBoot(const KernelParameter& parameter, const std::string& needed,
   const PersistentValueFact& fact =
       (plan->facts().kernel().*parameter.at_boot)();
   if (!IsKnown(fact)) {
-    plan->Block(
+    return plan->Block(
         CHANGE_SYSCTL, {}, what,
         absl::StrCat("what sysctl.d sets is not known: ", WhyUnknown(fact)),
         "let clusterd read /etc/sysctl.d, then plan again");
-    return;
   }
   if (!running) return;  // Blocked already, with the running value.
   const AtBoot at_boot = ReadAtBoot(fact.value());
@@ -290,8 +287,8 @@ FactReading RunningValue(const KernelParameter& parameter,
 absl::StatusOr<const KernelParameter*> OurParameter(absl::string_view key) {
   const KernelParameter* const parameter = FindKernelParameter(key);
   if (parameter != nullptr) return parameter;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "kernel parameter \"", key, "\" is not one that clusterd sets"));
+  return InvalidArgument("kernel parameter \"", key,
+                         "\" is not one that clusterd sets");
 }
 
 absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
@@ -307,9 +304,9 @@ absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
       number <= kLargestNumber && absl::StrCat(number) == value) {
     return std::string(value);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(key, ": \"", value, "\" is not a number, expected 1 to ",
-                   kLargestNumber, " without leading zeros"));
+  return InvalidArgument(key, ": \"", value,
+                         "\" is not a number, expected 1 to ", kLargestNumber,
+                         " without leading zeros");
 }
 
 absl::StatusOr<PortSet> HcclRange(const ClusterSpec& spec,
@@ -318,8 +315,7 @@ absl::StatusOr<PortSet> HcclRange(const ClusterSpec& spec,
   if (hccl.port_count() == 0) return PortSet();
   const uint64_t last = uint64_t{hccl.base_port()} + hccl.port_count() - 1;
   if (last > 65535) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the HCCL range ends at port ", last));
+    return InvalidArgument("the HCCL range ends at port ", last);
   }
   return HcclPortsOn(spec, host).possible;
 }
@@ -386,8 +382,7 @@ void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
   // First all that runs, then all that the next boot sets.
   std::vector<Planned> planned;
   for (const KernelParameter& parameter : KernelParameters()) {
-    const absl::StatusOr<std::string> needed =
-        WantedBy(spec, plan->facts(), parameter);
+    const auto needed = WantedBy(spec, plan->facts(), parameter);
     if (!needed.ok()) {
       plan->Block(CHANGE_SYSCTL, {}, parameter.key, needed.status().message(),
                   "correct the spec");

@@ -235,16 +235,15 @@ constexpr int kMaxFacts = 65536;
 absl::Status CheckStep(const HostPlan& plan, int index) {
   const PlanStep& step = plan.steps(index);
   if (step.id() != static_cast<uint32_t>(index) + 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("it has number ", step.id(), ", expected ", index + 1));
+    return InvalidArgument("it has number ", step.id(), ", expected ",
+                           index + 1);
   }
   const Setting* const setting = SettingOf(step);
   if (setting == nullptr) return absl::InvalidArgumentError(StepText(step));
   if (step.kind() != setting->kind && !IsRewrite(step)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("kind \"", ChangeKindName(step.kind()),
-                     "\" is not that of its change, expected \"",
-                     ChangeKindName(setting->kind), "\""));
+    return InvalidArgument("kind \"", ChangeKindName(step.kind()),
+                           "\" is not that of its change, expected \"",
+                           ChangeKindName(setting->kind), "\"");
   }
   return setting->check(step);
 }
@@ -255,25 +254,23 @@ absl::Status CheckNamespace(const HostPlan& plan) {
   if (!plan.has_network_namespace()) return absl::OkStatus();
   const NetworkNamespace& target = plan.network_namespace();
   if (target.target_case() == NetworkNamespace::TARGET_NOT_SET) {
-    return absl::InvalidArgumentError(
-        "plan: its network namespace has no name");
+    return InvalidArgument("plan: its network namespace has no name");
   }
   RETURN_IF_ERROR(InFront("plan", CheckNetworkNamespace(target)));
   for (const PlanStep& step : plan.steps()) {
     if (step.setting() == kRunningSetting) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgument(
         "plan step ", step.id(), ": \"", StepText(step),
         "\" is no change of a network namespace, expected only running kernel "
         "parameters in ",
-        NetworkNamespaceText(target)));
+        NetworkNamespaceText(target));
   }
   if (plan.steps().empty() || FirstWith(plan.facts(), &PlanFact::name,
                                         kNetworkNamespaceFact) != nullptr) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("plan: its steps do not rest on the fact \"",
-                   kNetworkNamespaceFact, "\""));
+  return InvalidArgument("plan: its steps do not rest on the fact \"",
+                         kNetworkNamespaceFact, "\"");
 }
 
 }  // namespace
@@ -331,15 +328,15 @@ std::string PlanDigest(const ClusterPlan& plan) {
 
 absl::Status VerifyPlan(const ClusterPlan& plan) {
   if (plan.schema_version() != kPlanSchemaVersion) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("plan: schema version ", plan.schema_version(),
-                     ", expected ", kPlanSchemaVersion, "; plan again"));
+    return FailedPrecondition("plan: schema version ", plan.schema_version(),
+                              ", expected ", kPlanSchemaVersion,
+                              "; plan again");
   }
   if (PlanDigest(plan) != plan.digest()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("plan: digest \"", plan.digest().substr(0, 64),
-                     "\" is not that of its content; the file was damaged or "
-                     "edited: plan again"));
+    return InvalidArgument(
+        "plan: digest \"", plan.digest().substr(0, 64),
+        "\" is not that of its content; the file was damaged or "
+        "edited: plan again");
   }
   return absl::OkStatus();
 }
@@ -436,9 +433,9 @@ ClusterPlan MakePlan(const ClusterSpec& spec,
 
 absl::Status CheckHostPlan(const HostPlan& plan) {
   if (plan.steps_size() > kMaxPlanSteps || plan.facts_size() > kMaxFacts) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "plan: ", plan.steps_size(), " steps on ", plan.facts_size(),
-        " facts, expected at most ", kMaxPlanSteps, " on ", kMaxFacts));
+    return InvalidArgument("plan: ", plan.steps_size(), " steps on ",
+                           plan.facts_size(), " facts, expected at most ",
+                           kMaxPlanSteps, " on ", kMaxFacts);
   }
   if (!plan.steps().empty() && plan.facts().empty()) {
     return absl::InvalidArgumentError("plan: its steps rest on no fact");

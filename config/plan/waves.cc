@@ -33,15 +33,6 @@ Hosts FewestWithAllKinds(const ClusterPlan& plan) {
   return best.rbegin()->second;
 }
 
-// "node07 (sysctl, tls)".
-void AppendHost(std::string* out, const HostPlan* host) {
-  std::set<std::string> kinds;
-  for (const PlanStep& step : host->steps()) {
-    kinds.insert(ChangeKindName(step.kind()));
-  }
-  absl::StrAppend(out, host->host(), " (", absl::StrJoin(kinds, ", "), ")");
-}
-
 }  // namespace
 
 Canary ChooseCanary(const ClusterPlan& plan, size_t wished, size_t wave_size) {
@@ -54,9 +45,31 @@ Canary ChooseCanary(const ClusterPlan& plan, size_t wished, size_t wave_size) {
     if (canary.hosts.size() >= canary.size) break;
     if (!host.steps().empty()) canary.hosts.insert(host.host());
   }
+  // From behind: the first wave then takes out what it has.
+  std::set<std::string> missing;
+  std::string names;  // "node07 (sysctl, tls), node09 (firewall)"
+  for (size_t i = fewest.size(); i-- > 0;) {
+    std::set<std::string> kinds;
+    for (const PlanStep& step : fewest[i]->steps()) {
+      kinds.insert(ChangeKindName(step.kind()));
+    }
+    if (i >= canary.size) {
+      missing.insert(kinds.begin(), kinds.end());
+      continue;
+    }
+    for (const std::string& kind : kinds) missing.erase(kind);
+    names = absl::StrCat(fewest[i]->host(), " (", absl::StrJoin(kinds, ", "),
+                         ")", Part(", ", names));
+  }
   canary.why = absl::StrCat(
-      "canary: a step of every kind in the plan is on ",
-      absl::StrJoin(fewest, ", ", AppendHost),
+      missing.empty() ? "canary: a step of every kind in the plan"
+                      : absl::StrCat("warning: canary: no step of ",
+                                     absl::StrJoin(missing, ", ")),
+      " is on ", names,
+      missing.empty() ? ""
+                      : absl::StrCat(", expected one of every kind in the "
+                                     "plan; apply with --canary ",
+                                     fewest.size()),
       canary.size > wished
           ? absl::StrCat("; so the first wave has ", Count(canary.size, "host"),
                          ", not ", wished)

@@ -45,13 +45,13 @@ class Waves {
 struct Canary {
   size_t size = 0;              // Hosts of the first wave; 0: there is none.
   std::set<std::string> hosts;  // They go before all others.
-  std::string why;              // Which hosts, and why them; for people.
+  std::string why;  // Which hosts, why them, what they lack; for people.
 };
 
 // The fewest hosts with a step of every kind, the first ones of equals, filled
 // up from the plan's begin until they are `wished` many. Where so few do not do
-// they are more, but at most `wave_size`; the rest of them is in the next wave.
-// `wished` 0: no canary.
+// they are more, but at most `wave_size`; the rest of them is in the next wave,
+// and `why` warns of the kinds that only they have. `wished` 0: no canary.
 Canary ChooseCanary(const ClusterPlan& plan, size_t wished, size_t wave_size);
 
 }  // namespace clusterd

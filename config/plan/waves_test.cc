@@ -97,6 +97,26 @@ TEST(ChooseCanaryTest, GrowsWhereNoSoFewHostsHaveEveryKind) {
   EXPECT_THAT(ChooseCanary(plan, 1, 1).hosts, ElementsAre("h3", "h4"));
 }
 
+TEST(ChooseCanaryTest, WarnsOfKindsThatTheFirstWaveHasNoRoomFor) {
+  const ClusterPlan plan =
+      PlanOf({{kSysctl}, {kTls}, {kSysctl}, {kFirewall}, {kTls}});
+  const Canary alone = ChooseCanary(plan, 1, 1);
+  EXPECT_EQ(alone.size, 1u);
+  EXPECT_EQ(alone.why,
+            "warning: canary: no step of firewall, tls is on h0 (sysctl), "
+            "expected one of every kind in the plan; apply with --canary 3");
+  EXPECT_EQ(ChooseCanary(plan, 1, 2).why,
+            "warning: canary: no step of firewall is on h0 (sysctl), h1 (tls), "
+            "expected one of every kind in the plan; apply with --canary 3; so "
+            "the first wave has 2 hosts, not 1");
+  // The advice is enough for waves of any size.
+  const Canary advised = ChooseCanary(plan, 3, 1);
+  EXPECT_EQ(advised.size, 3u);
+  EXPECT_EQ(advised.why,
+            "canary: a step of every kind in the plan is on h0 (sysctl), h1 "
+            "(tls), h3 (firewall)");
+}
+
 TEST(ChooseCanaryTest, FillsUpFromTheBeginOfThePlan) {
   const ClusterPlan plan =
       PlanOf({{kSysctl}, {}, {kSysctl}, {kSysctl}, {kSysctl, kTls}});

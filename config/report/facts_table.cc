@@ -97,8 +97,7 @@ void PrintFactsTable(const HostFacts& facts, const Style& style, absl::Time now,
   Page page(style, out);
   PrintHead(facts, now, page);
   if (facts.has_missing()) {
-    page.Whole("no facts: ", page.Safe(WhyMissing(facts.missing())));
-    return;
+    return page.Whole("no facts: ", page.Safe(WhyMissing(facts.missing())));
   }
   std::vector<std::pair<std::string, std::vector<Row>>> tables = {
       {"Host", RowsOf(facts.identity(), page)},

@@ -87,13 +87,14 @@ const Finding& FindingRoots::Of(const Finding& finding,
 FindingOverview ArrangeFindings(const Report& report, bool whole) {
   const FindingRoots roots(report);
   FindingOverview overview;
+  FirstMet<std::pair<std::string, bool>, CauseGroup> causes;
   for (const RuleResult& rule : report.rules()) {
     std::map<State, FindingBlock> blocks;
     for (const Finding& finding : rule.findings()) {
       const State state = KnownState(finding.state());
       const std::string root = RootRule(finding, roots);
       if (!root.empty() && (state == UNKNOWN || !whole)) {
-        CauseGroup& group = overview.causes[root];
+        CauseGroup& group = causes[{root, finding.has_waiver()}];
         group.state = WorseState(group.state, state);
         group.subjects.MergeFrom(finding.subjects());
         if (group.rules.empty() || group.rules.back() != rule.rule()) {
@@ -107,6 +108,9 @@ FindingOverview ArrangeFindings(const Report& report, bool whole) {
     for (auto& [state, block] : blocks) {
       overview.blocks.push_back(std::move(block));
     }
+  }
+  for (auto& [root, group] : causes.items()) {
+    overview.causes.emplace_back(root.first, std::move(group));
   }
   absl::c_stable_sort(overview.blocks,
                       [](const FindingBlock& a, const FindingBlock& b) {

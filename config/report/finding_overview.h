@@ -63,9 +63,9 @@ struct FindingOverview {
   // WARN, then UNKNOWN, then FAIL; within a state as the report has them, but
   // those that all have another rule as their cause come first.
   std::vector<FindingBlock> blocks;
-  // Findings that follow from others, by the rule at the root. They are in no
-  // block.
-  FirstMet<std::string, CauseGroup> causes;
+  // Findings that follow from others, by the rule at the root; those that are
+  // waived stand apart. They are in no block.
+  std::vector<std::pair<std::string, CauseGroup>> causes;
 };
 
 // `whole`: failures and warnings have blocks also where they follow from

@@ -21,7 +21,7 @@
 namespace clusterd {
 namespace {
 
-constexpr size_t kMaxReasonsOfHost = 8;
+constexpr size_t kMaxReasonsOfHost = 24;
 constexpr size_t kMaxReasonsOfCluster = 16;
 // A verdict goes to every host of the job.
 constexpr size_t kMaxReasonsBytes = 384 << 10;
@@ -39,7 +39,7 @@ struct Told {
   const Finding* finding;
   std::set<uint32_t> devices;
   const Finding* root;  // Itself where nothing explains it.
-  size_t place;         // In the report.
+  size_t place;         // Among those of the host.
 };
 using ToldByHost = std::map<absl::string_view, std::vector<Told>>;
 
@@ -47,12 +47,12 @@ using ToldByHost = std::map<absl::string_view, std::vector<Told>>;
 ToldByHost FindingsByHost(const Report& report, const std::string* only) {
   const FindingRoots roots(report);
   ToldByHost told;
-  size_t place = 0;
   const auto add = [&](const Finding& finding, const Subject& subject) {
     if (only != nullptr && subject.host() != *only) return;
     std::vector<Told>& of_host = told[subject.host()];
     if (of_host.empty() || of_host.back().finding != &finding) {
-      of_host.push_back({&finding, {}, &roots.Of(finding, subject), place});
+      of_host.push_back(
+          {&finding, {}, &roots.Of(finding, subject), of_host.size()});
     }
     of_host.back().devices.insert(subject.devices().begin(),
                                   subject.devices().end());
@@ -60,11 +60,8 @@ ToldByHost FindingsByHost(const Report& report, const std::string* only) {
   for (const RuleResult& rule : report.rules()) {
     for (const Finding& finding : rule.findings()) {
       if (!IsTrouble(finding.state())) continue;
-      ++place;
       for (const Subject& subject : finding.subjects()) add(finding, subject);
-      if (finding.subjects().empty()) {
-        add(finding, Subject::default_instance());
-      }
+      if (finding.subjects().empty()) add(finding, Subject::default_instance());
     }
   }
   return told;
@@ -115,7 +112,13 @@ JobReason ReasonOf(const Told& told) {
 
 std::vector<JobReason> ReasonsOf(std::vector<Told> told, size_t most) {
   Sort(&told);
-  if (told.size() > most) told.erase(told.begin() + most, told.end());
+  if (told.size() > most) {
+    // No failure is left out for what another one explains.
+    absl::c_stable_partition(told, [](const Told& each) {
+      return KnownState(each.finding->state()) == FAIL;
+    });
+    told.erase(told.begin() + most, told.end());
+  }
   return Each<JobReason>(told, ReasonOf);
 }
 

@@ -236,6 +236,21 @@ TEST(MakeJobVerdictTest, HoldsTheWorstOfEveryHostWithinItsBounds) {
   EXPECT_EQ(verdict.reasons_size(), 16);
 }
 
+TEST(MakeJobVerdictTest, LeavesOutNoFailureForWhatAnotherOneExplains) {
+  Report report;
+  report.add_hosts()->set_host("a");
+  AddFinding("hccn-conf", FAIL, "a", &report);
+  for (int i = 0; i < 40; ++i) {
+    AddFinding(absl::StrCat("unknown-", i), UNKNOWN, "a", &report)
+        .set_caused_by("hccn-conf");
+  }
+  AddFinding("host-interface", FAIL, "a", &report);
+  const JobVerdict verdict = MakeJobVerdict(report, JobSpec());
+  ASSERT_GT(verdict.hosts(0).reasons_size(), 2);
+  EXPECT_EQ(verdict.hosts(0).reasons(0).rule(), "hccn-conf");
+  EXPECT_EQ(verdict.hosts(0).reasons(1).rule(), "host-interface");
+}
+
 TEST(BytesForHostsTest, TellEveryHostOfItselfTheMasterAndTrouble) {
   JobVerdict verdict;
   verdict.set_job_digest("ab");

@@ -44,8 +44,8 @@ std::string HowText(const Finding& finding) {
       const size_t at = words.rfind(mark, kWordsBytes);
       if (at != absl::string_view::npos) end = std::max(end, at);
     }
-    if (end == 0) return ExplainCommand(finding.rule());
-    return absl::StrCat(words.substr(0, end), ", …");
+    if (end > 0) return absl::StrCat(words.substr(0, end), ", …");
+    if (words.size() > 2 * kWordsBytes) return ExplainCommand(finding.rule());
   }
   return absl::StrReplaceAll(words, {{"\n", "; "}});
 }
@@ -63,13 +63,14 @@ void Merge(const Repair& other, Repair* repair) {
   for (const std::string& rule : other.rules) AddRule(rule, repair);
 }
 
-// What has one rule and one repair.
+// Findings with one rule and one repair, all waived or none.
 struct Draft {
   Repair repair;
   std::set<const Finding*> roots;
   bool by_plan = false;
 };
-using Drafts = FirstMet<std::pair<std::string, std::string>, Draft>;
+using RuleOrWaived = std::pair<std::string, bool>;
+using Drafts = FirstMet<std::pair<RuleOrWaived, std::string>, Draft>;
 
 Drafts DraftsOf(const Report& report) {
   const FindingRoots roots(report);
@@ -78,7 +79,7 @@ Drafts DraftsOf(const Report& report) {
     const Finding& root = roots.Of(finding, subject);
     const std::string& cause = root.caused_by();
     Draft& draft =
-        drafts[{cause.empty() ? root.rule() : cause,
+        drafts[{{cause.empty() ? root.rule() : cause, root.has_waiver()},
                 root.mended_by_plan() ? std::string(kPlan) : HowText(root)}];
     draft.by_plan = root.mended_by_plan();
     draft.roots.insert(&root);
@@ -92,9 +93,7 @@ Drafts DraftsOf(const Report& report) {
     for (const Finding& finding : rule.findings()) {
       if (!IsTrouble(finding.state())) continue;
       for (const Subject& subject : finding.subjects()) add(finding, subject);
-      if (finding.subjects().empty()) {
-        add(finding, Subject::default_instance());
-      }
+      if (finding.subjects().empty()) add(finding, Subject::default_instance());
     }
   }
   return drafts;
@@ -108,16 +107,16 @@ std::set<std::string> HostsOf(const Repair& repair) {
 
 // One line for all that a plan mends; and lines of their own for the few that
 // are one command on a host that needs no other.
-std::vector<Repair> PlanRepairs(const Drafts& drafts) {
+std::vector<Repair> PlanRepairs(const Drafts& drafts, bool waived) {
   std::map<std::string, int> needs;
   for (const auto& [key, draft] : drafts) {
-    if (!draft.by_plan) continue;
+    if (!draft.by_plan || key.first.second != waived) continue;
     for (const std::string& host : HostsOf(draft.repair)) ++needs[host];
   }
   std::vector<Repair> own;
   Repair planned, all;
   for (const auto& [key, draft] : drafts) {
-    if (!draft.by_plan) continue;
+    if (!draft.by_plan || key.first.second != waived) continue;
     Merge(draft.repair, &all);
     const Finding& root = **draft.roots.begin();
     const bool is_one = draft.roots.size() == 1 &&
@@ -146,8 +145,10 @@ std::vector<Repair> PlanRepairs(const Drafts& drafts) {
 
 std::vector<Repair> ListRepairs(const Report& report) {
   const Drafts drafts = DraftsOf(report);
-  std::vector<Repair> repairs = PlanRepairs(drafts);
-  FirstMet<std::string, std::vector<Repair>> by_rule;
+  std::vector<Repair> repairs = PlanRepairs(drafts, /*waived=*/false);
+  absl::c_move(PlanRepairs(drafts, /*waived=*/true),
+               std::back_inserter(repairs));
+  FirstMet<RuleOrWaived, std::vector<Repair>> by_rule;
   for (const auto& [key, draft] : drafts) {
     if (draft.by_plan) continue;
     by_rule[key.first].push_back(draft.repair);
@@ -161,7 +162,7 @@ std::vector<Repair> ListRepairs(const Report& report) {
     if (all.size() > kRepairsOfRule) {
       Repair folded;
       for (const Repair& each : all) Merge(each, &folded);
-      folded.how = ExplainCommand(rule);
+      folded.how = ExplainCommand(rule.first);
       all = {folded};
     }
     absl::c_copy(all, std::back_inserter(repairs));

@@ -123,6 +123,32 @@ TEST(RepairListTest, FollowsWhatTwoHostsHaveTogetherToTheOneWithTheCause) {
                           "(device-ip-planned, ip-unique)"));
 }
 
+TEST(RepairListTest, WhatIsWaivedStandsApartAsAWarning) {
+  for (const bool by_plan : {false, true}) {
+    Report report;
+    for (const char* host : {"s01", "s02"}) {
+      const bool waived = host == std::string("s01");
+      for (const char* rule : {"link", "net-health"}) {
+        Finding& finding = Add(report, rule, waived ? WARN : FAIL, host, 3);
+        if (waived) finding.mutable_waiver()->set_rule("link");
+        if (rule == std::string("net-health")) finding.set_caused_by("link");
+        finding.set_mended_by_plan(by_plan);
+        if (by_plan) finding.clear_fix();
+      }
+    }
+    const std::vector<Repair> repairs = ListRepairs(report);
+    ASSERT_EQ(repairs.size(), 2u);
+    EXPECT_EQ(repairs[0].state, WARN);
+    EXPECT_THAT(RepairLine(repairs[0]), testing::StartsWith("s01"));
+    EXPECT_EQ(repairs[1].state, FAIL);
+    EXPECT_THAT(RepairLine(repairs[1]), testing::StartsWith("s02"));
+    std::ostringstream out;
+    PrintReportTable(report, Style(), /*verbose=*/false, out);
+    EXPECT_THAT(out.str(), HasSubstr("1 rule because of link on s01 device 3"));
+    EXPECT_THAT(out.str(), HasSubstr("1 rule because of link on s02 device 3"));
+  }
+}
+
 TEST(RepairListTest, PutsTheWorstLast) {
   Report report;
   Add(report, "link", FAIL, "a");

@@ -222,9 +222,7 @@ class RuleChanges {
 };
 
 bool IsChange(const Seen& before, const Seen& after) {
-  if (before.state != after.state) {
-    return IsWrong(before) || IsWrong(after);
-  }
+  if (before.state != after.state) return IsWrong(before) || IsWrong(after);
   return (before.state == FAIL || before.state == WARN) &&
          before.texts != after.texts;
 }

@@ -321,9 +321,8 @@ class ReportPrinter {
     page_.out() << "\n";
     const State verdict = KnownState(report_.verdict());
     if (!report_.error().empty()) {
-      page_.Sentence(VerdictWord(report_), StatePaint(verdict),
-                     report_.error());
-      return;
+      return page_.Sentence(VerdictWord(report_), StatePaint(verdict),
+                            report_.error());
     }
     page_.Sentence(VerdictWord(report_), StatePaint(verdict),
                    absl::StrCat(CountsText(CountStates(report_.rules())),

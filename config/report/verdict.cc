@@ -63,8 +63,7 @@ std::string StandingWord(const ApplyReport& report) {
       ApplyResult::ROLLED_BACK, ApplyResult::NOTHING_TO_DO, ApplyResult::UNDONE,
       ApplyResult::REFUSED, ApplyResult::NOT_STARTED};
   if (report.rollback() || report.outcome() == ApplyReport::RUNNING) return "";
-  bool taken_back = false;
-  bool stays = false;
+  bool taken_back = false, stays = false;
   for (const ApplyResult& host : report.hosts()) {
     const ApplyResult::Outcome outcome = host.outcome();
     taken_back |= outcome == ApplyResult::ROLLED_BACK ||
@@ -72,10 +71,12 @@ std::string StandingWord(const ApplyReport& report) {
     stays |= !absl::c_linear_search(kClean, outcome);
   }
   if (taken_back) return stays ? "partly rolled back" : "rolled back";
-  return report.outcome() == ApplyReport::SUCCEEDED &&
-                 report.confirmation().state() == Confirmation::CONFIRMED
-             ? "confirmed"
-             : "";
+  const Confirmation& confirmation = report.confirmation();
+  const bool confirmed = report.outcome() == ApplyReport::SUCCEEDED &&
+                         confirmation.state() == Confirmation::CONFIRMED;
+  return !confirmed                      ? ""
+         : confirmation.untold().empty() ? "confirmed"
+                                         : "not confirmed everywhere";
 }
 
 std::string ConfirmedText(const Confirmation& confirmation) {

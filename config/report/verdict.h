@@ -33,6 +33,7 @@ std::string CountsText(const Counts& counts);
 //   "rolled back"         it was taken back, and no host has anything of it
 //   "partly rolled back"  it was taken back, and a host has or may have some
 //   "confirmed"           it would have gone back by itself, and stays
+//   "not confirmed everywhere"  so, but a host was not reached and reverts it
 // Empty: nothing, so that the outcome of the run says it all.
 std::string StandingWord(const ApplyReport& report);
 

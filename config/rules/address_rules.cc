@@ -243,8 +243,7 @@ std::vector<Use> AllUses(const ClusterView& view) {
     absl::c_for_each(host.unplanned, add_device);
   }
   for (const ServerSpec& server : view.spec().servers()) {
-    const absl::StatusOr<Ipv4Address> address =
-        Ipv4Address::Parse(server.address());
+    const auto address = Ipv4Address::Parse(server.address());
     if (address.ok()) add(*address, false, nullptr, &server);
   }
   return uses;
@@ -379,13 +378,10 @@ void CheckDeviceIpPlanned(const ClusterView& view, RuleReport& report) {
     if (!device.planned.has_value()) return;
     report.Judged(device);
     if (device.HasPlannedAddress()) return;
-    const std::string live =
-        absl::StrJoin(device.interfaces(), ", ",
-                      [](std::string* out, const Ipv4Interface& interface) {
-                        *out += interface.ToString();
-                      });
-    report.Add(device, "another", live, device.planned->ToString(),
-               SetPlanned(device));
+    const auto live =
+        Each<std::string>(device.interfaces(), &Ipv4Interface::ToString);
+    report.Add(device, "another", absl::StrJoin(live, ", "),
+               device.planned->ToString(), SetPlanned(device));
   });
   for (const ServerSpec& server : view.spec().servers()) {
     for (const DeviceSpec& device : server.devices()) {
@@ -417,16 +413,30 @@ void CheckDeviceIpAllowed(const ClusterView& view, RuleReport& report) {
 // | outside the device's subnet              | fail  |
 // | not set, and the spec names one          | warn  |
 // | in the subnet, and the spec names another| warn  |
+// | set on some alone, and the spec names none| warn  |
 // | that of a device that shares it, or none | pass  |
 void CheckGateway(const ClusterView& view, RuleReport& report) {
+  std::vector<const DeviceView*> with, without;  // Where none is planned.
   report.ForEachAddress([&](const DeviceView& device) {
     if (!report.Knows(device, "gateway", device.gateway)) return;
     const bool by_other =
         GatewayKeeper(view, device) != nullptr || WaitsForAnother(view, device);
     if (!by_other && !KnowsSharing(view, device, report)) return;
     report.Judged(device);
-    if (!by_other) JudgeGateway(device, report);
+    if (by_other) return;
+    JudgeGateway(device, report);
+    if (device.planned_gateway) return;
+    const bool has_one = !device.gateway.IsUnset();
+    if (!has_one || WhyNoNeighbour(*device.gateway, device.Address()).empty()) {
+      (has_one ? with : without).push_back(&device);
+    }
   });
+  const bool few_have = with.size() < without.size();
+  const size_t others = (few_have ? without : with).size();
+  for (const DeviceView* device : few_have ? with : without) {
+    report.Add(*device, few_have ? "few-have" : "few-lack",
+               device->gateway->ToString(), Count(others, "device"));
+  }
 }
 
 // | detect address is                              | state |
@@ -441,9 +451,7 @@ void CheckGateway(const ClusterView& view, RuleReport& report) {
 // a gateway.
 void CheckDetectAddress(const ClusterView& view, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
-    if (!report.Knows(device, "detect address", device.detect_address)) {
-      return;
-    }
+    if (!report.Knows(device, "detect address", device.detect_address)) return;
     report.Judged(device);
     JudgeDetectAddress(view, device, report);
   });
@@ -455,9 +463,7 @@ void CheckDetectAddress(const ClusterView& view, RuleReport& report) {
 // no conflict; a gateway that is a device's or a host's address is.
 void CheckIpUnique(const ClusterView& view, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
-    if (report.Knows(device, "gateway", device.gateway)) {
-      report.Judged(device);
-    }
+    if (report.Knows(device, "gateway", device.gateway)) report.Judged(device);
   });
   std::vector<Use> uses = AllUses(view);
   absl::c_sort(uses);

@@ -209,6 +209,73 @@ TEST(CheckGatewayTest, WarnsWhenThePlannedOneIsNotSet) {
   EXPECT_EQ(CheckGatewayOf("192.168.103.253", "192.168.103.254").state(), WARN);
 }
 
+// cluster.yaml names no gateway, and no device has one.
+TestCluster WithoutGateways(const char* product) {
+  TestCluster cluster(product, "", 2);
+  for (const int host : {0, 1}) {
+    for (int id = 0; id < 8; ++id) {
+      cluster.device(host, id).mutable_gateway()->set_value("");
+      cluster.spec.mutable_servers(host)->mutable_devices(id)->clear_gateway();
+    }
+  }
+  return cluster;
+}
+
+// The router of the device's subnet.
+std::string RouterOf(int host, int id) {
+  return TestCluster("atlas-a2", "", 2).device(host, id).gateway().value();
+}
+
+TEST(CheckGatewayTest, OneThatSomeDevicesAloneHaveIsAWarning) {
+  TestCluster cluster = WithoutGateways("atlas-a2");
+  EXPECT_EQ(cluster.Check("gateway").state(), PASS);
+  cluster.device(1, 3).mutable_gateway()->set_value(RouterOf(1, 3));
+  const RuleResult one = cluster.Check("gateway");
+  EXPECT_THAT(Lines(one),
+              HasSubstr("WARN server1:3 gateway is " + RouterOf(1, 3) +
+                        " | a gateway on all devices or on none; "
+                        "15 devices without one"));
+  ASSERT_EQ(one.findings_size(), 1);
+  EXPECT_FALSE(one.findings(0).mended_by_plan());
+  // All but one.
+  for (const int host : {0, 1}) {
+    for (int id = 0; id < 8; ++id) {
+      if (host == 0 && id == 5) continue;
+      cluster.device(host, id).mutable_gateway()->set_value(RouterOf(host, id));
+    }
+  }
+  EXPECT_THAT(Lines(cluster.Check("gateway")),
+              HasSubstr("WARN server0:5 no gateway is set | a gateway on all "
+                        "devices or on none; 15 devices with one"));
+  cluster.device(0, 5).mutable_gateway()->set_value(RouterOf(0, 5));
+  EXPECT_EQ(cluster.Check("gateway").state(), PASS);
+  // A rail, which the spec plans one for.
+  for (const int host : {0, 1}) {
+    for (int id = 0; id < 8; ++id) {
+      if (id == 2) {
+        cluster.spec.mutable_servers(host)->mutable_devices(id)->set_gateway(
+            RouterOf(host, id));
+      } else {
+        cluster.device(host, id).mutable_gateway()->set_value("");
+      }
+    }
+  }
+  EXPECT_EQ(cluster.Check("gateway").state(), PASS);
+}
+
+TEST(CheckGatewayTest, OneForFourOfAnA1ServerThatNobodyPlansIsCorrect) {
+  TestCluster cluster("atlas-training", "", 2);
+  for (const int host : {0, 1}) {
+    for (int id = 0; id < 8; ++id) {
+      cluster.spec.mutable_servers(host)->mutable_devices(id)->clear_gateway();
+      if (id % 4 != 0) {
+        cluster.device(host, id).mutable_gateway()->set_value("");
+      }
+    }
+  }
+  EXPECT_EQ(Lines(cluster.Check("gateway")), "");
+}
+
 // As hccn_tool leaves a server of this product on which a gateway was set for
 // devices 0 and 4 last: live and stored for these two alone.
 TestCluster OneGatewayPerFour(const char* mode) {

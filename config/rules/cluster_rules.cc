@@ -58,12 +58,9 @@ std::string SwitchText(const LldpNeighbour& neighbour) {
 }
 
 bool IsCalled(const LldpNeighbour& neighbour, absl::string_view name) {
-  for (const std::string* own :
-       {&neighbour.system_name(), &neighbour.chassis_id(),
-        &neighbour.management_address()}) {
-    if (absl::EqualsIgnoreCase(*own, name)) return true;
-  }
-  return false;
+  return absl::EqualsIgnoreCase(neighbour.system_name(), name) ||
+         absl::EqualsIgnoreCase(neighbour.chassis_id(), name) ||
+         absl::EqualsIgnoreCase(neighbour.management_address(), name);
 }
 
 // The device whose port is planned to reach what `device` reaches, and which
@@ -293,9 +290,7 @@ void CheckClusterSize(const ClusterView& view, RuleReport& report) {
   if (most == 0) {
     return report.ExplainSkip("no bound is known for ", view.profile().title);
   }
-  if (servers == 0) {
-    return report.ExplainSkip("the spec has no servers");
-  }
+  if (servers == 0) return report.ExplainSkip("the spec has no servers");
   report.JudgedCluster(
       absl::StrCat(Count(servers, "server"), ", at most ", most));
   if (servers <= most) return;
@@ -344,8 +339,7 @@ void CheckHostIdentity(const ClusterView& view, RuleReport& report) {
 void CheckLldpRail(const ClusterView& view, RuleReport& report) {
   RailJudge judge(report);
   std::vector<const DeviceView*> cabled_to_npus;
-  size_t cabled_to_switches = 0;
-  size_t nameless = 0;
+  size_t cabled_to_switches = 0, nameless = 0;
   const bool can_compare = view.hosts().size() > 1;
   report.ForEachKnown(
       "LLDP neighbour", &DeviceView::neighbour_heard,
@@ -369,6 +363,10 @@ void CheckLldpRail(const ClusterView& view, RuleReport& report) {
         }
       });
   judge.Judge();
+  const auto note = [&report](const std::string& whom, const char* what) {
+    report.AddNote(whom, what);
+    report.ExplainSkip(whom, what);
+  };
   if (!cabled_to_npus.empty() && cabled_to_switches > cabled_to_npus.size()) {
     // Among so many leaves it is a slip, and no way to wire servers.
     for (const DeviceView* device : cabled_to_npus) {
@@ -376,16 +374,10 @@ void CheckLldpRail(const ClusterView& view, RuleReport& report) {
       report.Add(*device, "to-npu", Count(cabled_to_switches, "other port"));
     }
   } else if (!cabled_to_npus.empty()) {
-    const std::string note =
-        absl::StrCat(Count(cabled_to_npus.size(), "device"),
-                     " cabled to an NPU, not to a switch");
-    report.AddNote(note);
-    report.ExplainSkip(note);
+    note(Count(cabled_to_npus.size(), "device"),
+         " cabled to an NPU, not to a switch");
   } else if (nameless > 0) {
-    const std::string note = absl::StrCat(Count(nameless, "neighbour"),
-                                          " did not say what switch it is");
-    report.AddNote(note);
-    report.ExplainSkip(note);
+    note(Count(nameless, "neighbour"), " did not say what switch it is");
   } else if (!can_compare && !view.hosts().empty()) {
     report.ExplainSkip("fewer than two hosts answered, and no switch planned");
   }

@@ -128,15 +128,12 @@ std::string NpuIdsTakenForDevices(const ClusterView& view,
   const Ids there(fact.ids().begin(), fact.ids().end());
   const auto& known = view.profile().device_ids;
   const Ids numbers = known.empty() ? there : Ids(known.begin(), known.end());
-  Ids planned;
-  if (host.spec != nullptr) {
-    for (const DeviceSpec& device : host.spec->devices()) {
-      planned.insert(device.id());
-    }
-  }
-  for (const auto& [what, ids] :
-       {std::pair("cluster.yaml has", &std::as_const(planned)),
-        std::pair("the host has", &there)}) {
+  const ServerSpec& server =
+      host.spec != nullptr ? *host.spec : ServerSpec::default_instance();
+  const auto listed = Each<uint32_t>(server.devices(), &DeviceSpec::id);
+  const Ids planned(listed.begin(), listed.end());
+  for (const auto& [what, ids] : {std::pair("cluster.yaml has", &planned),
+                                  std::pair("the host has", &there)}) {
     // What may be the number of a device is taken for one.
     if (!absl::c_includes(cards, *ids) || absl::c_includes(numbers, *ids)) {
       continue;

@@ -192,9 +192,7 @@ void CheckDrift(const ClusterView& view, RuleReport& report) {
     }
     left_out += fact.value().left_out();
   }
-  if (left_out > 0) {
-    report.AddNote(left_out, " more are not listed");
-  }
+  if (left_out > 0) report.AddNote(left_out, " more are not listed");
 }
 
 }  // namespace clusterd

@@ -1,7 +1,7 @@
 #include "config/rules/error_codes.h"
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -53,6 +53,18 @@ constexpr CodeMeaning kMeanings[] = {
     // Before CANN 9; vllm-ascend issue 405.
     {"EJ0003", "an address and port could not be bound"},
     {"EJ0004", "an address of the rank table is not that of the device's port"},
+    // The runtime's, CANN acl API reference, aclError; DCMI API reference.
+    {"207001", "memory could not be had; look at what is left of the NPU's"},
+    {"207004", "the device is not available"},
+    {"507010", "the NPU's task scheduler gave no more signs of life"},
+    {"507033", "the device could not be started"},
+    {"507053", "memory of the NPU has an error that hardware cannot correct"},
+    {"507054", "memory of the NPU (HBM) has an ECC error of several bits"},
+    {"507056", "the link between two devices is broken"},
+    {"507057", "memory of the device at the other end may have failed"},
+    {"507899", "the driver met an internal error"},
+    {"507901", "the driver's channel between host and device (HDC) is closed"},
+    {"-8005", "DCMI, on which npu-smi builds, met an internal error"},
     // Texts without a code have the name of a rule.
     {"device-namespace",
      "another container owns the device, or a mount of the driver is missing"},
@@ -60,15 +72,13 @@ constexpr CodeMeaning kMeanings[] = {
     {"container-mounts", "a directory stands where a file belongs"}};
 
 bool NamesCode(const Rule& rule, absl::string_view code) {
-  const auto names_it = [code](absl::string_view text) {
-    return absl::StrContains(text, code);
-  };
   const RuleText& words = rule.text;
-  return names_it(words.title) || names_it(words.fails_when) ||
-         names_it(words.why) || names_it(words.fix) ||
-         absl::c_any_of(rule.findings, [&](const RuleFinding& finding) {
-           return names_it(finding.why) || names_it(finding.fix);
-         });
+  std::string text = absl::StrCat(words.title, "\n", words.fails_when, "\n",
+                                  words.why, "\n", words.fix);
+  for (const RuleFinding& finding : rule.findings) {
+    absl::StrAppend(&text, "\n", finding.why, "\n", finding.fix);
+  }
+  return absl::StrContains(text, code);
 }
 
 }  // namespace

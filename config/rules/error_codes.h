@@ -1,4 +1,4 @@
-// The codes that HCCL ends a job with, and the rules that are about them.
+// The codes that a job ends with, and the rules that are about them.
 #ifndef CONFIG_RULES_ERROR_CODES_H_
 #define CONFIG_RULES_ERROR_CODES_H_
 
@@ -10,8 +10,8 @@
 namespace clusterd {
 
 // What HCCL says with the code, "EI0006", in one sentence; the same for the
-// name of a rule that logs lead to. Empty: not known. Codes and titles of CANN
-// 9 (hcomm, error_code.cc; commit 8958adb); releases have renumbered some.
+// name of a rule that logs lead to. Empty: not known. HCCL's are of CANN 9
+// (hcomm, error_code.cc; commit 8958adb); releases have renumbered some.
 absl::string_view ErrorCodeMeaning(absl::string_view code);
 
 // The rules whose texts, or those of one of their findings, name the code,

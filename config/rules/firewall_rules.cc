@@ -38,8 +38,7 @@ struct Demand {
 Demand MakeDemand(const ClusterSpec& spec) {
   Demand demand;
   for (const ServerSpec& server : spec.servers()) {
-    const absl::StatusOr<Ipv4Address> address =
-        Ipv4Address::Parse(server.address());
+    const auto address = Ipv4Address::Parse(server.address());
     demand.peers_known &= address.ok();
     if (address.ok()) demand.peers.push_back(*address);
   }
@@ -285,6 +284,7 @@ struct FirewallCheck {
                                    StateText(active), shut.text,
                                    demand->need.possible.ToString(), fix);
     if (!active || !shut.certain) text.state = WARN;
+    text.by_hand |= demand->need.is_of_job;
     report.Add(host, std::move(text));
     return true;
   }
@@ -299,9 +299,11 @@ struct FirewallCheck {
       return Unread(absl::StrCat(name, " by its stored rules"), shut,
                     OpenFix(name, zone_name, *demand, true));
     }
-    report.Add(host, "open-until-reload", name, shut.text,
-               demand->need.possible.ToString(),
-               OpenFix(name, zone_name, *demand, false));
+    FindingText text = report.Text("open-until-reload", name, shut.text,
+                                   demand->need.possible.ToString(),
+                                   OpenFix(name, zone_name, *demand, false));
+    text.by_hand |= demand->need.is_of_job;
+    report.Add(host, std::move(text));
     return true;
   }
 

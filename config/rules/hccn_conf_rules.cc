@@ -92,8 +92,7 @@ FindingText ProblemText(const HccnConf::Problem& problem,
 void AddProblems(const ClusterView& view, const HostView& host,
                  RuleReport& report) {
   std::set<int> told;
-  int shown = 0;
-  int left_out = 0;
+  int shown = 0, left_out = 0;
   for (const HccnConf::Problem& problem :
        host.facts->hccn_conf().value().problems()) {
     const bool is_duplicate =

@@ -150,8 +150,7 @@ std::optional<bool> IsInside(absl::string_view version,
   bool inside = false;
   for (const absl::string_view interval :
        absl::StrSplit(absl::StrReplaceAll(intervals, {{"],", "]\n"}}), '\n')) {
-    absl::string_view low_text;
-    absl::string_view high_text;
+    absl::string_view low_text, high_text;
     if (!HasForm(interval, *kForm, &low_text, &high_text)) return {};
     const VersionNumbers low = NumbersOf(low_text);
     const VersionNumbers high = NumbersOf(high_text);
@@ -312,8 +311,7 @@ bool AreOfOneHost(absl::Span<const DeviceView* const> devices) {
 
 // Super pods may well have the same addresses as each other.
 void AddSharedNics(const NicOwners& owners, RuleReport& report) {
-  Doubles of_pod;
-  Doubles perhaps;
+  Doubles of_pod, perhaps;
   for (const auto& [address, devices] : owners) {
     if (devices.size() < 2) continue;
     std::map<const HostView*, std::vector<const DeviceView*>> by_host;

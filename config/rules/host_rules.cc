@@ -120,9 +120,12 @@ void CheckBacklog(const ClusterView& view, absl::string_view key,
     report.Judged(host);
     if (fact.value() >= need.enough) continue;
     const bool fails = fact.value() < need.least;
-    report.Add(host, fails ? "too-small" : "tight", key, fact.value(),
-               PlaceOf(host), fails ? need.least : need.enough,
-               SetParameterFix(host, key, absl::StrCat(need.advised)), after);
+    FindingText text = report.Text(
+        fails ? "too-small" : "tight", key, fact.value(), PlaceOf(host),
+        fails ? need.least : need.enough,
+        SetParameterFix(host, key, absl::StrCat(need.advised)), after);
+    text.by_hand = need.is_beyond_plan;
+    report.Add(host, std::move(text));
   }
 }
 
@@ -241,7 +244,7 @@ BacklogNeed NeedOf(uint64_t planned, bool is_auto, uint64_t all_dialers) {
   const uint64_t dialers = std::min(all_dialers, kAdvisedBacklog);
   if (!is_auto && planned != 0) {
     const uint64_t least = std::max(planned, dialers);
-    return {least, least, least};
+    return {least, least, least, planned < dialers};
   }
   const uint64_t twice = std::min(2 * dialers, kAdvisedBacklog);
   return {dialers, dialers == 0 ? kAdvisedBacklog : twice, kAdvisedBacklog};
@@ -281,14 +284,16 @@ void AddLacking(const HostView& host, const HcclPortNeed& needed,
   const bool fails = !reserved.Contains(HandedOut(needed.certain, *host.facts));
   PortSet merged = reserved;
   merged.Add(possible);
-  report.Add(host,
-             fails                  ? "lacks"
-             : needed.cann_is_known ? "spare"
-                                    : "perhaps-needed",
-             reserved.empty() ? "nothing" : reserved.ToString(),
-             possible.Minus(reserved).ToString(), PlaceOf(host),
-             absl::StrCat(possible.ToString(), " reserved", needed.source),
-             SetParameterFix(host, kReservedPorts, merged.ToString()));
+  FindingText text =
+      report.Text(fails                  ? "lacks"
+                  : needed.cann_is_known ? "spare"
+                                         : "perhaps-needed",
+                  reserved.empty() ? "nothing" : reserved.ToString(),
+                  possible.Minus(reserved).ToString(), PlaceOf(host),
+                  absl::StrCat(possible.ToString(), " reserved", needed.source),
+                  SetParameterFix(host, kReservedPorts, merged.ToString()));
+  text.by_hand = needed.is_of_job;
+  report.Add(host, std::move(text));
 }
 
 }  // namespace
@@ -467,8 +472,10 @@ void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
       if (state == PASS) continue;
       FindingText text = BootFinding(host, key, report);
       // A plan writes files only where the spec asks for that.
-      text.by_hand = !view.spec().kernel().persistent();
-      if (!text.by_hand) text.state = state;
+      const bool is_kept = view.spec().kernel().persistent();
+      text.by_hand = !is_kept || (key.ports && key.ports->is_of_job) ||
+                     key.number.is_beyond_plan;
+      if (is_kept) text.state = state;
       report.Add(host, std::move(text));
     }
     if (all_known) report.Judged(host);

@@ -39,6 +39,7 @@ struct BacklogNeed {
   uint64_t least = 0;
   uint64_t enough = 0;
   uint64_t advised = 0;
+  bool is_beyond_plan = false;  // A plan sets the number of the spec, if any.
 };
 BacklogNeed SomaxconnNeed(const ClusterSpec& spec,
                           const JobSpec* job = nullptr);

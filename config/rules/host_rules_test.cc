@@ -372,6 +372,45 @@ TEST(CheckSysctlPersistentTest, FailsWhenNoFileSetsTheValue) {
             "/etc/sysctl.d/90-clusterd.conf\n");
 }
 
+// A plan knows cluster.yaml alone.
+TEST(NeedOfTheJobTest, IsMendedByTheLinesOfItsFindingsAndByNoPlan) {
+  TestCluster cluster;
+  cluster.facts[0].mutable_kernel()->mutable_reserved_ports()->set_value(
+      "60000-60031");
+  const auto repairs = [&cluster](const char* rule) {
+    const RuleResult result = cluster.Check(rule);
+    EXPECT_GT(result.findings_size(), 0) << rule;
+    for (const Finding& finding : result.findings()) {
+      EXPECT_FALSE(finding.mended_by_plan()) << rule;
+    }
+    return Lines(result);
+  };
+  EnvironmentVariable* const own = cluster.StartJob().add_environment();
+  own->set_name("HCCL_IF_BASE_PORT");
+  own->set_value("50000");
+  for (const char* rule : {"ports-reserved", "sysctl-persistent"}) {
+    EXPECT_THAT(repairs(rule), HasSubstr("50000-50031,60000-60031")) << rule;
+  }
+  // A plan mends all that the spec itself needs.
+  cluster.job->clear_environment();
+  cluster.facts[0].mutable_kernel()->mutable_reserved_ports()->set_value("");
+  const RuleResult ports = cluster.Check("ports-reserved");
+  ASSERT_EQ(ports.findings_size(), 1);
+  EXPECT_TRUE(ports.findings(0).mended_by_plan());
+  // A number of the spec that more processes per device do not fit in.
+  cluster.spec.mutable_kernel()->set_somaxconn(100);
+  cluster.spec.mutable_kernel()->set_tcp_max_syn_backlog(100);
+  for (HostFacts& host : cluster.facts) {
+    host.mutable_kernel()->mutable_somaxconn()->set_value(100);
+    host.mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(100);
+  }
+  EXPECT_EQ(cluster.Check("listen-backlog").state(), PASS);
+  cluster.job->set_processes_per_device(100);
+  for (const char* rule : {"listen-backlog", "syn-backlog"}) {
+    EXPECT_THAT(repairs(rule), HasSubstr("sysctl -w net.")) << rule;
+  }
+}
+
 // What the kernel begins with: 128, or 4096 from Linux 5.4 on.
 TEST(CheckSysctlPersistentTest, ComparesWithTheKernelsOwnWhereNoFileSetsIt) {
   TestCluster cluster = SilentCluster(16);  // 144 dial the root.

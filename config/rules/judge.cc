@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/hccl/job_ports.h"
+#include "config/hccl/job_variables.h"
 #include "config/rules/catalogue.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/job/job_network.h"
@@ -350,6 +351,16 @@ void DescribeJob(const ClusterView& view, Report* report) {
   report->set_job_devices(devices);
 }
 
+// Fills in launch variables of login files where the job, that of the view,
+// says nothing.
+void AddLogins(const ClusterView& view, JobSpec* job) {
+  auto host = view.hosts().begin();
+  for (int i = 0; i < job->servers_size() && host != view.hosts().end(); ++i) {
+    if (host->spec != &view.spec().servers(i)) continue;
+    FillFromVariables(*(host++)->facts, *job, job->mutable_servers(i));
+  }
+}
+
 }  // namespace
 
 absl::Status ValidateSelection(const RuleSelection& selection) {
@@ -386,7 +397,11 @@ Report BuildReport(const ClusterSpec& spec,
   report.set_spec_digest(spec.digest());
   report.set_network_namespace(options.network_namespace);
   const NamespaceFacts asked(options.network_namespace, hosts);
-  const ClusterView view(spec, asked.hosts(), options.job, options.now);
+  JobSpec job;
+  if (options.job != nullptr) job = *options.job;
+  const ClusterView view(spec, asked.hosts(),
+                         options.job == nullptr ? nullptr : &job, options.now);
+  if (view.HasWholeJob() && !options.one_host) AddLogins(view, &job);
   if (options.job != nullptr) DescribeJob(view, &report);
   RunRules(view, options, &report);
   *report.mutable_rule_counts() = CountStates(report.rules());

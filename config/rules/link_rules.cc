@@ -89,8 +89,7 @@ std::string SetList(absl::string_view option, absl::string_view value) {
 // The only pair of "33:1".
 std::string SetClass(absl::string_view value) {
   static const LazyRE2 kForm = {R"((\d{1,2}):(\d))"};
-  absl::string_view dscp;
-  absl::string_view traffic_class;
+  absl::string_view dscp, traffic_class;
   return HasForm(value, *kForm, &dscp, &traffic_class)
              ? absl::StrCat("-dscp_to_tc -s dscp ", dscp, " tc ", traffic_class)
              : "";

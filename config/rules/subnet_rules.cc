@@ -149,8 +149,7 @@ size_t CountInCommon(const std::map<uint32_t, Rail>& rails) {
 // |                                 | known  | a lack of one is rule lldp's |
 // | no                              |        | warn                         |
 void JudgeRails(const Rail& all, RuleReport& report) {
-  bool any_npu = false;
-  bool any_other = false;
+  bool any_npu = false, any_other = false;
   for (const DeviceView* device : all.devices) {
     if (!device->neighbour_heard.value_or(false)) continue;
     const bool is_npu =
@@ -211,15 +210,13 @@ void JudgeRoutes(const Rail& rail, const ClusterView& view,
 // Devices i and i+4 of one host; profile kPairs only.
 void CheckSubnetPairs(const ClusterView& view, RuleReport& report) {
   if (!Applies(view, SubnetPlan::kPairs, report)) return;
-  ForEachGroup(
-      report, {{0, 4}, {1, 5}, {2, 6}, {3, 7}},
-      [&](const Ids& ids, const auto& pair) {
-        if (pair[0]->Address().subnet() == pair[1]->Address().subnet()) {
-          return;
-        }
-        report.Add(pair, "apart", AddressesText(pair), ids[0], ids[1],
-                   PlanFix(pair));
-      });
+  ForEachGroup(report, {{0, 4}, {1, 5}, {2, 6}, {3, 7}},
+               [&](const Ids& ids, const auto& pair) {
+                 if (pair[0]->Address().subnet() == pair[1]->Address().subnet())
+                   return;
+                 report.Add(pair, "apart", AddressesText(pair), ids[0], ids[1],
+                            PlanFix(pair));
+               });
 }
 
 // Devices 0-3, and 4-7, of one host: equal or overlapping subnets fail; profile

@@ -21,13 +21,8 @@ namespace {
 using PlannedAddress = std::optional<Ipv4Address> PlannedDevice::*;
 
 template <typename... Parts>
-absl::Status Wrong(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
-
-template <typename... Parts>
 absl::Status WrongAddress(Ipv4Address address, const Parts&... parts) {
-  return Wrong("address \"", address.ToString(), "\" ", parts...);
+  return InvalidArgument("address \"", address.ToString(), "\" ", parts...);
 }
 
 // Without an address, or without its mask, there is a mistake already.
@@ -215,9 +210,10 @@ class SourceReader {
     if (absl::StrContains(text, '.')) return ParsePattern(text);
     const absl::StatusOr<Formula> host = Formula::Parse(text);
     if (!host.ok()) {
-      return Wrong(QuoteValue(text), " is not known, expected ",
-                   IsGateway() ? "" : "gateway, peer(SERVER, DEVICE), ",
-                   "none, an address, a pattern or a host part such as 1");
+      return InvalidArgument(
+          QuoteValue(text), " is not known, expected ",
+          IsGateway() ? "" : "gateway, peer(SERVER, DEVICE), ",
+          "none, an address, a pattern or a host part such as 1");
     }
     return Source([host = *host](const PlannedDevice& device) -> Address {
       ASSIGN_OR_RETURN(const int64_t part, host.Evaluate(device.Inputs()));
@@ -229,9 +225,9 @@ class SourceReader {
   absl::StatusOr<Source> ParsePattern(const std::string& text) const {
     ASSIGN_OR_RETURN(const AddressPattern pattern, AddressPattern::Parse(text));
     if (pattern.size() != 1 && pattern.size() != plan_.ids.size()) {
-      return Wrong(QuoteValue(text), " has ", pattern.size(),
-                   " addresses, expected 1 or ", plan_.ids.size(),
-                   ", one per device");
+      return InvalidArgument(QuoteValue(text), " has ", pattern.size(),
+                             " addresses, expected 1 or ", plan_.ids.size(),
+                             ", one per device");
     }
     return Source([pattern](const PlannedDevice& device) -> Address {
       return pattern.At(device.index, device.Inputs());
@@ -241,12 +237,11 @@ class SourceReader {
   // "peer(0, d)": the formulas of a server's index and of a device's id.
   absl::StatusOr<Source> ParsePeer(absl::string_view text) const {
     static const LazyRE2 kForm = {R"(peer\(([^,]*),(.*)\))"};
-    absl::string_view server_text;
-    absl::string_view device_text;
+    absl::string_view server_text, device_text;
     if (!HasForm(text, *kForm, &server_text, &device_text)) {
-      return Wrong(QuoteValue(text),
-                   " is malformed, expected peer(SERVER, DEVICE), "
-                   "e.g. peer((n+1) % servers, d)");
+      return InvalidArgument(QuoteValue(text),
+                             " is malformed, expected peer(SERVER, DEVICE), "
+                             "e.g. peer((n+1) % servers, d)");
     }
     ASSIGN_OR_RETURN(const Formula server, Formula::Parse(server_text));
     ASSIGN_OR_RETURN(const Formula device, Formula::Parse(device_text));
@@ -261,20 +256,20 @@ class SourceReader {
     if (device.gateway.has_value() || device.gateway_unknown) {
       return device.gateway;
     }
-    return Wrong("the device has no gateway");
+    return InvalidArgument("the device has no gateway");
   }
 
   Address PeerAddress(int64_t server, int64_t device) const {
     const auto servers = static_cast<int64_t>(groups_.servers.size());
     if (server < 0 || server >= servers) {
-      return Wrong("peer server ", server, " does not exist, expected 0-",
-                   servers - 1);
+      return InvalidArgument("peer server ", server,
+                             " does not exist, expected 0-", servers - 1);
     }
     const absl::Span<const PlannedDevice> devices =
         plan_.OfServer(static_cast<size_t>(server));
     const auto* peer = FirstWith(devices, &PlannedDevice::id, device);
     if (peer == nullptr) {
-      return Wrong("peer device ", device, " does not exist");
+      return InvalidArgument("peer device ", device, " does not exist");
     }
     if (!peer->address.has_value()) return std::nullopt;
     return peer->address->address();

@@ -13,6 +13,7 @@
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -47,10 +48,9 @@ absl::StatusOr<int> ParseDeviceNetmask(const std::string& text) {
   if (prefix_length >= kMinPrefixLength && prefix_length <= kMaxPrefixLength) {
     return prefix_length;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("netmask ", QuoteValue(text),
-                   " leaves no subnet of hosts, expected 128.0.0.0 to "
-                   "255.255.255.252"));
+  return InvalidArgument("netmask ", QuoteValue(text),
+                         " leaves no subnet of hosts, expected 128.0.0.0 to "
+                         "255.255.255.252");
 }
 
 // As LLDP tells it: a system name, a chassis id or a management address.
@@ -58,10 +58,10 @@ absl::StatusOr<std::string> ParseSwitch(const std::string& text) {
   static const LazyRE2 kForm = {R"([A-Za-z0-9][A-Za-z0-9._:/-]{0,254})"};
   if (text == "none") return std::string();
   if (HasForm(text, *kForm)) return text;
-  return absl::InvalidArgumentError(absl::StrCat(
+  return InvalidArgument(
       "switch ", QuoteValue(text),
       " is malformed, expected its name, chassis id or management address of "
-      "letters, digits, \".\", \":\", \"_\", \"/\" and \"-\", or none"));
+      "letters, digits, \".\", \":\", \"_\", \"/\" and \"-\", or none");
 }
 
 Netmask ReadNetmask(const YamlValue& value) {
@@ -258,18 +258,14 @@ class Reader {
     for (const YamlNode* host : hosts) {
       if (host == nullptr || host->kind != YamlNode::Kind::kList) continue;
       plan_.ids.resize(std::min(host->items.size(), kMaxDevices));
-      std::iota(plan_.ids.begin(), plan_.ids.end(), 0);
-      return;
+      return std::iota(plan_.ids.begin(), plan_.ids.end(), 0);
     }
   }
 
   void ReadHost(const YamlValue& value, absl::Span<PlannedDevice> devices) {
-    const std::string each = absl::StrCat(
-        "one per device ",
-        absl::StrJoin(devices, ",",
-                      [](std::string* out, const PlannedDevice& device) {
-                        absl::StrAppend(out, device.id);
-                      }));
+    const auto ids = Each<uint32_t>(devices, &PlannedDevice::id);
+    const std::string each =
+        absl::StrCat("one per device ", absl::StrJoin(ids, ","));
     if (!value.Is(YamlNode::Kind::kList)) {
       std::vector<PlannedServer> owners;
       for (const PlannedDevice& device : devices) {
@@ -443,6 +439,10 @@ class Reader {
   std::vector<std::vector<uint32_t>> ids_by_server_;
 };
 
+constexpr absl::string_view kDeviceKeys[] = {
+    "ids",     "netmask",        "addresses", "rails",
+    "gateway", "detect_address", "switch"};
+
 }  // namespace
 
 std::string PlannedDevice::Name() const {
@@ -458,10 +458,7 @@ FormulaInputs PlannedDevice::Inputs() const {
 DevicePlan ReadDevicePlan(const YamlNode* node, const ProductProfile* product,
                           const ServerGroups& groups, Mistakes* mistakes) {
   if (node == nullptr) return {};
-  const YamlMap map(node, "devices",
-                    {"ids", "netmask", "addresses", "rails", "gateway",
-                     "detect_address", "switch"},
-                    mistakes);
+  const YamlMap map(node, "devices", kDeviceKeys, mistakes);
   if (node->kind == YamlNode::Kind::kMap) {
     return Reader(map, product, groups, mistakes).Read();
   }
@@ -474,7 +471,12 @@ DevicePlan ReadDevicePlan(const YamlNode* node, const ProductProfile* product,
 
 DevicePlan ReadDeviceIds(const YamlNode* node, const ProductProfile* product,
                          const ServerGroups& groups, Mistakes* mistakes) {
-  const YamlMap map(node, "devices", {"ids"}, mistakes);
+  const YamlMap map(node, "devices", kDeviceKeys, mistakes);
+  for (const absl::string_view key : kDeviceKeys) {
+    if (key == "ids" || map[key].node() == nullptr) continue;
+    map[key].Wrong(" is given beside roce: unused, expected ids alone: remove ",
+                   "it, or remove roce: unused");
+  }
   return Reader(map, product, groups, mistakes).ReadWithoutAddresses();
 }
 

@@ -3,7 +3,6 @@
 #include <cstdint>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "config/spec/product_profile.h"
 #include "config/values/dscp_classes.h"
@@ -27,10 +26,9 @@ constexpr uint32_t kMaxServiceLevel = 7;
 absl::StatusOr<std::string> ParsePfc(const std::string& text) {
   static const LazyRE2 kForm = {"[01](?:,[01]){7}"};
   if (HasForm(text, *kForm)) return text;
-  return absl::InvalidArgumentError(
-      absl::StrCat("is \"", text,
-                   "\", expected 0 or 1 for each of the eight "
-                   "priorities, such as 0,0,0,0,1,0,0,0"));
+  return InvalidArgument("is \"", text,
+                         "\", expected 0 or 1 for each of the eight "
+                         "priorities, such as 0,0,0,0,1,0,0,0");
 }
 
 absl::StatusOr<std::string> ParseDscpToTc(const std::string& text) {
@@ -44,8 +42,8 @@ absl::StatusOr<uint32_t> ParseRocePort(const std::string& text) {
       port <= kMaxRocePort) {
     return port;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "is \"", text, "\", expected ", kMinRocePort, " to ", kMaxRocePort));
+  return InvalidArgument("is \"", text, "\", expected ", kMinRocePort, " to ",
+                         kMaxRocePort);
 }
 
 void LoadLossless(const YamlValue& value, ClusterSpec* spec) {

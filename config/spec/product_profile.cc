@@ -23,10 +23,9 @@
 #include <numeric>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/values/nearest_word.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
@@ -188,8 +187,7 @@ const std::vector<ProductProfile>& AllProductProfiles() {
 
 absl::StatusOr<const ProductProfile*> FindProductProfile(
     absl::string_view product, absl::string_view mode) {
-  std::vector<absl::string_view> names;
-  std::vector<absl::string_view> modes;
+  std::vector<absl::string_view> names, modes;
   for (const ProductProfile& profile : AllProductProfiles()) {
     if (names.empty() || names.back() != profile.name) {
       names.push_back(profile.name);
@@ -199,17 +197,15 @@ absl::StatusOr<const ProductProfile*> FindProductProfile(
     if (!profile.mode.empty()) modes.push_back(profile.mode);
   }
   if (!absl::c_linear_search(names, product)) {
-    return absl::NotFoundError(
-        absl::StrCat("product \"", product, "\" is not known, expected one of ",
-                     absl::StrJoin(names, ", "), DidYouMean(product, names)));
+    return NotFound("product \"", product, "\" is not known, expected one of ",
+                    absl::StrJoin(names, ", "), DidYouMean(product, names));
   }
   if (modes.empty()) {
-    return absl::NotFoundError(absl::StrCat("mode \"", mode, "\": product ",
-                                            product, " has no modes"));
+    return NotFound("mode \"", mode, "\": product ", product, " has no modes");
   }
-  return absl::NotFoundError(absl::StrCat(
-      "mode \"", mode, "\" is not known for ", product, ", expected one of ",
-      absl::StrJoin(modes, ", "), DidYouMean(mode, modes)));
+  return NotFound("mode \"", mode, "\" is not known for ", product,
+                  ", expected one of ", absl::StrJoin(modes, ", "),
+                  DidYouMean(mode, modes));
 }
 
 }  // namespace clusterd

@@ -13,6 +13,7 @@
 #include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
+#include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/subject_text.h"
 #include "config/words/waiver_text.h"
@@ -32,6 +33,15 @@ constexpr absl::Duration kMostTry = absl::Minutes(5);
 constexpr absl::Duration kUsualTry = absl::Seconds(10);
 // Candidates for "did you mean"; more would take long and help nobody.
 constexpr size_t kMaxMeant = 1000;
+
+// Rules whose findings name hosts, or the cluster, and no device.
+constexpr char kWithoutDevices[] =
+    "backlog-uniform|clock-skew|cluster-size|cluster-size-power|"
+    "container-mounts|environment-uniform|firewall|hccl-environment|"
+    "host-identity|host-interface|host-memory|host-name|job-device-(count|"
+    "group)|job-(dtype|python|script|size|uniform)|listen-backlog|"
+    "neighbour-table|open-files|ports-free|ports-reserved|ports-uniform|ranks|"
+    "roots-uniform|ssh-ready|syn-backlog|sysctl-persistent|version-uniform";
 
 constexpr absl::string_view kOnly = "only";
 constexpr absl::string_view kSkip = "skip";
@@ -250,11 +260,7 @@ std::string InQuotes(absl::string_view text) {
 
 template <typename Texts, typename Write>
 std::string FlowList(const Texts& texts, const Write& write) {
-  return absl::StrCat("[",
-                      absl::StrJoin(texts, ", ",
-                                    [&](std::string* out, const auto& text) {
-                                      absl::StrAppend(out, write(text));
-                                    }),
+  return absl::StrCat("[", absl::StrJoin(Each<std::string>(texts, write), ", "),
                       "]");
 }
 
@@ -340,13 +346,16 @@ absl::StatusOr<std::vector<uint32_t>> ParseWaivedDevices(
     return absl::InvalidArgumentError(
         "maintenance is of whole hosts, expected no devices");
   }
+  if (IsOfForm<kWithoutDevices>(rule)) {
+    return InvalidArgument(
+        rule, " says nothing of single devices, expected no devices");
+  }
   std::vector<uint32_t> strange = *ids;
   DropIf(&strange,
          [known](uint32_t id) { return absl::c_linear_search(known, id); });
   if (strange.empty() || known.empty()) return ids;
-  return absl::InvalidArgumentError(
-      absl::StrCat("no host has ", DevicesText(strange), ", expected ids of ",
-                   FoldIds(known)));
+  return InvalidArgument("no host has ", DevicesText(strange),
+                         ", expected ids of ", FoldIds(known));
 }
 
 std::string ScheduleText(const ClusterSpec& spec) {
@@ -378,9 +387,9 @@ absl::StatusOr<absl::Time> ParseUtcTime(const std::string& text) {
       return time;
     }
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(QuoteValue(text),
-                   " is not a moment, expected UTC such as 2026-12-01T10:00Z"));
+  return InvalidArgument(
+      QuoteValue(text),
+      " is not a moment, expected UTC such as 2026-12-01T10:00Z");
 }
 
 }  // namespace clusterd

@@ -44,7 +44,8 @@ void LoadWaivers(const YamlValue& value, const ServerGroups& groups,
 void LoadNotify(const YamlValue& value, ClusterSpec* spec);
 
 // Ids such as "0-3,7" of a waiver of the rule, those of all hosts being
-// `known`. InvalidArgument for others, if any is known, and for maintenance.
+// `known`. InvalidArgument for others, if any is known, for maintenance, and
+// for a rule whose findings name no device.
 absl::StatusOr<std::vector<uint32_t>> ParseWaivedDevices(
     const std::string& text, absl::string_view rule,
     absl::Span<const uint32_t> known);

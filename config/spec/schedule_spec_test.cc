@@ -178,6 +178,7 @@ TEST(LoadWaiversTest, TellsEveryMistakeAtItsPlace) {
       "     until: 2026-12-01}\n"
       "  - {rule: maintenance, devices: 3, reason: r, owner: o,\n"
       "     until: 2026-12-01}\n");
+  EXPECT_FALSE(ParseWaivedDevices("3", "listen-backlog", {}).ok());
   for (const char* part :
        {"f:10:11: ", "\"lnik\" does not exist, did you mean \"link\"?",
         "f:11:12: ", "host \"n4\" is in no group",

@@ -232,8 +232,7 @@ std::vector<Ipv4Address> ReadAddressPattern(
     return addresses;
   }
   for (size_t k = 0; k < owners.size(); ++k) {
-    const absl::StatusOr<Ipv4Address> address =
-        pattern->At(k, owners[k].inputs);
+    const auto address = pattern->At(k, owners[k].inputs);
     if (!address.ok()) {
       value.mistakes()->Add(value.position(), owners[k].host, ": ",
                             address.status().message());

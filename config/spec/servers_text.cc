@@ -49,8 +49,7 @@ bool HaveSameIds(const ClusterSpec& spec) {
 // list per server.
 void AppendField(const ClusterSpec& spec, absl::string_view key, Field field,
                  std::string* out) {
-  std::set<std::string> lists;
-  std::set<std::string> values;
+  std::set<std::string> lists, values;
   for (const ServerSpec& server : spec.servers()) {
     lists.insert(FieldList(server, field));
     for (const DeviceSpec& device : server.devices()) {
@@ -69,8 +68,7 @@ void AppendField(const ClusterSpec& spec, absl::string_view key, Field field,
 
 void AppendIds(const ClusterSpec& spec, std::string* out) {
   if (HaveSameIds(spec)) {
-    absl::StrAppend(out, "  ids: ", IdsText(spec.servers(0)), "\n");
-    return;
+    return absl::StrAppend(out, "  ids: ", IdsText(spec.servers(0)), "\n");
   }
   absl::StrAppend(out, "  ids:\n");
   for (const ServerSpec& server : spec.servers()) {

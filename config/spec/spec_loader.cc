@@ -146,8 +146,7 @@ class Loader {
     const std::string product = map.RequireText("product");
     const std::string mode = map["mode"].Text().value_or("");
     if (product.empty()) return;
-    absl::StatusOr<const ProductProfile*> profile =
-        FindProductProfile(product, "");
+    auto profile = FindProductProfile(product, "");
     if (profile.ok()) {
       product_ = *profile;
       profile = FindProductProfile(product, mode);
@@ -301,8 +300,7 @@ class Loader {
   }
 
   void LoadDeviceSettings(const YamlMap& map) {
-    const std::optional<bool> tls = map["tls"].Bool();
-    if (tls.has_value()) spec_.set_tls(*tls);
+    if (const auto tls = map["tls"].Bool()) spec_.set_tls(*tls);
     const std::optional<uint32_t> mtu = map["mtu"].Number(kMinMtu, kMaxMtu);
     if (mtu.has_value()) spec_.set_mtu(*mtu);
     LoadLossless(map["lossless"], &spec_);

@@ -369,8 +369,16 @@ TEST(LoadSpecTest, WantsAddressesUnlessRoceIsUnused) {
   EXPECT_THAT(mistake(""), HasSubstr("devices is missing"));
   EXPECT_THAT(mistake("roce: used\n"), HasSubstr("devices is missing"));
   EXPECT_THAT(mistake("roce: off\n"), HasSubstr("unused"));
-  EXPECT_THAT(mistake("roce: unused\ndevices: {netmask: 255.255.255.0}\n"),
-              HasSubstr("unknown key \"netmask\" in devices"));
+  const std::string unused =
+      mistake("roce: unused\ndevices: {netmask: 255.255.255.0, rails: []}\n");
+  for (const char* key : {"netmask", "rails"}) {
+    EXPECT_THAT(unused, HasSubstr(absl::StrCat("devices.", key,
+                                               " is given beside roce: unused, "
+                                               "expected ids alone")));
+  }
+  EXPECT_THAT(unused, Not(HasSubstr("unknown key")));
+  EXPECT_THAT(mistake("roce: unused\ndevices: {netmsk: 255.255.255.0}\n"),
+              HasSubstr("unknown key \"netmsk\" in devices"));
 }
 
 // Jobs inside one server need no RoCE; job-super-pod judges the others.

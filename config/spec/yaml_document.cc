@@ -57,19 +57,21 @@ void CheckCharacters(absl::string_view text, Mistakes* mistakes) {
 constexpr size_t kMaxRepeats = 100;
 
 // The line with its hostlists in quotes, if yaml-cpp stumbles over a bracket of
-// one there: in {} and [] a bracket begins a list, and no text goes on in it.
-// Empty: it is something else.
+// one there, or over what goes on behind it: at the start of a value, and
+// anywhere in {} and [], a bracket begins a list. Empty: it is something else.
 std::string WithQuotedHostlists(absl::string_view text, TextPosition at) {
   static const LazyRE2 kHostlist = {
       R"((^|[{\[,:\s]))"
-      R"(([\w./@-]+(?:\[[\w,-]*\][\w./-]*)+(?:,[\w./-]+(?:\[[\w,-]*\][\w./-]*)*)*)"
+      R"(((?:[\w./@-]+\[[\w,-]*\]|\[[\w,-]*\][\w.-])[\w./-]*)"
+      R"((?:\[[\w,-]*\][\w./-]*)*(?:,[\w./-]+(?:\[[\w,-]*\][\w./-]*)*)*)"
       R"((?: \+ [\w*%/() +-]*[\w)])?)([,}\]\s]|$))"};
   constexpr size_t kMaxLine = 400;
   const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
   const size_t line = static_cast<size_t>(at.line) - 1;
   const size_t column = static_cast<size_t>(at.column) - 1;
   if (line >= lines.size() || column >= lines[line].size() ||
-      lines[line][column] != '[') {
+      (lines[line][column] != '[' &&
+       (column == 0 || lines[line][column - 1] != ']'))) {
     return "";
   }
   std::string quoted(absl::StripAsciiWhitespace(lines[line]));
@@ -292,8 +294,8 @@ std::optional<YamlNode> ParseYaml(absl::string_view text,
     if (!builder.over_limit()) {
       mistakes->Add(at,
                     quoted.empty() ? "is not YAML here: "
-                                   : "a bracket begins a list inside of {} and "
-                                     "[]; quote this hostlist: ",
+                                   : "a bracket begins a list here; quote this "
+                                     "hostlist: ",
                     quoted.empty() ? exception.msg : quoted);
     }
     return std::nullopt;
@@ -334,7 +336,9 @@ std::nullopt_t YamlValue::WrongKind(absl::string_view expected) const {
 
 std::optional<std::string> YamlValue::Text() const {
   if (Is(YamlNode::Kind::kText) && !node_->text.empty()) return node_->text;
-  return WrongKind("text");
+  return WrongKind(Is(YamlNode::Kind::kList)
+                       ? "text: a bracket begins a list; quote a hostlist"
+                       : "text");
 }
 
 std::optional<uint32_t> YamlValue::Number(uint32_t min, uint32_t max) const {

@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 
 namespace clusterd {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 // The tree on one line with positions, then the mistakes.
@@ -135,8 +138,7 @@ TEST(ParseYamlTest, SaysWhereYamlEnds) {
 }
 
 TEST(ParseYamlTest, AnUnquotedHostlistInFlowYamlIsShownInQuotes) {
-  const std::string why =
-      "a bracket begins a list inside of {} and []; quote this hostlist: ";
+  const std::string why = "a bracket begins a list here; quote this hostlist: ";
   const struct {
     const char* line;
     const char* quoted;
@@ -152,6 +154,10 @@ TEST(ParseYamlTest, AnUnquotedHostlistInFlowYamlIsShownInQuotes) {
        "- {hosts: \"n[1-2]\", address: \"10.0.0.[1-2]\"}"},
       {"  - {subnet: 10.20.[0-7].0/24 + g, device: 0}",
        "- {subnet: \"10.20.[0-7].0/24 + g\", device: 0}"},
+      {"  - {hosts: [1-3]node, ids: [0,1]}",
+       "- {hosts: \"[1-3]node\", ids: [0,1]}"},
+      {"  - {ids: [0,1], hosts: [1-3]node,a: 1}",
+       "- {ids: [0,1], hosts: \"[1-3]node\",a: 1}"},
       {"  - {hosts: \"a[1]\", others: b[2]}",
        "- {hosts: \"a[1]\", others: \"b[2]\"}"},
   };
@@ -163,6 +169,26 @@ TEST(ParseYamlTest, AnUnquotedHostlistInFlowYamlIsShownInQuotes) {
   EXPECT_EQ(Wrong("a: {b: s[0-1]}\n"),
             absl::StrCat("f:1:9: ", why, "a: {b: \"s[0-1]\"}"));
   EXPECT_THAT(Wrong("a: {b: c [0]}\n"), HasSubstr("is not YAML here"));
+}
+
+TEST(ParseYamlTest, ABracketAtTheStartOfABlockValueIsShownInQuotes) {
+  const std::string why = "a bracket begins a list here; quote this hostlist: ";
+  const std::pair<const char*, const char*> kCases[] = {
+      {"hosts: [1-3]node", "hosts: \"[1-3]node\""},
+      {"hosts: [r1,r2]n[1-3].site\r", "hosts: \"[r1,r2]n[1-3].site\""},
+      {"hosts: [1-3]node  # three", "hosts: \"[1-3]node\"  # three"},
+      {"hosts:\n  [r1,r2]n[1-3]", "\"[r1,r2]n[1-3]\""},
+      {"hosts:\n  - [r1,r2]n[1-3]\n  - b", "- \"[r1,r2]n[1-3]\""},
+      {"- [1-3]node,x", "- \"[1-3]node,x\""},
+      {"address: [10,11].0.0.[1-3]", "address: \"[10,11].0.0.[1-3]\""}};
+  for (const auto& [text, quoted] : kCases) {
+    EXPECT_THAT(Wrong(text), EndsWith(why + quoted)) << text;
+  }
+  // Lists are lists, and what no hostlist looks like is no hostlist.
+  EXPECT_EQ(Wrong("hosts: [node1,node2]\nids:\n  [0, 1]\n"), "");
+  for (const char* text : {"a: [1, 2]x", "a: [1] x", "a: []]", "a: ]"}) {
+    EXPECT_THAT(Wrong(text), HasSubstr("is not YAML here")) << text;
+  }
 }
 
 TEST(ParseYamlTest, RefusesTooDeepNesting) {

@@ -159,6 +159,17 @@ TEST(ReadDurationTest, GivesExamplesThatTheRangeHolds) {
               AllOf(HasSubstr("from 3h to 4h"), Not(HasSubstr("such as"))));
 }
 
+TEST(ReadTextTest, OfAListSaysThatBracketsNeedQuotes) {
+  File file("a: [server1-server3]\nb: {c: d}\n");
+  const YamlMap map = file.Map({"a", "b"});
+  EXPECT_EQ(map["a"].Text(), std::nullopt);
+  EXPECT_EQ(map["b"].Text(), std::nullopt);
+  EXPECT_EQ(file.Wrong(),
+            "f:1:4: a is a list, expected text: a bracket begins a list; quote "
+            "a hostlist\n"
+            "f:2:4: b is a mapping, expected text");
+}
+
 TEST(ReadWordTest, NamesAllWordsAndTheNearest) {
   File file("w: disable\nx: [a]\n");
   const YamlMap map = file.Map({"w", "x"});

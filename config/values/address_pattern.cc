@@ -6,7 +6,6 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/number_list.h"
@@ -23,8 +22,8 @@ constexpr int kMaxFormulaDepth = 32;
 template <typename... Parts>
 absl::Status Wrong(absl::string_view what, absl::string_view text,
                    const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      what, " \"", absl::Utf8SafeCEscape(text.substr(0, 80)), "\" ", parts...));
+  return InvalidArgument(what, " \"", absl::Utf8SafeCEscape(text.substr(0, 80)),
+                         "\" ", parts...);
 }
 
 // What may stand for a number.
@@ -324,9 +323,8 @@ absl::StatusOr<Ipv4Address> HostAddress(const Ipv4Subnet& subnet,
   absl::string_view problem = "is outside";
   if (host_part == 0) problem = "is the network address of";
   if (host_part == broadcast) problem = "is the broadcast address of";
-  return absl::InvalidArgumentError(
-      absl::StrCat("host part ", host_part, " ", problem, " ",
-                   subnet.ToString(), ", expected 1-", broadcast - 1));
+  return InvalidArgument("host part ", host_part, " ", problem, " ",
+                         subnet.ToString(), ", expected 1-", broadcast - 1);
 }
 
 absl::Status CheckUsableAddress(Ipv4Address address, int prefix_length) {

@@ -52,8 +52,7 @@ std::vector<ChangeKind> AllChangeKinds() {
 std::set<ChangeKind> AllowedKinds(const HostAllows& allows) {
   std::set<ChangeKind> kinds;
   for (const std::string& name : allows.kinds()) {
-    const auto kind = ParseChangeKind(name);
-    if (kind) kinds.insert(*kind);
+    if (const auto kind = ParseChangeKind(name)) kinds.insert(*kind);
   }
   return kinds;
 }

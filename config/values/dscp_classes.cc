@@ -14,8 +14,7 @@ absl::StatusOr<DscpClasses> ParseDscpClasses(absl::string_view text) {
   DscpClasses classes = {};
   std::bitset<kDscps> named;
   for (const absl::string_view pair : absl::StrSplit(text, ',')) {
-    uint32_t dscp = 0;
-    uint32_t traffic_class = 0;
+    uint32_t dscp = 0, traffic_class = 0;
     if (!HasForm(pair, *kPair, &dscp, &traffic_class) || dscp >= kDscps ||
         named[dscp]) {
       return absl::InvalidArgumentError(

@@ -3,8 +3,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
@@ -38,8 +38,7 @@ absl::StatusOr<const FirewallZone*> FindOtherZone(const HostFacts& facts,
   }
   const HostInterface* const interface = FindInterface(facts, address);
   if (interface == nullptr) {
-    return absl::NotFoundError(
-        absl::StrCat("no interface has the host's address ", address));
+    return NotFound("no interface has the host's address ", address);
   }
   for (const FirewallZone& zone : zones.value().zones()) {
     for (const std::string& pattern : zone.interfaces()) {

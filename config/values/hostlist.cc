@@ -86,8 +86,7 @@ absl::StatusOr<std::vector<std::string>> ExpandItem(absl::string_view item,
     if (close == absl::string_view::npos) {
       return Wrong(item, "has an open bracket, expected \"]\"");
     }
-    const absl::StatusOr<std::vector<NumberRange>> ranges =
-        ParseNumberList(rest.substr(1, close - 1));
+    const auto ranges = ParseNumberList(rest.substr(1, close - 1));
     RETURN_IF_ERROR(InFront("hostlist", ranges.status()));
     uint64_t numbers = 0;
     for (const NumberRange& range : *ranges) {

@@ -4,7 +4,6 @@
 
 #include "absl/base/macros.h"
 #include "absl/numeric/bits.h"
-#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
@@ -46,9 +45,9 @@ absl::StatusOr<Ipv4Address> Ipv4Address::Parse(absl::string_view text) {
     good = at != end && *at++ == '.' && TakeOctet(&at, end, &bits);
   }
   if (good && at == end) return Ipv4Address(bits);
-  return absl::InvalidArgumentError(absl::StrCat(
+  return InvalidArgument(
       "address \"", text, "\" is not IPv4, expected four numbers 0-255",
-      absl::StrContains(text, ':') ? "; IPv6 is not judged yet" : ""));
+      absl::StrContains(text, ':') ? "; IPv6 is not judged yet" : "");
 }
 
 std::string Ipv4Address::ToString() const {
@@ -75,17 +74,15 @@ absl::StatusOr<Ipv4Subnet> Ipv4Subnet::Parse(absl::string_view text) {
   absl::string_view quad;
   int prefix_length = 0;
   if (!HasForm(text, *kForm, &quad, &prefix_length) || prefix_length > 32) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("subnet \"", text,
-                     "\" has no prefix length 0-32, "
-                     "expected e.g. 192.168.100.0/24"));
+    return InvalidArgument("subnet \"", text,
+                           "\" has no prefix length 0-32, "
+                           "expected e.g. 192.168.100.0/24");
   }
   ASSIGN_OR_RETURN(const Ipv4Address address, Ipv4Address::Parse(quad));
   const Ipv4Subnet subnet(address, prefix_length);
   if (subnet.network() != address) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("subnet \"", text, "\" has host bits set, expected ",
-                     subnet.ToString()));
+    return InvalidArgument("subnet \"", text, "\" has host bits set, expected ",
+                           subnet.ToString());
   }
   return subnet;
 }
@@ -136,13 +133,13 @@ std::vector<Ipv4Subnet> CoverExactly(std::vector<Ipv4Address> addresses) {
 absl::StatusOr<int> ParseNetmask(absl::string_view text) {
   absl::StatusOr<Ipv4Address> mask = Ipv4Address::Parse(text);
   if (!mask.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "netmask \"", text, "\" is not IPv4, expected e.g. 255.255.255.0"));
+    return InvalidArgument("netmask \"", text,
+                           "\" is not IPv4, expected e.g. 255.255.255.0");
   }
   const int prefix_length = absl::countl_one(mask->bits());
   if (MaskOf(prefix_length) == mask->bits()) return prefix_length;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "netmask \"", text, "\" has a hole, expected ones and then zeros"));
+  return InvalidArgument("netmask \"", text,
+                         "\" has a hole, expected ones and then zeros");
 }
 
 absl::StatusOr<Ipv4Interface> Ipv4Interface::Parse(absl::string_view address,

@@ -29,8 +29,7 @@ std::string Quote(absl::string_view text) {
 }
 
 absl::Status Bad(absl::string_view what, absl::string_view expected) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("network namespace: ", what, ", expected ", expected));
+  return InvalidArgument("network namespace: ", what, ", expected ", expected);
 }
 
 // `form` is what `expected` describes; what has another one is no `noun`.

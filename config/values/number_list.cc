@@ -27,8 +27,7 @@ absl::Status WrongNumber(absl::string_view text, const Parts&... parts) {
 absl::StatusOr<NumberRange> ParseRange(absl::string_view part) {
   static const LazyRE2 kForm = {
       R"((\d{1,18})(?:-(\d{1,18})(?:/(\d{1,18}))?)?)"};
-  absl::string_view first;
-  absl::string_view last;
+  absl::string_view first, last;
   std::optional<uint64_t> step;
   const bool has_form = HasForm(part, *kForm, &first, &last, &step);
   if (last.empty()) last = first;

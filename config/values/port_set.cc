@@ -5,11 +5,11 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/base/macros.h"
-#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 
 namespace clusterd {
@@ -24,17 +24,15 @@ absl::StatusOr<PortSet> PortSet::Parse(absl::string_view text) {
     const bool has_form = HasForm(part, *kForm, &first, &second);
     const uint32_t last = second.value_or(first);
     if (!has_form || first > 65535 || last > 65535) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("port list: \"", part, "\" in \"", stripped,
-                       "\", expected a port 0-65535 or a range like "
-                       "60000-60015"));
+      return InvalidArgument("port list: \"", part, "\" in \"", stripped,
+                             "\", expected a port 0-65535 or a range like "
+                             "60000-60015");
     }
     if (first > last) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("port list: range \"", part,
-                       "\" ends before it begins, "
-                       "expected ",
-                       last, "-", first));
+      return InvalidArgument("port list: range \"", part,
+                             "\" ends before it begins, "
+                             "expected ",
+                             last, "-", first);
     }
     set.Add(first, last);
   }

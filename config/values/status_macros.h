@@ -1,9 +1,11 @@
 // The two macros of this project: what stops a function that returns
-// absl::Status or absl::StatusOr stops its caller, with the same status.
+// absl::Status or absl::StatusOr stops its caller, with the same status. And
+// errors, with a message of parts as absl::StrCat takes them.
 //
 //   RETURN_IF_ERROR(WriteAll(file, text));
 //   RETURN_IF_ERROR(InFront(path, CheckHasCertificate(text)));
 //   ASSIGN_OR_RETURN(const HccnConf conf, ParseHccnConf(text));
+//   return NotFound(path, ": no line of ", key);
 //
 // Not for a place that cleans up first; there the status has a name. A type
 // with a comma needs an alias or `auto`.
@@ -18,6 +20,24 @@
 #include "absl/strings/string_view.h"
 
 namespace clusterd {
+
+template <absl::Status (*Error)(absl::string_view message)>
+struct ErrorOf {
+  template <typename... Parts>
+  absl::Status operator()(const Parts&... parts) const {
+    return Error(absl::StrCat(parts...));
+  }
+};
+inline constexpr ErrorOf<absl::AbortedError> Aborted = {};
+inline constexpr ErrorOf<absl::DataLossError> DataLoss = {};
+inline constexpr ErrorOf<absl::DeadlineExceededError> DeadlineExceeded = {};
+inline constexpr ErrorOf<absl::FailedPreconditionError> FailedPrecondition = {};
+inline constexpr ErrorOf<absl::InvalidArgumentError> InvalidArgument = {};
+inline constexpr ErrorOf<absl::NotFoundError> NotFound = {};
+inline constexpr ErrorOf<absl::PermissionDeniedError> PermissionDenied = {};
+inline constexpr ErrorOf<absl::ResourceExhaustedError> ResourceExhausted = {};
+inline constexpr ErrorOf<absl::UnavailableError> Unavailable = {};
+inline constexpr ErrorOf<absl::UnimplementedError> Unimplemented = {};
 
 // The same error with "what: " before its message.
 inline absl::Status InFront(absl::string_view what,

@@ -34,8 +34,8 @@ constexpr ReasonWords kReasons[] = {
      "find out what hangs on the host; if it is only slow, raise "
      "deadlines.command or deadlines.host in cluster.yaml"},
     {Missing::UNREADABLE, "not understood",
-     "run the quoted command on the host and read its answer; this version of "
-     "clusterd does not understand it"},
+     "look on the host at what the reason names; this version of clusterd does "
+     "not understand it"},
     {Missing::BUSY, "busy",
      "wait until the other hccn_tool ends (pgrep -a hccn_tool), then check "
      "again"},
@@ -284,13 +284,12 @@ Lines Describe(const CounterRisesFact::Rises& value) {
 }
 
 Lines Describe(const OpenFilesFact::Limits& value) {
-  Lines lines;
-  for (const OpenFilesLimit& each : value.limits()) {
-    lines.push_back(absl::StrCat(each.program(), " (pid ", each.pid(), ") ",
-                                 LimitText(each.soft()), ", at most ",
-                                 LimitText(each.hard())));
-  }
-  return OrNone(std::move(lines), "no known program that starts jobs runs");
+  return Listed(value.limits(), "no known program that starts jobs runs",
+                [](const OpenFilesLimit& each) {
+                  return absl::StrCat(each.program(), " (pid ", each.pid(),
+                                      ") ", LimitText(each.soft()),
+                                      ", at most ", LimitText(each.hard()));
+                });
 }
 
 Lines Describe(const ClockFact::Clock& value) {
@@ -464,7 +463,7 @@ std::string HowToLearn(const Missing* missing) {
   // Many a program can fail; only this one keeps that log.
   if (missing->reason() == Missing::TOOL_FAILED &&
       absl::StrContains(missing->detail(), "hccn_tool")) {
-    return "run the quoted command on the host by hand; /var/log/hccn_tool/ "
+    return "run on the host by hand what the reason names; /var/log/hccn_tool/ "
            "has the tool's own log";
   }
   return WordsOf(*missing).how_to_learn;

@@ -50,6 +50,13 @@ inline std::string PlaceOf(const EnvironmentVariable& variable) {
   return absl::StrCat(PrintableText(variable.file()), ":", variable.line());
 }
 
+// The finding of that name about such a line: one of the job file is corrected
+// there, and no login reads it.
+inline std::string FindingOf(absl::string_view name,
+                             const EnvironmentVariable& variable) {
+  return absl::StrCat(name, variable.file() == "job file" ? "-of-job" : "");
+}
+
 struct FactText {
   bool known = false;              // There is a value.
   std::vector<std::string> lines;  // At least one. Not safe for a terminal.

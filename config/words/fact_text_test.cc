@@ -47,6 +47,8 @@ TEST(WhyMissingTest, HasWordsAndAdviceOfItsOwnForEveryReason) {
     seen += WhyMissing(&missing) + ";";
     EXPECT_THAT(seen, testing::Not(HasSubstr(HowToLearn(&missing) + ";")));
     seen += HowToLearn(&missing) + ";";
+    // A reason need not quote a command: it may be about a file.
+    EXPECT_THAT(HowToLearn(&missing), testing::Not(HasSubstr("quoted")));
   }
 }
 

@@ -28,6 +28,12 @@ std::string DurationText(absl::Duration duration);
 // The same for a run that took so many milliseconds.
 std::string ElapsedText(uint64_t elapsed_ms);
 
+// Whole milliseconds, as a field of a message takes them.
+template <typename Field = uint32_t>
+Field ToMs(absl::Duration duration) {
+  return static_cast<Field>(absl::ToInt64Milliseconds(duration));
+}
+
 // A moment in UTC, as logs and messages have it: "2025-01-01T01:00:00+00:00".
 std::string UtcText(absl::Time time);
 inline std::string UtcText(int64_t unix_ms) {

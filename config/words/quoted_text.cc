@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "config/values/text_form.h"
 
 namespace clusterd {
 namespace {
@@ -117,7 +118,11 @@ std::string PrintableText(absl::string_view text, size_t max_bytes) {
 }
 
 std::string QuotedText(absl::string_view text) {
-  return absl::StrCat("\"", PrintableText(text, kMaxQuotedBytes), "\"");
+  const absl::string_view head = CutUtf8(text, kMaxQuotedBytes);
+  return absl::StrCat(
+      "\"",
+      ValidUtf8(head) == head ? SafeText(head, true) : PrintableText(head),
+      head.size() < text.size() ? "...\"" : "\"");
 }
 
 std::string SafeText(absl::string_view text, bool utf8) {

@@ -21,7 +21,8 @@ inline constexpr size_t kMaxPrintableBytes = 160;
 std::string PrintableText(absl::string_view text,
                           size_t max_bytes = kMaxPrintableBytes);
 
-// PrintableText of at most kMaxQuotedBytes, in double quotes.
+// In double quotes, cut after kMaxQuotedBytes: SafeText of valid UTF-8, and
+// PrintableText of other bytes.
 std::string QuotedText(absl::string_view text);
 
 // For a terminal: `text` on one line. Control characters (C0, DEL, C1), line

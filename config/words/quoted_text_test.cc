@@ -17,8 +17,14 @@ TEST(QuotedTextTest, SpellsOutControlCharacters) {
             "\"a\\n\\r\\t\\x1b[31m\\x00b\"");
 }
 
-TEST(QuotedTextTest, SpellsOutBytesOutsideAscii) {
-  EXPECT_EQ(QuotedText("\xe4\xb8\xad"), "\"\\xe4\\xb8\\xad\"");
+TEST(QuotedTextTest, ShowsLettersAndSpellsOutOtherBytes) {
+  EXPECT_EQ(QuotedText("“本机２”"), "\"“本机２”\"");
+  EXPECT_EQ(QuotedText("a\u202e"), "\"a\\u202e\"");
+  // "Failed" in GBK, of which the first two bytes would be a letter of UTF-8.
+  EXPECT_EQ(QuotedText("\xca\xa7\xb0\xdc"), "\"\\xca\\xa7\\xb0\\xdc\"");
+  // No letter is cut in two.
+  EXPECT_EQ(QuotedText(std::string(kMaxQuotedBytes - 1, 'a') + "本"),
+            "\"" + std::string(kMaxQuotedBytes - 1, 'a') + "...\"");
 }
 
 TEST(QuotedTextTest, CutsLongText) {

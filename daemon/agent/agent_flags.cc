@@ -149,8 +149,8 @@ void AddDefaults(AgentFlags* flags) {
 absl::Status CheckComplete(AgentFlags* flags) {
   if (flags->once || flags->record) return absl::OkStatus();
   if (flags->state[0] != '/') {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--state: \"", flags->state, "\" is no absolute path"));
+    return InvalidArgument("--state: \"", flags->state,
+                           "\" is no absolute path");
   }
   std::vector<std::string> absent;
   for (const TextSetting& setting : kTextSettings) {
@@ -159,10 +159,9 @@ absl::Status CheckComplete(AgentFlags* flags) {
     }
   }
   if (absent.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("not set: ", absl::StrJoin(absent, ", "),
-                   "; expected on the command line or in the file of "
-                   "--config"));
+  return InvalidArgument("not set: ", absl::StrJoin(absent, ", "),
+                         "; expected on the command line or in the file of "
+                         "--config");
 }
 
 AgentConfig ReadConfig(const YamlNode& tree, Mistakes* mistakes) {
@@ -253,8 +252,8 @@ HostAllows ReadHostAllows(const std::string& config, Log* log) {
   if (!file.ok()) {
     const absl::string_view all = file.status().message();
     if (log != nullptr) {
-      log->Warning(absl::StrCat(
-          "this host is only observed until its file has no mistake: ", all));
+      log->Warning("this host is only observed until its file has no mistake: ",
+                   all);
     }
     // One line for each mistake; the first will do.
     allows.set_mistake(
@@ -269,9 +268,9 @@ HookSettings ReadHooks(const std::string& config, Log* log) {
       config.empty() ? AgentConfig() : ReadAgentConfig(config);
   if (file.ok()) return std::move(file->hooks);
   log->Warning(
-      absl::StrCat("hooks are answered by the defaults and drain nobody until "
-                   "the file has no mistake: ",
-                   file.status().message()));
+      "hooks are answered by the defaults and drain nobody until "
+      "the file has no mistake: ",
+      file.status().message());
   HookSettings defaults;
   defaults.drain = false;  // What it may have said before.
   return defaults;

@@ -230,8 +230,8 @@ void AgentStream::OnWelcome(const Welcome& welcome) {
   }
   logged_error_.clear();
   SetAttached(true, "");
-  parts_.log->Info(absl::StrCat("attached to ", options_.dial.controller,
-                                " as ", options_.host));
+  parts_.log->Info("attached to ", options_.dial.controller, " as ",
+                   options_.host);
   if (parts_.applies != nullptr) {
     AgentMessage message;
     *message.mutable_past_applies() = parts_.applies->Past();
@@ -385,8 +385,8 @@ void AgentStream::OnEnd(const absl::Status& end) {
   SetAttached(false, error);
   // A controller that is away for a night is one line, not a thousand.
   if (!wished && error != logged_error_) {
-    parts_.log->Warning(absl::StrCat("not attached to ",
-                                     options_.dial.controller, ": ", error));
+    parts_.log->Warning("not attached to ", options_.dial.controller, ": ",
+                        error);
     logged_error_ = error;
   }
   After(backoff_.Next(), &AgentStream::Attach);

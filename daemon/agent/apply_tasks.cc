@@ -250,7 +250,7 @@ void ApplyTasks::Start(const Asked& asked, Change change, const Done& done) {
       return;
     }
   }
-  log_->Warning(absl::StrCat(asked.what, " refused: ", host_, ": ", refused));
+  log_->Warning(asked.what, " refused: ", host_, ": ", refused);
   audit_->Refuse(asked.audited, absl::UnavailableError(refused));
   ApplyResult result = ResultFor(asked, absl::UnavailableError(refused));
   {
@@ -261,7 +261,7 @@ void ApplyTasks::Start(const Asked& asked, Change change, const Done& done) {
 }
 
 ApplyResult ApplyTasks::Run(const Asked& asked, const Change& change) {
-  log_->Notice(absl::StrCat(asked.what, " begins"));
+  log_->Notice(asked.what, " begins");
   record_->BeginChange();
   bool recovered;
   {
@@ -328,8 +328,7 @@ void ApplyTasks::ReadPast(const absl::Status& recovered, bool undone) {
     waits_ = waits;
     const absl::Duration left = TimeLeftLocked();
     if (!recovered.ok() && recovered.message() != unfinished_) {
-      log_->Error(absl::StrCat("nothing is applied on this host: ",
-                               recovered.message()));
+      log_->Error("nothing is applied on this host: ", recovered.message());
     }
     unfinished_ = std::string(recovered.message());
     recovered_ = recovered.ok() && states.ok() && left > absl::ZeroDuration() &&
@@ -346,16 +345,13 @@ void ApplyTasks::ReadPast(const absl::Status& recovered, bool undone) {
       SetTimerLocked(std::min(left, kDeadlineLook));
     }
   }
-  // What waits for a device is known, and so is all else that was applied.
-  const bool is_known = recovered.ok() || absl::IsFailedPrecondition(recovered);
-  record_->EndChange(is_known ? states : recovered,
-                     OutcomeText(OneLine(recovered.message())));
+  record_->EndChange(states, OutcomeText(OneLine(recovered.message())));
   if (!states.ok()) return;
   std::vector<ApplyResult> ended;
   std::vector<std::string> ids;
   for (const JournalState& state : *states) {
     ids.push_back(state.begin.apply_id());
-    // What was before an undo that waits is no answer.
+    // What was before an undo that is not made is no answer.
     if (state.end.outcome() == ApplyResult::OUTCOME_UNSPECIFIED ||
         state.unfinished()) {
       continue;
@@ -388,9 +384,7 @@ PastApplies ApplyTasks::Past() const {
       return each.apply_id() == result.apply_id() &&
              each.outcome() == result.outcome();
     };
-    if (absl::c_none_of(journaled_, says_it)) {
-      told.push_back(&result);
-    }
+    if (absl::c_none_of(journaled_, says_it)) told.push_back(&result);
   }
   std::vector<const ApplyResult*> newest;
   size_t bytes = 0;

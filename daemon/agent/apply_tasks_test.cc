@@ -323,8 +323,18 @@ TEST_F(WaitingUndoTest, IsToldInLogStatusAndFacts) {
   EXPECT_THAT(why, HasSubstr(kScenarioStateFolder));
   EXPECT_THAT(log_.Lines(), HasSubstr(absl::StrCat(
                                 "nothing is applied on this host: ", why)));
-  EXPECT_EQ(Drift().value().unfinished(), why);
+  EXPECT_THAT(Drift().missing().detail(), HasSubstr(kScenarioStateFolder));
   EXPECT_NE(scenario_->State(), before_);
+}
+
+TEST_F(WaitingUndoTest, FailsDriftWhileAJournalIsDamaged) {
+  OwnJournals(0);
+  machine().files().Put(absl::StrCat(kScenarioStateFolder, "/old.journal"),
+                        "no journal\n");
+  scheduler_.Advance(kUndoRetry);
+  ASSERT_TRUE(log_.WaitFor("apply a1 was cut off: UNDONE"));
+  tasks_->Stop();
+  EXPECT_THAT(Drift().value().unfinished(), HasSubstr("old.journal"));
 }
 
 TEST_F(WaitingUndoTest, IsDoneSoonAfterTheJournalsAreRootsAgain) {

@@ -2,7 +2,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
@@ -60,8 +59,8 @@ UndoWatch WatchUndos(AuditFile* audit, const DaemonParts& parts) {
     entry.set_result(std::string(result));
     const absl::Status written = audit->Append(entry);
     if (written.ok()) return;
-    log->Error(absl::StrCat(written.message(), "; not written: ", entry.what(),
-                            " ", id, ": ", result));
+    log->Error(written.message(), "; not written: ", entry.what(), " ", id,
+               ": ", result);
   };
   UndoWatch watch;
   watch.begins = [write](const std::string& id) { write(id, kAuditBegins); };
@@ -158,10 +157,10 @@ void FirstRecovery::Remember(const std::string& state) {
   if (is_usual && absl::IsNotFound(known.status())) return;
   const absl::Status written = WritePointers(files, paths);
   if (written.ok()) return;
-  parts_.log->Warning(absl::StrCat(
+  parts_.log->Warning(
       "where the journals are is not kept, so a mistake in agent.yaml after a "
       "crash would keep it from being undone: ",
-      written.message()));
+      written.message());
 }
 
 }  // namespace clusterd

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/plain_messages.h"
+#include "config/words/number_text.h"
 #include "daemon/process/write_time.h"
 #include "grpc/support/time.h"
 #include "grpcpp/resource_quota.h"
@@ -30,10 +31,6 @@ struct OperationEnd {
   const std::function<void(bool)> run;
   std::atomic<bool> made{false};
 };
-
-int Milliseconds(absl::Duration duration) {
-  return static_cast<int>(absl::ToInt64Milliseconds(duration));
-}
 
 }  // namespace
 
@@ -93,12 +90,12 @@ std::shared_ptr<grpc::Channel> Dial(
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS,
-                   Milliseconds(options.keepalive_time));
+                   ToMs<int>(options.keepalive_time));
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
-                   Milliseconds(options.keepalive_timeout));
+                   ToMs<int>(options.keepalive_timeout));
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
-                   Milliseconds(kConnectTimeout));
+                   ToMs<int>(kConnectTimeout));
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetMaxReceiveMessageSize(kMaxFromController);

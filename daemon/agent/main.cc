@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
   parts.device_users = [&flags, &clock] {
     const clusterd::TimeBudget budget(&clock, absl::Seconds(30),
                                       absl::Seconds(30));
-    return clusterd::ReadDeviceUsers({flags.root}, getpid(), &budget);
+    return clusterd::ReadDeviceUsers({flags.root}, getpid(), budget);
   };
   parts.signals = &signals;
   parts.log = &log;

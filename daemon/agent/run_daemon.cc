@@ -209,8 +209,8 @@ void RenewBeforeAll(const AgentFlags& flags, const DaemonParts& parts) {
       RenewIfEnded(flags.tls, flags.controller, now, &audit, parts.log);
   if (late.ok()) return;
   parts.log->Warning(
-      absl::StrCat("this host's certificate has ended and is not renewed yet: ",
-                   late.message()));
+      "this host's certificate has ended and is not renewed yet: ",
+      late.message());
 }
 
 }  // namespace
@@ -369,7 +369,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
              return hooks.desk.Answer(request, gone);
            },
            [log = parts.log](const std::string& call) {
-             log->Notice(absl::StrCat("local call: ", call));
+             log->Notice("local call: ", call);
            }}));
   RunEvery(&scheduler, absl::Hours(24), [&flags, log = parts.log] {
     if (LeafRenewal::Renews(flags.tls)) return;  // It speaks for itself.
@@ -381,14 +381,12 @@ absl::Status RunDaemon(const AgentFlags& flags,
   stream->Start();
   renewal->Start();
   if (metrics) metrics->OnChanged(/*look=*/true);
-  parts.log->Notice(absl::StrCat("clusterd ", kClusterdVersion, ": host ",
-                                 self.name, " of cluster ", self.cluster));
+  parts.log->Notice("clusterd ", kClusterdVersion, ": host ", self.name,
+                    " of cluster ", self.cluster);
   const absl::Status ready = NotifySystemd(notify_socket, "READY=1");
   if (!ready.ok()) parts.log->Warning(ready.message());
   const std::string unfinished = applies.Unfinished();
-  if (!unfinished.empty()) {
-    TellUnfinished(notify_socket, unfinished, parts.log);
-  }
+  if (!unfinished.empty()) TellUnfinished(notify_socket, unfinished, parts.log);
   const Watchdog watchdog(
       parts.watchdog, PartsToWatch(&loop, &scheduler, &pool, stream.get()),
       [&notify_socket] {

@@ -9,7 +9,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "config/identity/certificate.h"
 #include "config/identity/regular_file.h"
@@ -18,6 +17,7 @@
 #include "config/report/report_table.h"
 #include "config/report/verdict.h"
 #include "config/rules/judge.h"
+#include "config/spec/host_names.h"
 #include "config/spec/product_profile.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/status_macros.h"
@@ -66,8 +66,8 @@ absl::StatusOr<std::string> HostName(const AgentFlags& flags,
   const absl::StatusOr<CertificateInfo> info = ParseCertificate(pem);
   RETURN_IF_ERROR(InFront(file, info.status()));
   if (info->id.kind == IdentityKind::kHost) return info->id.name;
-  return absl::PermissionDeniedError(absl::StrCat(
-      file, ": is ", info->id.ToString(), ", expected that of a host"));
+  return PermissionDenied(file, ": is ", info->id.ToString(),
+                          ", expected that of a host");
 }
 
 absl::StatusOr<std::optional<ClusterSpec>> ReadSpec(const std::string& path,
@@ -76,16 +76,11 @@ absl::StatusOr<std::optional<ClusterSpec>> ReadSpec(const std::string& path,
   std::ifstream file(path, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(file)),
                          std::istreambuf_iterator<char>());
-  if (!file) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
+  if (!file) return NotFound(path, ": cannot be read");
   ASSIGN_OR_RETURN(ClusterSpec spec, LoadSpec(path, text));
-  for (const ServerSpec& server : spec.servers()) {
-    if (server.host() == host) {
-      return std::optional<ClusterSpec>(std::move(spec));
-    }
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ": names no host \"", host,
-                   "\", expected this host's name in it (--spec)"));
+  if (NamesHost(spec, host)) return std::optional<ClusterSpec>(std::move(spec));
+  return InvalidArgument(path, ": names no host \"", host,
+                         "\", expected this host's name in it (--spec)");
 }
 
 constexpr int kNotWritten = 1;

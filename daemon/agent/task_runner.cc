@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/values/change_kind.h"
 #include "config/values/status_macros.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/files/file_reader.h"
@@ -31,8 +32,7 @@ uint32_t BoundMs(uint32_t asked_ms, absl::Duration fallback,
                  absl::Duration deadline) {
   const absl::Duration wanted =
       asked_ms == 0 ? fallback : absl::Milliseconds(asked_ms);
-  return static_cast<uint32_t>(
-      absl::ToInt64Milliseconds(std::min(wanted, deadline)));
+  return ToMs(std::min(wanted, deadline));
 }
 
 void SetError(const absl::Status& status, TaskResult* result) {
@@ -100,21 +100,18 @@ void AddForTicket(const HostAccess& host, HostRecording* recording) {
 absl::StatusOr<ObserveRequest> NormalizeObserveRequest(
     const ObserveRequest& request, absl::Duration deadline) {
   if (request.socket_ports_size() > kMaxPortRanges) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("observe: ", request.socket_ports_size(),
-                     " port ranges, expected at most ", kMaxPortRanges));
+    return InvalidArgument("observe: ", request.socket_ports_size(),
+                           " port ranges, expected at most ", kMaxPortRanges);
   }
   for (const ObserveRequest::PortRange& range : request.socket_ports()) {
     if (range.first() > range.last() || range.last() > 65535) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("observe: port range ", range.first(), "-", range.last(),
-                       ", expected first <= last <= 65535"));
+      return InvalidArgument("observe: port range ", range.first(), "-",
+                             range.last(), ", expected first <= last <= 65535");
     }
   }
   if (request.ByteSizeLong() > kMaxRequestBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("observe: a question of ", request.ByteSizeLong(),
-                     " bytes, expected at most ", kMaxRequestBytes));
+    return InvalidArgument("observe: a question of ", request.ByteSizeLong(),
+                           " bytes, expected at most ", kMaxRequestBytes);
   }
   ObserveRequest normal = request;
   normal.set_command_ms(
@@ -194,8 +191,7 @@ absl::Status TaskRunner::Start(uint64_t id, JobPtr job, absl::Duration deadline,
                                const Done& done) {
   absl::MutexLock lock(&mutex_);
   if (tasks_.size() >= kMaxOpenTasks) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(tasks_.size(), " tasks wait on this host already"));
+    return ResourceExhausted(tasks_.size(), " tasks wait on this host already");
   }
   if (tasks_.count(id) > 0) {
     return absl::AlreadyExistsError("task: its id is in use");
@@ -205,9 +201,9 @@ absl::Status TaskRunner::Start(uint64_t id, JobPtr job, absl::Duration deadline,
   job->unwanted = false;
   const Scheduler::TimerId timer = scheduler_->RunAfter(
       deadline, [runner = shared_from_this(), id, deadline] {
-        runner->Answer(ErrorResult(id, absl::DeadlineExceededError(absl::StrCat(
-                                           "the task did not end in ",
-                                           absl::FormatDuration(deadline)))));
+        runner->Answer(
+            ErrorResult(id, DeadlineExceeded("the task did not end in ",
+                                             absl::FormatDuration(deadline))));
       });
   tasks_.emplace(id, Open{done, timer, scheduler_->Now(), job});
   return absl::OkStatus();
@@ -218,8 +214,7 @@ absl::StatusOr<TaskRunner::JobPtr> TaskRunner::PlaceLocked(const JobPtr& job) {
   const bool has_equal = !job->key.empty() && found != equal_.end();
   if (has_equal && found->second.next != nullptr) return found->second.next;
   if (busy_ >= kMaxRunningTasks) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(busy_, " tasks run already on this host"));
+    return ResourceExhausted(busy_, " tasks run already on this host");
   }
   // One that nobody waits for any more may hang: that must not be catching.
   const bool follows = has_equal && !found->second.begun->ids.empty();
@@ -275,9 +270,7 @@ absl::Duration TaskRunner::BeginLocked(const JobPtr& job) {
     equal.next = nullptr;
   }
   absl::Duration waited = absl::ZeroDuration();
-  if (!job->ids.empty()) {
-    waited = job->began - tasks_[*job->ids.rbegin()].came;
-  }
+  if (!job->ids.empty()) waited = job->began - tasks_[*job->ids.rbegin()].came;
   return std::max(waited, absl::ZeroDuration());
 }
 
@@ -331,8 +324,7 @@ void TaskRunner::Answer(TaskResult result) {
   if (result.has_facts()) {
     const absl::Duration waited =
         std::max(task.job->began - task.came, absl::ZeroDuration());
-    result.set_waited_ms(
-        static_cast<uint64_t>(absl::ToInt64Milliseconds(waited)));
+    result.set_waited_ms(ToMs<uint64_t>(waited));
   }
   task.done(std::move(result));
 }
@@ -409,10 +401,10 @@ absl::Status TicketTasks::CheckAllowed(const AuditEntry& entry) const {
   const HostAllows allows = parts_.allows();
   std::set<ChangeKind> kinds = AllowedKinds(allows);
   if (!kinds.insert(CHANGE_LOGS).second) return absl::OkStatus();
-  const absl::Status refused = absl::PermissionDeniedError(
-      absl::StrCat("this host does not allow ", ChangeKindName(CHANGE_LOGS),
-                   "; ", WhatIsAllowed(allows), "; ", HowToAllow(allows, kinds),
-                   ", then ask again"));
+  const absl::Status refused =
+      PermissionDenied("this host does not allow ", ChangeKindName(CHANGE_LOGS),
+                       "; ", WhatIsAllowed(allows), "; ",
+                       HowToAllow(allows, kinds), ", then ask again");
   if (parts_.audit != nullptr) parts_.audit->Refuse(entry, refused);
   return refused;
 }
@@ -463,8 +455,7 @@ absl::StatusOr<HostRecording> TicketTasks::Record(const std::string& host,
   RETURN_IF_ERROR(CheckAllowed(entry));
   RETURN_IF_ERROR(Begin(entry));
   ObserveRequest request;
-  request.set_host_ms(
-      static_cast<uint32_t>(absl::ToInt64Milliseconds(deadline * kShare)));
+  request.set_host_ms(ToMs(deadline * kShare));
   HostRecording recording = MakeRecording(host, parts_.root, parts_.runner,
                                           parts_.clock, parts_.locks, request);
   const TimeBudget budget(parts_.clock, kTicketCommand, 2 * kTicketCommand);

@@ -64,9 +64,9 @@ absl::StatusOr<AuditEntry> ReadLast(const std::string& path,
   absl::StatusOr<AuditEntry> last =
       ReadAuditLine(lines.substr(lines.rfind('\n') + 1));
   if (last.ok()) return last;
-  return absl::FailedPreconditionError(absl::StrCat(
+  return FailedPrecondition(
       "audit: ", path, ": the last line: ", last.status().message(),
-      "; move the file away and keep it, a new one is begun"));
+      "; move the file away and keep it, a new one is begun");
 }
 
 constexpr size_t kMaxRefusals = 256;
@@ -97,8 +97,7 @@ AuditEntry MakeAuditEntry(std::string what, std::string subject,
 
 absl::Status AuditFile::Trouble(absl::string_view doing) const {
   const int error = errno;
-  return absl::UnavailableError(
-      absl::StrCat("audit: ", path_, ": ", doing, ": ", std::strerror(error)));
+  return Unavailable("audit: ", path_, ": ", doing, ": ", std::strerror(error));
 }
 
 absl::Status AuditFile::OpenFile() {
@@ -113,12 +112,10 @@ absl::Status AuditFile::OpenFile() {
   if (fd.get() < 0) return Trouble("opened for writing");
   struct stat is = {};
   if (fstat(fd.get(), &is) != 0 || !S_ISREG(is.st_mode)) {
-    return absl::UnavailableError(
-        absl::StrCat("audit: ", path_, ": is no regular file"));
+    return Unavailable("audit: ", path_, ": is no regular file");
   }
   if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    return absl::UnavailableError(
-        absl::StrCat("audit: ", path_, ": another process writes it"));
+    return Unavailable("audit: ", path_, ": another process writes it");
   }
   fd_ = std::move(fd);
   return absl::OkStatus();
@@ -183,9 +180,9 @@ absl::Status AuditFile::ReadOlder() {
   const bool read = fd.get() >= 0 && ReadAll(fd.get(), &text);
   const size_t end = text.rfind('\n');
   if (!read || end == std::string::npos) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("audit: ", older, ": no line can be read, which ", path_,
-                     " continues; move both away and keep them"));
+    return FailedPrecondition("audit: ", older, ": no line can be read, which ",
+                              path_,
+                              " continues; move both away and keep them");
   }
   ASSIGN_OR_RETURN(const AuditEntry last,
                    ReadLast(older, absl::string_view(text).substr(0, end + 1)));
@@ -244,8 +241,7 @@ AuditLog::AuditLog(std::string path, AuditLimits limits, std::string self,
   absl::MutexLock lock(&mutex_);
   const absl::Status open = OpenLocked();
   if (!open.ok()) {
-    log_->Error(absl::StrCat(open.message(),
-                             "; nothing is changed until it can be written"));
+    log_->Error(open.message(), "; nothing is changed until it can be written");
   }
 }
 
@@ -329,25 +325,23 @@ void AuditLog::GiveTurn() {
 
 absl::Status AuditLog::Append(AuditEntry entry) {
   if (!TakeTurn(limits_.hung_after)) {
-    return absl::UnavailableError(
-        absl::StrCat("audit: the disk has not taken a line for ",
-                     absl::FormatDuration(limits_.hung_after), " (--state)"));
+    return Unavailable("audit: the disk has not taken a line for ",
+                       absl::FormatDuration(limits_.hung_after), " (--state)");
   }
   const absl::Cleanup turn = [this] { GiveTurn(); };
   absl::MutexLock lock(&mutex_);
   if (entry.result() == kAuditBegins && !HasRoomLocked(entry)) {
-    return absl::ResourceExhaustedError(absl::StrCat(
+    return ResourceExhausted(
         "audit: more lines than its file takes, ", limits_.minute_bytes,
-        " bytes a minute in the long run, try again later"));
+        " bytes a minute in the long run, try again later");
   }
   return AppendLocked(std::move(entry));
 }
 
 void AuditLog::LogTrouble(const absl::Status& status, const AuditEntry& entry) {
   if (status.ok()) return;
-  log_->Error(absl::StrCat(status.message(), "; not written: ", entry.what(),
-                           " ", entry.subject(), " by ", entry.who(), ": ",
-                           entry.result()));
+  log_->Error(status.message(), "; not written: ", entry.what(), " ",
+              entry.subject(), " by ", entry.who(), ": ", entry.result());
 }
 
 absl::Status AuditLog::Begin(AuditEntry entry) {
@@ -478,8 +472,8 @@ void AuditLog::NoteHeadLocked(const AuditHead& head) {
     entry.set_subject(head.of());
     entry.set_result(absl::StrCat("its newest line is ", AuditHeadText(head),
                                   ", and was ", AuditHeadText(known)));
-    log_->Warning(absl::StrCat("audit of ", head.of(), ": ", entry.result(),
-                               ": lines were cut off, or written anew"));
+    log_->Warning("audit of ", head.of(), ": ", entry.result(),
+                  ": lines were cut off, or written anew");
   }
   unwritten_.insert(head.of());
   if (std::exchange(heads_due_, true)) return;

@@ -115,9 +115,8 @@ absl::Status ControllerService::ChooseHosts(const LearnRequest& request,
     }
   }
   if (!wanted.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("never attached, and not in a spec: ",
-                     NamesText({wanted.begin(), wanted.end()})));
+    return InvalidArgument("never attached, and not in a spec: ",
+                           NamesText({wanted.begin(), wanted.end()}));
   }
   if (!order->hosts.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(
@@ -353,16 +352,13 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
         absl::Status status = complete(&change);
         if (status.ok()) status = changes_->Start(change, watcher).status();
         if (status.ok()) return;
-        parts_.log->Warning(absl::StrCat("refused ", call, " to ",
-                                         ActorName(change.actor), " (",
-                                         change.from, "): ", status.message()));
+        parts_.log->Warning("refused ", call, " to ", ActorName(change.actor),
+                            " (", change.from, "): ", status.message());
         parts_.audit->Refuse(change.caller, status);
         if (const auto to = weak.lock()) to->End(status);
       },
       WorkerPool::Place::kFirst);
-  if (!taken) {
-    stream->End(calls_.Refused(*context, call, TooMuchToDo()));
-  }
+  if (!taken) stream->End(calls_.Refused(*context, call, TooMuchToDo()));
   EndWhenRefused(parts_, *context, call, stream);
   return stream.get();
 }
@@ -443,7 +439,7 @@ absl::StatusOr<LogsOrder> ControllerService::PrepareLogs(
   order.caller =
       AuditCaller(context, "ReadLogs",
                   absl::StrCat(what, order.record ? ", with a recording" : ""));
-  parts_.log->Info(absl::StrCat(user.name, " reads logs on ", what));
+  parts_.log->Info(user.name, " reads logs on ", what);
   return order;
 }
 

@@ -20,6 +20,7 @@
 #include "config/identity/signature.h"
 #include "config/report/report_diff.h"
 #include "config/values/status_macros.h"
+#include "config/words/number_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/fact_limits.h"
@@ -57,10 +58,6 @@ constexpr absl::Duration kRootsInterval = absl::Seconds(10);
 // For checks under way, which end with what they have, to be judged and sent.
 constexpr std::chrono::seconds kShutdownGrace(10);
 
-int Milliseconds(absl::Duration duration) {
-  return static_cast<int>(absl::ToInt64Milliseconds(duration));
-}
-
 void SetArguments(const ControllerServerOptions& options,
                   grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(kMaxMessageBytes);
@@ -71,17 +68,17 @@ void SetArguments(const ControllerServerOptions& options,
   memory.Resize(options.wire_memory_bytes);
   builder->SetResourceQuota(memory);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
-                              Milliseconds(options.keepalive_time));
+                              ToMs<int>(options.keepalive_time));
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
-                              Milliseconds(options.keepalive_timeout));
+                              ToMs<int>(options.keepalive_timeout));
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder->AddChannelArgument(
       GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-      Milliseconds(options.min_ping_interval));
+      ToMs<int>(options.min_ping_interval));
   builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
-                              Milliseconds(kHandshakeTimeout));
+                              ToMs<int>(kHandshakeTimeout));
   builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
-                              Milliseconds(kMaxIdle));
+                              ToMs<int>(kMaxIdle));
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                               kMaxCallsPerConnection);
   // Headers are read before anybody knows whose they are, and gRPC 1.51 reads
@@ -437,17 +434,16 @@ absl::Status ControllerServer::StartStatus(
         return AdmitToStatus(pem, peer);
       });
   if (!status.ok() && options.status_listen.empty()) {
-    parts_.log->Error(
-        absl::StrCat("no status port: ", status.status().message()));
+    parts_.log->Error("no status port: ", status.status().message());
     return absl::OkStatus();
   }
   RETURN_IF_ERROR(status.status());
   status_ = *std::move(status);
-  parts_.log->Notice(absl::StrCat(
+  parts_.log->Notice(
       "status, metrics and the newest report on ",
       status_->has_tls() ? "https" : "http", "://",
       http.listen.substr(0, http.listen.rfind(':')), ":", status_->port(),
-      status_->has_tls() ? "/" : "/, for everybody on this machine"));
+      status_->has_tls() ? "/" : "/, for everybody on this machine");
   return absl::OkStatus();
 }
 
@@ -547,8 +543,7 @@ absl::Status WritePortFile(const std::string& path, int port) {
   if (!file || std::rename(beside.c_str(), path.c_str()) != 0) {
     const int error = errno;
     std::remove(beside.c_str());
-    return absl::PermissionDeniedError(
-        absl::StrCat(path, ": ", std::strerror(error)));
+    return PermissionDenied(path, ": ", std::strerror(error));
   }
   return absl::OkStatus();
 }

@@ -77,9 +77,8 @@ ControllerService::Unary* ControllerService::ForgetHost(
         parts_.audit->End(audited,
                           forgotten.ok() ? "forgotten" : forgotten.message());
         if (forgotten.ok()) {
-          parts_.log->Info(absl::StrCat("host ", answer.host(),
-                                        ": forgotten by ",
-                                        ActorName(entry.who())));
+          parts_.log->Info("host ", answer.host(), ": forgotten by ",
+                           ActorName(entry.who()));
         } else if (absl::IsNotFound(forgotten) && answer.in_spec()) {
           forgotten = absl::OkStatus();
         }
@@ -99,9 +98,8 @@ ControllerService::Unary* ControllerService::DescribeHost(
   const std::string host = HostNamed(*spec, request->host());
   *response->mutable_entry() = parts_.hosts->Entry(*spec, host);
   if (!response->entry().in_spec() && !response->entry().attached()) {
-    reactor->Answer(absl::NotFoundError(
-                        absl::StrCat("host \"", request->host(),
-                                     "\" is neither in the spec nor attached")),
+    reactor->Answer(NotFound("host \"", request->host(),
+                             "\" is neither in the spec nor attached"),
                     *response);
     return reactor;
   }
@@ -151,8 +149,7 @@ ControllerService::Unary* ControllerService::CheckSoFar(
         const RunningCheck check = running_->Find(request->run_id());
         const std::shared_ptr<const FactRun> run = check.run.lock();
         if (run == nullptr) {
-          return absl::NotFoundError(absl::StrCat("check \"", request->run_id(),
-                                                  "\" is not under way"));
+          return NotFound("check \"", request->run_id(), "\" is not under way");
         }
         std::vector<std::string> awaited;
         ASSIGN_OR_RETURN(const std::vector<HostFacts> facts,
@@ -184,9 +181,8 @@ ControllerService::Unary* ControllerService::EndRun(Context* context,
               return (changes_->*end)(entry.subject(), entry.who(), from);
             });
         if (!ended.ok()) {
-          parts_.log->Warning(absl::StrCat("refused ", call, " to ",
-                                           ActorName(entry.who()), " (", from,
-                                           "): ", ended.status().message()));
+          parts_.log->Warning("refused ", call, " to ", ActorName(entry.who()),
+                              " (", from, "): ", ended.status().message());
         }
         return ended;
       });
@@ -218,8 +214,8 @@ ControllerService::Unary* ControllerService::AnswerConfirm(
     if (answer.ok()) {
       *response = *answer;
     } else {
-      parts_.log->Warning(absl::StrCat("refused ", call, " to ", entry.who(),
-                                       ": ", answer.status().message()));
+      parts_.log->Warning("refused ", call, " to ", entry.who(), ": ",
+                          answer.status().message());
     }
     reactor->Answer(answer.status(), *response);
   };
@@ -261,10 +257,10 @@ absl::StatusOr<std::string> ControllerService::IdentityNamed(
     const std::string host = HostNamed(*spec, text);
     const HostEntry entry = parts_.hosts->Entry(*spec, host);
     if (!entry.in_spec() && entry.last_seen_ms() == 0) {
-      return absl::NotFoundError(absl::StrCat(
+      return NotFound(
           "host ", QuotedText(text),
           " is neither in the spec nor known, expected the name of a host, "
-          "user/NAME, or host/NAME for one that has yet to come"));
+          "user/NAME, or host/NAME for one that has yet to come");
     }
     return absl::StrCat(KindName(IdentityKind::kHost), "/", host);
   }
@@ -275,9 +271,9 @@ absl::StatusOr<std::string> ControllerService::IdentityNamed(
                         ? text
                         : absl::StrCat("spiffe://", cluster, "/", text)));
   if (id.cluster != cluster || id.kind == IdentityKind::kController) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(id.ToString(), ": expected a host or user of cluster \"",
-                     cluster, "\""));
+    return InvalidArgument(id.ToString(),
+                           ": expected a host or user of cluster \"", cluster,
+                           "\"");
   }
   return LockName(id);
 }
@@ -296,14 +292,13 @@ absl::StatusOr<LockResponse> HoldLock(
     const absl::StatusOr<std::string>& identity, const LockRequest& request) {
   RETURN_IF_ERROR(identity.status());
   if (*identity == LockName(user)) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgument(
         user.ToString(),
-        ": is who asks, and nobody locks themselves: another admin can"));
+        ": is who asks, and nobody locks themselves: another admin can");
   }
   if (request.reason().size() > kMaxLockReason) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("reason: ", request.reason().size(),
-                     " bytes, expected at most ", kMaxLockReason));
+    return InvalidArgument("reason: ", request.reason().size(),
+                           " bytes, expected at most ", kMaxLockReason);
   }
   LockResponse answer;
   answer.set_schema_version(1);
@@ -313,8 +308,8 @@ absl::StatusOr<LockResponse> HoldLock(
   entry.set_by(user.ToString());
   entry.set_since_ms(absl::ToUnixMillis(parts.scheduler->Now()));
   answer.set_ended(static_cast<uint32_t>(parts.gate->Hold(entry)));
-  parts.log->Notice(absl::StrCat(entry.by(), " locked ", entry.identity(), ": ",
-                                 QuotedText(entry.reason())));
+  parts.log->Notice(entry.by(), " locked ", entry.identity(), ": ",
+                    QuotedText(entry.reason()));
   return answer;
 }
 
@@ -331,9 +326,7 @@ std::string WriteLock(const ControllerParts& parts, const AuditEntry& entry,
   } else if (!begun) {
     lacks = "the lock is on disk, but no audit line is";
   }
-  if (!lacks.empty()) {
-    parts.log->Warning(absl::StrCat(identity, ": ", lacks));
-  }
+  if (!lacks.empty()) parts.log->Warning(identity, ": ", lacks);
   parts.audit->End(entry, lacks.empty() ? "done" : lacks);
   return lacks;
 }
@@ -388,7 +381,7 @@ ControllerService::Unary* ControllerService::Unlock(
                      IdentityNamed(request->identity()));
     ASSIGN_OR_RETURN(*answer.mutable_lock(), parts_.gate->Unlock(identity));
     answer.set_schema_version(1);
-    parts_.log->Notice(absl::StrCat(user.ToString(), " unlocked ", identity));
+    parts_.log->Notice(user.ToString(), " unlocked ", identity);
     return answer;
   };
   return calls_.AnswerAudited(context, "Unlock", *request, request->identity(),

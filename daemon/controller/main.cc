@@ -134,6 +134,8 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
   IdentityGateOptions gate_options;
   gate_options.cluster = self.cluster;
   gate_options.state = flags.state;
+  const auto entries = history->List(ListHistoryRequest());
+  gate_options.is_new = entries.ok() && entries->entries().empty();
   gate_options.ca = flags.tls.ca;
   gate_options.crl = flags.crl;
   ASSIGN_OR_RETURN(const auto gate,

@@ -37,7 +37,10 @@ absl::StatusOr<absl::Time> ParseUntil(const std::string& text, absl::Time now) {
   if (HasForm(text, *kDays, &days)) return now + absl::Hours(24 * days);
   absl::Duration from_now;
   if (absl::ParseDuration(text, &from_now)) return now + from_now;
-  return ParseUtcTime(text);
+  const absl::StatusOr<absl::Time> moment = ParseUtcTime(text);
+  return moment.ok() ? moment
+                     : InvalidArgument(moment.status().message(),
+                                       ", or from now such as 2h or 30d");
 }
 
 // InvalidArgument with every mistake, a line each.
@@ -123,21 +126,18 @@ absl::StatusOr<WaiverResponse> AddWaiver(const ControllerParts& parts,
 
 absl::StatusOr<WaiverResponse> RemoveWaiver(const ControllerParts& parts,
                                             const std::string& id) {
-  Waiver ended;
-  for (const Waiver& waiver : parts.spec->spec()->waivers()) {
-    if (waiver.id() == id) ended = waiver;
-  }
-  if (id.empty() || ended.id().empty()) {
-    return absl::NotFoundError(
-        absl::StrCat("no waiver has the id ", QuotedText(id),
-                     ", expected one that clusterctl waivers lists; those of "
-                     "cluster.yaml end there"));
+  const std::shared_ptr<const ClusterSpec> spec = parts.spec->spec();
+  const Waiver* const ended = FirstWith(spec->waivers(), &Waiver::id, id);
+  if (id.empty() || ended == nullptr) {
+    return NotFound("no waiver has the id ", QuotedText(id),
+                    ", expected one that clusterctl waivers lists; those of "
+                    "cluster.yaml end there");
   }
   RETURN_IF_ERROR(parts.history->DropWaiver(id));
   parts.spec->ChangeWaivers([&id](auto* waivers) {
     DropIf(waivers, [&id](const Waiver& each) { return each.id() == id; });
   });
-  return Done(parts, ended);
+  return Done(parts, *ended);
 }
 
 }  // namespace

@@ -102,7 +102,11 @@ TlsFact LearnTls(const TlsReader& reader, const HccnConfFact& conf,
       FindHccnConfValue(conf.value(), "tls_enable", reader.slot);
   if (in_file == nullptr) return AskOverCopy(reader, tls, session);
   if (!tls.live) return TlsFromFile(reader.slot, *in_file);
-  TlsFact fact = ReadAnswer(reader, session->Ask("-tls"));
+  TlsFact fact = AskOverCopy(reader, tls, session);
+  // It waits for the lock of the file then, and writes nothing.
+  if (fact.missing().reason() == Missing::NOT_QUERIED) {
+    fact = ReadAnswer(reader, session->Ask("-tls"));
+  }
   if (fact.has_value()) fact.mutable_value()->set_in_file(*in_file);
   return fact;
 }

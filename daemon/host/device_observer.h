@@ -17,8 +17,9 @@ namespace clusterd {
 // writes tls_enable_<id> to hccn.conf if that key is not there, and nothing if
 // it is ("only save tls_enable for the first time", tool_tls.c of
 // hicann/driver). The Ascend 950 tool has the same function, of which nobody
-// has seen a run; its <id> is the slot. So without the key it is asked over a
-// copy of the file that nobody else sees.
+// has seen a run; its <id> is the slot. So it is asked over a copy of the file
+// that nobody else sees or locks; over the file where it has the key and there
+// can be no copy.
 struct TlsAsking {
   // Makes that copy (CopyHccnConf).
   std::function<absl::StatusOr<PrivateFile>()> copy_conf;

@@ -326,6 +326,18 @@ TEST_F(DeviceObserverTest, AsksTheDeviceWhoseKeyIsThereAndKeepsBothAnswers) {
   EXPECT_EQ(facts.tls().value().in_file(), "0");
 }
 
+// A user who may read the file can hold its lock, for which the tool waits.
+TEST_F(DeviceObserverTest, AsksOverACopyAlsoWhereTheKeyIsThere) {
+  runner_.CannotStart(kTls, absl::FailedPreconditionError("no namespace"));
+  runner_.Answers(kTls, "dev_id:3, tls switch[1](0:disable, 1:enable)\n");
+  SetConf("tls_enable", "0");
+  for (const int asked : {2, 3}) {
+    EXPECT_TRUE(Observe(true).tls().value().enabled());
+    EXPECT_EQ(runner_.CountOf(kTls), asked);
+    EXPECT_EQ(runner_.copies().size(), static_cast<size_t>(asked) - 1);
+  }
+}
+
 TEST_F(DeviceObserverTest, DoesNotTakeTheFilesWordForADeviceThatFails) {
   runner_.Fails(kTls, 1, "Command execute failed!\n");
   SetConf("tls_enable", "0");
@@ -389,7 +401,7 @@ TEST_F(DeviceObserverTest, AsksForSettingsAlone) {
   EXPECT_EQ(facts.detect_address().value(), "10.20.0.1");
   EXPECT_TRUE(facts.tls().value().enabled());
   EXPECT_EQ(runner_.commands().size(), 16u);
-  EXPECT_EQ(runner_.copies().size(), 1u);
+  EXPECT_EQ(runner_.copies().size(), 2u);
 }
 
 class Ascend950ObserverTest : public ::testing::Test {

@@ -117,7 +117,7 @@ absl::StatusOr<std::vector<Node>> ReadNodes(const FileReader& files) {
 class UserSearch {
  public:
   UserSearch(std::vector<Node> nodes, bool is_simulated, uint32_t self,
-             const TimeBudget* budget)
+             const TimeBudget& budget)
       : nodes_(std::move(nodes)),
         is_simulated_(is_simulated),
         self_(self),
@@ -128,12 +128,8 @@ class UserSearch {
     for (const std::string& name : names) {
       uint32_t pid = 0;
       if (!absl::SimpleAtoi(name, &pid) || pid == self_) continue;
-      if (budget_ != nullptr && budget_->IsSpent()) {
-        return absl::DeadlineExceededError(
-            absl::StrCat("processes that use NPUs: not found within ",
-                         budget_->HostDeadline()));
-      }
       RETURN_IF_ERROR(SearchProcess(pid));
+      RETURN_IF_ERROR(CheckTimeLeft());
     }
     absl::c_sort(users_, [](const DeviceUser& a, const DeviceUser& b) {
       return std::tie(a.device, a.pid) < std::tie(b.device, b.pid);
@@ -142,6 +138,16 @@ class UserSearch {
   }
 
  private:
+  absl::Status CheckTimeLeft() const {
+    if (!budget_.IsSpent() && budget_.Passed() < end_) return absl::OkStatus();
+    const auto most = absl::c_max_element(
+        files_of_, [](auto& a, auto& b) { return a.second < b.second; });
+    return DeadlineExceeded(
+        "processes that use NPUs: not found within 5s, or the host's ",
+        budget_.HostDeadline(), "; user ", most->first,
+        " has most of the open files, ", most->second, " of those looked at");
+  }
+
   absl::Status SearchProcess(uint32_t pid) {
     const std::string process = absl::StrCat("/proc/", pid);
     const std::string folder = process + "/fd";
@@ -149,6 +155,9 @@ class UserSearch {
     // would keep it from being told who uses devices, and an undo from them.
     const absl::StatusOr<std::vector<std::string>> fds =
         files_.List(folder, FileReader::Beyond::kLeftOut);
+    struct stat owner = {};
+    stat(process.c_str(), &owner);
+    files_of_[owner.st_uid] += 1 + (fds.ok() ? fds->size() : 0);
     if (!fds.ok()) {
       const bool has_ended = absl::IsNotFound(fds.status()) ||
                              absl::IsNotFound(files_.CheckExists(process));
@@ -204,7 +213,10 @@ class UserSearch {
   const std::vector<Node> nodes_;
   const bool is_simulated_;
   const uint32_t self_;
-  const TimeBudget* const budget_;  // May be null.
+  const TimeBudget& budget_;
+  // Users decide how much there is to look through.
+  const absl::Duration end_ = budget_.Passed() + absl::Seconds(5);
+  std::map<uid_t, size_t> files_of_;  // And processes, of each user.
   std::vector<DeviceUser> users_;
 };
 
@@ -266,7 +278,7 @@ DeviceOwnersFact ReadDeviceOwners(const FileReader& files,
 }
 
 absl::StatusOr<std::vector<DeviceUser>> ReadDeviceUsers(
-    const HostPaths& paths, uint32_t self, const TimeBudget* budget) {
+    const HostPaths& paths, uint32_t self, const TimeBudget& budget) {
   const FileReader files(paths.root);
   const bool is_simulated =
       files.Resolve("/") != "/" || !ReadSimulation(files).empty();
@@ -285,27 +297,33 @@ absl::StatusOr<std::vector<DeviceUser>> ReadDeviceUsers(
 
 NpuProcessesFact ReadNpuProcesses(const HostPaths& paths,
                                   const TimeBudget& budget) {
-  auto users = ReadDeviceUsers(paths, static_cast<uint32_t>(getpid()), &budget);
-  if (absl::IsFailedPrecondition(users.status())) {
-    users = absl::UnimplementedError(users.status().message());
+  if (budget.asker().changes_host) {
+    return MissingFact<NpuProcessesFact>(
+        MakeMissing(Missing::NOT_QUERIED, "no plan rests on them"));
   }
-  const auto by_process = [&]() -> absl::StatusOr<NpuProcessesFact::Processes> {
-    RETURN_IF_ERROR(users.status());
-    std::map<uint32_t, NpuProcess> processes;
-    for (const DeviceUser& user : *users) {
-      NpuProcess& process = processes[user.pid];
-      process.set_pid(user.pid);
-      process.set_parent(user.parent);
-      process.set_command(user.command);
-      process.add_devices(user.device);
+  const auto users =
+      ReadDeviceUsers(paths, static_cast<uint32_t>(getpid()), budget);
+  if (!users.ok()) {
+    Missing why = MissingFor(users.status());
+    if (absl::IsFailedPrecondition(users.status())) {
+      why.set_reason(Missing::NOT_SUPPORTED);
     }
-    NpuProcessesFact::Processes found;
-    for (auto& [pid, process] : processes) {
-      *found.add_processes() = std::move(process);
-    }
-    return found;
-  };
-  return MakeFact<NpuProcessesFact>(by_process());
+    return MissingFact<NpuProcessesFact>(why);
+  }
+  std::map<uint32_t, NpuProcess> processes;
+  for (const DeviceUser& user : *users) {
+    NpuProcess& process = processes[user.pid];
+    process.set_pid(user.pid);
+    process.set_parent(user.parent);
+    process.set_command(user.command);
+    process.add_devices(user.device);
+  }
+  NpuProcessesFact fact;
+  fact.mutable_value();
+  for (auto& [pid, process] : processes) {
+    *fact.mutable_value()->add_processes() = std::move(process);
+  }
+  return fact;
 }
 
 }  // namespace clusterd

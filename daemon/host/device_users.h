@@ -40,15 +40,17 @@ struct DeviceUser {
 // if its node is the same device, whatever its name there.
 // FailedPrecondition: there is no such node, or this process sees only the
 // processes of its own container. PermissionDenied: a process may not be looked
-// into. DeadlineExceeded: `budget` was spent first; null: it takes its time.
+// into. DeadlineExceeded: `budget` was spent first, or five seconds of it, with
+// the user who has most of the open files.
 // The codes of FileReader::List for /proc. Of a simulated server
 // (identity_observer.h), or below another root than "/", what may not be looked
 // into does not count.
 absl::StatusOr<std::vector<DeviceUser>> ReadDeviceUsers(
-    const HostPaths& paths, uint32_t self, const TimeBudget* budget = nullptr);
+    const HostPaths& paths, uint32_t self, const TimeBudget& budget);
 
 // The same by process, in the order of pids. NOT_SUPPORTED where no node is
-// there, or clusterd sees only the processes of its own container.
+// there, or clusterd sees only the processes of its own container. NOT_QUERIED
+// for an asker who changes the host: users decide how long it takes.
 NpuProcessesFact ReadNpuProcesses(const HostPaths& paths,
                                   const TimeBudget& budget);
 

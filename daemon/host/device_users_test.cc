@@ -21,6 +21,7 @@ namespace clusterd {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 
 constexpr uint32_t kNobody = 0;
 
@@ -71,7 +72,7 @@ class DeviceUsersTest : public ::testing::Test {
 
   // "3:4711 0:4712"
   std::string Users(uint32_t self = kNobody) {
-    const auto users = ReadDeviceUsers(root_.paths(), self);
+    const auto users = ReadDeviceUsers(root_.paths(), self, budget_);
     EXPECT_TRUE(users.ok()) << users.status();
     if (!users.ok()) return "";
     return absl::StrJoin(*users, " ", [](std::string* out, const auto& user) {
@@ -81,6 +82,8 @@ class DeviceUsersTest : public ::testing::Test {
   std::string Path(const std::string& path) { return root_.path() + path; }
 
   ScratchRoot root_;
+  FakeClock clock_;
+  const TimeBudget budget_{&clock_, absl::Hours(1), absl::Hours(1)};
 };
 
 TEST_F(DeviceUsersTest, FindsNobodyWhereNoNodeIsOpen) {
@@ -90,7 +93,7 @@ TEST_F(DeviceUsersTest, FindsNobodyWhereNoNodeIsOpen) {
 
 TEST_F(DeviceUsersTest, NamesTheProcessThatHoldsANodeOpen) {
   const OpenNode node(Path("/dev/davinci3"));
-  const auto users = ReadDeviceUsers(root_.paths(), kNobody);
+  const auto users = ReadDeviceUsers(root_.paths(), kNobody, budget_);
   ASSERT_TRUE(users.ok()) << users.status();
   ASSERT_EQ(users->size(), 1u);
   EXPECT_EQ((*users)[0].device, 3u);
@@ -152,7 +155,7 @@ TEST_F(DeviceUsersTest, KnowsNodesOfAnotherServerApart) {
 TEST_F(DeviceUsersTest, TellsWhoStartedAProcess) {
   const OpenNode node(Path("/dev/davinci3"));
   const Child child;
-  const auto users = ReadDeviceUsers(root_.paths(), kNobody);
+  const auto users = ReadDeviceUsers(root_.paths(), kNobody, budget_);
   ASSERT_TRUE(users.ok()) << users.status();
   for (const DeviceUser& user : *users) {
     const bool is_child = user.pid == static_cast<uint32_t>(child.pid());
@@ -168,6 +171,41 @@ TEST_F(DeviceUsersTest, EndsWithTheHostsTime) {
   const NpuProcessesFact fact = ReadNpuProcesses(root_.paths(), budget);
   EXPECT_EQ(fact.missing().reason(), Missing::TIMED_OUT);
   EXPECT_THAT(fact.missing().detail(), HasSubstr("deadlines.host"));
+}
+
+// Two seconds pass at each look at it.
+class HastyClock final : public Clock {
+ public:
+  absl::Time Now() override { return absl::UnixEpoch() + passed_; }
+  absl::Duration Monotonic() override { return passed_ += absl::Seconds(2); }
+  void SleepFor(absl::Duration duration) override { passed_ += duration; }
+
+ private:
+  absl::Duration passed_;
+};
+
+// Unprivileged users decide how many processes and open files there are.
+TEST_F(DeviceUsersTest, EndsAfterFiveSecondsAndNamesWhoHasMost) {
+  const Child first;
+  const Child second;
+  HastyClock clock;
+  const TimeBudget budget(&clock, absl::Hours(1), absl::Hours(1));
+  const NpuProcessesFact fact = ReadNpuProcesses(root_.paths(), budget);
+  EXPECT_EQ(fact.missing().reason(), Missing::TIMED_OUT);
+  EXPECT_THAT(
+      fact.missing().detail(),
+      MatchesRegex(
+          "processes that use NPUs: not found within 5s, or the "
+          "host's .*; user [0-9]+ has most of the open files, [0-9]+ of those "
+          "looked at"));
+}
+
+TEST_F(DeviceUsersTest, IsNotAskedByWhoChangesTheHost) {
+  FakeClock clock;
+  const TimeBudget budget(&clock, absl::Hours(1), absl::Hours(1),
+                          {nullptr, /*changes_host=*/true});
+  EXPECT_EQ(ReadNpuProcesses(root_.paths(), budget).missing().reason(),
+            Missing::NOT_QUERIED);
 }
 
 // A process that is neither this one nor started by it: an orphan.
@@ -218,7 +256,7 @@ TEST_F(DeviceUsersTest, SupportsNoAnswerWithoutNodes) {
 TEST_F(DeviceUsersTest, CannotTellWithoutNodes) {
   root_.Remove("/dev/davinci0");
   root_.Remove("/dev/davinci3");
-  const auto users = ReadDeviceUsers(root_.paths(), kNobody);
+  const auto users = ReadDeviceUsers(root_.paths(), kNobody, budget_);
   EXPECT_EQ(users.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(users.status().message()),
               HasSubstr("no node /dev/davinci<N>"));

@@ -43,8 +43,7 @@ absl::StatusOr<uint64_t> KilobytesOf(absl::string_view meminfo,
                                      const RE2& form) {
   uint64_t kilobytes = 0;
   if (HasForm(meminfo, form, &kilobytes)) return kilobytes << 10;
-  return absl::InvalidArgumentError(
-      absl::StrCat("/proc/meminfo: unexpected ", QuotedText(meminfo)));
+  return InvalidArgument("/proc/meminfo: unexpected ", QuotedText(meminfo));
 }
 
 // cgroup v2, or v1's memory controller.
@@ -91,9 +90,8 @@ absl::StatusOr<std::string> RunLogReader(
       result.standard_output != "-- No entries --\n") {
     return std::move(result.standard_output);
   }
-  return absl::UnavailableError(
-      absl::StrCat(name, ": status ", result.exit_status, " and ",
-                   QuotedText(result.standard_error)));
+  return Unavailable(name, ": status ", result.exit_status, " and ",
+                     QuotedText(result.standard_error));
 }
 
 absl::StatusOr<HostMemoryFact::Memory> ReadMemory(const HostAccess& host) {

@@ -31,7 +31,7 @@ absl::StatusOr<std::string> ReadText(const FileReader& files,
                                      absl::string_view path) {
   ASSIGN_OR_RETURN(const std::string text, files.ReadTrimmed(path));
   if (!text.empty()) return PrintableText(text, kMaxValueBytes);
-  return absl::InvalidArgumentError(absl::StrCat(path, ": is empty"));
+  return InvalidArgument(path, ": is empty");
 }
 
 // What the file says for `key`.
@@ -71,8 +71,7 @@ absl::StatusOr<std::string> ReadSeries(const FileReader& files) {
     }
   }
   if (counts.empty()) {
-    return absl::NotFoundError(
-        absl::StrCat(kFolder, ": no PCI id of a known NPU series"));
+    return NotFound(kFolder, ": no PCI id of a known NPU series");
   }
   std::vector<std::pair<absl::string_view, int>> sorted(counts.begin(),
                                                         counts.end());
@@ -97,9 +96,9 @@ absl::StatusOr<std::string> ReadCann(const FileReader& files,
         files, absl::StrCat(prefix, folder, Architecture(), kFile), "version");
     if (!absl::IsNotFound(version.status())) return version;
   }
-  return absl::NotFoundError(absl::StrCat(
+  return NotFound(
       "no ascend_toolkit_install.info in cann or ascend-toolkit/latest below ",
-      prefix, "; CANN may live in containers"));
+      prefix, "; CANN may live in containers");
 }
 
 }  // namespace

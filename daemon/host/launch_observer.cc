@@ -57,10 +57,9 @@ absl::StatusOr<CommandResult> Run(const HostAccess& host,
                                                    name, std::move(arguments)));
   const int status = result.exit_status;
   if (result.signal == 0 && (status == 0 || status == none)) return result;
-  return absl::UnavailableError(
-      absl::StrCat(name, ": status ", status, " and ",
-                   QuotedText(absl::StripAsciiWhitespace(absl::StrCat(
-                       result.standard_error, result.standard_output)))));
+  return Unavailable(name, ": status ", status, " and ",
+                     QuotedText(absl::StripAsciiWhitespace(absl::StrCat(
+                         result.standard_error, result.standard_output))));
 }
 
 // Drivers that do not keep the state say "unknown", and an interface that is
@@ -90,8 +89,8 @@ absl::StatusOr<AddressesFact::Addresses> ReadOwnName(const HostAccess& host) {
   ASSIGN_OR_RETURN(const std::string name,
                    host.files().ReadTrimmed("/proc/sys/kernel/hostname"));
   if (!HasForm(name, *kName)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("host name ", QuotedText(name), " is none to look up"));
+    return InvalidArgument("host name ", QuotedText(name),
+                           " is none to look up");
   }
   const std::string command = absl::StrCat("`getent ahostsv4 ", name, "`");
   ASSIGN_OR_RETURN(
@@ -185,9 +184,8 @@ absl::StatusOr<OpenFilesFact::Limits> ReadOpenFiles(const HostAccess& host) {
     uint32_t pid = 0;
     if (!absl::SimpleAtoi(each, &pid)) continue;
     if (host.budget->IsSpent()) {
-      return absl::DeadlineExceededError(
-          absl::StrCat("programs that start jobs: not found within ",
-                       host.budget->HostDeadline()));
+      return DeadlineExceeded("programs that start jobs: not found within ",
+                              host.budget->HostDeadline());
     }
     const std::string process = absl::StrCat("/proc/", pid);
     const std::string name =
@@ -230,14 +228,12 @@ absl::StatusOr<InterfacesFact::Interfaces> ParseInterfaces(
     std::string address;
     if (!HasForm(line, *kForm, &name, &address) ||
         !Ipv4Address::Parse(address).ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("ip: line ", QuotedText(line), " not understood"));
+      return InvalidArgument("ip: line ", QuotedText(line), " not understood");
     }
     auto* const all = interfaces.mutable_interfaces();
     if (all->empty() || all->rbegin()->name() != name) {
       if (all->size() == kMaxInterfaces) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("ip: more than ", kMaxInterfaces, " interfaces"));
+        return InvalidArgument("ip: more than ", kMaxInterfaces, " interfaces");
       }
       all->Add()->set_name(PrintableText(name));
     }
@@ -253,8 +249,8 @@ absl::StatusOr<AddressesFact::Addresses> ParseResolved(absl::string_view text) {
     if (line.empty()) continue;
     std::string address;
     if (!HasForm(line, *kForm, &address) || !Ipv4Address::Parse(address).ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("getent: line ", QuotedText(line), " not understood"));
+      return InvalidArgument("getent: line ", QuotedText(line),
+                             " not understood");
     }
     if (!absl::c_linear_search(found.addresses(), address)) {
       found.add_addresses(address);
@@ -270,8 +266,8 @@ absl::StatusOr<OpenFilesLimit> ParseOpenFilesLimit(absl::string_view limits) {
   std::optional<uint64_t> soft;
   std::optional<uint64_t> hard;
   if (!HasForm(limits, *kForm, &soft, &hard)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "limits: no line \"Max open files\" in ", QuotedText(limits)));
+    return InvalidArgument("limits: no line \"Max open files\" in ",
+                           QuotedText(limits));
   }
   constexpr uint64_t kUnlimited = std::numeric_limits<uint64_t>::max();
   OpenFilesLimit limit;

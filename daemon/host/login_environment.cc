@@ -14,139 +14,21 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/hccl/job_variables.h"
+#include "config/values/nearest_word.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
+#include "daemon/host/shell_line.h"
 
 namespace clusterd {
 namespace {
 
 constexpr absl::string_view kPamFile = "/etc/environment";
+constexpr absl::string_view kShellFolder = "/etc/profile.d";
 constexpr absl::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr int kMaxVariables = 256;
-
-// A word of a shell, without its quotes.
-struct Word {
-  std::string text;
-  std::string raw;
-  bool computed = false;
-};
-
-// The words up to ;, && and the like.
-struct ShellCommand {
-  std::vector<Word> words;
-  bool conditional = false;  // Runs only if the one before ends well, or not.
-};
-
-// Splits one line into commands. Comments are left out.
-class ShellLine {
- public:
-  explicit ShellLine(absl::string_view line) : line_(line) {}
-
-  std::vector<ShellCommand> Split() {
-    commands_.emplace_back();
-    while (at_ < line_.size()) Take(line_[at_]);
-    EndWord();
-    return std::move(commands_);
-  }
-
- private:
-  void Take(char c) {
-    if (absl::ascii_isspace(c)) {
-      EndWord();
-    } else if (c == '#' && !in_word_) {
-      at_ = line_.size();
-      return;
-    } else if (c == ';' || c == '&' || c == '|') {
-      EndCommand(c);
-    } else if (c == '(' || c == ')') {
-      EndWord();
-      Append(c);
-      EndWord();
-    } else if (c == '\'') {
-      TakeQuoted();
-    } else if (c == '"') {
-      TakeDoubleQuoted();
-    } else if (c == '\\' && at_ + 1 < line_.size()) {
-      Append(line_[++at_]);
-    } else if (c == '$' || c == '`') {
-      TakeExpansion(c);
-    } else {
-      Append(c);
-    }
-    ++at_;
-  }
-
-  void Append(char c) {
-    in_word_ = true;
-    word_.text += c;
-    word_.raw += c;
-  }
-
-  void EndWord() {
-    if (in_word_) commands_.back().words.push_back(std::move(word_));
-    word_ = Word();
-    in_word_ = false;
-  }
-
-  void EndCommand(char c) {
-    EndWord();
-    const bool is_double = at_ + 1 < line_.size() && line_[at_ + 1] == c;
-    if (is_double) ++at_;
-    commands_.emplace_back();
-    // A pipe's commands run in shells of their own.
-    commands_.back().conditional = c == '|' || (c == '&' && is_double);
-  }
-
-  void TakeQuoted() {
-    in_word_ = true;
-    for (++at_; at_ < line_.size() && line_[at_] != '\''; ++at_) {
-      Append(line_[at_]);
-    }
-    // A text of several lines.
-    if (at_ >= line_.size()) word_.computed = true;
-  }
-
-  void TakeDoubleQuoted() {
-    in_word_ = true;
-    for (++at_; at_ < line_.size() && line_[at_] != '"'; ++at_) {
-      const char c = line_[at_];
-      if (c == '\\' && at_ + 1 < line_.size()) {
-        Append(line_[++at_]);
-      } else if (c == '$' || c == '`') {
-        TakeExpansion(c);
-      } else {
-        Append(c);
-      }
-    }
-    if (at_ >= line_.size()) word_.computed = true;
-  }
-
-  // To its last character, so that no sign within it ends a word.
-  void TakeExpansion(char c) {
-    in_word_ = true;
-    word_.computed = true;
-    const size_t first = at_;
-    const char next = at_ + 1 < line_.size() ? line_[at_ + 1] : ' ';
-    const char close = c == '`'      ? '`'
-                       : next == '(' ? ')'
-                       : next == '{' ? '}'
-                                     : '\0';
-    int depth = 0;
-    while (close != '\0' && at_ + 1 < line_.size()) {
-      ++at_;
-      if (line_[at_] == next && c == '$') ++depth;
-      if (line_[at_] == close && (c == '`' || --depth == 0)) break;
-    }
-    absl::StrAppend(&word_.raw, line_.substr(first, at_ - first + 1));
-  }
-
-  const absl::string_view line_;
-  size_t at_ = 0;
-  std::vector<ShellCommand> commands_;
-  Word word_;
-  bool in_word_ = false;
-};
+constexpr size_t kMaxValueBytes = 1024;
+constexpr size_t kMaxOtherFileBytes = 64 << 10;
 
 class LoginFile {
  public:
@@ -160,30 +42,49 @@ class LoginFile {
   }
 
   void Read(absl::string_view text) {
-    const bool has_mark = absl::ConsumePrefix(&text, kByteOrderMark);
-    std::string joined;
-    uint32_t number = 0;
+    counted_ = text.data();
+    if (absl::ConsumePrefix(&text, kByteOrderMark)) {
+      const absl::string_view line = text.substr(0, text.find('\n'));
+      AddNotRead(line, EnvironmentVariable::AFTER_MARK);
+      text.remove_prefix(line.size());
+    }
+    if (absl::StartsWith(path_, kShellFolder) && absl::EndsWith(path_, ".sh")) {
+      return ReadShell(text);
+    }
     for (absl::string_view line : absl::StrSplit(text, '\n')) {
-      ++number;
+      CountTo(line);
       carriage_return_ = absl::ConsumeSuffix(&line, "\r");
-      if (joined.empty()) line_ = number;
-      absl::StrAppend(&joined, line);
-      if (has_mark && number == 1) {
-        AddNotRead(joined, EnvironmentVariable::AFTER_MARK);
-      } else if (path_ == kPamFile) {
-        ReadPamLine(joined);
-      } else if (absl::ConsumeSuffix(&line, "\\")) {
-        joined.back() = ' ';
-        continue;
+      if (path_ == kPamFile) {
+        ReadPamLine(line);
       } else {
-        for (ShellCommand& command : ShellLine(joined).Split()) Run(command);
+        AddNotRead(line, EnvironmentVariable::OTHER_FILE);
       }
-      joined.clear();
     }
   }
 
  private:
-  using Words = std::vector<Word>;
+  using Words = std::vector<ShellWord>;
+
+  void ReadShell(absl::string_view text) {
+    while (!text.empty() && !has_ended_) {
+      CountTo(text);
+      ShellLine line(is_broken_ ? text.substr(0, text.find('\n')) : text);
+      std::vector<ShellCommand> commands = line.Split();
+      // A shell refuses what follows, or it is read wrongly here.
+      if (line.is_open() && !std::exchange(is_broken_, true)) continue;
+      end_ = text.data() + line.end();
+      carriage_return_ = absl::EndsWith(text.substr(0, line.end()), "\r");
+      for (ShellCommand& command : commands) Run(command);
+      text.remove_prefix(std::min(line.size() + 1, text.size()));
+    }
+  }
+
+  // Makes line_ that on which the rest of the text begins.
+  void CountTo(absl::string_view rest) {
+    while (counted_ < rest.data()) line_ += *counted_++ == '\n';
+  }
+
+  bool IsPerhaps() const { return conditional_ || is_broken_ || may_end_; }
 
   EnvironmentVariable* Add(absl::string_view name) {
     if (variables_.variables_size() == kMaxVariables) return nullptr;
@@ -191,14 +92,24 @@ class LoginFile {
     variable->set_name(PrintableText(name));
     variable->set_file(std::string(path_));
     variable->set_line(line_);
-    variable->set_conditional(conditional_);
+    variable->set_conditional(IsPerhaps());
     variable->set_carriage_return(carriage_return_);
     return variable;
   }
 
+  // `rest` is what follows on the line. Behind export bash expands braces.
   void AddValue(absl::string_view name, absl::string_view value, bool computed,
-                bool exported) {
+                bool exported, absl::string_view rest = "") {
+    // Signs that cut the value off, and what looks like a part of it.
+    static const LazyRE2 kCut = {
+        R"((?s)(; *[\w.-]+[:,{][^\s;]*|;\d[\w.-]*|;[\w.-]+$|#.*|[(].*|)"
+        R"((?:\s|\\\n)+(?:\d[\w.:,/-]*|[a-z]+\d*|[\w.-]+[:,./][\w.:,/-]*)|)"
+        R"([{][^{}]*(?:,[^{}]*[}]|[(]|[}]; *[\w.-]+[:,{])\S*)(?:[\s;&|].*)?)"};
+    static const LazyRE2 kNoPart = {";(?:fi|done|esac|exit|return|true)"};
+    // A shell of its own sets it.
+    static const LazyRE2 kApart = {R"((\s*[&|](?:[^&|>].*)?))"};
     if (!IsJobVariable(name)) return;
+    if (!exported && absl::StartsWith(rest, "{")) rest = "";
     // Assigned once more, an exported variable stays exported.
     exported =
         exported || exports_all_ || exported_.count(std::string(name)) > 0;
@@ -206,11 +117,15 @@ class LoginFile {
     EnvironmentVariable* const variable = Add(name);
     if (variable == nullptr) return;
     if (!exported) variable->set_effect(EnvironmentVariable::NOT_EXPORTED);
+    const bool is_apart = HasForm(rest, *kApart, &rest);
+    if (is_apart) variable->set_effect(EnvironmentVariable::NOT_READ);
+    const bool is_cut = !HasForm(rest, *kNoPart) && HasForm(rest, *kCut, &rest);
+    if (is_apart || is_cut) variable->set_cut(PrintableText(rest));
     variable->set_computed(computed);
     if (computed) {
       variable->clear_conditional();
     } else {
-      variable->set_value(PrintableText(value));
+      variable->set_value(SafeText(CutUtf8(value, kMaxValueBytes), true));
     }
   }
 
@@ -242,8 +157,10 @@ class LoginFile {
   // pam_env skips blanks in front and "export ", ends at a # and takes off
   // quotes around a value (Linux-PAM, _parse_env_file).
   void ReadPamLine(absl::string_view line) {
-    static const LazyRE2 kForm = {R"(([A-Za-z0-9_]+)=(.*))"};
-    line = absl::StripLeadingAsciiWhitespace(line.substr(0, line.find('#')));
+    static const LazyRE2 kForm = {R"(([A-Za-z0-9_]+)=(.*))", RE2::Latin1};
+    const size_t end = std::min(line.find('#'), line.size());
+    absl::string_view rest = line.substr(end);
+    line = absl::StripLeadingAsciiWhitespace(line.substr(0, end));
     absl::string_view assignment = line;
     absl::ConsumePrefix(&assignment, "export ");
     absl::string_view name;
@@ -256,53 +173,68 @@ class LoginFile {
     for (const char c : value) {
       if (!is_quoted || (c != '"' && c != '\'')) bare += c;
     }
-    AddValue(name, bare, /*computed=*/false, /*exported=*/true);
+    // A # within the value, quoted or not, begins no comment.
+    if (is_quoted ? value.size() > 1 && value.back() == value[0]
+                  : absl::ascii_isspace(line.back())) {
+      rest = "";
+    }
+    AddValue(name, bare, /*computed=*/false, /*exported=*/true, rest);
   }
 
   // Takes off words that open and close blocks, and what stands in front of a
   // command within one.
   void TakeBlocks(Words* words) {
-    static const LazyRE2 kOpen = {
-        R"(if|while|until|for|case|select|function|\{|\()"};
+    static const LazyRE2 kOpen = {R"(if|while|until|for|case|select|\{|\()"};
     static const LazyRE2 kClose = {R"(fi|done|esac|\}|\))"};
-    static const LazyRE2 kInner = {"then|else|elif|do|!"};
+    static const LazyRE2 kInner = {"then|else|elif|do|!|command|builtin"};
     const auto is = [](absl::string_view text) {
-      return [text](const Word& word) { return word.raw == text; };
+      return [text](const ShellWord& word) { return word.raw == text; };
     };
-    // "f() {", and the pattern of a case: "Linux) ".
-    const bool is_function =
-        words->size() > 2 && is("(")((*words)[1]) && is(")")((*words)[2]);
-    const bool is_pattern = depth_ > 0 && !absl::c_any_of(*words, is("("));
-    const auto end = absl::c_find_if(*words, is(")"));
-    if (end != words->end() && end != words->begin() &&
-        (is_function || is_pattern)) {
-      words->erase(words->begin(), end + 1);
+    const auto open = absl::c_find_if(*words, is("("));
+    const auto close = absl::c_find_if(*words, is(")"));
+    // "f() {" and "function f {"; the pattern of a case: "Linux) ".
+    if (words->size() > 1 &&
+        (is("function")(words->front()) ||
+         (open == words->begin() + 1 && close == open + 1))) {
+      begins_function_ = true;
+      words->erase(words->begin(), absl::c_find_if(*words, is("{")));
+    } else if (absl::EndsWith(blocks_, "c") && close != words->end() &&
+               (close < open || open == words->begin())) {
+      words->erase(words->begin(), close + 1);
     }
     while (!words->empty()) {
       const std::string word = words->front().raw;
       if (HasForm(word, *kOpen)) {
-        ++depth_;
+        blocks_ += std::exchange(begins_function_, false) ? '(' : word[0];
       } else if (HasForm(word, *kClose)) {
-        depth_ = std::max(depth_ - 1, 0);
+        if (!blocks_.empty()) blocks_.pop_back();
       } else if (!HasForm(word, *kInner)) {
         break;
       }
       words->erase(words->begin());
-      // Their words are no command.
-      if (word == "for" || word == "case" || word == "select") words->clear();
+      if (word != "for" && word != "case" && word != "select") continue;
+      // Their words are no command; behind a pattern there may be one.
+      const auto end = absl::c_find_if(*words, is(")"));
+      words->erase(words->begin(), end == words->end() ? end : end + 1);
     }
-    if (!words->empty() && words->back().raw == ")") {
+    if (absl::c_count_if(*words, is(")")) > absl::c_count_if(*words, is("(")) &&
+        is(")")(words->back())) {
       words->pop_back();
       ends_ = true;
     }
   }
 
   void Run(ShellCommand& command) {
+    static const LazyRE2 kEndsWell = {"true|:|echo|export|unset|set"};
     Words& words = command.words;
+    if (!words.empty()) CountTo(words[0].rest);
+    if (std::exchange(ends_, false) && !blocks_.empty()) blocks_.pop_back();
     TakeBlocks(&words);
-    conditional_ = command.conditional || depth_ > 0;
-    if (std::exchange(ends_, false)) --depth_;
-    if (words.empty()) return;
+    const bool is_sure = command.before == ';' ||
+                         (command.before == '&' && ends_well_ && !conditional_);
+    conditional_ = !is_sure || !blocks_.empty();
+    ends_well_ = !words.empty() && HasForm(words[0].raw, *kEndsWell);
+    if (words.empty() || has_ended_) return;
     const std::string name = words[0].text;
     const Words arguments(words.begin() + 1, words.end());
     if (name == "export" || name == "readonly" || name == "declare" ||
@@ -315,12 +247,18 @@ class LoginFile {
     } else if (name == "unset") {
       Unset(arguments);
     } else if (name == "set") {
-      for (const Word& each : arguments) {
+      for (const ShellWord& each : arguments) {
         if (each.text == "-a" || each.text == "allexport") exports_all_ = true;
         if (each.text == "+a") exports_all_ = false;
       }
-    } else if (name == "setenv") {
-      if (!arguments.empty()) AddNotRead(arguments[0].text);
+      AddWithoutEffect(arguments);
+    } else if (name == "return" || name == "exit") {
+      if (absl::StrContains(blocks_, '(')) return;
+      (conditional_ || is_broken_ ? may_end_ : has_ended_) = true;
+    } else if (name == "setenv" || IsOneEditAway(name, "export") ||
+               // With a program, it is for that alone.
+               (name == "env" && absl::c_all_of(arguments, IsAssignment))) {
+      AddWithoutEffect(arguments);
     } else if (name == "eval" || name == ":") {
       AddWorkedOut(arguments);
     } else {
@@ -328,9 +266,22 @@ class LoginFile {
     }
   }
 
+  void AddWithoutEffect(const Words& arguments) {
+    for (const ShellWord& word : arguments) {
+      if (absl::StartsWith(word.raw, "$")) continue;
+      AddNotRead(word.raw.substr(0, word.raw.find('=')));
+    }
+  }
+
+  static bool IsAssignment(const ShellWord& word) {
+    static const LazyRE2 kForm = {R"((?s)[A-Za-z_]\w*\+?=.*)", RE2::Latin1};
+    return !absl::StartsWith(word.raw, "$") && HasForm(word.text, *kForm);
+  }
+
   // NAME=value; false: it is something else.
-  bool TakeAssignment(const Word& word, bool exported) {
-    static const LazyRE2 kForm = {R"((?s)([A-Za-z_]\w*)(\+?)=(.*))"};
+  bool TakeAssignment(const ShellWord& word, bool exported) {
+    static const LazyRE2 kForm = {R"((?s)([A-Za-z_]\w*)(\+?)=(.*))",
+                                  RE2::Latin1};
     absl::string_view name;
     absl::string_view plus;
     absl::string_view value;
@@ -338,7 +289,9 @@ class LoginFile {
         !HasForm(word.text, *kForm, &name, &plus, &value)) {
       return false;
     }
-    AddValue(name, value, word.computed || !plus.empty(), exported);
+    absl::string_view rest = word.rest.substr(0, end_ - word.rest.data());
+    absl::ConsumeSuffix(&rest, "\r");
+    AddValue(name, value, word.computed || !plus.empty(), exported, rest);
     return true;
   }
 
@@ -346,7 +299,7 @@ class LoginFile {
     bool exported = command == "export";
     bool takes_back = false;
     for (size_t i = 0; i < arguments.size(); ++i) {
-      const Word& word = arguments[i];
+      const ShellWord& word = arguments[i];
       if (absl::StartsWith(word.text, "-") ||
           absl::StartsWith(word.text, "+")) {
         const bool is_on = word.text[0] == '-';
@@ -361,7 +314,10 @@ class LoginFile {
       const bool is_cut = absl::EndsWith(word.raw, "=") &&
                           i + 1 < arguments.size() &&
                           !absl::StrContains(arguments[i + 1].raw, '=');
-      if (is_split || is_cut) return AddNotRead(word.raw);
+      if (is_split || is_cut) {
+        ends_well_ = false;
+        return AddNotRead(word.raw);
+      }
       if (takes_back) {
         Unset({word});
       } else if (TakeAssignment(word, exported)) {
@@ -371,16 +327,17 @@ class LoginFile {
                  word.text.find_first_of("=:") == std::string::npos) {
         Export(word.text);
       } else {
+        ends_well_ = false;
         AddNotRead(word.raw);
       }
     }
   }
 
   void Unset(const Words& arguments) {
-    for (const Word& word : arguments) {
+    for (const ShellWord& word : arguments) {
       if (!IsJobVariable(word.text)) continue;
       // Under a condition nobody knows whether an earlier value stays.
-      AddValue(word.text, "", conditional_, /*exported=*/true);
+      AddValue(word.text, "", IsPerhaps(), /*exported=*/true);
       exported_.erase(word.text);
     }
   }
@@ -388,7 +345,7 @@ class LoginFile {
   // Names that a builtin sets to what it works out.
   void AddWorkedOut(const Words& arguments) {
     static const LazyRE2 kName = {R"(\b([A-Za-z_]\w*)[+:]?=)"};
-    for (const Word& word : arguments) {
+    for (const ShellWord& word : arguments) {
       re2::StringPiece rest(word.raw);
       std::string name;
       while (RE2::FindAndConsume(&rest, *kName, &name)) {
@@ -399,16 +356,13 @@ class LoginFile {
 
   // Words that are no command of ours.
   void Assign(const Words& words) {
-    static const LazyRE2 kForm = {R"((?s)[A-Za-z_]\w*\+?=.*)"};
-    const auto is_assignment = [](const Word& word) {
-      return !absl::StartsWith(word.raw, "$") && HasForm(word.text, *kForm);
-    };
-    if (absl::c_all_of(words, is_assignment)) {
-      for (const Word& word : words) TakeAssignment(word, exports_all_);
+    if (absl::c_all_of(words, IsAssignment)) {
+      for (const ShellWord& word : words) TakeAssignment(word, exports_all_);
+      ends_well_ = !absl::c_any_of(words, [](auto& w) { return w.computed; });
       return;
     }
     // For one program alone.
-    if (is_assignment(words[0]) && !absl::EndsWith(words[0].raw, "=")) return;
+    if (IsAssignment(words[0]) && !absl::EndsWith(words[0].raw, "=")) return;
     static const LazyRE2 kMeant = {R"(([A-Za-z_][\w-]*)(?::|[:+]?=.*)?)"};
     absl::string_view name;
     const bool is_meant =
@@ -421,13 +375,20 @@ class LoginFile {
 
   const absl::string_view path_;
   EnvironmentFact::Variables& variables_;
-  uint32_t line_ = 0;
+  uint32_t line_ = 1;
+  const char* counted_ = nullptr;  // line_ counts the lines before it.
+  const char* end_ = nullptr;      // The end of the line.
   bool carriage_return_ = false;
   bool conditional_ = false;
   bool exports_all_ = false;
   std::set<std::string> exported_;
-  int depth_ = 0;      // Of blocks.
-  bool ends_ = false;  // A subshell ends behind the command.
+  std::string blocks_;  // A sign of each; ( of functions and subshells.
+  bool ends_ = false;   // A subshell ends behind the last command.
+  bool begins_function_ = false;
+  bool ends_well_ = false;  // The last command, surely.
+  bool may_end_ = false;    // An earlier return under a condition.
+  bool has_ended_ = false;
+  bool is_broken_ = false;  // Quotes or here-documents that nothing ends.
 };
 
 }  // namespace
@@ -439,14 +400,16 @@ void AddLoginFile(absl::string_view path, absl::string_view text,
 
 absl::StatusOr<EnvironmentFact::Variables> ReadLoginEnvironment(
     const FileReader& files) {
-  constexpr absl::string_view kFolder = "/etc/profile.d";
   std::vector<std::string> paths = {std::string(kPamFile)};
-  const auto names = files.List(kFolder);
+  std::vector<std::string> others = {
+      "/etc/profile",        "/etc/bashrc",    "/etc/bash.bashrc",
+      "/etc/csh.cshrc",      "/etc/csh.login", "/etc/security/pam_env.conf",
+      "/root/.bash_profile", "/root/.profile", "/root/.bashrc"};
+  const auto names = files.List(kShellFolder);
   if (!names.ok() && !absl::IsNotFound(names.status())) return names.status();
   for (const std::string& name : names.value_or(std::vector<std::string>())) {
-    if (absl::EndsWith(name, ".sh")) {
-      paths.push_back(absl::StrCat(kFolder, "/", name));
-    }
+    const std::string path = absl::StrCat(kShellFolder, "/", name);
+    (absl::EndsWith(name, ".sh") ? paths : others).push_back(path);
   }
   EnvironmentFact::Variables variables;
   for (const std::string& path : paths) {
@@ -454,6 +417,10 @@ absl::StatusOr<EnvironmentFact::Variables> ReadLoginEnvironment(
     if (absl::IsNotFound(file.status())) continue;
     RETURN_IF_ERROR(file.status());
     AddLoginFile(path, file->text, &variables);
+  }
+  for (const std::string& path : others) {
+    const auto file = files.Read(path, kMaxOtherFileBytes);
+    if (file.ok()) AddLoginFile(path, file->text, &variables);
   }
   return variables;
 }

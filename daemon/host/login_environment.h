@@ -3,7 +3,8 @@
 //                        "export "; nothing is expanded
 //   /etc/profile.d/*.sh  as a shell reads it
 // No shell runs: a variable that only a shell could compute is named without a
-// value. Files that these include are not read.
+// value. Files that these include, other login files and other files of the
+// folder are not judged; the latter two are searched for names of variables.
 #ifndef DAEMON_HOST_LOGIN_ENVIRONMENT_H_
 #define DAEMON_HOST_LOGIN_ENVIRONMENT_H_
 
@@ -20,10 +21,16 @@ namespace clusterd {
 //   export A=1, declare -x A='1', typeset -x, A=1; export A  set
 //   A=1 alone, declare A=1, export -n A                      not exported
 //   setenv A 1, A = 1, export A = 1, A: 1, A-B=1             not read
+//   exprot A=1, set A=1, env A=1                             not read
 //   export A=$B, A=`b`, A+=1, : ${A:=1}, eval "A=1"          computed
 //   unset A                                                  set to ""
 //   A=1 program                                              nothing
+//   export A=a:1;b:2, export A=1 2, export A=a(b)            cut off
+//   export A=1&b, export A=1|b                               cut off, not read
 //   within if, case, a loop, a function, behind && and ||    conditional
+//   behind a return under a condition, or an open quote      conditional
+//   export A=1 && export B=1                                 set, both
+//   in a here-document, behind a return                      nothing
 void AddLoginFile(absl::string_view path, absl::string_view text,
                   EnvironmentFact::Variables* variables);
 

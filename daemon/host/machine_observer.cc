@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "config/hccl/job_ports.h"
 #include "config/values/network_namespace.h"
+#include "config/values/status_macros.h"
 #include "daemon/host/device_observer.h"
 #include "daemon/host/device_users.h"
 #include "daemon/host/files/missing.h"
@@ -43,9 +43,8 @@ absl::StatusOr<PortSet> AskedPorts(const ObserveRequest& request) {
   PortSet ports;
   for (const ObserveRequest::PortRange& range : request.socket_ports()) {
     if (range.first() > range.last() || range.last() > 65535) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("ports ", range.first(), "-", range.last(),
-                       " of the request are no range"));
+      return InvalidArgument("ports ", range.first(), "-", range.last(),
+                             " of the request are no range");
     }
     ports.Add(range.first(), range.last());
   }
@@ -178,10 +177,9 @@ HostFacts MachineObserver::ObserveHost(const std::string& name,
     }));
   }
   if (request.has_python()) {
-    running.push_back(
-        std::async([&host, &request, python = facts.mutable_python()] {
-          *python = ReadPython(host, request.python());
-        }));
+    running.push_back(std::async([&, python = facts.mutable_python()] {
+      *python = ReadPython(host, request.python());
+    }));
   }
   *facts.mutable_device_ids() = ReadDeviceIds(host);
   // What npu-smi tells comes meanwhile, into messages of its own.

@@ -1,5 +1,7 @@
 #include "daemon/host/machine_observer.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,8 +47,9 @@ case "$3" in
   -lldp) echo;;
   -mtu) echo 'mtu:1500';;
   -cfg) [ "$4" = status ] && echo 'config status:SUCCESS';;
-  -tls)  # Stores the switch if it is not stored.
+  -tls)  # Waits for the lock; stores the switch if it is not stored.
     conf="${0%/usr/local/*}/etc/hccn.conf"
+    flock "$conf" true
     grep -q "^tls_enable_$2=" "$conf" || echo "tls_enable_$2=1" >>"$conf"
     echo "dev_id:$2, tls switch[1](0:disable, 1:enable)";;
   *) echo 'Get invalid major cmd.' >&2; exit 3;;
@@ -396,6 +399,8 @@ TEST(MachineObserverTest, AsksForTlsIfTheRequestWantsTheDevicesWord) {
     if (recorded.command.argv[2] != "0") continue;
     queries.push_back(recorded.command.argv[3]);
   }
+  // Asked once more where there can be no copy.
+  queries.erase(std::unique(queries.begin(), queries.end()), queries.end());
   EXPECT_THAT(queries,
               ElementsAre("-ip", "-gateway", "-netdetect", "-net_health",
                           "-link", "-lldp", "-mtu", "-cfg", "-speed", "-tls",
@@ -430,6 +435,29 @@ TEST(MachineObserverTest, AsksForTlsWithoutAKeyAndTheHostsFileStaysAsItIs) {
   }
   EXPECT_TRUE(asked.value().enabled());
   EXPECT_EQ(asked.value().source(), "hccn_tool -tls -g");
+}
+
+// By a user who may read it; the tool would wait for the lock.
+TEST(MachineObserverTest, KnowsTheTlsSwitchWhileTheLockOfTheFileIsHeld) {
+  SimulatedHost host(2);
+  // The device without a key tells whether there can be a copy.
+  const TlsFact first = ObserveForReal(host).devices(1).tls();
+  if (first.missing().reason() == Missing::NOT_QUERIED) {
+    GTEST_SKIP() << first.missing().detail();
+  }
+  const std::string conf = host.root().path() + "/etc/hccn.conf";
+  const int held = open(conf.c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(flock(held, LOCK_EX | LOCK_NB), 0);
+  PosixCommandRunner runner;
+  SystemClock clock;
+  MachineObserver observer(host.root().paths(), &runner, &clock);
+  ObserveRequest request = Request();
+  request.set_ask_tls(true);
+  const HostFacts facts = observer.Observe("server0", request);
+  close(held);
+  EXPECT_TRUE(facts.devices(0).tls().value().enabled())
+      << facts.devices(0).tls().ShortDebugString();
+  EXPECT_EQ(facts.devices(0).tls().value().in_file(), "0");
 }
 
 // Counts how many commands run at once, over all and for one device, and holds

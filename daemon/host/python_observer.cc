@@ -23,7 +23,8 @@
 namespace clusterd {
 namespace {
 
-constexpr absl::string_view kDebianFolder = "/usr/lib/python3/dist-packages";
+constexpr char kFolder[] =
+    "a directory, as docker -v makes for a missing file; ";
 constexpr size_t kMaxVersionBytes = 128;
 constexpr size_t kMaxOthers = 32;
 
@@ -39,15 +40,13 @@ class PythonReading {
   absl::StatusOr<PythonFact::Python> Read() {
     static const LazyRE2 kForm = {R"(/(?:[^\x00-\x1f]*/)?python[0-9.]*)"};
     if (!HasForm(question_.interpreter(), *kForm)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("python: ", QuotedText(question_.interpreter()),
-                       ", expected an absolute path that ends in python3"));
+      return InvalidArgument(
+          "python: ", QuotedText(question_.interpreter()),
+          ", expected an absolute path that ends in python3");
     }
     const absl::Status ready = FindReaders();
     // It says nothing about the interpreter.
-    if (absl::IsNotFound(ready)) {
-      return absl::FailedPreconditionError(ready.message());
-    }
+    if (absl::IsNotFound(ready)) return absl::CancelledError(ready.message());
     RETURN_IF_ERROR(ready);
     RETURN_IF_ERROR(FindFolders());
     RETURN_IF_ERROR(ReadFolders());
@@ -75,8 +74,7 @@ class PythonReading {
                      RunWithin(*host_.budget, host_.runner, "files of Python",
                                std::move(argv), kMaxStreamBytes, user_));
     if (result.signal == 0) return result;
-    return absl::ResourceExhaustedError(
-        absl::StrCat("files of Python: signal ", result.signal));
+    return ResourceExhausted("files of Python: signal ", result.signal);
   }
 
   // The first lines of that form in regular files that `tests` of find(1) take
@@ -87,8 +85,8 @@ class PythonReading {
     std::vector<std::string> argv = {find_, "-L"};
     for (const std::string& path : paths) argv.push_back(root_ + path);
     argv.insert(argv.end(), tests.begin(), tests.end());
-    argv.insert(argv.end(), {"-type", "f", "-exec", grep_, "-saiHZE", "-m",
-                             "32", "-e", form, "--", "{}", "+"});
+    argv.insert(argv.end(), {"-type", "f", "-exec", grep_, "-aiHZE", "-m", "32",
+                             "-e", form, "--", "{}", "+"});
     ASSIGN_OR_RETURN(const CommandResult found, RunAsUser(std::move(argv)));
     static const LazyRE2 kNothing = {
         R"(.*(?:No such file or directory|Not a directory|)"
@@ -96,7 +94,7 @@ class PythonReading {
     for (const absl::string_view line :
          absl::StrSplit(found.standard_error, '\n', absl::SkipEmpty())) {
       if (HasForm(line, *kNothing)) continue;
-      const std::string words = PrintableText(line);
+      const std::string words = PrintableText(line, 1024);
       return absl::EndsWith(line, "Permission denied")
                  ? absl::PermissionDeniedError(words)
                  : absl::UnavailableError(words);
@@ -115,12 +113,14 @@ class PythonReading {
   // folders of their own).
   void AddSites(const std::string& prefix, const std::string& library) {
     if (prefix == "/usr") {
-      folders_.insert(
-          folders_.end(),
-          {absl::StrCat("/usr/local/lib/", library, "/dist-packages"),
-           absl::StrCat("/usr/local/lib64/", library, "/site-packages"),
-           absl::StrCat("/usr/local/lib/", library, "/site-packages"),
-           std::string(kDebianFolder)});
+      if (host_.files().CheckExists("/etc/debian_version").ok()) {
+        folders_.insert(
+            folders_.end(),
+            {absl::StrCat("/usr/local/lib/", library, "/dist-packages"),
+             "/usr/lib/python3/dist-packages"});
+        return;
+      }
+      AddSites("/usr/local", library);
     }
     for (const char* folder : {"/lib64/", "/lib/"}) {
       folders_.push_back(
@@ -133,14 +133,19 @@ class PythonReading {
     static const LazyRE2 kVersion = {
         R"((?:.*/python)?((\d+\.\d+)(?:\.\d+)?).*)"};
     const std::string& path = question_.interpreter();
-    ASSIGN_OR_RETURN(const CommandResult link,
-                     RunAsUser({readlink_, "-e", "--", root_ + path}));
+    ASSIGN_OR_RETURN(
+        const CommandResult found,
+        RunAsUser({find_,     "-L",    root_ + path, "-maxdepth",   "0",
+                   "(",       "-type", "f",          "-executable", "-exec",
+                   readlink_, "-e",    "--",         "{}",          ";",
+                   "-o",      "-type", "d",          "-printf",     kFolder,
+                   ")"}));
     const std::string real(absl::StripSuffix(
-        absl::StripPrefix(link.standard_output, root_), "\n"));
-    if (link.exit_status != 0 || real.empty()) {
-      return absl::NotFoundError(absl::StrCat(PrintableText(path),
-                                              ": not there, or ", user_.name,
-                                              " may not reach it"));
+        absl::StripPrefix(found.standard_output, root_), "\n"));
+    if (!absl::StartsWith(real, "/")) {
+      return NotFound(PrintableText(path), ": ",
+                      found.exit_status == 0 ? real : "not there, or ",
+                      user_.name, " may not run it");
     }
     const std::string programs = ParentOf(path);
     ASSIGN_OR_RETURN(
@@ -162,9 +167,9 @@ class PythonReading {
     std::string minor;
     if (!HasForm(settings["version"], *kVersion, python_.mutable_version(),
                  &minor)) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          PrintableText(path), ": its version cannot be told from the name ",
-          QuotedText(real), " or pyvenv.cfg"));
+      return FailedPrecondition(PrintableText(path),
+                                ": its version cannot be told from the name ",
+                                QuotedText(real), " or pyvenv.cfg");
     }
     for (const absl::string_view folder :
          absl::StrSplit(question_.path(), ':')) {
@@ -175,7 +180,9 @@ class PythonReading {
     if (!absl::EqualsIgnoreCase(settings["include"], "true")) {
       return absl::OkStatus();
     }
-    AddSites(user_.home + "/.local", library);
+    std::string base = question_.user_base();
+    if (base.empty()) base = user_.home + "/.local";
+    if (!question_.no_user_site() && base[0] == '/') AddSites(base, library);
     AddSites(ParentOf(settings["home"]), library);
     return absl::OkStatus();
   }
@@ -221,13 +228,11 @@ class PythonReading {
   // An earlier folder hides what a later one has.
   absl::Status TakePackages() {
     std::set<std::string> taken;
-    // Debian's interpreter has another name for its folders.
-    const bool is_debian = packages_.count(std::string(kDebianFolder)) > 0;
     for (const std::string& path : folders_) {
-      const auto folder = packages_.find(path);
-      const bool is_others = is_debian && absl::StartsWith(path, "/usr/") &&
-                             absl::EndsWith(path, "/site-packages");
-      if (is_others || folder == packages_.end()) continue;
+      // As find(1) names the folder of what it finds there.
+      const auto folder =
+          packages_.find(std::string(absl::StripSuffix(path, "/")));
+      if (folder == packages_.end()) continue;
       python_.add_folders(path);
       for (const std::string& name : question_.names()) {
         const auto entries = folder->second.find(name);
@@ -241,9 +246,9 @@ class PythonReading {
       }
     }
     if (!python_.folders().empty()) return absl::OkStatus();
-    return absl::FailedPreconditionError(absl::StrCat(
+    return FailedPrecondition(
         "packages of ", PrintableText(question_.interpreter()), ": none in ",
-        PrintableText(absl::StrJoin(folders_, ", "))));
+        PrintableText(absl::StrJoin(folders_, ", ")));
   }
 
   const HostAccess& host_;

@@ -16,10 +16,10 @@
 namespace clusterd {
 
 // The packages that are asked for. Missing: ABSENT where the interpreter is not
-// there, NOT_PERMITTED where the user may not read a folder, UNREADABLE where
-// the user or a program is not there, where the interpreter's version cannot be
-// told from its name and pyvenv.cfg, where no folder has a package, or where
-// there is more than 1 MiB to read.
+// a file that the user may execute, NOT_PERMITTED where the user may not read a
+// folder or metadata, NOT_QUERIED where the host lacks the user or a program,
+// UNREADABLE where the interpreter's version cannot be told from its name and
+// pyvenv.cfg, where no folder has a package, or where there is more than 1 MiB.
 PythonFact ReadPython(const HostAccess& host, const PythonQuestion& question);
 
 }  // namespace clusterd

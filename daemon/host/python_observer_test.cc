@@ -134,6 +134,7 @@ TEST_F(PythonObserverTest, SeesTheSystemsFoldersBehindItsOwnWhereItMay) {
   Configure(
       "home = /usr/bin\r\nInclude-System-Site-Packages = True\r\n"
       "version_info = 3.10.12.final.0\r\n");
+  root_.Write("/etc/debian_version", "12.5\n");
   Install(kSites, "six-1.16.0.dist-info", "1.16.0");
   Install("/home/ann/.local/lib/python3.10/site-packages",
           "torch-2.2.0.dist-info", "2.2.0");
@@ -146,6 +147,69 @@ TEST_F(PythonObserverTest, SeesTheSystemsFoldersBehindItsOwnWhereItMay) {
   EXPECT_THAT(Packages(),
               ElementsAre("six 1.16.0", "torch 2.2.0", "pyyaml 5.0"));
   EXPECT_EQ(Read().value().version(), "3.10.12");
+  question_.set_user_base("/opt/base");
+  Install("/opt/base/lib/python3.10/site-packages", "torch-2.3.0.dist-info",
+          "2.3.0");
+  EXPECT_THAT(Packages(),
+              ElementsAre("six 1.16.0", "torch 2.3.0", "pyyaml 5.0"));
+  // Neither a folder nor an option of find.
+  question_.set_user_base("-delete");
+  EXPECT_THAT(Packages(), ElementsAre("six 1.16.0", "torch 1.0", "pyyaml 5.0"));
+  question_.clear_user_base();
+  question_.set_no_user_site(true);
+  EXPECT_THAT(Packages(), ElementsAre("six 1.16.0", "torch 1.0", "pyyaml 5.0"));
+}
+
+TEST_F(PythonObserverTest, TakesFoldersBelowUsrThatAreNotTheSystemsOnDebian) {
+  constexpr char kVendor[] =
+      "/usr/local/Ascend/ascend-toolkit/latest/python/site-packages";
+  root_.Write("/etc/debian_version", "12.5\n");
+  Install("/usr/lib/python3/dist-packages", "six-1.0.dist-info", "1.0");
+  Install("/usr/lib/python3/dist-packages", "torch-1.0.dist-info", "1.0");
+  Install(kVendor, "mine-2.0.dist-info", "2.0");
+  Install("/usr/lib/python3.10/site-packages", "six-3.0.dist-info", "3.0");
+  question_.set_interpreter("/usr/bin/python3.10");
+  EXPECT_THAT(Packages(), ElementsAre("torch 1.0", "six 1.0"));
+  question_.set_path(
+      absl::StrCat(kVendor, "/:/usr/lib/python3.10/site-packages/"));
+  EXPECT_THAT(Packages(), ElementsAre("mine 2.0", "six 3.0", "torch 1.0"));
+  question_.clear_path();
+  root_.MakeFolder("/usr/local/venv/bin");
+  root_.Link("/usr/local/venv/bin/python3", "../../../bin/python3.10");
+  root_.Write("/usr/local/venv/pyvenv.cfg",
+              "home = /usr/bin\ninclude-system-site-packages = true\n"
+              "version = 3.10.12\n");
+  Install("/usr/local/venv/lib/python3.10/site-packages",
+          "torch-2.1.0.dist-info", "2.1.0");
+  question_.set_interpreter("/usr/local/venv/bin/python3");
+  EXPECT_THAT(Packages(), ElementsAre("torch 2.1.0", "six 1.0"));
+  // Somebody built it.
+  root_.WriteProgram("/usr/local/bin/python3.10", "");
+  Install("/usr/local/lib/python3.10/site-packages", "torch-2.2.0.dist-info",
+          "2.2.0");
+  question_.set_interpreter("/usr/local/bin/python3.10");
+  EXPECT_THAT(Packages(), ElementsAre("torch 2.2.0"));
+}
+
+TEST_F(PythonObserverTest, AnInterpreterIsAFileThatTheUserMayExecute) {
+  const auto why = [&](const std::string& interpreter) {
+    question_.set_interpreter(interpreter);
+    const Missing missing = Read().missing();
+    EXPECT_EQ(missing.reason(), Missing::ABSENT);
+    return missing.detail();
+  };
+  root_.MakeFolder("/opt/bin/python3.10");
+  EXPECT_EQ(why("/opt/bin/python3.10"),
+            "/opt/bin/python3.10: a directory, as docker -v makes for a "
+            "missing file; ann may not run it");
+  root_.Write("/opt/bin/python3.9", "");
+  EXPECT_EQ(why("/opt/bin/python3.9"),
+            "/opt/bin/python3.9: ann may not run it");
+  EXPECT_EQ(why("/opt/bin/python3.8"),
+            "/opt/bin/python3.8: not there, or ann may not run it");
+  root_.SetMode("/usr/bin/python3.10", 0644);
+  const std::string link = absl::StrCat(kVenv, "/bin/python");
+  EXPECT_EQ(why(link), link + ": ann may not run it");
 }
 
 TEST_F(PythonObserverTest, ReadsTheSystemsInterpreter) {
@@ -195,6 +259,15 @@ TEST_F(PythonObserverTest, AFolderThatTheUserMayNotReadIsNoAnswer) {
   EXPECT_THAT(fact.missing().detail(), HasSubstr("Permission denied"));
 }
 
+TEST_F(PythonObserverTest, MetadataThatTheUserMayNotReadIsNoAnswer) {
+  Install(kSites, "torch-2.1.0.dist-info", "2.1.0");
+  root_.SetMode(absl::StrCat(kSites, "/torch-2.1.0.dist-info/METADATA"), 0);
+  const PythonFact fact = Read();
+  EXPECT_EQ(fact.missing().reason(), Missing::NOT_PERMITTED);
+  EXPECT_THAT(fact.missing().detail(),
+              HasSubstr("torch-2.1.0.dist-info/METADATA: Permission denied"));
+}
+
 TEST_F(PythonObserverTest, SaysWhyItCannotTell) {
   const auto missing = [&](const char* interpreter) {
     question_.set_interpreter(interpreter);
@@ -214,8 +287,17 @@ TEST_F(PythonObserverTest, SaysWhyItCannotTell) {
   EXPECT_EQ(missing("/usr/bin/python3.10").reason(), Missing::UNREADABLE);
   // What is missing of ours says nothing about the interpreter.
   question_.set_user("ann");
-  root_.Remove("/usr/bin/grep");
-  EXPECT_EQ(missing("/usr/bin/python3.10").reason(), Missing::UNREADABLE);
+  root_.WriteProgram("/usr/bin/getent", "#!/bin/sh\nexit 2\n");
+  EXPECT_EQ(missing("/usr/bin/python3.10").reason(), Missing::NOT_QUERIED);
+  EXPECT_EQ(missing("/usr/bin/python3.10").detail(),
+            "the host has no account ann");
+  for (const char* program :
+       {"/usr/bin/getent", "/usr/bin/grep", "/usr/bin/find"}) {
+    root_.Remove(program);
+    EXPECT_EQ(missing("/usr/bin/python3.10").reason(), Missing::NOT_QUERIED);
+    EXPECT_EQ(missing("/usr/bin/python3.10").detail(),
+              absl::StrCat(program, ": No such file or directory"));
+  }
 }
 
 TEST_F(PythonObserverTest, ReadsNoMoreThanItsBound) {

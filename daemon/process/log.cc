@@ -117,14 +117,12 @@ void Forward(gpr_log_func_args* message) {
       !absl::StrContains(text, "Listener stopped serving") &&
       !absl::StartsWith(text, "Handshake failed with fatal error") &&
       !absl::StartsWith(text, "UNKNOWN:No address added");
-  if (message->severity != GPR_LOG_SEVERITY_ERROR || !is_news) {
-    return;
-  }
+  if (message->severity != GPR_LOG_SEVERITY_ERROR || !is_news) return;
   if (absl::StrContains(message->message, "Handshake timed out")) {
     ++timed_out;
     return;
   }
-  log->Warning(absl::StrCat("gRPC: ", message->message));
+  log->Warning("gRPC: ", message->message);
 }
 
 }  // namespace

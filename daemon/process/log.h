@@ -10,6 +10,7 @@
 #include <functional>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
 namespace clusterd {
@@ -25,10 +26,23 @@ class Log {
   // Writes one event. The text may come from somebody hostile.
   virtual void Write(LogLevel level, absl::string_view text) = 0;
 
-  void Error(absl::string_view text) { Write(LogLevel::kError, text); }
-  void Warning(absl::string_view text) { Write(LogLevel::kWarning, text); }
-  void Notice(absl::string_view text) { Write(LogLevel::kNotice, text); }
-  void Info(absl::string_view text) { Write(LogLevel::kInfo, text); }
+  // The text is made of parts as absl::StrCat takes them.
+  template <typename... Parts>
+  void Error(const Parts&... parts) {
+    Write(LogLevel::kError, absl::StrCat(parts...));
+  }
+  template <typename... Parts>
+  void Warning(const Parts&... parts) {
+    Write(LogLevel::kWarning, absl::StrCat(parts...));
+  }
+  template <typename... Parts>
+  void Notice(const Parts&... parts) {
+    Write(LogLevel::kNotice, absl::StrCat(parts...));
+  }
+  template <typename... Parts>
+  void Info(const Parts&... parts) {
+    Write(LogLevel::kInfo, absl::StrCat(parts...));
+  }
 };
 
 inline constexpr size_t kMaxLogLineBytes = 2000;

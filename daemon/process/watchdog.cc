@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
 namespace clusterd {
@@ -110,13 +109,13 @@ bool Watchdog::FinishRound() {
     if (over) return true;
     if (waits != 1) continue;
     // Under the lock: parts that answer meanwhile have time.
-    log_->Error(absl::StrCat(
-        "stuck: no answer in ", absl::FormatDuration(limit_ / 2), " from ",
-        absl::StrJoin(round_->owing, ", ",
-                      [this](std::string* out, size_t part) {
-                        out->append(parts_[part].name);
-                      }),
-        "; without one systemd ends and restarts this daemon"));
+    log_->Error("stuck: no answer in ", absl::FormatDuration(limit_ / 2),
+                " from ",
+                absl::StrJoin(round_->owing, ", ",
+                              [this](std::string* out, size_t part) {
+                                out->append(parts_[part].name);
+                              }),
+                "; without one systemd ends and restarts this daemon");
   }
 }
 

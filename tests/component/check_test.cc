@@ -720,11 +720,22 @@ TEST(WaiveTest, IsForOperatorsAndCountsFromTheNextCheckOn) {
   absent.set_reason("cable\nordered");
   WaiveRequest part = AskToWaive("maintenance", "server0");
   part.set_devices("3");
+  WaiveRequest never = AskToWaive("listen-backlog", "server0");
+  never.set_devices("3");
+  WaiveRequest five = AskToWaive("link", "server0");
+  five.set_until("5");
   for (const auto& [request, text] :
        {std::make_pair(absent, "devices: no host has device 44, expected ids "),
         std::make_pair(absent, "server9, did you mean \"server0\"?"),
         std::make_pair(absent, "reason: has 13 bytes, expected one line of 1"),
-        std::make_pair(part, "devices: maintenance is of whole hosts")}) {
+        std::make_pair(part, "devices: maintenance is of whole hosts"),
+        std::make_pair(never,
+                       "devices: listen-backlog says nothing of single "
+                       "devices, expected no devices"),
+        std::make_pair(five,
+                       "\"5\" is not a moment, expected UTC such as "
+                       "2026-12-01T10:00Z, or from now such as 2h or "
+                       "30d")}) {
     const grpc::Status refused =
         client->Waive(NewContext().get(), request, &response);
     EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);

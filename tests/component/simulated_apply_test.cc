@@ -98,7 +98,10 @@ class SimulatedApplyTest : public testing::Test {
                              CHANGE_DEVICE_ADDRESS, CHANGE_TLS,
                              CHANGE_HCCN_CONF});
         },
-        [paths] { return ReadDeviceUsers(paths, /*self=*/0); });
+        [this, paths] {
+          const TimeBudget budget(&clock_, absl::Hours(1), absl::Hours(1));
+          return ReadDeviceUsers(paths, /*self=*/0, budget);
+        });
   }
 
   // As a check of the controller observes it.

@@ -170,28 +170,31 @@ void DemoCluster::SetFault(const std::string& host, const std::string& fault) {
   RunOrFail({Runfile("tests/sim/simhost"), "set", "--root", Root(host), fault});
 }
 
+std::vector<std::string> DemoCluster::ControllerCommand() const {
+  const std::string listen = absl::StrCat("127.0.0.1:", port_);
+  return {Runfile("daemon/controller/clusterd-controller"),
+          "--spec",
+          folder_ + "/cluster.yaml",
+          "--cluster",
+          "demo",
+          "--listen",
+          listen,
+          "--port-file",
+          folder_ + "/port",
+          "--state",
+          folder_ + "/state",
+          "--ca",
+          Certificates() + "/ca.crt",
+          "--cert",
+          Certificates() + "/controller.crt",
+          "--key",
+          Certificates() + "/controller.key"};
+}
+
 void DemoCluster::StartController(const std::vector<std::string>& more_flags) {
   const std::string port_file = folder_ + "/port";
   std::filesystem::remove(port_file);
-  const std::string listen = absl::StrCat("127.0.0.1:", port_);
-  std::vector<std::string> argv = {
-      Runfile("daemon/controller/clusterd-controller"),
-      "--spec",
-      folder_ + "/cluster.yaml",
-      "--cluster",
-      "demo",
-      "--listen",
-      listen,
-      "--port-file",
-      port_file,
-      "--state",
-      folder_ + "/state",
-      "--ca",
-      Certificates() + "/ca.crt",
-      "--cert",
-      Certificates() + "/controller.crt",
-      "--key",
-      Certificates() + "/controller.key"};
+  std::vector<std::string> argv = ControllerCommand();
   argv.insert(argv.end(), more_flags.begin(), more_flags.end());
   controller_ = std::make_unique<Process>(argv);
   const absl::Status listening = controller_->WaitForError("listening on port");

@@ -58,6 +58,8 @@ class DemoCluster {
 
   // Starts the controller and waits until it listens.
   void StartController(const std::vector<std::string>& more_flags = {});
+  // What that runs.
+  std::vector<std::string> ControllerCommand() const;
   // Starts clusterd; waits until the controller says that it is attached.
   void StartHost(const std::string& host);
   // Starts clusterd with another host's certificate, without waiting.

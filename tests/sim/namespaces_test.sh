@@ -87,7 +87,16 @@ expect "changed kernel value" 77 "$(in_server 1 /bin/cat /proc/sys/net/ipv4/tcp_
 expect "changed device" "link status: DOWN" "$(in_server 1 $hccn_tool -i 3 -link -g)"
 expect "the machine's own value" "$somaxconn_before" "$(cat /proc/sys/net/core/somaxconn)"
 
-# The controller reaches a server: refused is an answer, a time-out is none.
+# The controller reaches a server, also one whose link has a fault: refused is
+# an answer, a time-out is none.
+in_server 1 "$simhost" set --root / host:interface_down=eth0
+# The kernel looks at a new link a moment later.
+for _ in $(seq 2400); do
+  link=$(in_server 1 /bin/cat /sys/class/net/eth0/operstate)
+  [ "$link" != dormant ] || break
+  sleep 0.05
+done
+expect "link of eth0" dormant "$link"
 answer=$("$namespaces" exec "$dir" controller /bin/bash -c 'echo >/dev/tcp/192.168.7.23/1' 2>&1 || true)
 case $answer in *refused*) ;; *) fail "controller to server1: $answer" ;; esac
 

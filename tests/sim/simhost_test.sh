@@ -75,6 +75,21 @@ refused "cannot act in namespaces: " create --namespaces --root "$TEST_TMPDIR/ne
   --host server0 --fault host:uda=5b0c7e21d9f4
 [ ! -e "$TEST_TMPDIR/never" ] || fail "a refused server was made"
 
+# The firewall is what its commands made of it.
+"$simhost" set --root "$root" host:ufw=active
+ufw=$root/usr/sbin/ufw
+expect "ufw with the fault" "Status: active" "$("$ufw" status verbose | head -n 1)"
+expect "ufw disable" "Firewall stopped and disabled on system startup" "$("$ufw" disable)"
+expect "disabled ufw" "Status: inactive" "$("$ufw" status verbose)"
+expect "ufw at boot" ENABLED=no "$(head -n 1 "$root/etc/ufw/ufw.conf")"
+"$ufw" --force enable >"$TEST_TMPDIR/out"
+expect "enabled ufw" "Status: active" "$("$ufw" status | head -n 1)"
+status=0
+"$ufw" allow 60000/tcp 2>"$TEST_TMPDIR/err" || status=$?
+expect "status of a rule" 1 "$status"
+"$simhost" set --root "$root" host:ufw=inactive
+expect "ufw without the fault" "Status: inactive" "$("$ufw" status)"
+
 # A process uses a device until the server's folder is gone.
 "$simhost" set --root "$root" 3:process=python3
 user=$(find /proc/[0-9]*/fd -lname "$(realpath "$root")/dev/davinci3" 2>/dev/null | cut -d/ -f3)

@@ -1,6 +1,7 @@
 // clusterctl check of a job: which job reaches the controller, and which
 // options do not go together.
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <optional>
@@ -111,6 +112,57 @@ TEST(CheckJobTest, ReadsRequirementsAndScriptBesideTheJobFile) {
       world);
   EXPECT_EQ(output.status, 3);
   EXPECT_TRUE(absl::StrContains(output.err, "gone.txt")) << output.err;
+}
+
+// Nobody writes to it, and whoever opened it would wait for ever.
+TEST(CheckJobTest, WaitsForNoFifoThatAJobNames) {
+  ProgramWorld world = WorldWith(JobReport(""));
+  world.environment["USER"] = "ann";
+  const std::string fifo = TestFile("named", "") + ".fifo";
+  unlink(fifo.c_str());
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  for (const char* key : {"requirements", "script", "rank_table"}) {
+    const std::string file = TestFile(
+        "fifo.yaml", absl::StrCat("nodes: server0\n", key, ": ", fifo, "\n"));
+    const ProgramOutput output = RunProgram({"check", "--job", file}, world);
+    EXPECT_EQ(output.status, 3) << key;
+    EXPECT_TRUE(absl::StrContains(output.err, fifo + ": not a regular file"))
+        << key << ": " << output.err;
+  }
+  const ProgramOutput itself = RunProgram({"check", "--job", fifo}, world);
+  EXPECT_EQ(itself.status, 3) << itself.err;
+}
+
+TEST(CheckJobTest, ReadsTextsInUtf16AndWithEveryLineEnd) {
+  ProgramWorld world = WorldWith(JobReport(""));
+  const auto read = [&](const std::string& bytes) {
+    const std::string file = TestFile(
+        "ends.yaml",
+        absl::StrCat("nodes: server0\nuser: ann\npython: /usr/bin/python3\n"
+                     "requirements: ",
+                     TestFile("ends.txt", bytes),
+                     "\nscript: ", TestFile("ends.py", bytes), "\n"));
+    return Asked({"--job", file}, world)->job();
+  };
+  for (const char* text :
+       {"a==1 # b\rc\r", "a==1 # b\r\nc\r\n", "a==1 # b\nc\n"}) {
+    EXPECT_EQ(read(text).requirements(), "a==1 # b\nc\n");
+    EXPECT_EQ(read(text).script(), "a==1 # b\nc\n");
+  }
+  // As `pip freeze > requirements.txt` of PowerShell writes it. U+4E0A has the
+  // byte of a line end.
+  std::string little = "\xFF\xFE", big = "\xFE\xFF";
+  for (const char* pair :
+       {"\0s", "\0i", "\0x", "\0 ", "\0#", "\x4E\x0A", "\0\r", "\0\n"}) {
+    big.append(pair, 2);
+    little.append({pair[1], pair[0]});
+  }
+  for (const std::string& bytes : {little, big, little + "s"}) {
+    EXPECT_EQ(read(bytes).requirements(), "six #\n");
+    // Python would not read it.
+    EXPECT_NE(read(bytes).script(), "six #\n");
+  }
+  EXPECT_EQ(read("\xFF\xFE").requirements(), "\n");
 }
 
 // As generate launch does, so that both judge the same.

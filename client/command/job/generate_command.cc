@@ -15,6 +15,7 @@
 #include "client/command/request.h"
 #include "client/files/user_files.h"
 #include "client/print/progress_line.h"
+#include "config/hccl/job_variables.h"
 #include "config/launch/launch.h"
 #include "config/launch/launch_methods.h"
 #include "config/launch/launch_text.h"
@@ -145,11 +146,9 @@ class GenerateCommand : public Command {
         return kExitPass;
       }
       if (!overwrite) {
-        const std::string why = absl::StrCat(
-            path,
-            ": is there and says something else, expected a new file or "
-            "--overwrite; it was left alone");
-        Tell(why);
+        Tell(path,
+             ": is there and says something else, expected a new file or "
+             "--overwrite; it was left alone");
         return kExitUsage;
       }
     }
@@ -193,11 +192,11 @@ class GenerateRankTableCommand final : public GenerateCommand {
   int Work() override {
     ReadJob();
     if (!version_.empty()) ReadChoice("--version", version_, {"1.0", "1.2"});
-    if (!out_.empty() && !absl::EndsWith(out_, ".json") &&
+    if (!out_.empty() && !IsRankTableName(out_) &&
         !absl::StartsWith(out_, "/dev/")) {
       AddMistake("--out: ", out_,
-                 ", expected a name that ends in .json: HCCL "
-                 "reads no other (EI0004)");
+                 ", expected a path that ends in .json and has no .json "
+                 "before: HCCL reads no other (EI0004)");
     }
     if (const int status = Prepare(); status != kExitPass) return status;
     const absl::StatusOr<std::string> table = Make();
@@ -288,7 +287,8 @@ class GenerateLaunchCommand final : public GenerateCommand {
     ReadJob();
     if (!job_.method().empty()) options_.method = job_.method();
     const size_t colon = options_.rdzv_endpoint.rfind(':');
-    const bool of_endpoint = master_port_.empty() && colon != std::string::npos;
+    bool& of_endpoint = options_.port_of_endpoint;
+    of_endpoint = master_port_.empty() && colon != std::string::npos;
     if (of_endpoint) master_port_ = options_.rdzv_endpoint.substr(colon + 1);
     ReadNumber(of_endpoint ? "--rdzv-endpoint" : "--master-port", master_port_,
                1, 65535, options_.master_port);
@@ -320,6 +320,13 @@ class GenerateLaunchCommand final : public GenerateCommand {
     job_.set_method(options_.method);
     for (JobServer& server : *job_.mutable_servers()) {
       server.set_master_port(options_.master_port);
+    }
+    // The launch sets them, so that those of login files do not count.
+    for (const std::string name :
+         {"MASTER_ADDR", "MASTER_PORT", "NODE_RANK", "NNODES", "WORLD_SIZE"}) {
+      if (!FirstWith(job_.environment(), &EnvironmentVariable::name, name)) {
+        job_.add_environment()->set_name(name);
+      }
     }
   }
 
@@ -364,7 +371,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
     if (!absl::StartsWith(job_.python(), "/")) job_.clear_python();
     if (job_.script_file().empty()) return;
     options_.script = job_.script_file();
-    if (!job_.script().empty()) return;
+    if (!job_.script().empty() || !mistakes_.empty()) return;
     Tell("note: the script is not judged, it cannot be read here: ",
          job_.script_file());
   }

@@ -1,5 +1,7 @@
 #include <sys/stat.h>
 
+#include <map>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/launch/rank_table.h"
@@ -111,7 +113,8 @@ TEST(GenerateLaunchTest, TakesTheJobFilesVariablesAndTheEndpointsPort) {
   const std::string job =
       TestFile("job.yaml",
                "nodes: server[0-1]\ndevices: 8\nmethod: torch-npu-run\n"
-               "environment: {MY_FLAG: \"a b\", HCCL_CONNECT_TIMEOUT: 600}\n");
+               "environment: {MY_FLAG: \"a b\", HCCL_CONNECT_TIMEOUT: 600, "
+               "NNODES: 2}\n");
   ProgramWorld world = LaunchWorld();
   FakeController controller(world.script);
   world.controller = &controller;
@@ -127,6 +130,17 @@ TEST(GenerateLaunchTest, TakesTheJobFilesVariablesAndTheEndpointsPort) {
   EXPECT_THAT(output.out, HasSubstr(" --local_addr="));
   EXPECT_EQ(controller.launch_request()->job().servers(0).master_port(),
             29600u);
+  // Those of login files do not count.
+  std::map<std::string, std::string> sets;
+  const auto request = controller.launch_request();
+  for (const auto& each : request->job().environment()) {
+    EXPECT_TRUE(sets.emplace(each.name(), each.value()).second) << each.name();
+  }
+  EXPECT_EQ(sets["NNODES"], "2");
+  for (const char* name : {"MASTER_ADDR", "NODE_RANK", "WORLD_SIZE"}) {
+    EXPECT_EQ(sets.count(name), 1u) << name;
+    EXPECT_EQ(sets[name], "") << name;
+  }
   const ProgramOutput refused = RunProgram(
       Generate("launch", {"--method", "torchrun", "--standalone"}), world);
   EXPECT_EQ(refused.status, 3);
@@ -361,6 +375,38 @@ TEST(GenerateLaunchTest, HasTheInterpreterAndTheScriptChecked) {
   EXPECT_THAT(whole.out, HasSubstr("of_job.py"));
   EXPECT_EQ(controller.launch_request()->job().python(), "/opt/bin/python3");
   EXPECT_EQ(controller.launch_request()->job().script(), "import torch\n");
+}
+
+TEST(GenerateLaunchTest, AScriptThatAJobFileMissesIsNamedOnce) {
+  const std::string file = TestFile(
+      "far.yaml", "nodes: server[0-1]\ndevices: 8\nscript: nowhere/far.py\n");
+  const ProgramOutput output =
+      RunProgram({"generate", "launch", "--job", file}, LaunchWorld());
+  EXPECT_EQ(output.status, 3);
+  EXPECT_THAT(output.err, HasSubstr("script: "));
+  EXPECT_EQ(output.err.find("nowhere/far.py"),
+            output.err.rfind("nowhere/far.py"))
+      << output.err;
+}
+
+TEST(GenerateLaunchTest, APortInUseIsCalledByTheOptionThatNamedIt) {
+  ProgramWorld world = LaunchWorld();
+  const std::string first = FactsOf(world).spec().servers(0).address();
+  BoundSocket& socket = *FactsOf(world)
+                             .mutable_facts(0)
+                             ->mutable_sockets()
+                             ->mutable_value()
+                             ->add_sockets();
+  socket.set_port(29700);
+  socket.set_protocol("tcp");
+  socket.set_state("LISTEN");
+  const ProgramOutput output = RunProgram(
+      Generate("launch", {"--method", "torch-npu-run", "--rdzv-endpoint",
+                          absl::StrCat(first, ":29700")}),
+      world);
+  EXPECT_EQ(output.status, 3);
+  EXPECT_THAT(output.err, HasSubstr("--rdzv-endpoint: 29700 is taken on"));
+  EXPECT_THAT(output.err, Not(HasSubstr("--master-port")));
 }
 
 TEST(GenerateLaunchTest, HasTheLoginsOfHorovodrunTried) {

@@ -5,6 +5,7 @@
 // its epilog removes.
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -21,6 +22,7 @@
 #include "config/rules/catalogue.h"
 #include "config/values/hostlist.h"
 #include "config/values/text_form.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 
@@ -268,10 +270,8 @@ class HookCommand final : public Command {
     HookRequest request;
     request.set_kind(row_->kind);
     *request.mutable_job() = job_.SerializeAsString();
-    request.set_wait_ms(
-        static_cast<uint32_t>(absl::ToInt64Milliseconds(wait_)));
-    request.set_max_age_ms(
-        static_cast<uint32_t>(absl::ToInt64Milliseconds(max_age_)));
+    request.set_wait_ms(ToMs(wait_));
+    request.set_max_age_ms(ToMs(max_age_));
     request.set_opt_out(opt_out_);
     request.set_node_name(node_name_);
     LocalClient client(*channel,
@@ -285,8 +285,10 @@ class HookCommand final : public Command {
 
   int Obey(const HookAnswer& answer) {
     size_t more = answer.let_through_size() + answer.let_through_more();
+    const size_t most =
+        std::max(kThroughLines, trouble_.size() + answer.let_through_worst());
     for (const std::string& line : answer.let_through()) {
-      if (trouble_.size() >= kThroughLines) break;
+      if (trouble_.size() >= most) break;
       AddTrouble("let through: ", line);
       --more;
     }
@@ -370,8 +372,7 @@ class HookCommand final : public Command {
     }
     CheckRequest request;
     *request.mutable_job() = job_;
-    request.set_max_age_ms(
-        static_cast<uint32_t>(absl::ToInt64Milliseconds(max_age_)));
+    request.set_max_age_ms(ToMs(max_age_));
     const absl::StatusOr<Report> report =
         client->Follow(&Controller::Stub::Check, request, wait_, "check",
                        [](const CheckEvent&) {});

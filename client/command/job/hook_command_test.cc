@@ -131,6 +131,21 @@ TEST(HookTest, SaysHowManyLinesOfWhatWasLetThroughItLeavesOut) {
   EXPECT_THAT(err, Not(HasSubstr("hidden")));
 }
 
+TEST(HookTest, LeavesOutNoFailureNorTheBrake) {
+  ProgramWorld world = WorldWith(HookAnswer::ALLOW);
+  for (int i = 0; i < 7; ++i) {
+    world.script.hook.add_let_through("fail: " + std::to_string(i));
+  }
+  world.script.hook.add_let_through("not drained, a person has to look");
+  world.script.hook.set_let_through_worst(8);
+  for (int i = 0; i < 5; ++i) world.script.hook.add_let_through("unknown");
+  const std::string err = RunHook({"slurm-health"}, world).err;
+  EXPECT_THAT(err, HasSubstr("let through: fail: 6\n"));
+  EXPECT_THAT(err, HasSubstr("let through: not drained, a person has to look"));
+  EXPECT_THAT(err, HasSubstr("let through: and 5 more\n"));
+  EXPECT_THAT(err, Not(HasSubstr("unknown")));
+}
+
 TEST(HookTest, GivesTheReasonInOneLineThatNobodyCanForge) {
   ProgramWorld world = WorldWith(HookAnswer::REFUSE_AND_DRAIN);
   world.script.hook.set_reason("clusterd: link: \x1b[2J\nall is well");

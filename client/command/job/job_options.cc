@@ -25,6 +25,7 @@
 #include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
+#include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 
@@ -118,7 +119,7 @@ JobServer ServerOfTable(const RankTableServer& server, std::string host) {
   JobServer result;
   result.set_host(std::move(host));
   auto ids = Each<uint32_t>(server.devices, &RankTableDevice::device_id);
-  std::sort(ids.begin(), ids.end());
+  absl::c_sort(ids);
   result.mutable_devices()->Assign(ids.begin(), ids.end());
   return result;
 }
@@ -127,9 +128,7 @@ JobServer ServerOfTable(const RankTableServer& server, std::string host) {
 
 absl::StatusOr<JobSpec> SlurmJob(const Environment& environment) {
   const Named id = FirstSet(environment, {"SLURM_JOB_ID", "SLURM_JOBID"});
-  if (id.value.empty()) {
-    return absl::NotFoundError("SLURM_JOB_ID: is not set");
-  }
+  if (id.value.empty()) return absl::NotFoundError("SLURM_JOB_ID: is not set");
   RETURN_IF_ERROR(CheckId(id));
   // A prolog of Slurm 22.05 has SLURM_NODELIST alone, PrologSlurmctld and the
   // job itself SLURM_JOB_NODELIST.
@@ -333,8 +332,17 @@ void JobOptions::ReadProgram(const Environment& environment,
                    job_.mutable_requirements()),
         std::tuple("script: ", &job_.script_file(), job_.mutable_script())}) {
     if (file->empty()) continue;
-    const auto found = ReadTextFile(*file, kMaxJobTextBytes);
+    auto found = ReadTextFile(*file, kMaxJobTextBytes);
     if (found.ok()) {
+      // pip reads UTF-16, which PowerShell writes, and Python does not. Only
+      // comments of requirements are more than ASCII.
+      const std::string mark = found->substr(0, 2);
+      if (text != job_.mutable_script() &&
+          (mark == "\xFF\xFE" || mark == "\xFE\xFF")) {
+        RE2::GlobalReplace(
+            &*found, RE2(R"((?s)\x00(.)|(.)\x00|..?)", RE2::Latin1), R"(\1\2)");
+      }
+      RE2::GlobalReplace(&*found, "\r\n?", "\n");
       // An empty one would be a job without that file; comments may be in any
       // encoding, and the job's texts are UTF-8.
       *text = found->empty() ? "\n" : ValidUtf8(*found);
@@ -485,10 +493,9 @@ void JobOptions::TakeServersOfTable(const ClusterSpec& spec,
     return AddMistakes(absl::StrCat(table_file_, ": "), table.status(),
                        mistakes);
   }
-  std::stable_sort(table->servers.begin(), table->servers.end(),
-                   [](const RankTableServer& a, const RankTableServer& b) {
-                     return LowestRank(a) < LowestRank(b);
-                   });
+  absl::c_stable_sort(table->servers, [](const auto& a, const auto& b) {
+    return LowestRank(a) < LowestRank(b);
+  });
   const std::map<std::string, std::string> by_name = HostsByAnyName(spec);
   const auto known = Each<absl::string_view>(spec.servers(), &ServerSpec::host);
   job_.clear_servers();
@@ -524,9 +531,7 @@ std::vector<std::string> JobOptions::Resolve(const ClusterSpec& spec,
   }
   if (mistakes.size() > before || job_.servers().empty()) return {};
   HostSelection selection;
-  for (const JobServer& server : job_.servers()) {
-    selection.hosts.push_back(server.host());
-  }
+  selection.hosts = Each<std::string>(job_.servers(), &JobServer::host);
   return ResolveHosts(std::move(selection), spec, mistakes);
 }
 

@@ -11,7 +11,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "client/command/request.h"
@@ -71,9 +70,9 @@ class KeptChecks {
     }
     ASSIGN_OR_RETURN(HistoryRecord record, Ask(id));
     if (record.has_report()) return record;
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgument(
         kRunArgument, ": ", id,
-        " is no check, expected one of clusterctl history --kind check"));
+        " is no check, expected one of clusterctl history --kind check");
   }
 
   // The newest check before that one of the same hosts, job, namespace and
@@ -152,9 +151,9 @@ class DiffCommand final : public Request {
       ASSIGN_OR_RETURN(before, checks.Before(after));
     }
     if (!before.has_value()) {
-      return absl::NotFoundError(absl::StrCat(
+      return NotFound(
           "no check of the same hosts before ", after.entry().id(),
-          " was found, expected two ids: clusterctl history --kind check"));
+          " was found, expected two ids: clusterctl history --kind check");
     }
     diff_ = DiffReports(before->report(), after.report());
     return absl::OkStatus();

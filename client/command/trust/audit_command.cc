@@ -56,8 +56,7 @@ class AuditHeadCommand final : public Request {
     ASSIGN_OR_RETURN(const std::vector<AuditText> files, ReadFiles({file_}));
     AuditFindings found = VerifyAudit(files, {});
     if (found.lines == 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(file_, ": no line of an audit file can be read"));
+      return InvalidArgument(file_, ": no line of an audit file can be read");
     }
     heads_.set_schema_version(kReportSchemaVersion);
     found.head.set_of(kThisFile);
@@ -133,9 +132,8 @@ class AuditVerifyCommand final : public Command {
       if (head.of() == of_ && head.sequence() > 0) heads->push_back(head);
     }
     if (heads->size() > before) return absl::OkStatus();
-    return absl::NotFoundError(
-        absl::StrCat("the controller keeps no line of ", QuotedText(of_),
-                     ", expected a name that clusterctl audit head lists"));
+    return NotFound("the controller keeps no line of ", QuotedText(of_),
+                    ", expected a name that clusterctl audit head lists");
   }
 
   int Print(const AuditFindings& found) {

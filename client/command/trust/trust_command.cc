@@ -207,10 +207,9 @@ class CertificatesCommand final : public Request {
     return absl::StrCat(
         reset_.host(), ": its key is deleted",
         waited.empty()
-            ? "; the host must join again with a token"
-            : absl::StrCat(", and machine ", waited,
-                           " that waited is refused; the next join needs "
-                           "clusterctl certificates approve"));
+            ? ""
+            : absl::StrCat(", and machine ", waited, " that waited is refused"),
+        "; the host must join again with a new token and another key");
   }
 
   std::string action_text_;

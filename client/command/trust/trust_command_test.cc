@@ -195,13 +195,13 @@ TEST(CertificatesCommandTest, ResetSaysWhomItHasRefusedAsWell) {
   ProgramWorld world;
   world.script.reset.set_host("node05");
   EXPECT_EQ(RunProgram({"certificates", "reset", "node05"}, world).out,
-            "node05: its key is deleted; the host must join again with a "
-            "token\n");
+            "node05: its key is deleted; the host must join again with a new "
+            "token and another key\n");
   world.script.reset.set_refused_machine_id("cafe");
   EXPECT_THAT(RunProgram({"certificates", "reset", "node05"}, world).out,
               AllOf(HasSubstr("its key is deleted"),
                     HasSubstr("machine cafe that waited is refused"),
-                    HasSubstr("certificates approve")));
+                    HasSubstr("join again with a new token")));
 }
 
 TEST(CertificatesCommandTest, WrongWordsAreStatus3AndDecideNothing) {

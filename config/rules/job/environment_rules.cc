@@ -12,12 +12,15 @@
 #include "absl/strings/str_split.h"
 #include "config/hccl/job_variables.h"
 #include "config/rules/rule_report.h"
+#include "config/values/text_form.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
 
 constexpr size_t kMaxShownNames = 4;
+constexpr uint32_t kMaxBasePort = 65520;  // More is not legal.
+constexpr uint32_t kMaxPort = 65535;
 
 std::string SeriesOf(const ClusterView& view) {
   return view.profile().generation == NpuToolFacts::ASCEND_950
@@ -84,24 +87,39 @@ class EnvironmentCheck {
     }
   }
 
+  void AddCut(const EnvironmentVariable& variable, const std::string& right) {
+    if (variable.cut().empty()) return;
+    Add("cut", variable, right, QuotedText(variable.cut()));
+  }
+
   // Whether the line sets a variable that something reads; if not, adds that.
   bool HasEffect(const EnvironmentVariable& variable) {
+    if (variable.effect() == EnvironmentVariable::OTHER_FILE) {
+      Note("named in another file of logins", variable);
+      return false;
+    }
     if (variable.effect() == EnvironmentVariable::SOURCED) {
       Note("a file that logins read", variable);
       return false;
     }
+    // Any other name is a matter of its own program.
+    if (!IsJobVariable(variable.name())) return false;
     const absl::string_view meant = MeantJobVariable(variable.name());
     if (variable.effect() != EnvironmentVariable::SET) {
-      Add(variable.effect() == EnvironmentVariable::NOT_EXPORTED
-              ? "not-exported"
-          : variable.effect() == EnvironmentVariable::AFTER_MARK ? "after-mark"
-                                                                 : "not-read",
-          variable,
-          meant.empty() ? PrintableText(variable.name()) : std::string(meant));
+      const std::string right =
+          meant.empty() ? PrintableText(variable.name()) : std::string(meant);
+      AddCut(variable, right);
+      if (variable.effect() == EnvironmentVariable::NOT_EXPORTED) {
+        Add("not-exported", variable, right);
+      } else if (variable.effect() == EnvironmentVariable::AFTER_MARK) {
+        Add("after-mark", variable, right);
+      } else if (variable.cut().empty()) {
+        Add("not-read", variable, right);
+      }
       return false;
     }
     if (!meant.empty()) {
-      Add("misspelt", variable, meant);
+      Add(FindingOf("misspelt", variable), variable, meant);
       return false;
     }
     if (FindJobVariable(variable.name(), series_) == nullptr) {
@@ -117,14 +135,18 @@ class EnvironmentCheck {
       Add("not-judged", variable);
       return false;
     }
+    AddCut(variable, PrintableText(variable.name()));
     if (variable.value().empty()) return true;
+    const JobVariable* const row = FindJobVariable(variable.name(), series_);
     if (variable.carriage_return()) Add("carriage-return", variable, value);
-    if (IsPlaceholder(variable.value())) {
-      Add("placeholder", variable, value);
+    if (variable.name() == "HCCL_ALGO" &&
+        IsOfForm<kExecutors>(variable.value())) {
+      Note("a form by executors, published for Ascend 950", variable);
+    } else if (row != nullptr && IsPlaceholder(variable.value())) {
+      Add(FindingOf("placeholder", variable), variable, value);
       return false;
     }
     if (!variable.conditional()) return true;
-    const JobVariable* const row = FindJobVariable(variable.name(), series_);
     if (row == nullptr || row->is_legal == nullptr ||
         row->is_legal(variable.value())) {
       Note("set under a condition", variable);
@@ -136,14 +158,15 @@ class EnvironmentCheck {
 
   void JudgeTogether(JobVariables sure) {
     // One of a pair that is not known contradicts nothing.
-    const std::pair<const char*, const char*> pair[] = {
-        {"HCCL_INTRA_ROCE_ENABLE", "HCCL_INTRA_PCIE_ENABLE"},
-        {"HCCL_INTRA_PCIE_ENABLE", "HCCL_INTRA_ROCE_ENABLE"}};
-    for (const auto& [name, other] : pair) {
-      const auto found = sure.find(name);
-      if (found == sure.end() || found->second != kUnclear) continue;
-      const auto beside = sure.find(other);
-      found->second = beside != sure.end() && beside->second == "1" ? "0" : "1";
+    constexpr char kRoce[] = "HCCL_INTRA_ROCE_ENABLE";
+    for (auto& [name, value] : sure) {
+      if (value != kUnclear || !absl::StartsWith(name, "HCCL_INTRA_")) continue;
+      const auto beside =
+          sure.find(name == kRoce ? "HCCL_INTRA_PCIE_ENABLE" : kRoce);
+      const bool is_on =
+          beside != sure.end() &&
+          ComparableValue(*FindJobVariable(kRoce), beside->second) == "1";
+      value = is_on ? "0" : "1";
     }
     for (auto each = sure.begin(); each != sure.end();) {
       // A path, whatever it is.
@@ -153,7 +176,8 @@ class EnvironmentCheck {
     }
     for (const JobVariableMistake& mistake :
          FindVariableMistakes(sure, series_)) {
-      Add(mistake.falls_back ? "falls-back" : "wrong", *lines_[mistake.name],
+      const EnvironmentVariable& line = *lines_[mistake.name];
+      Add(FindingOf(mistake.falls_back ? "falls-back" : "wrong", line), line,
           absl::StrCat(QuotedText(mistake.value), mistake.beside),
           mistake.expected, mistake.source);
     }
@@ -187,29 +211,35 @@ void JudgeVisibleDevices(const ClusterView& view, const HostView& host,
            absl::c_linear_search(host.facts->device_ids().value().ids(), id);
   });
   if (hidden.empty() && listed.empty()) return;
-  report.Add(host, "visible-devices", list->name(), PlaceOf(*list),
-             QuotedText(list->value()),
+  report.Add(host, FindingOf("visible-devices", *list), list->name(),
+             PlaceOf(*list), QuotedText(list->value()),
              hidden.empty() ? "the product has no" : "the job also uses",
              DevicesText(hidden.empty() ? listed : hidden));
 }
 
-// Whether hosts of one job must have it alike.
-bool IsCompared(absl::string_view name) {
-  const JobVariable* const row = FindJobVariable(name);
-  return row != nullptr && !row->may_differ &&
-         (!absl::StartsWith(name, "ASCEND_") ||
-          absl::StartsWith(name, "ASCEND_RT_"));
+// HCCL takes a base port behind which not all of its ports fit.
+void JudgeBasePort(const ClusterView& view, const HostView& host,
+                   RuleReport& report) {
+  const EnvironmentVariable* const base =
+      FindVariable(*host.facts, view.job(), "HCCL_IF_BASE_PORT");
+  const uint32_t count = view.spec().hccl().port_count();
+  uint32_t first = 0;
+  if (base == nullptr || !IsSure(*base) ||
+      !absl::SimpleAtoi(base->value(), &first) || first > kMaxBasePort ||
+      first + count <= kMaxPort + 1) {
+    return;
+  }
+  report.Add(host, "ports-end", base->name(), PlaceOf(*base),
+             QuotedText(base->value()), count, first + count - 1,
+             kMaxPort + 1 - count);
 }
 
-std::set<std::string> ComparedNames(const ClusterView& view) {
-  std::set<std::string> names;
-  for (const HostView& host : view.hosts()) {
-    for (const EnvironmentVariable& each :
-         host.facts->environment().value().variables()) {
-      if (IsCompared(each.name())) names.insert(each.name());
-    }
-  }
-  return names;
+// Whether hosts of one job must have it alike.
+bool IsCompared(const EnvironmentVariable& variable) {
+  const JobVariable* const row = FindJobVariable(variable.name());
+  return row != nullptr && !row->may_differ &&
+         (!absl::StartsWith(row->name, "ASCEND_") ||
+          absl::StartsWith(row->name, "ASCEND_RT_"));
 }
 
 struct Value {
@@ -283,6 +313,7 @@ void CheckHcclEnvironment(const ClusterView& view, RuleReport& report) {
     report.Judged(host);
     check.Run(&host, *host.facts, nullptr, view.job());
     JudgeVisibleDevices(view, host, report);
+    JudgeBasePort(view, host, report);
   }
   check.AddNotes();
 }
@@ -291,14 +322,16 @@ void CheckEnvironmentUniform(const ClusterView& view, RuleReport& report) {
   if (view.hosts().size() < 2) {
     return report.ExplainSkip("fewer than two hosts answered");
   }
+  std::set<std::string> names;
   for (const HostView& host : view.hosts()) {
-    if (report.Knows(host, "variables of logins", host.facts->environment())) {
-      report.Judged(host);
+    const EnvironmentFact& fact = host.facts->environment();
+    if (!report.Knows(host, "variables of logins", fact)) continue;
+    report.Judged(host);
+    for (const EnvironmentVariable& each : fact.value().variables()) {
+      if (IsCompared(each)) names.insert(each.name());
     }
   }
-  for (const std::string& name : ComparedNames(view)) {
-    CompareVariable(view, name, report);
-  }
+  for (const std::string& name : names) CompareVariable(view, name, report);
 }
 
 }  // namespace clusterd

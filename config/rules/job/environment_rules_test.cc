@@ -82,6 +82,26 @@ TEST(CheckHcclEnvironmentTest, VisibleDevicesMustBeThoseOfTheJob) {
   EXPECT_EQ(cluster.Check("hccl-environment").state(), FAIL);
 }
 
+TEST(CheckHcclEnvironmentTest, PortsMustFitBehindTheBasePort) {
+  TestCluster cluster;
+  Set(cluster, "HCCL_IF_BASE_PORT", "65520");
+  cluster.spec.mutable_hccl()->set_port_count(16);
+  EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
+  cluster.spec.mutable_hccl()->set_port_count(32);
+  EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
+              HasSubstr("WARN server0 HCCL_IF_BASE_PORT is \"65520\" in "
+                        "/etc/profile.d/hccl.sh:3, and 32 ports from there end "
+                        "at 65551 | at most 65504"));
+  Set(cluster, "HCCL_IF_BASE_PORT", "65504");
+  EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
+}
+
+TEST(CheckHcclEnvironmentTest, ValueOfAWordProcessorIsShownInItsLetters) {
+  EXPECT_THAT(Lines(CheckOf("HCCL_BUFFSIZE", "“200”")),
+              HasSubstr("FAIL server0 HCCL_BUFFSIZE is \"“200”\" (with the "
+                        "full-width character or curly quote “) in"));
+}
+
 TEST(CheckHcclEnvironmentTest, VisibleDevicesMustExist) {
   EXPECT_THAT(Lines(CheckOf("ASCEND_RT_VISIBLE_DEVICES", "0,1,2,3,4,5,6,9")),
               HasSubstr("and the product has no device 9"));
@@ -133,6 +153,57 @@ TEST(CheckHcclEnvironmentTest, PlaceholderFails) {
     EXPECT_EQ(CheckOf("MASTER_ADDR", value).state(), FAIL) << value;
   }
   EXPECT_EQ(CheckOf("HCCL_OP_EXPANSION_MODE", "HOST").state(), PASS);
+}
+
+// HCCL documents the form for Ascend 950; what others make of it is not known.
+TEST(CheckHcclEnvironmentTest, AlgorithmsByExecutorAreNoPlaceholder) {
+  for (const char* value :
+       {"allreduce:sequence{mesh,nhr};sole{nhr}", "not(nhr)", "nhr"}) {
+    for (const char* product : {"atlas-a2", "ascend-950"}) {
+      const RuleResult result = CheckOf("HCCL_ALGO", value, product);
+      EXPECT_EQ(result.state(), PASS) << value << " " << product;
+      EXPECT_THAT(
+          result.summary(),
+          HasSubstr("not judged, a form by executors, published for Ascend "
+                    "950: HCCL_ALGO (/etc/profile.d/hccl.sh:3)"));
+    }
+  }
+  EXPECT_EQ(CheckOf("HCCL_ALGO", "level0:NA;level1:{algo}").state(), FAIL);
+  EXPECT_EQ(CheckOf("HCCL_ALGO",
+                    "allreduce=level0:NA;level1:ring/alltoall=level0:NA;"
+                    "level1:pairwise")
+                .summary()
+                .find("not judged"),
+            std::string::npos);
+}
+
+// export HCCL_ALGO=level0:NA;level1:ring
+TEST(CheckHcclEnvironmentTest, WhatTheShellCutsOffIsAWarning) {
+  for (const auto effect :
+       {EnvironmentVariable::SET, EnvironmentVariable::NOT_READ}) {
+    TestCluster cluster;
+    EnvironmentVariable& line = Set(cluster, "HCCL_ALGO", "level0:NA");
+    line.set_cut(";level1:ring");
+    line.set_effect(effect);
+    const RuleResult result = cluster.Check("hccl-environment");
+    EXPECT_EQ(result.state(), WARN);
+    EXPECT_THAT(Lines(result),
+                HasSubstr("WARN server0 HCCL_ALGO in /etc/profile.d/hccl.sh:3 "
+                          "does not get \";level1:ring\", which is not quoted "
+                          "| the whole value in quotes: export "
+                          "HCCL_ALGO='VALUE'"));
+  }
+  TestCluster cluster;
+  Set(cluster, "RANK_ID", "1").set_cut(" 2");
+  cluster.facts[0]
+      .mutable_environment()
+      ->mutable_value()
+      ->mutable_variables(0)
+      ->set_effect(EnvironmentVariable::NOT_EXPORTED);
+  EXPECT_EQ(cluster.Check("hccl-environment").findings_size(), 2);
+  // What is left of it is judged, too.
+  Set(cluster, "HCCL_OP_RETRY_ENABLE", "L1:0,").set_cut(" L2:0");
+  EXPECT_EQ(cluster.Check("hccl-environment").state(), FAIL);
 }
 
 // The value itself is judged without the CR.
@@ -204,6 +275,16 @@ TEST(CheckHcclEnvironmentTest, NamesWhatHasNoPublishedForm) {
                         "(/etc/profile.d/hccl.sh:3)"));
 }
 
+TEST(CheckHcclEnvironmentTest, NamesTheFilesThatItDoesNotJudge) {
+  TestCluster cluster;
+  Set(cluster, "RANK_ID", "").set_effect(EnvironmentVariable::OTHER_FILE);
+  const RuleResult result = cluster.Check("hccl-environment");
+  EXPECT_EQ(result.state(), PASS);
+  EXPECT_THAT(result.summary(),
+              HasSubstr("not judged, named in another file of logins: RANK_ID "
+                        "(/etc/profile.d/hccl.sh:3)"));
+}
+
 TEST(CheckHcclEnvironmentTest, JobFileIsJudgedAndWinsOverALogin) {
   TestCluster cluster;
   Set(cluster, "HCCL_BUFFSIZE", "0");
@@ -216,6 +297,54 @@ TEST(CheckHcclEnvironmentTest, JobFileIsJudgedAndWinsOverALogin) {
   own->set_value("0");
   EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
               HasSubstr("FAIL cluster HCCL_BUFFSIZE is \"0\" in job file:4"));
+}
+
+EnvironmentVariable& SetInJob(JobSpec& job, const std::string& name,
+                              const std::string& value) {
+  EnvironmentVariable& own = *job.add_environment();
+  own.set_name(name);
+  own.set_value(value);
+  own.set_file("job file");
+  own.set_line(4);
+  return own;
+}
+
+TEST(CheckHcclEnvironmentTest, VariablesOfOtherProgramsAreNoPlaceholder) {
+  TestCluster cluster;
+  JobSpec& job = cluster.StartJob();
+  const std::pair<const char*, const char*> kOthers[] = {
+      {"DS", "{\"a\":1}"},    {"NAME", "job{1}"}, {"Q", "a<b>c"},
+      {"R", "${HOME}/x"},     {"P", "x.x.x.x"},   {"S", "$(date)"},
+      {"WANDB_MODE", "xxxx"}, {"HOST_IP", "IP"},  {"ADDRESS", "your_ip"}};
+  for (const auto& [name, value] : kOthers) SetInJob(job, name, value);
+  const RuleResult result = cluster.Check("hccl-environment");
+  EXPECT_EQ(result.state(), PASS) << Lines(result);
+  EXPECT_THAT(result.summary(), Not(HasSubstr("not judged")));
+  // HCCL's, without a published form.
+  SetInJob(job, "HCCL_SOMETHING_NEW", "{\"a\":1}");
+  const RuleResult unknown = cluster.Check("hccl-environment");
+  EXPECT_EQ(unknown.state(), PASS) << Lines(unknown);
+  EXPECT_THAT(unknown.summary(), HasSubstr("HCCL_SOMETHING_NEW (job file:4)"));
+}
+
+TEST(CheckHcclEnvironmentTest, LineOfAJobFileIsCorrectedThere) {
+  const std::pair<const char*, const char*> kWrong[] = {
+      {"MASTER_ADDR", "${HOME}"},     {"RANK_TABLE_FILE", "<path>.json"},
+      {"HCCL_BUFFSIZE", "0"},         {"ASCEND_GLOBAL_LOG_LEVEL", "9"},
+      {"HCCL_CONECT_TIMEOUT", "600"}, {"ASCEND_RT_VISIBLE_DEVICES", "0,9"}};
+  for (const auto& [name, value] : kWrong) {
+    TestCluster cluster("atlas-a2");
+    SetInJob(cluster.StartJob(), name, value);
+    const RuleResult result = cluster.Check("hccl-environment");
+    ASSERT_GT(result.findings_size(), 0) << name;
+    EXPECT_THAT(result.findings(0).fix(),
+                AllOf(HasSubstr("that line of the job file"),
+                      Not(HasSubstr("log in")), Not(HasSubstr("profile.d"))))
+        << name;
+    EXPECT_THAT(CheckOf(name, value).findings(0).fix(),
+                HasSubstr("that line, and log in again"))
+        << name;
+  }
 }
 
 // One role of a job alone, as prefill and decode have it.

@@ -1,13 +1,13 @@
 #include "config/rules/job/job_network.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/hccl/job_variables.h"
 #include "config/launch/rank_table.h"
@@ -23,6 +23,7 @@ using Need = JobNetwork::Need;
 
 constexpr size_t kMaxListed = 8;
 constexpr int kHostsColumns = 60;
+constexpr absl::string_view kSuperPod = "super pod";
 
 // Servers by the super pod that HCCL counts them to.
 using Pods = std::map<std::string, std::vector<std::string>>;
@@ -33,18 +34,32 @@ size_t ServersOf(const ClusterView& view) {
   return size_t{job->other_servers()} + job->servers_size();
 }
 
-// The first host where each login gets this value, ignoring case; empty: none.
-std::string HostWith(const ClusterView& view, absl::string_view name,
-                     absl::string_view value) {
+// "value of HCCL_X (/etc/profile.d/a.sh:3)", which only a shell knows.
+std::string ValueText(const EnvironmentVariable& variable) {
+  return absl::StrCat("value of ", PrintableText(variable.name()), " (",
+                      PlaceOf(variable), ")");
+}
+
+// Whether each login of a host gets this value, as HCCL reads it, so that HCCL
+// takes RoCE. Else adds the hosts that may get it.
+bool Demands(const ClusterView& view, absl::string_view name,
+             absl::string_view value, JobNetwork* network) {
+  const JobVariable& row = *FindJobVariable(name);
   for (const HostView& host : view.hosts()) {
-    const EnvironmentVariable* const set =
-        FindVariable(*host.facts, view.job(), name);
-    if (set != nullptr && IsSure(*set) &&
-        absl::EqualsIgnoreCase(set->value(), value)) {
-      return absl::StrCat(name, "=", value, " on ", PrintableText(host.name));
+    const auto lines = VariableLines(*host.facts, view.job(), name);
+    for (const EnvironmentVariable* line : lines) {
+      const bool is_it =
+          ComparableValue(row, line->value()) == ComparableValue(row, value);
+      if (is_it && IsSure(*line) && lines.size() == 1) {
+        *network = {Need::kRoce, absl::StrCat(name, "=", value, " on ",
+                                              PrintableText(host.name))};
+        return true;
+      }
+      if (!is_it && !line->computed()) continue;
+      network->unknown.emplace_back(&host, ValueText(*line));
     }
   }
-  return "";
+  return false;
 }
 
 // The ids that the job takes of its only server.
@@ -77,7 +92,7 @@ std::string PodsText(const Pods& pods, absl::string_view what,
                         PrintableText(HostsText(pod.second, kHostsColumns)),
                         ")");
   });
-  return absl::StrCat(Count(pods.size(), what), whose, ": ",
+  return absl::StrCat(Count(pods.size(), what), whose, pods.empty() ? "" : ": ",
                       FirstOf(texts, kMaxListed));
 }
 
@@ -128,19 +143,8 @@ absl::flat_hash_map<absl::string_view, absl::string_view> GivenPods(
   return given;
 }
 
-// The super pod that every login, else the chips, tell (hccl_env,
+// Every login, else the chips, tell the super pod of a host (hccl_env,
 // HCCL_LOGIC_SUPERPOD_ID).
-std::optional<std::string> PodOfHost(const ClusterView& view,
-                                     const HostView& host) {
-  const EnvironmentVariable* const set =
-      FindVariable(*host.facts, view.job(), "HCCL_LOGIC_SUPERPOD_ID");
-  if (set != nullptr && !IsSure(*set)) return {};
-  if (set != nullptr) return set->value();
-  const std::optional<uint32_t> real = RealPod(host);
-  if (!real) return {};
-  return absl::StrCat(*real);
-}
-
 JobNetwork OfSuperPods(const ClusterView& view) {
   if (std::optional<JobNetwork> said = OfRankTable(view)) return *said;
   JobNetwork network;
@@ -149,14 +153,21 @@ JobNetwork OfSuperPods(const ClusterView& view) {
   const auto given = GivenPods(view);
   for (const HostView& host : view.hosts()) {
     const auto said = given.find(host.name);
-    const std::optional<std::string> pod =
-        said == given.end() ? PodOfHost(view, host) : std::string(said->second);
-    if (!pod) {
-      network.unknown.push_back(&host);
+    const EnvironmentVariable* const set =
+        FindVariable(*host.facts, view.job(), "HCCL_LOGIC_SUPERPOD_ID");
+    const std::optional<uint32_t> own = RealPod(host);
+    std::string pod;
+    if (said != given.end()) {
+      pod = std::string(said->second);
+    } else if (set != nullptr ? IsSure(*set) : own.has_value()) {
+      pod = set != nullptr ? set->value() : absl::StrCat(*own);
+    } else {
+      network.unknown.emplace_back(
+          &host, set != nullptr ? ValueText(*set) : std::string(kSuperPod));
       continue;
     }
-    pods[*pod].emplace_back(host.name);
-    if (const auto own = RealPod(host)) real[*pod].insert(*own);
+    pods[pod].emplace_back(host.name);
+    if (own) real[pod].insert(*own);
   }
   network.why = PodsText(pods, "logical super pod");
   for (const auto& [pod, ids] : real) {
@@ -224,9 +235,10 @@ void JudgeNetwork(const ClusterView& view, const JobNetwork& network,
     report.Add(report.Text("unusable", network.why, ports));
   }
   if (network.need != Need::kNotKnown || (!unused && ports.empty())) return;
-  for (const HostView* host : network.unknown) {
+  for (const auto& [host, what] : network.unknown) {
     // Nobody misses what no tool of the host has a query for.
-    if (!IsUntold(*host)) report.Add(*host, "pod-not-known");
+    if (what == kSuperPod && IsUntold(*host)) continue;
+    report.Add(*host, "pod-not-known", what);
   }
 }
 
@@ -235,15 +247,29 @@ void JudgeNetwork(const ClusterView& view, const JobNetwork& network,
 JobNetwork NetworkOfJob(const ClusterView& view) {
   const size_t servers = ServersOf(view);
   if (!IsPublished(view) || servers == 0) return {};
-  const std::string intra = HostWith(view, "HCCL_INTRA_ROCE_ENABLE", "1");
-  if (!intra.empty()) return {Need::kRoce, intra};
-  if (servers == 1 && !view.spec().servers().empty()) return OfOneServer(view);
-  if (!view.profile().in_super_pod) {
-    return {Need::kRoce, absl::StrCat(Count(servers, "server"))};
+  const bool is_one = servers == 1 && !view.spec().servers().empty();
+  // It has no peer, whatever a variable demands.
+  if (is_one && OnlyDevices(view).size() == 1)
+    return {Need::kNoRoce, "one device"};
+  JobNetwork demanded;
+  if (Demands(view, "HCCL_INTRA_ROCE_ENABLE", "1", &demanded)) return demanded;
+  if (!is_one &&
+      (!view.profile().in_super_pod ||
+       Demands(view, "HCCL_INTER_HCCS_DISABLE", "TRUE", &demanded))) {
+    if (demanded.why.empty()) demanded.why = Count(servers, "server");
+    return demanded;
   }
-  const std::string inter = HostWith(view, "HCCL_INTER_HCCS_DISABLE", "TRUE");
-  if (!inter.empty()) return {Need::kRoce, inter};
-  return OfSuperPods(view);
+  JobNetwork network = is_one ? OfOneServer(view) : OfSuperPods(view);
+  if (network.need == Need::kRoce) return network;
+  absl::c_move(demanded.unknown, std::back_inserter(network.unknown));
+  if (network.unknown.empty()) return network;
+  network.need = Need::kNotKnown;
+  std::map<std::string, std::vector<std::string>> hosts;
+  for (const auto& [host, what] : network.unknown) {
+    hosts[what].emplace_back(host->name);
+  }
+  absl::StrAppend(&network.why, "; not known: ", ValuesText(hosts));
+  return network;
 }
 
 void WeighByNetwork(const JobNetwork& network, RuleResult* result) {
@@ -254,10 +280,9 @@ void WeighByNetwork(const JobNetwork& network, RuleResult* result) {
     if (finding.state() == FAIL || (finding.state() == UNKNOWN && unused)) {
       finding.set_state(unused ? WARN : UNKNOWN);
       finding.set_why(absl::StrCat(
-          unused ? absl::StrCat("The job uses no RoCE port (", network.why,
-                                "). A job that does would meet this: ")
-                 : "Whether the job uses RoCE ports is not known: its super "
-                   "pods are not. A job that does would meet this: ",
+          unused ? "The job uses no RoCE port ("
+                 : "Whether the job uses RoCE ports is not known (",
+          network.why, "). A job that does would meet this: ",
           finding.why().empty() ? result->why() : finding.why()));
     }
     if (finding.state() != SKIPPED) worst = std::max(worst, finding.state());

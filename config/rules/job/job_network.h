@@ -5,6 +5,7 @@
 #define CONFIG_RULES_JOB_JOB_NETWORK_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/rules/view/cluster_view.h"
@@ -17,14 +18,15 @@ struct JobNetwork {
   enum class Need {
     kRoce,      // Also of a product whose network is not published.
     kNoRoce,    // HCCS alone carries the job.
-    kNotKnown,  // The super pod of a server is not known.
+    kNotKnown,  // A super pod, or a variable of a server, is not known.
   };
   Need need = Need::kRoce;
   // "one server", "2 logical super pods: 0 (server0), 1 (server1)"; empty: the
   // product's network is not published.
   std::string why;
-  // Servers that answered and whose super pod is not known.
-  std::vector<const HostView*> unknown = {};
+  // Servers that answered, and what is not known of each: "super pod", or a
+  // variable that only a shell knows, with its place.
+  std::vector<std::pair<const HostView*, std::string>> unknown = {};
   // Logical super pods that reach over several real ones, as why has them.
   std::vector<std::string> spread = {};
 };

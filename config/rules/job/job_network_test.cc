@@ -59,6 +59,17 @@ TEST(JobNetworkTest, OneServerWithoutCablingRunsItsJob) {
   }
 }
 
+// HCCL reads digits, and TRUE in any case.
+TEST(JobNetworkTest, RoceIsDemandedInEverySpelling) {
+  for (const char* value : {"1", "01"}) {
+    TestCluster cluster("atlas-a2", "", 1);
+    TakeDown(cluster);
+    cluster.StartJob();
+    Export(cluster, 0, "HCCL_INTRA_ROCE_ENABLE", value);
+    EXPECT_EQ(Judged(cluster, "link"), FAIL) << value;
+  }
+}
+
 TEST(JobNetworkTest, SeveralServersNeedRoce) {
   TestCluster cluster("atlas-a2");
   TakeDown(cluster);
@@ -143,6 +154,21 @@ TEST(JobNetworkTest, VariablesMayDemandRoce) {
   EXPECT_EQ(Judged(pod), FAIL);
 }
 
+// No variable changes that.
+TEST(JobNetworkTest, OneDeviceHasNoPeer) {
+  TestCluster cluster("atlas-a2", "", 1);
+  TakeDown(cluster);
+  Export(cluster, 0, "HCCL_INTRA_ROCE_ENABLE", "1");
+  cluster.StartJob();
+  EXPECT_EQ(Judged(cluster, "link"), FAIL);
+  auto* const devices = cluster.spec.mutable_servers(0)->mutable_devices();
+  devices->DeleteSubrange(1, devices->size() - 1);
+  EXPECT_EQ(Judged(cluster, "link"), WARN);
+  EXPECT_EQ(Judged(cluster), PASS);
+  EXPECT_THAT(cluster.Check("link").findings(0).why(),
+              HasSubstr("The job uses no RoCE port (one device)"));
+}
+
 TEST(JobNetworkTest, ASuperPodThatIsNotKnownMakesFailuresUnknown) {
   TestCluster cluster("atlas-a3-superpod");
   TakeDown(cluster);
@@ -153,6 +179,61 @@ TEST(JobNetworkTest, ASuperPodThatIsNotKnownMakesFailuresUnknown) {
   EXPECT_EQ(Judged(cluster, "link"), UNKNOWN);
   EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
               HasSubstr("UNKNOWN server1 super pod not known"));
+}
+
+// export HCCL_LOGIC_SUPERPOD_ID=$(hostname)
+TEST(JobNetworkTest, AVariableThatOnlyAShellKnowsIsNamedWithItsLine) {
+  for (const char* name : {"HCCL_LOGIC_SUPERPOD_ID", "HCCL_INTRA_ROCE_ENABLE",
+                           "HCCL_INTER_HCCS_DISABLE"}) {
+    TestCluster cluster("atlas-a3-superpod");
+    TakeDown(cluster);
+    cluster.StartJob();
+    Export(cluster, 1, name, "");
+    cluster.facts[1]
+        .mutable_environment()
+        ->mutable_value()
+        ->mutable_variables()
+        ->rbegin()
+        ->set_computed(true);
+    const std::string value =
+        std::string("value of ") + name + " (/etc/environment:1)";
+    EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
+                HasSubstr("UNKNOWN server1 " + value + " not known"));
+    const RuleResult link = cluster.Check("link");
+    EXPECT_EQ(link.state(), UNKNOWN) << name;
+    EXPECT_THAT(link.findings(0).why(),
+                HasSubstr("not known: " + value + " on server1)"));
+    Export(cluster, 0, name, "");
+    cluster.facts[0]
+        .mutable_environment()
+        ->mutable_value()
+        ->mutable_variables()
+        ->rbegin()
+        ->set_computed(true);
+    EXPECT_THAT(cluster.Check("link").findings(0).why(),
+                HasSubstr("not known: " + value + " on server[0-1])"));
+    // The job's own goes before it.
+    EnvironmentVariable* const own = cluster.job->add_environment();
+    own->set_name(name);
+    own->set_value("0");
+    EXPECT_EQ(Judged(cluster), PASS) << name;
+  }
+}
+
+TEST(JobNetworkTest, ADemandUnderAConditionIsNotKnownEither) {
+  TestCluster one("atlas-a2", "", 1);
+  one.spec.set_roce_unused(true);
+  one.StartJob();
+  Export(one, 0, "HCCL_INTRA_ROCE_ENABLE", "0");
+  EnvironmentVariable& line = *one.facts[0]
+                                   .mutable_environment()
+                                   ->mutable_value()
+                                   ->mutable_variables()
+                                   ->rbegin();
+  line.set_conditional(true);
+  EXPECT_EQ(Judged(one), PASS);
+  line.set_value("1");
+  EXPECT_EQ(Judged(one), UNKNOWN);
 }
 
 TEST(JobNetworkTest, AHostAloneKnowsThatTheJobHasOtherServers) {

@@ -2,12 +2,15 @@
 // types, and where its ranks meet. A finding here is about the job and no host:
 // nobody should drain a server over what somebody asked for.
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/hccl/data_type.h"
@@ -69,10 +72,11 @@ std::string ServersText(const ClusterView& view) {
 // value with its hosts, the first server's first.
 template <typename Get>
 auto Given(const JobSpec& job, Get get) {
-  FirstMet<decltype(get(job.servers(0))), std::vector<std::string>> values;
+  using Value = std::decay_t<decltype(std::invoke(get, job.servers(0)))>;
+  FirstMet<Value, std::vector<std::string>> values;
   for (const JobServer& server : job.servers()) {
-    const auto value = get(server);
-    if (value != decltype(value)()) values[value].push_back(server.host());
+    const Value value = std::invoke(get, server);
+    if (value != Value()) values[value].push_back(server.host());
   }
   return values;
 }
@@ -82,15 +86,12 @@ bool IsLoopback(absl::string_view address) {
 }
 
 void JudgeMasterAddress(const ClusterView& view, RuleReport& report) {
-  const auto given = Given(*view.job(), [](const JobServer& server) {
-    return server.master_addr();
-  });
+  const auto given = Given(*view.job(), &JobServer::master_addr);
   if (given.empty()) return;
   const ServerSpec& first = view.spec().servers(0);
   if (given.size() > 1) {
-    report.Add(report.Text("addresses-differ", ValuesText(given),
-                           first.address(), first.host()));
-    return;
+    return report.Add(report.Text("addresses-differ", ValuesText(given),
+                                  first.address(), first.host()));
   }
   const std::string& address = given.begin()->first;
   const bool is_first =
@@ -108,33 +109,33 @@ void JudgeMasterAddress(const ClusterView& view, RuleReport& report) {
 }
 
 void JudgeMasterPort(const ClusterView& view, RuleReport& report) {
-  const auto given = Given(*view.job(), [](const JobServer& server) {
-    return server.master_port();
-  });
-  if (given.empty()) return;
+  const auto given = Given(*view.job(), &JobServer::master_port);
   if (given.size() > 1) {
     report.Add(report.Text("ports-differ", ValuesText(given)));
   }
   const std::string& master = view.spec().servers(0).host();
   const HostView* const host = FirstWith(view.hosts(), &HostView::name, master);
   const bool is_there = host != nullptr;
-  const PortSet hccl =
-      HcclPortsOn(view.spec(),
-                  is_there ? *host->facts : HostFacts::default_instance(),
-                  view.job())
-          .possible;
-  for (const auto& [port, hosts] : given) {
-    if (!hccl.Contains(port)) continue;
-    report.Add(report.Text("port-of-hccl", port, hccl.ToString()));
+  const HcclPortNeed need = HcclPortsOn(
+      view.spec(), is_there ? *host->facts : HostFacts::default_instance(),
+      view.job());
+  const PortSet& hccl = need.possible;
+  const PortSet services = ServicePortsOf(view.spec());
+  const PortSet shared = services.Minus(services.Minus(hccl));
+  // HCCL takes a free port of a range that is not pinned.
+  if (need.is_pinned && !shared.empty()) {
+    report.Add(
+        report.Text("service-of-hccl", shared.ToString(), hccl.ToString()));
   }
   // Of a silent one host-identity tells.
-  if (!is_there) return;
-  if (!report.Knows(*host, "sockets", host->facts->sockets())) return;
+  const bool knows = is_there && !given.empty() &&
+                     report.Knows(*host, "sockets", host->facts->sockets());
   for (const auto& [port, hosts] : given) {
-    const std::string holder = HolderOfPort(*host, port);
-    if (!holder.empty()) {
-      report.Add(report.Text("taken", port, holder, master));
+    if (hccl.Contains(port)) {
+      report.Add(report.Text("port-of-hccl", port, hccl.ToString()));
     }
+    const std::string holder = knows ? HolderOfPort(*host, port) : "";
+    if (!holder.empty()) report.Add(report.Text("taken", port, holder, master));
   }
 }
 
@@ -232,7 +233,7 @@ void CheckRendezvous(const ClusterView& view, RuleReport& report) {
       absl::c_any_of(view.job()->servers(), [](const JobServer& server) {
         return !server.master_addr().empty() || server.master_port() != 0;
       });
-  if (!is_given) {
+  if (!is_given && view.spec().ports().empty()) {
     return report.ExplainSkip("the job says no MASTER_ADDR or MASTER_PORT");
   }
   if (!view.HasWholeJob()) {
@@ -246,16 +247,17 @@ void CheckRendezvous(const ClusterView& view, RuleReport& report) {
 
 void CheckRanks(const ClusterView& view, RuleReport& report) {
   const JobSpec& job = *view.job();
-  const auto sizes =
-      Given(job, [](const JobServer& server) { return server.world_size(); });
+  const auto nodes = Given(job, &JobServer::nnodes);
+  const auto sizes = Given(job, &JobServer::world_size);
   const bool has_ranks = absl::c_any_of(
       job.servers(), [](const auto& each) { return each.has_node_rank(); });
   // Of its other servers a host alone does not know the devices.
-  const bool judges_sizes = !sizes.empty() && view.HasWholeJob();
+  const bool says_none = sizes.empty() && nodes.empty();
+  const bool judges_sizes = !says_none && view.HasWholeJob();
   if (!has_ranks && !judges_sizes) {
     return report.ExplainSkip(
-        sizes.empty() ? "the job says no WORLD_SIZE or node ranks"
-                      : "the job's other servers are not known here");
+        says_none ? "the job says no WORLD_SIZE or node ranks"
+                  : "the job's other servers are not known here");
   }
   report.JudgedCluster(ServersText(view));
   const std::string wrong = WrongNodeRanks(job);
@@ -263,11 +265,17 @@ void CheckRanks(const ClusterView& view, RuleReport& report) {
     report.Add(report.Text("node-ranks", wrong, job.servers_size() - 1));
   }
   if (!judges_sizes) return;
+  int count = 0;
+  // A range is not judged, and environment-uniform compares the servers.
+  if (!nodes.empty() && absl::SimpleAtoi(nodes.begin()->first, &count) &&
+      count != job.servers_size()) {
+    report.Add(report.Text("nodes", ValuesText(nodes), job.servers_size()));
+  }
   const uint64_t dialers = RootDialers(view.spec(), &job);
   const uint64_t ranks =
       dialers - std::min<uint64_t>(dialers, view.spec().servers_size());
   const bool is_right = sizes.size() == 1 && sizes.begin()->first == ranks;
-  if (is_right) return;
+  if (is_right || sizes.empty()) return;
   report.Add(report.Text("world-size", ValuesText(sizes), ranks,
                          FirstOf(CountTexts(ByCount(view.spec())), kMaxListed),
                          std::max(1u, job.processes_per_device())));

@@ -286,6 +286,92 @@ TEST(PortsFreeTest, JudgesTheSpecsRendezvousPortWhereTheJobNamesNone) {
   EXPECT_EQ(cluster.Check("ports-free").state(), FAIL);
 }
 
+// Adds a line to a login file of the host.
+void Export(const char* name, const char* value, HostFacts* host) {
+  EnvironmentVariable* const line =
+      host->mutable_environment()->mutable_value()->add_variables();
+  line->set_name(name);
+  line->set_value(value);
+  line->set_file("/etc/environment");
+  line->set_line(1);
+}
+
+TEST(CheckRendezvousTest, JudgesWhatLoginFilesSetWhereTheJobSaysNothing) {
+  TestCluster cluster("atlas-a2");
+  cluster.StartJob();
+  for (HostFacts& host : cluster.facts) {
+    Export("MASTER_ADDR", "172.16.0.2", &host);
+    Export("MASTER_PORT", "60010", &host);
+  }
+  const std::string lines = Lines(cluster.Check("rendezvous"));
+  EXPECT_THAT(lines, HasSubstr("FAIL cluster MASTER_ADDR 172.16.0.2 | "));
+  EXPECT_THAT(lines, HasSubstr("FAIL cluster MASTER_PORT 60010 | a port "));
+  for (JobServer& server : *cluster.job->mutable_servers()) {
+    server.set_master_addr("172.16.0.1");
+    server.set_master_port(29500);
+  }
+  EXPECT_EQ(cluster.Check("rendezvous").state(), PASS);
+}
+
+TEST(CheckRendezvousTest, LoginFilesOfOneServerDifferFromTheRest) {
+  TestCluster cluster = Meeting("", 29500);
+  cluster.job->mutable_servers(1)->clear_master_port();
+  Export("MASTER_PORT", "29501", &cluster.facts[1]);
+  EXPECT_THAT(Lines(cluster.Check("rendezvous")),
+              HasSubstr("FAIL cluster MASTER_PORT 29500 on server0, 29501 on "
+                        "server1 | the same everywhere"));
+}
+
+// HCCL takes another port of a range that is not pinned.
+TEST(CheckRendezvousTest, KeepsOtherServicesClearOfAPinnedRange) {
+  TestCluster cluster("atlas-a2");
+  cluster.StartJob();
+  ObserveRequest::PortRange* const range = cluster.spec.add_ports();
+  range->set_first(60010);
+  range->set_last(60040);
+  cluster.spec.mutable_hccl()->set_base_port_auto(true);
+  EXPECT_EQ(cluster.Check("rendezvous").state(), PASS)
+      << Lines(cluster.Check("rendezvous"));
+  cluster.spec.mutable_hccl()->set_base_port_auto(false);
+  EXPECT_THAT(Lines(cluster.Check("rendezvous")),
+              HasSubstr("FAIL cluster ports 60010-60031 of the job's other "
+                        "services | ports outside of HCCL's 60000-60031"));
+  range->set_first(60032);
+  EXPECT_EQ(cluster.Check("rendezvous").state(), PASS);
+}
+
+TEST(CheckRanksTest, JudgesVariables) {
+  const auto state = [](const char* name, const char* first,
+                        const char* second) {
+    TestCluster cluster("atlas-a2");
+    cluster.StartJob();
+    Export(name, first, &cluster.facts[0]);
+    Export(name, second, &cluster.facts[1]);
+    return cluster.Check("ranks").state();
+  };
+  for (const char* name : {"WORLD_SIZE", "RANK_SIZE"}) {
+    EXPECT_EQ(state(name, "16", "16"), PASS) << name;
+    EXPECT_EQ(state(name, "12", "12"), FAIL) << name;
+    EXPECT_EQ(state(name, "16", "12"), FAIL) << name;
+  }
+  EXPECT_EQ(state("NNODES", "2", "2"), PASS);
+  EXPECT_EQ(state("NNODES", "1:4", "1:4"), PASS);
+  EXPECT_EQ(state("NNODES", "3", "3"), FAIL);
+  EXPECT_EQ(state("NODE_RANK", "0", "1"), PASS);
+  EXPECT_EQ(state("NODE_RANK", "0", "0"), FAIL);
+  EXPECT_EQ(state("NODE_RANK", "1", "0"), FAIL);
+}
+
+TEST(CheckRanksTest, NamesANumberOfNodesThatIsNotTheJobs) {
+  TestCluster cluster("atlas-a2");
+  for (JobServer& server : *cluster.StartJob().mutable_servers()) {
+    server.set_nnodes("3");
+  }
+  EXPECT_EQ(Lines(cluster.Check("ranks")),
+            "FAIL cluster NNODES 3 on server[0-1] | 2, the number of the job's "
+            "servers | start every server with NNODES=2\n");
+}
+
 TEST(CheckRanksTest, CountsRanksOfAllServers) {
   TestCluster cluster("atlas-a2");
   cluster.StartJob().mutable_servers(1)->set_world_size(16);

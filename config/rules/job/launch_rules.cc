@@ -26,10 +26,30 @@ namespace {
 constexpr int64_t kDefaultClockSkewMs = 5000;
 constexpr int kMaxHostsColumns = 200;
 
-std::string VariableText(const EnvironmentVariable& variable) {
-  return absl::StrCat(PrintableText(variable.name()), "=",
-                      PrintableText(variable.value()), " (", PlaceOf(variable),
-                      ")");
+// ", the address of device 3 of server0,", the first that has it; empty: none.
+std::string DeviceText(const ClusterView& view, absl::string_view address) {
+  const auto wanted = Ipv4Address::Parse(address).value_or(Ipv4Address());
+  for (const HostView& host : view.hosts()) {
+    for (const auto& devices : {host.devices, host.unplanned}) {
+      for (const DeviceView& device : devices) {
+        if ((device.vnic && (*device.vnic)->setting().address() == address) ||
+            (device.planned && device.planned->address() == wanted) ||
+            FirstWith(device.interfaces(), &Ipv4Interface::address, wanted)) {
+          return absl::StrCat(", the address of device ", device.id, " of ",
+                              PrintableText(host.name), ",");
+        }
+      }
+    }
+  }
+  return "";
+}
+
+std::string VariableText(const ClusterView& view,
+                         const EnvironmentVariable& variable) {
+  const absl::string_view value = variable.value();
+  return absl::StrCat(PrintableText(variable.name()), "=", PrintableText(value),
+                      " (", PlaceOf(variable), ")",
+                      DeviceText(view, value.substr(0, value.find('%'))));
 }
 
 // Whether a file says the value; if not, adds that nothing is judged.
@@ -103,17 +123,8 @@ std::string AddressTaken(const ClusterView& view, const HostView& host) {
   return taken == nullptr ? "" : taken->addresses(0);
 }
 
-// By their own; hosts of which something is not known are left out.
+// By the address that HCCL takes.
 using HostsByAddress = std::map<std::string, std::vector<std::string>>;
-
-HostsByAddress AddressesTaken(const ClusterView& view) {
-  HostsByAddress taken;
-  for (const HostView& host : view.hosts()) {
-    const std::string address = AddressTaken(view, host);
-    if (!address.empty()) taken[address].emplace_back(host.name);
-  }
-  return taken;
-}
 
 // 198.18.0.0/15 (RFC 2544) is what proxies such as mihomo give their tunnels.
 std::string TakenText(const HostInterface& taken) {
@@ -125,28 +136,6 @@ std::string TakenText(const HostInterface& taken) {
                       is_tunnel ? ", as a proxy's tunnel has it," : "");
 }
 
-void JudgeTaken(const HostView& host, const HostInterface& own,
-                const HostInterface& taken, const HostsByAddress& all,
-                RuleReport& report) {
-  const std::string address = host.address->ToString();
-  const std::string name = absl::StrCat("=", own.name());
-  const HostInterface* const by_name = TakenBy(host, name);
-  const bool name_will_do =
-      by_name != nullptr && by_name->addresses(0) == address;
-  const std::string variable =
-      name_will_do ? absl::StrCat("HCCL_SOCKET_IFNAME=", ShellQuoted(name))
-                   : absl::StrCat("HCCL_IF_IP=", address);
-  const auto sharing = all.find(taken.addresses(0));
-  if (sharing == all.end() || sharing->second.size() < 2) {
-    report.Add(host, "another-first", TakenText(taken), address,
-               PrintableText(own.name()), variable);
-    return;
-  }
-  report.Add(host, "one-for-several", TakenText(taken),
-             HostsText(sharing->second, kMaxHostsColumns), variable,
-             PrintableText(own.name()));
-}
-
 // By the variables of the job or of every login, else by the default order.
 void JudgeChoice(const ClusterView& view, const HostView& host,
                  const HostInterface& own, const HostsByAddress& all,
@@ -155,27 +144,38 @@ void JudgeChoice(const ClusterView& view, const HostView& host,
   const auto find = [&](absl::string_view name) {
     return FindVariable(*host.facts, view.job(), name);
   };
-  if (const EnvironmentVariable* ip = find("HCCL_IF_IP")) {
-    if (!KnowsValue(host, *ip, report)) return;
-    if (AddressTaken(view, host) != address) {
-      report.Add(host, "variable-names-another", VariableText(*ip), address);
-    }
-    return;
-  }
-  const EnvironmentVariable* const names = find("HCCL_SOCKET_IFNAME");
-  if (names != nullptr && !KnowsValue(host, *names, report)) return;
-  if (names != nullptr && !MatchesSocketIfname(names->value(), own.name())) {
-    report.Add(host, "variable-names-another", VariableText(*names), address);
-    return;
+  const EnvironmentVariable* const ip = find("HCCL_IF_IP");
+  const EnvironmentVariable* const variable =
+      ip != nullptr ? ip : find("HCCL_SOCKET_IFNAME");
+  if (variable != nullptr && !KnowsValue(host, *variable, report)) return;
+  if (AddressTaken(view, host) == address) return;
+  const std::string text =
+      variable == nullptr ? "" : VariableText(view, *variable);
+  if (ip != nullptr || (variable != nullptr &&
+                        !MatchesSocketIfname(variable->value(), own.name()))) {
+    return report.Add(host, FindingOf("variable-names-another", *variable),
+                      text, address);
   }
   const HostInterface* const taken =
-      TakenBy(host, names == nullptr ? "" : names->value());
-  if (taken == nullptr || taken->addresses(0) == address) return;
-  JudgeTaken(host, own, *taken, all, report);
-}
-
-bool IsLoopback(absl::string_view interface) {
-  return absl::StartsWith(interface, "lo");
+      TakenBy(host, variable == nullptr ? "" : variable->value());
+  if (taken == nullptr) return;
+  const std::string what =
+      absl::StrCat(TakenText(*taken), text.empty() ? "" : " by ", text);
+  const std::string name = absl::StrCat("=", own.name());
+  const HostInterface* const by_name = TakenBy(host, name);
+  const bool name_will_do =
+      by_name != nullptr && by_name->addresses(0) == address;
+  const std::string advice =
+      name_will_do ? absl::StrCat("HCCL_SOCKET_IFNAME=", ShellQuoted(name))
+                   : absl::StrCat("HCCL_IF_IP=", address);
+  const auto sharing = all.find(taken->addresses(0));
+  if (sharing == all.end() || sharing->second.size() < 2) {
+    return report.Add(host, "another-first", what, address,
+                      PrintableText(own.name()), advice);
+  }
+  report.Add(host, "one-for-several", what,
+             HostsText(sharing->second, kMaxHostsColumns), advice,
+             PrintableText(own.name()));
 }
 
 // What launchers take beside HCCL: Gloo's and TensorPipe's interface, vLLM's
@@ -189,24 +189,25 @@ void JudgeLaunchers(const ClusterView& view, const HostView& host,
     // Rule hccl-environment says what is not known, and what no value is.
     if (variable == nullptr || !IsSure(*variable)) continue;
     const bool is_address = absl::EndsWith(name, "_IP");
-    bool is_own = false;
-    bool is_reachable = false;
-    for (const absl::string_view each :
-         absl::StrSplit(variable->value(), ',')) {
-      for (const HostInterface& interface :
-           host.facts->interfaces().value().interfaces()) {
-        const bool is_it =
-            is_address ? absl::c_linear_search(interface.addresses(), each)
-                       : interface.name() == each;
-        if (!is_it) continue;
-        is_own |= interface.name() == own.name();
-        is_reachable |= !IsLoopback(interface.name());
+    const std::string& value = variable->value();
+    const std::vector<absl::string_view> names = absl::StrSplit(value, ',');
+    bool is_own = false, is_reachable = false;
+    for (const HostInterface& each :
+         host.facts->interfaces().value().interfaces()) {
+      if (is_address ? !absl::c_linear_search(each.addresses(), value)
+                     : !absl::c_linear_search(names, each.name())) {
+        continue;
       }
+      is_own |= each.name() == own.name();
+      is_reachable |= !absl::StartsWith(each.name(), "lo");
     }
     if (is_own) continue;
     const bool fails = !is_reachable && view.spec().servers_size() > 1;
-    report.Add(host, fails ? "launcher-unreachable" : "launcher-names-another",
-               VariableText(*variable), InterfaceText(own));
+    report.Add(
+        host,
+        FindingOf(fails ? "launcher-unreachable" : "launcher-names-another",
+                  *variable),
+        VariableText(view, *variable), InterfaceText(own));
   }
 }
 
@@ -227,7 +228,10 @@ int64_t Middle(const ClockFact::Clock& clock) {
 // where its job file does not say so: what is chosen without them is a warning,
 // unless it is the address of two hosts.
 void CheckHostInterface(const ClusterView& view, RuleReport& report) {
-  const HostsByAddress all = AddressesTaken(view);
+  HostsByAddress all;
+  for (const HostView& host : view.hosts()) {
+    all[AddressTaken(view, host)].emplace_back(host.name);
+  }
   for (const HostView& host : view.hosts()) {
     if (!host.address) {
       report.ExplainSkip("cluster.yaml gives the host no address");
@@ -287,9 +291,7 @@ void CheckHostName(const ClusterView& view, RuleReport& report) {
 // What a job itself has is not known; what starts it is.
 void CheckOpenFiles(const ClusterView& view, RuleReport& report) {
   const uint64_t dialers = RootDialers(view.spec(), view.job());
-  if (dialers == 0) {
-    return report.ExplainSkip("cluster.yaml plans no devices");
-  }
+  if (dialers == 0) return report.ExplainSkip("cluster.yaml plans no devices");
   for (const HostView& host : view.hosts()) {
     const OpenFilesFact& fact = host.facts->open_files();
     if (!report.Knows(host, "limit of open files", fact)) continue;

@@ -7,6 +7,7 @@
 namespace clusterd {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // server0's interfaces are then these, all up.
@@ -105,6 +106,28 @@ TEST(CheckHostInterfaceTest, VariablesOfEveryLoginDecide) {
   EXPECT_EQ(state("HCCL_SOCKET_IFNAME", "ib,eth"), WARN);
 }
 
+TEST(CheckHostInterfaceTest, VariableOfAJobFileIsCorrectedThere) {
+  for (const char* name :
+       {"HCCL_IF_IP", "HCCL_SOCKET_IFNAME", "VLLM_HOST_IP"}) {
+    for (const bool of_job : {false, true}) {
+      TestCluster cluster;
+      SetInterfaces(cluster, {{"eth0", "10.9.9.9"}, {"ib0", "172.16.0.1"}});
+      EnvironmentVariable& own = *cluster.StartJob().add_environment();
+      own.set_name(of_job ? name : "OTHER");
+      own.set_value("10.9.9.9");
+      own.set_file("job file");
+      own.set_line(4);
+      if (!of_job) SetVariable(cluster, name, "10.9.9.9");
+      EXPECT_THAT(
+          Lines(cluster.Check("host-interface")),
+          HasSubstr(of_job ? "correct or remove that line of the job file"
+                           : "correct or remove that line, and log in "
+                             "again"))
+          << name;
+    }
+  }
+}
+
 // A second address of the right interface, as a job with its own subnet or a
 // virtual address of keepalived has it.
 TEST(CheckHostInterfaceTest, HcclTakesTheFirstAddressOfAnInterfaceAlone) {
@@ -148,6 +171,46 @@ TEST(CheckHostInterfaceTest, NamedInterfacesComeAsTheKernelListsThem) {
   EXPECT_EQ(state("^lo,enp189"), FAIL);
 }
 
+TEST(CheckHostInterfaceTest, NamesTheLineThatLetsHcclTakeLo) {
+  TestCluster cluster;
+  SetInterfaces(cluster, {{"lo", "127.0.0.1"}, {"eth0", "172.16.0.1"}});
+  SetVariable(cluster, "HCCL_SOCKET_IFNAME", "lo,eth0");
+  EXPECT_THAT(
+      Lines(cluster.Check("host-interface")),
+      HasSubstr("HCCL takes 127.0.0.1 of lo by HCCL_SOCKET_IFNAME=lo,eth0 "
+                "(/etc/profile.d/hccl.sh:3) unless"));
+  for (const char* name : {"GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME"}) {
+    SetVariable(cluster, name, "lo");
+    EXPECT_THAT(Lines(cluster.Check("host-interface")),
+                HasSubstr(std::string(name) +
+                          "=lo (/etc/profile.d/hccl.sh:3) names nothing"));
+  }
+}
+
+// The ports of devices are no interfaces of the host.
+TEST(CheckHostInterfaceTest, NamesTheDeviceWhoseAddressWasGiven) {
+  TestCluster cluster("atlas-a3-superpod");
+  const std::string roce =
+      cluster.device(1, 3).address().value().settings(0).address();
+  const std::string vnic =
+      cluster.device(0, 2).vnic().value().setting().address();
+  SetVariable(cluster, "HCCL_IF_IP", roce + "%eth0");
+  SetVariable(cluster, "VLLM_HOST_IP", vnic);
+  EXPECT_THAT(Lines(cluster.Check("host-interface")),
+              AllOf(HasSubstr("HCCL_IF_IP=" + roce +
+                              "%eth0 (/etc/profile.d/hccl.sh:3), the address "
+                              "of device 3 of server1, does not name"),
+                    HasSubstr("VLLM_HOST_IP=" + vnic +
+                              " (/etc/profile.d/hccl.sh:3), the address of "
+                              "device 2 of server0, names nothing")));
+  // cluster.yaml knows it where the device does not answer.
+  for (DeviceFacts& device : *cluster.facts[1].mutable_devices()) {
+    SetMissing(Missing::TIMED_OUT, "", device.mutable_address());
+  }
+  EXPECT_THAT(Lines(cluster.Check("host-interface")),
+              HasSubstr("the address of device 3 of server1"));
+}
+
 // HCCL compares "=bond0.7" with bond0 as far as that goes.
 TEST(CheckHostInterfaceTest, VlanNeedsItsAddressNamedWhereItsPortHasOne) {
   TestCluster cluster;
@@ -155,7 +218,9 @@ TEST(CheckHostInterfaceTest, VlanNeedsItsAddressNamedWhereItsPortHasOne) {
   SetVariable(cluster, "HCCL_SOCKET_IFNAME", "=bond0.7");
   const RuleResult result = cluster.Check("host-interface");
   EXPECT_EQ(result.state(), WARN);
-  EXPECT_THAT(Lines(result), HasSubstr("HCCL takes 10.9.9.9 of bond0 unless"));
+  EXPECT_THAT(Lines(result), HasSubstr("HCCL takes 10.9.9.9 of bond0 by "
+                                       "HCCL_SOCKET_IFNAME==bond0.7 "
+                                       "(/etc/profile.d/hccl.sh:3) unless"));
   EXPECT_THAT(result.findings(0).fix(), HasSubstr("HCCL_IF_IP=172.16.0.1"));
 }
 

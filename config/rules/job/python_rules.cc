@@ -19,7 +19,8 @@
 namespace clusterd {
 namespace {
 
-constexpr size_t kMaxShown = 6;
+constexpr size_t kMaxShown = 200;
+constexpr size_t kMaxShownBytes = 16 << 10;
 constexpr char kTorch[] = "torch";
 constexpr char kTorchNpu[] = "torch-npu";
 
@@ -41,9 +42,13 @@ class PythonJudge {
 
   void Judge(const HostView& host) {
     const PythonFact& fact = host.facts->python();
-    if (fact.missing().reason() == Missing::ABSENT) {
-      return report_.Add(host, "no-interpreter",
-                         PrintableText(fact.missing().detail()));
+    // Their findings have these names, because the repair is another one.
+    for (const auto reason :
+         {Missing::ABSENT, Missing::NOT_PERMITTED, Missing::NOT_QUERIED}) {
+      if (fact.missing().reason() != reason) continue;
+      return report_.Add(host, Missing::Reason_Name(reason),
+                         PrintableText(fact.missing().detail(), kMaxShownBytes),
+                         PrintableText(job_.user()));
     }
     if (!report_.Knows(host, "packages of its Python", fact)) return;
     report_.Judged(host);
@@ -81,6 +86,11 @@ class PythonJudge {
           std::pair("not published: ", &unpublished_)}) {
       if (!texts->empty()) report_.AddNote(what, FirstOf(*texts, kMaxShown));
     }
+    const PythonQuestion asked = MakePythonQuestion(job_);
+    std::string relative = absl::StrCat(asked.path(), ":", asked.user_base());
+    RE2::GlobalReplace(&relative, "((^|:)(/[^:]*)?)+", " ");
+    if (relative == " ") return;
+    report_.AddNote("relative, so not looked at:", PrintableText(relative));
   }
 
  private:
@@ -118,7 +128,7 @@ class PythonJudge {
     }
     for (const auto& [finding, packages] : wrong) {
       report_.Add(host, finding,
-                  PrintableText(FirstOf(packages, kMaxShown), 400),
+                  PrintableText(FirstOf(packages, kMaxShown), kMaxShownBytes),
                   PrintableText(job_.python()));
     }
   }
@@ -128,6 +138,9 @@ class PythonJudge {
                  const std::string& torch) {
     static const LazyRE2 kNumbers = {R"((\d+\.\d+\.\d+).*)"};
     if (npu.empty()) return;
+    if (torch.empty()) {
+      return report_.Add(host, "no-torch", npu, PrintableText(job_.python()));
+    }
     const std::string& cann = host.facts->versions().cann().value();
     const auto row = absl::c_find_if(kPublished, [&](const auto& each) {
       return MeetsSpecifiers(npu, absl::StrCat("==", each.second)) == true;
@@ -137,7 +150,7 @@ class PythonJudge {
     }
     std::string wanted;
     HasForm(row->second, *kNumbers, &wanted);
-    if (MeetsSpecifiers(torch, "==" + wanted) == false) {
+    if (MeetsSpecifiers(torch, "==" + wanted) != true) {
       report_.Add(host, "pair", npu, torch, wanted);
     }
     if (absl::EqualsIgnoreCase(cann, row->first)) return;
@@ -164,6 +177,9 @@ PythonQuestion MakePythonQuestion(const JobSpec& job) {
   question.set_interpreter(job.python());
   for (const EnvironmentVariable& each : job.environment()) {
     if (each.name() == "PYTHONPATH") question.set_path(each.value());
+    if (each.name() == "PYTHONUSERBASE") question.set_user_base(each.value());
+    if (each.name() != "PYTHONNOUSERSITE") continue;
+    question.set_no_user_site(!each.value().empty());
   }
   std::set<std::string> names = {kTorch, kTorchNpu};
   for (const Requirement& each :

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "config/rules/host_rules.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -86,10 +87,80 @@ TEST(JobPythonTest, FailsWithoutTheInterpreterAndIsUnknownWhereItCannotTell) {
   SetMissing(Missing::ABSENT, "/venv/bin/python: not there",
              cluster.facts[1].mutable_python());
   EXPECT_EQ(cluster.Check("job-python").state(), FAIL);
-  EXPECT_THAT(Check(cluster), HasSubstr("FAIL server1 /venv/bin/python: not "
-                                        "there | the interpreter of the job"));
+  EXPECT_THAT(Check(cluster),
+              HasSubstr("FAIL server1 lacks the interpreter that the job "
+                        "names: /venv/bin/python: not there | the interpreter "
+                        "of the job"));
   EXPECT_THAT(Check(cluster),
               HasSubstr("UNKNOWN server0 packages of its Python not known"));
+}
+
+TEST(JobPythonTest, AReasonOfTheHostHasItsOwnRepair) {
+  const auto with = [](Missing::Reason reason, const char* detail) {
+    TestCluster cluster = Needing("torch\n");
+    SetMissing(reason, detail, cluster.facts[1].mutable_python());
+    EXPECT_EQ(cluster.Check("job-python").state(), UNKNOWN);
+    return Check(cluster);
+  };
+  EXPECT_EQ(with(Missing::NOT_QUERIED, "the host has no account ann"),
+            "UNKNOWN server1 packages of its Python not known: the host has no "
+            "account ann | the job's user on every server, with getent, id, "
+            "find, grep and readlink | correct user in the job file or make "
+            "the account ann; install a program that the reason names\n");
+  const std::string denied =
+      with(Missing::NOT_PERMITTED, "find: '/venv/lib/a': Permission denied");
+  EXPECT_THAT(denied, HasSubstr("not known: ann cannot read them: find: "
+                                "'/venv/lib/a': Permission denied |"));
+  EXPECT_THAT(denied, HasSubstr("open what the reason names to ann"));
+  EXPECT_FALSE(absl::StrContains(denied, "as root"));
+}
+
+TEST(JobPythonTest, NamesEveryPackageAndLine) {
+  std::string requirements, packages, lines;
+  for (int i = 1; i <= 200; ++i) {
+    absl::StrAppend(&requirements, "pk", i, "\n");
+    absl::StrAppend(&packages, i > 1 ? ", pk" : "pk", i);
+  }
+  EXPECT_THAT(Check(Needing(requirements)),
+              HasSubstr("/venv/bin/python lacks " + packages + " |"));
+  EXPECT_THAT(Check(Needing(requirements + "pk201\n")),
+              HasSubstr(packages + " and 1 more |"));
+  requirements.clear();
+  for (int i = 1; i <= 20; ++i) {
+    absl::StrAppend(&requirements, "-r ", i, ".txt\n");
+    absl::StrAppend(&lines, i > 1 ? ", line " : "line ", i, ": -r ", i, ".txt");
+  }
+  EXPECT_THAT(Check(Needing(requirements)), HasSubstr(lines + " |"));
+}
+
+TEST(JobPythonTest, TorchNpuWithoutTorchFails) {
+  for (const char* version : {"2.1.0.post6", "9.9.9", ""}) {
+    TestCluster cluster = Needing("", {{"torch-npu", version}});
+    EXPECT_EQ(cluster.Check("job-python").state(), FAIL) << version;
+    EXPECT_THAT(Check(cluster), HasSubstr(" and lacks torch | torch of the "))
+        << version;
+  }
+  EXPECT_THAT(
+      Check(Needing("", {{"torch", ""}, {"torch-npu", "2.1.0.post6"}})),
+      HasSubstr("WARN server0 server1 torch without a version beside "));
+}
+
+TEST(JobPythonTest, SaysWhichFoldersItDoesNotLookAt) {
+  TestCluster cluster = Needing("");
+  const auto set = [&](const char* name, const char* value) {
+    EnvironmentVariable* const variable = cluster.job->add_environment();
+    variable->set_name(name);
+    variable->set_value(value);
+  };
+  set("PYTHONPATH", "/opt/a:/opt/b");
+  EXPECT_FALSE(
+      absl::StrContains(cluster.Check("job-python").summary(), "relative"));
+  cluster.job->clear_environment();
+  set("PYTHONPATH", "src:/opt/mine:../lib");
+  set("PYTHONUSERBASE", "base");
+  EXPECT_EQ(cluster.Check("job-python").state(), PASS);
+  EXPECT_THAT(cluster.Check("job-python").summary(),
+              HasSubstr("; relative, so not looked at: src ../lib base"));
 }
 
 TEST(JobPythonTest, ASecondVersionOrNoneIsUnknown) {
@@ -157,14 +228,26 @@ TEST(JobPythonTest, IsSkippedOrUnknownWhereTheJobDoesNotSayEnough) {
 
 TEST(MakePythonQuestionTest, NamesThePackagesAndThoseOfTheVendorsTable) {
   TestCluster cluster = Needing("Six\nnumpy\n");
-  EnvironmentVariable* const path = cluster.job->add_environment();
-  path->set_name("PYTHONPATH");
-  path->set_value("/opt/mine:/opt/other");
-  const PythonQuestion question =
-      MakeObserveRequest(cluster.spec, {}, &*cluster.job).python();
+  for (const auto& [name, value] :
+       {std::pair("PYTHONPATH", "/opt/mine:/opt/other"),
+        std::pair("PYTHONUSERBASE", "/opt/base"),
+        std::pair("PYTHONNOUSERSITE", "0")}) {
+    EnvironmentVariable* const variable = cluster.job->add_environment();
+    variable->set_name(name);
+    variable->set_value(value);
+  }
+  const auto ask = [&] {
+    return MakeObserveRequest(cluster.spec, {}, &*cluster.job).python();
+  };
+  const PythonQuestion question = ask();
   EXPECT_EQ(question.user(), "ann");
   EXPECT_EQ(question.interpreter(), "/venv/bin/python");
   EXPECT_EQ(question.path(), "/opt/mine:/opt/other");
+  EXPECT_EQ(question.user_base(), "/opt/base");
+  // Python asks whether it has a text, whatever that is.
+  EXPECT_TRUE(question.no_user_site());
+  cluster.job->mutable_environment(2)->set_value("");
+  EXPECT_FALSE(ask().no_user_site());
   EXPECT_THAT(question.names(),
               ElementsAre("numpy", "six", "torch", "torch-npu"));
 }

@@ -8,14 +8,12 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/hccl/job_variables.h"
 #include "config/launch/rank_table.h"
 #include "config/rules/job/job_network.h"
 #include "config/rules/rule_report.h"
-#include "config/values/number_list.h"
 #include "config/values/text_form.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
@@ -33,9 +31,8 @@ constexpr int kNobody = -1;
 
 void AddMistakes(const absl::Status& status, RuleReport& report) {
   if (status.code() == absl::StatusCode::kUnimplemented) {
-    report.Add(report.Text("not-read",
-                           PrintableText(status.message(), kMaxMistakeBytes)));
-    return;
+    return report.Add(report.Text(
+        "not-read", PrintableText(status.message(), kMaxMistakeBytes)));
   }
   const std::vector<absl::string_view> lines =
       absl::StrSplit(status.message(), '\n');
@@ -67,7 +64,7 @@ class TableJudge {
       : view_(view),
         table_(table),
         report_(report),
-        needs_roce_(NetworkOfJob(view).need != JobNetwork::Need::kNoRoce) {}
+        needs_roce_(NetworkOfJob(view).need == JobNetwork::Need::kRoce) {}
 
   void Judge() {
     Match();
@@ -82,23 +79,12 @@ class TableJudge {
       if (table_.version == "1.2") JudgePlaces(i);
     }
     JudgePods();
-    Add("other-devices", other_devices_);
-    Add(needs_roce_ ? "other-address" : "other-unused-address",
-        other_addresses_);
-    Add("other-address", other_backups_);
-    Add("other-host-ip", other_host_ips_);
-    Add("other-sdid", other_sdids_);
-    Add("ipv6", ipv6_);
-  }
-
- private:
-  // One finding for all of them.
-  void Add(absl::string_view name, const std::vector<std::string>& texts) {
-    if (!texts.empty()) {
+    for (const auto& [name, texts] : found_) {
       report_.Add(report_.Text(name, FirstOf(texts, kMaxListed)));
     }
   }
 
+ private:
   std::string NameOf(size_t entry) const {
     return absl::StrCat("server_list[", entry, "] ",
                         QuotedText(table_.servers[entry].server_id));
@@ -168,6 +154,12 @@ class TableJudge {
         lacking_.push_back(view_.spec().servers(i).host());
       }
     }
+    all_have_theirs_ = lacking_.empty();
+    for (size_t i = 0; i < server_of_.size() && all_have_theirs_; ++i) {
+      all_have_theirs_ = server_of_[i] != kNobody &&
+                         static_cast<int>(table_.servers[i].devices.size()) ==
+                             view_.spec().servers(server_of_[i]).devices_size();
+    }
   }
 
   // Whether it is an address of a bridge of Docker, by default or as a host of
@@ -194,15 +186,11 @@ class TableJudge {
   }
 
   void JudgeServers() {
-    std::vector<std::string> strangers;
-    std::vector<std::string> bridged;
     for (size_t i = 0; i < server_of_.size(); ++i) {
       if (server_of_[i] != kNobody) continue;
-      (IsOfDocker(table_.servers[i].server_id) ? bridged : strangers)
-          .push_back(NameOf(i));
+      const bool bridged = IsOfDocker(table_.servers[i].server_id);
+      found_[bridged ? "docker-bridge" : "strangers"].push_back(NameOf(i));
     }
-    Add("strangers", strangers);
-    Add("docker-bridge", bridged);
     if (!lacking_.empty()) {
       report_.Add(report_.Text("lacks-servers", HostsText(lacking_, 200)));
     }
@@ -245,8 +233,7 @@ class TableJudge {
 
   void JudgeRanks() {
     const std::vector<uint32_t> expected = FirstRanks();
-    std::vector<std::string> elsewhere;
-    bool ascends = true;
+    bool is_elsewhere = false, ascends = true;
     uint32_t next = 0;
     for (size_t i = 0; i < table_.servers.size(); ++i) {
       uint32_t lowest = UINT32_MAX;
@@ -256,27 +243,16 @@ class TableJudge {
       }
       const int server = server_of_[i];
       // Who has too many or too few devices moves all behind it.
-      if (server == kNobody || lowest == expected[server] || !AllHaveTheirs()) {
+      if (server == kNobody || lowest == expected[server] ||
+          !all_have_theirs_) {
         continue;
       }
-      elsewhere.push_back(absl::StrCat(NameOf(i), ": first rank ", lowest, ", ",
-                                       expected[server], " of ",
-                                       view_.spec().servers(server).host()));
+      is_elsewhere = true;
+      found_["other-ranks"].push_back(absl::StrCat(
+          NameOf(i), ": first rank ", lowest, ", ", expected[server], " of ",
+          view_.spec().servers(server).host()));
     }
-    Add("other-ranks", elsewhere);
-    if (!ascends && elsewhere.empty()) report_.Add(report_.Text("order"));
-  }
-
-  // Whether every entry is a server of the job with as many devices.
-  bool AllHaveTheirs() {
-    if (all_have_theirs_.has_value()) return *all_have_theirs_;
-    all_have_theirs_ = lacking_.empty();
-    for (size_t i = 0; i < server_of_.size(); ++i) {
-      all_have_theirs_ = *all_have_theirs_ && server_of_[i] != kNobody &&
-                         static_cast<int>(table_.servers[i].devices.size()) ==
-                             view_.spec().servers(server_of_[i]).devices_size();
-    }
-    return *all_have_theirs_;
+    if (!ascends && !is_elsewhere) report_.Add(report_.Text("order"));
   }
 
   void JudgeIds(size_t entry) {
@@ -285,7 +261,7 @@ class TableJudge {
         IdsOf(table_.servers[entry].devices, &RankTableDevice::device_id);
     const std::set<uint32_t> wanted = IdsOf(server.devices(), &DeviceSpec::id);
     if (listed == wanted) return;
-    other_devices_.push_back(
+    found_["other-devices"].push_back(
         absl::StrCat(NameOf(entry), " has ", IdsText(listed), ", the job ",
                      IdsText(wanted), " of ", server.host()));
   }
@@ -301,8 +277,8 @@ class TableJudge {
           return absl::c_linear_search(each.addresses(), ip);
         });
     if (has || !IsKnown(fact)) return;
-    other_host_ips_.push_back(absl::StrCat(NameOf(entry), ": host_ip ", ip,
-                                           ", no address of ", server.host()));
+    found_["other-host-ip"].push_back(absl::StrCat(
+        NameOf(entry), ": host_ip ", ip, ", no address of ", server.host()));
   }
 
   void JudgeAddresses(size_t entry) {
@@ -317,18 +293,30 @@ class TableJudge {
       // HCCL takes the other die of the card for the backup (version 1.2).
       const DeviceView* const sibling =
           host->second->Find(listed.device_id ^ 1);
-      if (!listed.backup_device_ip.empty() && sibling != nullptr &&
+      if (!listed.backup_device_ips.empty() && sibling != nullptr &&
           report_.Knows(*sibling, "address", sibling->addresses)) {
-        JudgeAddress(where, "backup_device_ip", listed.backup_device_ip,
-                     *sibling, other_backups_);
+        for (const std::string& ip : listed.backup_device_ips) {
+          JudgeAddress(where, "backup_device_ip", ip, *sibling);
+        }
       }
-      if (listed.device_ips.empty()) continue;
+      if (listed.device_ips.empty()) {
+        if (needs_roce_) {
+          found_["other-address"].push_back(where + ": no device_ip");
+        }
+        continue;
+      }
       const DeviceView* const device = host->second->Find(listed.device_id);
+      const ServerSpec* const planned = host->second->spec;
       if (device == nullptr) {
-        AddLackingDevice(*host->second, listed.device_id);
+        // One of another job, or one that is not there.
+        if (planned != nullptr &&
+            FirstWith(planned->devices(), &DeviceSpec::id, listed.device_id)) {
+          report_.Add(*host->second, {listed.device_id},
+                      report_.Text("no-device"));
+        }
       } else if (report_.Knows(*device, "address", device->addresses)) {
         for (const std::string& ip : listed.device_ips) {
-          JudgeAddress(where, "device_ip", ip, *device, other_addresses_);
+          JudgeAddress(where, "device_ip", ip, *device);
         }
       }
     }
@@ -344,19 +332,15 @@ class TableJudge {
       if (device == nullptr || !IsKnown(device->facts->super_pod())) continue;
       const SuperPodPlace& place = device->facts->super_pod().value();
       pod_of_.emplace(table_.servers[entry].server_id, place.super_pod_id());
-      uint32_t sdid = 0;
-      if (ParseDigits(listed.super_device_id, &sdid) && sdid == place.sdid()) {
-        continue;
-      }
-      other_sdids_.push_back(absl::StrCat(
+      if (listed.super_device_id == place.sdid()) continue;
+      found_["other-sdid"].push_back(absl::StrCat(
           NameOf(entry), " device ", listed.device_id, ": super_device_id ",
-          PrintableText(listed.super_device_id), ", the device of ",
-          host->second->name, " has SDID ", place.sdid()));
+          listed.super_device_id, ", the device of ", host->second->name,
+          " has SDID ", place.sdid()));
     }
   }
 
   void JudgePods() {
-    std::vector<std::string> mixed;
     for (const RankTableSuperPod& pod : table_.super_pods) {
       std::map<uint32_t, std::string> first_of;  // Server by real super pod.
       for (const std::string& server : pod.server_ids) {
@@ -368,38 +352,32 @@ class TableJudge {
       for (const auto& [id, server] : first_of) {
         texts.push_back(absl::StrCat(QuotedText(server), " of super pod ", id));
       }
-      mixed.push_back(absl::StrCat("super pod ", QuotedText(pod.super_pod_id),
-                                   " has ", FirstOf(texts, kMaxListed)));
+      found_["mixed-pods"].push_back(
+          absl::StrCat("super pod ", QuotedText(pod.super_pod_id), " has ",
+                       FirstOf(texts, kMaxListed)));
     }
-    Add("mixed-pods", mixed);
-  }
-
-  // One of another job, or one that is not there.
-  void AddLackingDevice(const HostView& host, uint32_t id) {
-    const bool is_planned =
-        host.spec != nullptr &&
-        IdsOf(host.spec->devices(), &DeviceSpec::id).count(id) > 0;
-    if (is_planned) report_.Add(host, {id}, report_.Text("no-device"));
   }
 
   void JudgeAddress(const std::string& where, const std::string& key,
-                    const std::string& ip, const DeviceView& device,
-                    std::vector<std::string>& others) {
+                    const std::string& ip, const DeviceView& device) {
     const auto address = Ipv4Address::Parse(ip);
     if (!address.ok()) {
-      ipv6_.push_back(absl::StrCat(where, ": ", PrintableText(ip)));
+      found_["ipv6"].push_back(absl::StrCat(where, ": ", PrintableText(ip)));
       return;
     }
+    const bool is_own = key == "device_ip";
     if (FirstWith(device.interfaces(), &Ipv4Interface::address, *address))
       return;
-    others.push_back(absl::StrCat(
-        where, ": ", key, " ", ip, ", ",
-        key == "device_ip" ? std::string("the device")
-                           : absl::StrCat("the sibling die ", device.id),
-        " of ", device.host->name,
-        device.HasAddress()
-            ? absl::StrCat(" has ", device.Address().address().ToString())
-            : " has none"));
+    const bool is_used = needs_roce_ || !is_own;
+    found_[is_used ? "other-address" : "other-unused-address"].push_back(
+        absl::StrCat(
+            where, ": ", key, " ", ip, ", ",
+            is_own ? std::string("the device")
+                   : absl::StrCat("the sibling die ", device.id),
+            " of ", device.host->name,
+            device.HasAddress()
+                ? absl::StrCat(" has ", device.Address().address().ToString())
+                : " has none"));
   }
 
   const ClusterView& view_;
@@ -411,15 +389,12 @@ class TableJudge {
   absl::flat_hash_map<absl::string_view, const HostView*> hosts_;
   std::vector<int> server_of_;  // By entry of the table.
   std::vector<std::string> lacking_;
-  std::optional<bool> all_have_theirs_;
-  std::vector<std::string> other_devices_;
-  std::vector<std::string> other_addresses_;
-  std::vector<std::string> other_backups_;
-  std::vector<std::string> other_host_ips_;
-  std::vector<std::string> other_sdids_;
+  // Every entry is a server of the job with as many devices.
+  bool all_have_theirs_ = false;
   // Real super pods, by server_id of the table.
   std::map<std::string, uint32_t> pod_of_;
-  std::vector<std::string> ipv6_;
+  // The parts of each finding, by its name.
+  FirstMet<std::string, std::vector<std::string>> found_;
 };
 
 }  // namespace
@@ -441,7 +416,7 @@ void CheckRankTable(const ClusterView& view, RuleReport& report) {
     return report.ExplainSkip("the job's other servers are not known here");
   }
   const std::string& file = view.job()->rank_table_file();
-  if (!file.empty() && !absl::EndsWith(file, ".json")) {
+  if (!file.empty() && !IsRankTableName(file)) {
     report.Add(report.Text("name", PrintableText(file)));
   }
   const absl::StatusOr<RankTable> table = ParseRankTable(text);
@@ -459,6 +434,7 @@ void CheckRankTable(const ClusterView& view, RuleReport& report) {
   if (view.profile().generation == NpuToolFacts::ASCEND_950) {
     report.Add(report.Text("generation", table->version));
   }
+  if (!table->behind.empty()) report.Add(report.Text("behind", table->behind));
   if (table->status != "completed") {
     report.Add(report.Text("not-completed", QuotedText(table->status)));
   }

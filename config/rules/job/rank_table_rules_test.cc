@@ -162,10 +162,38 @@ TEST(CheckRankTableTest, FailsForAFileThatIsNotCalledJson) {
   TestCluster cluster = Small();
   cluster.job->set_rank_table_file("/job/hccl.json");
   EXPECT_EQ(cluster.Check("rank-table").state(), PASS);
-  cluster.job->set_rank_table_file("/job/hccl.json.txt");
+  // HCCL wants the first .json at the end.
+  for (const char* name : {"/job/hccl.json.txt", "v3.json.json",
+                           "d.json.old/v6.json", "/opt/a.json/hccl.json"}) {
+    cluster.job->set_rank_table_file(name);
+    EXPECT_THAT(Lines(cluster.Check("rank-table")),
+                HasSubstr(absl::StrCat("FAIL cluster the rank table's file is ",
+                                       name, " | a path that ends in .json")));
+  }
+}
+
+TEST(CheckRankTableTest, WarnsOfTextBehindTheTable) {
+  TestCluster cluster = Small();
+  cluster.job->mutable_rank_table()->append("\n]");
   EXPECT_THAT(Lines(cluster.Check("rank-table")),
-              HasSubstr("FAIL cluster the rank table's file is "
-                        "/job/hccl.json.txt | a name that ends in .json"));
+              HasSubstr("WARN cluster line 2: text behind the last } | nothing "
+                        "behind the table"));
+}
+
+TEST(CheckRankTableTest, WantsEveryAddressWhereTheJobNeedsRoce) {
+  TestCluster cluster("atlas-a3-superpod");
+  const std::string address = absl::StrCat(
+      "\"device_ip\":\"", cluster.spec.servers(1).devices(2).address(), "\",");
+  cluster.StartJob().set_rank_table(absl::StrReplaceAll(
+      MakeRankTable(cluster.spec, true, "1.2"), {{address, ""}}));
+  EXPECT_EQ(cluster.Check("rank-table").state(), PASS)
+      << Lines(cluster.Check("rank-table"));
+  EnvironmentVariable* const own = cluster.job->add_environment();
+  own->set_name("HCCL_INTRA_ROCE_ENABLE");
+  own->set_value("1");
+  EXPECT_THAT(Lines(cluster.Check("rank-table")),
+              HasSubstr("FAIL cluster server_list[1] \"172.16.0.2\" device 2: "
+                        "no device_ip"));
 }
 
 TEST(CheckRankTableTest, NamesABridgeOfDockerForServers) {

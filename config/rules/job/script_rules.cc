@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "config/rules/rule_report.h"
@@ -19,7 +22,6 @@
 namespace clusterd {
 namespace {
 
-constexpr size_t kMaxShown = 6;
 // More are a text that is made to take time.
 constexpr size_t kMaxFound = 64;
 constexpr size_t kMaxCalls = 1 << 20;
@@ -36,8 +38,6 @@ constexpr Pattern kPatterns[] = {
 #include "config/rules/texts/script_patterns.inc"
 };
 
-constexpr char kDdp[] = "DistributedDataParallel";
-
 // The form of that name, with texts in place of words.
 std::string Form(absl::string_view name,
                  const std::map<std::string, std::string>& words = {}) {
@@ -49,18 +49,20 @@ std::string Form(absl::string_view name,
 
 // The lines of the script as "\n16:loader = DataLoader(data)", without
 // comments. Of texts only single words are left, such as 'hccl' and
-// 'npu:{rank}', in single quotes.
+// 'npu:{rank}', in single quotes; {os.environ["RANK"]} in one is {RANK}.
 std::string CodeOf(absl::string_view script) {
   static const LazyRE2 kTexts = {
-      R"re((?s)(#[^\n]*)|"""(?:([\w:.,/{}-]{0,64})"""|(?:\\.|[^\\])*?(?:"""|\z)))re"
+      R"re((?s)(#[^\n]*)|(?:\b[fFrRbBuU]{1,2})?(?:)re"
+      R"re("""(?:([\w:.,/{}-]{0,64})"""|(?:\\.|[^\\])*?(?:"""|\z)))re"
       R"re(|'''(?:([\w:.,/{}-]{0,64})'''|(?:\\.|[^\\])*?(?:'''|\z)))re"
       R"re(|"(?:([\w:.,/{}-]{0,64})"|(?:\\.|[^"\\\n])*"?))re"
-      R"re(|'(?:([\w:.,/{}-]{0,64})'|(?:\\.|[^'\\\n])*'?))re"};
+      R"re(|'(?:([\w:.,/{}-]{0,64})'|(?:\\.|[^'\\\n])*'?)))re"};
   std::string code;
   int line = 0;
   for (const absl::string_view each : absl::StrSplit(script, '\n')) {
     absl::StrAppend(&code, "\n", ++line, ":", each);
   }
+  RE2::GlobalReplace(&code, Form("variable-in-text"), R"({\1\2})");
   RE2::GlobalReplace(&code, *kTexts, R"(\1'\2\3\4\5')");
   RE2::GlobalReplace(&code, "#[^\n]*", "");
   return code;
@@ -72,48 +74,71 @@ int LineOf(const std::string& text, const re2::StringPiece& part) {
   return std::atoi(&text[text.rfind('\n', at - 1) + 1]);
 }
 
+// Without what stands below conditions of these forms, at any indentation.
+std::string Without(const std::vector<absl::string_view>& forms,
+                    std::string code) {
+  for (size_t i = 0; i < kMaxIndent; ++i) {
+    std::map<std::string, std::string> words = {{"INDENT", absl::StrCat(i)}};
+    words["BODY"] = Form("body", words);
+    for (const absl::string_view each : forms) {
+      RE2::GlobalReplace(&code, Form(each, words), "\\1");
+    }
+  }
+  return code;
+}
+
+// Calls by another name, as after "import DataLoader as Loader", have the name
+// that is judged.
+std::string WithoutAliases(const std::string& code) {
+  const RE2 form(Form("alias"));
+  re2::StringPiece rest(code);
+  std::string renamed = code, name, alias, left, right;
+  for (size_t i = 0; i < kMaxFound; ++i) {
+    if (!RE2::FindAndConsume(&rest, form, &name, &alias, &left, &right)) break;
+    RE2::GlobalReplace(&renamed, absl::StrCat("\\b", alias, left, R"((\s*\())"),
+                       absl::StrCat(name, right, "\\1"));
+  }
+  return renamed;
+}
+
 // The code's calls that are judged, without what stands before the last dot,
-// each as "\n16@DataLoader data, batch_size=32".
+// each as "\n16@DataLoader name=loader, data, batch_size=32"; others have no
+// name.
 std::string CallsOf(const std::string& code) {
-  std::string alias = kDdp;
-  RE2::PartialMatch(code, R"(\bDistributedDataParallel\s+as\s+(\w+))", &alias);
   // Texts have no parentheses.
   std::string arguments = "[^()]*";
   for (size_t i = 0; i < kMaxDepth; ++i) {
     arguments = absl::StrCat(R"((?:[^()]|\()", arguments, R"(\))*)");
   }
-  const RE2 form(Form("call", {{"ALIAS", alias}, {"ARGUMENTS", arguments}}));
+  const RE2 form(Form("call", {{"ARGUMENTS", arguments}}));
   re2::StringPiece rest(code), inner;
-  std::string calls, definition, name;
+  std::string calls, left, definition, name;
   while (calls.size() < kMaxCalls &&
-         RE2::FindAndConsume(&rest, form, &definition, &name, &inner)) {
+         RE2::FindAndConsume(&rest, form, &left, &definition, &name, &inner)) {
     // There are calls in the arguments, too.
     rest = {inner.data(), code.size() - (inner.data() - code.data())};
     if (!definition.empty()) continue;
+    if (name == "DataLoader") absl::StrAppend(&name, " name=", left, ",");
     arguments = inner.as_string();
     RE2::GlobalReplace(&arguments, R"(\n\d+:|\s)", " ");
-    absl::StrAppend(&calls, "\n", LineOf(code, inner), "@",
-                    name == alias ? kDdp : name, " ", arguments);
+    absl::StrAppend(&calls, "\n", LineOf(code, inner), "@", name, " ",
+                    arguments);
   }
   return calls;
-}
-
-// Without what stands below "if rank == 0:", which not every rank does.
-std::string ForEveryRank(std::string code) {
-  for (size_t i = 0; i < kMaxIndent; ++i) {
-    const std::string indent = absl::StrCat(i);
-    RE2::GlobalReplace(&code, Form("some-ranks", {{"INDENT", indent}}), "\\1");
-  }
-  return code;
 }
 
 // The calls with a literal for each name that has this value alone.
 std::string Resolved(const std::string& code, std::string calls) {
   const RE2 literal(Form("literal-name"));
   re2::StringPiece rest(code);
-  std::string name, value;
-  for (size_t i = 0; i < kMaxFound; ++i) {
-    if (!RE2::FindAndConsume(&rest, literal, &name, &value)) break;
+  // A name may stand in the value of a later one, which comes first here.
+  std::vector<std::pair<std::string, std::string>> literals;
+  for (std::string name, value;
+       literals.size() < kMaxFound &&
+       RE2::FindAndConsume(&rest, literal, &name, &value);) {
+    literals.insert(literals.begin(), {name, value});
+  }
+  for (auto& [name, value] : literals) {
     absl::StrReplaceAll({{"_", "[-_]"}}, &name);
     const RE2 bound(Form("bound", {{"NAME", name}}));
     std::string everywhere = code, given = calls;
@@ -122,15 +147,50 @@ std::string Resolved(const std::string& code, std::string calls) {
         RE2::GlobalReplace(&given, bound, "") + 1) {
       RE2::GlobalReplace(&calls, Form("value", {{"NAME", name}}),
                          absl::StrCat("\\1", value, "\\2"));
+      RE2::GlobalReplace(&calls, Form("value-in-text", {{"NAME", name}}),
+                         absl::StrReplaceAll(value, {{"'", ""}}));
     }
   }
   return calls;
 }
 
+// The calls' arguments with the names that the signatures give their places.
+std::string Named(const std::string& calls) {
+  std::string named;
+  for (absl::string_view line :
+       absl::StrSplit(calls, '\n', absl::SkipEmpty())) {
+    const std::string call = absl::StrCat(line, ",");
+    const size_t at = call.find('@') + 1, blank = call.find(' ');
+    const std::vector<std::string> names =
+        absl::StrSplit(Form(call.substr(at, blank - at)), ',');
+    absl::StrAppend(&named, "\n", call.substr(0, blank), " ");
+    size_t place = 0, begin = blank, depth = 0;
+    bool in_text = false;
+    for (size_t i = blank; i < call.size(); ++i) {
+      const char c = call[i];
+      if (in_text ^= c == '\'') continue;
+      depth += absl::StrContains("([{", c) - absl::StrContains(")]}", c);
+      if (c != ',' || depth > 0) continue;
+      std::string each(absl::StripAsciiWhitespace(
+          absl::string_view(call).substr(begin, i - begin)));
+      begin = i + 1;
+      if (each.empty()) continue;
+      // Behind *values the places are not known.
+      if (each[0] == '*') place = names.size();
+      const bool is_keyword = each.find('=') < each.find_first_of("([{'");
+      if (!is_keyword && place < names.size()) {
+        each.insert(0, names[place++] + "=");
+      }
+      absl::StrAppend(&named, each, ", ");
+    }
+  }
+  return named;
+}
+
 class ScriptJudge {
  public:
   ScriptJudge(const ClusterView& view, RuleReport& report)
-      : view_(view), report_(report), code_(CodeOf(view.job()->script())) {
+      : view_(view), report_(report) {
     const uint64_t each = std::max(1u, view.job()->processes_per_device());
     for (const ServerSpec& server : view.spec().servers()) {
       const auto devices = static_cast<uint64_t>(server.devices_size());
@@ -163,23 +223,36 @@ class ScriptJudge {
       }
     }
     // Beside another call one for machines without NPUs is right.
-    WarnUnless(Has("transfer_to_npu") || Has("@init_process_group .*(?i:hccl)"),
-               "backend", Form("backend"), Has(Form("backend-variable")),
+    WarnUnless(Has("transfer_to_npu") || Has(Form("hccl")), "backend",
+               Form("backend"), Has(Form("backend-variable")),
                "which backend is used");
-    if (!is_one) JudgeRankAsDevice();
+    // A variable that is set from RANK, without a division.
+    ForEach(Form("rank-name"), [&](int, const auto& name, const auto&) {
+      const std::map<std::string, std::string> words = {{"NAME", name}};
+      if (is_one || Has(Form("local-name", words))) return;
+      Warn("global-rank", Form("rank-device", words));
+    });
     const std::string& method = view_.job()->method();
     const bool has_option = Has(Form("local-rank-option"));
+    const auto is_device = [](const auto& found) {
+      return found.first[0] == "one-device" || found.first[0] == "global-rank";
+    };
     // Only that launcher gives its ranks the option.
-    WarnUnless(Has(Form("local-rank")) || (is_one && Has(Form("rank"))) ||
+    WarnUnless(absl::c_any_of(found_, is_device) || Has(Form("local-rank")) ||
+                   (is_one && Has(Form("rank"))) ||
                    (has_option && method == "torch-distributed-launch"),
                "no-local-rank", Form("init"),
-               Has(Form("device-elsewhere")) || method == "mp-spawn" ||
+               Has(Form("device-elsewhere")) || Has(Form("wrapper")) ||
+                   method == "mp-spawn" ||
                    (has_option && !absl::StartsWith(method, "torch")),
                "which device a rank takes");
     JudgeModel();
+    for (const auto& [found, lines] : found_) {
+      WarnAt(absl::StrJoin(lines, ", "), found[0], found[1], found[2]);
+    }
     JudgeNumbers();
     if (untold_.empty()) return;
-    report_.AddNote("the text does not tell ", FirstOf(untold_, kMaxShown));
+    report_.AddNote("the text does not tell ", FirstOf(untold_, kMaxFound));
   }
 
  private:
@@ -200,16 +273,18 @@ class ScriptJudge {
   }
 
   template <typename... Values>
-  void WarnAt(int line, absl::string_view finding, const Values&... values) {
+  void WarnAt(absl::string_view lines, absl::string_view finding,
+              const Values&... values) {
     report_.Add(report_.Text(
         finding,
-        absl::StrCat(PrintableText(view_.job()->script_file()), ":", line),
+        absl::StrCat(PrintableText(view_.job()->script_file()), ":", lines),
         values...));
   }
 
+  // One finding for all lines that say the same.
   void Warn(absl::string_view finding, absl::string_view form) {
     ForEach(form, [&](int line, const auto& first, const auto& second) {
-      WarnAt(line, finding, first, second);
+      found_[{std::string(finding), first, second}].insert(line);
     });
   }
 
@@ -225,32 +300,34 @@ class ScriptJudge {
     }
   }
 
-  // The device by a variable that is set from RANK, without a division.
-  void JudgeRankAsDevice() {
-    ForEach(Form("device-name"), [&](int line, const auto& name, const auto&) {
-      if (Has(Form("from-rank", {{"NAME", name}}))) {
-        WarnAt(line, "global-rank", name);
-      }
-    });
-  }
-
   void JudgeModel() {
-    const bool has_wrapper = Has(Form("wrapper"));
+    constexpr char kAll[] = "@DistributedDataParallel ()";
+    WarnUnless(Has(kAll), "no-wrapper", Form("init"),
+               Has(Form("wrapper")) || Has(Form("all-reduce")),
+               "what wraps the model");
+    // Beside another call one for machines without NPUs is right.
+    if (!Has(Form("device-ids"))) {
+      Warn("no-device-ids", kAll);
+    } else if (!Has(Form("told-ids"))) {
+      untold_.push_back("which device the model has");
+    }
     const bool has_sampler = Has(Form("sampler"));
     const bool is_given = Has(Form("sampler-given"));
-    WarnUnless(Has("@DistributedDataParallel "), "no-wrapper", Form("init"),
-               has_wrapper, "what wraps the model");
-    const RE2 device(Form("device-ids"));
-    ForEach("@DistributedDataParallel (.*)",
-            [&](int line, const auto& arguments, const auto&) {
-              if (RE2::PartialMatch(arguments, device)) return;
-              WarnAt(line, "no-device-ids");
-            });
+    const bool may_share = Has(Form("wrapper")) || Has(Form("shard"));
     constexpr char kShared[] = "how the data are shared out";
-    WarnUnless(has_sampler, "no-sampler", Form("loader"),
-               is_given || has_wrapper, kShared);
+    WarnUnless(has_sampler, "no-sampler", Form("loader"), is_given || may_share,
+               kShared);
     WarnUnless(is_given || !has_sampler, "sampler-unused", Form("sampler"),
                !Has(Form("loader")), kShared);
+    if (!has_sampler || !is_given) return;
+    ForEach(Form("other-loader"), [&](int line, const auto& has, const auto&) {
+      if (RE2::PartialMatch(has, Form("own-share"))) return;
+      if (RE2::PartialMatch(has, Form("for-training")) && !may_share) {
+        found_[{"loader-unshared", "", ""}].insert(line);
+      } else {
+        untold_.push_back(absl::StrCat("for what line ", line, " loads data"));
+      }
+    });
   }
 
   // The script's own number of devices, against that of the job.
@@ -260,24 +337,28 @@ class ScriptJudge {
       scaled.push_back(absl::StrCat(name, " ", value, " in line ", line));
     });
     bool is_told = false;
-    ForEach(
-        Form("devices"), [&](int line, const auto& name, const auto& value) {
-          const uint64_t number = std::stoul(value);
-          const uint64_t has = HasForm(name, "(?i).*node.*") ? most_ : ranks_;
-          // A script has 1 until its launch gives it another number.
-          is_told |= number > 1 && has > 0;
-          if (number <= has || has == 0) return;
-          WarnAt(line, "fewer-devices", name, value, has,
-                 scaled.empty() ? "not found" : FirstOf(scaled, kMaxShown));
-        });
+    ForEach(Form("devices"), [&](int line, const auto& name,
+                                 const auto& value) {
+      const uint64_t number = std::stoul(value);
+      const uint64_t has = HasForm(name, "(?i)l.*|.*per.*") ? most_ : ranks_;
+      // A script has 1 until its launch gives it another number.
+      is_told |= number > 1 && has > 0;
+      if (number <= has || has == 0) return;
+      WarnAt(absl::StrCat(line), "fewer-devices", name, value, has,
+             scaled.empty() ? "not found" : FirstOf(scaled, kMaxFound));
+    });
     if (is_told) return;
     untold_.push_back("for how many devices batch size and learning rate are");
   }
 
   const ClusterView& view_;
   RuleReport& report_;
-  const std::string code_;
-  const std::string calls_ = Resolved(code_, CallsOf(ForEveryRank(code_)));
+  const std::string code_ =
+      Without({"launched", "fallback"}, CodeOf(view_.job()->script()));
+  const std::string calls_ = Named(Resolved(
+      code_,
+      CallsOf(WithoutAliases(Without({"other-ranks", "some-ranks"}, code_)))));
+  std::map<std::vector<std::string>, std::set<int>> found_;  // Their lines.
   std::vector<std::string> untold_;
   uint64_t ranks_ = 0;
   uint64_t most_ = 0;  // On one server.

@@ -105,8 +105,38 @@ TEST(JobScriptTest, ABackendForMachinesWithoutNpusIsNone) {
            "        dist.init_process_group(\"gloo\")\n");
   EXPECT_EQ(Observed(both), "");
   EXPECT_EQ(Observed(absl::StrReplaceAll(both, {{"hccl", "nccl"}})),
-            "train.py:13: init_process_group has backend nccl\n"
-            "train.py:15: init_process_group has backend gloo\n");
+            "train.py:15: init_process_group has backend gloo\n"
+            "train.py:13: init_process_group has backend nccl\n");
+}
+
+TEST(JobScriptTest, ABackendIsFoundInTheCallOfDeepSpeed) {
+  const auto with = [](const char* call) {
+    return With("dist.init_process_group(backend=\"hccl\")", call);
+  };
+  for (const char* nccl :
+       {"deepspeed.init_distributed(dist_backend='nccl')",
+        "init_distributed('nccl')", "init_distributed(backend='nccl')",
+        "deepspeed.comm.init_distributed(\"nccl\", timeout=t)"}) {
+    EXPECT_EQ(Observed(with(nccl)),
+              "train.py:12: init_distributed has backend nccl\n")
+        << nccl;
+  }
+  EXPECT_EQ(Observed("from deepspeed import init_distributed as start\n" +
+                     with("start('gloo')")),
+            "train.py:13: init_distributed has backend gloo\n");
+  EXPECT_EQ(Running(with("deepspeed.init_distributed('hccl')"))
+                .Check("job-script")
+                .summary(),
+            "read train.py");
+  // DeepSpeed has a default, and others a function of that name.
+  for (const char* untold :
+       {"deepspeed.init_distributed()", "init_distributed(args)",
+        "init_distributed(8, 'npu')"}) {
+    EXPECT_EQ(Observed(with(untold)), "") << untold;
+    EXPECT_THAT(Running(with(untold)).Check("job-script").summary(),
+                HasSubstr("which backend is used"))
+        << untold;
+  }
 }
 
 TEST(JobScriptTest, ATransferredScriptMayKeepTheNamesOfCuda) {
@@ -181,6 +211,54 @@ TEST(JobScriptTest, WhatOnlySomeRanksDoIsNotDoneByAll) {
             "train.py:26: every rank takes device 2\n");
 }
 
+TEST(JobScriptTest, TheOtherBranchOfAConditionOnTheRankIsOfSomeRanks) {
+  const auto with = [](const std::string& lines) {
+    return Observed(With("    world_size = 16", lines + "    y.to('npu:7')"));
+  };
+  constexpr char kLater[] = ": every rank takes device 7\n";
+  for (const char* condition :
+       {"rank == 0", "dist.get_rank() != 0", "int(os.environ['RANK']) == 0",
+        "not is_main_process()", "not rank", "rank > 0"}) {
+    const std::string branches = absl::StrCat(
+        "    if ", condition, ":\n        x.sum()\n\n    # The others.\n",
+        "    elif x: y.to('npu:1')\n    else:\n        x.to('npu:0')\n");
+    EXPECT_EQ(with(branches), absl::StrCat("train.py:26", kLater)) << condition;
+    EXPECT_EQ(Observed(absl::StrReplaceAll(
+                  With("    world_size = 16", branches), {{"\n", "\r\n"}})),
+              "");
+  }
+  // All ranks may come to these.
+  for (const char* condition :
+       {"npu", "rank == 0 and resume", "local_rank != -1", "rank >= 0"}) {
+    EXPECT_EQ(with(absl::StrCat("    if ", condition, ":\n        pass\n",
+                                "    else:\n        x.to('npu:0')\n")),
+              absl::StrCat("train.py:22: every rank takes device 0\n",
+                           "train.py:23", kLater))
+        << condition;
+  }
+}
+
+TEST(JobScriptTest, WhatAStartWithoutALauncherSetsIsNoConstant) {
+  for (const char* lines :
+       {"    if 'RANK' not in os.environ:\n"
+        "        os.environ['RANK'] = '0'\n"
+        "        os.environ['MASTER_ADDR'] = '127.0.0.1'\n",
+        "    if os.environ.get('RANK') is None:\n"
+        "        os.environ['RANK'] = '0'\n",
+        "    if 'RANK' in os.environ and 'WORLD_SIZE' in os.environ:\n"
+        "        pass\n"
+        "    elif slurm: pass\n"
+        "    else:\n"
+        "        os.environ['RANK'] = '0'\n"}) {
+    EXPECT_EQ(Observed(With("    world_size = 16", lines)), "") << lines;
+    EXPECT_THAT(Observed(With("    world_size = 16",
+                              absl::StrCat(lines,
+                                           "    os.environ['RANK'] = "
+                                           "'3'\n"))),
+                HasSubstr("RANK is always 3"));
+  }
+}
+
 TEST(JobScriptTest, ADeviceThatIsNotTheLocalRanksIsAWarning) {
   EXPECT_EQ(Observed(With("set_device(local_rank)", "set_device(0)")),
             "train.py:11: every rank takes device 0\n");
@@ -189,7 +267,7 @@ TEST(JobScriptTest, ADeviceThatIsNotTheLocalRanksIsAWarning) {
   EXPECT_EQ(Observed(With("device_ids=[local_rank]", "device_ids=[0]")),
             "train.py:14: every rank takes device 0\n");
   EXPECT_EQ(Observed(With("device_ids=[local_rank]", "device_ids=[0, 1,2,]")),
-            "train.py:14: every rank takes device 0, 1,2\n");
+            "train.py:14: device_ids has several devices: [0, 1,2,]\n");
   EXPECT_EQ(
       Observed(With("    world_size = 16",
                     "    os.environ[\"ASCEND_RT_VISIBLE_DEVICES\"]=\"0\"\n"
@@ -227,6 +305,102 @@ TEST(JobScriptTest, ADeviceThatIsNotTheLocalRanksIsAWarning) {
               HasSubstr("which device a rank takes"));
 }
 
+TEST(JobScriptTest, ADeviceIsFoundInEachSpelling) {
+  const auto with = [](const std::string& device) {
+    return Observed(With("Model().to(f\"npu:{local_rank}\")", device));
+  };
+  for (const char* zero :
+       {"Model().to('npu:0')", "Model().to(device='npu:0')", "Model().to(0)",
+        "Model().npu(0)", "torch.device('npu', 0)",
+        "torch.device(type='npu', index=0)", "torch_npu.npu.set_device(0)",
+        "torch.set_default_device('npu:0')",
+        "torch.accelerator.set_device_index(0)",
+        "torch.device('npu:0' if torch.npu.is_available() else 'cpu')"}) {
+    EXPECT_EQ(with(zero), "train.py:13: every rank takes device 0\n") << zero;
+  }
+  for (const char* fine :
+       {"Model().to(torch.float16)", "Model().npu()", "torch.device('npu')",
+        "torch_npu.npu.set_device(f'npu:{local_rank}')",
+        "torch.device('npu', local_rank)",
+        "torch.device('npu:0' if local_rank == -1 else 'cpu')"}) {
+    EXPECT_EQ(with(fine), "") << fine;
+  }
+}
+
+TEST(JobScriptTest, TheGlobalRankIsFoundInTextsAndArguments) {
+  const auto with = [](const std::string& rank, const std::string& device) {
+    return Observed(With("    model = Model().to(f\"npu:{local_rank}\")",
+                         absl::StrCat("    rank = ", rank, "\n    ", device)));
+  };
+  constexpr char kRank[] =
+      "train.py:14: the device is rank, which counts ranks of all servers\n";
+  for (const char* device :
+       {"d = f\"npu:{rank}\"; x.to(f'npu:{rank}')", "x.to(rank)",
+        "torch_npu.npu.set_device(rank)", "d = torch.device('npu', rank)",
+        "d = torch.device('npu:{}'.format(rank))",
+        "d = torch.device('npu:%d' % rank)", "d = DDP(m, [rank])",
+        "x.to(rank if npu else 'cpu')"}) {
+    EXPECT_EQ(with("int(os.environ.get('RANK', -1))", device), kRank) << device;
+    EXPECT_EQ(with("dist.get_rank()", device), kRank) << device;
+    EXPECT_EQ(with("dist.get_rank() % 8", device), "") << device;
+    EXPECT_EQ(with("dist.get_rank()\n    rank = rank - first", device), "")
+        << device;
+  }
+  for (const char* device :
+       {"x.to(rank % 8)", "x.to(rank - 8 * node)", "x.to(f'npu:{rank % 8}')",
+        "x.to(device_of(rank))"}) {
+    EXPECT_EQ(with("dist.get_rank()", device), "") << device;
+  }
+  // The rank itself is no device.
+  EXPECT_EQ(with("dist.get_rank()", "dist.init_process_group(rank=rank)"), "");
+  EXPECT_EQ(with("pick()",
+                 "dist.init_process_group('hccl', rank=int("
+                 "os.environ['RANK']))"),
+            "");
+  EXPECT_EQ(with("pick()", "x.to(f\"npu:{os.environ['RANK']}\")"),
+            "train.py:14: the device is RANK, which counts ranks of all "
+            "servers\n");
+  EXPECT_EQ(with("pick()", "x.to(f'npu:{dist.get_rank()}')"),
+            "train.py:14: the device is get_rank, which counts ranks of all "
+            "servers\n");
+  EXPECT_EQ(Observed(With("    local_rank = int(os.environ[\"LOCAL_RANK\"])\n"
+                          "    torch.npu.set_device(local_rank)\n",
+                          "    torch.npu.set_device(f\"npu:"
+                          "{os.environ['LOCAL_RANK']}\")\n")),
+            "");
+}
+
+TEST(JobScriptTest, TheGlobalRankIsFoundInPlace) {
+  const auto lines = [](const std::string& rank) {
+    return Observed(
+               With("set_device(local_rank)", "set_device(" + rank + ")")) +
+           Observed(
+               With("device_ids=[local_rank]", "device_ids=[" + rank + "]"));
+  };
+  const auto both = [](const char* name) {
+    constexpr char kText[] = ", which counts ranks of all servers\n";
+    return absl::StrCat("train.py:11: the device is ", name, kText,
+                        "train.py:14: the device is ", name, kText);
+  };
+  for (const char* rank :
+       {"int(os.environ[\"RANK\"])", "int(os.environ.get('RANK', 0))",
+        "int(os.getenv('RANK'))", "f\"npu:{os.environ['RANK']}\""}) {
+    EXPECT_EQ(lines(rank), both("RANK")) << rank;
+  }
+  for (const char* rank :
+       {"dist.get_rank()", "'npu:{}'.format(dist.get_rank())",
+        "'npu:%d' % dist.get_rank()"}) {
+    EXPECT_EQ(lines(rank), both("dist.get_rank")) << rank;
+  }
+  for (const char* other :
+       {"int(os.environ['RANK']) % 8", "dist.get_rank() - 8 * node",
+        "int(os.environ['RANK']) & 7", "device_of(dist.get_rank())",
+        "devices[dist.get_rank()]",
+        "int(os.environ.get('LOCAL_RANK', os.environ['RANK']))"}) {
+    EXPECT_EQ(lines(other), "") << other;
+  }
+}
+
 TEST(JobScriptTest, OnlyWhatTheLaunchSetsIsTheLocalRank) {
   constexpr char kNone[] =
       "train.py:12: the group is made, and nothing in the script reads "
@@ -242,16 +416,13 @@ TEST(JobScriptTest, OnlyWhatTheLaunchSetsIsTheLocalRank) {
     EXPECT_FALSE(absl::StrContains(result.summary(), "device a rank takes"));
   }
   EXPECT_EQ(Observed(with("0")),
-            absl::StrCat("train.py:11: every rank takes device 0\n",
-                         "train.py:14: every rank takes device 0\n", kNone));
+            "train.py:11, 13, 14: every rank takes device 0\n");
+  EXPECT_EQ(Observed(with("pick()")), kNone);
   EXPECT_EQ(Observed("class Config:\n    local_rank: int = 0\n" +
                      absl::StrReplaceAll(with("pick()"),
                                          {{"    local_rank = pick()\n", ""},
                                           {"local_rank", "c.local_rank"}})),
-            "train.py:12: every rank takes device 0\n"
-            "train.py:15: every rank takes device 0\n"
-            "train.py:13: the group is made, and nothing in the script reads "
-            "LOCAL_RANK\n");
+            "train.py:12, 14, 15: every rank takes device 0\n");
   EXPECT_EQ(Observed(with("pick()\n    os.environ['LOCAL_RANK'] = '0'")),
             "train.py:11: LOCAL_RANK is always 0\n"
             "train.py:13: the group is made, and nothing in the script reads "
@@ -308,6 +479,62 @@ TEST(JobScriptTest, AModelWithoutItsDeviceOrWithoutAWrapperIsAWarning) {
               HasSubstr("what wraps the model"));
 }
 
+TEST(JobScriptTest, DevicesOfDistributedDataParallelAreOneForEachProcess) {
+  const auto with = [](const std::string& devices) {
+    return With("device_ids=[local_rank], output_device=local_rank", devices);
+  };
+  for (const char* many :
+       {"list(range(8))", "[i for i in range(8)]", "[0, 1]", "(0, 1)",
+        "list((0, 1))", "[*range(8)]", "range(torch.npu.device_count())",
+        "[local_rank, local_rank + 1]"}) {
+    for (const char* place : {"device_ids=", ""}) {
+      EXPECT_EQ(Observed(with(absl::StrCat(place, many))),
+                absl::StrCat("train.py:14: device_ids has several devices: ",
+                             many, "\n"));
+    }
+  }
+  EXPECT_EQ(Observed(with("[0]")), "train.py:14: every rank takes device 0\n");
+  EXPECT_EQ(Observed("IDS = [0, 1]\n" + with("IDS")),
+            "train.py:15: device_ids has several devices: [0, 1]\n");
+  for (const char* one : {"[local_rank,]", "[device_of(a, b)]",
+                          "device_ids=[local_rank] if npu else None"}) {
+    EXPECT_EQ(Observed(with(one)), "") << one;
+    EXPECT_EQ(Running(with(one)).Check("job-script").summary(), "read train.py")
+        << one;
+  }
+  // PyTorch takes the device of the model, which the text does not show.
+  for (const char* untold : {"None", "device_ids=None", "device_ids=args.ids",
+                             "device_ids=[]", "**options"}) {
+    EXPECT_EQ(Observed(with(untold)), "") << untold;
+    EXPECT_THAT(Running(with(untold)).Check("job-script").summary(),
+                HasSubstr("which device the model has"))
+        << untold;
+  }
+}
+
+TEST(JobScriptTest, ACallByAnotherNameIsTheSame) {
+  EXPECT_EQ(
+      Observed(absl::StrReplaceAll(kGood, {{"import DistributedSampler",
+                                            "import "
+                                            "DistributedSampler as "
+                                            "Share"},
+                                           {"DistributedSampler(train_data)",
+                                            "Share(train_data, 8, 0)"}})),
+      "train.py:15: num_replicas is always 8\n"
+      "train.py:15: rank is always 0\n");
+  EXPECT_EQ(Observed(absl::StrReplaceAll(
+                kGood, {{"import torch.distributed as dist",
+                         "from torch.distributed import init_process_group "
+                         "as join"},
+                        {"dist.init_process_group(backend=\"hccl\")",
+                         "join(\"nccl\")"}})),
+            "train.py:12: init_process_group has backend nccl\n");
+  EXPECT_EQ(Observed(With("from torch.nn.parallel import "
+                          "DistributedDataParallel as DDP",
+                          "DDP = torch.nn.parallel.DistributedDataParallel")),
+            "");
+}
+
 TEST(JobScriptTest, DataThatAreNotSharedOutAreAWarning) {
   EXPECT_EQ(Observed(With("sampler=sampler", "sampler=sampler, shuffle=True")),
             "train.py:16: a DataLoader has a sampler and shuffle=True\n");
@@ -329,11 +556,61 @@ TEST(JobScriptTest, DataThatAreNotSharedOutAreAWarning) {
                           "train_data, 4, False, None")),
             "train.py:15: a DistributedSampler, and no DataLoader is given a "
             "sampler\n");
+  EXPECT_EQ(Observed(With("dataset=train_data, batch_size=32,\n"
+                          "                        sampler=sampler",
+                          "train_data, 4, True, sampler")),
+            "train.py:16: a DataLoader has a sampler and shuffle=True\n");
+  EXPECT_EQ(Observed(With("sampler=sampler", "sampler=None, shuffle=True")),
+            "train.py:15: a DistributedSampler, and no DataLoader is given a "
+            "sampler\n");
+  // Each rank takes its share in another way.
+  EXPECT_EQ(Observed(absl::StrReplaceAll(
+                kGood, {{"DistributedSampler(train_data)",
+                         "split_dataset_by_node(train_data, rank, size)"},
+                        {",\n                        sampler=sampler", ""}})),
+            "");
   const std::string other =
       absl::StrReplaceAll(kGood, {{"DistributedSampler", "MyOwnSampler"}});
   EXPECT_EQ(Observed(other), "");
   EXPECT_THAT(Running(other).Check("job-script").summary(),
               HasSubstr("how the data are shared out"));
+}
+
+TEST(JobScriptTest, EachLoaderOfTrainingDataHasASampler) {
+  const auto with = [](const std::string& loader) {
+    return With("checked = DataLoader(test_data, batch_size=32, shuffle=False)",
+                loader);
+  };
+  for (const char* training :
+       {"other = DataLoader(d, batch_size=8, shuffle=True)",
+        "other = DataLoader(d, 8, True)", "train_loader = DataLoader(d)",
+        "other = DataLoader(values, sampler=None, shuffle=True)",
+        "loaders = {'val': DataLoader(a), 'train': DataLoader(b)}"}) {
+    EXPECT_EQ(Observed(with(training)),
+              "train.py:18: a DataLoader of training data has no sampler, and "
+              "another one has\n")
+        << training;
+  }
+  for (const char* fine :
+       {"val_loader = DataLoader(d, 8, shuffle=True)",
+        "x = DataLoader(testset)", "self.eval_loader = DataLoader(d)",
+        "loaders['val'] = DataLoader(d)",
+        "loader: DataLoader = DataLoader(dataVal)", "x = DataLoader(**options)",
+        "x = DataLoader(d, batch_sampler=b)", "x = DataLoader(d, 8, False, s)",
+        "if rank == 0: x = DataLoader(d, 8, True)"}) {
+    EXPECT_EQ(Observed(with(fine)), "") << fine;
+    EXPECT_EQ(Running(with(fine)).Check("job-script").summary(),
+              "read train.py")
+        << fine;
+  }
+  for (const std::string& untold :
+       {with("latest = DataLoader(interval)"),
+        "import webdataset\n" +
+            with("pass\nother = DataLoader(d, shuffle=True)")}) {
+    EXPECT_EQ(Observed(untold), "");
+    EXPECT_THAT(Running(untold).Check("job-script").summary(),
+                HasSubstr("does not tell for what line "));
+  }
 }
 
 TEST(JobScriptTest, AConstantInPlaceOfWhatTheLaunchGivesIsAWarning) {
@@ -362,17 +639,37 @@ TEST(JobScriptTest, AConstantInPlaceOfWhatTheLaunchGivesIsAWarning) {
                     "                       \"WORLD_SIZE\": \"1\"})\n"
                     "    os.environ.update(RANK=\"0\", LOCAL_RANK=str(0))\n"
                     "    world_size = 16")),
+      "train.py:19: MASTER_ADDR is always 127.0.0.1\n"
       "train.py:21: RANK is always 0\n"
-      "train.py:20: WORLD_SIZE is always 1\n"
-      "train.py:19: MASTER_ADDR is always 127.0.0.1\n");
+      "train.py:20: WORLD_SIZE is always 1\n");
   EXPECT_EQ(Observed(With("DistributedSampler(train_data)",
                           "DistributedSampler(train_data, num_replicas=8, "
                           "rank=0)")),
             "train.py:15: num_replicas is always 8\n"
             "train.py:15: rank is always 0\n");
   EXPECT_EQ(Observed(With("DistributedSampler(train_data)",
+                          "DistributedSampler(f(a, b), 8, 0)")),
+            "train.py:15: num_replicas is always 8\n"
+            "train.py:15: rank is always 0\n");
+  EXPECT_EQ(Observed(With("backend=\"hccl\"", "'hccl', None, None, 16, 0")),
+            "train.py:12: rank is always 0\n"
+            "train.py:12: world_size is always 16\n");
+  EXPECT_EQ(Observed(With("DistributedSampler(train_data)",
                           "DistributedSampler(train_data, rank=rank)")),
             "");
+  const std::string of_server =
+      With("DistributedSampler(train_data)",
+           "DistributedSampler(train_data, torch.npu.device_count(), "
+           "local_rank)");
+  EXPECT_EQ(Observed(of_server),
+            "train.py:15: num_replicas is torch.npu.device_count(), which "
+            "counts the devices of one server\n"
+            "train.py:15: rank is local_rank, which counts the devices of one "
+            "server\n");
+  EXPECT_EQ(Observed(With("backend=\"hccl\"",
+                          "'hccl', rank=int(os.environ['LOCAL_RANK'])")),
+            "train.py:12: rank is LOCAL_RANK, which counts the devices of one "
+            "server\n");
   TestCluster one("atlas-a2", "", 1);
   one.StartJob().set_script(With("    world_size = 16",
                                  "    os.environ['MASTER_ADDR'] = '127.0.0.1'\n"
@@ -380,6 +677,9 @@ TEST(JobScriptTest, AConstantInPlaceOfWhatTheLaunchGivesIsAWarning) {
   EXPECT_EQ(one.Check("job-script").findings_size(), 1);
   EXPECT_THAT(Lines(one.Check("job-script")),
               HasSubstr(":20: WORLD_SIZE is always 8 |"));
+  one.job->set_script(
+      absl::StrReplaceAll(of_server, {{"world_size = 16", "world_size = 8"}}));
+  EXPECT_EQ(Lines(one.Check("job-script")), "");
 }
 
 TEST(JobScriptTest, ANumberOfDevicesAboveTheJobsNamesBatchSizeAndRate) {
@@ -402,6 +702,16 @@ TEST(JobScriptTest, ANumberOfDevicesAboveTheJobsNamesBatchSizeAndRate) {
             "train.py:21: NPUS_PER_NODE is 16, and the job has 8; batch size "
             "and learning rate: batch_size 32 in line 16, batch_size 32 in "
             "line 18, LR 0.1 in line 19\n");
+  for (const char* name :
+       {"ngpus_per_node", "NGPUS_PER_NODE", "num_npus_per_node",
+        "nproc_per_node", "args.n_gpus_per_node", "devices_per_server",
+        "local_world_size"}) {
+    EXPECT_THAT(Observed(With("world_size = 16", absl::StrCat(name, " = 16"))),
+                HasSubstr(" is 16, and the job has 8; "))
+        << name;
+    EXPECT_EQ(Observed(With("world_size = 16", absl::StrCat(name, " = 8"))),
+              "");
+  }
   for (const char* other : {"", "    world_size = 1\n"}) {
     const std::string none = With("    world_size = 16\n", other);
     EXPECT_EQ(Observed(none), "");
@@ -423,6 +733,27 @@ TEST(JobScriptTest, SaysWhatTheTextOfAnotherLibraryDoesNotTell) {
                     HasSubstr("which device a rank takes"),
                     HasSubstr("what wraps the model"),
                     HasSubstr("how the data are shared out")));
+  const std::string unwrapped = With("    model = DDP(", "    # model = DDP(");
+  EXPECT_EQ(
+      Observed("from transformers import (\n    Trainer,\n    set_seed)\n" +
+               unwrapped),
+      "");
+  EXPECT_THAT(Observed("class Trainer:\n    pass\n" + unwrapped),
+              HasSubstr("no DistributedDataParallel is in the script"));
+  // They may join the group themselves.
+  for (const char* library : {"pytorch_lightning", "accelerate", "deepspeed"}) {
+    const RuleResult joined =
+        Running(absl::StrCat("import torch\nimport ", library,
+                             "\ndist.init_process_group('hccl')\n"
+                             "loader = DataLoader(data)\n"))
+            .Check("job-script");
+    EXPECT_EQ(joined.state(), PASS) << library;
+    EXPECT_THAT(joined.summary(),
+                AllOf(HasSubstr("which device a rank takes"),
+                      HasSubstr("what wraps the model"),
+                      HasSubstr("how the data are shared out")))
+        << library;
+  }
 }
 
 TEST(JobScriptTest, ReadsCutAndHostileTexts) {

@@ -89,9 +89,7 @@ constexpr const char* kLaunchVariables[] = {"LD_LIBRARY_PATH",
 
 // Logins of one host that have the same finding on the same port.
 struct Failed {
-  std::vector<std::string> hosts;
-  std::vector<std::string> commands;
-  std::vector<std::string> entries;
+  std::vector<std::string> hosts, commands, entries;
   std::string error;  // Of the first.
 };
 
@@ -337,9 +335,7 @@ SshQuestion MakeSshQuestion(const ClusterSpec& spec, const JobSsh& ssh) {
     peer->set_host(server.host());
     peer->set_address(server.address());
   }
-  for (const char* name : kLaunchVariables) {
-    question.add_needed_variables(name);
-  }
+  for (const char* name : kLaunchVariables) question.add_needed_variables(name);
   return question;
 }
 

@@ -60,33 +60,27 @@ struct HostPorts {
 // judges.
 bool IsRoot(const ClusterView& view, const HostView& host) {
   const JobSpec* const job = view.job();
-  if (job == nullptr || view.HasWholeJob()) {
-    const bool is_named =
-        job != nullptr && absl::c_any_of(job->servers(), [](const auto& each) {
-          return each.master_port() != 0;
-        });
-    return !is_named && host.spec != nullptr &&
-           host.spec == &view.spec().servers(0);
+  if (job != nullptr && !view.HasWholeJob()) {
+    return !job->servers().empty() && host.name == job->servers(0).host();
   }
-  return !job->servers().empty() && host.name == job->servers(0).host();
+  return host.spec != nullptr && host.spec == &view.spec().servers(0) &&
+         (job == nullptr ||
+          absl::c_all_of(job->servers(), [](const auto& each) {
+            return each.master_port() == 0;
+          }));
 }
 
 HostPorts PortsOn(const ClusterView& view, const HostView& host) {
   const ClusterSpec& spec = view.spec();
   const HcclPortNeed hccl = HcclPortsOn(spec, *host.facts, view.job());
-  HostPorts ports;
-  ports.all = hccl.possible;
-  ports.hccl = hccl.possible;
-  ports.takes_another = !hccl.is_pinned;
-  if (hccl.is_pinned) ports.must_be_free = hccl.certain;
+  HostPorts ports = {hccl.possible, ServicePortsOf(spec), hccl.possible,
+                     !hccl.is_pinned};
+  if (hccl.is_pinned) ports.must_be_free.Add(hccl.certain);
   for (const uint32_t port :
        {IsRoot(view, host) ? spec.rendezvous_port() : 0, spec.ssh_port()}) {
-    if (port == 0 || port > 65535) continue;
-    ports.all.Add(port, port);
-    ports.must_be_free.Add(port, port);
+    if (port != 0 && port <= 65535) ports.must_be_free.Add(port, port);
   }
-  ports.all.Add(ServicePortsOf(spec));
-  ports.must_be_free.Add(ServicePortsOf(spec));
+  ports.all.Add(ports.must_be_free);
   return ports;
 }
 
@@ -388,8 +382,7 @@ void JudgePlan(const ClusterView& view, RuleReport& report) {
   const uint32_t processes = view.job()->processes_per_device();
   const std::string planned = absl::StrCat(processes, " processes a device");
   if (view.profile().process_limit == ProcessLimit::kOne) {
-    report.Add(report.Text("planned", planned, view.profile().title));
-    return;
+    return report.Add(report.Text("planned", planned, view.profile().title));
   }
   FirstMet<std::string, std::vector<std::string>> hosts;  // By driver.
   for (const HostView& host : view.hosts()) {
@@ -407,10 +400,9 @@ void JudgePlan(const ClusterView& view, RuleReport& report) {
 // What runs now, and what the job plans.
 void CheckDeviceProcessLimit(const ClusterView& view, RuleReport& report) {
   if (view.profile().process_limit == ProcessLimit::kNotPublished) {
-    report.ExplainSkip(
+    return report.ExplainSkip(
         "how many processes may share a device of this product "
         "is not published");
-    return;
   }
   if (view.job() != nullptr && view.job()->processes_per_device() > 1) {
     JudgePlan(view, report);

@@ -43,8 +43,7 @@ absl::StatusOr<Interfaces> ValueOf(const DeviceAddressFact& fact) {
 absl::StatusOr<Ipv4Address> ValueOf(const TextFact& fact) {
   // The tool says nothing where no gateway is set, 0.0.0.0 of a detect address.
   if (fact.value().empty()) return Ipv4Address();
-  const std::optional<Ipv4Address> address = AddressOf(fact.value());
-  if (address.has_value()) return *address;
+  if (const auto address = AddressOf(fact.value())) return *address;
   return NotUnderstood(QuotedText(fact.value()));
 }
 
@@ -126,8 +125,7 @@ void ReadPlan(const DeviceSpec& spec, DeviceView* device) {
       settings[0].netmask() == spec.netmask()) {
     device->planned = device->interfaces().front();
   } else if (!spec.address().empty()) {
-    const absl::StatusOr<Ipv4Interface> planned =
-        Ipv4Interface::Parse(spec.address(), spec.netmask());
+    const auto planned = Ipv4Interface::Parse(spec.address(), spec.netmask());
     if (planned.ok()) device->planned = *planned;
   }
   device->planned_gateway =
@@ -357,8 +355,7 @@ ClusterView::ClusterView(const ClusterSpec& spec,
     }
   }
   profile_.title = "a product that the spec does not name";
-  const absl::StatusOr<const ProductProfile*> profile =
-      FindProductProfile(spec.product(), spec.mode());
+  const auto profile = FindProductProfile(spec.product(), spec.mode());
   product_known_ = !spec.product().empty() && profile.ok();
   if (product_known_) profile_ = **profile;
 

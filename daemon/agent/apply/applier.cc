@@ -1,7 +1,6 @@
 #include "daemon/agent/apply/applier.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -147,6 +146,13 @@ struct Run {
       if (progress) progress(*outcome);
       if (!status.ok()) return InFront(StepName(step), status);
     }
+    const MutationTokenIssuer issuer;
+    for (const auto& saved : SummariseJournal(journal->entries()).saved) {
+      if (!saved.has_file_in_place()) continue;
+      SavedFile conf = saved.file_in_place();
+      ASSIGN_OR_RETURN(*conf.mutable_content(), machine.conf.Read());
+      return machine.conf.Restore(issuer.token(), conf);
+    }
     return absl::OkStatus();
   }
 
@@ -157,8 +163,8 @@ struct Run {
     for (const PlanStep& step : state.begin.plan().steps()) {
       const StepVerdict verdict = JudgeStep(step, ready);
       if (verdict.state == StepVerdict::kSo) continue;
-      return absl::FailedPreconditionError(
-          absl::StrCat(StepName(step), ": after all steps, ", verdict.why));
+      return FailedPrecondition(StepName(step), ": after all steps, ",
+                                verdict.why);
     }
     result.set_outcome(ApplyResult::APPLIED);
     result.set_elapsed_ms(MillisecondsSince(started));
@@ -222,8 +228,8 @@ struct Run {
 absl::StatusOr<std::unique_ptr<OpenFile>> Applier::TakeLock() {
   auto lock = folder_.TakeLock();
   if (!lock.ok() || *lock != nullptr) return lock;
-  return absl::UnavailableError(absl::StrCat(
-      options_.host, ": another apply or rollback is running on this host"));
+  return Unavailable(options_.host,
+                     ": another apply or rollback is running on this host");
 }
 
 absl::Status Applier::CheckForced(absl::StatusCode code, const std::string& why,
@@ -288,8 +294,8 @@ absl::StatusOr<std::unique_ptr<Journal>> Applier::Begin(
   auto journal =
       Journal::Create(access_.files, folder_.PathOf(request.apply_id));
   if (absl::IsAlreadyExists(journal.status())) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        options_.host, ": apply id ", request.apply_id, " was used before"));
+    return FailedPrecondition(options_.host, ": apply id ", request.apply_id,
+                              " was used before");
   }
   RETURN_IF_ERROR(journal.status());
   RETURN_IF_ERROR((*journal)->Append(entry));
@@ -340,9 +346,8 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
   RETURN_IF_ERROR(CheckApplyId(request.apply_id));
   RETURN_IF_ERROR(CheckHostPlan(plan));
   if (plan.host() != options_.host) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("plan: is for host \"", plan.host(), "\", expected \"",
-                     options_.host, "\""));
+    return InvalidArgument("plan: is for host \"", plan.host(),
+                           "\", expected \"", options_.host, "\"");
   }
   RETURN_IF_ERROR(CheckConfirmWithin(request.confirm_within));
   RETURN_IF_ERROR(CheckAllowed(plan, allows_()));
@@ -363,8 +368,8 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
   RETURN_IF_ERROR(InFront(
       options_.host, folder_.MakeRoom(plan.ByteSizeLong(), options_.kept)));
   ASSIGN_OR_RETURN(auto journal, Begin(request, result, sequence));
-  Run run = {access_,          inside, paths, std::move(journal),
-             request.progress, result};
+  Run run = {access_,          inside, paths,  std::move(journal),
+             request.progress, result, nullptr};
   absl::Status status = run.RunSteps(plan);
   if (status.ok()) status = run.FinishApplied();
   if (!status.ok()) {
@@ -415,11 +420,11 @@ absl::StatusOr<std::unique_ptr<Journal>> Applier::OpenJournal(
                                   JournalState::Phase::kEmpty
                             : absl::IsNotFound(journal.status());
   if (!is_empty) return journal;
-  return absl::NotFoundError(absl::StrCat(
+  return NotFound(
       options_.host, ": no journal of apply ", apply_id, " in ",
       options_.state_folder,
       ": never begun here, or lost with the folder, or dropped after ",
-      options_.kept.in_effect, " later applies"));
+      options_.kept.in_effect, " later applies");
 }
 
 absl::Status Applier::CheckJournal(const std::string& apply_id) {

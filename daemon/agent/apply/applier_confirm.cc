@@ -20,18 +20,17 @@ std::string SecondsText(absl::Duration time) {
 absl::Status Applier::CheckConfirmWithin(absl::Duration within) {
   if (within == absl::ZeroDuration()) return absl::OkStatus();
   if (within < absl::ZeroDuration() || within > kMaxConfirmWithin) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(options_.host, ": to be confirmed within ",
-                     absl::FormatDuration(within), ", expected at most ",
-                     absl::FormatDuration(kMaxConfirmWithin)));
+    return InvalidArgument(options_.host, ": to be confirmed within ",
+                           absl::FormatDuration(within), ", expected at most ",
+                           absl::FormatDuration(kMaxConfirmWithin));
   }
   if (!ReadHostTime(access_.files, access_.clock).boot_id.empty()) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(absl::StrCat(
+  return FailedPrecondition(
       options_.host,
       ": which boot this is cannot be told, so no deadline would survive the "
-      "next; apply without one"));
+      "next; apply without one");
 }
 
 absl::StatusOr<uint64_t> Applier::CheckNothingUnfinished(
@@ -43,19 +42,18 @@ absl::StatusOr<uint64_t> Applier::CheckNothingUnfinished(
     const JournalState& state = *each.state;
     last = std::max<uint64_t>(last, state.begin.sequence());
     if (state.waits() && each.apply_id != ended) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(options_.host, ": apply ", each.apply_id, " of ",
-                       ActorName(state.begin.actor()),
-                       " waits to be confirmed, and goes back in ",
-                       SecondsText(TimeLeftOf(state)),
-                       ": confirm it or roll it back first"));
+      return FailedPrecondition(options_.host, ": apply ", each.apply_id,
+                                " of ", ActorName(state.begin.actor()),
+                                " waits to be confirmed, and goes back in ",
+                                SecondsText(TimeLeftOf(state)),
+                                ": confirm it or roll it back first");
     }
     if (!state.unfinished()) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
+    return FailedPrecondition(
         options_.host, ": apply ", each.apply_id,
         " was cut off and its journal has no end yet; the next apply or "
         "rollback tries that first, which needs room in ",
-        options_.state_folder));
+        options_.state_folder);
   }
   return last + 1;
 }
@@ -88,20 +86,20 @@ absl::StatusOr<ApplyResult> Applier::Confirm(const KeepRequest& request) {
   const absl::Duration left =
       state.waits() ? TimeLeft(*state.deadline, now) : absl::ZeroDuration();
   if (left == absl::ZeroDuration()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(options_.host, ": apply ", request.apply_id,
-                     " does not wait to be confirmed: ",
-                     state.waits() ? "its deadline has passed, so it goes back"
-                     : !state.in_effect() ? "it was undone or rolled back"
-                     : state.confirmed    ? "it was confirmed before"
-                                          : "it stays by itself"));
+    return FailedPrecondition(
+        options_.host, ": apply ", request.apply_id,
+        " does not wait to be confirmed: ",
+        state.waits()        ? "its deadline has passed, so it goes back"
+        : !state.in_effect() ? "it was undone or rolled back"
+        : state.confirmed    ? "it was confirmed before"
+                             : "it stays by itself");
   }
   JournalEntry entry;
   if (extends && request.extend_by < kMinExtend) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        options_.host, ": to be confirmed ",
-        absl::FormatDuration(request.extend_by), " later, expected at least ",
-        absl::FormatDuration(kMinExtend)));
+    return InvalidArgument(options_.host, ": to be confirmed ",
+                           absl::FormatDuration(request.extend_by),
+                           " later, expected at least ",
+                           absl::FormatDuration(kMinExtend));
   }
   if (extends) {
     const absl::Duration within =

@@ -111,6 +111,23 @@ TEST_F(ApplierWaitTest, WaitsForNobodyWhoHoldsTheLockOfHccnConf) {
   EXPECT_EQ(scenario_->State(), untouched_->State());
 }
 
+// Nor does an apply fail over that, or leave the file closed to its readers.
+TEST_F(ApplierWaitTest, AppliesWhileSomebodyHoldsTheLockOfHccnConf) {
+  for (const NamedScenario& named : AllScenarios()) {
+    SCOPED_TRACE(named.name);
+    const auto free = named.make();
+    const auto held = named.make();
+    held->machine.files().SetLockedElsewhere("/etc/hccn.conf", true);
+    for (Scenario* scenario : {free.get(), held.get()}) {
+      const auto result =
+          scenario->MakeApplier()->Apply(RequestFor(scenario->Plan(), "a1"));
+      ASSERT_TRUE(result.ok()) << result.status();
+      EXPECT_EQ(result->outcome(), ApplyResult::APPLIED) << result->error();
+    }
+    EXPECT_EQ(held->State(), free->State());
+  }
+}
+
 TEST_F(ApplierWaitTest, TellsWhatItUndidBesideAJournalThatIsDamaged) {
   machine().files().Put(absl::StrCat(kScenarioStateFolder, "/old.journal"),
                         "no journal\n");

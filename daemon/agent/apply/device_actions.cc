@@ -139,8 +139,7 @@ absl::StatusOr<NamedFacts> ReadSettings(Machine* machine, uint32_t device,
                                         absl::string_view needed) {
   const DeviceFacts facts = machine->reader->ReadDevice(device);
   if (facts.address().value().settings_size() > 1) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("device ", device, ": it has several addresses"));
+    return FailedPrecondition("device ", device, ": it has several addresses");
   }
   NamedFacts values;
   for (const DeviceSetting& setting : DeviceSettings()) {
@@ -148,10 +147,10 @@ absl::StatusOr<NamedFacts> ReadSettings(Machine* machine, uint32_t device,
     if (live.value != kUnknownFact) {
       values[setting.name] = live.value;
     } else if (setting.always_saved || setting.name == needed) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("device ", device, ": its ", setting.words,
-                       " cannot be told, so it could not be put back: ",
-                       WhyMissing(live.missing)));
+      return FailedPrecondition(
+          "device ", device, ": its ", setting.words,
+          " cannot be told, so it could not be put back: ",
+          WhyMissing(live.missing));
     }
   }
   return values;
@@ -208,8 +207,7 @@ absl::StatusOr<bool> IsSoOnDevice(Machine* machine, const PlanStep& step) {
   const std::string live = LiveValue(machine, step);
   if (WhyNotSet(machine, step, live).empty()) return true;
   if (live == kUnknownFact) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(Name(step), " cannot be told"));
+    return FailedPrecondition(Name(step), " cannot be told");
   }
   // Of a rewrite `from` is what hccn.conf has; the device has `to` already.
   const std::string& from = IsRewrite(step) ? step.to() : step.from();
@@ -232,18 +230,18 @@ absl::StatusOr<SavedDevice> SaveDevice(Machine* machine, const PlanStep& step,
     if (!is_set && !(is_first && setting.always_saved)) continue;
     const std::string value = NamedFactText(now, setting.name);
     if (is_set && !setting.is_legal(value)) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(Name(step), " is ", value,
-                       ", which no command of hccn_tool is known to put back"));
+      return FailedPrecondition(
+          Name(step), " is ", value,
+          ", which no command of hccn_tool is known to put back");
     }
     SavedDevice::Value* const added = saved.add_values();
     added->set_setting(setting.name);
     added->set_value(value);
   }
-  ASSIGN_OR_RETURN(const std::string conf, machine->conf.Read());
+  ASSIGN_OR_RETURN(const SavedFile conf, machine->conf.Save());
   for (const HccnConf::Entry& entry : step.dropped()) {
     if (entry.key() == "gateway") continue;
-    std::optional<HccnConf::Entry> route = RouteInConf(conf, entry);
+    std::optional<HccnConf::Entry> route = RouteInConf(conf.content(), entry);
     if (route) *saved.add_routes() = *std::move(route);
   }
   return saved;
@@ -277,8 +275,7 @@ absl::Status SetOnDevice(const MutationToken& token, Machine* machine,
   if (!edited.ok()) return edited;
   const std::string why = WhyNotSet(machine, step, LiveValue(machine, step));
   if (why.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(why, "; the tool said ", said));
+  return FailedPrecondition(why, "; the tool said ", said);
 }
 
 NamedFacts RestoreDevice(const MutationToken& token, Machine* machine,

@@ -56,9 +56,8 @@ std::string Record(const JournalEntry& entry, uint64_t offset) {
 }
 
 absl::Status Damaged(uint64_t offset) {
-  return absl::DataLossError(
-      absl::StrCat("journal is damaged at byte ", offset,
-                   "; what was there before cannot be told from it"));
+  return DataLoss("journal is damaged at byte ", offset,
+                  "; what was there before cannot be told from it");
 }
 
 }  // namespace

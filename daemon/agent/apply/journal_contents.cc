@@ -55,8 +55,8 @@ std::string UnknownIn(const Message& message, const FieldDescriptor& field,
 
 absl::Status NotOurs(absl::string_view what, absl::string_view value,
                      absl::string_view expected) {
-  return absl::UnimplementedError(absl::StrCat(
-      "saved ", what, " ", QuotedText(value), ", expected ", expected));
+  return Unimplemented("saved ", what, " ", QuotedText(value), ", expected ",
+                       expected);
 }
 
 // A value becomes words of a command line, split at "/".
@@ -107,8 +107,7 @@ absl::Status CheckSaved(const SavedResource& saved) {
     case SavedResource::kFirewall: {
       const absl::Status checked = CheckSavedFirewall(saved.firewall());
       if (checked.ok()) return checked;
-      return absl::UnimplementedError(
-          absl::StrCat("saved ", checked.message()));
+      return Unimplemented("saved ", checked.message());
     }
     case SavedResource::RESOURCE_NOT_SET:
       break;
@@ -178,18 +177,18 @@ std::string UnknownPart(const Message& message) {
 absl::Status CheckJournalEntry(const JournalEntry& entry) {
   const std::string unknown = UnknownPart(entry);
   if (!unknown.empty()) {
-    return absl::UnimplementedError(absl::StrCat(
+    return Unimplemented(
         "it is of a newer clusterd, which this one cannot undo (", unknown,
-        "); take the apply back with that version, or move the file away"));
+        "); take the apply back with that version, or move the file away");
   }
   if (entry.kind_case() == JournalEntry::KIND_NOT_SET) {
     return absl::UnimplementedError("it says nothing that is known");
   }
   if (entry.has_deadline() &&
       absl::Milliseconds(entry.deadline().within_ms()) > kMaxConfirmWithin) {
-    return absl::UnimplementedError(absl::StrCat(
-        "it waits to be confirmed for ", entry.deadline().within_ms(),
-        "ms, expected at most ", absl::FormatDuration(kMaxConfirmWithin)));
+    return Unimplemented("it waits to be confirmed for ",
+                         entry.deadline().within_ms(), "ms, expected at most ",
+                         absl::FormatDuration(kMaxConfirmWithin));
   }
   for (const SavedResource& saved : entry.intent().saved()) {
     RETURN_IF_ERROR(CheckSaved(saved));
@@ -215,9 +214,9 @@ absl::Status CheckCanBeUndone(const JournalEntry& entry) {
   if (unknown.empty()) {
     return InFront("it could not be undone", CheckJournalEntry(entry));
   }
-  return absl::UnimplementedError(
-      absl::StrCat("the plan is of a newer version (", unknown,
-                   "), of which this clusterd could undo nothing; upgrade it"));
+  return Unimplemented(
+      "the plan is of a newer version (", unknown,
+      "), of which this clusterd could undo nothing; upgrade it");
 }
 
 }  // namespace clusterd

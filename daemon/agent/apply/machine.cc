@@ -46,13 +46,11 @@ absl::Status CheckIsPlanned(const HostPlan& plan, const std::string& planned,
   const std::string now = NameFacts(facts)[kNetworkNamespaceFact];
   const std::string name = NetworkNamespaceText(plan.network_namespace());
   if (now == kUnknownFact) {
-    return absl::UnavailableError(
-        absl::StrCat("which network namespace ", name,
-                     " is cannot be told: ", WhyMissing(&facts.missing())));
+    return Unavailable("which network namespace ", name,
+                       " is cannot be told: ", WhyMissing(&facts.missing()));
   }
   if (IsSameFact(kNetworkNamespaceFact, planned, now)) return absl::OkStatus();
-  return absl::NotFoundError(
-      absl::StrCat(name, " is network namespace ", now, " now, was ", planned));
+  return NotFound(name, " is network namespace ", now, " now, was ", planned);
 }
 
 // Whether one that has the planned number, and is no other as far as is known,
@@ -88,8 +86,7 @@ absl::StatusOr<PlanNamespace> Search(const MachineAccess& access,
   if (!planned.has_value()) return named;
   const std::string boot = access.namespaces->BootId();
   if (!planned->boot.empty() && !boot.empty() && boot != planned->boot) {
-    return absl::NotFoundError(
-        absl::StrCat(named.message(), "; this machine has started anew since"));
+    return NotFound(named.message(), "; this machine has started anew since");
   }
   auto inside = At(access, access.namespaces->EnterInode(
                                plan.network_namespace(), planned->inode));
@@ -104,16 +101,16 @@ absl::StatusOr<PlanNamespace> Search(const MachineAccess& access,
   const HostFacts facts = inside->read_host();
   const absl::Status found = CheckIsPlanned(plan, text, facts);
   if (absl::IsNotFound(found)) {
-    return absl::NotFoundError(absl::StrCat(
-        named.message(), "; ", planned->inode, " is another's number now"));
+    return NotFound(named.message(), "; ", planned->inode,
+                    " is another's number now");
   }
   if (!found.ok()) return found;
   if (IsSurelyPlanned(plan, *planned, facts)) return inside;
-  return absl::UnavailableError(absl::StrCat(
+  return Unavailable(
       named.message(), "; there is a network namespace ", planned->inode,
       ", and whether it is the one that was changed or a later one with its "
       "number cannot be told, expected Linux 5.14 or later, which tells; if it "
-      "is, set its values by hand"));
+      "is, set its values by hand");
 }
 
 using Resources = std::vector<SavedResource>;
@@ -147,8 +144,8 @@ absl::Status CheckIsAsPlanned(const InPlaceFile& conf, const PlanStep& step,
 }
 
 absl::StatusOr<bool> IsGoodForm(Machine* machine, const PlanStep& step) {
-  ASSIGN_OR_RETURN(const auto text, machine->conf.Read());
-  RETURN_IF_ERROR(CheckIsAsPlanned(machine->conf, step, text));
+  ASSIGN_OR_RETURN(const SavedFile now, machine->conf.Save());
+  RETURN_IF_ERROR(CheckIsAsPlanned(machine->conf, step, now.content()));
   return false;
 }
 
@@ -172,8 +169,8 @@ absl::Status RepairForm(const MutationToken& token, Machine* machine,
   if (!status.ok()) return status;
   ASSIGN_OR_RETURN(const std::string now, machine->conf.Read());
   if (now == wanted) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      machine->conf.path(), ": is not as repaired right after the repair"));
+  return FailedPrecondition(machine->conf.path(),
+                            ": is not as repaired right after the repair");
 }
 
 // Devices whose gateway goes when the step sets its own.
@@ -250,8 +247,8 @@ absl::Status SetAtBoot(const MutationToken& token, Machine* machine,
   RETURN_IF_ERROR(ReplaceFile(token, machine->files, kSysctlFile, wanted));
   ASSIGN_OR_RETURN(const auto now, SaveFile(machine->files, kSysctlFile));
   if (now.content() == wanted) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(kSysctlFile, ": is not as written right after writing"));
+  return FailedPrecondition(kSysctlFile,
+                            ": is not as written right after writing");
 }
 
 // State and files once for all steps of a firewall; of a rule, itself.
@@ -395,10 +392,6 @@ std::vector<std::string> Differences(Machine* machine,
                             SaveFile(machine->files, saved.file().path()));
   } else if (saved.has_file_in_place()) {
     absl::StatusOr<SavedFile> now = machine->conf.Save();
-    // It has its mode again, and with it perhaps somebody who holds its lock.
-    if (absl::IsDeadlineExceeded(now.status())) {
-      now = SaveFile(machine->files, machine->conf.path());
-    }
     if (now.ok()) now = InDigest(*std::move(now));
     found = FileDifferences(InDigest(saved.file_in_place()), now);
   } else if (saved.has_sysctl()) {
@@ -491,6 +484,9 @@ absl::StatusOr<std::string> SettingActions::Set(
     const MutationToken& token, const PlanStep& step,
     const std::vector<SavedResource>& saved) {
   std::string repaired;
+  if (absl::c_any_of(saved, std::mem_fn(&SavedResource::has_file_in_place))) {
+    RETURN_IF_ERROR(machine_->conf.Guard(token));
+  }
   RETURN_IF_ERROR(ActionsOf(step).set(token, machine_, step, saved, &repaired));
   return repaired;
 }
@@ -531,10 +527,9 @@ std::vector<PlanFact> DigestFiles(FileSystem* files, Clock* clock,
     if (resource.has_file()) add_file(resource.file().path());
     if (resource.has_file_in_place()) {
       const std::string& path = resource.file_in_place().path();
-      auto text = InPlaceFile(files, clock, path, kShortLockWait).Read();
-      // Who holds the lock that long is not about to write.
-      if (!text.ok()) text = ReadWholeFile(files, path, kMaxFileBytes);
-      add(absl::StrCat(path, ": SHA-256 of what it sets"), text,
+      const auto now = InPlaceFile(files, clock, path, kShortLockWait).Save();
+      add(absl::StrCat(path, ": SHA-256 of what it sets"),
+          now.ok() ? absl::StatusOr<std::string>(now->content()) : now.status(),
           HccnConfDigest);
     }
     for (const SavedFile& file : resource.firewall().files()) {

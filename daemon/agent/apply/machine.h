@@ -110,7 +110,8 @@ class SettingActions {
   // put back is not touched.
   absl::StatusOr<std::vector<SavedResource>> Save(const PlanStep& step);
 
-  // Sets it. `saved` is what Save gave for this step. Returns what was repaired
+  // Sets it. `saved` is what Save gave for this step, and is in the journal: if
+  // hccn.conf is in it, that is kept from users. Returns what was repaired
   // on the way, e.g. lines of hccn.conf that the tool lost; "" if nothing.
   // FailedPrecondition, with both values and what the tool said, if the machine
   // is then not as the step wants it.

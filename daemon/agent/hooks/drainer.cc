@@ -37,10 +37,10 @@ constexpr size_t kMaxOutputBytes = 1 << 16;
 absl::Status CheckName(const std::string& node) {
   // Leaves no place for a list of nodes, an option or a blank.
   if (IsHostName(node)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("node ", QuotedText(node),
-                   ": is no name of one Slurm node, expected letters, digits, "
-                   "\".\", \"-\" and \"_\""));
+  return InvalidArgument(
+      "node ", QuotedText(node),
+      ": is no name of one Slurm node, expected letters, digits, "
+      "\".\", \"-\" and \"_\"");
 }
 
 // Says what the program did where it did not do what it should.
@@ -48,18 +48,15 @@ absl::Status CheckRun(const std::vector<std::string>& argv,
                       const CommandResult& result) {
   const std::string subject = absl::StrCat("`", absl::StrJoin(argv, " "), "`");
   if (result.timed_out) {
-    return absl::DeadlineExceededError(absl::StrCat(
-        subject, ": no answer in ", absl::FormatDuration(kCommandDeadline)));
+    return DeadlineExceeded(subject, ": no answer in ",
+                            absl::FormatDuration(kCommandDeadline));
   }
   if (result.signal != 0 || result.exit_status != 0) {
-    return absl::UnavailableError(
-        absl::StrCat(subject, ": status ", result.exit_status, ": ",
-                     PrintableText(absl::StrCat(result.standard_error,
-                                                result.standard_output))));
+    return Unavailable(subject, ": status ", result.exit_status, ": ",
+                       PrintableText(absl::StrCat(result.standard_error,
+                                                  result.standard_output)));
   }
-  if (result.output_cut) {
-    return absl::UnavailableError(absl::StrCat(subject, ": prints too much"));
-  }
+  if (result.output_cut) return Unavailable(subject, ": prints too much");
   return absl::OkStatus();
 }
 
@@ -90,9 +87,9 @@ absl::StatusOr<SlurmNode> ParseSlurmNode(absl::string_view line) {
   std::string states;
   std::string rest;
   if (!HasForm(line, *kNode, &node.name, &states, &rest)) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgument(
         "scontrol show node: ", QuotedText(line),
-        ", expected one line of \"NodeName=NAME … State=STATE …\""));
+        ", expected one line of \"NodeName=NAME … State=STATE …\"");
   }
   node.states = absl::StrSplit(states, '+');
   for (std::string& state : node.states) {
@@ -109,9 +106,8 @@ absl::StatusOr<SlurmNode> ParseSlurmNode(absl::string_view line) {
   }
   std::string before;
   if (!HasForm(rest, *kReason, &before, &node.reason)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("scontrol show node: reason in ", QuotedText(rest),
-                     ", expected who set it and when behind it"));
+    return InvalidArgument("scontrol show node: reason in ", QuotedText(rest),
+                           ", expected who set it and when behind it");
   }
   return node;
 }
@@ -163,9 +159,8 @@ absl::StatusOr<SlurmNode> Drainer::Show(const HookSettings& settings,
                    Scontrol(settings, {"show", "node", node, "-o"}));
   ASSIGN_OR_RETURN(SlurmNode shown, ParseSlurmNode(text));
   if (shown.name == node) return shown;
-  return absl::InvalidArgumentError(
-      absl::StrCat("scontrol show node: tells of ", QuotedText(shown.name),
-                   ", expected \"", node, "\""));
+  return InvalidArgument("scontrol show node: tells of ",
+                         QuotedText(shown.name), ", expected \"", node, "\"");
 }
 
 absl::Status Drainer::Update(const HookSettings& settings,
@@ -186,9 +181,8 @@ absl::Status Drainer::DrainNow(const HookSettings& settings,
                                const std::string& reason) {
   ASSIGN_OR_RETURN(const SlurmNode before, Show(settings, node));
   if (before.IsOfOthers()) {
-    log_->Notice(
-        absl::StrCat("node ", node, " is left as it is: its reason is ",
-                     QuotedText(before.reason), ", not ", QuotedText(reason)));
+    log_->Notice("node ", node, " is left as it is: its reason is ",
+                 QuotedText(before.reason), ", not ", QuotedText(reason));
     return absl::OkStatus();
   }
   may_be_drained_ = true;
@@ -202,17 +196,16 @@ absl::Status Drainer::DrainNow(const HookSettings& settings,
                          {"State=DRAIN", absl::StrCat("Reason=", reason)}));
   ASSIGN_OR_RETURN(const SlurmNode after, Show(settings, node));
   if (!after.IsDrained() || !after.IsOurs()) {
-    return absl::AbortedError(
-        absl::StrCat("node ", node, ": is ", absl::StrJoin(after.states, "+"),
-                     " with reason ", QuotedText(after.reason),
-                     " after its drain, expected DRAIN and our reason"));
+    return Aborted("node ", node, ": is ", absl::StrJoin(after.states, "+"),
+                   " with reason ", QuotedText(after.reason),
+                   " after its drain, expected DRAIN and our reason");
   }
-  log_->Notice(absl::StrCat(
+  log_->Notice(
       "node ", node, " drained: ", reason,
       ReturnOf(rule) != Return::kByHand
           ? ""
           : absl::StrCat("; this host cannot tell when it is mended; then: ",
-                         "scontrol update NodeName=", node, " State=RESUME")));
+                         "scontrol update NodeName=", node, " State=RESUME"));
   return absl::OkStatus();
 }
 
@@ -228,9 +221,8 @@ absl::Status Drainer::RecheckNow(
   if (rule.empty() || !holds(rule)) return absl::OkStatus();
   RETURN_IF_ERROR(Update(settings, node, "undrain", {"State=UNDRAIN"}));
   may_be_drained_ = false;
-  log_->Notice(absl::StrCat("node ", node, " is used again, rule ", rule,
-                            " holds; it was drained with ",
-                            QuotedText(before.reason)));
+  log_->Notice("node ", node, " is used again, rule ", rule,
+               " holds; it was drained with ", QuotedText(before.reason));
   return absl::OkStatus();
 }
 
@@ -244,15 +236,14 @@ absl::Status Drainer::Drain(const HookSettings& settings,
     const bool queued = pool_.TryRun([this, settings, node, text, done] {
       const absl::Status drained = DrainNow(settings, node, text);
       if (!drained.ok()) {
-        log_->Warning(absl::StrCat("node ", node, " is not drained with ",
-                                   QuotedText(text), ": ", drained.message()));
+        log_->Warning("node ", node, " is not drained with ", QuotedText(text),
+                      ": ", drained.message());
       }
       done->Notify();
     });
     if (!queued) {
-      log_->Warning(absl::StrCat("node ", node, " is not drained with ",
-                                 QuotedText(text),
-                                 ": too much waits for scontrol"));
+      log_->Warning("node ", node, " is not drained with ", QuotedText(text),
+                    ": too much waits for scontrol");
     }
     return queued && done->WaitFor(wait);
   });
@@ -270,9 +261,8 @@ absl::Status Drainer::Recheck(
     const absl::Status status = RecheckNow(settings, node, holds);
     // Every check finds the same; a host that has no scontrol says so once.
     if (std::exchange(logged_, status) != status) {
-      log_->Warning(
-          absl::StrCat("node ", node, ": whether it is drained by ",
-                       "us cannot be told or changed: ", status.message()));
+      log_->Warning("node ", node, ": whether it is drained by ",
+                    "us cannot be told or changed: ", status.message());
     }
   });
   return absl::OkStatus();

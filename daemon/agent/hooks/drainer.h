@@ -54,9 +54,7 @@ class SharedWork {
       if (others == nullptr) mine = entry = std::make_shared<UnderWay>();
     }
     if (others != nullptr) {
-      if (!others->done.WaitFor(wait)) {
-        return std::nullopt;
-      }
+      if (!others->done.WaitFor(wait)) return std::nullopt;
       return others->found;
     }
     mine->found.emplace(work());

@@ -1,5 +1,4 @@
-#include <algorithm>
-
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/report/job_verdict.h"
 #include "config/rules/view/cluster_view.h"
@@ -13,7 +12,8 @@
 namespace clusterd {
 namespace {
 
-constexpr size_t kMaxTold = 16;
+constexpr int kMaxTold = 16;
+constexpr int kMaxFailures = 64;  // A job may have them on all its hosts.
 constexpr char kNoRule[] = "verdict";
 
 enum class Source { kVerdict, kItself };
@@ -32,6 +32,10 @@ bool Closes(const JobReason& reason, Source source,
          settings.fail_closed.count(reason.rule()) > 0;
 }
 
+std::string LineOf(const JobReason& reason) {
+  return absl::StrCat(StateWord(reason.state()), ": ", ReasonLine(reason));
+}
+
 // Gathers the answer, the worst decision first.
 class Deciding {
  public:
@@ -47,17 +51,10 @@ class Deciding {
       answer_.set_reason(ReasonLine(reason));
     }
     const State state = KnownState(reason.state());
-    if (!closes && (state == FAIL || state == UNKNOWN || reason.waived())) {
-      if (answer_.let_through_size() < static_cast<int>(kMaxTold)) {
-        answer_.add_let_through(
-            absl::StrCat(StateWord(reason.state()), ": ", ReasonLine(reason)));
-      } else {
-        answer_.set_let_through_more(answer_.let_through_more() + 1);
-      }
-    }
-    if (answer_.reasons_size() < static_cast<int>(kMaxTold)) {
-      *answer_.add_reasons() = reason;
-    }
+    rules_.insert(reason.rule());
+    reasons_.emplace_back(
+        reason,
+        !closes && (state == FAIL || state == UNKNOWN || reason.waived()));
   }
 
   HookAnswer::Decision IfHere(const JobReason& reason) const {
@@ -70,18 +67,37 @@ class Deciding {
     if (answer_.decision() == HookAnswer::DECISION_UNSPECIFIED) {
       answer_.set_decision(HookAnswer::ALLOW);
     }
-    std::stable_sort(answer_.mutable_reasons()->begin(),
-                     answer_.mutable_reasons()->end(),
-                     [](const JobReason& a, const JobReason& b) {
-                       return a.state() > b.state();  // FAIL is the highest.
-                     });
+    absl::c_stable_sort(reasons_, [this](const auto& a, const auto& b) {
+      return Weight(a.first) < Weight(b.first);
+    });
+    for (const auto& [reason, is_let_through] : reasons_) {
+      const bool fails = reason.state() == FAIL;
+      const int most = fails ? kMaxFailures : kMaxTold;
+      if (answer_.reasons_size() < most) *answer_.add_reasons() = reason;
+      if (!is_let_through) continue;
+      if (answer_.let_through_size() >= most) {
+        answer_.set_let_through_more(answer_.let_through_more() + 1);
+        continue;
+      }
+      answer_.add_let_through(LineOf(reason));
+      if (fails) answer_.set_let_through_worst(answer_.let_through_size());
+    }
     return std::move(answer_);
   }
 
  private:
+  // No failure gives way to another reason, however it is explained.
+  std::pair<bool, int> Weight(const JobReason& reason) const {
+    const State state = KnownState(reason.state());
+    return {state != FAIL && rules_.count(reason.caused_by()) > 0, -state};
+  }
+
   const HookSettings& settings_;
   HookAnswer answer_;
   std::set<std::string> told_;
+  std::set<std::string> rules_;
+  // Beside each whether it is let through although it may be wrong.
+  std::vector<std::pair<JobReason, bool>> reasons_;
 };
 
 // The line of a reason about another host names it and its devices.
@@ -105,10 +121,9 @@ JobReason Unexplained(State state) {
 
 bool Explains(const google::protobuf::RepeatedPtrField<JobReason>& reasons,
               State state) {
-  return std::any_of(reasons.begin(), reasons.end(),
-                     [state](const JobReason& reason) {
-                       return KnownState(reason.state()) == KnownState(state);
-                     });
+  return absl::c_any_of(reasons, [state](const JobReason& reason) {
+    return KnownState(reason.state()) == KnownState(state);
+  });
 }
 
 bool NeedsReason(State state) {
@@ -201,6 +216,22 @@ HookAnswer Decide(const JudgedHost& judged, const HookSettings& settings) {
   answer.set_basis(judged.basis);
   answer.set_schema_version(kHookSchemaVersion);
   return answer;
+}
+
+void HoldBrake(const std::string& why, bool opens, HookAnswer* answer) {
+  const auto old = answer->let_through();
+  const auto failures = old.begin() + answer->let_through_worst();
+  answer->set_decision(opens ? HookAnswer::ALLOW : HookAnswer::REFUSE);
+  answer->clear_let_through();
+  for (const JobReason& reason : answer->reasons()) {
+    if (opens && reason.state() == FAIL) {
+      answer->add_let_through(LineOf(reason));
+    }
+  }
+  if (!opens) answer->mutable_let_through()->Add(old.begin(), failures);
+  answer->add_let_through(why);
+  answer->set_let_through_worst(answer->let_through_size());
+  answer->mutable_let_through()->Add(failures, old.end());
 }
 
 std::vector<std::string> JobEnvironment(const JobVerdict* verdict,

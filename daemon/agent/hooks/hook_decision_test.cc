@@ -259,6 +259,71 @@ TEST(DecideTest, CountsWhatIsLetThroughBeyondItsBound) {
   EXPECT_EQ(answer.let_through_more(), 14u);
 }
 
+JudgedHost WithoutItsConf() {
+  JudgedHost judged;
+  for (int i = 0; i < 20; ++i) {
+    JobReason reason =
+        Reason("mtu-persistent", UNKNOWN, "device " + std::to_string(i));
+    reason.set_caused_by("hccn-conf");
+    judged.by_itself.push_back(reason);
+  }
+  judged.by_itself.push_back(Reason("host-memory", UNKNOWN));
+  judged.by_itself.push_back(Reason("hccn-conf", FAIL, "no such file"));
+  JobReason follows = Reason("firewall", FAIL, "is active");
+  follows.set_caused_by("hccn-conf");
+  judged.by_itself.push_back(follows);
+  return judged;
+}
+
+TEST(DecideTest, NamesFailuresFirstAndLastWhatAnotherReasonExplains) {
+  const HookAnswer answer = Decide(WithoutItsConf(), {});
+  EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
+  ASSERT_EQ(answer.let_through_size(), 16);
+  EXPECT_THAT(answer.let_through(0), HasSubstr("fail: clusterd: hccn-conf"));
+  EXPECT_THAT(answer.let_through(1), HasSubstr("fail: clusterd: firewall"));
+  EXPECT_EQ(answer.let_through_worst(), 2u);
+  EXPECT_THAT(answer.let_through(2),
+              HasSubstr("unknown: clusterd: host-memory"));
+  EXPECT_THAT(answer.let_through(3), HasSubstr("mtu-persistent"));
+  EXPECT_EQ(answer.let_through_more(), 7u);
+}
+
+TEST(DecideTest, LeavesOutNoFailureForLength) {
+  JudgedHost judged;
+  for (int i = 0; i < 30; ++i) {
+    judged.by_itself.push_back(Reason("lldp", UNKNOWN, std::to_string(i)));
+    judged.by_itself.push_back(Reason("firewall", FAIL, std::to_string(i)));
+  }
+  const HookAnswer answer = Decide(judged, {});
+  EXPECT_EQ(answer.let_through_size(), 30);
+  EXPECT_EQ(answer.let_through_worst(), 30u);
+  EXPECT_EQ(answer.reasons_size(), 30);
+  EXPECT_EQ(answer.let_through_more(), 30u);
+}
+
+TEST(HoldBrakeTest, StandsBehindTheFailuresThatAreLetThrough) {
+  JudgedHost judged = WithoutItsConf();
+  judged.by_itself.back().set_holds_alone(true);
+  judged.by_itself.push_back(Reason("link", FAIL, "DOWN"));
+  for (const bool opens : {true, false}) {
+    HookAnswer answer = Decide(judged, {});
+    ASSERT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
+    HoldBrake("12 of 100 hosts fail", opens, &answer);
+    EXPECT_EQ(answer.decision(),
+              opens ? HookAnswer::ALLOW : HookAnswer::REFUSE);
+    // The failure that refuses a job is in `reason`.
+    const int failures = opens ? 3 : 1;
+    ASSERT_GT(answer.let_through_size(), failures + 1);
+    for (int i = 0; i < failures; ++i) {
+      EXPECT_THAT(answer.let_through(i), HasSubstr("fail: clusterd: "));
+    }
+    EXPECT_EQ(answer.let_through(failures), "12 of 100 hosts fail");
+    EXPECT_THAT(answer.let_through(failures + 1),
+                HasSubstr("unknown: clusterd: host-memory"));
+    EXPECT_EQ(answer.let_through_worst(), failures + 1u);
+  }
+}
+
 TEST(DecideTest, RefusesForMaintenanceAndDrainsNobody) {
   const JobReason reason = Reason("maintenance", FAIL, "until 10:00");
   for (const JudgedHost& judged : {ByVerdict(reason), ByItself(reason)}) {

@@ -13,6 +13,7 @@
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
 #include "config/words/waiver_text.h"
 #include "google/protobuf/arena.h"
 
@@ -36,10 +37,8 @@ constexpr absl::Duration kIdlePoll = absl::Seconds(1);
 constexpr char kIdleRule[] = "device-idle";
 
 const HookRow* FindKind(HookKind kind) {
-  const auto row = absl::c_find_if(
-      kHooks, [kind](const HookRow& each) { return each.kind == kind; });
-  return kind == HOOK_KIND_UNSPECIFIED || row == std::end(kHooks) ? nullptr
-                                                                  : row;
+  if (kind == HOOK_KIND_UNSPECIFIED) return nullptr;
+  return FirstWith(kHooks, &HookRow::kind, kind);
 }
 
 absl::string_view DecisionWord(HookAnswer::Decision decision) {
@@ -91,13 +90,6 @@ absl::Status CheckRequest(const HookRequest& request, const JobSpec& job) {
   return absl::InvalidArgumentError(absl::StrJoin(mistakes, "\n"));
 }
 
-const JobServer* ServerOf(const JobSpec& job, absl::string_view host) {
-  for (const JobServer& server : job.servers()) {
-    if (server.host() == host) return &server;
-  }
-  return nullptr;
-}
-
 // The job as far as this host alone can be asked about it.
 JobSpec OnThisHost(const JobSpec& job, const JobServer& own) {
   JobSpec narrowed = job;
@@ -113,6 +105,7 @@ JobSpec OnThisHost(const JobSpec& job, const JobServer& own) {
     only.clear_world_size();
     only.clear_node_rank();
     only.clear_master_addr();
+    only.clear_nnodes();
   }
   narrowed.clear_rank_table();
   narrowed.clear_ssh();
@@ -242,7 +235,7 @@ absl::StatusOr<HookAnswer> HookDesk::Answer(const HookRequest& request,
                   parts_.clock->Monotonic(),
                   std::min(wait, kMaxHookWait),
                   std::move(settings),
-                  ServerOf(*job, parts_.host),
+                  FirstWith(job->servers(), &JobServer::host, parts_.host),
                   parts_.waivers == nullptr ? nullptr : parts_.waivers()};
   HookAnswer answer = Decided(call);
   Act(call, &answer);
@@ -414,8 +407,7 @@ absl::StatusOr<JobVerdict> HookDesk::AskController(const JobSpec& job,
                                                    const std::string& digest,
                                                    absl::Duration max_age,
                                                    absl::Duration wait) {
-  const auto max_age_ms =
-      static_cast<uint32_t>(absl::ToInt64Milliseconds(max_age));
+  const auto max_age_ms = ToMs(max_age);
   const std::string key = absl::StrCat(digest, " ", max_age_ms);
   const auto ask = [&]() -> absl::StatusOr<JobVerdict> {
     JobQuestion question;
@@ -433,14 +425,12 @@ absl::StatusOr<JobVerdict> HookDesk::AskController(const JobSpec& job,
     }
     const absl::Status kept = parts_.verdicts->Keep(*answer, *proved);
     if (!kept.ok()) {
-      parts_.log->Warning(
-          absl::StrCat("verdict is not kept: ", kept.message()));
+      parts_.log->Warning("verdict is not kept: ", kept.message());
     }
     return proved;
   };
   return questions_.Do(key, wait, ask)
-      .value_or(absl::DeadlineExceededError(
-          absl::StrCat("no answer in ", absl::FormatDuration(wait))));
+      .value_or(DeadlineExceeded("no answer in ", absl::FormatDuration(wait)));
 }
 
 HostFacts HookDesk::Look(absl::Duration wait) {
@@ -495,9 +485,7 @@ bool HookDesk::BrakeIsOn(const Call& call, HookAnswer* answer) {
       PrintableText(may.ok() ? may->why_not() : may.status().message()), ": ",
       answer->reason());
   parts_.log->Warning(why);
-  answer->add_let_through(why);
-  answer->set_decision(call.kind.is_slurm ? HookAnswer::ALLOW
-                                          : HookAnswer::REFUSE);
+  HoldBrake(why, call.kind.is_slurm, answer);
   return true;
 }
 

@@ -139,6 +139,10 @@ void HeedWaivers(const HostWaivers* waivers, absl::Time now,
 
 HookAnswer Decide(const JudgedHost& judged, const HookSettings& settings);
 
+// The answer of a brake that holds for `why`, which stands behind the failures
+// that are let through: all where `opens`. Else the job is refused.
+void HoldBrake(const std::string& why, bool opens, HookAnswer* answer);
+
 // NAME=VALUE lines for the job: HCCL_WHITELIST_DISABLE, and what `verdict`
 // (nullptr: none) is sure of: HCCL_IF_IP of `host`, MASTER_ADDR, MASTER_PORT,
 // HCCL_IF_BASE_PORT unless a login file of `host` sets it, and NNODES and

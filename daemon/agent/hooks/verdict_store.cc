@@ -1,4 +1,3 @@
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
@@ -32,15 +31,15 @@ absl::Status CheckAge(const JobVerdict& verdict, absl::Time now,
                       absl::Duration max_age) {
   const absl::Duration age = now - absl::FromUnixMillis(verdict.judged_at_ms());
   if (age > max_age) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "verdict: is ", DurationText(age),
-        " old by this host's clock, expected at most ", DurationText(max_age)));
+    return FailedPrecondition("verdict: is ", DurationText(age),
+                              " old by this host's clock, expected at most ",
+                              DurationText(max_age));
   }
   if (age < -kMaxClockLead) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("verdict: is of ", DurationText(-age),
-                     " after now by this host's clock, expected at most ",
-                     DurationText(kMaxClockLead)));
+    return FailedPrecondition(
+        "verdict: is of ", DurationText(-age),
+        " after now by this host's clock, expected at most ",
+        DurationText(kMaxClockLead));
   }
   return absl::OkStatus();
 }
@@ -50,9 +49,8 @@ absl::Status CheckAge(const JobVerdict& verdict, absl::Time now,
 absl::StatusOr<JobVerdict> VerdictStore::Prove(const SignedVerdict& verdict,
                                                absl::Duration max_age) const {
   if (verdict.verdict().size() > kMaxVerdictBytes) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("verdict: has ", verdict.verdict().size(),
-                     " bytes, expected at most ", kMaxVerdictBytes));
+    return PermissionDenied("verdict: has ", verdict.verdict().size(),
+                            " bytes, expected at most ", kMaxVerdictBytes);
   }
   ASSIGN_OR_RETURN(const std::string ca, options_.read_ca());
   const absl::Time now = clock_->Now();
@@ -64,9 +62,9 @@ absl::StatusOr<JobVerdict> VerdictStore::Prove(const SignedVerdict& verdict,
     return absl::PermissionDeniedError("verdict: is signed and no JobVerdict");
   }
   if (proved.cluster() != options_.cluster) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("verdict: is of cluster ", QuotedText(proved.cluster()),
-                     ", expected \"", options_.cluster, "\""));
+    return PermissionDenied("verdict: is of cluster ",
+                            QuotedText(proved.cluster()), ", expected \"",
+                            options_.cluster, "\"");
   }
   RETURN_IF_ERROR(CheckAge(proved, now, max_age));
   return proved;
@@ -77,9 +75,8 @@ absl::Status VerdictStore::Keep(const SignedVerdict& verdict,
   const std::string name = NameOf(proved);
   FileName parsed;
   if (!ParseName(name, &parsed)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("verdict: digest ", QuotedText(proved.job_digest()),
-                     " is no SHA-256 in hex"));
+    return InvalidArgument("verdict: digest ", QuotedText(proved.job_digest()),
+                           " is no SHA-256 in hex");
   }
   absl::MutexLock lock(&mutex_);
   const absl::Status made = files_->MakeDirectory(options_.folder, 0700);

@@ -138,9 +138,8 @@ absl::StatusOr<std::string> EnrolmentAddress(const JoinFlags& flags) {
   if (colon == std::string::npos || colon == 0 ||
       !absl::SimpleAtoi(flags.controller.substr(colon + 1), &port) ||
       port < 1 || port >= kMaxPort) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--controller: ", QuotedText(flags.controller),
-                     ", expected HOST:PORT, such as head:7443"));
+    return InvalidArgument("--controller: ", QuotedText(flags.controller),
+                           ", expected HOST:PORT, such as head:7443");
   }
   return absl::StrCat(flags.controller.substr(0, colon), ":",
                       flags.enrol_port > 0 ? flags.enrol_port : port + 1);
@@ -149,10 +148,9 @@ absl::StatusOr<std::string> EnrolmentAddress(const JoinFlags& flags) {
 absl::Status CheckCaHash(const std::string& text) {
   static const LazyRE2 kForm = {"sha256:[0-9a-f]{64}"};
   if (HasForm(text, *kForm)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--ca-hash: ", QuotedText(text),
-                   ", expected \"sha256:\" and 64 digits 0-9 and a-f, as "
-                   "clusterctl token create prints"));
+  return InvalidArgument("--ca-hash: ", QuotedText(text),
+                         ", expected \"sha256:\" and 64 digits 0-9 and a-f, as "
+                         "clusterctl token create prints");
 }
 
 absl::StatusOr<std::string> TokenOf(const JoinFlags& flags) {
@@ -246,17 +244,16 @@ absl::StatusOr<TrustedRoots> FetchRoots(
     }
   }
   if (trusted.roots_pem.empty()) {
-    return absl::PermissionDeniedError(absl::StrCat(
+    return PermissionDenied(
         "controller ", address, ": its CA is ",
         shown.empty() ? "none" : absl::StrJoin(shown, ", "), ", expected ",
         absl::StrJoin(ca_hashes, ", "),
         " (--ca-hash): this is another cluster's controller, or somebody in "
-        "between; the token was not sent"));
+        "between; the token was not sent");
   }
   if (!IsClusterName(answer.cluster())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("controller ", address, ": names its cluster ",
-                     QuotedText(answer.cluster()), ", which is no name"));
+    return InvalidArgument("controller ", address, ": names its cluster ",
+                           QuotedText(answer.cluster()), ", which is no name");
   }
   trusted.cluster = answer.cluster();
   return trusted;
@@ -390,9 +387,9 @@ absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts) {
   ASSIGN_OR_RETURN(const TrustedRoots roots,
                    FetchRoots(address, flags.ca_hashes, parts.patience));
   if (!flags.cluster.empty() && flags.cluster != roots.cluster) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        "controller ", address, ": is of cluster ", QuotedText(roots.cluster),
-        ", expected ", QuotedText(flags.cluster), " (--cluster)"));
+    return PermissionDenied("controller ", address, ": is of cluster ",
+                            QuotedText(roots.cluster), ", expected ",
+                            QuotedText(flags.cluster), " (--cluster)");
   }
   ASSIGN_OR_RETURN(const std::string key, KeyFor(flags, folder));
   ASSIGN_OR_RETURN(*request.mutable_signing_request(), MakeSigningRequest(key));

@@ -23,9 +23,8 @@ void HeldIdentity::Look() {
     told_ = trouble;
   }
   if (is_news) {
-    log_->Error(absl::StrCat(
-        "certificate files refused, the last good pair stays in use: ",
-        trouble));
+    log_->Error("certificate files refused, the last good pair stays in use: ",
+                trouble);
   }
 }
 
@@ -76,9 +75,9 @@ absl::Status TakeAnswer(const Enrolled& answer, const TlsPem& before,
                         const std::string& key, const Renewing& host) {
   const SpiffeId& self = host.self;
   if (answer.name() != self.name) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("the controller names this host ",
-                     QuotedText(answer.name()), ", expected ", self.name));
+    return PermissionDenied("the controller names this host ",
+                            QuotedText(answer.name()), ", expected ",
+                            self.name);
   }
   ASSIGN_OR_RETURN(std::string bundle, host.folder.ReadRootsBundle());
   const Roots roots =
@@ -265,9 +264,8 @@ absl::Status LeafRenewal::TakeUp(const absl::StatusOr<HubMessage>& answer) {
   RETURN_IF_ERROR(answer.status());
   const CertificateAnswer& told = answer->certificate_answer();
   if (!told.has_enrolled()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the controller renews it not: ",
-                     PrintableText(told.refused(), kMaxRefusalBytes)));
+    return FailedPrecondition("the controller renews it not: ",
+                              PrintableText(told.refused(), kMaxRefusalBytes));
   }
   std::string key;
   {
@@ -311,8 +309,7 @@ void LeafRenewal::Tell(const absl::Status& trouble) {
   // A controller that is away for a night is one line, not a hundred.
   if (text == told_) return;
   told_ = text;
-  parts_.log->Warning(
-      absl::StrCat("this host's certificate is not renewed yet: ", text));
+  parts_.log->Warning("this host's certificate is not renewed yet: ", text);
 }
 
 }  // namespace clusterd

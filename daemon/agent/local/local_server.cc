@@ -60,9 +60,9 @@ absl::Status CheckPath(const std::string& path) {
   if (path.empty() || path[0] != '/' || path.back() == '/' ||
       path.find('%') != std::string::npos ||
       path.size() >= sizeof(sockaddr_un::sun_path)) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgument(
         "socket \"", path, "\": expected an absolute path of under ",
-        sizeof(sockaddr_un::sun_path), " bytes without \"%\""));
+        sizeof(sockaddr_un::sun_path), " bytes without \"%\"");
   }
   return absl::OkStatus();
 }
@@ -74,10 +74,10 @@ absl::Status RemoveStale(const std::string& path) {
     return errno == ENOENT ? absl::OkStatus() : FileStatus(path, errno);
   }
   if (!S_ISSOCK(info.st_mode)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path,
-                     ": is there and is no socket, expected nothing or "
-                     "the socket of a clusterd before"));
+    return FailedPrecondition(
+        path,
+        ": is there and is no socket, expected nothing or "
+        "the socket of a clusterd before");
   }
   return unlink(path.c_str()) == 0 ? absl::OkStatus() : FileStatus(path, errno);
 }
@@ -91,8 +91,8 @@ absl::StatusOr<std::unique_ptr<LocalListener>> LocalListener::Listen(
   OwnedFd stop(eventfd(0, EFD_CLOEXEC));
   if (listening.get() < 0 || stop.get() < 0 || !Bind(listening.get(), path) ||
       listen(listening.get(), kWaitingConnections) != 0) {
-    return absl::UnavailableError(absl::StrCat("cannot listen on socket ", path,
-                                               ": ", std::strerror(errno)));
+    return Unavailable("cannot listen on socket ", path, ": ",
+                       std::strerror(errno));
   }
   return std::unique_ptr<LocalListener>(
       new LocalListener(std::move(listening), std::move(stop)));
@@ -120,9 +120,7 @@ void LocalListener::Accept(const std::function<void(int connection)>& take) {
       accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (fd < 0) {
     pollfd stop = {stop_.get(), POLLIN, 0};
-    if (errno == EMFILE || errno == ENFILE) {
-      poll(&stop, 1, kOutOfDescriptorsMs);
-    }
+    if (errno == EMFILE || errno == ENFILE) poll(&stop, 1, kOutOfDescriptorsMs);
     return;
   }
   ucred caller = {};
@@ -160,8 +158,7 @@ absl::StatusOr<std::unique_ptr<LocalServer>> LocalServer::Start(
   if (lock.get() < 0) return FileStatus(lock_path, errno);
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return FileStatus(lock_path, errno);
-    return absl::FailedPreconditionError(
-        absl::StrCat(lock_path, ": another clusterd holds it"));
+    return FailedPrecondition(lock_path, ": another clusterd holds it");
   }
   std::unique_ptr<LocalServer> server(
       new LocalServer(path, std::move(lock), std::move(answers)));
@@ -183,9 +180,7 @@ absl::Status LocalServer::Listen() {
   builder.SetResourceQuota(
       grpc::ResourceQuota("local").SetMaxThreads(kMaxThreads));
   server_ = StartServer(&builder);
-  if (server_ == nullptr) {
-    return absl::UnavailableError(absl::StrCat("cannot serve ", path_));
-  }
+  if (server_ == nullptr) return Unavailable("cannot serve ", path_);
   ASSIGN_OR_RETURN(listener_, LocalListener::Listen(path_));
   listener_->Start([server = server_.get()](int connection) {
     grpc::AddInsecureChannelFromFd(server, connection);

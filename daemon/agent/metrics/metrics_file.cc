@@ -2,7 +2,6 @@
 
 #include <map>
 
-#include "absl/strings/str_cat.h"
 #include "config/report/metrics_text.h"
 #include "config/values/version.h"
 
@@ -98,8 +97,8 @@ void MetricsFile::Write() {
       FirstEnds({{"host", parts_.tls.certificate}, {"ca", parts_.tls.ca}});
   const absl::Status status = parts_.write(HostMetrics(numbers_));
   if (!status.ok() && status.message() != told_) {
-    parts_.log->Warning(absl::StrCat("metrics_file: ", status.message(),
-                                     "; tried again every minute"));
+    parts_.log->Warning("metrics_file: ", status.message(),
+                        "; tried again every minute");
   }
   told_ = std::string(status.message());
   absl::MutexLock lock(&mutex_);

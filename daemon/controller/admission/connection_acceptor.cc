@@ -15,7 +15,6 @@
 #include <cstring>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
@@ -500,8 +499,8 @@ void ConnectionAcceptor::TellCutLocked(const Connection& connection,
   const absl::Time now = Monotonic();
   if (now - cut_told_ < kTellEvery) return;
   cut_told_ = now;
-  log_->Warning(absl::StrCat("connection of ", connection.peer,
-                             " cut off: ", why, "; ", cut_, " in all"));
+  log_->Warning("connection of ", connection.peer, " cut off: ", why, "; ",
+                cut_, " in all");
 }
 
 void ConnectionAcceptor::DropLocked(Id id) {

@@ -243,8 +243,8 @@ void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,
     return;
   }
   report->add_notes(
-      absl::StrCat("hosts that were applied kept it; clusterctl rollback ",
-                   report->run_id(), " takes them back",
+      absl::StrCat(kHostsKeptIt, "; clusterctl rollback ", report->run_id(),
+                   " takes them back",
                    outcome == ApplyReport::CANCELLED
                        ? ", and the same plan applied again goes on"
                        : ""));

@@ -72,6 +72,9 @@ std::string EndOfConfirmation(const Confirmation& over);
 // Takes hosts that have nothing of the apply any more out of its `untold`.
 void ForgetUntold(ApplyReport* report);
 
+// Begins a note that holds until the last of these hosts is rolled back.
+inline constexpr char kHostsKeptIt[] = "hosts that were applied kept it";
+
 // Gives the report its outcome, and notes what is as it was and what is not.
 // `wave`: the last one that began, from 0.
 void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,

@@ -25,9 +25,8 @@ constexpr absl::Duration kReattachWait = absl::Seconds(30);
 // Empty for a step that is not in the plan, or no plan.
 std::string StepTextIn(const HostPlan* plan, uint32_t step) {
   if (plan == nullptr) return "";
-  const auto planned = absl::c_find_if(
-      plan->steps(), [step](const PlanStep& s) { return s.id() == step; });
-  return planned == plan->steps().end() ? "" : StepText(*planned);
+  const auto* const planned = FirstWith(plan->steps(), &PlanStep::id, step);
+  return planned == nullptr ? "" : StepText(*planned);
 }
 
 }  // namespace
@@ -58,9 +57,7 @@ ApplyRun::ApplyRun(ApplyOrder order, const ControllerParts& parts,
 
 absl::Status ApplyRun::Start() {
   const CallbackGate::Pass pass(gate_);
-  if (!pass) {
-    return absl::UnavailableError("the controller is stopping");
-  }
+  if (!pass) return absl::UnavailableError("the controller is stopping");
   {
     absl::MutexLock lock(&mutex_);
     TakeWaveLocked(0);
@@ -330,15 +327,13 @@ void ApplyRun::Settle(size_t index, ApplyResult result) {
     all = at_work_.empty();
   }
   if (!good) {
-    parts_.log->Warning(absl::StrCat(head_.rollback() ? "rollback " : "apply ",
-                                     run_id(), ": host ", hosts_[index].name,
-                                     ": ", OutcomeWords(result.outcome()), ": ",
-                                     result.error()));
+    parts_.log->Warning(head_.rollback() ? "rollback " : "apply ", run_id(),
+                        ": host ", hosts_[index].name, ": ",
+                        OutcomeWords(result.outcome()), ": ", result.error());
   }
   for (const std::string& forced : result.forced()) {
-    parts_.log->Notice(absl::StrCat(run_id(), ": host ", hosts_[index].name,
-                                    ": forced by ", ActorName(head_.actor()),
-                                    ": ", forced));
+    parts_.log->Notice(run_id(), ": host ", hosts_[index].name, ": forced by ",
+                       ActorName(head_.actor()), ": ", forced);
   }
   ApplyEvent event;
   *event.mutable_host() = std::move(result);
@@ -424,8 +419,8 @@ absl::Status ApplyRun::SaveEnd(const ApplyReport& report) const {
   const absl::MutexLock one_at_a_time(&saving_);
   const absl::Status saved = callbacks_.save(report);
   if (!saved.ok()) {
-    parts_.log->Error(absl::StrCat("history: the end of ", run_id(),
-                                   " is not kept: ", saved.message()));
+    parts_.log->Error("history: the end of ", run_id(),
+                      " is not kept: ", saved.message());
   }
   return saved;
 }
@@ -476,9 +471,8 @@ absl::StatusOr<CancelResponse> ApplyRun::Cancel(const std::string& actor) {
   if (!is_news) return response;
   const absl::Status saved = SaveRunning();
   if (!saved.ok()) {
-    parts_.log->Error(
-        absl::StrCat("history: that ", run_id(),
-                     " is cancelled is not kept: ", saved.message()));
+    parts_.log->Error("history: that ", run_id(),
+                      " is cancelled is not kept: ", saved.message());
   }
   ApplyEvent event;
   *event.mutable_cancelled() = response;

@@ -8,11 +8,11 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/make_plan.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
+#include "config/words/quoted_text.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/hosts/spec_holder.h"
@@ -22,12 +22,6 @@ namespace {
 
 constexpr absl::Duration kLeastDeadline = absl::Minutes(2);
 constexpr absl::Duration kLongestDeadline = absl::Hours(24);
-
-// What a client sends ends up in the log and on a terminal.
-std::string Quoted(absl::string_view text) {
-  return absl::StrCat(
-      "\"", absl::CHexEscape(text.substr(0, kMaxHistoryIdBytes)), "\"");
-}
 
 // Where the kernel parameters of a plan are; one target for all its hosts.
 std::string NamespaceOf(const ClusterPlan& plan) {
@@ -56,17 +50,15 @@ bool MayHoldChanges(const ApplyResult& result) {
 absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
   RETURN_IF_ERROR(VerifyPlan(plan));
   if (plan.cluster() != parts.spec->cluster()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("plan: for cluster \"", plan.cluster(), "\", expected \"",
-                     parts.spec->cluster(), "\""));
+    return InvalidArgument("plan: for cluster \"", plan.cluster(),
+                           "\", expected \"", parts.spec->cluster(), "\"");
   }
   // No part of the digest, and kept for everybody to read. Empty for what the
   // controller plans by itself.
   if (plan.plan_id().size() > kMaxHistoryIdBytes ||
       !IsHistoryIdText(plan.plan_id())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("plan: ", Quoted(plan.plan_id()),
-                     " is no plan id, expected 0-9, a-z and -"));
+    return InvalidArgument("plan: ", QuotedText(plan.plan_id()),
+                           " is no plan id, expected 0-9, a-z and -");
   }
   const std::shared_ptr<const ClusterSpec> spec = parts.spec->spec();
   std::set<std::string> known;
@@ -78,8 +70,7 @@ absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
     RETURN_IF_ERROR(
         InFront("plan", CheckNetworkNamespace(host.network_namespace())));
     if (!planned.insert(host.host()).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("plan: host \"", host.host(), "\" stands twice"));
+      return InvalidArgument("plan: host \"", host.host(), "\" stands twice");
     }
     if (!host.steps().empty() && known.count(host.host()) == 0) {
       unknown.push_back(host.host());
@@ -91,9 +82,8 @@ absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
         "plan: the spec has changed since it was made; plan again");
   }
   if (!unknown.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("plan: not in the spec of cluster \"",
-                     parts.spec->cluster(), "\": ", NamesText(unknown)));
+    return InvalidArgument("plan: not in the spec of cluster \"",
+                           parts.spec->cluster(), "\": ", NamesText(unknown));
   }
   if (!has_steps) {
     return absl::FailedPreconditionError("plan: nothing to do on any host");
@@ -109,9 +99,8 @@ absl::Status CheckAttached(AttachedHosts* hosts, const ApplyOrder& order) {
     if (!hosts->IsAttached(host.name)) absent.push_back(host.name);
   }
   if (absent.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("not attached: ", NamesText(absent),
-                   "; let them attach, or plan without them"));
+  return FailedPrecondition("not attached: ", NamesText(absent),
+                            "; let them attach, or plan without them");
 }
 
 // One that takes nothing back by itself would keep what the others give up.
@@ -124,9 +113,9 @@ absl::Status CheckTakesBack(AttachedHosts* hosts, const ApplyOrder& order) {
     }
   }
   if (unable.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
+  return FailedPrecondition(
       "their clusterd takes nothing back by itself: ", NamesText(unable),
-      "; upgrade it, or apply with --no-confirm"));
+      "; upgrade it, or apply with --no-confirm");
 }
 
 bool HasFirewallSteps(const ClusterPlan& plan) {
@@ -155,10 +144,10 @@ absl::StatusOr<Confirmation> ConfirmationOf(const ClusterPlan& plan,
                         kLongestConfirmWithin);
   }
   if (wished < kShortestConfirmWithin || wished > kLongestConfirmWithin) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "apply: to be confirmed within ", absl::FormatDuration(wished),
-        ", expected ", absl::FormatDuration(kShortestConfirmWithin), " to ",
-        absl::FormatDuration(kLongestConfirmWithin)));
+    return InvalidArgument("apply: to be confirmed within ",
+                           absl::FormatDuration(wished), ", expected ",
+                           absl::FormatDuration(kShortestConfirmWithin), " to ",
+                           absl::FormatDuration(kLongestConfirmWithin));
   }
   confirm.set_state(Confirmation::PENDING);
   confirm.set_within_ms(
@@ -186,16 +175,16 @@ absl::StatusOr<std::shared_ptr<const ClusterPlan>> ReadKeptPlan(
   if (absl::IsNotFound(record.status()) ||
       (record.ok() && record->entry().id() != plan_id)) {
     return absl::AbortedError(absl::StrCat(
-        "plan ", Quoted(plan_id),
+        "plan ", QuotedText(plan_id),
         ": this controller has not made it, or keeps it no more (the oldest "
         "make room for newer entries of the history): plan again"));
   }
   if (!record.ok()) return record.status();
   if (!record->has_plan() || record->plan().digest() != digest) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "plan ", Quoted(plan_id), ": digest ", Quoted(digest),
+    return InvalidArgument(
+        "plan ", QuotedText(plan_id), ": digest ", QuotedText(digest),
         " is not that of the plan that this controller has made under this id; "
-        "the file was edited: plan again"));
+        "the file was edited: plan again");
   }
   return std::make_shared<const ClusterPlan>(
       std::move(*record->mutable_plan()));
@@ -270,10 +259,10 @@ absl::StatusOr<ApplyOrder> OrderOfRollback(const ControllerParts& parts,
                            host.outcome() == ApplyResult::LOST});
   }
   if (order.hosts.empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("apply ", apply.apply_id(),
-                     ": nothing to take back, no host of it is applied or has "
-                     "something left over"));
+    return FailedPrecondition(
+        "apply ", apply.apply_id(),
+        ": nothing to take back, no host of it is applied or has "
+        "something left over");
   }
   return order;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/waves.h"
 #include "config/values/status_macros.h"
@@ -127,7 +128,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
   });
   order.caller = request.caller;
   const ApplyReport report = order.report;
-  parts_.log->Notice(absl::StrCat(
+  parts_.log->Notice(
       ChangeText(report), " (", request.from, "): ",
       report.rollback() ? absl::StrCat("takes back apply ", report.apply_id())
                         : absl::StrCat("applies plan ", report.plan_id()),
@@ -138,7 +139,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
           ? absl::StrCat(", to be confirmed within ",
                          absl::FormatDuration(absl::Milliseconds(
                              report.confirmation().within_ms())))
-          : ""));
+          : "");
   const AuditEntry audited = Audited(request.caller, report);
   if (parts_.audit != nullptr) RETURN_IF_ERROR(parts_.audit->Begin(audited));
   const std::shared_ptr<ApplyRun> run =
@@ -156,8 +157,8 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
   if (started.ok()) return run;
   AuditEnd(audited, absl::StrCat("not begun: ", started.message()));
   if (stopping) return started;
-  parts_.log->Error(absl::StrCat(
-      ChangeText(report), ": not begun, the history: ", started.message()));
+  parts_.log->Error(ChangeText(report),
+                    ": not begun, the history: ", started.message());
   return started;
 }
 
@@ -198,8 +199,7 @@ std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
 
 void ClusterChanges::OnRunEnd(const ApplyReport& report,
                               const AuditEntry& audited) {
-  parts_.log->Notice(
-      absl::StrCat(ChangeText(report), ": ", RunOutcomeName(report)));
+  parts_.log->Notice(ChangeText(report), ": ", RunOutcomeName(report));
   AuditEnd(
       audited,
       absl::StrCat(
@@ -232,8 +232,7 @@ void ClusterChanges::RememberLostLocked(const ApplyReport& report) {
       unsettled.go_back.insert(host.host());
     }
   }
-  if (unsettled.IsSettled()) return;
-  if (unsettled_.size() >= kMaxUnsettled) return;
+  if (unsettled.IsSettled() || unsettled_.size() >= kMaxUnsettled) return;
   unsettled_[report.run_id()] = std::move(unsettled);
 }
 
@@ -250,7 +249,7 @@ void ClusterChanges::Recover() {
   // Whoever opened a closed one has said why.
   if (absl::IsFailedPrecondition(running.status())) return;
   if (!running.ok()) {
-    parts_.log->Error(absl::StrCat("history: ", running.status().message()));
+    parts_.log->Error("history: ", running.status().message());
     return;
   }
   for (absl::StatusOr<HistoryRecord>& record : *running) {
@@ -258,10 +257,10 @@ void ClusterChanges::Recover() {
       Interrupt(*std::move(record));
       continue;
     }
-    parts_.log->Error(absl::StrCat(
+    parts_.log->Error(
         "history: an apply or rollback was cut off by the end of the last "
         "controller, and on which hosts cannot be told: ",
-        record.status().message()));
+        record.status().message());
   }
   // Also runs that ended long ago may have hosts that never told; whoever
   // attaches now may still do so.
@@ -301,9 +300,7 @@ void ClusterChanges::Interrupt(HistoryRecord record) {
   report.set_outcome(ApplyReport::INTERRUPTED);
   report.add_notes("the controller ended while it ran");
   ExplainNotStarted(&report);
-  if (!report.rollback()) {
-    CloseConfirmation(parts_.scheduler->Now(), &report);
-  }
+  if (!report.rollback()) CloseConfirmation(parts_.scheduler->Now(), &report);
   AuditEnd(Audited(MakeAuditEntry(report.rollback() ? "RollBack" : "ApplyPlan",
                                   "", report.actor()),
                    report),
@@ -315,19 +312,19 @@ void ClusterChanges::Interrupt(HistoryRecord record) {
   }
   const absl::Status kept = parts_.history->Update(
       RecordOfApply(std::move(report), network_namespace));
-  parts_.log->Warning(
-      absl::StrCat(what, ": interrupted, the controller ended while it ran",
-                   kept.ok() ? "" : "; not kept: ", kept.message()));
+  parts_.log->Warning(what, ": interrupted, the controller ended while it ran",
+                      kept.ok() ? "" : "; not kept: ", kept.message());
+}
+
+std::shared_ptr<ApplyRun> ClusterChanges::CurrentRun() const {
+  absl::MutexLock lock(&mutex_);
+  return current_.has_value() ? current_->run : nullptr;
 }
 
 absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::FindCurrent(
     const std::string& id) {
   // Before the history is read: a run that ends meanwhile knows its end.
-  std::shared_ptr<ApplyRun> run;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (current_.has_value()) run = current_->run;
-  }
+  const std::shared_ptr<ApplyRun> run = CurrentRun();
   // A history that cannot be read keeps nobody from stopping what runs.
   if (run != nullptr && run->run_id() == id) return run;
   ASSIGN_OR_RETURN(const HistoryRecord record, parts_.history->Get(id));
@@ -353,13 +350,13 @@ absl::StatusOr<CancelResponse> ClusterChanges::Cancel(const std::string& id,
     return AlreadyOver(report);
   }
   if (!cancelled.ok()) return cancelled;
-  parts_.log->Notice(absl::StrCat(
+  parts_.log->Notice(
       ChangeText(report), ": cancelled by ", ActorName(actor), " (", from,
       ") in wave ", cancelled->cancelled().wave(), " of ", cancelled->waves(),
       cancelled->cancelled().actor() == actor
           ? ""
           : absl::StrCat(", after ",
-                         ActorName(cancelled->cancelled().actor()))));
+                         ActorName(cancelled->cancelled().actor())));
   return cancelled;
 }
 
@@ -370,9 +367,9 @@ absl::StatusOr<AbortApplyResponse> ClusterChanges::Abort(
   const ApplyReport report = run->report();
   if (absl::IsFailedPrecondition(aborted.status())) return AlreadyOver(report);
   if (!aborted.ok()) return aborted;
-  parts_.log->Notice(absl::StrCat(ChangeText(report), ": aborted by ", actor,
-                                  " (", from, "), ", aborted->given_up_size(),
-                                  " hosts not waited for any more"));
+  parts_.log->Notice(ChangeText(report), ": aborted by ", actor, " (", from,
+                     "), ", aborted->given_up_size(),
+                     " hosts not waited for any more");
   return aborted;
 }
 
@@ -383,13 +380,8 @@ std::string ClusterChanges::Running() {
 
 absl::StatusOr<HistoryRecord> ClusterChanges::Show(const std::string& id) {
   // Before the record is read: a run that ends meanwhile knows its end.
-  std::shared_ptr<ApplyRun> run;
-  std::vector<std::shared_ptr<PendingChange>> waiting;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (current_.has_value()) run = current_->run;
-    waiting = pending_;
-  }
+  const std::shared_ptr<ApplyRun> run = CurrentRun();
+  const std::vector<std::shared_ptr<PendingChange>> waiting = AllPending();
   ASSIGN_OR_RETURN(HistoryRecord record, parts_.history->Get(id));
   for (const auto& pending : waiting) {
     if (record.entry().id() != pending->head().run_id()) continue;
@@ -516,12 +508,18 @@ void ClusterChanges::Correct(const std::string& run_id,
       report.confirmation().state() == Confirmation::GOES_BACK) {
     report.mutable_confirmation()->set_state(Confirmation::NOT_NEEDED);
   }
+  if (!rollbacks.empty() && FirstWith(report.hosts(), &ApplyResult::outcome,
+                                      ApplyResult::APPLIED) == nullptr) {
+    DropIf(report.mutable_notes(), [](const std::string& note) {
+      return absl::StartsWith(note, kHostsKeptIt);
+    });
+  }
   ForgetUntold(&report);
   const absl::Status kept = parts_.history->Update(
       RecordOfApply(std::move(report), record->entry().network_namespace()));
   if (!kept.ok()) {
-    parts_.log->Error(absl::StrCat("history: what hosts tell of ", run_id,
-                                   " is not kept: ", kept.message()));
+    parts_.log->Error("history: what hosts tell of ", run_id,
+                      " is not kept: ", kept.message());
   }
 }
 

@@ -165,6 +165,8 @@ class ClusterChanges {
   };
 
   void EndChange() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Null: none is under way, or it is only prepared.
+  std::shared_ptr<ApplyRun> CurrentRun() const ABSL_LOCKS_EXCLUDED(mutex_);
   // The run that is under way; the errors of Cancel if the id is not its.
   absl::StatusOr<std::shared_ptr<ApplyRun>> FindCurrent(const std::string& id)
       ABSL_LOCKS_EXCLUDED(mutex_);

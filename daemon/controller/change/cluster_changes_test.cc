@@ -171,6 +171,7 @@ TEST_F(ClusterChangesTest, RollbackAsksHostsThatAreAppliedOrLost) {
   scheduler_.Advance(absl::Hours(1));
   pool_.Drain();
   ASSERT_EQ(KeptOutcome(id, 2), ApplyResult::LOST);
+  EXPECT_THAT(Kept(id).notes(), Contains(HasSubstr(kHostsKeptIt)));
 
   const auto rollback = RollBack(id);
   ASSERT_TRUE(rollback.ok()) << rollback.status();
@@ -187,7 +188,8 @@ TEST_F(ClusterChangesTest, RollbackAsksHostsThatAreAppliedOrLost) {
   // The apply's record knows, so a second rollback asks the rest alone.
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::ROLLED_BACK);
   EXPECT_THAT(Kept(id).notes(),
-              Contains("taken back by rollback " + (*rollback)->run_id()));
+              AllOf(Contains("taken back by rollback " + (*rollback)->run_id()),
+                    Not(Contains(HasSubstr(kHostsKeptIt)))));
   EXPECT_EQ(history_->Get(id)->entry().outcome(), "partly rolled back");
   ASSERT_TRUE(RollBack(id).ok());
   EXPECT_EQ(links_["server0"]->tasks().size(), 2u);

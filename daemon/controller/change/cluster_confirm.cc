@@ -180,17 +180,16 @@ void ClusterChanges::SaveConfirmation(const std::string& run_id,
         RecordOfApply(std::move(report), record->entry().network_namespace()));
   }
   if (kept.ok()) return;
-  parts_.log->Error(
-      absl::StrCat("history: how apply ", run_id,
-                   " is confirmed is not kept: ", kept.message()));
+  parts_.log->Error("history: how apply ", run_id,
+                    " is confirmed is not kept: ", kept.message());
 }
 
 void ClusterChanges::Confirm(const std::string& id, const AuditEntry& caller,
                              const Confirmed& answered) {
   const auto pending = FindPending(id);
   if (!pending.ok()) return answered(pending.status());
-  parts_.log->Notice(absl::StrCat("apply ", (*pending)->apply_id(),
-                                  ": confirmed by ", ActorName(caller.who())));
+  parts_.log->Notice("apply ", (*pending)->apply_id(), ": confirmed by ",
+                     ActorName(caller.who()));
   (*pending)->Confirm(caller, AnswerTo((*pending)->apply_id(), answered));
 }
 
@@ -198,9 +197,9 @@ void ClusterChanges::Extend(const std::string& id, const AuditEntry& caller,
                             absl::Duration by, const Confirmed& answered) {
   const auto pending = FindPending(id);
   if (!pending.ok()) return answered(pending.status());
-  parts_.log->Notice(absl::StrCat(
-      "apply ", (*pending)->apply_id(), ": to be confirmed ",
-      absl::FormatDuration(by), " later, by ", ActorName(caller.who())));
+  parts_.log->Notice("apply ", (*pending)->apply_id(), ": to be confirmed ",
+                     absl::FormatDuration(by), " later, by ",
+                     ActorName(caller.who()));
   (*pending)->Extend(caller, by, AnswerTo((*pending)->apply_id(), answered));
 }
 

@@ -46,10 +46,6 @@ std::string ResultText(const absl::StatusOr<ApplyReport>& report) {
 
 }  // namespace
 
-void DriftEnforcer::Say(const std::string& host, absl::string_view text) const {
-  parts_.log->Notice(absl::StrCat("host ", host, ": enforce: ", text));
-}
-
 void DriftEnforcer::Stop() {
   gate_.Close();
   absl::MutexLock lock(&mutex_);
@@ -89,8 +85,7 @@ void DriftEnforcer::OnDrift(const std::string& host,
     }
   }
   if (next == absl::InfinitePast()) return Enqueue(host);
-  Say(host, absl::StrCat("it has drifted again; the next try is not before ",
-                         UtcText(next)));
+  Say(host, "it has drifted again; the next try is not before ", UtcText(next));
 }
 
 void DriftEnforcer::Enqueue(const std::string& host) {
@@ -126,8 +121,7 @@ void DriftEnforcer::StartNext() {
 
 void DriftEnforcer::PutBack(const std::string& host, const HostFacts& facts) {
   if (facts.has_missing()) {
-    Say(host,
-        absl::StrCat("it gives no facts: ", WhyMissing(&facts.missing())));
+    Say(host, "it gives no facts: ", WhyMissing(&facts.missing()));
     return Finish(host, End::kLater);
   }
   // The report that began this is older than the facts, and the spec may have
@@ -141,11 +135,10 @@ void DriftEnforcer::PutBack(const std::string& host, const HostFacts& facts) {
   DriftRepair repair =
       PlanDriftRepair(plan.hosts(0), facts.drift().value(), enforced);
   for (size_t i = 0; i < std::min(repair.left.size(), kShownLines); ++i) {
-    Say(host, absl::StrCat("left alone: ", repair.left[i]));
+    Say(host, "left alone: ", repair.left[i]);
   }
   if (repair.left.size() > kShownLines) {
-    Say(host, absl::StrCat("left alone: ", repair.left.size() - kShownLines,
-                           " more"));
+    Say(host, "left alone: ", repair.left.size() - kShownLines, " more");
   }
   if (repair.plan.steps().empty()) return Finish(host, End::kTried);
   *plan.mutable_hosts(0) = std::move(repair.plan);
@@ -159,7 +152,7 @@ void DriftEnforcer::PutBack(const std::string& host, const HostFacts& facts) {
 // kNothing: begun; it finishes later.
 DriftEnforcer::End DriftEnforcer::Begin(const std::string& host,
                                         ClusterPlan plan) {
-  Say(host, absl::StrCat("puts back what drifted: ", StepTexts(plan.hosts(0))));
+  Say(host, "puts back what drifted: ", StepTexts(plan.hosts(0)));
   const absl::Status begun = parts_.apply(
       std::make_shared<const ClusterPlan>(std::move(plan)),
       gate_.Wrap([this, host](const absl::StatusOr<ApplyReport>& report) {
@@ -171,7 +164,7 @@ DriftEnforcer::End DriftEnforcer::Begin(const std::string& host,
         Finish(host, End::kTried);
       }));
   if (begun.ok()) return End::kNothing;
-  Say(host, absl::StrCat("not begun: ", begun.message()));
+  Say(host, "not begun: ", begun.message());
   return absl::IsUnavailable(begun) ? End::kLater : End::kTried;
 }
 

@@ -24,7 +24,6 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/plan/applied_drift.h"
@@ -96,7 +95,10 @@ class DriftEnforcer {
   End Begin(const std::string& host, ClusterPlan plan);
   void Finish(const std::string& host, End end) ABSL_LOCKS_EXCLUDED(mutex_);
   // For the log.
-  void Say(const std::string& host, absl::string_view text) const;
+  template <typename... Parts>
+  void Say(const std::string& host, const Parts&... parts) const {
+    parts_.log->Notice("host ", host, ": enforce: ", parts...);
+  }
 
   const Parts parts_;
   const CallbackGate gate_;

@@ -103,8 +103,7 @@ void PendingChange::Look() {
         gate_.Wrap([self = shared_from_this()] { self->LookSoon(); }));
     return;
   }
-  parts_.log->Notice(
-      absl::StrCat(ChangeText(head_), ": ", EndOfConfirmation(now)));
+  parts_.log->Notice(ChangeText(head_), ": ", EndOfConfirmation(now));
   callbacks_.on_end(now);
 }
 
@@ -135,9 +134,7 @@ void PendingChange::StepLocked() {
   if (confirmation_.state() != Confirmation::CONFIRMED) return;
   confirmation_.clear_untold();
   for (const auto& [name, host] : hosts_) {
-    if (host.waits || host.gone || host.unknown) {
-      confirmation_.add_untold(name);
-    }
+    if (host.waits || host.gone || host.unknown) confirmation_.add_untold(name);
   }
   confirmation_.set_deadlines_passed(now >= last_deadline_);
 }
@@ -283,9 +280,8 @@ void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
         .IgnoreError();
   }
   if (!wrong.empty()) {
-    parts_.log->Warning(absl::StrCat(ChangeText(head_),
-                                     ": not confirmed, check ", order->run_id,
-                                     ": ", wrong));
+    parts_.log->Warning(ChangeText(head_), ": not confirmed, check ",
+                        order->run_id, ": ", wrong);
   }
   Look();
 }
@@ -345,10 +341,10 @@ void PendingChange::OnTold(const std::string& host, absl::Duration extend_by,
     all = !AnyAskedLocked();
   }
   if (is_news) {
-    parts_.log->Warning(absl::StrCat(
+    parts_.log->Warning(
         ChangeText(head_), ": host ", host, " was not told that it ",
         extend_by > absl::ZeroDuration() ? "goes back later: " : "stays: ",
-        why_not));
+        why_not);
   }
   if (!all) return;
   if (extend_by > absl::ZeroDuration()) EndExtend();
@@ -380,9 +376,9 @@ void PendingChange::EndExtend() {
   }
   if (answered == nullptr) return;
   if (refused.empty()) return answered(now);
-  answered(absl::UnavailableError(absl::StrCat(
+  answered(Unavailable(
       ChangeText(head_),
-      ": not everywhere, so it goes back as before: ", NamesText(refused))));
+      ": not everywhere, so it goes back as before: ", NamesText(refused)));
 }
 
 void PendingChange::Confirm(const AuditEntry& caller, Answered answered) {
@@ -405,8 +401,8 @@ void PendingChange::Confirm(const AuditEntry& caller, Answered answered) {
     }
   }
   if (answered == nullptr) return Look();
-  answered(absl::FailedPreconditionError(absl::StrCat(
-      ChangeText(head_), ": its deadline has passed, so its hosts go back")));
+  answered(FailedPrecondition(
+      ChangeText(head_), ": its deadline has passed, so its hosts go back"));
 }
 
 void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
@@ -428,16 +424,15 @@ void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
               ? "it is confirmed, and stays"
               : "its deadline has passed, so its hosts go back");
     } else if (by < kShortestConfirmWithin || within > kLongestConfirmWithin) {
-      refused = absl::InvalidArgumentError(absl::StrCat(
+      refused = InvalidArgument(
           "it would wait for ", absl::FormatDuration(within),
           ", expected longer than now, and ",
-          absl::FormatDuration(kLongestConfirmWithin), " in all at most"));
+          absl::FormatDuration(kLongestConfirmWithin), " in all at most");
     } else if (hosts.empty()) {
       refused =
           absl::FailedPreconditionError("no host has told yet that it has it");
     } else if (!away.empty()) {
-      refused = absl::FailedPreconditionError(
-          absl::StrCat("not attached: ", NamesText(away)));
+      refused = FailedPrecondition("not attached: ", NamesText(away));
     } else if (AnyAskedLocked()) {
       refused = absl::UnavailableError("its hosts are being told already");
     } else {
@@ -450,9 +445,7 @@ void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
       extending_ = answered;
     }
   }
-  if (!refused.ok()) {
-    return answered(InFront(ChangeText(head_), refused));
-  }
+  if (!refused.ok()) return answered(InFront(ChangeText(head_), refused));
   Tell(hosts, by);
 }
 
@@ -488,9 +481,9 @@ void PendingChange::TakeDeadlineLocked(const std::string& host, absl::Time at) {
   const absl::Time first = absl::FromUnixMillis(
       head_.started_at_ms() + int64_t{confirmation_.within_ms()});
   if (at < first - kGoesBackGrace || at > last_deadline_ + kGoesBackGrace) {
-    parts_.log->Warning(absl::StrCat(
-        ChangeText(head_), ": host ", host, " says that it goes back at ",
-        absl::FormatTime(at), ", which was not agreed"));
+    parts_.log->Warning(ChangeText(head_), ": host ", host,
+                        " says that it goes back at ", absl::FormatTime(at),
+                        ", which was not agreed");
   } else if (at < absl::FromUnixMillis(confirmation_.deadline_ms())) {
     confirmation_.set_deadline_ms(absl::ToUnixMillis(at));
   }

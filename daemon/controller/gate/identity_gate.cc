@@ -32,7 +32,7 @@ std::string ShownCertificate(const grpc::AuthContext& context) {
 
 absl::StatusOr<std::unique_ptr<IdentityGate>> IdentityGate::Open(
     const IdentityGateOptions& options, Scheduler* scheduler, Log* log) {
-  ASSIGN_OR_RETURN(auto store, LockStore::Open(options.state));
+  ASSIGN_OR_RETURN(auto store, LockStore::Open(options.state, options.is_new));
   ASSIGN_OR_RETURN(const std::vector<LockEntry> locks, store->All());
   ASSIGN_OR_RETURN(const ListAges ages, store->AllListAges());
   std::unique_ptr<IdentityGate> gate(

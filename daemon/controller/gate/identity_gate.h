@@ -47,9 +47,10 @@ namespace clusterd {
 
 struct IdentityGateOptions {
   std::string cluster;
-  std::string state;  // The folder of lock_store.h's files.
-  std::string ca;     // File: who may sign lists.
-  std::string crl;    // File or folder; empty: the site has no lists.
+  std::string state;   // The folder of lock_store.h's files.
+  bool is_new = true;  // It has no history.
+  std::string ca;      // File: who may sign lists.
+  std::string crl;     // File or folder; empty: the site has no lists.
   // By which certificates begin and end.
   std::function<absl::Time()> now = absl::Now;
 };

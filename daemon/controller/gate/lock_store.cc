@@ -73,8 +73,8 @@ absl::Status CheckSum(const std::string& path, const std::string& known,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LockStore>> LockStore::Open(
-    const std::string& folder) {
-  auto store = OpenFiles(folder);
+    const std::string& folder, bool is_new) {
+  auto store = OpenFiles(folder, is_new);
   if (store.ok() || absl::IsUnavailable(store.status()) || !IsThere(folder)) {
     return store;
   }
@@ -90,14 +90,17 @@ absl::StatusOr<std::unique_ptr<LockStore>> LockStore::Open(
 }
 
 absl::StatusOr<std::unique_ptr<LockStore>> LockStore::OpenFiles(
-    const std::string& folder) {
+    const std::string& folder, bool is_new) {
   const std::string path = absl::StrCat(folder, "/", kLockFile);
   const std::string sum = absl::StrCat(folder, "/", kLockSumFile);
   std::unique_ptr<LockStore> store(new LockStore(sum));
   const bool has_locks = IsThere(path);
   // The sum comes first: locks without it have lost it.
-  if (!has_locks && !IsThere(sum) &&
-      !IsThere(absl::StrCat(folder, "/", kAuditFileName))) {
+  for (const char* later :
+       {kLockFile, kLockSumFile, kAuditFileName, "trust.db"}) {
+    is_new = is_new && !IsThere(absl::StrCat(folder, "/", later));
+  }
+  if (is_new) {
     RETURN_IF_ERROR(store->WriteSum(SumOf({}, {})));
   }
   ASSIGN_OR_RETURN(store->known_, ReadRegularFile(sum, kMaxSumBytes));

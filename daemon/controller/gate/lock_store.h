@@ -34,11 +34,12 @@ inline constexpr char kLockSumFile[] = "locks.sum";
 class LockStore {
  public:
   // Makes the files, mode 0600, in a folder where no controller has run yet:
-  // one without an audit file. REQUIRES: this process holds the folder's lock.
+  // one without an audit file or trust.db that `is_new` as well, having no
+  // history. REQUIRES: this process holds the folder's lock.
   // Errors as OpenSqliteFile, with what to do; DataLoss also if the locks are
   // not those of locks.sum.
   static absl::StatusOr<std::unique_ptr<LockStore>> Open(
-      const std::string& folder);
+      const std::string& folder, bool is_new = true);
 
   // On disk, synced, when it returns OK; the lock of that identity before is
   // replaced. After an error either may be there.
@@ -56,7 +57,7 @@ class LockStore {
   explicit LockStore(std::string sum) : sum_(std::move(sum)) {}
 
   static absl::StatusOr<std::unique_ptr<LockStore>> OpenFiles(
-      const std::string& folder);
+      const std::string& folder, bool is_new);
   absl::Status Change(absl::string_view sql,
                       std::initializer_list<SqliteValue> values);
   absl::StatusOr<std::string> Sum() const;  // Of what locks.db has.

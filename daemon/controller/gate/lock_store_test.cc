@@ -149,7 +149,15 @@ TEST_F(LockFilesTest, NoLockIsForgottenSilently) {
        [&] {
          std::remove(Path(kLockFile).c_str());
          std::remove(Path(kLockSumFile).c_str());
+         std::remove(Path("trust.db").c_str());
          Write("audit.jsonl", "");
+       }},
+      {"both and the audit file away, where hosts have joined",
+       [&] {
+         std::remove(Path(kLockFile).c_str());
+         std::remove(Path(kLockSumFile).c_str());
+         std::remove(Path("audit.jsonl").c_str());
+         Write("trust.db", "");
        }},
   };
   for (const Row& row : rows) {
@@ -164,6 +172,16 @@ TEST_F(LockFilesTest, NoLockIsForgottenSilently) {
                                   HasSubstr("write the word accept")));
     }
   }
+}
+
+TEST_F(LockFilesTest, FolderWithAHistoryIsNotNew) {
+  const std::string folder = NewStateFolder();
+  for (int start = 0; start < 2; ++start) {
+    EXPECT_THAT(LockStore::Open(folder, /*is_new=*/false).status().ToString(),
+                HasSubstr("write the word accept"));
+  }
+  std::ofstream(folder + "/" + kLockSumFile) << "accept";
+  EXPECT_TRUE(LockStore::Open(folder, /*is_new=*/false).ok());
 }
 
 TEST_F(LockFilesTest, AdminMayGoOnWithWhatIsLeft) {

@@ -6,8 +6,8 @@
 //   plan      empty | changes | blocked (something is, and there are no steps)
 //             "1152 hosts, 12 with 40 steps, 3 blocked on 1 host"
 //   apply,    running | succeeded | stopped | cancelled | interrupted; of an
-//   rollback  apply what has become of it since: confirmed | rolled back |
-//             partly rolled back
+//   rollback  apply what has become of it since: confirmed | not confirmed
+//             everywhere | rolled back | partly rolled back
 //             "1152 hosts; 32 applied, 1 undone, 1119 not started"
 //             "2 hosts; 2 applied; to be confirmed"
 // Pure. The detail moves into the record.

@@ -221,6 +221,8 @@ TEST(RecordOfApplyTest, SaysWhatHasBecomeOfItSince) {
   EXPECT_EQ(outcome(), "succeeded");
   report.mutable_confirmation()->set_state(Confirmation::CONFIRMED);
   EXPECT_EQ(outcome(), "confirmed");
+  report.mutable_confirmation()->add_untold("server1");
+  EXPECT_EQ(outcome(), "not confirmed everywhere");
   report.mutable_hosts(1)->set_outcome(ApplyResult::ROLLED_BACK);
   EXPECT_EQ(outcome(), "partly rolled back");
   report.mutable_hosts(0)->set_outcome(ApplyResult::UNDONE);

@@ -60,10 +60,10 @@ absl::Status CheckId(absl::string_view id) {
       IsHistoryIdText(id)) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
+  return InvalidArgument(
       "history: \"", absl::CHexEscape(id.substr(0, kMaxHistoryIdBytes)),
       "\" is no id, expected ", kMinHistoryIdBytes, " to ", kMaxHistoryIdBytes,
-      " of 0-9, a-z and -, as `clusterctl history` prints them"));
+      " of 0-9, a-z and -, as `clusterctl history` prints them");
 }
 
 // `where`: "history" or the request's field.
@@ -71,15 +71,15 @@ absl::Status CheckKind(absl::string_view where, int kind) {
   if (HistoryKind_IsValid(kind) && kind != HISTORY_KIND_UNSPECIFIED) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      where, ": ", kind, " is no kind, expected one of HistoryKind"));
+  return InvalidArgument(where, ": ", kind,
+                         " is no kind, expected one of HistoryKind");
 }
 
 absl::Status CheckList(const ListHistoryRequest& request) {
   if (request.limit() > kMaxListedEntries) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("limit: ", request.limit(), " is too many, expected 1 to ",
-                     kMaxListedEntries, ", or 0 for ", kDefaultListedEntries));
+    return InvalidArgument("limit: ", request.limit(),
+                           " is too many, expected 1 to ", kMaxListedEntries,
+                           ", or 0 for ", kDefaultListedEntries);
   }
   for (const int kind : request.kinds()) {
     RETURN_IF_ERROR(CheckKind("kinds", kind));
@@ -91,16 +91,16 @@ absl::Status CheckList(const ListHistoryRequest& request) {
 absl::Status SeveralMatch(absl::string_view id,
                           std::vector<std::string> candidates) {
   if (candidates.size() > kNamedCandidates) candidates.back() = "…";
-  return absl::InvalidArgumentError(
-      absl::StrCat("history: \"", id, "\" begins several ids, expected one of ",
-                   absl::StrJoin(candidates, ", ")));
+  return InvalidArgument("history: \"", id,
+                         "\" begins several ids, expected one of ",
+                         absl::StrJoin(candidates, ", "));
 }
 
 absl::Status NoSuchEntry(absl::string_view id, HistoryKind kind) {
-  return absl::NotFoundError(absl::StrCat(
-      "history: no ", kind == HISTORY_APPLY ? "apply" : "entry", " \"", id,
-      "\", expected one that `clusterctl history` "
-      "prints; the oldest are dropped with time"));
+  return NotFound("history: no ", kind == HISTORY_APPLY ? "apply" : "entry",
+                  " \"", id,
+                  "\", expected one that `clusterctl history` "
+                  "prints; the oldest are dropped with time");
 }
 
 // For a query: one bit for each kind; 0: any.
@@ -119,8 +119,7 @@ absl::Status MakeStateFolder(const std::string& path) {
     if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
       return absl::OkStatus();
     }
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": is no folder, expected one (--state)"));
+    return FailedPrecondition(path, ": is no folder, expected one (--state)");
   }
   const std::string message = absl::StrCat(
       path, ": cannot be made: ", std::strerror(error), " (--state)");
@@ -276,10 +275,9 @@ absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::Open(
 }
 
 std::unique_ptr<HistoryStore> HistoryStore::Closed(const absl::Status& why) {
-  return std::unique_ptr<HistoryStore>(
-      new HistoryStore(HistoryFile(), {},
-                       absl::FailedPreconditionError(absl::StrCat(
-                           "no history is kept: ", why.message()))));
+  return std::unique_ptr<HistoryStore>(new HistoryStore(
+      HistoryFile(), {},
+      FailedPrecondition("no history is kept: ", why.message())));
 }
 
 absl::StatusOr<std::unique_ptr<HistoryStore>> OpenHistory(
@@ -292,19 +290,18 @@ absl::StatusOr<std::unique_ptr<HistoryStore>> OpenHistory(
       absl::IsNotFound(store.status())) {
     return store;
   }
-  log->Error(absl::StrCat(
+  log->Error(
       store.status().message(),
       "; until then checks and plans are not kept, and no apply or rollback "
-      "is taken"));
+      "is taken");
   return HistoryStore::Closed(store.status());
 }
 
 absl::Status HistoryStore::AddOrLog(const HistoryRecord& record, Log* log) {
   const absl::Status kept = Add(record);
   if (!kept.ok()) {
-    log->Warning(
-        absl::StrCat("history: ", HistoryKindName(record.entry().kind()), " ",
-                     record.entry().id(), " is not kept: ", kept.message()));
+    log->Warning("history: ", HistoryKindName(record.entry().kind()), " ",
+                 record.entry().id(), " is not kept: ", kept.message());
   }
   return kept;
 }
@@ -336,9 +333,9 @@ absl::Status HistoryStore::WriteLocked(const HistoryRecord& record) {
   const std::string sha256 = Sha256(detail);
   const auto bytes = static_cast<int64_t>(detail.size());
   if (bytes > limits_.max_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "history: \"", record.entry().id(), "\" has ", bytes,
-        " bytes, expected at most ", limits_.max_bytes, ", all that is kept"));
+    return ResourceExhausted("history: \"", record.entry().id(), "\" has ",
+                             bytes, " bytes, expected at most ",
+                             limits_.max_bytes, ", all that is kept");
   }
   return database_->Transact([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     RETURN_IF_ERROR(MakeRoomLocked(record.entry(), bytes));
@@ -438,9 +435,8 @@ absl::StatusOr<HistoryRecord> HistoryStore::ReadLocked(int64_t position) const {
                 record.mutable_entry()->ParseFromString(row.Text(1));
       }));
   if (whole) return record;
-  return absl::DataLossError(
-      absl::StrCat(database_->path(), ": what is kept of \"", id,
-                   "\" is damaged, the other entries can be read"));
+  return DataLoss(database_->path(), ": what is kept of \"", id,
+                  "\" is damaged, the other entries can be read");
 }
 
 absl::StatusOr<ListHistoryResponse> HistoryStore::List(
@@ -517,9 +513,8 @@ absl::StatusOr<HistoryRecord> HistoryStore::FindApply(
   if (!absl::IsNotFound(position.status())) return position.status();
   ASSIGN_OR_RETURN(const auto other, KindOfLocked(apply_id));
   if (!other.has_value()) return position.status();
-  return absl::NotFoundError(absl::StrCat("history: \"", apply_id, "\" is a ",
-                                          HistoryKindName(*other),
-                                          ", expected an apply"));
+  return NotFound("history: \"", apply_id, "\" is a ", HistoryKindName(*other),
+                  ", expected an apply");
 }
 
 absl::StatusOr<RunningRecords> HistoryStore::FindRunning() const {

@@ -43,12 +43,12 @@ absl::Status CheckTables(const SqliteDatabase& database,
   ASSIGN_OR_RETURN(const int64_t format,
                    database.ReadNumber("PRAGMA user_version"));
   if (format != kind.version) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    return FailedPrecondition(
         database.path(), ": made by another version of the controller (format ",
         format, "), expected format ", kind.version,
         "; install that version again, or move the file away to begin with an "
         "empty ",
-        kind.what));
+        kind.what);
   }
   std::string verdict;
   RETURN_IF_ERROR(database.Run(absl::StrCat("PRAGMA quick_check", kind.checked),
@@ -77,7 +77,7 @@ absl::Status MakeFile(const std::string& path, const SqliteFormat& kind) {
     return WriteStatus(path, errno);
   }
   if (SyncFolderOf(path)) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat(path, ": ", std::strerror(errno)));
+  return Unavailable(path, ": ", std::strerror(errno));
 }
 
 // No descriptor of the file is opened here: closing one would give up SQLite's
@@ -88,8 +88,8 @@ absl::Status PrepareFile(const std::string& path, const SqliteFormat& kind) {
     return errno == ENOENT ? MakeFile(path, kind) : WriteStatus(path, errno);
   }
   if (!S_ISREG(found.st_mode)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": not a regular file, expected the ", kind.what));
+    return FailedPrecondition(path, ": not a regular file, expected the ",
+                              kind.what);
   }
   // No link that has come there since is followed.
   if ((found.st_mode & 0077) != 0 &&
@@ -139,23 +139,17 @@ absl::StatusOr<OwnedFd> LockFolder(const std::string& folder) {
   const std::string what = absl::StrCat("state folder \"", folder, "\": ");
   OwnedFd lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock.is_open() && (errno == ENOENT || errno == ENOTDIR)) {
-    return absl::NotFoundError(
-        absl::StrCat(what, std::strerror(errno),
-                     ", expected a folder of the controller's user (--state)"));
+    return NotFound(what, std::strerror(errno),
+                    ", expected a folder of the controller's user (--state)");
   }
-  if (!lock.is_open()) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(what, std::strerror(errno)));
-  }
+  if (!lock.is_open()) return PermissionDenied(what, std::strerror(errno));
   if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
   if (errno != EWOULDBLOCK) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(what, "cannot be locked: ", std::strerror(errno)));
+    return PermissionDenied(what, "cannot be locked: ", std::strerror(errno));
   }
-  return absl::UnavailableError(
-      absl::StrCat(what,
-                   "in use by another clusterd-controller, expected one "
-                   "controller for one folder (--state)"));
+  return Unavailable(what,
+                     "in use by another clusterd-controller, expected one "
+                     "controller for one folder (--state)");
 }
 
 absl::StatusOr<std::unique_ptr<SqliteDatabase>> OpenSqliteFile(
@@ -181,32 +175,28 @@ absl::Status SqliteStatus(int code, int system, absl::string_view path,
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_FORMAT:
-      return absl::DataLossError(
-          absl::StrCat(path, ": is damaged (", text, ")", kAfterDamage));
+      return DataLoss(path, ": is damaged (", text, ")", kAfterDamage);
     case SQLITE_FULL:
-      return absl::ResourceExhaustedError(
-          absl::StrCat(path, ": no space left on its disk"));
+      return ResourceExhausted(path, ": no space left on its disk");
     case SQLITE_NOMEM:
     case SQLITE_TOOBIG:
-      return absl::ResourceExhaustedError(absl::StrCat(path, ": ", because));
+      return ResourceExhausted(path, ": ", because);
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
     case SQLITE_CANTOPEN:
-      return absl::PermissionDeniedError(
-          absl::StrCat(path, ": cannot be written (", because,
-                       "), expected a file and folder that the controller's "
-                       "user may write"));
+      return PermissionDenied(
+          path, ": cannot be written (", because,
+          "), expected a file and folder that the controller's "
+          "user may write");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return absl::UnavailableError(
-          absl::StrCat(path, ": in use by another process, expected none"));
+      return Unavailable(path, ": in use by another process, expected none");
     case SQLITE_IOERR:
       if (system == ENOSPC || system == EDQUOT || system == EFBIG) {
-        return absl::ResourceExhaustedError(
-            absl::StrCat(path, ": cannot grow (", because, ")"));
+        return ResourceExhausted(path, ": cannot grow (", because, ")");
       }
-      return absl::UnavailableError(absl::StrCat(path, ": ", because));
+      return Unavailable(path, ": ", because);
     default:
       return absl::InternalError(absl::StrCat(path, ": ", because));
   }
@@ -227,8 +217,7 @@ absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
       nullptr);
   if (connection == nullptr) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(path, ": not enough memory"));
+    return ResourceExhausted(path, ": not enough memory");
   }
   std::unique_ptr<SqliteDatabase> database(
       new SqliteDatabase(path, connection));

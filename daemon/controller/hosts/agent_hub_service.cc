@@ -245,8 +245,8 @@ class HostStream final
       admitted = questions_.admit(host_, hello.machine_id(), certificate_pem_);
     }
     if (!admitted.ok()) {
-      parts_.log->Warning(absl::StrCat("refused to attach ", context_->peer(),
-                                       ": ", admitted.status().message()));
+      parts_.log->Warning("refused to attach ", context_->peer(), ": ",
+                          admitted.status().message());
       if (parts_.audit) parts_.audit->Refuse(caller, admitted.status());
       return admitted.status();
     }
@@ -456,12 +456,11 @@ grpc::ServerBidiReactor<AgentMessage, HubMessage>* AgentHubService::Attach(
     grpc::CallbackServerContext* context) {
   const absl::StatusOr<SpiffeId> peer =
       parts_.gate->Admit(*context->auth_context(), IdentityKind::kHost);
+  const AuditEntry caller = AuditCaller(*context, "Attach");
   if (!peer.ok()) {
-    parts_.log->Warning(absl::StrCat("refused to attach ", context->peer(),
-                                     ": ", peer.status().message()));
-    if (parts_.audit != nullptr) {
-      parts_.audit->Refuse(AuditCaller(*context, "Attach"), peer.status());
-    }
+    parts_.log->Warning("refused to attach ", context->peer(), ": ",
+                        peer.status().message());
+    if (parts_.audit != nullptr) parts_.audit->Refuse(caller, peer.status());
     return new RefusedStream(peer.status());
   }
   const auto stream =
@@ -469,8 +468,7 @@ grpc::ServerBidiReactor<AgentMessage, HubMessage>* AgentHubService::Attach(
   stream->Begin();
   parts_.gate->Watch(
       *context->auth_context(), IdentityKind::kHost, stream,
-      [this, weak = std::weak_ptr<HostStream>(stream),
-       caller = AuditCaller(*context, "Attach")](const absl::Status& why) {
+      [this, weak = std::weak_ptr(stream), caller](const absl::Status& why) {
         const auto open = weak.lock();
         if (open == nullptr) return;
         open->Close(why);

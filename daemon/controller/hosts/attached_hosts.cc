@@ -83,8 +83,7 @@ void AttachedHosts::Detach(SessionId session, absl::string_view reason) {
     if (sessions_.count(session) == 0) return;
     removed = RemoveLocked(session, reason);
   }
-  log_->Info(
-      absl::StrCat("host ", removed->attachment.host, ": detached: ", reason));
+  log_->Info("host ", removed->attachment.host, ": detached: ", reason);
   EndPending(std::move(removed), reason);
 }
 
@@ -109,8 +108,7 @@ void AttachedHosts::EndPending(std::unique_ptr<Session> session,
                                absl::string_view reason) {
   for (auto& [task, pending] : session->pending) {
     scheduler_->Cancel(pending.timer);
-    pending.done(
-        absl::UnavailableError(absl::StrCat("its connection ended: ", reason)));
+    pending.done(Unavailable("its connection ended: ", reason));
   }
 }
 
@@ -139,8 +137,8 @@ absl::Status AttachedHosts::OnResult(SessionId id, TaskResult result) {
       tasks_.erase(result.task_id());
       sender = session->attachment;
     } else if (++session->unsolicited > limits_.max_unsolicited) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(session->unsolicited, " answers to nothing in a row"));
+      return InvalidArgument(session->unsolicited,
+                             " answers to nothing in a row");
     }
   }
   if (pending.done) {
@@ -191,14 +189,12 @@ absl::Status AttachedHosts::OnDrift(SessionId id, DriftReport report) {
 
 absl::Status AttachedHosts::OnPastApplies(SessionId id, PastApplies past) {
   if (past.results_size() > kMaxPastApplies) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("past applies: ", past.results_size(),
-                     " results, expected at most ", kMaxPastApplies));
+    return InvalidArgument("past applies: ", past.results_size(),
+                           " results, expected at most ", kMaxPastApplies);
   }
   if (past.journals_size() > kMaxJournalIds) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("past applies: ", past.journals_size(),
-                     " journals, expected at most ", kMaxJournalIds));
+    return InvalidArgument("past applies: ", past.journals_size(),
+                           " journals, expected at most ", kMaxJournalIds);
   }
   RETURN_IF_ERROR(CleanMessage(&past));
   std::string host;
@@ -224,9 +220,8 @@ absl::StatusOr<std::shared_ptr<HostLink>> AttachedHosts::AdmitTaskLocked(
   Session* const session = known->second.session.get();
   if (session == nullptr) {
     const HostEntry& entry = known->second.entry;
-    return absl::FailedPreconditionError(
-        absl::StrCat("detached at ", UtcText(entry.last_seen_ms()), ": ",
-                     entry.detached_reason()));
+    return FailedPrecondition("detached at ", UtcText(entry.last_seen_ms()),
+                              ": ", entry.detached_reason());
   }
   const Hello& hello = session->attachment.hello;
   const char* const name = NameOf(task.task);
@@ -236,8 +231,7 @@ absl::StatusOr<std::shared_ptr<HostLink>> AttachedHosts::AdmitTaskLocked(
   const bool changes = task.task.has_apply() || task.task.has_rollback() ||
                        task.task.has_confirm() || task.task.has_ping();
   if (session->pending.size() >= limits_.max_pending && !changes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(limits_.max_pending, " tasks wait for it already"));
+    return ResourceExhausted(limits_.max_pending, " tasks wait for it already");
   }
   session->pending[id] =
       Pending{done, task.progress, TimerOf(id, task.deadline, "answer")};
@@ -250,8 +244,8 @@ Scheduler::TimerId AttachedHosts::TimerOf(TaskId task, absl::Duration deadline,
   return scheduler_->RunAfter(deadline, [this, task, deadline, none] {
     const std::optional<Pending> late = TakeTask(task);
     if (!late) return;
-    late->done(absl::DeadlineExceededError(
-        absl::StrCat("no ", none, " in ", absl::FormatDuration(deadline))));
+    late->done(
+        DeadlineExceeded("no ", none, " in ", absl::FormatDuration(deadline)));
   });
 }
 
@@ -281,8 +275,7 @@ AttachedHosts::TaskId AttachedHosts::RunTask(HostTask task,
   *message.mutable_task() = std::move(task.task);
   message.mutable_task()->set_task_id(id);
   if (message.task().deadline_ms() == 0) {
-    message.mutable_task()->set_deadline_ms(
-        static_cast<uint32_t>(absl::ToInt64Milliseconds(task.deadline)));
+    message.mutable_task()->set_deadline_ms(ToMs(task.deadline));
   }
   (*link)->Send(std::move(message));
   return id;
@@ -329,9 +322,7 @@ HostFacts AttachedHosts::FactsOf(const std::string& host, absl::Time asked,
                          !entry.certificate_renews() &&
                          end - scheduler_->Now() <= kCertificateNotice;
   facts.set_certificate_notice(ends_soon ? UtcMinute(end) : "");
-  if (facts.simulation().empty()) {
-    facts.set_simulation(entry.simulation());
-  }
+  if (facts.simulation().empty()) facts.set_simulation(entry.simulation());
   return facts;
 }
 
@@ -378,13 +369,11 @@ std::optional<Hello> AttachedHosts::HelloOf(const std::string& host) {
 absl::Status AttachedHosts::Forget(const std::string& host) {
   absl::MutexLock lock(&mutex_);
   const auto known = hosts_.find(host);
-  if (known == hosts_.end()) {
-    return absl::NotFoundError(absl::StrCat("host \"", host, "\" is unknown"));
-  }
+  if (known == hosts_.end()) return NotFound("host \"", host, "\" is unknown");
   if (known->second.session != nullptr) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    return FailedPrecondition(
         "host \"", host, "\" is attached, expected one that has left; first, ",
-        "on that host: systemctl disable --now clusterd"));
+        "on that host: systemctl disable --now clusterd");
   }
   hosts_.erase(known);
   return absl::OkStatus();
@@ -475,8 +464,7 @@ void AttachedHosts::CloseAll(const absl::Status& why,
     }
   }
   HubMessage leave;
-  leave.mutable_leave()->set_come_back_within_ms(
-      static_cast<uint32_t>(absl::ToInt64Milliseconds(come_back_within)));
+  leave.mutable_leave()->set_come_back_within_ms(ToMs(come_back_within));
   for (const std::shared_ptr<HostLink>& link : links) link->Send(leave);
   {
     absl::MutexLock lock(&mutex_);  // An end at once overtakes what was sent.

@@ -20,10 +20,9 @@ using ::google::protobuf::Message;
 using ::google::protobuf::Reflection;
 
 absl::Status TooLong(const FieldDescriptor* field, size_t size, size_t limit) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(std::string(field->full_name()), ": ", size,
-                   field->is_repeated() ? " entries" : " bytes",
-                   ", expected at most ", limit));
+  return InvalidArgument(std::string(field->full_name()), ": ", size,
+                         field->is_repeated() ? " entries" : " bytes",
+                         ", expected at most ", limit);
 }
 
 bool IsUnsafe(unsigned char c) {
@@ -161,14 +160,13 @@ absl::Status CleanFacts(const std::string& host, HostFacts* facts) {
        {std::pair(" devices", facts->devices_size()),
         std::pair(" device ids", facts->device_ids().value().ids_size())}) {
     if (count <= kMaxDevices) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "facts: ", count, what, ", expected at most ", kMaxDevices));
+    return InvalidArgument("facts: ", count, what, ", expected at most ",
+                           kMaxDevices);
   }
   std::set<uint32_t> ids;
   for (const DeviceFacts& device : facts->devices()) {
     if (!ids.insert(device.id()).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("facts: device ", device.id(), " stands twice"));
+      return InvalidArgument("facts: device ", device.id(), " stands twice");
     }
   }
   facts->set_host(host);
@@ -191,26 +189,26 @@ absl::Status CleanFacts(const std::string& host, HostFacts* facts) {
 // may not even have a newline.
 absl::Status CheckHello(const Hello& hello) {
   if (hello.protocol_version() != kProtocolVersion) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("hello: protocol version ", hello.protocol_version(),
-                     ", expected ", kProtocolVersion,
-                     "; clusterd and clusterd-controller must be of releases "
-                     "that know each other"));
+    return FailedPrecondition(
+        "hello: protocol version ", hello.protocol_version(), ", expected ",
+        kProtocolVersion,
+        "; clusterd and clusterd-controller must be of releases "
+        "that know each other");
   }
   std::vector<absl::string_view> texts = {hello.clusterd_version(),
                                           hello.boot_id(), hello.machine_id(),
                                           hello.simulation()};
   if (hello.tasks_size() > 64) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "hello: ", hello.tasks_size(), " kinds of task, expected at most 64"));
+    return InvalidArgument("hello: ", hello.tasks_size(),
+                           " kinds of task, expected at most 64");
   }
   texts.insert(texts.end(), hello.tasks().begin(), hello.tasks().end());
   for (const absl::string_view text : texts) {
     if (text.size() > kMaxHelloTextBytes ||
         std::any_of(text.begin(), text.end(), absl::ascii_iscntrl)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "hello: a text of ", text.size(), " bytes, expected at most ",
-          kMaxHelloTextBytes, " and no control bytes"));
+      return InvalidArgument("hello: a text of ", text.size(),
+                             " bytes, expected at most ", kMaxHelloTextBytes,
+                             " and no control bytes");
     }
   }
   return absl::OkStatus();

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "config/values/status_macros.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/hello_machine.h"
 
@@ -48,13 +49,12 @@ absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::Attach(
   }
   const std::string& host = attachment.host;
   if (!id.ok()) {
-    log_->Warning(absl::StrCat("host ", host, ": refused from ",
-                               attachment.peer, ": ", id.status().message()));
+    log_->Warning("host ", host, ": refused from ", attachment.peer, ": ",
+                  id.status().message());
     return id;
   }
   if (*id != 0) {
-    log_->Info(
-        absl::StrCat("host ", host, ": attached from ", attachment.peer));
+    log_->Info("host ", host, ": attached from ", attachment.peer);
     return id;
   }
   HostTask ask;
@@ -98,17 +98,16 @@ void AttachedHosts::OnAsked(const Attachment& claim, SessionId held,
     id = Attach(claim);
     if (id.ok() && *id == 0) return;
   } else {
-    log_->Warning(absl::StrCat("host ", claim.host, ": refused from ",
-                               claim.peer, ": ", id.status().message()));
+    log_->Warning("host ", claim.host, ": refused from ", claim.peer, ": ",
+                  id.status().message());
   }
   if (claim.decided != nullptr) claim.decided(id);
 }
 
 absl::Status AttachedHosts::RefuseLocked(const Attachment& second, Host* host) {
   host->rival = Rival{second.hello, second.peer, scheduler_->Now()};
-  return absl::FailedPreconditionError(
-      absl::StrCat("two machines present themselves as ", second.host, ": ",
-                   ConflictTextLocked(*host)));
+  return FailedPrecondition("two machines present themselves as ", second.host,
+                            ": ", ConflictTextLocked(*host));
 }
 
 absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
@@ -120,14 +119,14 @@ absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
                            : nullptr;
   if (!attachment.bound_to.empty()) {
     if (holder != nullptr) RefuseLocked(attachment, holder).IgnoreError();
-    return absl::PermissionDeniedError(absl::StrCat(
+    return PermissionDenied(
         "host ", attachment.host, ": its name is bound to the machine with id ",
         attachment.bound_to, ", and this one has ",
         ShortId(attachment.hello.machine_id()),
         "; if the host was replaced or reinstalled, an admin runs clusterctl "
         "certificates reset ",
         attachment.host, ", and the host joins again",
-        attachment.certificate_renews ? "" : kOrByHand));
+        attachment.certificate_renews ? "" : kOrByHand);
   }
   if (holder != nullptr) {
     const Hello& first = holder->session->attachment.hello;
@@ -136,17 +135,16 @@ absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
       return RefuseLocked(attachment, holder);
     }
     if (std::exchange(holder->asked, true)) {
-      return absl::UnavailableError(
-          absl::StrCat("host ", attachment.host,
-                       ": another stream waits for its name, try again"));
+      return Unavailable("host ", attachment.host,
+                         ": another stream waits for its name, try again");
     }
     *held = holder->session->id;
     return 0;
   }
   if (sessions_.size() >= limits_.max_attached) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(sessions_.size(),
-                     " hosts are attached, and this controller takes no more"));
+    return ResourceExhausted(
+        sessions_.size(),
+        " hosts are attached, and this controller takes no more");
   }
   Host& host = hosts_[attachment.host];
   // The machine that tried before may be the one that is here now.

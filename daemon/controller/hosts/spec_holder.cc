@@ -1,7 +1,6 @@
 #include "daemon/controller/hosts/spec_holder.h"
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "config/identity/regular_file.h"
 #include "config/rules/catalogue.h"
 #include "config/spec/spec_loader.h"
@@ -32,11 +31,11 @@ absl::StatusOr<std::unique_ptr<SpecHolder>> SpecHolder::Open(
 }
 
 absl::Status SpecHolder::WhyRefused() const {
-  return absl::FailedPreconditionError(absl::StrCat(
+  return FailedPrecondition(
       "the controller learns: it has no cluster.yaml yet; write one with "
       "`clusterctl config learn -o cluster.yaml`, put it on the controller's "
       "machine as ",
-      path_, " and send clusterd-controller SIGHUP"));
+      path_, " and send clusterd-controller SIGHUP");
 }
 
 absl::StatusOr<std::shared_ptr<ClusterSpec>> SpecHolder::Load() const {
@@ -45,10 +44,9 @@ absl::StatusOr<std::shared_ptr<ClusterSpec>> SpecHolder::Load() const {
   ASSIGN_OR_RETURN(ClusterSpec spec,
                    LoadSpec(path_, text, nullptr, RuleNames()));
   if (spec.name() != cluster_) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path_, ": name \"", spec.name(),
-                     "\" is not this controller's cluster, expected \"",
-                     cluster_, "\" (--cluster)"));
+    return InvalidArgument(path_, ": name \"", spec.name(),
+                           "\" is not this controller's cluster, expected \"",
+                           cluster_, "\" (--cluster)");
   }
   return std::make_shared<ClusterSpec>(std::move(spec));
 }

@@ -15,8 +15,8 @@ absl::StatusOr<SpiffeId> UserCalls::Admit(
   if (may.ok()) may = CheckCallRole(service_, call, request, *user);
   if (may.ok() && also_ != nullptr) may = also_(call);
   if (may.ok()) return user;
-  parts_.log->Warning(absl::StrCat("refused ", call, " to ", context.peer(),
-                                   ": ", may.message()));
+  parts_.log->Warning("refused ", call, " to ", context.peer(), ": ",
+                      may.message());
   return Refused(context, call, may);
 }
 

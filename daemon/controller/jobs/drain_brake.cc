@@ -58,9 +58,9 @@ DrainAnswer DrainBrake::Ask(const std::string& host,
   const std::string reason = PrintableText(question.reason());
   if (answer.may() && counted) return answer;
   if (answer.may()) {
-    parts_.log->Warning(absl::StrCat(
-        "host ", host, ": may be failed (", failed, " of at most ", most,
-        " in ", DurationText(limits_.window), "): ", reason));
+    parts_.log->Warning("host ", host, ": may be failed (", failed,
+                        " of at most ", most, " in ",
+                        DurationText(limits_.window), "): ", reason);
     return answer;
   }
   answer.set_why_not(absl::StrCat(
@@ -68,8 +68,8 @@ DrainAnswer DrainBrake::Ask(const std::string& host,
       DurationText(limits_.window), ", at most ", most,
       " may be (--drain-share of clusterd-controller): a person must look"));
   if (first_of_host) {
-    parts_.log->Error(absl::StrCat("host ", host, ": ", answer.why_not(),
-                                   "; it was to be failed for: ", reason));
+    parts_.log->Error("host ", host, ": ", answer.why_not(),
+                      "; it was to be failed for: ", reason);
   }
   if (first && first_of_host) {
     KeepSoon(absl::StrCat(answer.why_not(), "; the first that was refused is ",
@@ -93,8 +93,7 @@ void DrainBrake::KeepSoon(const std::string& why) {
     const absl::Status kept = parts.history->Add(RecordOfCheck(
         std::move(report), ControllerActor(parts.spec->cluster())));
     if (kept.ok()) return;
-    parts.log->Warning(
-        absl::StrCat("history: the brake is not kept: ", kept.message()));
+    parts.log->Warning("history: the brake is not kept: ", kept.message());
   });
 }
 

@@ -46,9 +46,8 @@ absl::Status ReadJob(JobAsk* ask) {
 
 absl::Status CheckName(absl::string_view subject, const std::string& name) {
   if (PrintableText(name, kMaxNameBytes) == name) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(subject, ": ", QuotedText(name), ", expected at most ",
-                   kMaxNameBytes, " printable characters"));
+  return InvalidArgument(subject, ": ", QuotedText(name), ", expected at most ",
+                         kMaxNameBytes, " printable characters");
 }
 
 // What a run of the question holds: the job, and the spec narrowed to it.
@@ -91,8 +90,7 @@ absl::StatusOr<JobDesk::Result> For(
   if (host.empty() || !result.ok() || (*result)->hosts.contains(host)) {
     return result;
   }
-  return absl::PermissionDeniedError(
-      absl::StrCat("host \"", host, "\" takes no part in this job"));
+  return PermissionDenied("host \"", host, "\" takes no part in this job");
 }
 
 }  // namespace
@@ -102,9 +100,7 @@ absl::Status NarrowOrder(const JobSpec& job, FactOrder* order) {
   RETURN_IF_ERROR(CheckName("user", job.user()));
   RETURN_IF_ERROR(CheckName("ssh: user", job.ssh().user()));
   ASSIGN_OR_RETURN(ClusterSpec narrowed, NarrowToJob(*order->spec, job));
-  for (const ServerSpec& server : narrowed.servers()) {
-    order->hosts.push_back(server.host());
-  }
+  order->hosts = Each<std::string>(narrowed.servers(), &ServerSpec::host);
   order->spec = std::make_shared<const ClusterSpec>(std::move(narrowed));
   order->job = std::make_shared<const JobSpec>(job);
   return absl::OkStatus();
@@ -182,14 +178,13 @@ absl::StatusOr<JobDesk::RunPtr> JobDesk::JoinLocked(const std::string& key,
                                                     JobAsk* ask, bool* is_new) {
   if (stopping_) return absl::UnavailableError("the controller is stopping");
   if (calls_.size() >= limits_.callers) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        limits_.callers, " ask about jobs already, try again later"));
+    return ResourceExhausted(limits_.callers,
+                             " ask about jobs already, try again later");
   }
   if (ask->host.empty() && calls_of_user_.count(ask->actor) > 0 &&
       calls_of_user_[ask->actor] >= limits_.callers_of_user) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(limits_.callers_of_user, " calls of ", ask->actor,
-                     " ask about jobs already, try again later"));
+    return ResourceExhausted(limits_.callers_of_user, " calls of ", ask->actor,
+                             " ask about jobs already, try again later");
   }
   if (RunPtr found = FindRunLocked(key, *ask); found != nullptr) return found;
   // One that was known a moment ago has ended.
@@ -332,9 +327,8 @@ void JobDesk::BeginNext() {
       Begin(next);
       continue;
     }
-    End(next, absl::DeadlineExceededError(
-                  absl::StrCat("the check of this job had no turn in ",
-                               DurationText(limits_.longest_wait))));
+    End(next, DeadlineExceeded("the check of this job had no turn in ",
+                               DurationText(limits_.longest_wait)));
   }
 }
 
@@ -463,16 +457,14 @@ JobDesk::Result JobDesk::Judge(const Run& run,
     judged->verdict = BytesForHosts(std::move(verdict));
     judged->signer = make_signer_();
     if (!judged->signer.ok()) {
-      parts_.log->Error(absl::StrCat("job ", job,
-                                     ": the verdict cannot be signed: ",
-                                     judged->signer.status().message()));
+      parts_.log->Error("job ", job, ": the verdict cannot be signed: ",
+                        judged->signer.status().message());
     }
   }
-  parts_.log->Info(absl::StrCat("job ", job, ": ",
-                                StateWord(KnownState(report.verdict())),
-                                ", check ", run.prepared.order->run_id, " of ",
-                                Count(run.prepared.hosts.size(), "host"),
-                                " for ", ActorName(run.prepared.order->actor)));
+  parts_.log->Info("job ", job, ": ", StateWord(KnownState(report.verdict())),
+                   ", check ", run.prepared.order->run_id, " of ",
+                   Count(run.prepared.hosts.size(), "host"), " for ",
+                   ActorName(run.prepared.order->actor));
   return judged;
 }
 

@@ -214,10 +214,9 @@ void NewsSender::TellNext(const std::string& key) {
   if (may_again && !newer) {
     const bool quick = tries < std::size(kTryAgainAfter);
     if (tries == std::size(kTryAgainAfter)) {
-      log_->Warning(
-          absl::StrCat(told->text, ": not told ", to.command(0),
-                       " yet, tried again every 2 minutes for a day: ",
-                       result.status().message()));
+      log_->Warning(told->text, ": not told ", to.command(0),
+                    " yet, tried again every 2 minutes for a day: ",
+                    result.status().message());
     }
     scheduler_->RunAfter(quick ? kTryAgainAfter[tries] : kThenEvery,
                          gate_.Wrap([this, key] { TellSoon(key); }));
@@ -231,11 +230,10 @@ void NewsSender::TellNext(const std::string& key) {
 void NewsSender::LogResult(const Notifier& to, const Told& told,
                            const absl::StatusOr<std::string>& result) const {
   if (result.ok()) {
-    log_->Info(
-        absl::StrCat(told.text, ": told ", to.command(0), Part(": ", *result)));
+    log_->Info(told.text, ": told ", to.command(0), Part(": ", *result));
   } else {
-    log_->Error(absl::StrCat(told.text, ": could not tell ", to.command(0),
-                             ": ", result.status().message()));
+    log_->Error(told.text, ": could not tell ", to.command(0), ": ",
+                result.status().message());
   }
 }
 

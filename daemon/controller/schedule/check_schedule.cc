@@ -164,18 +164,18 @@ void CheckSchedule::ReadSpec(absl::Duration settle) {
   if (!pass) return;
   const std::shared_ptr<const ClusterSpec> spec = parts_.spec->spec();
   std::vector<ScheduledPtr> recalled;
-  std::vector<ScheduledPtr> gone;
+  std::vector<ScheduledPtr> gone;  // At first all that were there before.
   {
     absl::MutexLock lock(&mutex_);
-    std::vector<ScheduledPtr> before = std::exchange(all_, {});
+    gone = std::exchange(all_, {});
     for (const ScheduledCheck& check : spec->schedule()) {
-      const auto old = absl::c_find_if(before, [&](const ScheduledPtr& one) {
+      const auto old = absl::c_find_if(gone, [&](const ScheduledPtr& one) {
         return one->check.name() == check.name();
       });
       ScheduledPtr one;
-      if (old != before.end()) {
+      if (old != gone.end()) {
         one = *old;
-        before.erase(old);
+        gone.erase(old);
       } else {
         one = std::make_shared<Scheduled>();
       }
@@ -186,10 +186,9 @@ void CheckSchedule::ReadSpec(absl::Duration settle) {
       one->check = check;
       recalled.push_back(one);
     }
-    for (const ScheduledPtr& one : before) {
+    for (const ScheduledPtr& one : gone) {
       one->gone = true;
       CancelTimersLocked(one.get());
-      gone.push_back(one);
     }
   }
   for (const ScheduledPtr& one : gone) {
@@ -231,9 +230,8 @@ void CheckSchedule::LogUnread(const std::string& name,
                               const absl::Status& status) const {
   // A closed one was logged when it was opened.
   if (absl::IsFailedPrecondition(status)) return;
-  parts_.log->Warning(
-      absl::StrCat("schedule ", name,
-                   ": the check before cannot be read: ", status.message()));
+  parts_.log->Warning("schedule ", name,
+                      ": the check before cannot be read: ", status.message());
 }
 
 ReportWatch CheckSchedule::WatchOf(
@@ -362,14 +360,13 @@ void CheckSchedule::OnTimer(const ScheduledPtr& one) {
     name = one->check.name();
   }
   if (left_out) {
-    parts_.log->Warning(
-        absl::StrCat("schedule ", name,
-                     ": the check before still runs, this one is left out"));
+    parts_.log->Warning("schedule ", name,
+                        ": the check before still runs, this one is left out");
   }
   if (waits) {
-    parts_.log->Warning(absl::StrCat(
-        "schedule ", name, ": has waited ", absl::FormatDuration(waited),
-        " for a place: ", kAtOnce, " run at once"));
+    parts_.log->Warning("schedule ", name, ": has waited ",
+                        absl::FormatDuration(waited), " for a place: ", kAtOnce,
+                        " run at once");
   }
   BeginDue();
 }
@@ -465,10 +462,9 @@ void CheckSchedule::Conclude(const ScheduledPtr& one, const FactOrder& order,
       LookLocked(one, kSecondLook);
     }
   }
-  parts_.log->Info(absl::StrCat("schedule ", check.name(), ": ",
-                                StateWord(KnownState(news.report.verdict())),
-                                ", check ", order.run_id,
-                                Part(", ", record.entry().changes())));
+  parts_.log->Info("schedule ", check.name(), ": ",
+                   StateWord(KnownState(news.report.verdict())), ", check ",
+                   order.run_id, Part(", ", record.entry().changes()));
   if (found == News::kTell) tell_(std::move(news));
   Finish(one);
 }

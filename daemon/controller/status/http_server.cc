@@ -96,9 +96,9 @@ absl::StatusOr<sockaddr_storage> ParseAddress(const HttpServerOptions& options,
              size)) {
     return address;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(options.option, ": \"", options.listen,
-                   "\" is no address and port, expected e.g. 127.0.0.1:7445"));
+  return InvalidArgument(
+      options.option, ": \"", options.listen,
+      "\" is no address and port, expected e.g. 127.0.0.1:7445");
 }
 
 // "127.0.0.1", "[::1]" and "localhost", whatever the port. A site in somebody's
@@ -150,9 +150,8 @@ absl::StatusOr<TlsContext> MakeServerContext(const TlsPem& pem) {
   if (!is_made) {
     const char* const why = ERR_reason_error_string(ERR_peek_last_error());
     ERR_clear_error();
-    return absl::InvalidArgumentError(
-        absl::StrCat("certificate files: OpenSSL does not take them: ",
-                     why == nullptr ? "no certificate or key" : why));
+    return InvalidArgument("certificate files: OpenSSL does not take them: ",
+                           why == nullptr ? "no certificate or key" : why);
   }
   SSL_CTX_set_verify(context.get(),
                      SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,

@@ -102,12 +102,8 @@ std::map<State, int> HostsByState(const RuleResult& rule, int hosts) {
       state = std::max(state, finding.state());
     }
   }
-  int named = 0;
-  for (const auto& [host, state] : worst) {
-    ++counts[std::max(state, of_all)];
-    ++named;
-  }
-  counts[of_all] += std::max(hosts - named, 0);
+  for (const auto& [host, state] : worst) ++counts[std::max(state, of_all)];
+  counts[of_all] += std::max(hosts - static_cast<int>(worst.size()), 0);
   return counts;
 }
 

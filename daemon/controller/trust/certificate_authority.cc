@@ -25,9 +25,9 @@ absl::StatusOr<std::string> ReadKey(const std::string& path) {
   struct stat found = {};
   if (stat(path.c_str(), &found) != 0) return FileStatus(path, errno);
   if (found.st_uid != geteuid() && found.st_uid != 0) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(path, ": belongs to user ", found.st_uid, ", expected ",
-                     geteuid(), ", who runs this controller"));
+    return PermissionDenied(path, ": belongs to user ", found.st_uid,
+                            ", expected ", geteuid(),
+                            ", who runs this controller");
   }
   return ReadRegularFile(path, kMaxPemBytes, S_IRWXG | S_IRWXO, "0600");
 }
@@ -91,21 +91,18 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
   authority->certificate_ = FirstOf(own, PEM_read_bio_X509);
   authority->key_ = FirstOf(key_pem, PEM_read_bio_PrivateKey);
   if (X509_check_ca(authority->certificate_.get()) != 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgument(
         path,
         ": may not issue certificates, expected an intermediate CA as "
-        "deploy/certificates.sh ca-dir makes"));
+        "deploy/certificates.sh ca-dir makes");
   }
   const absl::Status issued = CheckChain(own, roots, now);
   if (!issued.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": not issued by ", root_path,
-                     ", or not valid now: ", issued.message()));
+    return FailedPrecondition(path, ": not issued by ", root_path,
+                              ", or not valid now: ", issued.message());
   }
   authority->root_bundles_ = *std::move(bundles_text);
-  if (!bundles->empty()) {
-    authority->newest_bundle_ = std::move(bundles->back());
-  }
+  if (!bundles->empty()) authority->newest_bundle_ = std::move(bundles->back());
   authority->not_after_ =
       TimeOf(X509_get0_notAfter(authority->certificate_.get()))
           .value_or(absl::InfinitePast());
@@ -131,19 +128,19 @@ absl::Status CertificateAuthority::CheckBundle(const TlsFiles& tls,
       CheckChain(intermediate_pem_, roots, now).ok()) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(absl::StrCat(
+  return FailedPrecondition(
       "roots.bundle: hosts that take bundle ", newest_bundle_.number,
       " would refuse this controller, expected one of cluster ", cluster,
-      " with the roots of intermediate.crt and ", tls.certificate));
+      " with the roots of intermediate.crt and ", tls.certificate);
 }
 
 absl::StatusOr<std::string> CertificateAuthority::Issue(
     const SpiffeId& id, absl::string_view public_key_der, absl::Time now,
     absl::Duration life) const {
   if (now >= not_after_) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    return FailedPrecondition(
         "the controller's intermediate CA ended at ", UtcText(not_after_),
-        "; make a new one with deploy/certificates.sh ca-dir"));
+        "; make a new one with deploy/certificates.sh ca-dir");
   }
   X509* const issuer = certificate_.get();
   const auto* der =

@@ -197,10 +197,9 @@ ListCertificatesResponse EnrolmentDesk::ListCertificates() const {
   return response;
 }
 
-bool EnrolmentDesk::StillWaits(const HostRecord& record, absl::Time now,
-                               absl::Duration at_most) {
+bool EnrolmentDesk::StillWaits(const HostRecord& record, absl::Time now) {
   return record.has_waiting() &&
-         now - absl::FromUnixMillis(record.waiting().asked_ms()) < at_most;
+         now - absl::FromUnixMillis(record.waiting().asked_ms()) < kWaitsAlone;
 }
 
 absl::StatusOr<ApproveHostResponse> EnrolmentDesk::Decide(
@@ -243,7 +242,7 @@ absl::StatusOr<ResetHostResponse> EnrolmentDesk::Reset(const std::string& name,
   response.set_host(host);
   absl::MutexLock lock(&change_mutex_);
   const HostRecord record = store_->Host(host).value_or(HostRecord());
-  const bool waits = StillWaits(record, now, 2 * kWaitsAlone);
+  const bool waits = StillWaits(record, now);
   if (!record.has_held() && !record.needs_approval() &&
       record.machine_id().empty() && !waits) {
     return absl::NotFoundError(absl::StrCat(
@@ -261,8 +260,14 @@ absl::StatusOr<ResetHostResponse> EnrolmentDesk::Reset(const std::string& name,
   HostRecord forgotten;
   forgotten.set_name(host);
   forgotten.set_reset_ms(absl::ToUnixMillis(now));
-  forgotten.set_needs_approval(waits);
-  *forgotten.mutable_spent_token_ids() = record.spent_token_ids();
+  for (const TokenRecord& token : store_->Tokens()) {
+    forgotten.add_spent_token_ids(token.entry().id());
+  }
+  auto* const keys = forgotten.mutable_reset_keys();
+  *keys = record.reset_keys();
+  *keys->Add() = record.held().spki_sha256();
+  *keys->Add() = record.next().spki_sha256();
+  keys->DeleteSubrange(0, std::max(0, keys->size() - int{kMaxTokens}));
   RETURN_IF_ERROR(store_->Put(forgotten));
   {
     absl::MutexLock unkept_lock(&unkept_mutex_);

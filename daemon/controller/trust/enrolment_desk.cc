@@ -137,8 +137,8 @@ absl::Status EnrolmentDesk::CheckUnspent(const TokenRecord& token,
   }
   return absl::PermissionDeniedError(absl::StrCat(
       "token ", entry.id(), ": is spent, ", entry.used(), " of ", entry.uses(),
-      " hosts have joined with it, and each may once; an admin makes another "
-      "one with clusterctl token create --hosts ",
+      " hosts have joined with it, each may once, and a reset spends it; an "
+      "admin makes another one with clusterctl token create --hosts ",
       record.name()));
 }
 
@@ -180,6 +180,10 @@ absl::Status EnrolmentDesk::CheckFree(const JoinRequest& request,
         name));
   }
   RETURN_IF_ERROR(CheckUnspent(token, *record));
+  if (absl::c_linear_search(record->reset_keys(), key.spki_sha256)) {
+    return PermissionDenied("host ", name,
+                            ": this key was reset; run join with --new-key");
+  }
   if (is_approved || IsFree(*record)) return absl::OkStatus();
   if (is_waiting && !is_its_own) {
     return absl::PermissionDeniedError(absl::StrCat(
@@ -210,9 +214,8 @@ absl::Status EnrolmentDesk::WaitForApproval(const JoinRequest& request,
   }
   return absl::PermissionDeniedError(absl::StrCat(
       "host ", record->name(),
-      ": another machine is attached under this name, has been with a "
-      "certificate made by hand, or has asked for it before a reset; an admin "
-      "approves this machine within ",
+      ": another machine is attached under this name, or has been with a "
+      "certificate made by hand; an admin approves this machine within ",
       absl::FormatDuration(kWaitsAlone),
       " with clusterctl certificates approve ", record->name(), " ",
       WaitingKey(record->waiting()), ", and then join is run once more"));

@@ -5,6 +5,7 @@
 //   another key, name is free         a certificate; the key goes on record,
 //                                     and the token is spent for this host
 //   another key, one is on record     refused until an admin resets the name
+//   key, token from before a reset    refused
 //   name of another machine that is   recorded for an hour, and refused until
 //   attached now, or that was ever    an admin approves it
 //   with a certificate made by hand
@@ -129,25 +130,19 @@ class EnrolmentDesk {
 
   // Every host of cluster.yaml, on record or attached, but not the controller.
   ListCertificatesResponse ListCertificates() const;
-  // The machine with this key, as CertificateEntry.waiting_key. NotFound if no
-  // machine waits for the name, Aborted if another one does.
-  absl::StatusOr<ApproveHostResponse> Approve(const std::string& name,
-                                              const std::string& key)
-      ABSL_LOCKS_EXCLUDED(change_mutex_) {
-    return Decide(name, key, /*approves=*/true);
-  }
-  // Refuses that machine, and nothing else; the same errors.
-  absl::StatusOr<ApproveHostResponse> Refuse(const std::string& name,
-                                             const std::string& key)
-      ABSL_LOCKS_EXCLUDED(change_mutex_) {
-    return Decide(name, key, /*approves=*/false);
-  }
+  // Approves the machine with this key, as CertificateEntry.waiting_key, or
+  // refuses that machine and nothing else. NotFound if no machine waits for the
+  // name, Aborted if another one does.
+  absl::StatusOr<ApproveHostResponse> Decide(const std::string& name,
+                                             const std::string& key,
+                                             bool approves)
+      ABSL_LOCKS_EXCLUDED(change_mutex_);
   // Forgets the key and the machine that the name is bound to, and ends the
-  // host's stream: no certificate from before counts, wherever it was made.
-  // Refuses the machine that waits, too, or has within 2 kWaitsAlone: then the
-  // next one needs an approval, since who asked without a break would else be
-  // that one. NotFound if nothing is on record of the name; Aborted if `key` is
-  // neither empty nor that on record, whole or as CertificateEntry.key.
+  // host's stream: no certificate from before counts, wherever it was made, nor
+  // does that key, or any token that there is now, bring the name: who asks
+  // without a break would else be next. Refuses the machine that waits, too.
+  // NotFound if nothing is on record of the name; Aborted if `key` is neither
+  // empty nor that on record, whole or as CertificateEntry.key.
   absl::StatusOr<ResetHostResponse> Reset(const std::string& name,
                                           const std::string& key = "")
       ABSL_LOCKS_EXCLUDED(change_mutex_);
@@ -177,8 +172,7 @@ class EnrolmentDesk {
                                     const AuditEntry& asked)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
   // Whether a machine waits for this name, and has not waited too long.
-  static bool StillWaits(const HostRecord& record, absl::Time now,
-                         absl::Duration at_most = kWaitsAlone);
+  static bool StillWaits(const HostRecord& record, absl::Time now);
   absl::Status CheckUnspent(const TokenRecord& token,
                             const HostRecord& record) const;
   // Whether a token alone brings the name.
@@ -215,10 +209,6 @@ class EnrolmentDesk {
   absl::Status Keep(const std::string& host, const Unkept& note)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   void Promote(const std::string& host, const std::string& serial)
-      ABSL_LOCKS_EXCLUDED(change_mutex_);
-  absl::StatusOr<ApproveHostResponse> Decide(const std::string& name,
-                                             const std::string& key,
-                                             bool approves)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
   CertificateEntry EntryOf(const HostRecord& record, int64_t attached_ends_ms,
                            absl::Time now) const;

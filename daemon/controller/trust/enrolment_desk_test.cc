@@ -458,10 +458,10 @@ TEST_F(EnrolmentDeskTest, MachineThatIsAttachedKeepsItsNameUntilAnApproval) {
   const auto second = Join(Asker(), token);
   EXPECT_THAT(Message(second), HasSubstr("waits for this name already"));
   const absl::Status other =
-      desk_->Approve("node1", "0123456789abcdef").status();
+      desk_->Decide("node1", "0123456789abcdef", /*approves=*/true).status();
   EXPECT_TRUE(absl::IsAborted(other)) << other;
   EXPECT_FALSE(EntryOf("node1").approved());
-  const auto approved = desk_->Approve("node1", key);
+  const auto approved = desk_->Decide("node1", key, /*approves=*/true);
   ASSERT_TRUE(approved.ok()) << approved.status();
   EXPECT_EQ(approved->entry().waiting_machine_id(), "machine of node1");
   EXPECT_FALSE(Join(Asker(), token).ok());
@@ -495,7 +495,9 @@ TEST_F(EnrolmentDeskTest, NameThatWasEverSeenWithACertificateByHandIsNotFree) {
   EXPECT_TRUE(absl::IsPermissionDenied(refused.status())) << refused.status();
   EXPECT_THAT(Message(refused), HasSubstr("certificates approve node1"));
   EXPECT_TRUE(desk_->IsCurrent("node1", by_hand.certificate).ok());
-  ASSERT_TRUE(desk_->Approve("node1", EntryOf("node1").waiting_key()).ok());
+  ASSERT_TRUE(
+      desk_->Decide("node1", EntryOf("node1").waiting_key(), /*approves=*/true)
+          .ok());
   EXPECT_FALSE(Join(Asker(), later).ok());
   EXPECT_TRUE(Join(asker, later).ok());
 }
@@ -536,16 +538,17 @@ TEST_F(EnrolmentDeskTest, RefuseIsForTheMachineThatWaitsAndNothingElse) {
   EXPECT_EQ(both.serial(), SerialOf(*joined));
   EXPECT_THAT(Message(Join(Asker(), token)),
               HasSubstr("or refuse node1 " + both.waiting_key()));
-  EXPECT_TRUE(
-      absl::IsAborted(desk_->Refuse("node1", "0123456789abcdef").status()));
-  const auto refused = desk_->Refuse("node1", both.waiting_key());
+  EXPECT_TRUE(absl::IsAborted(
+      desk_->Decide("node1", "0123456789abcdef", /*approves=*/false).status()));
+  const auto refused =
+      desk_->Decide("node1", both.waiting_key(), /*approves=*/false);
   ASSERT_TRUE(refused.ok()) << refused.status();
   EXPECT_EQ(refused->entry().waiting_machine_id(), "machine of node1");
   EXPECT_TRUE(link->end().ok()) << link->end();
   EXPECT_TRUE(desk_->IsCurrent("node1", joined->certificate_pem()).ok());
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
-  EXPECT_TRUE(
-      absl::IsNotFound(desk_->Refuse("node1", both.waiting_key()).status()));
+  EXPECT_TRUE(absl::IsNotFound(
+      desk_->Decide("node1", both.waiting_key(), /*approves=*/false).status()));
 }
 
 // The thief of a key is attached, and somebody with a token asks for the name
@@ -564,14 +567,46 @@ TEST_F(EnrolmentDeskTest, ResetForgetsTheKeyWhoeverWaits) {
   EXPECT_FALSE(desk_->Admit("node1", stolen->certificate_pem()).ok());
   // And the name is not the next one's who asks.
   hosts_.Detach(session_, "it is down");
-  ASSERT_FALSE(Join(Asker(), token).ok());
+  EXPECT_THAT(Message(Join(Asker(), token)), HasSubstr("is spent"));
   Reopen();
+  EXPECT_THAT(Message(Join(Asker(), token)), HasSubstr("is spent"));
+  EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::NONE);
+  EXPECT_TRUE(Join(Asker(), Token()).ok());
+}
+
+// With the host's machine id or while the host is away, so that nobody ever
+// waits for the name.
+TEST_F(EnrolmentDeskTest, ResetIsNotWonByWhoAsksInALoop) {
   const Asker host;
-  EXPECT_THAT(Message(Join(Asker(), token)), HasSubstr("waits for this name"));
-  ASSERT_TRUE(desk_->Refuse("node1", EntryOf("node1").waiting_key()).ok());
-  ASSERT_FALSE(Join(host, token).ok());
-  ASSERT_TRUE(desk_->Approve("node1", EntryOf("node1").waiting_key()).ok());
-  EXPECT_TRUE(Join(host, token).ok());
+  const auto stolen = Join(host, Token());
+  ASSERT_TRUE(stolen.ok()) << stolen.status();
+  const std::string token = Token("", absl::Hours(24), /*uses=*/5);
+  const Asker rival;
+  EXPECT_TRUE(absl::IsAlreadyExists(Join(rival, token).status()));
+  const auto reset = desk_->Reset("node1");
+  ASSERT_TRUE(reset.ok()) << reset.status();
+  EXPECT_EQ(reset->refused_machine_id(), "");
+  const auto expect_no_way_in = [&] {
+    for (const Asker& asker : {rival, Asker(), host}) {
+      EXPECT_THAT(Message(Join(asker, token)),
+                  HasSubstr("each may once, and a reset spends it"));
+    }
+    const auto again = Join(host, Token());
+    EXPECT_TRUE(absl::IsPermissionDenied(again.status())) << again.status();
+    EXPECT_THAT(Message(again), HasSubstr("--new-key"));
+    EXPECT_FALSE(desk_->Admit("node1", stolen->certificate_pem()).ok());
+  };
+  expect_no_way_in();
+  EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::NONE);
+  Reopen();
+  expect_no_way_in();
+  // It is good for the hosts that were not reset.
+  EXPECT_TRUE(Join(Asker(), token, "node2").ok());
+  const auto joined = Join(Asker(), Token());
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  // Nor after one more reset.
+  ASSERT_TRUE(desk_->Reset("node1").ok());
+  expect_no_way_in();
 }
 
 TEST_F(EnrolmentDeskTest, ResetMayNameTheKeyThatItMeans) {
@@ -585,8 +620,9 @@ TEST_F(EnrolmentDeskTest, ResetMayNameTheKeyThatItMeans) {
   }
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
   ASSERT_TRUE(desk_->Reset("node1", key.substr(0, 16)).ok());
-  ASSERT_TRUE(Join(host, Token()).ok());
-  EXPECT_TRUE(desk_->Reset("node1", key).ok());
+  const Asker anew;
+  ASSERT_TRUE(Join(anew, Token()).ok());
+  EXPECT_TRUE(desk_->Reset("node1", SpkiOfPrivateKey(anew.key)).ok());
 }
 
 TEST_F(EnrolmentDeskTest, MachineWaitsForAnHour) {
@@ -601,16 +637,14 @@ TEST_F(EnrolmentDeskTest, MachineWaitsForAnHour) {
   ASSERT_FALSE(Join(rival, token).ok());
   scheduler_.Advance(absl::Minutes(1));
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
-  EXPECT_TRUE(absl::IsNotFound(desk_->Approve("node1", key).status()));
+  EXPECT_TRUE(absl::IsNotFound(
+      desk_->Decide("node1", key, /*approves=*/true).status()));
   // An approval is for an hour, too.
   ASSERT_FALSE(Join(rival, token).ok());
-  ASSERT_TRUE(desk_->Approve("node1", key).ok());
+  ASSERT_TRUE(desk_->Decide("node1", key, /*approves=*/true).ok());
   scheduler_.Advance(absl::Hours(1));
   EXPECT_FALSE(Join(rival, token).ok());
   EXPECT_TRUE(link->end().ok()) << link->end();
-  scheduler_.Advance(absl::Minutes(90));
-  // It may wait again in a moment.
-  EXPECT_NE(desk_->Reset("node1")->refused_machine_id(), "");
   ASSERT_TRUE(desk_->Reset("node1").ok());
   EXPECT_TRUE(absl::IsNotFound(desk_->Reset("node1").status()));
 }
@@ -696,7 +730,9 @@ TEST_F(EnrolmentDeskTest, CertificateOfAnotherKeyThanTheRecordsIsRefused) {
   const Asker host;
   const std::string token = Token();
   ASSERT_FALSE(Join(host, token).ok());
-  ASSERT_TRUE(desk_->Approve("node1", EntryOf("node1").waiting_key()).ok());
+  ASSERT_TRUE(
+      desk_->Decide("node1", EntryOf("node1").waiting_key(), /*approves=*/true)
+          .ok());
   const auto joined = Join(host, token);
   ASSERT_TRUE(joined.ok()) << joined.status();
   const absl::Status refused =

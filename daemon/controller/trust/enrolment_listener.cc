@@ -121,9 +121,9 @@ class EnrolmentListener::Keeper {
         pause = kFirstPause;
       absl::MutexLock lock(&mutex_);
       if (stop_) return;
-      listener_.parts_.log->Error(absl::StrCat(
+      listener_.parts_.log->Error(
           "the process of the port of hosts that join has ended (", why,
-          "), started again in ", absl::FormatDuration(pause)));
+          "), started again in ", absl::FormatDuration(pause));
       if (mutex_.AwaitWithTimeout(absl::Condition(&stop_), pause)) return;
       pause = std::min(2 * pause, kLongestPause);
     }
@@ -257,7 +257,7 @@ absl::Status EnrolmentListener::OpenLocked() {
   port_ = bound_->port();
   listen_ = absl::StrCat(listen_.substr(0, listen_.rfind(':')), ":", port_);
   keeper_ = std::make_unique<Keeper>(this, bound_->listeners());
-  parts_.log->Notice(absl::StrCat("open to hosts that join, on port ", port_));
+  parts_.log->Notice("open to hosts that join, on port ", port_);
   return absl::OkStatus();
 }
 

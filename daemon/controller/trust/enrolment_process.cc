@@ -64,9 +64,9 @@ absl::Status BoundThisProcess(Log* log) {
   errno = 0;
   if (nice(kNice) == -1 && errno != 0) {
     log->Warning(
-        absl::StrCat("the process of the enrolment port has the "
-                     "controller's priority: ",
-                     strerror(errno)));
+        "the process of the enrolment port has the "
+        "controller's priority: ",
+        strerror(errno));
   }
   if (!kBoundsMemory) return absl::OkStatus();
   pthread_attr_t attributes;
@@ -231,7 +231,7 @@ bool ReceivePacket(int socket, size_t most,
 
 int RunEnrolmentProcess(Log* log) {
   const absl::Status status = ServeStrangers(log);
-  log->Error(absl::StrCat("enrolment port: ", status.message()));
+  log->Error("enrolment port: ", status.message());
   return 1;
 }
 

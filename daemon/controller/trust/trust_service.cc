@@ -94,24 +94,24 @@ class DeskService final : public TrustService {
         });
   }
 
+  Unary* Decide(Context* context, const ApproveHostRequest* request,
+                ApproveHostResponse* response, bool approves) {
+    return calls_.AnswerAudited(
+        context, approves ? "ApproveHost" : "RefuseHost", *request,
+        absl::StrCat(request->name(), " ", request->key()), &slots_, response,
+        [this, request, approves](const SpiffeId&) {
+          return desk_->Decide(request->name(), request->key(), approves);
+        });
+  }
+
   Unary* ApproveHost(Context* context, const ApproveHostRequest* request,
                      ApproveHostResponse* response) override {
-    return calls_.AnswerAudited(
-        context, "ApproveHost", *request,
-        absl::StrCat(request->name(), " ", request->key()), &slots_, response,
-        [this, request](const SpiffeId&) {
-          return desk_->Approve(request->name(), request->key());
-        });
+    return Decide(context, request, response, /*approves=*/true);
   }
 
   Unary* RefuseHost(Context* context, const ApproveHostRequest* request,
                     ApproveHostResponse* response) override {
-    return calls_.AnswerAudited(
-        context, "RefuseHost", *request,
-        absl::StrCat(request->name(), " ", request->key()), &slots_, response,
-        [this, request](const SpiffeId&) {
-          return desk_->Refuse(request->name(), request->key());
-        });
+    return Decide(context, request, response, /*approves=*/false);
   }
 
   Unary* ResetHost(Context* context, const ResetHostRequest* request,

@@ -80,6 +80,21 @@ TEST(CheckNowTest, LeavesOutWhatAnotherFindingExplains) {
   EXPECT_EQ(now.wrong(0).rule(), "rule0");
 }
 
+TEST(CheckNowTest, SaysHowManyFindingsAndHostsItLeavesOut) {
+  Report report = Failing(300, 1);
+  for (int i = 1; i < 5; ++i) {
+    Finding& finding = *report.mutable_rules(0)->add_findings();
+    finding.set_rule("rule0");
+    finding.set_state(FAIL);
+    finding.add_subjects()->set_host(absl::StrCat("node", i));
+  }
+  const RuleResult wrong = CheckNow(report, nullptr).wrong(0);
+  EXPECT_EQ(wrong.summary(), "node[0-299], 5 findings");
+  ASSERT_EQ(wrong.findings_size(), 3);
+  EXPECT_EQ(wrong.findings(0).observed(), "DOWN (300 in all)");
+  EXPECT_EQ(wrong.findings(1).observed(), "");
+}
+
 TEST(CheckNowTest, IsSmallHoweverLargeTheClusterIs) {
   const Report report = Failing(300, 60);
   ReportDiff diff;

@@ -33,10 +33,20 @@ RuleResult WrongRule(const FindingBlock& block) {
   for (const Finding* finding : block.findings) {
     who.MergeFrom(finding->subjects());
     if (rule.findings_size() == kMaxFindingsTold) continue;
-    *rule.add_findings() = *finding;
-    CutSubjects(rule.mutable_findings()->rbegin()->mutable_subjects());
+    Finding& told = *rule.add_findings();
+    told = *finding;
+    // The summary has them all where there is no other finding.
+    if (told.subjects_size() > kMaxSubjectsTold && block.findings.size() > 1) {
+      absl::StrAppend(told.mutable_observed(), " (", told.subjects_size(),
+                      " in all)");
+    }
+    CutSubjects(told.mutable_subjects());
   }
   rule.set_summary(SubjectsText(who, kWhoGroups, kWhoColumns));
+  if (block.findings.size() > kMaxFindingsTold) {
+    absl::StrAppend(rule.mutable_summary(), ", ",
+                    Count(block.findings.size(), "finding"));
+  }
   return rule;
 }
 

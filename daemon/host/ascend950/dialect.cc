@@ -48,9 +48,8 @@ absl::StatusOr<std::vector<SlaveAnswer>> SplitSlaves(absl::string_view output) {
     }
   }
   if (slaves.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("-lldp: no \"[dev_name:…] LLDP neighbor info:\" in ",
-                     QuotedText(output)));
+    return InvalidArgument("-lldp: no \"[dev_name:…] LLDP neighbor info:\" in ",
+                           QuotedText(output));
   }
   return slaves;
 }
@@ -58,8 +57,7 @@ absl::StatusOr<std::vector<SlaveAnswer>> SplitSlaves(absl::string_view output) {
 using Cells = std::vector<absl::string_view>;
 
 absl::Status BadLine(absl::string_view what, absl::string_view line) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("-dev_info: ", what, " in ", QuotedText(line)));
+  return InvalidArgument("-dev_info: ", what, " in ", QuotedText(line));
 }
 
 // What is between the bars, without the blanks.
@@ -197,25 +195,24 @@ absl::StatusOr<bool> ParseTls(absl::string_view output, uint32_t device) {
   if (HasForm(line, *kForm, &said, &enabled) && said == device) {
     return !enabled.empty();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "-tls: no switch of device ", device, " in ", QuotedText(line)));
+  return InvalidArgument("-tls: no switch of device ", device, " in ",
+                         QuotedText(line));
 }
 
 absl::StatusOr<LldpNeighbour> ParseLldp(absl::string_view output) {
   ASSIGN_OR_RETURN(const std::vector<SlaveAnswer> slaves, SplitSlaves(output));
   if (slaves.size() != kSlaves) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("-lldp: answers of ", slaves.size(),
-                     " slaves of the bond, expected ", kSlaves));
+    return InvalidArgument("-lldp: answers of ", slaves.size(),
+                           " slaves of the bond, expected ", kSlaves);
   }
   ASSIGN_OR_RETURN(const LldpNeighbour first, ParseHccnLldp(slaves[0].text));
   ASSIGN_OR_RETURN(const LldpNeighbour second, ParseHccnLldp(slaves[1].text));
   if (first.heard() != second.heard()) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return InvalidArgument(
         "-lldp: of the bond's slaves ", QuotedText(slaves[0].slave),
         first.heard() ? " hears a neighbour and " : " hears none and ",
         QuotedText(slaves[1].slave),
-        first.heard() ? " hears none" : " hears one"));
+        first.heard() ? " hears none" : " hears one");
   }
   return first;
 }

@@ -65,22 +65,21 @@ absl::Status CheckSavedFirewall(const SavedFirewall& saved) {
       R"re(rule family="ipv4" source address="[\d./]+" port port="[\d-]+" )re"
       R"re(protocol="tcp" accept)re"};
   if (saved.program() != UFW && saved.program() != FIREWALLD) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "firewall ", saved.program(), ", expected one that is known"));
+    return InvalidArgument("firewall ", saved.program(),
+                           ", expected one that is known");
   }
   for (const SavedFile& file : saved.files()) {
     if (!IsFileOf(saved.program(), file.path())) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("file ", QuotedText(file.path()), ", expected one that ",
-                       FirewallName(saved.program()), " writes"));
+      return InvalidArgument("file ", QuotedText(file.path()),
+                             ", expected one that ",
+                             FirewallName(saved.program()), " writes");
     }
   }
   for (const auto* rules : {&saved.added_running(), &saved.added_permanent()}) {
     for (const std::string& rule : *rules) {
       if (HasForm(rule, *kRule)) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat("rule ", QuotedText(rule),
-                       ", expected one that lets ports in from a source"));
+      return InvalidArgument("rule ", QuotedText(rule),
+                             ", expected one that lets ports in from a source");
     }
   }
   return absl::OkStatus();
@@ -117,8 +116,8 @@ absl::StatusOr<SavedFirewall> FirewallChanger::Save(FirewallProgram program,
                                                     bool adds_rules) {
   const FirewallFacts facts = reader_->ReadFirewall(program);
   if (!IsStateKnown(facts)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(FirewallName(program), ": its state cannot be told"));
+    return FailedPrecondition(FirewallName(program),
+                              ": its state cannot be told");
   }
   SavedFirewall saved;
   saved.set_program(program);
@@ -164,9 +163,9 @@ absl::Status FirewallChanger::Expect(FirewallProgram program, bool active,
           ? StateText(facts.active().value(), facts.enabled_at_boot().value())
           : "in a state that cannot be told";
   if (is == expected) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(FirewallName(program), ": is ", is, ", expected ", expected,
-                   said_.empty() ? "" : "; last was ", said_));
+  return FailedPrecondition(FirewallName(program), ": is ", is, ", expected ",
+                            expected, said_.empty() ? "" : "; last was ",
+                            said_);
 }
 
 absl::Status FirewallChanger::Disable(const MutationToken&,
@@ -200,19 +199,18 @@ absl::Status FirewallChanger::Add(const MutationToken&,
     }
     ASSIGN_OR_RETURN(const bool kept, HasRule(RichRule(port), true));
     if (!kept) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("firewalld: rule is not permanent after adding it: ",
-                       RichRule(port)));
+      return FailedPrecondition(
+          "firewalld: rule is not permanent after adding it: ", RichRule(port));
     }
   }
   const FirewallFacts facts = reader_->ReadFirewall(rule.program());
   if (AllowedPorts(facts.allowed().value()).Contains(port)) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(absl::StrCat(
-      FirewallName(rule.program()), ": does not let in ",
-      RangeText(port.first_port(), port.last_port(), ":"), "/", port.protocol(),
-      " from ", port.source(), "; last was ", said_));
+  return FailedPrecondition(FirewallName(rule.program()), ": does not let in ",
+                            RangeText(port.first_port(), port.last_port(), ":"),
+                            "/", port.protocol(), " from ", port.source(),
+                            "; last was ", said_);
 }
 
 absl::Status FirewallChanger::RestoreFiles(const MutationToken& token,
@@ -249,8 +247,8 @@ absl::Status FirewallChanger::RestoreUfw(const MutationToken& token,
   const absl::StatusOr<CommandResult> reload = Run({programs_.ufw, "reload"});
   if (!files.ok()) return files;
   if (Succeeded(reload)) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "ufw: its files are as they were, the rules that run are not: ", said_));
+  return FailedPrecondition(
+      "ufw: its files are as they were, the rules that run are not: ", said_);
 }
 
 absl::Status FirewallChanger::RemoveRules(const SavedFirewall& saved) {
@@ -265,9 +263,9 @@ absl::Status FirewallChanger::RemoveRules(const SavedFirewall& saved) {
       const std::string said = said_;
       ASSIGN_OR_RETURN(const bool still, HasRule(rule, permanent));
       if (!still) continue;
-      left.Update(absl::FailedPreconditionError(
-          absl::StrCat("firewalld: still has the ",
-                       permanent ? "permanent" : "running", " rule: ", said)));
+      left.Update(FailedPrecondition("firewalld: still has the ",
+                                     permanent ? "permanent" : "running",
+                                     " rule: ", said));
     }
   }
   return left;
@@ -287,8 +285,7 @@ absl::Status FirewallChanger::StartFirewalld() {
       absl::StripAsciiWhitespace(is->standard_output) == "active") {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat("firewalld: may not stay active: ", said));
+  return FailedPrecondition("firewalld: may not stay active: ", said);
 }
 
 absl::Status FirewallChanger::RestoreFirewalld(const MutationToken& token,

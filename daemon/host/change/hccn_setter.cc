@@ -69,9 +69,9 @@ absl::StatusOr<Ipv4Subnet> DestinationOf(const Route& route) {
   ASSIGN_OR_RETURN(const Ipv4Interface parsed,
                    Ipv4Interface::Parse(route.destination, route.netmask));
   if (parsed.subnet().network() != parsed.address()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "how a device shows a route to ", route.destination, " netmask ",
-        route.netmask, ", which has host bits, is not known"));
+    return InvalidArgument("how a device shows a route to ", route.destination,
+                           " netmask ", route.netmask,
+                           ", which has host bits, is not known");
   }
   return parsed.subnet();
 }
@@ -147,9 +147,8 @@ absl::StatusOr<bool> HccnSetter::HasRoute(const HccnConf::Entry& entry) {
   const absl::StatusOr<std::vector<HccnRoute>> table =
       ParseHccnRoutes(result->standard_output);
   if (!table.ok()) {
-    return absl::UnavailableError(
-        absl::StrCat("`hccn_tool -i ", entry.device(),
-                     " -route -g`: ", table.status().message()));
+    return Unavailable("`hccn_tool -i ", entry.device(),
+                       " -route -g`: ", table.status().message());
   }
   return absl::c_any_of(*table, [&](const HccnRoute& row) {
     return row.destination == destination && row.gateway == gateway;

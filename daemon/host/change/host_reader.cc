@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "config/words/number_text.h"
 #include "daemon/host/device_observer.h"
 #include "daemon/host/firewall/firewall_observer.h"
 #include "daemon/host/hccn/hccn_tool.h"
@@ -19,10 +20,8 @@ class ObserverHostReader final : public HostReader {
 
   HostFacts ReadHost() override {
     ObserveRequest request;
-    request.set_command_ms(static_cast<uint32_t>(
-        absl::ToInt64Milliseconds(parts_.command_deadline)));
-    request.set_host_ms(
-        static_cast<uint32_t>(absl::ToInt64Milliseconds(parts_.host_deadline)));
+    request.set_command_ms(ToMs(parts_.command_deadline));
+    request.set_host_ms(ToMs(parts_.host_deadline));
     // A plan that sets the TLS switches rests on those of the devices.
     request.set_ask_tls(true);
     return parts_.observer->ObserveFor("", request, kChanges);

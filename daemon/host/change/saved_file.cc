@@ -40,8 +40,8 @@ absl::Status Put(FileSystem* files, const SavedFile& wanted) {
 }
 
 absl::Status NotAFile(const std::string& path, absl::string_view verb) {
-  return absl::FailedPreconditionError(
-      absl::StrCat(path, ": not a regular file, expected one to ", verb));
+  return FailedPrecondition(path, ": not a regular file, expected one to ",
+                            verb);
 }
 
 absl::StatusOr<SavedFile> SaveOpenFile(OpenFile* file,
@@ -114,8 +114,13 @@ absl::StatusOr<std::string> InPlaceFile::Read() const {
 }
 
 absl::StatusOr<SavedFile> InPlaceFile::Save() const {
-  ASSIGN_OR_RETURN(const auto file, OpenLocked());
-  return SaveOpenFile(file.get(), path_);
+  const auto file = OpenLocked();
+  if (absl::IsDeadlineExceeded(file.status())) {
+    auto unlocked = SaveFile(files_, path_);
+    if (unlocked.ok() && !unlocked->content().empty()) return unlocked;
+  }
+  RETURN_IF_ERROR(file.status());
+  return SaveOpenFile(file->get(), path_);
 }
 
 absl::StatusOr<std::unique_ptr<OpenFile>> InPlaceFile::OpenLocked() const {
@@ -131,9 +136,8 @@ absl::StatusOr<std::unique_ptr<OpenFile>> InPlaceFile::OpenLocked() const {
       if (ours.inode == theirs.inode) return file;
     }
     if (clock_->Monotonic() >= give_up) {
-      return absl::DeadlineExceededError(
-          absl::StrCat(path_, ": locked by another process for ",
-                       absl::FormatDuration(lock_wait_)));
+      return DeadlineExceeded(path_, ": locked by another process for ",
+                              absl::FormatDuration(lock_wait_));
     }
     file.reset();
     clock_->SleepFor(kPoll);

@@ -67,7 +67,8 @@ class InPlaceFile {
   // be taken for all of it. NotFound; DeadlineExceeded and the rule about the
   // tool as for Edit.
   absl::StatusOr<std::string> Read() const;
-  // Content, owner and mode. FailedPrecondition if it is no file.
+  // Content, owner and mode, also of a file that is held for longer than the
+  // tool does, unless it is empty. FailedPrecondition if it is no file.
   absl::StatusOr<SavedFile> Save() const;
 
   // Reads under the lock, calls `edit`, and writes its answer into the same
@@ -80,10 +81,10 @@ class InPlaceFile {
       const std::function<absl::StatusOr<std::string>(absl::string_view)>&
           edit);
 
-  // Before an undo: nobody but root holds the lock of the file, or can take it,
-  // until Restore gives the file its owner and mode back. Whoever may open the
-  // file could hold the lock for ever, and the tool waits for it without an
-  // end; one who has it open longer than `lock_wait` keeps the old inode.
+  // Nobody but root holds the lock of the file, or can take it, until Restore
+  // gives the file its owner and mode back. Whoever may open it could hold the
+  // lock for ever, and the tool waits for that without an end; one who has it
+  // open longer than `lock_wait` keeps the old inode.
   absl::Status Guard(const MutationToken& token);
 
   // Makes it what it was, owner and mode too. A file that has vanished is

@@ -195,6 +195,10 @@ TEST(InPlaceFileTest, ReadsNothingWhileTheLockIsHeld) {
   conf.files.Put(kConf, "old\n");
   conf.files.SetLockedElsewhere(kConf, true);
   EXPECT_TRUE(absl::IsDeadlineExceeded(conf.file.Read().status()));
+  // Whoever holds it that long is not the tool, unless the tool hangs.
+  EXPECT_EQ(conf.file.Save()->content(), "old\n");
+  conf.files.Put(kConf, "");
+  conf.files.SetLockedElsewhere(kConf, true);
   EXPECT_TRUE(absl::IsDeadlineExceeded(conf.file.Save().status()));
 }
 

@@ -40,8 +40,7 @@ constexpr int kMaxLeftOfUser = 8;
 constexpr size_t kMaxDrainBytes = 2 * kMaxStreamBytes;
 
 absl::Status ResourceStatus(absl::string_view program, absl::string_view what) {
-  return absl::UnavailableError(
-      absl::StrCat(program, ": ", what, ": ", strerror(errno)));
+  return Unavailable(program, ": ", what, ": ", strerror(errno));
 }
 
 // Away from 0, 1 and 2, which the child's own streams would overwrite.
@@ -107,8 +106,7 @@ struct StartFailure {
 absl::Status StartStatus(const std::string& program,
                          const StartFailure& failure) {
   if (failure.lacked != nullptr) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(failure.lacked, ": ", strerror(failure.error)));
+    return FailedPrecondition(failure.lacked, ": ", strerror(failure.error));
   }
   const std::string message =
       absl::StrCat(program, ": ", strerror(failure.error));
@@ -332,14 +330,12 @@ absl::Status CheckWords(const Command& command) {
     return absl::InvalidArgumentError("command: no words");
   }
   if (!absl::StartsWith(command.argv[0], "/")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("command: program \"", command.argv[0],
-                     "\", expected an absolute path"));
+    return InvalidArgument("command: program \"", command.argv[0],
+                           "\", expected an absolute path");
   }
   for (const std::string& word : command.argv) {
     if (word.find('\0') != std::string::npos) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(command.argv[0], ": a word contains a NUL"));
+      return InvalidArgument(command.argv[0], ": a word contains a NUL");
     }
   }
   return absl::OkStatus();
@@ -483,8 +479,8 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   group.Kill();
   EndOrphans(kill_grace_);
   if (!reaped) {
-    return absl::UnavailableError(absl::StrCat(
-        command.argv[0], ": its exit status was taken by somebody else"));
+    return Unavailable(command.argv[0],
+                       ": its exit status was taken by somebody else");
   }
   return result;
 }
@@ -505,9 +501,8 @@ absl::Status PosixCommandRunner::CheckLeftBehind(const Command& command) {
       left_behind_.begin(), left_behind_.end(),
       [&](const auto& each) { return each.second == command.as->uid; });
   if (left < kMaxLeftOfUser) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat(command.argv[0], ": ", left, " programs that ran as ",
-                   command.as->name, " cannot be killed, and no more is run"));
+  return Unavailable(command.argv[0], ": ", left, " programs that ran as ",
+                     command.as->name, " cannot be killed, and no more is run");
 }
 
 }  // namespace clusterd

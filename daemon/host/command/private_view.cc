@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "config/values/owned_fd.h"
+#include "config/values/status_macros.h"
 
 namespace clusterd {
 namespace {
@@ -41,8 +41,7 @@ bool IsFile(const char* path, int fd) {
 absl::StatusOr<PrivateView> MakePrivateView(const PrivateFile& file) {
   char* const real = realpath(file.path.c_str(), nullptr);
   if (real == nullptr) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(file.path, ": ", strerror(errno)));
+    return FailedPrecondition(file.path, ": ", strerror(errno));
   }
   PrivateView view;
   view.file = real;

@@ -99,8 +99,7 @@ class Walk {
     } else if (root_.empty()) {
       here_.clear();
     } else {
-      return absl::PermissionDeniedError(
-          absl::StrCat(here_, ": leads out of ", root_));
+      return PermissionDenied(here_, ": leads out of ", root_);
     }
     ahead_ = absl::StrCat(text, "/", ahead_);
     return absl::OkStatus();
@@ -123,23 +122,20 @@ absl::StatusOr<std::string> FindProgram(
     const absl::Status walked = walk.Run();
     if (walked.ok()) {
       if (!S_ISREG(walk.mode()) || (walk.mode() & 0111) == 0) {
-        return absl::PermissionDeniedError(
-            absl::StrCat(walk.here(), ": not an executable file"));
+        return PermissionDenied(walk.here(), ": not an executable file");
       }
       return absl::StrCat(absl::StripSuffix(root, "/"), path);
     }
     if (!absl::IsNotFound(walked)) return walked;
   }
-  return absl::NotFoundError(
-      absl::StrCat(candidates[0], ": No such file or directory"));
+  return NotFound(candidates[0], ": No such file or directory");
 }
 
 absl::Status CheckFolder(absl::string_view path) {
   Walk walk("/", path);
   RETURN_IF_ERROR(walk.Run());
   if (walk.here().empty() || S_ISDIR(walk.mode())) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      absl::StrCat(walk.here(), ": not a folder"));
+  return PermissionDenied(walk.here(), ": not a folder");
 }
 
 absl::Status CheckFile(absl::string_view root, absl::string_view path,
@@ -147,7 +143,7 @@ absl::Status CheckFile(absl::string_view root, absl::string_view path,
   Walk walk(root, path, sticky_guards);
   RETURN_IF_ERROR(walk.Run());
   if (!walk.here().empty() && !S_ISDIR(walk.mode())) return absl::OkStatus();
-  return absl::PermissionDeniedError(absl::StrCat(path, ": is a folder"));
+  return PermissionDenied(path, ": is a folder");
 }
 
 absl::StatusOr<CommandResult> RunWithin(
@@ -157,13 +153,10 @@ absl::StatusOr<CommandResult> RunWithin(
       {std::move(argv), budget.ForCommand(), {}, max_bytes, std::move(as)});
   RETURN_IF_ERROR(InFront(name, result.status()));
   if (result->timed_out) {
-    return absl::DeadlineExceededError(
-        absl::StrCat(name, ": no answer in ", budget.CutBy(result->elapsed)));
+    return DeadlineExceeded(name, ": no answer in ",
+                            budget.CutBy(result->elapsed));
   }
-  if (result->output_cut) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(name, ": endless output"));
-  }
+  if (result->output_cut) return FailedPrecondition(name, ": endless output");
   return result;
 }
 

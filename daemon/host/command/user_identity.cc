@@ -73,7 +73,7 @@ absl::StatusOr<RunAs> FindUser(const std::string& root, CommandRunner* runner,
       RunWithin(budget, runner, absl::StrCat("`getent passwd ", name, "`"),
                 {getent, "passwd", std::string(name)}, kMaxAnswerBytes));
   if (entry.exit_status == kGetentNotFound) {
-    return absl::NotFoundError(absl::StrCat("user ", name, ": no such user"));
+    return absl::NotFoundError(absl::StrCat("the host has no account ", name));
   }
   ASSIGN_OR_RETURN(RunAs as, ParsePasswd(name, entry.standard_output));
   if (as.uid == 0 && name != "root") {

@@ -74,8 +74,7 @@ absl::StatusOr<std::string> ReadAll(int fd, absl::string_view path,
     if (got < 0) return ErrnoStatus(path, errno);
     if (got == 0) return text;
     if (text.size() + got > max_bytes) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat(path, ": over ", max_bytes, " bytes"));
+      return ResourceExhausted(path, ": over ", max_bytes, " bytes");
     }
     text.append(buffer, got);
   }
@@ -121,10 +120,9 @@ absl::StatusOr<FileText> FileReader::ReadShared(absl::string_view path,
   }
   ASSIGN_OR_RETURN(FileText file, ReadTwice(path, clock, max_bytes));
   if (!is_locked || !file.text.empty()) return file;
-  return absl::AbortedError(
-      absl::StrCat(path,
-                   ": empty, and a process that may be about to write it "
-                   "holds its lock"));
+  return Aborted(path,
+                 ": empty, and a process that may be about to write it "
+                 "holds its lock");
 }
 
 absl::StatusOr<FileText> FileReader::ReadTwice(absl::string_view path,
@@ -137,8 +135,7 @@ absl::StatusOr<FileText> FileReader::ReadTwice(absl::string_view path,
     if (now.text == last.text) return now;
     last = std::move(now);
   }
-  return absl::AbortedError(
-      absl::StrCat(path, ": another text at each of ", kMaxLooks, " looks"));
+  return Aborted(path, ": another text at each of ", kMaxLooks, " looks");
 }
 
 absl::StatusOr<std::string> FileReader::ReadTrimmed(
@@ -170,8 +167,8 @@ absl::Status FileReader::ReadLines(
     }
     pending.erase(0, begin);
     if (pending.size() > kMaxLineBytes) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(path, ": a line over ", kMaxLineBytes, " bytes"));
+      return FailedPrecondition(path, ": a line over ", kMaxLineBytes,
+                                " bytes");
     }
   }
   return pending.empty() ? absl::OkStatus() : take(pending);
@@ -188,14 +185,12 @@ absl::StatusOr<std::vector<std::string>> FileReader::List(
        entry.increment(error)) {
     if (names.size() == most) {
       if (beyond == Beyond::kLeftOut) break;
-      return absl::ResourceExhaustedError(
-          absl::StrCat(path, ": over ", most, " names"));
+      return ResourceExhausted(path, ": over ", most, " names");
     }
     names.push_back(entry->path().filename());
   }
   if (error == std::errc::not_a_directory && CheckExists(path).ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": not a directory"));
+    return FailedPrecondition(path, ": not a directory");
   }
   if (error) return ErrnoStatus(path, error.value());
   absl::c_sort(names);
@@ -206,7 +201,7 @@ absl::StatusOr<std::string> FileReader::ReadLink(absl::string_view path) const {
   char target[PATH_MAX];
   const ssize_t size = readlink(Resolve(path).c_str(), target, sizeof(target));
   if (size < 0 && errno == EINVAL) {
-    return absl::FailedPreconditionError(absl::StrCat(path, ": not a link"));
+    return FailedPrecondition(path, ": not a link");
   }
   if (size < 0) return ErrnoStatus(path, errno);
   return std::string(target, size);
@@ -238,8 +233,7 @@ absl::Status FileReader::CheckInsideRoot(absl::string_view path) const {
   if (absl::StartsWith(real, absl::StrCat(real_root, "/"))) {
     return absl::OkStatus();
   }
-  return absl::PermissionDeniedError(
-      absl::StrCat(path, ": leads out of ", root_));
+  return PermissionDenied(path, ": leads out of ", root_);
 }
 
 absl::StatusOr<int> FileReader::OpenRegularFile(absl::string_view path,
@@ -255,9 +249,9 @@ absl::StatusOr<int> FileReader::OpenRegularFile(absl::string_view path,
     return fd;
   }
   close(fd);
-  return absl::FailedPreconditionError(absl::StrCat(
-      path, known && S_ISDIR(info.st_mode) ? ": is a directory"
-                                           : ": not a regular file"));
+  return FailedPrecondition(path, known && S_ISDIR(info.st_mode)
+                                      ? ": is a directory"
+                                      : ": not a regular file");
 }
 
 }  // namespace clusterd

@@ -7,9 +7,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -52,9 +52,8 @@ absl::StatusOr<std::string> ParseInstallPath(absl::string_view text) {
   constexpr absl::string_view kKey = "Driver_Install_Path_Param";
   absl::string_view path = FindValue(text, kKey).value_or(kDefaultInstallPath);
   if (!IsSafePath(path)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("ascend_install.info: ", kKey, " is ", QuotedText(path),
-                     ", expected an absolute path"));
+    return InvalidArgument("ascend_install.info: ", kKey, " is ",
+                           QuotedText(path), ", expected an absolute path");
   }
   while (path.size() > 1 && absl::ConsumeSuffix(&path, "/")) {
   }
@@ -71,8 +70,7 @@ absl::StatusOr<std::string> ParseInfoValue(absl::string_view text,
   const absl::string_view value =
       WithoutQuotes(FindValue(text, key).value_or(""));
   if (!value.empty()) return PrintableText(value, kMaxValueBytes);
-  return absl::InvalidArgumentError(
-      absl::StrCat("no ", key, "= line in ", QuotedText(text)));
+  return InvalidArgument("no ", key, "= line in ", QuotedText(text));
 }
 
 }  // namespace clusterd

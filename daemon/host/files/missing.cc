@@ -15,6 +15,7 @@ constexpr std::pair<absl::StatusCode, Missing::Reason> kReasons[] = {
     {absl::StatusCode::kUnavailable, Missing::TOOL_FAILED},
     {absl::StatusCode::kAborted, Missing::BUSY},
     {absl::StatusCode::kUnimplemented, Missing::NOT_SUPPORTED},
+    {absl::StatusCode::kCancelled, Missing::NOT_QUERIED},
 };
 
 }  // namespace

@@ -21,7 +21,8 @@ Missing MakeMissing(Missing::Reason reason, absl::string_view detail);
 // The reason that fits the code, with the message as detail:
 //   NotFound          ABSENT            PermissionDenied  NOT_PERMITTED
 //   DeadlineExceeded  TIMED_OUT         Unavailable       TOOL_FAILED
-//   Unimplemented     NOT_SUPPORTED     any other         UNREADABLE
+//   Unimplemented     NOT_SUPPORTED     Cancelled         NOT_QUERIED
+// Any other code is UNREADABLE.
 Missing MissingFor(const absl::Status& status);
 
 template <typename Fact>

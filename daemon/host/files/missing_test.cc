@@ -17,6 +17,8 @@ TEST(MissingForTest, TurnsCodesIntoReasons) {
             Missing::TOOL_FAILED);
   EXPECT_EQ(MissingFor(absl::UnimplementedError("x")).reason(),
             Missing::NOT_SUPPORTED);
+  EXPECT_EQ(MissingFor(absl::CancelledError("x")).reason(),
+            Missing::NOT_QUERIED);
   EXPECT_EQ(MissingFor(absl::InvalidArgumentError("x")).reason(),
             Missing::UNREADABLE);
   EXPECT_EQ(MissingFor(absl::ResourceExhaustedError("x")).reason(),

@@ -39,8 +39,8 @@ absl::Status OpenFolder(const std::vector<std::string>& names,
     const int next = openat(folder->get(), name.c_str(),
                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (next < 0 && (errno == ELOOP || errno == ENOTDIR)) {
-      return absl::PermissionDeniedError(
-          absl::StrCat(path, ": is no folder, expected one that is no link"));
+      return PermissionDenied(path,
+                              ": is no folder, expected one that is no link");
     }
     if (next < 0) return TextFileTrouble(path, errno);
     *folder = OwnedFd(next);
@@ -48,12 +48,12 @@ absl::Status OpenFolder(const std::vector<std::string>& names,
   struct stat info = {};
   if (fstat(folder->get(), &info) != 0) return TextFileTrouble(path, errno);
   if (info.st_uid != 0 && info.st_uid != geteuid()) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        path, ": belongs to user ", info.st_uid, ", expected root's"));
+    return PermissionDenied(path, ": belongs to user ", info.st_uid,
+                            ", expected root's");
   }
   if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        path, ": its group or others may write it, expected root alone"));
+    return PermissionDenied(
+        path, ": its group or others may write it, expected root alone");
   }
   return absl::OkStatus();
 }
@@ -64,8 +64,7 @@ absl::Status ReplaceTextFile(const std::string& root, const std::string& path,
                              absl::string_view text) {
   std::vector<std::string> names = absl::StrSplit(path, '/', absl::SkipEmpty());
   if (path.empty() || path[0] != '/' || names.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", path, "\" is no absolute path of a file"));
+    return InvalidArgument("\"", path, "\" is no absolute path of a file");
   }
   const std::string name = names.back();
   names.pop_back();

@@ -1,9 +1,9 @@
 #include "daemon/host/firewall/allowed_port.h"
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/values/ipv4.h"
+#include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 
@@ -13,8 +13,7 @@ namespace {
 constexpr uint32_t kMaxPort = 65535;
 
 absl::Status Malformed(absl::string_view what, absl::string_view text) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("firewall: ", QuotedText(text), ", expected ", what));
+  return InvalidArgument("firewall: ", QuotedText(text), ", expected ", what);
 }
 
 // "10.77.0.0/16", "10.77.0.0/255.255.0.0" or one address.

@@ -25,14 +25,13 @@ constexpr absl::string_view kClosedTargets[] = {"default", "DROP", "%%REJECT%%",
 using Ports = std::vector<AllowedPort>;
 
 absl::Status CannotSay(const FirewalldZone& zone, absl::string_view what) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("firewalld zone ", PrintableText(zone.name, kMaxNameBytes),
-                   ": cannot say what is allowed by ", QuotedText(what)));
+  return InvalidArgument("firewalld zone ",
+                         PrintableText(zone.name, kMaxNameBytes),
+                         ": cannot say what is allowed by ", QuotedText(what));
 }
 
 absl::Status Unexpected(absl::string_view line) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("firewall-cmd: unexpected line ", QuotedText(line)));
+  return InvalidArgument("firewall-cmd: unexpected line ", QuotedText(line));
 }
 
 std::vector<std::string> Words(absl::string_view text) {
@@ -160,9 +159,8 @@ absl::StatusOr<bool> ParseFirewalldState(const CommandResult& result) {
       (out.empty() && err.empty() && result.exit_status == kNotRunning)) {
     return false;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("firewall-cmd --state: status ", result.exit_status, " and ",
-                   QuotedText(err.empty() ? out : err)));
+  return InvalidArgument("firewall-cmd --state: status ", result.exit_status,
+                         " and ", QuotedText(err.empty() ? out : err));
 }
 
 absl::StatusOr<std::vector<FirewalldZone>> ParseFirewalldZones(
@@ -235,8 +233,8 @@ absl::StatusOr<const FirewalldZone*> FindFirewalldZone(
   for (const FirewalldZone& zone : zones) {
     if (zone.name == name) return &zone;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("firewalld: no zone ", QuotedText(name), " in its list"));
+  return InvalidArgument("firewalld: no zone ", QuotedText(name),
+                         " in its list");
 }
 
 absl::StatusOr<AllowedFact::Allowed> FirewalldAllowed(

@@ -4,7 +4,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
@@ -44,8 +43,7 @@ const LazyRE2 kPlace = {R"(([^ ]+?)(?:/(tcp|udp|esp|ah|gre|igmp|ipv6|vrrp))?)",
                         RE2::Latin1};
 
 absl::Status MalformedLine(absl::string_view what, absl::string_view line) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("ufw status: ", what, " ", QuotedText(line)));
+  return InvalidArgument("ufw status: ", what, " ", QuotedText(line));
 }
 
 bool IsOtherProtocol(absl::string_view protocol) {
@@ -202,8 +200,8 @@ absl::StatusOr<bool> ParseUfwConf(absl::string_view text) {
     } else if (absl::EqualsIgnoreCase(value, "no")) {
       enabled = false;
     } else {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "ufw.conf: ENABLED is ", QuotedText(value), ", expected yes or no"));
+      return InvalidArgument("ufw.conf: ENABLED is ", QuotedText(value),
+                             ", expected yes or no");
     }
   }
   if (!enabled.has_value()) {

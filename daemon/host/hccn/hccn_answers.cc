@@ -42,13 +42,11 @@ constexpr std::pair<absl::string_view, NetHealth> kNetHealthTexts[] = {
 absl::StatusOr<absl::string_view> OnlyDataLine(absl::string_view output) {
   const std::vector<absl::string_view> lines = HccnDataLines(output);
   if (lines.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("no answer in ", QuotedText(output)));
+    return InvalidArgument("no answer in ", QuotedText(output));
   }
   if (lines.size() > 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("unexpected line ", QuotedText(lines[1]), " after ",
-                     QuotedText(lines[0])));
+    return InvalidArgument("unexpected line ", QuotedText(lines[1]), " after ",
+                           QuotedText(lines[0]));
   }
   return lines[0];
 }
@@ -211,8 +209,7 @@ absl::StatusOr<std::vector<Ipv4Interface>> ParseHccnIp(
       R"(ipaddr:[[:space:]]*([\d.]+)\nnetmask:[[:space:]]*([\d.]+))"};
   const std::vector<absl::string_view> lines = HccnDataLines(output);
   if (lines.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("no ipaddr line in ", QuotedText(output)));
+    return InvalidArgument("no ipaddr line in ", QuotedText(output));
   }
   std::vector<Ipv4Interface> interfaces;
   for (size_t i = 0; i < lines.size(); i += 2) {
@@ -372,8 +369,7 @@ absl::StatusOr<LldpNeighbour> ParseHccnLldp(absl::string_view output) {
     neighbour.set_pfc(SwitchPfc(lines));
   }
   if (neighbour.port_id().empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("no port id in ", QuotedText(output)));
+    return InvalidArgument("no port id in ", QuotedText(output));
   }
   return neighbour;
 }

@@ -79,8 +79,7 @@ absl::StatusOr<Lines> ValuesOf(absl::Span<const absl::string_view> names,
   for (const absl::string_view name : names) {
     const std::string expected = absl::StrCat("\"", name, ": ...\"");
     if (values.size() == lines.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("no line ", expected, " in ", QuotedText(output)));
+      return InvalidArgument("no line ", expected, " in ", QuotedText(output));
     }
     const absl::string_view line = lines[values.size()];
     const absl::StatusOr<NamedValue> named = ParseNamedValue(line);

@@ -34,20 +34,19 @@ absl::StatusOr<OwnedFd> OpenOwnFolder(const std::string& path) {
   OwnedFd folder(
       open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (folder.get() < 0 && (errno == ELOOP || errno == ENOTDIR)) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(path, ": is a link or a file, expected a folder"));
+    return PermissionDenied(path, ": is a link or a file, expected a folder");
   }
   struct stat found = {};
   if (folder.get() < 0 || fstat(folder.get(), &found) != 0) {
     return WriteStatus(path, errno);
   }
   if (found.st_uid != geteuid()) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        path, ": belongs to user ", found.st_uid, ", expected ", geteuid()));
+    return PermissionDenied(path, ": belongs to user ", found.st_uid,
+                            ", expected ", geteuid());
   }
   if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(path, ": others may write there, expected mode 0755"));
+    return PermissionDenied(path,
+                            ": others may write there, expected mode 0755");
   }
   return folder;
 }

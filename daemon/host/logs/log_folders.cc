@@ -55,10 +55,10 @@ class FolderSearch {
       const std::string none =
           absl::StrCat("no process of job ", query_.job_id(), " runs here");
       if (!asked_.has_value()) {
-        return absl::NotFoundError(absl::StrCat(
+        return NotFound(
             none,
             ": the folder of an ended job is found by its user (--user) "
-            "and time (--since)"));
+            "and time (--since)");
       }
       Note(none, ": all logs of ", asked_->name, " were read");
     }
@@ -74,9 +74,9 @@ class FolderSearch {
     // Slurm's "4711_3", PBS's "4711.head", LSF's "4711[3]".
     static const LazyRE2 kForm = {R"([0-9A-Za-z_.\[\]-]{0,64})"};
     if (HasForm(query_.job_id(), *kForm)) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("job ", QuotedText(query_.job_id()),
-                     ", expected a job id of at most 64 letters and digits"));
+    return InvalidArgument(
+        "job ", QuotedText(query_.job_id()),
+        ", expected a job id of at most 64 letters and digits");
   }
 
   template <typename... Parts>
@@ -264,14 +264,12 @@ class FolderSearch {
             .begin()
             ->substr(0, 64));
     if (name.empty()) {
-      return absl::NotFoundError(
-          absl::StrCat("user id ", uid, ": no such user, nothing of it read"));
+      return NotFound("user id ", uid, ": no such user, nothing of it read");
     }
     ASSIGN_OR_RETURN(RunAs user, FindUser(host_.paths.root, host_.runner,
                                           *host_.budget, name));
     if (user.uid == uid) return user;
-    return absl::FailedPreconditionError(
-        absl::StrCat("user id ", uid, ": ", name, " has another one"));
+    return FailedPrecondition("user id ", uid, ": ", name, " has another one");
   }
 
   void AddOwnFolder(const RunAs& user) {

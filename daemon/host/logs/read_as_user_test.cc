@@ -21,12 +21,15 @@
 namespace clusterd {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 constexpr char kLogs[] = "/home/ann/ascend/log";
 constexpr char kPlog[] = "/home/ann/ascend/log/debug/plog";
@@ -185,7 +188,11 @@ TEST_F(ReadAsUserTest, AHostWithoutLogsIsAnAnswer) {
       ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
   EXPECT_FALSE(logs.has_missing()) << logs.DebugString();
   EXPECT_THAT(logs.files(), IsEmpty());
-  EXPECT_THAT(logs.notes(), Contains(HasSubstr("No such file")));
+  // Not in the words of find(1), and by the path that the user knows.
+  EXPECT_THAT(logs.notes(),
+              Contains(absl::StrCat(kLogs,
+                                    ": not read as ann: No such file or "
+                                    "directory")));
   // Nor does a host without NPUs and users have any.
   root_.Remove("/home/ann/ascend");
   root_.Remove("/home/ann");
@@ -202,7 +209,34 @@ TEST_F(ReadAsUserTest, WhereNoFolderCouldBeLookedIntoNothingIsKnown) {
   const HostLogs logs =
       ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
   EXPECT_THAT(logs.missing().detail(), HasSubstr("no folder of logs"));
-  EXPECT_THAT(logs.notes(), Contains(HasSubstr("Permission denied")));
+  EXPECT_THAT(logs.notes(),
+              Contains(absl::StrCat(kLogs,
+                                    ": not read as ann: Permission "
+                                    "denied")));
+}
+
+TEST_F(ReadAsUserTest, AFolderThatCannotBeReadIsNamedBesideWhatWasRead) {
+  if (geteuid() != 0) GTEST_SKIP() << "everything here is the user's own";
+  Write("plog-1.log", "EI0006\n");
+  const std::string closed = absl::StrCat(kPlog, "/it's closed: no");
+  root_.MakeFolder(closed, 0700);
+  const HostLogs logs = Read();
+  EXPECT_FALSE(logs.has_missing());
+  EXPECT_THAT(logs.hits(), SizeIs(1));
+  EXPECT_THAT(logs.notes(),
+              Contains(AllOf(StartsWith(kPlog),
+                             EndsWith("s closed: no: not read as ann: "
+                                      "Permission denied"))));
+}
+
+TEST_F(ReadAsUserTest, WhatAToolSaysOfItselfIsToldOfTheFolder) {
+  root_.WriteProgram(
+      "/usr/bin/find",
+      "#!/bin/sh\necho \"find: unrecognized option -newermt\" >&2\n"
+      "echo 'usage: find' >&2\nexit 1\n");
+  EXPECT_THAT(Read().notes(),
+              Contains(absl::StrCat(
+                  kLogs, ": not read as ann: unrecognized option -newermt")));
 }
 
 TEST_F(ReadAsUserTest, TellsAFileThatHasTwoNamesOnce) {

@@ -29,8 +29,6 @@ constexpr uint64_t kMaxMessageBytes = 4096;  // Of a program's own words.
 constexpr absl::string_view kFind[] = {"/usr/bin/find", "/bin/find"};
 constexpr absl::string_view kTail[] = {"/usr/bin/tail", "/bin/tail"};
 
-constexpr absl::string_view kNotThere = ": No such file or directory\n";
-
 struct FoundFile {
   const LogFolder* folder;
   std::string path;  // Of whoever reads it.
@@ -46,12 +44,12 @@ absl::Status CheckRootsAlone(const HostAccess& host, const std::string& path) {
     absl::StrAppend(&part, "/", name);
     struct stat info;
     if (lstat(host.files().Resolve(part).c_str(), &info) != 0) {
-      return absl::NotFoundError(absl::StrCat(part, ": is not there"));
+      return NotFound(part, ": is not there");
     }
     if (!S_ISDIR(info.st_mode) || info.st_uid != 0 ||
         (info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-      return absl::PermissionDeniedError(absl::StrCat(
-          part, ": others than root can change it, so root does not read it"));
+      return PermissionDenied(
+          part, ": others than root can change it, so root does not read it");
     }
   }
   return absl::OkStatus();
@@ -122,8 +120,7 @@ class LogReading {
                                           std::vector<std::string> argv,
                                           size_t max_bytes) {
     if (host_.budget->IsSpent()) {
-      return absl::DeadlineExceededError(
-          absl::StrCat("no time left of ", host_.budget->HostDeadline()));
+      return DeadlineExceeded("no time left of ", host_.budget->HostDeadline());
     }
     return host_.runner->Run(
         {std::move(argv), host_.budget->ForCommand(), {}, max_bytes, user});
@@ -168,7 +165,8 @@ class LogReading {
     const bool told = !run->standard_output.empty() || run->exit_status == 0;
     // A folder that is not there holds no logs, which is an answer.
     looked_ |=
-        told || (is_last && absl::EndsWith(run->standard_error, kNotThere));
+        told || (is_last && absl::EndsWith(run->standard_error,
+                                           ": No such file or directory\n"));
     if (told || is_last) NoteTrouble(folder, *run);
     TakeFiles(folder, run->standard_output);
     return told;
@@ -180,8 +178,15 @@ class LogReading {
           folder.path, ": not all files were found, ",
           run.timed_out ? "for lack of time" : "there are too many"));
     } else if (!run.standard_error.empty()) {
-      Note(PrintableText(
-          run.standard_error.substr(0, run.standard_error.find('\n'))));
+      // "/usr/bin/find: '/home/ann/ascend/log/debug': Permission denied"
+      static const LazyRE2 kForm = {R"((?s)[^:\n]*: '([^\n]*?)': .*)"};
+      std::string found;
+      if (!HasForm(run.standard_error, *kForm, &found)) found = folder.path;
+      absl::string_view path = found;
+      absl::ConsumePrefix(&path, host_.files().Resolve(folder.process_root));
+      Note(PrintableText(absl::StrCat(path, ": not read as ", folder.user.name,
+                                      ": ", LastWords(run.standard_error)),
+                         kMaxPathBytes));
     }
   }
 
@@ -232,12 +237,15 @@ class LogReading {
 
   static std::string WhyNot(const absl::StatusOr<CommandResult>& run) {
     if (!run.ok()) return std::string(run.status().message());
-    if (run->timed_out) return "no answer in time";
-    // "tail: cannot open '…' for reading: Permission denied"
-    const absl::string_view said = absl::StripSuffix(run->standard_error, "\n");
+    return run->timed_out ? "no answer in time"
+                          : PrintableText(LastWords(run->standard_error));
+  }
+
+  // The end of the first line, behind its last colon: "Permission denied".
+  static absl::string_view LastWords(absl::string_view said) {
+    said = said.substr(0, said.find('\n'));
     const size_t colon = said.rfind(": ");
-    return PrintableText(
-        colon == absl::string_view::npos ? said : said.substr(colon + 2));
+    return colon == absl::string_view::npos ? said : said.substr(colon + 2);
   }
 
   void Take(absl::string_view text, bool is_end, LogFile* told) {

@@ -47,21 +47,18 @@ absl::Status ErrnoStatus(const std::string& name, const std::string& path,
   const std::string message =
       absl::StrCat(name, ": ", path, ": ", strerror(error));
   if (HasEnded(error)) {
-    return absl::NotFoundError(
-        absl::StrCat(message, "; it has ended, or never was on this host"));
+    return NotFound(message, "; it has ended, or never was on this host");
   }
   if (error == EACCES || error == EPERM) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(message, kNeedsTheHostsProcesses));
+    return PermissionDenied(message, kNeedsTheHostsProcesses);
   }
   return absl::UnavailableError(message);
 }
 
 absl::Status NoNamespace(const std::string& name, const std::string& path) {
-  return absl::FailedPreconditionError(
-      absl::StrCat(name, ": ", path,
-                   " is no network namespace, expected a file such as "
-                   "/run/netns/NAME or /proc/PID/ns/net"));
+  return FailedPrecondition(name, ": ", path,
+                            " is no network namespace, expected a file such as "
+                            "/run/netns/NAME or /proc/PID/ns/net");
 }
 
 // Of a path that somebody asked for: the same whatever is there, so that nobody
@@ -80,10 +77,10 @@ absl::Status EnterError(const std::string& name, int error) {
   const std::string message =
       absl::StrCat(name, ": may not be entered: ", strerror(error));
   if (error != EPERM) return absl::FailedPreconditionError(message);
-  return absl::PermissionDeniedError(
-      absl::StrCat(message,
-                   "; clusterd needs CAP_SYS_ADMIN, and RestrictNamespaces=net "
-                   "where systemd confines it"));
+  return PermissionDenied(
+      message,
+      "; clusterd needs CAP_SYS_ADMIN, and RestrictNamespaces=net "
+      "where systemd confines it");
 }
 
 // `ip netns` and the CNI plugins of Kubernetes; docker, under both its paths.
@@ -166,8 +163,8 @@ absl::StatusOr<uint32_t> AskEngine(const Engine& engine,
   if (result.exit_status == 0 && result.signal == 0) {
     uint32_t pid = 0;
     if (HasForm(out, *kPid, &pid)) return pid;
-    return absl::FailedPreconditionError(
-        absl::StrCat(subject, ": ", QuotedText(out), " is no process id"));
+    return FailedPrecondition(subject, ": ", QuotedText(out),
+                              " is no process id");
   }
   const absl::string_view said =
       result.standard_error.empty()
@@ -218,8 +215,7 @@ absl::Status OpenNetworkNamespace::Run(
     });
     inside.join();
   } catch (const std::system_error& no_thread) {
-    return absl::UnavailableError(
-        absl::StrCat(name_, ": no thread to enter it: ", no_thread.what()));
+    return Unavailable(name_, ": no thread to enter it: ", no_thread.what());
   }
   return error == 0 ? absl::OkStatus() : EnterError(name_, error);
 }
@@ -236,8 +232,7 @@ absl::StatusOr<uint64_t> ReadNetworkNamespaceCookie() {
   const std::string message =
       absl::StrCat("SO_NETNS_COOKIE: ", strerror(error));
   if (error != ENOPROTOOPT) return absl::UnavailableError(message);
-  return absl::UnimplementedError(
-      absl::StrCat(message, ", expected Linux 5.14 or later"));
+  return Unimplemented(message, ", expected Linux 5.14 or later");
 }
 
 absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespace(
@@ -304,13 +299,12 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespaceByInode(
     }
   }
   if (!untold.empty()) {
-    return absl::UnavailableError(absl::StrCat(
-        name, ": whether network namespace ", inode,
-        " is still there cannot be told: ", untold, kNeedsTheHostsProcesses));
+    return Unavailable(name, ": whether network namespace ", inode,
+                       " is still there cannot be told: ", untold,
+                       kNeedsTheHostsProcesses);
   }
-  return absl::NotFoundError(
-      absl::StrCat(name, ": no process is in network namespace ", inode,
-                   ", and no file in /run/netns or of docker's holds it"));
+  return NotFound(name, ": no process is in network namespace ", inode,
+                  ", and no file in /run/netns or of docker's holds it");
 }
 
 absl::StatusOr<uint32_t> FindContainerPid(const HostAccess& host,
@@ -338,34 +332,33 @@ absl::StatusOr<uint32_t> FindContainerPid(const HostAccess& host,
     }
     // The same process: podman answers under docker's name, too.
     if (found != 0 && found != *pid) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("container \"", container, "\": runs in ", found_by,
-                       " (process ", found, ") and in ", engine.name,
-                       " (process ", *pid, ")", kWithoutEngine));
+      return FailedPrecondition("container \"", container, "\": runs in ",
+                                found_by, " (process ", found, ") and in ",
+                                engine.name, " (process ", *pid, ")",
+                                kWithoutEngine);
     }
     found = *pid;
     found_by = engine.name;
   }
   if (found != 0) return found;
   if (!stopped.empty()) {
-    return absl::NotFoundError(absl::StrCat(
-        "container \"", container, "\": does not run, says ",
-        absl::StrJoin(stopped, " and "), "; start it, then try again"));
+    return NotFound("container \"", container, "\": does not run, says ",
+                    absl::StrJoin(stopped, " and "),
+                    "; start it, then try again");
   }
   if (!worst.ok()) {
     return absl::Status(worst.code(),
                         absl::StrCat(worst.message(), kWithoutEngine));
   }
   if (asked.empty()) {
-    return absl::NotFoundError(absl::StrCat(
+    return NotFound(
         "container \"", container,
         "\": no container engine on this host, looked for docker, podman, "
         "isula and crictl in /usr/bin and /usr/local/bin",
-        kWithoutEngine));
+        kWithoutEngine);
   }
-  return absl::NotFoundError(absl::StrCat("container \"", container,
-                                          "\": no such container, says ",
-                                          absl::StrJoin(asked, " and ")));
+  return NotFound("container \"", container, "\": no such container, says ",
+                  absl::StrJoin(asked, " and "));
 }
 
 }  // namespace clusterd

@@ -43,9 +43,7 @@ class Answer {
     for (const absl::string_view line : NpuSmiDataLines(output)) {
       absl::string_view key;
       absl::string_view value;
-      if (!HasForm(line, *kForm, &key, &value)) {
-        return Bad("no colon in", line);
-      }
+      if (!HasForm(line, *kForm, &key, &value)) return Bad("no colon in", line);
       answer.values_.emplace(key, value);
     }
     return answer;

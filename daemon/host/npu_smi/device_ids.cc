@@ -31,8 +31,7 @@ std::optional<uint32_t> ParseId(absl::string_view digits) {
 }
 
 absl::Status UnexpectedMapping(absl::string_view line) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("unexpected ", QuotedText(line)));
+  return InvalidArgument("unexpected ", QuotedText(line));
 }
 
 absl::StatusOr<std::set<uint32_t>> IdsFromNodes(const FileReader& files) {
@@ -121,15 +120,13 @@ absl::StatusOr<std::string> RunNpuSmi(std::vector<std::string> argv,
   command.needs_driver = true;
   ASSIGN_OR_RETURN(CommandResult result, host.runner->Run(command));
   if (result.timed_out) {
-    return absl::DeadlineExceededError(absl::StrCat(
-        name, "no answer in ", host.budget->CutBy(result.elapsed)));
+    return DeadlineExceeded(name, "no answer in ",
+                            host.budget->CutBy(result.elapsed));
   }
-  if (result.output_cut) {
-    return absl::UnavailableError(absl::StrCat(name, "endless output"));
-  }
+  if (result.output_cut) return Unavailable(name, "endless output");
   const absl::Status failure = NpuSmiFailure(result);
   if (failure.ok()) return std::move(result.standard_output);
-  return absl::UnavailableError(absl::StrCat(name, failure.message()));
+  return Unavailable(name, failure.message());
 }
 
 absl::StatusOr<ChipMap> ReadNpuSmiMapping(const std::string& npu_smi,

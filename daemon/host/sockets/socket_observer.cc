@@ -39,8 +39,7 @@ constexpr absl::string_view kTcpStates[] = {
 bool IsIpv6(absl::string_view table) { return absl::EndsWith(table, "6"); }
 
 absl::Status Malformed(absl::string_view line) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("socket table: unexpected line ", QuotedText(line)));
+  return InvalidArgument("socket table: unexpected line ", QuotedText(line));
 }
 
 // Digits of an address to its text. The words are in the machine's byte order,
@@ -74,8 +73,8 @@ auto SortKey(const BoundSocket& socket) {
 }
 
 absl::Status TooMany(size_t most) {
-  return absl::ResourceExhaustedError(
-      absl::StrCat("more than ", most, " different sockets in these ports"));
+  return ResourceExhausted("more than ", most,
+                           " different sockets in these ports");
 }
 
 uint32_t CountOf(const BoundSocket& socket) {
@@ -158,8 +157,8 @@ absl::Status FindOwners(const FileReader& files, const TimeBudget& budget,
     if (!absl::SimpleAtoi(name, &pid)) continue;
     if (wanted.empty()) return absl::OkStatus();
     if (budget.IsSpent()) {
-      return absl::DeadlineExceededError(absl::StrCat(
-          "owners of sockets: not found within ", budget.HostDeadline()));
+      return DeadlineExceeded("owners of sockets: not found within ",
+                              budget.HostDeadline());
     }
     TakeSocketsOf(pid, files, &wanted);
   }

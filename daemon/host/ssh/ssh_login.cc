@@ -93,8 +93,8 @@ absl::StatusOr<SshConfig> ReadSshConfig(const HostAccess& host,
                                  "/022", "-o", "!", "-uid", "0", "!", "-uid",
                                  absl::StrCat(user.uid), ")"}));
     if (!open.standard_output.empty()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("Bad owner or permissions on ", PrintableText(path)));
+      return FailedPrecondition("Bad owner or permissions on ",
+                                PrintableText(path));
     }
   }
   const FileReader files = host.files();
@@ -250,17 +250,15 @@ absl::StatusOr<std::string> SshLogins::ReadEnvironment(
   ASSIGN_OR_RETURN(CommandResult result,
                    LogInAsConfigured(target, "env", &stale_entry));
   if (result.timed_out) {
-    return absl::DeadlineExceededError(
-        absl::StrCat("`env` on this host: no answer in ",
-                     host_.budget->CutBy(result.elapsed)));
+    return DeadlineExceeded("`env` on this host: no answer in ",
+                            host_.budget->CutBy(result.elapsed));
   }
   if (result.exit_status == 0 && result.signal == 0) {
     return std::move(result.standard_output);
   }
   // ssh's words alone: what `env` printed may hold secrets.
-  return absl::UnavailableError(
-      absl::StrCat("`env` on this host: status ", result.exit_status, " ",
-                   ParseLoginFailure(result.standard_error).error));
+  return Unavailable("`env` on this host: status ", result.exit_status, " ",
+                     ParseLoginFailure(result.standard_error).error);
 }
 
 }  // namespace clusterd

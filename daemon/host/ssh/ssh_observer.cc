@@ -37,8 +37,7 @@ constexpr int kMaxVariables = 64;
 constexpr size_t kMaxGreetingBytes = 8 << 10;
 
 absl::Status Refused(absl::string_view what, absl::string_view value) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("question about ssh: ", what, " ", QuotedText(value)));
+  return InvalidArgument("question about ssh: ", what, " ", QuotedText(value));
 }
 
 bool IsHostAddress(absl::string_view text) {
@@ -70,9 +69,9 @@ absl::StatusOr<SshdConfig> ReadSshdConfig(const HostAccess& host) {
       RunWithin(*host.budget, host.runner, "`sshd -T`", {sshd, "-T"}));
   SshdConfig config = ParseSshdConfig(result.standard_output);
   if (result.exit_status == 0 && !config.ports.empty()) return config;
-  return absl::FailedPreconditionError(absl::StrCat(
+  return FailedPrecondition(
       "`sshd -T`: ",
-      PrintableText(ParseLoginFailure(result.standard_error).error)));
+      PrintableText(ParseLoginFailure(result.standard_error).error));
 }
 
 // Without the user's home no key is found, and every login would fail for a
@@ -85,9 +84,9 @@ absl::Status CheckHome(const HostAccess& host, const RunAs& user) {
                    RunWithin(*host.budget, host.runner, home,
                              {test, "-x", user.home}, kMaxStreamBytes, user));
   if (result.exit_status == 0) return absl::OkStatus();
-  return absl::PermissionDeniedError(absl::StrCat(
+  return PermissionDenied(
       home,
-      ": not there, or hidden from clusterd (ProtectHome of its service)"));
+      ": not there, or hidden from clusterd (ProtectHome of its service)");
 }
 
 void DescribeListener(const SocketsFact::Sockets& sockets, SshServer* server) {
@@ -135,10 +134,7 @@ class Answer {
     ASSIGN_OR_RETURN(std::vector<SshLogin> tried, logins.Try(Targets()));
     for (SshLogin& each : tried) *ssh.add_logins() = std::move(each);
     const absl::Status exported = ReadExported(logins, &ssh);
-    if (absl::IsCancelled(exported)) {
-      *ssh.mutable_environment_missing() =
-          MakeMissing(Missing::NOT_QUERIED, exported.message());
-    } else if (!exported.ok()) {
+    if (!exported.ok()) {
       *ssh.mutable_environment_missing() = MissingFor(exported);
     }
     return ssh;
@@ -185,8 +181,7 @@ class Answer {
     const SocketsFact sockets =
         ReadSockets(host_.files(), ports, *host_.budget);
     if (sockets.has_missing()) {
-      return absl::UnavailableError(
-          absl::StrCat("who listens: ", sockets.missing().detail()));
+      return Unavailable("who listens: ", sockets.missing().detail());
     }
     const absl::StatusOr<SshdConfig> config = ReadSshdConfig(host_);
     for (const uint32_t each : wanted) {

@@ -227,7 +227,38 @@ std::vector<FaultRow> FileRows() {
   };
 }
 
-// A fake one in a folder, which has no packets to drop.
+// A fake one in a folder, which has no packets to drop. It starts with the
+// server, so its state is that of its file.
+constexpr char kFakeUfw[] = R"sh(#!/bin/sh
+conf=${0%/*}/../../etc/ufw/ufw.conf
+say() { printf '%s\n' "$@"; }
+case "$*" in
+  status*)
+    read -r state <"$conf"
+    if [ "$state" = ENABLED=yes ]; then
+      say 'Status: active' 'Logging: on (low)' \
+        'Default: deny (incoming), allow (outgoing), disabled (routed)' \
+        'New profiles: skip'
+    else
+      say 'Status: inactive'
+    fi
+    ;;
+  enable | '--force enable')
+    say ENABLED=yes LOGLEVEL=low >"$conf" &&
+      say 'Firewall is active and enabled on system startup'
+    ;;
+  disable | '--force disable')
+    say ENABLED=no LOGLEVEL=low >"$conf" &&
+      say 'Firewall stopped and disabled on system startup'
+    ;;
+  reload) say 'Firewall reloaded' ;;
+  *)
+    say "ERROR: the simulated ufw does not know: $*" >&2
+    exit 1
+    ;;
+esac
+)sh";
+
 absl::Status ApplyUfw(const HostFolder& folder, int, const std::string& value) {
   const bool active = value == "active";
   if (InNamespaces(folder)) {
@@ -236,14 +267,8 @@ absl::Status ApplyUfw(const HostFolder& folder, int, const std::string& value) {
   absl::Status status = folder.Write(
       "etc/ufw/ufw.conf",
       absl::StrCat("ENABLED=", active ? "yes" : "no", "\nLOGLEVEL=low\n"));
-  if (!status.ok()) return status;
-  return folder.Write(
-      "usr/sbin/ufw",
-      active ? "#!/bin/sh\nprintf 'Status: active\\nLogging: on (low)\\n"
-               "Default: deny (incoming), allow (outgoing), disabled "
-               "(routed)\\nNew profiles: skip\\n'\n"
-             : "#!/bin/sh\necho 'Status: inactive'\n",
-      0755);
+  status.Update(folder.Write("usr/sbin/ufw", kFakeUfw, 0755));
+  return status;
 }
 
 bool IsInterface(const std::string& name) {
@@ -288,6 +313,9 @@ absl::Status AddInterface(const HostFolder& folder, int,
   return status;
 }
 
+// In namespaces the link is dormant, as one that waits for its switch: the
+// controller still has the server's answer, which a link that is down would
+// take with it.
 absl::Status StopInterface(const HostFolder& folder, int,
                            const std::string& name) {
   const std::string path = StateFileOf(name);
@@ -296,10 +324,11 @@ absl::Status StopInterface(const HostFolder& folder, int,
         absl::StrCat(folder.Path(path), ": the server has no such interface"));
   }
   if (!InNamespaces(folder)) return folder.Write(path, "down\n");
-  absl::Status status = RunHere({"ip", "link", "set", name, "down"});
-  if (!status.ok() || folder.Read(path) == "down\n") return status;
+  absl::Status status = RunHere(
+      {"ip", "link", "set", name, "mode", "dormant", "state", "dormant"});
+  if (!status.ok() || folder.Read(path) != "up\n") return status;
   return absl::FailedPreconditionError(
-      absl::StrCat(path, " is not of this namespace: it does not say down"));
+      absl::StrCat(path, ": the link is still up"));
 }
 
 std::vector<FaultRow> NetworkRows() {
@@ -320,7 +349,8 @@ std::vector<FaultRow> NetworkRows() {
           },
           AddInterface),
       OfServer("interface_down", "NAME",
-               "the interface of the host is DOWN; eth0 has the host's address",
+               "the link of the host's interface is DOWN, and in namespaces "
+               "DORMANT; eth0 has the host's address",
                {"eth0", "host-interface", FAIL}, IsInterface, StopInterface),
       OfServer("hostname", "NAME", "host name that the kernel reports",
                {"other", "host-name", WARN}, IsFilled,

@@ -428,7 +428,8 @@ std::vector<FaultKind> PlanFaults() {
        MoveToNeighbour, true},
       {"pair-planned-elsewhere", "", false, "subnet-across-hosts", FAIL, "",
        false, CanMovePair, MovePair, true},
-      {"planned-without-route", "", true, "subnet-shared", FAIL, "", false,
+      {"planned-without-route", "", true, "subnet-shared", FAIL, "gateway",
+       false,
        [](const RandomCluster& cluster, int host, int device) {
          const SubnetPlan plan = ProfileOf(cluster).subnet_plan;
          return plan != SubnetPlan::kPairs && plan != SubnetPlan::kFree &&

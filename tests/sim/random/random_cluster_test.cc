@@ -7,9 +7,12 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/rules/catalogue.h"
+#include "config/rules/judge.h"
+#include "config/spec/schedule_spec.h"
 #include "config/spec/spec_loader.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/sim/facts/healthy_facts.h"
 #include "tests/sim/fault.h"
 
 namespace clusterd {
@@ -86,6 +89,26 @@ TEST_P(RandomClusterTest, IsJudgedAsItIs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Fifties, RandomClusterTest, ::testing::Range(0, 12));
+
+// A waiver of devices covers findings that name devices.
+TEST(RandomClusterTest, OnlyRulesThatWaiversOfDevicesTakeNameDevices) {
+  const RandomOptions options = {8, 6, {}, {}};
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    const RandomCluster cluster = MakeRandomCluster(seed, options);
+    JudgeOptions judge;
+    if (cluster.job.has_value()) judge.job = &*cluster.job;
+    const Report report =
+        BuildReport(cluster.spec, Pointers(cluster.facts), judge);
+    for (const RuleResult& result : report.rules()) {
+      if (ParseWaivedDevices("3", result.rule(), {}).ok()) continue;
+      for (const Finding& finding : result.findings()) {
+        for (const Subject& subject : finding.subjects()) {
+          EXPECT_TRUE(subject.devices().empty()) << finding.ShortDebugString();
+        }
+      }
+    }
+  }
+}
 
 TEST(RandomClusterTest, IsJudgedAsItIsWhenLarge) {
   RandomOptions options;
