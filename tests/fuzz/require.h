@@ -24,8 +24,12 @@ inline void RequireIn(absl::string_view text, absl::string_view piece) {
 // PrintableText(…, max_bytes), whose escapes are four bytes, and "...".
 inline void RequirePrintable(absl::string_view value, size_t max_bytes) {
   Require(value.size() <= 4 * max_bytes + 3);
-  for (const char c : value) {
-    Require(absl::ascii_isprint(static_cast<unsigned char>(c)));
+  // Letters of UTF-8 may stay; C1 controls, "\xC2\x80" to "\xC2\x9F", may not.
+  for (size_t i = 0; i < value.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(value[i]);
+    Require(byte >= 0x80 || absl::ascii_isprint(byte));
+    Require(byte != 0xC2 || i + 1 == value.size() ||
+            static_cast<unsigned char>(value[i + 1]) >= 0xA0);
   }
 }
 
