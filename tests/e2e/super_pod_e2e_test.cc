@@ -57,7 +57,7 @@ TEST(SuperPodTest, HasARankTableOfItsOwnNumbersAndChecksThem) {
   EXPECT_EQ(table->super_pods[0].super_pod_id, "0");
   // Server 1, chip 1, die 1.
   EXPECT_EQ(table->servers[1].devices[3].super_device_id,
-            absl::StrCat((1 << 22) + (1 << 18) + (1 << 16) + 3));
+            (1u << 22) + (1u << 18) + (1u << 16) + 3);
 
   std::vector<std::string> check = {"--rank-table", path};
   check.insert(check.end(), job.begin(), job.end());
