@@ -126,11 +126,12 @@ TEST(CheckDriftTest, CountsTheRulesOfAFirewallThatAreTooMany) {
 TEST(CheckDriftTest, FailsWhereAnApplyIsHalfMade) {
   TestCluster cluster;
   DriftsOf(&cluster, 0)->set_unfinished("a1.journal: is damaged");
-  EXPECT_EQ(Lines(cluster.Check("drift")),
-            "FAIL server0 a1.journal: is damaged | no apply that is half made | "
-            "repair what it names: clusterd tries the undo again every 10 "
-            "seconds. Move a damaged journal out of the folder only after "
-            "comparing the host with the plan: what it had changed stays\n");
+  EXPECT_EQ(
+      Lines(cluster.Check("drift")),
+      "FAIL server0 a1.journal: is damaged | no apply that is half made | "
+      "repair what it names: clusterd tries the undo again every 10 "
+      "seconds. Move a damaged journal out of the folder only after "
+      "comparing the host with the plan: what it had changed stays\n");
 }
 
 TEST(CheckDriftTest, WaitsForAChangeThatIsUnderWay) {
