@@ -289,9 +289,10 @@ plant() {
   rm -rf "$tree"
   mkdir -p "$tree/$doc"
   "of_${package//-/_}"
-  put 644 "$doc/" README.md
+  put 644 "$doc/" README.md README.zh-CN.md
   # Where the README's links lead.
   put 644 "$doc/daemon/docs/" daemon/docs/*.md
+  put 644 "$doc/daemon/docs/zh/" daemon/docs/zh/*.md
   licences >"$tree/$doc/copyright"
   gzip -9nc CHANGELOG.md >"$tree/$doc/changelog.gz"
 }

@@ -77,4 +77,9 @@ while IFS=: read -r better list; do
   done
 done < <(sed -n "/^phrases='/,/^'/p" "$prose" | grep ': ')
 [ "$count" -ge 30 ] || fail "$count phrases, expected at least 30"
+# A Chinese character has two columns, and a page in Chinese no other rule.
+printf '字%.0s' $(seq 51) >"$work/zh.md"
+said=$("$prose" "$work/zh.md") && fail "51 characters: nothing said"
+[ "$said" = "$work/zh.md:1: a line of 102 columns, expected at most 100" ] || fail "51 characters: said \"$said\""
+
 echo "prose: $count phrases and every length are found"
