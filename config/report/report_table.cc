@@ -79,7 +79,7 @@ class ReportPrinter {
     return SubjectsText(subjects, groups_, columns_);
   }
   Cell StateCell(State state) const {
-    return {StateText(state, page_.style().utf8), StatePaint(state)};
+    return {StateText(state, page_.style()), StatePaint(state)};
   }
 
   void PrintHead() {
@@ -261,7 +261,7 @@ class ReportPrinter {
   void PrintCause(const std::string& cause, const CauseGroup& group) {
     page_.out() << "\n";
     page_.Wrapped(
-        absl::StrCat(StateText(group.state, page_.style().utf8), "  "),
+        absl::StrCat(StateText(group.state, page_.style()), "  "),
         page_.Safe(absl::StrCat(CauseText(cause, group, groups_, columns_),
                                 ": ", absl::StrJoin(group.rules, ", "))),
         StatePaint(group.state));
@@ -300,7 +300,7 @@ class ReportPrinter {
   void PrintRepairs() {
     std::vector<Repair> repairs = ListRepairs(report_);
     if (repairs.empty()) return;
-    const std::string head = StateText(FAIL, page_.style().utf8) + "  ";
+    const std::string head = StateText(FAIL, page_.style()) + "  ";
     const int window = page_.style().width;
     const int columns =
         window > 0 ? std::max(window - TextColumns(head) - 2, 20) : 0;
@@ -312,7 +312,7 @@ class ReportPrinter {
     page_.Title("What to repair, worst last");
     for (const Repair& repair : repairs) {
       page_.Whole(
-          absl::StrCat("  ", StateText(repair.state, page_.style().utf8), "  "),
+          absl::StrCat("  ", StateText(repair.state, page_.style()), "  "),
           absl::StrJoin(LinesOf(repair, columns), "\n"));
     }
   }

@@ -60,19 +60,19 @@ std::string WhyNotAllowed(const Ipv4Interface& interface,
 }
 
 // What is set is not what it should be: the planned one is.
-FindingText UnlikePlan(absl::string_view observed, const AddressKind& kind,
-                       const DeviceView& device, const RuleReport& report) {
+NamedFinding UnlikePlan(absl::string_view observed, const AddressKind& kind,
+                        const DeviceView& device, const RuleReport& report) {
   const std::optional<Ipv4Address>& planned = device.*kind.planned;
   return planned.has_value()
-             ? report.Text("not-as-planned", observed, kind.command,
-                           planned->ToString())
-             : report.Text("not-planned", observed, kind.command, kind.name,
-                           device.Address().subnet().ToString());
+             ? report.Named("not-as-planned", observed, kind.command,
+                            planned->ToString())
+             : report.Named("not-planned", observed, kind.command, kind.name,
+                            device.Address().subnet().ToString());
 }
 
 void AddWarning(absl::string_view observed, const AddressKind& kind,
                 const DeviceView& device, RuleReport& report) {
-  FindingText text = UnlikePlan(observed, kind, device, report);
+  NamedFinding text = UnlikePlan(observed, kind, device, report);
   text.state = WARN;
   report.Add(device, std::move(text));
 }

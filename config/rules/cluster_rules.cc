@@ -22,20 +22,17 @@ constexpr size_t kMaxConflictBytes = 600;
 
 // Of a host of which nothing is known, or not of the namespace that it was
 // asked about: there the host itself answers.
-FindingText SilentText(const HostFacts& facts, const RuleReport& report) {
+NamedFinding SilentText(const HostFacts& facts, const RuleReport& report) {
   const Missing& missing = facts.missing();
-  const std::string why = WhyMissing(missing);
+  const FindingValue why = MissingWords(&missing);
   if (!facts.network_namespace().empty()) {
-    FindingText text = report.Text(
-        "no-namespace", PrintableText(facts.network_namespace()), why);
-    if (missing.reason() != Missing::ABSENT) text.fix = HowToLearn(&missing);
-    return text;
+    const bool is_absent = missing.reason() == Missing::ABSENT;
+    return report.Named(is_absent ? "no-namespace" : "namespace-not-known",
+                        PrintableText(facts.network_namespace()), why,
+                        LearnWords(&missing));
   }
-  return report.Text("silent", why,
-                     missing.reason() == Missing::TIMED_OUT
-                         ? "; if it is only slow, raise deadlines.host or "
-                           "deadlines.run in cluster.yaml"
-                         : "");
+  return report.Named(
+      missing.reason() == Missing::TIMED_OUT ? "slow" : "silent", why);
 }
 
 // The servers of a spec are an inventory, from which jobs take some.
@@ -294,8 +291,8 @@ void CheckClusterSize(const ClusterView& view, RuleReport& report) {
   report.JudgedCluster(
       absl::StrCat(Count(servers, "server"), ", at most ", most));
   if (servers <= most) return;
-  report.Add(report.Text("too-many", Count(servers, "server"), most,
-                         view.profile().title, (servers + most - 1) / most));
+  report.Add(report.Named("too-many", Count(servers, "server"), most,
+                          view.profile().title, (servers + most - 1) / most));
 }
 
 void CheckClusterSizePower(const ClusterView& view, RuleReport& report) {
@@ -307,7 +304,7 @@ void CheckClusterSizePower(const ClusterView& view, RuleReport& report) {
   uint32_t below = 1;
   while (below * 2 <= servers) below *= 2;
   report.Add(
-      report.Text("no-power", Count(servers, "server"), below, below * 2));
+      report.Named("no-power", Count(servers, "server"), below, below * 2));
 }
 
 // The one unknown that a silent host costs; and the failure of a name under

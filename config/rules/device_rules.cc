@@ -62,8 +62,8 @@ void AddDeadDevices(const HostView& host, const std::vector<uint32_t>& expected,
                     RuleReport& report) {
   for (const DeviceView& device : host.devices) {
     if (!device.dead) continue;
-    FindingText text = report.Text("dead", WhyMissing(device.silence),
-                                   HowToLearn(device.silence));
+    NamedFinding text = report.Named("dead", WhyMissing(device.silence),
+                                     HowToLearn(device.silence));
     if (!absl::c_linear_search(expected, device.id)) text.state = UNKNOWN;
     report.Add(device, std::move(text));
   }
@@ -96,24 +96,24 @@ void CompareIds(const ClusterView& view, const HostView& host,
                                  : extra.empty()   ? "lacking"
                                  : lacking.empty() ? "extra"
                                                    : "others";
-  report.Add(
-      host, differing,
-      report.Text(name, ShortIds(found),
-                  Part(" in ", PrintableText(fact.source())), FoldIds(expected),
-                  ShortIds(lacking), ShortIds(extra), mistaken));
+  report.Add(host, differing,
+             report.Named(name, ShortIds(found),
+                          Part(" in ", PrintableText(fact.source())),
+                          FoldIds(expected), ShortIds(lacking), ShortIds(extra),
+                          mistaken));
 }
 
 // REQUIRES: the state is known and not Success.
-FindingText HealthFinding(const DeviceView& device, const RuleReport& report) {
+NamedFinding HealthFinding(const DeviceView& device, const RuleReport& report) {
   const NetHealth health = *device.net_health;
   if (health != NET_HEALTH_INIT || device.detect_address.IsSet()) {
-    return report.Text(NetHealth_Name(health));
+    return report.Named(NetHealth_Name(health));
   }
   if (!device.detect_address.IsUnset()) {
-    return report.Text("init-detect-address-not-known");
+    return report.Named("init-detect-address-not-known");
   }
-  FindingText text = report.Text("init-without-detect-address",
-                                 SetPlanned(kDetectAddress, device));
+  NamedFinding text = report.Named("init-without-detect-address",
+                                   SetPlanned(kDetectAddress, device));
   if (!device.planned_detect) text.state = WARN;
   return text;
 }
@@ -202,7 +202,7 @@ void CheckNetHealth(const ClusterView&, RuleReport& report) {
                         if (*device.net_health == NET_HEALTH_SUCCESS) {
                           return report.Judged(device);
                         }
-                        FindingText text = HealthFinding(device, report);
+                        NamedFinding text = HealthFinding(device, report);
                         if (text.state != UNKNOWN) report.Judged(device);
                         report.Add(device, std::move(text));
                       });

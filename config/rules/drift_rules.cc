@@ -181,14 +181,14 @@ void CheckDrift(const ClusterView& view, RuleReport& report) {
       const AppliedDrift& drift = *group.front();
       report.Add(
           host, DevicesOf(drift),
-          report.Text("drifted", WhyText(group), AppliedText(group),
-                      ApplyText(drift, starts), IdWord(drift.apply_id())));
+          report.Named("drifted", WhyText(group), AppliedText(group),
+                       ApplyText(drift, starts), IdWord(drift.apply_id())));
     }
     for (const Group& group : Grouped(fact.value().untold())) {
       const AppliedDrift& drift = *group.front();
       report.Add(
           host, DevicesOf(drift),
-          report.Text("untold", WhyText(group), ApplyText(drift, starts)));
+          report.Named("untold", WhyText(group), ApplyText(drift, starts)));
     }
     left_out += fact.value().left_out();
   }

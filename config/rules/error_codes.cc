@@ -72,11 +72,11 @@ constexpr CodeMeaning kMeanings[] = {
     {"container-mounts", "a directory stands where a file belongs"}};
 
 bool NamesCode(const Rule& rule, absl::string_view code) {
-  const RuleText& words = rule.text;
+  const RuleText& words = rule.english;
   std::string text = absl::StrCat(words.title, "\n", words.fails_when, "\n",
                                   words.why, "\n", words.fix);
   for (const RuleFinding& finding : rule.findings) {
-    absl::StrAppend(&text, "\n", finding.why, "\n", finding.fix);
+    absl::StrAppend(&text, "\n", finding.english.why, "\n", finding.english.fix);
   }
   return absl::StrContains(text, code);
 }

@@ -280,9 +280,9 @@ struct FirewallCheck {
     const bool reload_opens =
         active && IsKnown(stored) &&
         FindShut(host, *demand, stored.value()).text.empty();
-    FindingText text = report.Text(reload_opens ? "open-after-reload" : "shut",
-                                   StateText(active), shut.text,
-                                   demand->need.possible.ToString(), fix);
+    NamedFinding text = report.Named(
+        reload_opens ? "open-after-reload" : "shut", StateText(active),
+        shut.text, demand->need.possible.ToString(), fix);
     if (!active || !shut.certain) text.state = WARN;
     text.by_hand |= demand->need.is_of_job;
     report.Add(host, std::move(text));
@@ -299,9 +299,9 @@ struct FirewallCheck {
       return Unread(absl::StrCat(name, " by its stored rules"), shut,
                     OpenFix(name, zone_name, *demand, true));
     }
-    FindingText text = report.Text("open-until-reload", name, shut.text,
-                                   demand->need.possible.ToString(),
-                                   OpenFix(name, zone_name, *demand, false));
+    NamedFinding text = report.Named("open-until-reload", name, shut.text,
+                                     demand->need.possible.ToString(),
+                                     OpenFix(name, zone_name, *demand, false));
     text.by_hand |= demand->need.is_of_job;
     report.Add(host, std::move(text));
     return true;
@@ -322,7 +322,7 @@ struct FirewallCheck {
         return peer != host.address && subnet && subnet->Contains(peer);
       });
       if (subnet.has_value() && !meets) continue;
-      FindingText text = report.Text(
+      NamedFinding text = report.Named(
           "source-not-understood", StateText(active), QuotedText(source),
           absl::StrCat("TCP ", demand->need.possible.ToString()),
           "firewall-cmd --list-all-zones; firewall-cmd --info-ipset=NAME");
@@ -362,10 +362,10 @@ bool CheckDropRules(const HostView& host, const HcclPortNeed& need,
       continue;
     }
     const bool certain = !left.Contains(need.certain);
-    FindingText text =
-        report.Text("rule-drops", QuotedText(rule.text()), needed.ToString(),
-                    absl::StrCat(needed.Minus(left).ToString(),
-                                 certain ? "" : kOfNewerCann));
+    NamedFinding text =
+        report.Named("rule-drops", QuotedText(rule.text()), needed.ToString(),
+                     absl::StrCat(needed.Minus(left).ToString(),
+                                  certain ? "" : kOfNewerCann));
     if (!certain) text.state = WARN;
     report.Add(host, std::move(text));
   }

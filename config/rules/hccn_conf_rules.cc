@@ -48,9 +48,9 @@ void AddDuplicate(const HostView& host, const HccnConf::Problem& problem,
   const uint32_t device = entry->device();
   if (FirstWith(host.unplanned, &DeviceView::id, device) != nullptr) return;
   report.Add(host, {device},
-             report.Text("DUPLICATE_KEY", problem.line(),
-                         QuotedText(absl::StrCat(entry->key(), "_", device)),
-                         RewriteCommand(host.Find(device), entry->key())));
+             report.Named("DUPLICATE_KEY", problem.line(),
+                          QuotedText(absl::StrCat(entry->key(), "_", device)),
+                          RewriteCommand(host.Find(device), entry->key())));
 }
 
 // What of a device is lost with a value over which its recovery fails.
@@ -67,7 +67,7 @@ void AddBadValue(const ClusterView& view, const HostView& host,
   const bool needs_it = entry != nullptr && (entry->key() == "address" ||
                                              entry->key() == "netmask" ||
                                              entry->key() == "ip_route");
-  FindingText text = report.Text(
+  NamedFinding text = report.Named(
       "BAD_VALUE", problem.line(), QuotedText(problem.text()),
       needs_it ? "the device has no address" : "this setting is not set",
       entry == nullptr
@@ -78,15 +78,15 @@ void AddBadValue(const ClusterView& view, const HostView& host,
 }
 
 // REQUIRES: it is no duplicate and no bad value.
-FindingText ProblemText(const HccnConf::Problem& problem,
-                        const RuleReport& report) {
+NamedFinding ProblemText(const HccnConf::Problem& problem,
+                         const RuleReport& report) {
   const std::string line =
       problem.line() == 0 ? "" : absl::StrCat(" ", problem.line());
-  return report.Text(HccnConf::Problem::Kind_Name(problem.kind()),
-                     line.empty() ? ""
-                                  : absl::StrCat(", line", line, ": ",
-                                                 QuotedText(problem.text())),
-                     line);
+  return report.Named(HccnConf::Problem::Kind_Name(problem.kind()),
+                      line.empty() ? ""
+                                   : absl::StrCat(", line", line, ": ",
+                                                  QuotedText(problem.text())),
+                      line);
 }
 
 void AddProblems(const ClusterView& view, const HostView& host,
@@ -98,9 +98,10 @@ void AddProblems(const ClusterView& view, const HostView& host,
     const bool is_duplicate =
         problem.kind() == HccnConf::Problem::DUPLICATE_KEY;
     const bool is_bad = problem.kind() == HccnConf::Problem::BAD_VALUE;
-    const FindingText text =
-        is_duplicate || is_bad ? FindingText() : ProblemText(problem, report);
-    if (absl::StartsWith(text.fix, "flock ")) {
+    const NamedFinding text =
+        is_duplicate || is_bad ? NamedFinding() : ProblemText(problem, report);
+    if (text.row != nullptr &&
+        absl::StartsWith(text.row->english.fix, "flock ")) {
       // A command, which repairs every line: told once.
       if (told.insert(problem.kind()).second) report.Add(host, text);
     } else if (shown == kMaxProblems) {
@@ -157,23 +158,29 @@ bool Agrees(const AddressReading& live, absl::string_view value) {
   return address.ok() && *address == *live;
 }
 
+bool IsClassic(const DeviceView& device) {
+  return device.host->facts->hccn_tool().generation() == NpuToolFacts::CLASSIC;
+}
+
 // The device and the file have different ones.
-FindingText StoredText(const AddressKind& kind, const DeviceView& device,
-                       const RuleReport& report) {
+NamedFinding StoredText(const AddressKind& kind, const DeviceView& device,
+                        const RuleReport& report) {
   const AddressReading& live = device.*kind.live;
   const HccnConf::Entry* entry = device.*kind.stored;
   const std::string in_file = entry == nullptr || NamesNothing(entry->value())
                                   ? "none"
                                   : PrintableText(entry->value());
+  const FindingValue published =
+      IsClassic(device) ? FindingValue() : Worded("recovery-classic-only");
   if (live.IsUnset()) {
     // Then the file has one, or the two would agree.
-    return report.Text("stored-alone", kind.name, in_file, entry->line(),
-                       SetPlanned(kind, device));
+    return report.Named("stored-alone", kind.name, in_file, entry->line(),
+                        SetPlanned(kind, device), published);
   }
   // The live one is kept where no other is planned.
   const Ipv4Address wanted = (device.*kind.planned).value_or(*live);
-  return report.Text("not-stored", kind.name, in_file, live->ToString(),
-                     wanted.ToString(), SetCommand(kind, wanted));
+  return report.Named("not-stored", kind.name, in_file, live->ToString(),
+                      wanted.ToString(), SetCommand(kind, wanted), published);
 }
 
 // Whether the file of the device's host is known; if not, adds that, caused by
@@ -185,14 +192,12 @@ bool KnowsFile(const DeviceView& device, RuleReport& report) {
 }
 
 // Device and file differ.
-void AddStored(const DeviceView& device, FindingText text, RuleReport& report) {
-  if (device.host->facts->hccn_tool().generation() == NpuToolFacts::CLASSIC) {
+void AddStored(const DeviceView& device, NamedFinding text,
+               RuleReport& report) {
+  if (IsClassic(device)) {
     report.Judged(device);
   } else {
     text.state = UNKNOWN;
-    absl::StrAppend(&text.observed,
-                    "; whether the recovery at boot takes it from there is "
-                    "published for the classic hccn_tool alone");
   }
   report.Add(device, std::move(text));
 }
@@ -206,7 +211,7 @@ void JudgeStored(const DeviceView& device, const AddressKind& kind,
   if (Agrees(live, entry == nullptr ? "" : entry->value())) {
     return report.Judged(device);
   }
-  FindingText text = StoredText(kind, device, report);
+  NamedFinding text = StoredText(kind, device, report);
   if (entry != nullptr && Agrees(live, RepairedValue(*device.host, *entry))) {
     text.caused_by = "hccn-conf";
   }
@@ -288,14 +293,14 @@ void JudgeSetting(const ClusterView& view, const DeviceView& device,
   }
   const auto wanted = setting.wanted(view.spec(), DeviceSpec());
   const std::string to = wanted.value_or(live.value);
-  FindingText text =
-      report.Text("not-stored", setting.words,
-                  entry == nullptr
-                      ? absl::StrCat("no ", setting.conf_keys, "_", device.id)
-                      : PrintableText(absl::StrCat(entry->key(), "_", device.id,
-                                                   "=", entry->value())),
-                  PrintableText(live.value), PrintableText(to),
-                  SettingCommand(setting, to));
+  NamedFinding text = report.Named(
+      "not-stored", setting.words,
+      entry == nullptr
+          ? absl::StrCat("no ", setting.conf_keys, "_", device.id)
+          : PrintableText(absl::StrCat(entry->key(), "_", device.id, "=",
+                                       entry->value())),
+      PrintableText(live.value), PrintableText(to), SettingCommand(setting, to),
+      "");
   if (entry != nullptr &&
       BringsBack(setting, RepairedValue(*device.host, *entry), live.value)) {
     text.caused_by = "hccn-conf";

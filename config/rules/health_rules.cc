@@ -102,13 +102,13 @@ void JudgeHealth(const DeviceView& device, const ChipHealth& health,
   State worst = PASS;
   for (const auto& [level, codes] : codes_of) {
     if (level == kNoFault) continue;
-    FindingText text = report.Text(level, absl::StrJoin(codes, " "), level,
-                                   codes.size() == 1 ? words : "");
+    NamedFinding text = report.Named(level, absl::StrJoin(codes, " "), level,
+                                     codes.size() == 1 ? words : "");
     worst = std::max(worst, text.state);
     report.Add(device, std::move(text));
   }
   if (health.health() == ChipHealth::OK) return;
-  FindingText text = report.Text(
+  NamedFinding text = report.Named(
       ChipHealth::Health_Name(health.health()),
       Part(", fault codes ", absl::StrJoin(codes_of[kNoFault], " ")));
   if (text.state > worst) report.Add(device, std::move(text));
@@ -349,13 +349,13 @@ void JudgeAlike(const Seats& seats, uint32_t (SuperPodPlace::*number)() const,
   for (const auto& [device, place] : seats) {
     const uint32_t own = (place->*number)();
     if (own == right) continue;
-    FindingText text =
-        report.Text(finding, own, right.value_or(own),
-                    Count(ballot[right.value_or(own)].live, "device"));
+    NamedFinding text =
+        report.Named(finding, own, right.value_or(own),
+                     Count(ballot[right.value_or(own)].live, "device"));
     if (!right.has_value()) {
-      text.expected = TiedText(report, {text.state, "", "device"}, ballot, own,
-                               [](uint32_t each) { return absl::StrCat(each); })
-                          .expected;
+      text.expects = TiedText(report, {text.state, "", "device"}, ballot, own,
+                              [](uint32_t each) { return absl::StrCat(each); })
+                         .expects;
     }
     report.Add(*device, std::move(text));
   }

@@ -120,7 +120,7 @@ void CheckBacklog(const ClusterView& view, absl::string_view key,
     report.Judged(host);
     if (fact.value() >= need.enough) continue;
     const bool fails = fact.value() < need.least;
-    FindingText text = report.Text(
+    NamedFinding text = report.Named(
         fails ? "too-small" : "tight", key, fact.value(), PlaceOf(host),
         fails ? need.least : need.enough,
         SetParameterFix(host, key, absl::StrCat(need.advised)), after);
@@ -214,16 +214,16 @@ std::string BootFix(const BootKey& key, absl::string_view wanted,
       EditLine(key, line, winner->line(), absl::StrCat(kOwnFolder, name)));
 }
 
-FindingText BootFinding(const HostView& host, const BootKey& key,
-                        const RuleReport& report) {
+NamedFinding BootFinding(const HostView& host, const BootKey& key,
+                         const RuleReport& report) {
   const auto& assignments = key.fact->value().assignments();
   const std::string demand =
       key.ports != nullptr
           ? absl::StrCat("with ", key.ports->possible.ToString())
           : absl::StrCat("at least ", key.number.enough);
   if (assignments.empty()) {
-    return report.Text("none", key.name, demand,
-                       BootFix(key, WantedValue(host, key, ""), nullptr));
+    return report.Named("none", key.name, demand,
+                        BootFix(key, WantedValue(host, key, ""), nullptr));
   }
   const PersistentValue::Assignment& winner = *assignments.rbegin();
   std::string in_file = PlaceText(winner);
@@ -235,7 +235,7 @@ FindingText BootFinding(const HostView& host, const BootKey& key,
     absl::StrAppend(&in_file, " and wins over ", PlaceText(earlier));
     break;
   }
-  return report.Text(
+  return report.Named(
       "another", key.name, demand,
       BootFix(key, WantedValue(host, key, winner.value()), &winner), in_file);
 }
@@ -284,14 +284,14 @@ void AddLacking(const HostView& host, const HcclPortNeed& needed,
   const bool fails = !reserved.Contains(HandedOut(needed.certain, *host.facts));
   PortSet merged = reserved;
   merged.Add(possible);
-  FindingText text =
-      report.Text(fails                  ? "lacks"
-                  : needed.cann_is_known ? "spare"
-                                         : "perhaps-needed",
-                  reserved.empty() ? "nothing" : reserved.ToString(),
-                  possible.Minus(reserved).ToString(), PlaceOf(host),
-                  absl::StrCat(possible.ToString(), " reserved", needed.source),
-                  SetParameterFix(host, kReservedPorts, merged.ToString()));
+  NamedFinding text = report.Named(
+      fails                  ? "lacks"
+      : needed.cann_is_known ? "spare"
+                             : "perhaps-needed",
+      reserved.empty() ? "nothing" : reserved.ToString(),
+      possible.Minus(reserved).ToString(), PlaceOf(host),
+      absl::StrCat(possible.ToString(), " reserved", needed.source),
+      SetParameterFix(host, kReservedPorts, merged.ToString()));
   text.by_hand = needed.is_of_job;
   report.Add(host, std::move(text));
 }
@@ -470,7 +470,7 @@ void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
       const State state = JudgeAtBoot(
           key, assignments.empty() ? nullptr : &assignments.rbegin()->value());
       if (state == PASS) continue;
-      FindingText text = BootFinding(host, key, report);
+      NamedFinding text = BootFinding(host, key, report);
       // A plan writes files only where the spec asks for that.
       const bool is_kept = view.spec().kernel().persistent();
       text.by_hand = !is_kept || (key.ports && key.ports->is_of_job) ||

@@ -17,6 +17,7 @@
 #include "config/hccl/job_ports.h"
 #include "config/hccl/job_variables.h"
 #include "config/rules/catalogue.h"
+#include "config/rules/finding_words.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/job/job_network.h"
 #include "config/rules/rule_report.h"
@@ -80,10 +81,6 @@ void Waive(Finding* finding) {
   Waiver* const waiver = finding->mutable_waiver();
   waiver->set_waived_from(finding->state());
   if (finding->rule() == kMaintenanceRule) return;
-  absl::StrAppend(finding->mutable_observed(), "; ",
-                  waiver->rule() == kMaintenanceRule ? "in maintenance, else "
-                                                     : "waived, else ",
-                  StateWord(finding->state()), ", ", WaiverText(*waiver));
   finding->set_state(WARN);
 }
 
@@ -410,6 +407,7 @@ Report BuildReport(const ClusterSpec& spec,
   CountWaived(&report);
   AddSeen(view, &report);
   report.set_verdict(Verdict(view, report));
+  RenderReport(Language::kEnglish, &report);
   return report;
 }
 

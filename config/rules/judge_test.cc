@@ -144,8 +144,8 @@ TEST(JudgeTest, GivesEveryFindingAllThatARepairNeeds) {
       EXPECT_FALSE(finding.fix().empty()) << finding.rule();
     }
     if (result.findings().empty()) continue;
-    EXPECT_EQ(result.why(), FindRule(result.rule())->text.why);
-    EXPECT_EQ(result.source(), FindRule(result.rule())->text.source);
+    EXPECT_EQ(result.why(), FindRule(result.rule())->english.why);
+    EXPECT_EQ(result.source(), FindRule(result.rule())->english.source);
   }
   EXPECT_GT(findings, 30);
 }

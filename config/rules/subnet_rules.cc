@@ -159,7 +159,7 @@ void JudgeRails(const Rail& all, RuleReport& report) {
   if (any_other || !any_npu) {
     const auto in_use = absl::c_count_if(
         all.ballot, [](const auto& subnet) { return subnet.second.live > 0; });
-    return report.Add(report.Text("whole-rails", in_use));
+    return report.Add(report.Named("whole-rails", in_use));
   }
   for (const DeviceView* device : all.devices) {
     report.Knows(*device, "LLDP neighbour", device->neighbour_heard);

@@ -173,14 +173,14 @@ void AddGroups(absl::string_view finding, absl::string_view what,
   });
   for (const auto& [version, hosts] : groups) {
     if (version == right) continue;
-    FindingText text = report.Text(
+    NamedFinding text = report.Named(
         finding, what, version, Count(hosts.size(), "host"), right.value_or(""),
         Count(groups.back().second.size(), "host"));
     if (!right.has_value()) {
-      FindingText tied =
+      NamedFinding tied =
           TiedText(report, {text.state, what, "host"}, ballot, version,
                    [](const std::string& each) { return each; });
-      text.expected = tied.expected;
+      text.expects = tied.expects;
       if (fix_names_right) text = std::move(tied);
     }
     for (const HostView* host : hosts) report.Add(*host, text);
@@ -306,19 +306,19 @@ void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
               : absl::StrCat(", as on ",
                              Count(switches[right].live, "other device")));
   for (const DeviceView& device : view.devices()) {
-    FindingText text;
+    NamedFinding text;
     if (device.tls_enabled.has_value() && !majority.has_value()) {
       text = TiedText(report, {FAIL, "TLS switch", "device"}, switches,
                       *device.tls_enabled,
                       [](bool on) { return on ? "on" : "off"; });
     } else if (device.tls_enabled.value_or(right) != right) {
       text =
-          report.Text("other", right ? "off" : "on", expected, right ? 1 : 0);
+          report.Named("other", right ? "off" : "on", expected, right ? 1 : 0);
     } else if (FileHasOtherSwitch(device)) {
       // A wrong switch is set in both by the one command.
-      text = report.Text("other-in-file", SwitchText(right),
-                         QuotedText(device.facts->tls().value().in_file()),
-                         right ? 1 : 0);
+      text = report.Named("other-in-file", SwitchText(right),
+                          QuotedText(device.facts->tls().value().in_file()),
+                          right ? 1 : 0);
     } else {
       continue;
     }

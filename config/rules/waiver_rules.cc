@@ -17,7 +17,7 @@ void CheckMaintenance(const ClusterView& view, RuleReport& report) {
       ++in_force;
     } else if (view.job() == nullptr) {
       const bool ended = absl::FromUnixMillis(waiver.until_ms()) <= view.now();
-      report.Add(report.Text(
+      report.Add(report.Named(
           ended ? "ended" : "too-long", WaivedText(waiver), WaiverText(waiver),
           waiver.id().empty()
               ? "correct waivers in cluster.yaml"

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
+#include "config/words/terminal.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "proto/facts.pb.h"
@@ -30,7 +31,8 @@ const Missing* MissingOf(const Fact& fact) {
 
 // "timed out: no answer in 10s (deadlines.command)"; nullptr: "not asked for".
 // Printable.
-std::string WhyMissing(const Missing* missing);
+std::string WhyMissing(const Missing* missing,
+                       Language language = Language::kEnglish);
 inline std::string WhyMissing(const Missing& missing) {
   return WhyMissing(&missing);
 }
@@ -43,7 +45,8 @@ std::string WhyUnknown(const Fact& fact) {
 }
 
 // What to do so that the fact is there next time.
-std::string HowToLearn(const Missing* missing);
+std::string HowToLearn(const Missing* missing,
+                       Language language = Language::kEnglish);
 
 // "/etc/profile.d/hccl.sh:3", safe for a terminal.
 inline std::string PlaceOf(const EnvironmentVariable& variable) {

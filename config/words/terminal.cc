@@ -36,12 +36,24 @@ std::string ValueOf(const Environment& environment, const char* name) {
   return it == environment.end() ? "" : it->second;
 }
 
+Language LanguageOf(const Environment& environment) {
+  if (!LocaleIsUtf8(environment)) return Language::kEnglish;
+  for (const char* name : {"CLUSTERD_LANG", "LC_ALL", "LC_MESSAGES", "LANG"}) {
+    const std::string value = ValueOf(environment, name);
+    if (value.empty()) continue;
+    const std::string word = value.substr(0, value.find_first_of("_.@-"));
+    return word == "zh" ? Language::kChinese : Language::kEnglish;
+  }
+  return Language::kEnglish;
+}
+
 Style StyleOf(bool Terminal::*is_terminal, const Terminal& terminal,
               const Environment& environment, ColorMode mode) {
   const bool shows = terminal.*is_terminal;
   const bool dumb = ValueOf(environment, "TERM") == "dumb";
   Style style;
   style.utf8 = LocaleIsUtf8(environment);
+  style.language = LanguageOf(environment);
   style.width = shows ? terminal.width : 0;
   style.rewrites = shows && !dumb;
   style.color = mode == ColorMode::kAlways ||

@@ -28,8 +28,13 @@ struct Terminal {
 
 enum class ColorMode { kAuto, kAlways, kNever };
 
+// The language of what people read. Commands, options, names, JSON, exit
+// statuses, vendor output, logs and audit entries are English in both.
+enum class Language { kEnglish, kChinese };
+
 // How one stream is written.
 struct Style {
+  Language language = Language::kEnglish;
   bool color = false;
   bool utf8 = false;
   int width = 0;          // 0: lines are not wrapped.
@@ -40,6 +45,11 @@ using Environment = std::map<std::string, std::string>;
 
 // The value of a variable; empty if it is not set.
 std::string ValueOf(const Environment& environment, const char* name);
+
+// By the first of CLUSTERD_LANG ("zh", "en"), LC_ALL, LC_MESSAGES and LANG
+// ("zh_CN.UTF-8") that is set. English where that names no known language, and
+// where the locale is not UTF-8.
+Language LanguageOf(const Environment& environment);
 
 // The style of a stream, stdout or stderr, by whether it is a terminal.
 //   mode    | result

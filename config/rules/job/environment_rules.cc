@@ -78,7 +78,7 @@ class EnvironmentCheck {
   template <typename... Values>
   void Add(absl::string_view finding, const EnvironmentVariable& variable,
            const Values&... values) {
-    const FindingText text = report_.Text(
+    const NamedFinding text = report_.Named(
         finding, PrintableText(variable.name()), PlaceOf(variable), values...);
     if (host_ == nullptr) {
       report_.Add(text);
@@ -290,8 +290,9 @@ void CompareVariable(const ClusterView& view, const std::string& name,
   const std::string all = FirstOf(texts, kMaxShownNames);
   for (const auto& [key, value] : groups) {
     if (has_majority && &value == &groups[0].second) continue;
-    FindingText text = report.Text("differs", PrintableText(name),
-                                   absl::StrCat(value.text, value.place), all);
+    NamedFinding text =
+        report.Named("differs", PrintableText(name),
+                     absl::StrCat(value.text, value.place), all);
     if (view.job() == nullptr) text.state = WARN;
     for (const HostView* host : value.hosts) report.Add(*host, text);
   }

@@ -226,13 +226,13 @@ void JudgeNetwork(const ClusterView& view, const JobNetwork& network,
   const bool unused = view.spec().roce_unused();
   const std::string ports = UnusablePorts(view);
   for (const std::string& pod : network.spread) {
-    report.Add(report.Text("spread", pod));
+    report.Add(report.Named("spread", pod));
   }
   if (network.need == Need::kRoce && unused) {
-    report.Add(report.Text("unused", network.why));
+    report.Add(report.Named("unused", network.why));
   } else if (network.need == Need::kRoce && !ports.empty() &&
              (view.profile().in_super_pod || ServersOf(view) == 1)) {
-    report.Add(report.Text("unusable", network.why, ports));
+    report.Add(report.Named("unusable", network.why, ports));
   }
   if (network.need != Need::kNotKnown || (!unused && ports.empty())) return;
   for (const auto& [host, what] : network.unknown) {
@@ -279,11 +279,8 @@ void WeighByNetwork(const JobNetwork& network, RuleResult* result) {
   for (Finding& finding : *result->mutable_findings()) {
     if (finding.state() == FAIL || (finding.state() == UNKNOWN && unused)) {
       finding.set_state(unused ? WARN : UNKNOWN);
-      finding.set_why(absl::StrCat(
-          unused ? "The job uses no RoCE port ("
-                 : "Whether the job uses RoCE ports is not known (",
-          network.why, "). A job that does would meet this: ",
-          finding.why().empty() ? result->why() : finding.why()));
+      *finding.mutable_weighed() = Worded(
+          unused ? "roce-unused-by-job" : "roce-of-job-not-known", network.why);
     }
     if (finding.state() != SKIPPED) worst = std::max(worst, finding.state());
   }
@@ -346,9 +343,9 @@ void CheckJobSuperPod(const ClusterView& view, RuleReport& report) {
     report.ExplainSkip("no job was named");
     if (network.need != Need::kRoce || !view.spec().roce_unused()) return;
     if (view.spec().one_job()) {
-      report.Add(report.Text("unused", network.why));
+      report.Add(report.Named("unused", network.why));
     } else if (view.profile().in_super_pod) {
-      report.Add(report.Text("apart", network.why));
+      report.Add(report.Named("apart", network.why));
     }
     return;
   }
@@ -361,7 +358,7 @@ void CheckJobSuperPod(const ClusterView& view, RuleReport& report) {
   for (const ServerSpec& server : view.spec().servers()) {
     devices += server.devices_size();
   }
-  if (IsAmp(view) && devices > 1) report.Add(report.Text("amp"));
+  if (IsAmp(view) && devices > 1) report.Add(report.Named("amp"));
 }
 
 }  // namespace clusterd

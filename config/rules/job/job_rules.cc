@@ -90,8 +90,8 @@ void JudgeMasterAddress(const ClusterView& view, RuleReport& report) {
   if (given.empty()) return;
   const ServerSpec& first = view.spec().servers(0);
   if (given.size() > 1) {
-    return report.Add(report.Text("addresses-differ", ValuesText(given),
-                                  first.address(), first.host()));
+    return report.Add(report.Named("addresses-differ", ValuesText(given),
+                                   first.address(), first.host()));
   }
   const std::string& address = given.begin()->first;
   const bool is_first =
@@ -103,15 +103,15 @@ void JudgeMasterAddress(const ClusterView& view, RuleReport& report) {
   const bool is_name =
       !Ipv4Address::Parse(address).ok() && !IsLoopback(address) &&
       !FirstWith(view.spec().servers(), &ServerSpec::host, address);
-  report.Add(report.Text(is_name ? "name-not-known" : "not-first",
-                         PrintableText(address), first.address(),
-                         first.host()));
+  report.Add(report.Named(is_name ? "name-not-known" : "not-first",
+                          PrintableText(address), first.address(),
+                          first.host()));
 }
 
 void JudgeMasterPort(const ClusterView& view, RuleReport& report) {
   const auto given = Given(*view.job(), &JobServer::master_port);
   if (given.size() > 1) {
-    report.Add(report.Text("ports-differ", ValuesText(given)));
+    report.Add(report.Named("ports-differ", ValuesText(given)));
   }
   const std::string& master = view.spec().servers(0).host();
   const HostView* const host = FirstWith(view.hosts(), &HostView::name, master);
@@ -125,17 +125,18 @@ void JudgeMasterPort(const ClusterView& view, RuleReport& report) {
   // HCCL takes a free port of a range that is not pinned.
   if (need.is_pinned && !shared.empty()) {
     report.Add(
-        report.Text("service-of-hccl", shared.ToString(), hccl.ToString()));
+        report.Named("service-of-hccl", shared.ToString(), hccl.ToString()));
   }
   // Of a silent one host-identity tells.
   const bool knows = is_there && !given.empty() &&
                      report.Knows(*host, "sockets", host->facts->sockets());
   for (const auto& [port, hosts] : given) {
     if (hccl.Contains(port)) {
-      report.Add(report.Text("port-of-hccl", port, hccl.ToString()));
+      report.Add(report.Named("port-of-hccl", port, hccl.ToString()));
     }
     const std::string holder = knows ? HolderOfPort(*host, port) : "";
-    if (!holder.empty()) report.Add(report.Text("taken", port, holder, master));
+    if (!holder.empty())
+      report.Add(report.Named("taken", port, holder, master));
   }
 }
 
@@ -172,9 +173,9 @@ void CheckJobDeviceCount(const ClusterView& view, RuleReport& report) {
   report.JudgedCluster(FirstOf(CountTexts(servers), kMaxListed));
   for (const auto& [count, hosts] : servers) {
     if (absl::c_linear_search(legal, count)) continue;
-    report.Add(report.Text("no-such-number", Count(count, "device"),
-                           HostsText(hosts, kHostsColumns), ChoiceText(legal),
-                           view.profile().title));
+    report.Add(report.Named("no-such-number", Count(count, "device"),
+                            HostsText(hosts, kHostsColumns), ChoiceText(legal),
+                            view.profile().title));
   }
 }
 
@@ -192,7 +193,7 @@ void CheckJobDeviceGroup(const ClusterView& view, RuleReport& report) {
   if (ids.size() != 2 && ids.size() != kFour) return;
   const size_t low = absl::c_count_if(ids, [](auto id) { return id < kFour; });
   if (low == 0 || low == ids.size()) return;
-  report.Add(report.Text("across", DevicesText(ids)));
+  report.Add(report.Named("across", DevicesText(ids)));
 }
 
 void CheckJobUniform(const ClusterView& view, RuleReport& report) {
@@ -207,8 +208,8 @@ void CheckJobUniform(const ClusterView& view, RuleReport& report) {
   report.JudgedCluster(FirstOf(texts, kMaxListed));
   if (servers.size() < 2) return;
   report.Add(
-      report.Text(view.profile().job_equal_counts ? "demanded" : "advised",
-                  FirstOf(texts, kMaxListed), view.profile().title));
+      report.Named(view.profile().job_equal_counts ? "demanded" : "advised",
+                   FirstOf(texts, kMaxListed), view.profile().title));
 }
 
 void CheckJobSize(const ClusterView& view, RuleReport& report) {
@@ -219,13 +220,13 @@ void CheckJobSize(const ClusterView& view, RuleReport& report) {
   }
   report.JudgedCluster(absl::StrCat(ServersText(view), ", at most ", most));
   if (servers > most) {
-    report.Add(
-        report.Text("too-many", ServersText(view), most, view.profile().title));
+    report.Add(report.Named("too-many", ServersText(view), most,
+                            view.profile().title));
   }
   if ((servers & (servers - 1)) == 0) return;
   uint32_t below = 1;
   while (below * 2 <= servers) below *= 2;
-  report.Add(report.Text("no-power", ServersText(view), below, below * 2));
+  report.Add(report.Named("no-power", ServersText(view), below, below * 2));
 }
 
 void CheckRendezvous(const ClusterView& view, RuleReport& report) {
@@ -262,23 +263,23 @@ void CheckRanks(const ClusterView& view, RuleReport& report) {
   report.JudgedCluster(ServersText(view));
   const std::string wrong = WrongNodeRanks(job);
   if (!wrong.empty()) {
-    report.Add(report.Text("node-ranks", wrong, job.servers_size() - 1));
+    report.Add(report.Named("node-ranks", wrong, job.servers_size() - 1));
   }
   if (!judges_sizes) return;
   int count = 0;
   // A range is not judged, and environment-uniform compares the servers.
   if (!nodes.empty() && absl::SimpleAtoi(nodes.begin()->first, &count) &&
       count != job.servers_size()) {
-    report.Add(report.Text("nodes", ValuesText(nodes), job.servers_size()));
+    report.Add(report.Named("nodes", ValuesText(nodes), job.servers_size()));
   }
   const uint64_t dialers = RootDialers(view.spec(), &job);
   const uint64_t ranks =
       dialers - std::min<uint64_t>(dialers, view.spec().servers_size());
   const bool is_right = sizes.size() == 1 && sizes.begin()->first == ranks;
   if (is_right || sizes.empty()) return;
-  report.Add(report.Text("world-size", ValuesText(sizes), ranks,
-                         FirstOf(CountTexts(ByCount(view.spec())), kMaxListed),
-                         std::max(1u, job.processes_per_device())));
+  report.Add(report.Named("world-size", ValuesText(sizes), ranks,
+                          FirstOf(CountTexts(ByCount(view.spec())), kMaxListed),
+                          std::max(1u, job.processes_per_device())));
 }
 
 void CheckJobDtype(const ClusterView& view, RuleReport& report) {
@@ -296,8 +297,8 @@ void CheckJobDtype(const ClusterView& view, RuleReport& report) {
   report.JudgedCluster(
       Count(static_cast<size_t>(view.job()->dtypes_size()), "data type"));
   if (lacking.empty()) return;
-  report.Add(report.Text("lacks", FirstOf(lacking, kMaxListed),
-                         view.profile().title, absl::StrJoin(legal, ", ")));
+  report.Add(report.Named("lacks", FirstOf(lacking, kMaxListed),
+                          view.profile().title, absl::StrJoin(legal, ", ")));
 }
 
 }  // namespace clusterd

@@ -75,11 +75,11 @@ class PythonJudge {
     for (const auto& [name, versions] : hosts_) {
       if (versions.size() < 2) continue;
       report_.Add(
-          report_.Text("differs", PrintableText(name), ValuesText(versions)));
+          report_.Named("differs", PrintableText(name), ValuesText(versions)));
     }
     if (!wanted_.unread.empty()) {
       report_.Add(
-          report_.Text("not-judged", FirstOf(wanted_.unread, kMaxShown)));
+          report_.Named("not-judged", FirstOf(wanted_.unread, kMaxShown)));
     }
     for (const auto& [what, texts] :
          {std::pair("not judged: ", &wanted_.ignored),
@@ -197,7 +197,7 @@ void CheckJobPython(const ClusterView& view, RuleReport& report) {
   }
   if (job.python().empty() || job.user().empty()) {
     return report.Add(
-        report.Text("not-asked", job.python().empty() ? "python" : "user"));
+        report.Named("not-asked", job.python().empty() ? "python" : "user"));
   }
   PythonJudge judge(job, report);
   for (const HostView& host : view.hosts()) judge.Judge(host);

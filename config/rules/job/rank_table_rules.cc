@@ -31,17 +31,17 @@ constexpr int kNobody = -1;
 
 void AddMistakes(const absl::Status& status, RuleReport& report) {
   if (status.code() == absl::StatusCode::kUnimplemented) {
-    return report.Add(report.Text(
+    return report.Add(report.Named(
         "not-read", PrintableText(status.message(), kMaxMistakeBytes)));
   }
   const std::vector<absl::string_view> lines =
       absl::StrSplit(status.message(), '\n');
   for (size_t i = 0; i < lines.size() && i < kMaxMistakes; ++i) {
     report.Add(
-        report.Text("mistake", PrintableText(lines[i], kMaxMistakeBytes)));
+        report.Named("mistake", PrintableText(lines[i], kMaxMistakeBytes)));
   }
   if (lines.size() <= kMaxMistakes) return;
-  report.Add(report.Text(
+  report.Add(report.Named(
       "mistake", absl::StrCat(lines.size() - kMaxMistakes, " more mistakes")));
 }
 
@@ -80,7 +80,7 @@ class TableJudge {
     }
     JudgePods();
     for (const auto& [name, texts] : found_) {
-      report_.Add(report_.Text(name, FirstOf(texts, kMaxListed)));
+      report_.Add(report_.Named(name, FirstOf(texts, kMaxListed)));
     }
   }
 
@@ -192,7 +192,7 @@ class TableJudge {
       found_[bridged ? "docker-bridge" : "strangers"].push_back(NameOf(i));
     }
     if (!lacking_.empty()) {
-      report_.Add(report_.Text("lacks-servers", HostsText(lacking_, 200)));
+      report_.Add(report_.Named("lacks-servers", HostsText(lacking_, 200)));
     }
   }
 
@@ -204,7 +204,7 @@ class TableJudge {
       if (table_.servers[i - 1].server_id < table_.servers[i].server_id) {
         continue;
       }
-      report_.Add(report_.Text("string-order", NameOf(i), NameOf(i - 1)));
+      report_.Add(report_.Named("string-order", NameOf(i), NameOf(i - 1)));
       return;
     }
   }
@@ -252,7 +252,7 @@ class TableJudge {
           NameOf(i), ": first rank ", lowest, ", ", expected[server], " of ",
           view_.spec().servers(server).host()));
     }
-    if (!ascends && !is_elsewhere) report_.Add(report_.Text("order"));
+    if (!ascends && !is_elsewhere) report_.Add(report_.Named("order"));
   }
 
   void JudgeIds(size_t entry) {
@@ -312,7 +312,7 @@ class TableJudge {
         if (planned != nullptr &&
             FirstWith(planned->devices(), &DeviceSpec::id, listed.device_id)) {
           report_.Add(*host->second, {listed.device_id},
-                      report_.Text("no-device"));
+                      report_.Named("no-device"));
         }
       } else if (report_.Knows(*device, "address", device->addresses)) {
         for (const std::string& ip : listed.device_ips) {
@@ -417,7 +417,7 @@ void CheckRankTable(const ClusterView& view, RuleReport& report) {
   }
   const std::string& file = view.job()->rank_table_file();
   if (!file.empty() && !IsRankTableName(file)) {
-    report.Add(report.Text("name", PrintableText(file)));
+    report.Add(report.Named("name", PrintableText(file)));
   }
   const absl::StatusOr<RankTable> table = ParseRankTable(text);
   if (!table.ok()) {
@@ -432,11 +432,11 @@ void CheckRankTable(const ClusterView& view, RuleReport& report) {
                                     Count(table->servers.size(), "server"),
                                     ", ", Count(ranks, "rank")));
   if (view.profile().generation == NpuToolFacts::ASCEND_950) {
-    report.Add(report.Text("generation", table->version));
+    report.Add(report.Named("generation", table->version));
   }
-  if (!table->behind.empty()) report.Add(report.Text("behind", table->behind));
+  if (!table->behind.empty()) report.Add(report.Named("behind", table->behind));
   if (table->status != "completed") {
-    report.Add(report.Text("not-completed", QuotedText(table->status)));
+    report.Add(report.Named("not-completed", QuotedText(table->status)));
   }
   TableJudge(view, *table, report).Judge();
 }

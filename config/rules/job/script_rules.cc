@@ -275,7 +275,7 @@ class ScriptJudge {
   template <typename... Values>
   void WarnAt(absl::string_view lines, absl::string_view finding,
               const Values&... values) {
-    report_.Add(report_.Text(
+    report_.Add(report_.Named(
         finding,
         absl::StrCat(PrintableText(view_.job()->script_file()), ":", lines),
         values...));

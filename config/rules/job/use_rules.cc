@@ -202,8 +202,8 @@ void AddHeldPorts(const ClusterView& view, const HostView& host,
     report.Add(host, "in-use", FirstOf(of_job, kMaxShownProcesses));
   }
   if (owners > kMaxShownOwners) {
-    FindingText text = report.Text("more-owners", owners - kMaxShownOwners,
-                                   ports.all.ToString());
+    NamedFinding text = report.Named("more-owners", owners - kMaxShownOwners,
+                                     ports.all.ToString());
     if (more_fail) text.state = FAIL;
     report.Add(host, std::move(text));
   }
@@ -308,8 +308,8 @@ void CheckDeviceIdle(const ClusterView& view, RuleReport& report) {
     }
     if (used.empty()) continue;
     report.Add(host, std::vector<uint32_t>(used.begin(), used.end()),
-               report.Text(view.job() == nullptr ? "in-use" : "in-the-way",
-                           FirstOf(texts, kMaxShownProcesses)));
+               report.Named(view.job() == nullptr ? "in-use" : "in-the-way",
+                            FirstOf(texts, kMaxShownProcesses)));
   }
 }
 
@@ -351,7 +351,7 @@ void CheckDeviceNamespace(const ClusterView& view, RuleReport& report) {
                                  : DurationText(absl::Seconds(owner.age_s())));
       report.Add(
           host, planned,
-          report.Text(
+          report.Named(
               owner.privileged()       ? "sees-all"
               : job == nullptr || runs ? "owned"
                                        : "in-the-way",
@@ -382,7 +382,7 @@ void JudgePlan(const ClusterView& view, RuleReport& report) {
   const uint32_t processes = view.job()->processes_per_device();
   const std::string planned = absl::StrCat(processes, " processes a device");
   if (view.profile().process_limit == ProcessLimit::kOne) {
-    return report.Add(report.Text("planned", planned, view.profile().title));
+    return report.Add(report.Named("planned", planned, view.profile().title));
   }
   FirstMet<std::string, std::vector<std::string>> hosts;  // By driver.
   for (const HostView& host : view.hosts()) {
@@ -390,8 +390,8 @@ void JudgePlan(const ClusterView& view, RuleReport& report) {
     hosts[host.facts->versions().driver().value()].emplace_back(host.name);
   }
   for (const auto& [driver, names] : hosts) {
-    report.Add(report.Text("planned-for-driver", planned, QuotedText(driver),
-                           HostsText(names, kMaxHostsColumns)));
+    report.Add(report.Named("planned-for-driver", planned, QuotedText(driver),
+                            HostsText(names, kMaxHostsColumns)));
   }
 }
 
@@ -415,8 +415,8 @@ void CheckDeviceProcessLimit(const ClusterView& view, RuleReport& report) {
       takes_several = TakesSeveral(view.profile(), host, report);
       if (takes_several.value_or(true)) break;
       report.Add(host, {id},
-                 report.Text("several", FirstOf(processes, kMaxShownProcesses),
-                             view.profile().title));
+                 report.Named("several", FirstOf(processes, kMaxShownProcesses),
+                              view.profile().title));
     }
     if (takes_several.has_value()) report.Judged(host);
   }

@@ -73,9 +73,9 @@ auto TiedText(const Report& report, const Tie& tie, const Ballot<Value>& ballot,
     others.push_back(
         absl::StrCat(show(value), " on ", Count(votes.live, tie.unit)));
   }
-  auto text = report.Text("tied", tie.what, show(own),
-                          Count(ballot.at(own).live, tie.unit),
-                          FirstOf(others, kMaxShownValues));
+  auto text = report.Named("tied", tie.what, show(own),
+                           Count(ballot.at(own).live, tie.unit));
+  text.expects = Worded("no-majority", FirstOf(others, kMaxShownValues));
   text.state = tie.state;
   return text;
 }

@@ -1,0 +1,102 @@
+#include "config/words/words.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/base/macros.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/substitute.h"
+#include "config/words/fact_text.h"
+
+namespace clusterd {
+namespace {
+
+// With $0, $1, … for the values.
+struct WordRow {
+  absl::string_view name;
+  absl::string_view english;
+  absl::string_view english_of_one;  // Empty: as of any number.
+  absl::string_view chinese;
+};
+
+#include "config/rules/texts/word_table.inc"
+
+// Words that are not in texts/: values are the reason's number and the detail.
+constexpr char kWhyMissing[] = "why-missing";
+constexpr char kHowToLearn[] = "how-to-learn";
+
+const WordRow* FindWords(absl::string_view name) {
+  static const auto* const words = [] {
+    auto* made = new absl::flat_hash_map<absl::string_view, const WordRow*>;
+    for (const WordRow& row : kWordRows) (*made)[row.name] = &row;
+    return made;
+  }();
+  const auto found = words->find(name);
+  return found == words->end() ? nullptr : found->second;
+}
+
+}  // namespace
+
+FindingValue MissingWords(const Missing* missing) {
+  if (missing == nullptr) return Worded(kWhyMissing);
+  return Worded(kWhyMissing, int{missing->reason()}, missing->detail());
+}
+
+FindingValue LearnWords(const Missing* missing) {
+  FindingValue words = MissingWords(missing);
+  words.set_words(kHowToLearn);
+  return words;
+}
+
+std::string WithValuesIn(absl::string_view text, const FindingValues& values,
+                         Language language) {
+  // Most texts have no value, and a cluster may have a finding a device.
+  if (text.find('$') == text.npos) return std::string(text);
+  std::array<std::string, 10> texts;
+  for (int i = 0; i < std::min<int>(texts.size(), values.size()); ++i) {
+    texts[i] = ValueText(values[i], language);
+  }
+  return absl::Substitute(text, texts[0], texts[1], texts[2], texts[3],
+                          texts[4], texts[5], texts[6], texts[7], texts[8],
+                          texts[9]);
+}
+
+std::string ValueText(const FindingValue& value, Language language) {
+  if (value.words().empty()) {
+    return value.has_number() ? absl::StrCat(value.number()) : value.text();
+  }
+  if (value.words() == kWhyMissing || value.words() == kHowToLearn) {
+    Missing missing;
+    const bool is_there = value.values_size() == 2;
+    if (is_there) {
+      missing.set_reason(
+          static_cast<Missing::Reason>(value.values(0).number()));
+      missing.set_detail(value.values(1).text());
+    }
+    const Missing* const asked = is_there ? &missing : nullptr;
+    return value.words() == kWhyMissing ? WhyMissing(asked, language)
+                                        : HowToLearn(asked, language);
+  }
+  const WordRow* const row = FindWords(value.words());
+  if (row == nullptr) {
+    return absl::StrCat(value.words(),
+                        Part(": ", NamedValuesText(value.values())));
+  }
+  const bool is_one = !value.values().empty() && value.values(0).number() == 1;
+  absl::string_view text = row->english;
+  if (language == Language::kChinese)
+    text = row->chinese;
+  else if (is_one && !row->english_of_one.empty())
+    text = row->english_of_one;
+  return WithValuesIn(text, value.values(), language);
+}
+
+std::string NamedValuesText(const FindingValues& values) {
+  return absl::StrJoin(values, ", ", [](std::string* out, const auto& value) {
+    absl::StrAppend(out, value.name(), value.name().empty() ? "" : " ",
+                    ValueText(value, Language::kEnglish));
+  });
+}
+
+}  // namespace clusterd

@@ -1,0 +1,70 @@
+// Words in both languages: rows of texts/*.textproto here and of
+// config/rules/texts, by name, with values. A row is checked by the build: its
+// translation must be there and have the same values.
+#ifndef CONFIG_WORDS_WORDS_H_
+#define CONFIG_WORDS_WORDS_H_
+
+#include <string>
+#include <type_traits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "config/words/terminal.h"
+#include "google/protobuf/repeated_ptr_field.h"
+#include "proto/facts.pb.h"
+#include "proto/finding.pb.h"
+
+namespace clusterd {
+
+using FindingValues = google::protobuf::RepeatedPtrField<FindingValue>;
+
+// A value without its name.
+template <typename Value>
+FindingValue ToFindingValue(const Value& value) {
+  if constexpr (std::is_same_v<Value, FindingValue>) {
+    return value;
+  } else {
+    FindingValue made;
+    if constexpr (std::is_integral_v<Value>) {
+      made.set_number(static_cast<int64_t>(value));
+    } else {
+      made.set_text(absl::StrCat(value));
+    }
+    return made;
+  }
+}
+
+// Words of texts/ with their values, as a value.
+template <typename... Values>
+FindingValue Worded(absl::string_view name, const Values&... values) {
+  FindingValue words;
+  words.set_words(std::string(name));
+  (void(*words.add_values() = ToFindingValue(values)), ...);
+  return words;
+}
+
+// Why a fact is missing, and how to learn it; nullptr: it was not asked for.
+FindingValue MissingWords(const Missing* missing);
+FindingValue LearnWords(const Missing* missing);
+
+// A text of a row with its values, of which it may have ten.
+std::string WithValuesIn(absl::string_view text, const FindingValues& values,
+                         Language language = Language::kEnglish);
+
+// "port 16666, owner ann": values that have no row here.
+std::string NamedValuesText(const FindingValues& values);
+
+// Words that are not known here, of a newer controller, are their name and
+// values.
+std::string ValueText(const FindingValue& value, Language language);
+
+// The words of that row in the language. REQUIRES: there is such a row.
+template <typename... Values>
+std::string Say(Language language, absl::string_view name,
+                const Values&... values) {
+  return ValueText(Worded(name, values...), language);
+}
+
+}  // namespace clusterd
+
+#endif  // CONFIG_WORDS_WORDS_H_
