@@ -12,6 +12,9 @@ struct CodeMeaning {
   absl::string_view meaning;
 };
 
+constexpr absl::string_view kOwnedOrNotMounted =
+    "another container owns the device, or a mount of the driver is missing";
+
 constexpr CodeMeaning kMeanings[] = {
     {"EI0001", "an environment variable has a value that HCCL does not take"},
     {"EI0002", "a rank waited for another one until its time was over"},
@@ -64,10 +67,13 @@ constexpr CodeMeaning kMeanings[] = {
     {"507057", "memory of the device at the other end may have failed"},
     {"507899", "the driver met an internal error"},
     {"507901", "the driver's channel between host and device (HDC) is closed"},
-    {"-8005", "DCMI, on which npu-smi builds, met an internal error"},
+    {"-8005",
+     "DCMI, on which npu-smi builds, met an internal error: another container "
+     "may own the device, or a mount of the driver be missing"},
+    {"-8020", kOwnedOrNotMounted},
+    {"-9005", kOwnedOrNotMounted},
     // Texts without a code have the name of a rule.
-    {"device-namespace",
-     "another container owns the device, or a mount of the driver is missing"},
+    {"device-namespace", kOwnedOrNotMounted},
     {"host-name", "a peer's address could not be looked up"},
     {"container-mounts", "a directory stands where a file belongs"}};
 

@@ -415,6 +415,7 @@ void CheckNeighbourTable(const ClusterView& view, RuleReport& report) {
 // How much a job needs is not known: what takes memory from it is said.
 void CheckHostMemory(const ClusterView& view, RuleReport& report) {
   constexpr uint64_t kDaySeconds = 24 * 60 * 60;
+  constexpr uint64_t kOfRank = uint64_t{8} << 30;
   const auto gib = [](uint64_t bytes) {
     return absl::StrCat(bytes >> 30, " GiB");
   };
@@ -427,6 +428,16 @@ void CheckHostMemory(const ClusterView& view, RuleReport& report) {
     for (const MemoryLimit& limit : memory.limits()) {
       // Kubernetes keeps some for the host's own services.
       if (limit.bytes() >= memory.total_bytes() / 4 * 3) continue;
+      // Other jobs of Slurm have what they asked for, and containers with less
+      // than a rank takes only help, as one that exports metrics.
+      const absl::string_view slice = limit.slice();
+      const std::string id =
+          absl::StrCat("slurm:", slice.substr(slice.rfind('_') + 1), ".");
+      if (absl::StrContains(slice, "/job_")
+              ? view.job() == nullptr || !absl::StartsWith(view.job()->id(), id)
+              : absl::StrContains(slice, "docker") && limit.bytes() < kOfRank) {
+        continue;
+      }
       report.Add(host, "limited", PrintableText(limit.slice()),
                  gib(limit.bytes()), gib(memory.total_bytes()));
     }

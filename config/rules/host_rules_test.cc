@@ -59,6 +59,29 @@ TEST(CheckHostMemoryTest, WarnsOfTightSlicesAndOfKillsWithinADay) {
                                "cgroup"));
 }
 
+TEST(CheckHostMemoryTest, NamesLimitsOfContainersAndOfTheJobAlone) {
+  TestCluster cluster;
+  HostMemoryFact::Memory& memory =
+      *cluster.facts[0].mutable_memory()->mutable_value();
+  memory.set_total_bytes(512ull << 30);
+  for (const auto& [slice, gib] :
+       {std::pair("system.slice/docker-5b0c.scope", 256),
+        std::pair("docker/6c1d", 1), std::pair("slurm/uid_1000/job_12", 64),
+        std::pair("system.slice/slurmstepd.scope/job_123", 64)}) {
+    MemoryLimit* const limit = memory.add_limits();
+    limit->set_slice(slice);
+    limit->set_bytes(static_cast<uint64_t>(gib) << 30);
+  }
+  EXPECT_EQ(cluster.Check("host-memory").findings_size(), 1);
+  EXPECT_THAT(Lines(cluster.Check("host-memory")),
+              HasSubstr("WARN server0 system.slice/docker-5b0c.scope may use "
+                        "256 GiB of memory"));
+  cluster.StartJob().set_id("slurm:123.0");
+  EXPECT_EQ(cluster.Check("host-memory").findings_size(), 2);
+  EXPECT_THAT(Lines(cluster.Check("host-memory")),
+              HasSubstr("slurmstepd.scope/job_123 may use 64 GiB"));
+}
+
 TEST(CheckPortsReservedTest, PassesWithOtherReservationsAndSpellings) {
   TestCluster cluster;
   cluster.facts[0].mutable_kernel()->mutable_reserved_ports()->set_value(

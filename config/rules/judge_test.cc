@@ -414,6 +414,26 @@ TEST(MakeObserveRequestTest, AsksWhichPortsAJobWithoutOneCouldTake) {
   EXPECT_EQ(first_port(0, nullptr), 60000u);
 }
 
+// Each peer costs every host a reverse look-up.
+TEST(MakeObserveRequestTest, AsksForTheNamesOfAFewPeers) {
+  const auto peers_of = [](int servers, bool with_addresses) {
+    ClusterSpec spec = MakeSpec("atlas-a2", "", servers);
+    for (int i = 0; i < servers; ++i) {
+      spec.mutable_servers(i)->set_address(
+          with_addresses ? absl::StrCat("10.0.", i / 256, ".", i % 256) : "");
+    }
+    const auto peers = MakeObserveRequest(spec).peers();
+    return std::vector<std::string>(peers.begin(), peers.end());
+  };
+  EXPECT_THAT(peers_of(1, true), ElementsAre("10.0.0.0"));
+  EXPECT_THAT(peers_of(2, true), ElementsAre("10.0.0.0", "10.0.0.1"));
+  EXPECT_THAT(peers_of(5, true),
+              ElementsAre("10.0.0.0", "10.0.0.1", "10.0.0.2", "10.0.0.4"));
+  EXPECT_THAT(peers_of(512, true),
+              ElementsAre("10.0.0.0", "10.0.0.170", "10.0.1.84", "10.0.1.255"));
+  EXPECT_THAT(peers_of(5, false), IsEmpty());
+}
+
 TEST(MakeObserveRequestTest, SkipsQueriesThatNoSelectedRuleNeeds) {
   ClusterSpec spec = MakeSpec("atlas-training", "", 1);
   const auto skipped = [&spec](const RuleSelection* selection) {

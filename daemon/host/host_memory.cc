@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -48,14 +47,21 @@ absl::StatusOr<uint64_t> KilobytesOf(absl::string_view meminfo,
 
 // cgroup v2, or v1's memory controller.
 void ReadLimits(const FileReader& files, HostMemoryFact::Memory* memory) {
+  // Of a user who is logged in, where ranks of mpirun run, of a container, and
+  // of a job of Slurm, which with cgroup v1 lies in a folder of its user.
+  static const LazyRE2 kInner = {
+      R"(user\.slice/user-[^/]*|(?:docker/|system\.slice/docker-)[0-9a-f]+)"
+      R"((?:\.scope)?|system\.slice/slurmstepd\.scope/job_\d+|)"
+      R"(slurm/uid_\d+(?:/job_\d+)?)"};
   std::vector<std::string> slices(std::begin(kSlices), std::end(kSlices));
-  // Each user who is logged in has one, where ranks of mpirun run.
-  for (const char* folder :
-       {"/sys/fs/cgroup/user.slice", "/sys/fs/cgroup/memory/user.slice"}) {
-    const auto names = files.List(folder, FileReader::Beyond::kLeftOut);
-    for (const std::string& each : names.value_or(std::vector<std::string>())) {
-      if (!absl::StartsWith(each, "user-")) continue;
-      slices.push_back(absl::StrCat("user.slice/", each));
+  for (size_t i = 0; i < slices.size(); ++i) {
+    for (const char* folder : {"/sys/fs/cgroup/", "/sys/fs/cgroup/memory/"}) {
+      const auto names = files.List(absl::StrCat(folder, slices[i]),
+                                    FileReader::Beyond::kLeftOut);
+      for (const auto& each : names.value_or(std::vector<std::string>())) {
+        std::string inner = absl::StrCat(slices[i], "/", each);
+        if (HasForm(inner, *kInner)) slices.push_back(std::move(inner));
+      }
     }
   }
   for (const std::string& slice : slices) {

@@ -1,5 +1,6 @@
-// Memory of this machine: how much there is, what the slices of jobs may have
-// of it, and which processes the kernel has ended for lack of it:
+// Memory of this machine: how much there is, what the slices of jobs, and each
+// container and job of Slurm in them, may have of it, and which processes the
+// kernel has ended for lack of it:
 //   [86400.123456] Out of memory: Killed process 4711 (python3) total-vm:…
 //   [86400.123456] Memory cgroup out of memory: Killed process 4711 (python3) …
 #ifndef DAEMON_HOST_HOST_MEMORY_H_

@@ -159,11 +159,30 @@ TEST(GenerateRankTableTest, WritesNothingOfAJobThatFails) {
     finding.set_state(state);
     finding.add_subjects()->set_host("server1");
     finding.set_observed("link is DOWN");
+    RuleResult& warning = *report.add_rules();
+    warning.set_rule("optics");
+    warning.set_category("device");
+    warning.set_state(WARN);
+    *warning.add_findings() = finding;
+    warning.mutable_findings(0)->set_rule("optics");
+    warning.mutable_findings(0)->set_state(WARN);
+    warning.mutable_findings(0)->set_observed("no optical module");
+    report.mutable_rules()->SwapElements(0, 1);
+    RuleResult& passing = *report.add_rules();
+    passing.set_rule("tls-uniform");
+    passing.set_category("cluster");
+    passing.set_state(PASS);
     const ProgramOutput output =
         RunProgram(Generate("ranktable", {"-o", path}), world);
     EXPECT_EQ(output.status, state == FAIL ? 1 : 2);
     EXPECT_EQ(output.out, "");
     EXPECT_THAT(output.err, HasSubstr("link is DOWN"));
+    // What stops the job comes first, and what passes is counted alone.
+    EXPECT_THAT(output.err, HasSubstr("no optical module"));
+    EXPECT_LT(output.err.find("link is DOWN"),
+              output.err.find("no optical module"));
+    EXPECT_THAT(output.err, HasSubstr("cluster  1 passed"));
+    EXPECT_THAT(output.err, Not(HasSubstr("tls-uniform")));
     EXPECT_THAT(output.err, HasSubstr("--skip RULE"));
     EXPECT_NE(access(path.c_str(), F_OK), 0);
   }

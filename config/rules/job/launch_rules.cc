@@ -15,6 +15,7 @@
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/values/host_interfaces.h"
+#include "config/values/text_form.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 
@@ -89,10 +90,13 @@ std::vector<const HostInterface*> InHcclOrder(const HostView& host,
   return order;
 }
 
-// Beside those of lo and Docker.
+// Beside those of lo and of bridges that lead to containers and virtual
+// machines alone; br-ex and the like may have the host's own.
 bool HasNoIpv4(const HostView& host) {
+  static const LazyRE2 kInside = {
+      R"(lo|(?:docker|virbr|cni|(?:cni-)?podman).*|br-[0-9a-f]{12})"};
   return absl::c_all_of(InHcclOrder(host, false), [](const auto* each) {
-    return each->name() == "lo" || absl::StartsWith(each->name(), "docker");
+    return HasForm(each->name(), *kInside);
   });
 }
 

@@ -49,7 +49,17 @@ TEST(CheckHostInterfaceTest, AHostWithoutIpv4IsCalledThat) {
   EXPECT_THAT(
       Lines(cluster.Check("host-interface")),
       HasSubstr("FAIL server0 the host has no IPv4 address beside those "
-                "of lo and Docker, so IPv6 alone or none"));
+                "of lo, Docker and other bridges, so IPv6 alone or none"));
+  SetInterfaces(cluster, {{"br-5b0c7e21d9f4", "172.18.0.1"},
+                          {"cni-podman0", "10.88.0.1"},
+                          {"cni0", "10.244.0.1"},
+                          {"podman1", "10.89.0.1"},
+                          {"virbr0", "192.168.122.1"}});
+  EXPECT_THAT(Lines(cluster.Check("host-interface")),
+              HasSubstr("so IPv6 alone or none"));
+  SetInterfaces(cluster, {{"br-ex", "10.9.9.9"}});
+  EXPECT_THAT(Lines(cluster.Check("host-interface")),
+              HasSubstr("no interface has the host's address"));
 }
 
 TEST(CheckHostInterfaceTest, AddressOnNoInterfaceFails) {

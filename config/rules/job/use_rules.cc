@@ -11,6 +11,7 @@
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/values/network_namespace.h"
+#include "config/values/text_form.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -313,14 +314,36 @@ void CheckDeviceIdle(const ClusterView& view, RuleReport& report) {
   }
 }
 
+namespace {
+
+// Whether the driver keeps the devices of another container from the job.
+bool RunsInOther(const JobSpec* job) {
+  if (job == nullptr) return false;
+  // One of its containers that run already may be the owner.
+  if (job->ssh().container_port() != 0) return job->ssh().before();
+  // These schedulers start jobs on the host itself unless told otherwise, and
+  // the driver refuses no process there (uda_task_access_judge_ok).
+  static const LazyRE2 kScheduler = {"(?s)(?:slurm|pbs|lsf):.*"};
+  return !HasForm(job->id(), *kScheduler);
+}
+
+// In share mode, where several list it, a device is kept from nobody
+// (uda_occupy_shared_dev). One with every capability lists all.
+bool IsShared(const DeviceOwnersFact& fact, uint32_t id) {
+  return absl::c_count_if(fact.value().owners(), [id](const auto& owner) {
+           return !owner.privileged() &&
+                  absl::c_linear_search(owner.devices(), id);
+         }) > 1;
+}
+
+}  // namespace
+
 // What keeps the devices from a job in another container. A process that uses
-// one is of rule device-idle.
+// one is of rule device-idle. The driver gives what an owner that has ended had
+// to the next container (uda_dev_is_occupied).
 void CheckDeviceNamespace(const ClusterView& view, RuleReport& report) {
   size_t not_told = 0;
-  const JobSpec* const job = view.job();
-  // Its containers run already: one of them may be the owner.
-  const bool runs = job != nullptr && job->ssh().container_port() != 0 &&
-                    !job->ssh().before();
+  const bool in_other = RunsInOther(view.job());
   for (const HostView& host : view.hosts()) {
     const DeviceOwnersFact& fact = host.facts->device_owners();
     const Missing::Reason why = fact.missing().reason();
@@ -338,11 +361,14 @@ void CheckDeviceNamespace(const ClusterView& view, RuleReport& report) {
     report.Judged(host);
     for (const DeviceOwner& owner : fact.value().owners()) {
       std::vector<uint32_t> planned;
-      absl::c_copy_if(owner.devices(), std::back_inserter(planned),
-                      [&](uint32_t id) { return IsPlanned(host, id); });
+      absl::c_copy_if(
+          owner.devices(), std::back_inserter(planned), [&](uint32_t id) {
+            return IsPlanned(host, id) && !(in_other && IsShared(fact, id));
+          });
       if (planned.empty() || owner.uses_device()) continue;
+      const bool ended = owner.command().empty();
       const std::string who =
-          owner.command().empty()
+          ended
               ? absl::StrCat("pid ", owner.pid(), ", which has ended")
               : absl::StrCat("pid ", owner.pid(), " ",
                              PrintableText(owner.command()), ", ",
@@ -352,14 +378,14 @@ void CheckDeviceNamespace(const ClusterView& view, RuleReport& report) {
       report.Add(
           host, planned,
           report.Named(
-              owner.privileged()       ? "sees-all"
-              : job == nullptr || runs ? "owned"
-                                       : "in-the-way",
+              owner.privileged()   ? "sees-all"
+              : in_other && !ended ? "in-the-way"
+                                   : "owned",
               owner.identity().empty()
                   ? "a mount namespace of the host"
                   : absl::StrCat("container ", PrintableText(owner.identity())),
               who,
-              !owner.command().empty()
+              !ended
                   ? absl::StrCat("cat /proc/", owner.pid(), "/cgroup names it")
               : owner.identity().empty()
                   ? std::string("docker ps lists the containers")

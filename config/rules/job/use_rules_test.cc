@@ -240,6 +240,43 @@ TEST(CheckDeviceNamespaceTest, NamesAnIdleContainerThatOwnsDevices) {
               HasSubstr("FAIL server1:0-7 owned by"));
 }
 
+// The driver refuses no process of the host's own mount namespace.
+TEST(CheckDeviceNamespaceTest, WarnsForJobsThatMayRunOnTheHostItself) {
+  TestCluster cluster;
+  AddOwner({3}, &cluster.facts[0]);
+  JobSpec& job = cluster.StartJob();
+  for (const char* id : {"slurm:1234.0", "pbs:7[3].head", "lsf:8[2]"}) {
+    job.set_id(id);
+    const std::string lines = Lines(cluster.Check("device-namespace"));
+    EXPECT_THAT(lines, HasSubstr("WARN server0:3 owned by")) << id;
+    EXPECT_THAT(lines, HasSubstr("a job on the host itself is not kept"));
+  }
+  for (const char* id : {"", "mine:1", "myslurm:1"}) {
+    job.set_id(id);
+    EXPECT_EQ(cluster.Check("device-namespace").state(), FAIL) << id;
+  }
+  // Its containers are still to start.
+  job.set_id("slurm:1234.0");
+  job.mutable_ssh()->set_container_port(12345);
+  job.mutable_ssh()->set_before(true);
+  EXPECT_EQ(cluster.Check("device-namespace").state(), FAIL);
+}
+
+TEST(CheckDeviceNamespaceTest, AJobTakesDevicesInShareMode) {
+  TestCluster cluster;
+  AddOwner({0, 3}, &cluster.facts[0]);
+  AddOwner({3}, &cluster.facts[0]);
+  EXPECT_EQ(cluster.Check("device-namespace").findings_size(), 2);
+  cluster.StartJob();
+  const RuleResult result = cluster.Check("device-namespace");
+  EXPECT_EQ(result.findings_size(), 1);
+  EXPECT_THAT(Lines(result), HasSubstr("FAIL server0:0 owned by"));
+  // One with every capability lists what others own as well.
+  AddOwner({0}, &cluster.facts[0]).set_privileged(true);
+  EXPECT_THAT(Lines(cluster.Check("device-namespace")),
+              HasSubstr("FAIL server0:0 owned by"));
+}
+
 TEST(CheckDeviceNamespaceTest, FindsTheContainerOfAProcessThatHasEnded) {
   TestCluster cluster;
   DeviceOwner& owner = AddOwner({3}, &cluster.facts[0]);
@@ -251,6 +288,10 @@ TEST(CheckDeviceNamespaceTest, FindsTheContainerOfAProcessThatHasEnded) {
   owner.clear_identity();
   EXPECT_THAT(Lines(cluster.Check("device-namespace")),
               HasSubstr("docker ps lists the containers"));
+  // The driver gives its devices to the next container.
+  cluster.StartJob();
+  EXPECT_THAT(Lines(cluster.Check("device-namespace")),
+              HasSubstr("WARN server0:3 owned by"));
 }
 
 TEST(CheckDeviceNamespaceTest, FailsOnlyForWhatIsSurelyInTheWay) {

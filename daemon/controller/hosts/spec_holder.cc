@@ -104,6 +104,7 @@ GetSpecResponse SpecHolder::Describe() const {
 
 HostWaivers WaiversOfHost(const ClusterSpec& spec, const std::string& host) {
   HostWaivers own;
+  own.set_roce_unused(spec.roce_unused());
   for (const Waiver& waiver : spec.waivers()) {
     if (!waiver.hosts().empty() &&
         !absl::c_linear_search(waiver.hosts(), host)) {
