@@ -57,6 +57,10 @@ struct RuleFinding {
   absl::string_view explained_by;  // "link/detect-address".
   bool by_hand;
   bool holds_alone;
+
+  const FindingText& text() const {
+    return CurrentLanguage() == Language::kChinese ? chinese : english;
+  }
 };
 
 struct Rule {
@@ -80,8 +84,8 @@ struct Rule {
   bool of_job;
   bool holds_alone;
 
-  const RuleText& In(Language language) const {
-    return language == Language::kChinese ? chinese : english;
+  const RuleText& text() const {
+    return CurrentLanguage() == Language::kChinese ? chinese : english;
   }
   // Whether one host alone can be judged by it.
   bool JudgesOneHost() const;

@@ -407,7 +407,7 @@ Report BuildReport(const ClusterSpec& spec,
   CountWaived(&report);
   AddSeen(view, &report);
   report.set_verdict(Verdict(view, report));
-  RenderReport(Language::kEnglish, &report);
+  RenderReport(&report);
   return report;
 }
 

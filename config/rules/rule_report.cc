@@ -275,7 +275,9 @@ RuleResult RuleReport::Finish() && {
   if (worst != SKIPPED) return result;
   if (!skip_reason_.empty()) {
     result.set_skip_reason(skip_reason_);
-  } else if (result.findings().empty()) {
+  } else if (!result.findings().empty()) {
+    result.set_skip_is_finding(true);
+  } else {
     result.set_skip_reason(view_.hosts().empty() ? "no host answered"
                                                  : "nothing to judge");
   }
