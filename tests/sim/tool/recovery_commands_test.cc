@@ -414,6 +414,14 @@ TEST(StoredValueTest, LongDhcpValueStoresAGatewayAndIsStillDhcpAtBoot) {
       absl::StrCat(kHealthyConf, "udhcpc_enable_1=disabled\n"));
   EXPECT_EQ(server.Run("-i 1 -gateway -s gateway 10.0.0.254").status, 0);
   EXPECT_THAT(server.conf(), EndsWith("gateway_1=10.0.0.254\n"));
+  EXPECT_EQ(server
+                .Run("-i 1 -route -a address 172.16.0.0 netmask 255.255.0.0 "
+                     "gateway 10.0.0.253")
+                .status,
+            0);
+  EXPECT_THAT(server.conf(),
+              EndsWith("\nroute_address_172.16.0.0_netmask_255.255.0.0_1="
+                       "gateway_10.0.0.253\n"));
 }
 
 TEST(UdpPortTest, ModesReplaceEachOther) {
@@ -434,6 +442,26 @@ TEST(UdpPortTest, ModesReplaceEachOther) {
   EXPECT_EQ(server.Run("-i 1 -udp -s multi_qp count 1 port 5000").status, 1);
   EXPECT_EQ(server.Run("-i 1 -udp -s multi_qp count 2").status, 4);
   EXPECT_EQ(server.Run("-i 1 -udp -s 4791").status, 3);
+}
+
+TEST(UdpPortTest, SaysWhatChoosesThePort) {
+  const auto said = [](const char* state) {
+    return TestServer(state).Run("-i 1 -udp -g").out;
+  };
+  const std::string list =
+      "UDP port list(based on IP pair):\nno entry has been configured.\n";
+  EXPECT_EQ(said("roce_port.1=-1"), "Unknown udp port\n" + list);
+  EXPECT_EQ(said("roce_port.1=4791"), "udp_port:4791\nstatus:custom\n" + list);
+  EXPECT_EQ(said("udp_mode.1=auto"), "udp_port:Unknown\nstatus:auto\n" + list);
+  EXPECT_EQ(said("udp_mode.1=auto;roce_port.1=5000"),
+            "udp_port:5000\nstatus:auto\n" + list);
+  EXPECT_EQ(said("udp_mode.1=other"), "udp_port:unknown\n");
+}
+
+TEST(OpticalTest, IsNotSupportedOnThe9000) {
+  EXPECT_EQ(TestServer("product=A3-9000").Run("-i 1 -optical -g").status, 13);
+  EXPECT_EQ(TestServer("product=A3-superpod").Run("-i 1 -optical -g").status,
+            0);
 }
 
 }  // namespace
