@@ -25,6 +25,8 @@ for file in "$captures" "$folder"/captures_[23].jsonl; do
       fail "the devices hold something else after $name"
     }
   done <"$TEST_TMPDIR/different"
+  read -r _ _ different _ < <(tail -n 1 "$TEST_TMPDIR/devices")
+  [ "$different" -eq "$(wc -l <"$TEST_TMPDIR/different")" ] || fail "$(cat "$TEST_TMPDIR/devices")"
   "$replay" --tool "$tool" "$file" >"$TEST_TMPDIR/report" || {
     cat "$TEST_TMPDIR/report"
     fail "the simulated hccn_tool differs"
