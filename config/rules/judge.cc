@@ -48,6 +48,7 @@ bool IsSelected(const RuleSelection& selection, absl::string_view rule) {
 constexpr std::pair<const char*, absl::string_view> kQueries[] = {
     {"-optical", "optics"},
     {"-link_stat", "link-flaps"},
+    {"-stat", "link-flaps"},
     {"-prio_tc", "lossless"},
     {"-pfc", "lossless/pfc-persistent/drift"},
     {"-udp", "lossless/roce-port-persistent/drift"},
