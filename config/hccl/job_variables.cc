@@ -265,7 +265,11 @@ const JobVariable* FindJobVariable(Text name, Text series) {
 
 Text MeantJobVariable(Text name) {
   constexpr size_t kLeastBytes = 8;
-  if (name.size() < kLeastBytes || FindJobVariable(name) != nullptr) return "";
+  // NCCL has variables of its own, some of which HCCL has too.
+  if (name.size() < kLeastBytes || FindJobVariable(name) != nullptr ||
+      absl::StartsWith(name, "NCCL_")) {
+    return "";
+  }
   const std::string written = absl::StrReplaceAll(name, {{"-", "_"}});
   const auto* const found = absl::c_find_if(kRows, [&](const JobVariable& row) {
     return row.name.size() >= kLeastBytes && IsOneEditAway(written, row.name);
