@@ -44,6 +44,7 @@ struct FindingText {
   absl::string_view why;
   absl::string_view fix;
   absl::string_view fix_without_command;
+  absl::string_view short_fix;
 };
 
 struct RuleFinding {
@@ -55,6 +56,7 @@ struct RuleFinding {
   absl::string_view device_command;
   absl::string_view caused_by;
   absl::string_view explained_by;  // "link/detect-address".
+  absl::string_view moving;        // "age/counter".
   bool by_hand;
   bool holds_alone;
 

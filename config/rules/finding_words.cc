@@ -63,6 +63,7 @@ class Writer {
       words = Say("spelled-for-950", WordsAndCommand(words, command));
       command.clear();
     }
+    finding->set_short_fix(text(texts.short_fix));
     finding->set_fix(WordsAndCommand(words, command));
     finding->set_fix_words(std::move(words));
     finding->set_command(std::move(command));
@@ -101,6 +102,23 @@ std::string ToolCommand(uint32_t device, absl::string_view arguments) {
   return absl::StrCat("hccn_tool -i ", device, " ", arguments);
 }
 
+namespace {
+
+// What is said of the rule as a whole.
+void RenderAround(RuleResult* result) {
+  if (result->has_skip_words()) {
+    result->set_skip_reason(ValueText(result->skip_words()));
+  }
+  if (!result->has_seen()) return;
+  std::string summary = ValueText(result->seen());
+  for (const FindingValue& note : result->notes()) {
+    absl::StrAppend(&summary, "; ", ValueText(note));
+  }
+  result->set_summary(std::move(summary));
+}
+
+}  // namespace
+
 void RenderReport(Report* report) {
   const Writer writer(*report);
   for (RuleResult& result : *report->mutable_rules()) {
@@ -108,6 +126,7 @@ void RenderReport(Report* report) {
     for (Finding& finding : *result.mutable_findings()) {
       writer.Write(rule, &finding);
     }
+    RenderAround(&result);
     if (rule == nullptr || result.findings().empty()) continue;
     result.set_why(std::string(rule->text().why));
     result.set_source(std::string(rule->text().source));
