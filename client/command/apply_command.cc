@@ -23,6 +23,7 @@
 #include "config/values/text_form.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -344,8 +345,9 @@ class RunCommand : public Request {
   }
   void PrintTable(const Style& style, std::ostream& out) final {
     if (aborts()) {
-      out << SafeShort(style) << "\nlook with: clusterctl show "
-          << SafeText(aborted_.run_id(), style.utf8) << "\n";
+      out << SafeShort(style) << "\n"
+          << SafeText(Say("apply-to-look", aborted_.run_id()), style.utf8)
+          << "\n";
       return;
     }
     // What went wrong before any host was asked was told on stderr.

@@ -10,6 +10,7 @@
 #include "config/report/report_table.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -80,7 +81,7 @@ class HistoryCommand final : public Request {
   const google::protobuf::Message& Answer() const override { return history_; }
   void PrintTable(const Style& style, std::ostream& out) override {
     PrintHistoryTable(history_, style, session().zone, out);
-    if (history_.more()) out << "\nolder ones: --limit N\n";
+    if (history_.more()) out << "\n" << Say("history-older") << "\n";
   }
 
   std::vector<std::string> kinds_;
@@ -126,7 +127,7 @@ class ShowCommand final : public OneCall<GetHistoryRequest, HistoryRecord> {
     } else if (answer_.has_apply()) {
       PrintApplyTable(answer_.apply(), style, out);
     } else {
-      out << "no more is kept of it\n";
+      out << Say("history-no-more") << "\n";
     }
   }
 

@@ -127,10 +127,8 @@ class LogsCommand final : public LogsRequestCommand {
     absl::c_sort(*answer_.mutable_hosts(), [](const auto& a, const auto& b) {
       return a.host() < b.host();
     });
-    // Without it, addresses and ranks stay what they are.
-    const absl::StatusOr<GetSpecResponse> spec = client->Ask(
-        &Controller::Stub::GetSpec, GetSpecRequest(), absl::Seconds(75));
-    AddCodes(spec.ok() ? spec->spec() : ClusterSpec(), &answer_);
+    const InLanguage english(Language::kEnglish);  // Of JSON.
+    AddCodes(spec_.spec(), &answer_);
     return absl::OkStatus();
   }
 
@@ -143,6 +141,7 @@ class LogsCommand final : public LogsRequestCommand {
   }
   const google::protobuf::Message& Answer() const override { return answer_; }
   void PrintTable(const Style& style, std::ostream& out) override {
+    AddCodes(spec_.spec(), &answer_);
     PrintLogsTable(answer_, query_, style, out);
   }
   std::string Short() const override { return LogsShort(answer_); }

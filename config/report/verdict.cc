@@ -88,11 +88,10 @@ std::string StandingWord(const ApplyReport& report) {
 std::string ConfirmedText(const Confirmation& confirmation) {
   const auto& untold = confirmation.untold();
   const std::string names = HostsText({untold.begin(), untold.end()}, 60);
-  return absl::StrCat(
-      "confirmed by ", ActorName(confirmation.confirmed_by()),
-      confirmation.deadlines_passed() && !untold.empty()
-          ? absl::StrCat("; ", names, " will take it back when back")
-          : Part("; not told yet: ", names));
+  return Say(untold.empty()                    ? "apply-confirmed"
+             : confirmation.deadlines_passed() ? "apply-confirmed-reverts"
+                                               : "apply-confirmed-untold",
+             ActorName(confirmation.confirmed_by()), names);
 }
 
 ExitStatus ExitStatusOf(State verdict, FailOn fail_on) {

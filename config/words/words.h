@@ -71,6 +71,14 @@ std::string Say(absl::string_view name, const Values&... values) {
   return ValueText(Worded(name, values...));
 }
 
+// The same with one value; empty for an empty text or for none.
+inline std::string SayPart(absl::string_view name, absl::string_view value) {
+  return value.empty() ? "" : Say(name, value);
+}
+inline std::string SayPart(absl::string_view name, size_t count) {
+  return count == 0 ? "" : Say(name, count);
+}
+
 }  // namespace clusterd
 
 #endif  // CONFIG_WORDS_WORDS_H_
