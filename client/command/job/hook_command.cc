@@ -60,9 +60,9 @@ JobSource SourceOf(HookKind kind) {
 
 // The rows as help shows them.
 std::string HookHelp() {
-  constexpr char kLine[] = "%-25s%-7s%-15s%s\n";
+  constexpr char kLine[] = "%-25s%-7s%-16s%s\n";
   std::string text = absl::StrFormat(kLine, "HOOK", "waits", "refused",
-                                     "refused, and this host is bad");
+                                     "refused because of this host");
   for (const HookRow& row : kHooks) {
     const bool asks_controller = row.kind == HOOK_KIND_UNSPECIFIED;
     absl::StrAppend(
@@ -70,7 +70,7 @@ std::string HookHelp() {
         absl::StrFormat(kLine, row.name, absl::StrCat(row.wait_s, "s"),
                         absl::StrCat(row.refused, row.on_refused),
                         asks_controller
-                            ? "left to that host's own prolog"
+                            ? "left to that host's prolog"
                             : absl::StrCat(row.drained, row.on_drained)));
   }
   return text;
