@@ -92,8 +92,9 @@ class ExplainCommand final : public Command {
   ExplainCommand() : Command("explain") {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "RULE", "", name_,
-              "Name of a rule, e.g. net-health, or an error code of HCCL");
+    AddOption(
+        app, "RULE", "", name_,
+        "A rule, e.g. net-health, or an error code of HCCL or the driver");
   }
   bool TakesConnection() const override { return false; }
 

@@ -24,19 +24,20 @@ class HistoryCommand final : public Request {
 
   void AddOptions(CLI::App& app) override {
     AddOption(app, "--kind", "KIND,..", kinds_,
-              "Only these: check, plan, apply, rollback")
+              "Only these kinds: check, plan, apply, rollback")
         ->delimiter(',')
         ->allow_extra_args(false);
     app.add_flag("--changes", changes_,
-                 "Of checks only those of a schedule that found something "
-                 "else than the one before");
+                 "Omit all checks except scheduled ones that differ from the "
+                 "previous one");
     AddOption(app, "--since", "TIME|DURATION", since_text_,
-              "Only what began since then: 2h, 7d, 2026-03-01, \"2026-03-01 "
-              "10:11\"");
+              "Only entries that began since then, e.g. 2h, 7d, 2026-03-01 or "
+              "\"2026-03-01 10:11\"");
     AddOption(app, "--who", "NAME", *request_.mutable_who(),
-              "Only what this user, host or SPIFFE id asked for");
+              "Only entries of this user, host or SPIFFE id");
     AddOption(app, "--limit", "N", limit_text_,
-              absl::StrCat("At most this many (default: ", kDefaultLimit, ")"));
+              absl::StrCat(
+                  "At most this many entries (default: ", kDefaultLimit, ")"));
     AddOutput(app, "says nothing of many runs");
     AddTimeout(app, kShortTimeout);
   }
@@ -98,10 +99,10 @@ class ShowCommand final : public OneCall<GetHistoryRequest, HistoryRecord> {
 
   void AddOptions(CLI::App& app) override {
     AddArgument(app, "ID", *asked_.mutable_id(),
-                "Its id, or as many characters from its start as are unique");
+                "Id of the entry, or its first characters if they are unique");
     app.add_flag("--verbose", verbose_,
-                 "Of a plan also preconditions and undo, and every host; of a "
-                 "check every finding");
+                 "Print plans with preconditions, undo and every host, and "
+                 "checks with every finding");
     AddReportOutput(app);
     AddTimeout(app, absl::Seconds(60));
   }

@@ -261,11 +261,11 @@ void JobOptions::AddRankTable(CLI::App& app) {
 
 void JobOptions::AddProgram(CLI::App& app) {
   AddOption(app, "--script", "FILE", script_,
-            "The training script; default that of --job, else train.py");
+            "Training script (default: that of --job, otherwise train.py)");
   AddOption(app, "--python", "FILE", python_,
-            "The interpreter; default that of --job, else python3");
+            "Python interpreter (default: that of --job, otherwise python3)");
   AddOption(app, "--requirements", "FILE", requirements_,
-            "What its interpreter needs, as pip reads it");
+            "Packages that the interpreter needs, in a file as pip reads it");
 }
 
 absl::string_view JobOptions::given() const {

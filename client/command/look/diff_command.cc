@@ -193,8 +193,10 @@ class ReportCommand final : public Request {
 
   void AddOptions(CLI::App& app) override {
     AddOption(app, kRunArgument, "", id_,
-              "Id of a check, or its beginning; default: the newest check");
-    AddOption(app, "--out", "FILE", out_, "The file; - is stdout")->required();
+              "Id of a check, or its first characters (default: the newest "
+              "check)");
+    AddOption(app, "--out", "FILE", out_, "Write to this file; - is stdout")
+        ->required();
     AddTimeout(app, absl::Seconds(60));
   }
 

@@ -96,7 +96,7 @@ class TokenRevokeCommand final
   TokenRevokeCommand() : OneCall("token revoke", &Trust::Stub::RevokeToken) {}
 
   void AddOptions(CLI::App& app) override {
-    AddArgument(app, "ID", id_, "The token's id, as token list shows it");
+    AddArgument(app, "ID", id_, "Id of the token, as token list shows it");
     Request::AddOptions(app);
   }
 
