@@ -22,7 +22,7 @@ namespace {
 constexpr char kWhereAllAre[] = "; clusterctl explain lists all rules";
 
 Row RowOf(const Rule& rule, const Page& page) {
-  return {{std::string(rule.name)}, {page.Safe(rule.In(page.style().language).title)}};
+  return {{std::string(rule.name)}, {page.Safe(rule.text().title)}};
 }
 
 void ListRules(Page& page) {
@@ -45,7 +45,7 @@ void ListRules(Page& page) {
 
 void ExplainRule(const Rule& rule, Page& page) {
   page.out() << page.Strong(rule.name) << "\n";
-  const RuleText& words = rule.In(page.style().language);
+  const RuleText& words = rule.text();
   const std::string hook =
       absl::StrCat("controller there: ", words.with_controller,
                    "; controller away: ", words.alone, ". ", words.alone_why);
@@ -313,7 +313,7 @@ class CompleteCommand final : public Command {
 
   static Candidates Rules() {
     return Each<Candidate>(RuleCatalogue(), [](const Rule& rule) {
-      return Candidate{std::string(rule.name), std::string(rule.english.title)};
+      return Candidate{std::string(rule.name), std::string(rule.text().title)};
     });
   }
 

@@ -158,11 +158,12 @@ class BundleCommand final : public LogsRequestCommand {
 
   void AddOptions(CLI::App& app) override {
     AddHosts(app, "bundle", "--all bundles every host");
-    AddOption(app, "--out", "FILE.tar.gz", out_, "New file, for this user only")
+    AddOption(app, "--out", "FILE.tar.gz", out_,
+              "New file, which only you can read")
         ->required();
     AddQuery(app,
-             "At most so much of the logs of one host, up to 512K, their ends "
-             "[512K]");
+             "At most this many bytes of the ends of each host's logs, up to "
+             "512K (default: 512K)");
     AddTimeout(app, absl::ZeroDuration(), "4m for every 8 hosts");
   }
 
@@ -247,9 +248,10 @@ class AnonymiseCommand final : public Command {
   AnonymiseCommand() : Command("anonymise") {}
 
   void AddOptions(CLI::App& app) override {
-    app.add_option("FILE", file_, "New file, for this user only")->required();
+    app.add_option("FILE", file_, "New file, which only you can read")
+        ->required();
     AddOption(app, "--from", "FILE", from_,
-              "What clusterd --record wrote [standard input]");
+              "Recording of clusterd --record (default: standard input)");
   }
   bool TakesConnection() const override { return false; }
 

@@ -86,7 +86,7 @@ void Request::AddNamespace(CLI::App& app, const std::string& description) {
 
 void Request::AddReport(CLI::App& app) {
   AddOption(app, "--report", "FILE", report_file_,
-            "Also write the report as JSON, whatever happens");
+            "Also write the report to this file as JSON, even after a failure");
 }
 
 void Request::ReadShared() {
@@ -250,11 +250,11 @@ void ClusterRequest::AddHosts(CLI::App& app, const std::string& verb,
   slurm_hint_ = slurm_hint;
   AddOption(app, "HOSTS", "", hosts_.hosts,
             absl::StrCat("Hosts to ", verb, ", e.g. node[01-12,15]"));
-  AddOption(app, "-x,--exclude", "HOSTS", hosts_.exclude, "Hosts to leave out")
+  AddOption(app, "-x,--exclude", "HOSTS", hosts_.exclude, "Hosts to exclude")
       ->allow_extra_args(false);
   AddOption(app, "--hostfile", "FILE", hosts_.hostfile,
-            "File with HOSTS on each line; # begins a comment");
-  app.add_flag("--all", hosts_.all, "Every host, also inside a Slurm job");
+            "File with HOSTS on each line; # starts a comment");
+  app.add_flag("--all", hosts_.all, "All hosts, also inside a Slurm job");
 }
 
 void ClusterRequest::ReadOptions() {

@@ -90,7 +90,8 @@ bool IsOf(const JobSpec* job, const EnvironmentVariable* variable) {
 // By HCCL_HOST_SOCKET_PORT_RANGE, of which HCCL takes a port that is free.
 HcclPortNeed NeedOfRange(const EnvironmentVariable& range, const JobSpec* job) {
   HcclPortNeed need;
-  if (range.value() != "auto") need.possible = *PortSet::Parse(range.value());
+  need.is_any = range.value() == "auto";
+  if (!need.is_any) need.possible = *PortSet::Parse(range.value());
   need.certain = need.possible;
   need.source = SourceText(range);
   need.is_of_job = IsOf(job, &range);

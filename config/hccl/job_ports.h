@@ -55,6 +55,7 @@ struct HcclPortNeed {
   PortSet possible;
   // HCCL takes each of these and no other one instead.
   bool is_pinned = false;
+  bool is_any = false;  // The kernel chooses; both sets are empty.
   // Where 16 are certain and more are possible: not because CANN is not known.
   bool cann_is_known = false;
   // " (HCCL_IF_BASE_PORT is 53000 in /etc/environment:1)"; empty: by the spec.

@@ -121,7 +121,9 @@ TEST(HcclPortsOnTest, RangeOfHostPortsWinsWhereTheProductReadsIt) {
   const HcclPortNeed need = HcclPortsOn(spec, HostWith(name, "50000,50100"));
   EXPECT_EQ(need.possible.ToString(), "50000,50100");
   EXPECT_FALSE(need.is_pinned);
+  EXPECT_FALSE(need.is_any);
   EXPECT_TRUE(HcclPortsOn(spec, HostWith(name, "auto")).possible.empty());
+  EXPECT_TRUE(HcclPortsOn(spec, HostWith(name, "auto")).is_any);
   spec.set_product("atlas-training");
   EXPECT_EQ(HcclPortsOn(spec, HostWith(name, "50000")).possible.ToString(),
             "60000-60031");

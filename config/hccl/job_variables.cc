@@ -265,7 +265,11 @@ const JobVariable* FindJobVariable(Text name, Text series) {
 
 Text MeantJobVariable(Text name) {
   constexpr size_t kLeastBytes = 8;
-  if (name.size() < kLeastBytes || FindJobVariable(name) != nullptr) return "";
+  // NCCL has variables of its own, some of which HCCL has too.
+  if (name.size() < kLeastBytes || FindJobVariable(name) != nullptr ||
+      absl::StartsWith(name, "NCCL_")) {
+    return "";
+  }
   const std::string written = absl::StrReplaceAll(name, {{"-", "_"}});
   const auto* const found = absl::c_find_if(kRows, [&](const JobVariable& row) {
     return row.name.size() >= kLeastBytes && IsOneEditAway(written, row.name);
@@ -298,9 +302,9 @@ bool IsPlaceholder(Text value) {
       // xxx, your_ip, /path/to/rank_table.json, change_me, /data/xxx/a.json
       {R"((?i)x{3,}|\.{3}|.*\byour.*|/?path/to/.*|.*(?:change|replace).?me.*|)"
        R"(.*/xx+(?:[/.:].*)?|xx+/.*)"},
-      // PIP:PORT, tcp://MASTER_IP:PORT, NIC_NAME
-      {R"((?:\w+://)?[A-Z_]*(?:IP|ADDR|ADDRESS|NAME|NIC|PORT))"
-       R"((?::[A-Z_]+)?|HOST:[A-Z_]+)"},
+      // PIP:PORT, tcp://NODE0_IP:PORT1, MASTER_IP:29500, NIC_NAME, HOST1:PORT
+      {R"((?:\w+://)?(?:[A-Z0-9_]*(?:IP|ADDR|ADDRESS|NAME|NIC|PORT)_?\d*)"
+       R"((?::\w+)?|HOST_?\d*:[A-Z]\w*))"},
       // 本机IP, [your host]; fe80::1 may stand in such brackets
       {R"([^/]*\p{Han}.*|\[[^\]\[:"]*\pL[^\]\[:"]*\])"}};
   return absl::c_any_of(

@@ -176,12 +176,13 @@ TEST(MeantJobVariableTest, NamesTheOneThatIsOneEditAway) {
   EXPECT_EQ(MeantJobVariable("HCCL_SOKCET_IFNAME"), "HCCL_SOCKET_IFNAME");
   EXPECT_EQ(MeantJobVariable("hccl_buffsize"), "HCCL_BUFFSIZE");
   EXPECT_EQ(MeantJobVariable("HCCL-IF-IP"), "HCCL_IF_IP");
-  // MindIE reads it, and PATH is no one's mistake.
+  // MindIE reads it, NCCL those of its own, and PATH is no one's mistake.
   for (const char* name :
        {"RANKTABLEFILE", "HCCL_BUFFSIZE", "HCCL_SOMETHING_NEW", "PATH", "RANKS",
-        "WORLD_SIZE"}) {
+        "WORLD_SIZE", "NCCL_SOCKET_IFNAME", "NCCL_BUFFSIZE", "NCCL_ALGO"}) {
     EXPECT_EQ(MeantJobVariable(name), "") << name;
   }
+  EXPECT_FALSE(IsJobVariable("NCCL_SOCKET_IFNAME"));
 }
 
 TEST(IsPlaceholderTest, KnowsWhatGuidesLeaveOpen) {
@@ -197,6 +198,12 @@ TEST(IsPlaceholderTest, KnowsWhatGuidesLeaveOpen) {
                             "xxxx",
                             "NIC_NAME",
                             "MASTER_IP",
+                            "NODE0_IP",
+                            "IP_1",
+                            "tcp://IP1:PORT1",
+                            "MASTER_IP:29500",
+                            "HOST1:PORT",
+                            "NIC0",
                             "{rank_table_file.json}",
                             "$HOST",
                             "${IP}",
@@ -221,6 +228,8 @@ TEST(IsPlaceholderTest, KnowsWhatGuidesLeaveOpen) {
                             "^docker,lo",
                             "TRUE",
                             "HOST",
+                            "HOST1:29500",
+                            "NODE1",
                             "AI_CPU",
                             "AF_INET",
                             "60000-60031,61000",

@@ -162,20 +162,22 @@ TEST(LoadJobSpecTest, EveryKeyStandsInTheManual) {
   const std::string manual(std::istreambuf_iterator<char>(file), {});
   std::string path;
   const std::string message(
-      LoadJobSpec("f", "x: 1\nnodes: a\nssh: {x: 1}\n", &path)
+      LoadJobSpec("f", "x: 1\nservers: [{host: a, x: 1}]\nssh: {x: 1}\n", &path)
           .status()
           .message());
   size_t keys = 0;
   for (absl::string_view line : absl::StrSplit(message, '\n')) {
     line = line.substr(line.find("expected ") + 9);
     for (const absl::string_view key : absl::StrSplit(line, ", ")) {
-      EXPECT_TRUE(absl::StrContains(manual, absl::StrCat("`", key, "`")) ||
-                  absl::StrContains(manual, absl::StrCat("`ssh.", key, "`")))
+      EXPECT_TRUE(
+          absl::StrContains(manual, absl::StrCat("`", key, "`")) ||
+          absl::StrContains(manual, absl::StrCat("`ssh.", key, "`")) ||
+          absl::StrContains(manual, absl::StrCat("`servers[].", key, "`")))
           << key;
       ++keys;
     }
   }
-  EXPECT_EQ(keys, 25u) << message;
+  EXPECT_EQ(keys, 32u) << message;
 }
 
 TEST(LoadJobSpecTest, TakesNodesOrServersAndOneOfThem) {

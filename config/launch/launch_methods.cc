@@ -50,7 +50,7 @@ void AddRendezvousMistakes(const LaunchMethod& method,
   }
   if (options.tiered.value_or(false)) given.push_back("--tiered on");
   if (!options.nnodes.empty()) given.push_back("--nnodes");
-  if (options.master_port != 0 && !options.port_of_endpoint) {
+  if (options.master_port != 0 && options.port_option == "--master-port") {
     given.push_back("--master-port");
   }
   // torch/distributed/run.py: c10d on localhost and a free port.

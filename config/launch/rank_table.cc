@@ -42,15 +42,21 @@ std::string Describe(const Value& value) {
   return value.has_struct_value() ? "an object" : "null";
 }
 
-// Behind the string that begins at `at`; npos: it has no end, or a line break
-// or control character before it.
-size_t EndOfText(absl::string_view text, size_t at) {
-  for (++at; at < text.size(); ++at) {
-    if (text[at] == '"') return at + 1;
-    if (static_cast<unsigned char>(text[at]) < ' ') break;
-    if (text[at] == '\\') ++at;
+// What is wrong with the string that begins at `at`; moves behind it. A line
+// break or a control character before its end is as if it had none.
+std::string TakeString(absl::string_view text, size_t* at) {
+  while (++*at < text.size() && static_cast<unsigned char>(text[*at]) >= ' ') {
+    if (text[*at] == '"') {
+      ++*at;
+      return "";
+    }
+    if (text[*at] != '\\') continue;
+    // Protobuf's parser takes any character behind a backslash.
+    if (!absl::StrContains(R"("\/bfnrtu)", text.substr(++*at, 1))) {
+      return "a backslash that does not begin an escape of JSON";
+    }
   }
-  return absl::string_view::npos;
+  return "a string without its closing double quote";
 }
 
 size_t EndOfWord(absl::string_view text, size_t at) {
@@ -64,10 +70,8 @@ size_t EndOfWord(absl::string_view text, size_t at) {
 // What is wrong with the token at `at`; moves behind it.
 std::string TakeToken(absl::string_view text, size_t* at) {
   const char next = text[*at];
-  if (next == '"') {
-    *at = EndOfText(text, *at);
-    return *at == text.npos ? "a string without its closing double quote" : "";
-  }
+  if (next == '"') return TakeString(text, at);
+  if (next == '\v' || next == '\f') return "a form feed or vertical tab";
   if (next == '#' || next == '/') return "JSON has no comments";
   if (next == '\'') return "a single quote, expected double quotes";
   if (absl::ascii_isalpha(next) || next == '_' || next == '$') {

@@ -125,12 +125,23 @@ TEST(RankTableTest, IsStrictJson) {
         std::tuple("\"rank_id\":\"3\"}]", "\"rank_id\":\"3\"},\n]",
                    "a comma behind the last entry"),
         std::tuple("\"completed\"", "True", "True, expected it in double"),
-        std::tuple("\"1.0\"", "\"1.0\n\"", "closing double quote")}) {
+        std::tuple("\"1.0\"", "\"1.0\n\"", "closing double quote"),
+        std::tuple("\"1.0\"", "\"1.0\\\"", "closing double quote"),
+        std::tuple("\"1.0\"", "\"1\\.0\"",
+                   "line 13: a backslash that does not begin an escape"),
+        std::tuple("\"1.0\"", "\"1.0\\'\"", "a backslash that"),
+        std::tuple("\"1.0\"", "\"1.0\\\n\"", "a backslash that"),
+        std::tuple("\"1.0\"", "\f\"1.0\"", "line 13: a form feed"),
+        std::tuple("\"1.0\"", "\v\"1.0\"", "line 13: a form feed")}) {
     const std::string bad = absl::StrReplaceAll(good, {{from, to}});
     EXPECT_THAT(MessageOf(bad), HasSubstr(mistake)) << bad;
     EXPECT_THAT(MessageOf(bad), HasSubstr("EI0004"));
   }
   EXPECT_EQ(MessageOf("\xef\xbb\xbf" + good), "ok");
+  EXPECT_EQ(MessageOf(absl::StrReplaceAll(
+                good, {{"\"completed\"", R"("c\u006fmpleted")"},
+                       {"{\n", R"({"a":"\"\\\/\b\f\n\r\t",)"}})),
+            "ok");
   EXPECT_EQ(MessageOf(absl::StrReplaceAll(good, {{"\n", "\r\n"}})), "ok");
   EXPECT_THAT(MessageOf(" \n"), HasSubstr("the text is empty"));
   EXPECT_THAT(MessageOf(good.substr(0, good.size() - 1)), HasSubstr("EI0004"));

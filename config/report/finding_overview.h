@@ -80,7 +80,7 @@ FirstMet<std::string, std::vector<std::string>> SilentHosts(
 std::string VerdictWord(const Report& report);
 
 // "is not ready": what the verdict says of the cluster or job.
-const char* VerdictSentence(const Report& report);
+std::string VerdictSentence(const Report& report);
 
 // Whose report it is: "demo", or of no cluster that of its one host; and in a
 // sentence, "job slurm:1234.0 on demo" or "the cluster", names through `shown`.

@@ -44,6 +44,7 @@ struct FindingText {
   absl::string_view why;
   absl::string_view fix;
   absl::string_view fix_without_command;
+  absl::string_view short_fix;
 };
 
 struct RuleFinding {
@@ -55,8 +56,13 @@ struct RuleFinding {
   absl::string_view device_command;
   absl::string_view caused_by;
   absl::string_view explained_by;  // "link/detect-address".
+  absl::string_view moving;        // "age/counter".
   bool by_hand;
   bool holds_alone;
+
+  const FindingText& text() const {
+    return CurrentLanguage() == Language::kChinese ? chinese : english;
+  }
 };
 
 struct Rule {
@@ -80,8 +86,8 @@ struct Rule {
   bool of_job;
   bool holds_alone;
 
-  const RuleText& In(Language language) const {
-    return language == Language::kChinese ? chinese : english;
+  const RuleText& text() const {
+    return CurrentLanguage() == Language::kChinese ? chinese : english;
   }
   // Whether one host alone can be judged by it.
   bool JudgesOneHost() const;

@@ -331,19 +331,20 @@ void CheckHostIdentity(const ClusterView& view, RuleReport& report) {
 // | a switch                    | fail if another | compared with like hosts|
 // | an NPU, most a switch       | fail            | warn                    |
 // | an NPU, as most             | fail            | not compared            |
+// | a switch, most an NPU       | as above        | warn                    |
 // | nobody                      | skipped         | skipped                 |
 // | not known                   | unknown         | unknown                 |
 void CheckLldpRail(const ClusterView& view, RuleReport& report) {
   RailJudge judge(report);
-  std::vector<const DeviceView*> cabled_to_npus;
-  size_t cabled_to_switches = 0, nameless = 0;
+  std::vector<const DeviceView*> cabled_to_npus, cabled_to_switches;
+  size_t nameless = 0;
   const bool can_compare = view.hosts().size() > 1;
   report.ForEachKnown(
       "LLDP neighbour", &DeviceView::neighbour_heard,
       [&](const DeviceView& device) {
         const LldpNeighbour& neighbour = device.facts->lldp().value();
         if (*device.neighbour_heard && neighbour.peer() != LldpNeighbour::NPU) {
-          ++cabled_to_switches;
+          cabled_to_switches.push_back(&device);
         }
         if (!*device.neighbour_heard) {
           report.AddSkipped(device, "no neighbour is heard", "lldp");
@@ -364,11 +365,21 @@ void CheckLldpRail(const ClusterView& view, RuleReport& report) {
     report.AddNote(whom, what);
     report.ExplainSkip(whom, what);
   };
-  if (!cabled_to_npus.empty() && cabled_to_switches > cabled_to_npus.size()) {
+  const bool most_on_npus = cabled_to_switches.size() < cabled_to_npus.size();
+  for (const DeviceView* device : cabled_to_switches) {
+    const bool is_planned =
+        device->spec != nullptr && !device->spec->switch_name().empty();
+    if (!most_on_npus || is_planned) continue;
+    report.Add(*device, "to-switch",
+               Count(cabled_to_npus.size(), "other port"));
+  }
+  if (!cabled_to_npus.empty() &&
+      cabled_to_switches.size() > cabled_to_npus.size()) {
     // Among so many leaves it is a slip, and no way to wire servers.
     for (const DeviceView* device : cabled_to_npus) {
       report.Judged(*device);
-      report.Add(*device, "to-npu", Count(cabled_to_switches, "other port"));
+      report.Add(*device, "to-npu",
+                 Count(cabled_to_switches.size(), "other port"));
     }
   } else if (!cabled_to_npus.empty()) {
     note(Count(cabled_to_npus.size(), "device"),

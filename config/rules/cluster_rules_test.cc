@@ -196,6 +196,26 @@ TEST(CheckLldpRailTest, OnePortOnAnotherNpuAmongLeavesIsNamed) {
             "its switch\n");
 }
 
+TEST(CheckLldpRailTest, OnePortOnALeafAmongNpusIsNamed) {
+  TestCluster cluster = Pods(4);
+  for (int host = 0; host < 4; ++host) {
+    for (int i = 0; i < 8; ++i) {
+      if (host == 1 && i == 3) continue;
+      Neighbour(cluster, host, i).set_peer(LldpNeighbour::NPU);
+    }
+  }
+  EXPECT_EQ(Lines(cluster.Check("lldp-rail")),
+            "WARN server1:3 reaches a switch, while 31 other ports reach other "
+            "NPUs | another NPU, as the other ports reach | cable the port to "
+            "that NPU, or state devices.switch in cluster.yaml\n");
+  EXPECT_THAT(cluster.Check("lldp-rail").summary(),
+              HasSubstr("31 devices cabled to an NPU, not to a switch"));
+  // It is meant to be there.
+  cluster.spec.mutable_servers(1)->mutable_devices(3)->set_switch_name(
+      "leaf-0-3");
+  EXPECT_EQ(cluster.Check("lldp-rail").state(), PASS);
+}
+
 TEST(CheckLldpRailTest, FailsAgainstAPlan) {
   TestCluster cluster = Pods(2);
   for (ServerSpec& server : *cluster.spec.mutable_servers()) {

@@ -82,7 +82,8 @@ bool NamesCode(const Rule& rule, absl::string_view code) {
   std::string text = absl::StrCat(words.title, "\n", words.fails_when, "\n",
                                   words.why, "\n", words.fix);
   for (const RuleFinding& finding : rule.findings) {
-    absl::StrAppend(&text, "\n", finding.english.why, "\n", finding.english.fix);
+    absl::StrAppend(&text, "\n", finding.english.why, "\n",
+                    finding.english.fix);
   }
   return absl::StrContains(text, code);
 }

@@ -21,8 +21,7 @@ std::string CommandFor(const Finding& finding, const std::string& arguments) {
 // Puts findings of one report into words.
 class Writer {
  public:
-  Writer(Language language, const Report& report)
-      : is_chinese_(language == Language::kChinese), language_(language) {
+  explicit Writer(const Report& report) {
     const auto profile = FindProductProfile(report.product(), "");
     is_950_ =
         profile.ok() && (*profile)->generation == NpuToolFacts::ASCEND_950;
@@ -36,53 +35,54 @@ class Writer {
           finding->finding(), Part(": ", NamedValuesText(finding->values()))));
       return;
     }
-    const FindingText& texts = is_chinese_ ? row->chinese : row->english;
+    const FindingText& texts = row->text();
     const auto text = [&](absl::string_view with_values) {
-      return WithValuesIn(with_values, finding->values(), language_);
+      return WithValuesIn(with_values, finding->values());
     };
-    std::string expected = finding->has_expects()
-                               ? ValueText(finding->expects(), language_)
-                               : text(texts.expected);
-    if (expected.empty()) expected = std::string(rule->In(language_).title);
-    const std::string command = CommandFor(
-        *finding, WithValuesIn(row->device_command, finding->values()));
-    const bool has_other_fix =
-        command.empty() && !texts.fix_without_command.empty();
-    WriteFix(text(has_other_fix ? texts.fix_without_command : texts.fix),
-             command, finding);
+    finding->set_observed(text(texts.observed) + WaiverOf(*finding));
+    finding->set_expected(finding->has_expects() ? ValueText(finding->expects())
+                                                 : text(texts.expected));
+    if (finding->expected().empty()) {
+      finding->set_expected(std::string(rule->text().title));
+    }
     std::string why = text(texts.why);
     if (finding->has_weighed()) {
-      if (why.empty()) why = std::string(rule->In(language_).why);
-      why.insert(0, ValueText(finding->weighed(), language_));
+      if (why.empty()) why = std::string(rule->text().why);
+      why.insert(0, ValueText(finding->weighed()));
     }
-    finding->set_observed(text(texts.observed) + WaiverOf(*finding));
-    finding->set_expected(std::move(expected));
     finding->set_why(std::move(why));
-  }
-
- private:
-  void WriteFix(std::string fix, std::string command, Finding* finding) const {
-    if (!fix.empty() && !command.empty()) fix += is_chinese_ ? "：" : ": ";
-    fix += command;
-    if (is_950_ && absl::StrContains(fix, "hccn_tool -i ")) {
+    std::string command = CommandFor(*finding, text(row->device_command));
+    std::string words =
+        text(command.empty() && !row->english.fix_without_command.empty()
+                 ? texts.fix_without_command
+                 : texts.fix);
+    const bool names_tool = absl::StrContains(command, "hccn_tool -i ") ||
+                            absl::StrContains(words, "hccn_tool -i ");
+    if (is_950_ && names_tool) {
       // Nothing public gives every command of that generation's spelling.
-      fix.insert(0, Say(language_, "spelled-for-950"));
+      words = Say("spelled-for-950", WordsAndCommand(words, command));
       command.clear();
     }
-    finding->set_fix(std::move(fix));
+    finding->set_short_fix(text(texts.short_fix));
+    finding->set_fix(WordsAndCommand(words, command));
+    finding->set_fix_words(std::move(words));
     finding->set_command(std::move(command));
   }
 
-  std::string WaiverOf(const Finding& finding) const {
+ private:
+  static std::string WordsAndCommand(const std::string& words,
+                                     const std::string& command) {
+    if (words.empty() || command.empty()) return words + command;
+    return Say("fix-and-command", words, command);
+  }
+
+  static std::string WaiverOf(const Finding& finding) {
     if (!finding.has_waiver() || finding.rule() == kMaintenanceRule) return "";
     const Waiver& waiver = finding.waiver();
-    return Say(language_,
-               waiver.rule() == kMaintenanceRule ? "in-maintenance" : "waived",
+    return Say(waiver.rule() == kMaintenanceRule ? "in-maintenance" : "waived",
                StateWord(waiver.waived_from()), WaiverText(waiver));
   }
 
-  const bool is_chinese_;
-  const Language language_;
   bool is_950_ = false;
 };
 
@@ -102,20 +102,43 @@ std::string ToolCommand(uint32_t device, absl::string_view arguments) {
   return absl::StrCat("hccn_tool -i ", device, " ", arguments);
 }
 
-void RenderReport(Language language, Report* report) {
-  const Writer writer(language, *report);
+namespace {
+
+// What is said of the rule as a whole.
+void RenderAround(RuleResult* result) {
+  if (result->has_skip_words()) {
+    result->set_skip_reason(ValueText(result->skip_words()));
+  }
+  if (!result->has_seen()) return;
+  std::string summary = ValueText(result->seen());
+  for (const FindingValue& note : result->notes()) {
+    absl::StrAppend(&summary, "; ", ValueText(note));
+  }
+  result->set_summary(std::move(summary));
+}
+
+}  // namespace
+
+void RenderReport(Report* report) {
+  const Writer writer(*report);
   for (RuleResult& result : *report->mutable_rules()) {
     const Rule* const rule = FindRule(result.rule());
     for (Finding& finding : *result.mutable_findings()) {
       writer.Write(rule, &finding);
     }
+    RenderAround(&result);
     if (rule == nullptr || result.findings().empty()) continue;
-    result.set_why(std::string(rule->In(language).why));
-    result.set_source(std::string(rule->In(language).source));
-    if (result.state() == SKIPPED && result.skip_reason().empty()) {
+    result.set_why(std::string(rule->text().why));
+    result.set_source(std::string(rule->text().source));
+    if (result.state() == SKIPPED && result.skip_is_finding()) {
       result.set_skip_reason(result.findings(0).observed());
     }
   }
+}
+
+Report Rendered(Report report) {
+  RenderReport(&report);
+  return report;
 }
 
 }  // namespace clusterd

@@ -21,11 +21,14 @@ const RuleFinding* FindRuleFinding(const Rule& rule, absl::string_view name);
 // "hccn_tool -i 3 …"; empty if `arguments` is.
 std::string ToolCommand(uint32_t device, absl::string_view arguments);
 
-// Writes observed, expected, why, fix and command of every finding, why and
-// source of every rule that has findings, and skip_reason where a finding is
-// the reason. What a report of a newer controller says of rules and findings
-// that are not known here is shown by its names.
-void RenderReport(Language language, Report* report);
+// Writes into every finding, in the current language, observed, expected, why,
+// fix and its parts, and command; into every rule that has findings why and
+// source, and skip_reason where a finding is the reason. Rules and findings
+// that are not known here, of a newer controller, are shown by their names.
+void RenderReport(Report* report);
+
+// The same report in the current language, from one in any.
+Report Rendered(Report report);
 
 }  // namespace clusterd
 

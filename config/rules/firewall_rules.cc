@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/hccl/job_ports.h"
+#include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/values/host_interfaces.h"
 #include "config/values/ipv4.h"
@@ -19,10 +20,14 @@ namespace {
 constexpr size_t kMaxShownCommands = 8;
 constexpr size_t kMaxShownSources = 64;
 
-// Ports that not every CANN takes are a warning alone.
-constexpr absl::string_view kOfNewerCann =
-    ", which a job takes only with CANN 8.2 and later; which one runs here is "
-    "not known";
+// Why a job may do without the ports that are shut: a warning alone.
+std::string WhyPerhaps(const HcclPortNeed& need) {
+  return need.is_any
+             ? absl::StrCat(", of which the kernel chooses HCCL's ports",
+                            need.source)
+             : ", which a job takes only with CANN 8.2 and later; which one "
+               "runs here is not known";
+}
 
 // Who must get in, the same for every host, and through which of its ports.
 struct Demand {
@@ -142,7 +147,7 @@ Shut FindShut(const HostView& host, const Demand& demand,
   if (ports.empty()) return {};
   shut.certain = demand.need.certain.Minus(ports) != demand.need.certain;
   shut.text = absl::StrCat("TCP ", ports.ToString(), " from ", peer->ToString(),
-                           shut.certain ? "" : kOfNewerCann);
+                           shut.certain ? "" : WhyPerhaps(demand.need));
   return shut;
 }
 
@@ -365,7 +370,7 @@ bool CheckDropRules(const HostView& host, const HcclPortNeed& need,
     NamedFinding text =
         report.Named("rule-drops", QuotedText(rule.text()), needed.ToString(),
                      absl::StrCat(needed.Minus(left).ToString(),
-                                  certain ? "" : kOfNewerCann));
+                                  certain ? "" : WhyPerhaps(need)));
     if (!certain) text.state = WARN;
     report.Add(host, std::move(text));
   }
@@ -404,7 +409,11 @@ void CheckFirewall(const ClusterView& view, RuleReport& report) {
   if (policy == FIREWALL_OPEN_PORTS) demand = MakeDemand(view.spec());
   for (const HostView& host : view.hosts()) {
     const HostFacts& facts = *host.facts;
-    const HcclPortNeed need = JobPortsOn(view.spec(), facts, view.job());
+    HcclPortNeed need = JobPortsOn(view.spec(), facts, view.job());
+    if (need.is_any) {
+      need.possible.Add(HandedOut(*PortSet::Parse("1-65535"), facts));
+      need.is_of_job = true;  // No plan opens all of them.
+    }
     if (demand.has_value()) demand->need = need;
     // Both always run: a host can have both.
     const bool ufw =
@@ -413,6 +422,10 @@ void CheckFirewall(const ClusterView& view, RuleReport& report) {
         FirewallCheck{host, "firewalld", facts.firewalld(), demand, report}
             .Run();
     const bool others = CheckDropRules(host, need, report);
+    if (facts.ufw().active().value() || facts.firewalld().active().value() ||
+        !facts.drop_rules().value().rules().empty()) {
+      AddUnclearPorts(host, need, report);
+    }
     if (ufw && firewalld && others) report.Judged(host);
   }
 }

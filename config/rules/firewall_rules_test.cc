@@ -258,6 +258,84 @@ TEST(CheckFirewallOpenPortsTest, PortsOfNewerCannThatAreShutAreAWarning) {
   EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
 }
 
+EnvironmentVariable& SetInLogins(const std::string& name,
+                                 const std::string& value, HostFacts* host) {
+  EnvironmentVariable* const variable =
+      host->mutable_environment()->mutable_value()->add_variables();
+  variable->set_name(name);
+  variable->set_value(value);
+  variable->set_file("/etc/environment");
+  variable->set_line(1);
+  return *variable;
+}
+
+TEST(CheckFirewallOpenPortsTest, OpensTheBasePortOfLogins) {
+  TestCluster cluster = OpenPortsCluster();
+  cluster.spec.mutable_hccl()->set_base_port_auto(true);
+  FirewallFacts* const ufw = cluster.facts[0].mutable_ufw();
+  Allow(60000, 60031, "", ufw);
+  EXPECT_EQ(cluster.Check("firewall").state(), PASS);
+  SetInLogins("HCCL_IF_BASE_PORT", "53000", &cluster.facts[0]);
+  const RuleResult result = cluster.Check("firewall");
+  EXPECT_EQ(result.state(), FAIL);
+  EXPECT_THAT(Lines(result),
+              HasSubstr("does not let in TCP 53000-53031 from 172.16.0.2 |"));
+  Allow(53000, 53031, "", ufw);
+  EXPECT_EQ(cluster.Check("firewall").state(), PASS);
+}
+
+TEST(CheckFirewallOpenPortsTest, PortsThatTheKernelChoosesAreAWarning) {
+  TestCluster cluster = OpenPortsCluster();
+  FirewallFacts* const ufw = cluster.facts[0].mutable_ufw();
+  Allow(60000, 60031, "", ufw);
+  SetInLogins("HCCL_HOST_SOCKET_PORT_RANGE", "auto", &cluster.facts[0]);
+  const RuleResult result = cluster.Check("firewall");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_THAT(Lines(result),
+              HasSubstr("WARN server0 ufw is active and does not let in TCP "
+                        "32768-59999,60032-60999 from 172.16.0.2, of which the "
+                        "kernel chooses HCCL's ports "
+                        "(HCCL_HOST_SOCKET_PORT_RANGE is auto in "
+                        "/etc/environment:1) | TCP 32768-60999 let in"));
+  Allow(32768, 60999, "", ufw);
+  EXPECT_EQ(cluster.Check("firewall").state(), PASS);
+  // What the job surely needs is no matter of chance.
+  cluster.spec.set_rendezvous_port(29500);
+  EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
+}
+
+TEST(CheckFirewallTest, RuleThatDropsWhatTheKernelChoosesIsAWarning) {
+  TestCluster cluster;
+  SetInLogins("HCCL_HOST_SOCKET_PORT_RANGE", "auto", &cluster.facts[1]);
+  AddDropRule("", &cluster.facts[1]);
+  cluster.facts[1]
+      .mutable_drop_rules()
+      ->mutable_value()
+      ->mutable_rules(0)
+      ->set_surely_ports("0-21,23-65535");
+  const RuleResult result = cluster.Check("firewall");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_THAT(Lines(result),
+              HasSubstr("it drops new connections to TCP 32768-60999, of which "
+                        "the kernel chooses HCCL's ports"));
+}
+
+TEST(CheckFirewallTest, PortsThatOnlyAShellKnowsAreUnknown) {
+  TestCluster cluster = OpenPortsCluster();
+  FirewallFacts* const ufw = cluster.facts[0].mutable_ufw();
+  Allow(60000, 60031, "", ufw);
+  for (HostFacts& host : cluster.facts) {
+    SetInLogins("HCCL_IF_BASE_PORT", "", &host).set_computed(true);
+  }
+  // Nothing filters on the other host.
+  EXPECT_EQ(
+      Lines(cluster.Check("firewall")),
+      "UNKNOWN server0 HCCL_IF_BASE_PORT is worked out at login "
+      "(/etc/environment:1): which ports HCCL takes is not known |  | "
+      "write the number into that line, or set HCCL_IF_BASE_PORT in the job "
+      "file's environment\n");
+}
+
 TEST(CheckFirewallOpenPortsTest, NamesTheHostBetweenTwoAllowedOnes) {
   TestCluster cluster("atlas-a2", "", 4);
   cluster.spec.set_firewall(FIREWALL_OPEN_PORTS);

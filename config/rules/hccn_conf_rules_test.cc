@@ -600,6 +600,11 @@ TEST(CheckTlsPersistentTest, JudgesALineThatSaysAnother) {
               HasSubstr("hccn_tool -i 3 -tls -s enable 0"));
   Erase("tls_enable", 3, ConfOf(0, &cluster));
   EXPECT_EQ(cluster.Check("tls-persistent").state(), PASS);
+  // Without a line the next boot leaves it off.
+  cluster.device(0, 3).mutable_tls()->mutable_value()->set_enabled(true);
+  EXPECT_EQ(cluster.Check("tls-persistent").state(), WARN);
+  EXPECT_THAT(Lines(cluster.Check("tls-persistent")),
+              HasSubstr("/etc/hccn.conf has no tls_enable_3"));
 }
 
 TEST(CheckRocePortPersistentTest, ReadsTheModeThatChoosesPorts) {

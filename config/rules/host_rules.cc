@@ -254,13 +254,10 @@ BacklogNeed NeedOf(uint64_t planned, bool is_auto, uint64_t all_dialers) {
 bool KnowsPorts(const HostView& host, const HcclPortNeed& needed,
                 RuleReport& report) {
   const EnvironmentFact& environment = host.facts->environment();
-  if (needed.unclear != nullptr) {
-    report.Add(host, "unclear", PrintableText(needed.unclear->name()),
-               PlaceOf(*needed.unclear));
-    return false;
-  }
-  return !environment.has_missing() ||
-         report.Knows(host, "variables of logins", environment);
+  AddUnclearPorts(host, needed, report);
+  return needed.unclear == nullptr &&
+         (!environment.has_missing() ||
+          report.Knows(host, "variables of logins", environment));
 }
 
 // Why a host that lacks reservations is right all the same; empty: it lacks
@@ -297,6 +294,13 @@ void AddLacking(const HostView& host, const HcclPortNeed& needed,
 }
 
 }  // namespace
+
+void AddUnclearPorts(const HostView& host, const HcclPortNeed& needed,
+                     RuleReport& report) {
+  if (needed.unclear == nullptr) return;
+  report.Add(host, "unclear", PrintableText(needed.unclear->name()),
+             PlaceOf(*needed.unclear));
+}
 
 uint64_t RootDialers(const ClusterSpec& spec, const JobSpec* job) {
   uint64_t ranks = 0;

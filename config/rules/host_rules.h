@@ -6,6 +6,8 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "config/hccl/job_ports.h"
+#include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"
 #include "proto/facts.pb.h"
 #include "proto/job.pb.h"
@@ -50,6 +52,10 @@ BacklogNeed SynBacklogNeed(const ClusterSpec& spec,
 // socket: "tcp 0.0.0.0 port 29500 LISTEN, held by pid 7 (sshd)". What the
 // kernel is closing stops none. Empty: nobody. REQUIRES: sockets are known.
 std::string HolderOfPort(const HostView& host, uint32_t port);
+
+// Adds that only a shell knows which ports HCCL takes on the host, if so.
+void AddUnclearPorts(const HostView& host, const HcclPortNeed& needed,
+                     RuleReport& report);
 
 // The numbers of devices that the spec plans, or that the host has, where they
 // are NPU IDs of npu-smi and not the numbers of /dev/davinciN; else empty.

@@ -48,6 +48,7 @@ bool IsSelected(const RuleSelection& selection, absl::string_view rule) {
 constexpr std::pair<const char*, absl::string_view> kQueries[] = {
     {"-optical", "optics"},
     {"-link_stat", "link-flaps"},
+    {"-stat", "link-flaps"},
     {"-prio_tc", "lossless"},
     {"-pfc", "lossless/pfc-persistent/drift"},
     {"-udp", "lossless/roce-port-persistent/drift"},
@@ -84,18 +85,19 @@ void Waive(Finding* finding) {
   finding->set_state(WARN);
 }
 
-// Empty: it runs.
-std::string WhySkipped(const Rule& rule, const JudgeOptions& options) {
-  if (IsIn(options.selection.skip(), rule.name)) return "asked to be skipped";
-  if (!IsSelected(options.selection, rule.name)) return "not asked for";
-  if (rule.needs_job && options.job == nullptr) return "no job was named";
+// Words without a name: it runs.
+FindingValue WhySkipped(const Rule& rule, const JudgeOptions& options) {
+  if (IsIn(options.selection.skip(), rule.name)) return Worded("rule-skipped");
+  if (!IsSelected(options.selection, rule.name))
+    return Worded("rule-not-asked");
+  if (rule.needs_job && options.job == nullptr) return Worded("rule-no-job");
   if (options.one_host && !rule.JudgesOneHost()) {
-    return "needs all hosts: only the controller can tell";
+    return Worded("rule-needs-all-hosts");
   }
   if (!options.network_namespace.empty() && !rule.JudgesNamespaces()) {
-    return "does not apply to a network namespace";
+    return Worded("rule-not-of-namespace");
   }
-  return "";
+  return FindingValue();
 }
 
 // What is wrong with its file matters to RoCE ports alone.
@@ -105,14 +107,14 @@ RuleResult RunRule(const Rule& rule, const ClusterView& view,
                    const JudgeOptions& options, const JobNetwork& network,
                    FoundSoFar* found) {
   RuleReport report(rule, view, found);
-  const std::string why_skipped = WhySkipped(rule, options);
-  if (!why_skipped.empty()) {
+  const FindingValue why_skipped = WhySkipped(rule, options);
+  if (!why_skipped.words().empty()) {
     RuleResult result = report.Skip(why_skipped);
     result.set_not_run(true);
     return result;
   }
   if (rule.needs_roce && view.spec().roce_unused()) {
-    return report.Skip("the devices' RoCE ports are unused (cluster.yaml)");
+    return report.Skip(Worded("roce-unused"));
   }
   rule.check(view, report);
   RuleResult result = std::move(report).Finish();
@@ -407,7 +409,7 @@ Report BuildReport(const ClusterSpec& spec,
   CountWaived(&report);
   AddSeen(view, &report);
   report.set_verdict(Verdict(view, report));
-  RenderReport(Language::kEnglish, &report);
+  RenderReport(&report);
   return report;
 }
 

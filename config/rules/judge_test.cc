@@ -446,15 +446,15 @@ TEST(MakeObserveRequestTest, SkipsQueriesThatNoSelectedRuleNeeds) {
   EXPECT_THAT(skipped(nullptr), IsEmpty());
   EXPECT_THAT(skipped(&selection), IsEmpty());
   spec.set_roce_unused(true);
-  EXPECT_THAT(skipped(&selection),
-              ElementsAre("-optical", "-link_stat", "-prio_tc", "-speed"));
+  EXPECT_THAT(skipped(&selection), ElementsAre("-optical", "-link_stat",
+                                               "-stat", "-prio_tc", "-speed"));
   // A plan needs every setting.
   EXPECT_THAT(skipped(nullptr), IsEmpty());
   spec.set_roce_unused(false);
   selection.add_only("optics");
   selection.add_only("tls-uniform");
   EXPECT_THAT(skipped(&selection),
-              ElementsAre("-link_stat", "-prio_tc", "-pfc", "-udp",
+              ElementsAre("-link_stat", "-stat", "-prio_tc", "-pfc", "-udp",
                           "-dscp_to_tc", "-cfg", "-speed", "-vnic"));
 }
 
@@ -477,6 +477,7 @@ TEST(MakeObserveRequestTest, AsksWhatEachRuleNeedsByItself) {
       for (DeviceFacts& device : *host.mutable_devices()) {
         forget("-optical", device.mutable_optical());
         forget("-link_stat", device.mutable_link_history());
+        forget("-stat", device.mutable_counter_rises());
         forget("-prio_tc", device.mutable_priority_to_tc());
         forget("-pfc", device.mutable_pfc());
         forget("-udp", device.mutable_roce_port());

@@ -23,6 +23,10 @@ std::string KeyOf(const NamedFinding& named) {
   return key.SerializeAsString();
 }
 
+bool IsSaid(const FindingValue& value) {
+  return !value.words().empty() || !value.text().empty();
+}
+
 bool HasReason(const Missing* missing, Missing::Reason reason) {
   return missing != nullptr && missing->reason() == reason;
 }
@@ -42,8 +46,12 @@ NamedFinding RuleReport::WithValues(absl::string_view name,
                                    !row->english.fix_without_command.empty());
   const std::vector<absl::string_view> names =
       absl::StrSplit(row->values, '/', absl::SkipEmpty());
+  const std::vector<absl::string_view> moving =
+      absl::StrSplit(row->moving, '/', absl::SkipEmpty());
   for (int i = 0; i < std::min<int>(names.size(), named.values.size()); ++i) {
     named.values[i].set_name(std::string(names[i]));
+    if (absl::c_linear_search(moving, names[i]))
+      named.values[i].set_moves(true);
   }
   return named;
 }
@@ -54,10 +62,6 @@ void RuleReport::Judged(const DeviceView& device) {
   counts_devices_ = true;
   Judged(*device.host);
   ++judged_devices_;
-}
-
-void RuleReport::JudgedCluster(std::string summary) {
-  cluster_summary_ = std::move(summary);
 }
 
 RuleReport::Group* RuleReport::GroupOf(NamedFinding&& finding) {
@@ -238,46 +242,49 @@ void RuleReport::WriteMembers(NamedFinding&& named,
   }
 }
 
-std::string RuleReport::Summary() const {
-  if (!cluster_summary_.empty()) return cluster_summary_ + notes_;
+FindingValue RuleReport::Seen() const {
+  if (IsSaid(seen_)) return seen_;
   const auto of = [](size_t judged, size_t all, absl::string_view noun) {
-    return judged == all ? Count(all, noun)
-                         : absl::StrCat(judged, " of ", Count(all, noun));
+    FindingValue counted = Counted(all, noun);
+    return judged == all ? counted : Worded("some-of", judged, counted);
   };
-  const std::string hosts =
+  const FindingValue hosts =
       of(judged_hosts_.size(), view_.host_count(), "host");
-  if (!counts_devices_) return hosts + notes_;
-  return absl::StrCat(of(judged_devices_, view_.expected_devices(), "device"),
-                      " on ", hosts, notes_);
+  if (!counts_devices_) return hosts;
+  return Worded("devices-on-hosts",
+                of(judged_devices_, view_.expected_devices(), "device"), hosts);
 }
 
-RuleResult RuleReport::Skip(std::string reason) const {
+RuleResult RuleReport::Skip(FindingValue reason) const {
   RuleResult result;
   result.set_rule(std::string(rule_.name));
   result.set_category(std::string(rule_.category));
   result.set_state(SKIPPED);
-  result.set_skip_reason(std::move(reason));
+  if (IsSaid(reason)) *result.mutable_skip_words() = std::move(reason);
   return result;
 }
 
 RuleResult RuleReport::Finish() && {
-  RuleResult result = Skip("");
-  result.set_summary(Summary());
+  RuleResult result = Skip(FindingValue());
+  *result.mutable_seen() = Seen();
+  *result.mutable_notes() = std::move(notes_);
   result.mutable_findings()->Reserve(static_cast<int>(groups_.size()));
   for (Group& group : groups_) WriteGroup(&group, &result);
   State worst = STATE_UNSPECIFIED;
   for (const Finding& finding : result.findings()) {
     if (finding.state() != SKIPPED) worst = std::max(worst, finding.state());
   }
-  const bool judged = !judged_hosts_.empty() || !cluster_summary_.empty();
+  const bool judged = !judged_hosts_.empty() || IsSaid(seen_);
   if (worst == STATE_UNSPECIFIED) worst = judged ? PASS : SKIPPED;
   result.set_state(worst);
   if (worst != SKIPPED) return result;
-  if (!skip_reason_.empty()) {
-    result.set_skip_reason(skip_reason_);
-  } else if (result.findings().empty()) {
-    result.set_skip_reason(view_.hosts().empty() ? "no host answered"
-                                                 : "nothing to judge");
+  if (IsSaid(skip_)) {
+    *result.mutable_skip_words() = std::move(skip_);
+  } else if (!result.findings().empty()) {
+    result.set_skip_is_finding(true);
+  } else {
+    *result.mutable_skip_words() =
+        Worded(view_.hosts().empty() ? "no-host-answered" : "nothing-to-judge");
   }
   return result;
 }

@@ -69,7 +69,8 @@ class RuleReport {
   void Judged(const HostView& host);
   void Judged(const DeviceView& device);
   // The same for a rule about the cluster as a whole.
-  void JudgedCluster(std::string summary);
+  void JudgedCluster(FindingValue seen) { seen_ = std::move(seen); }
+  void JudgedCluster(std::string seen) { seen_.set_text(std::move(seen)); }
 
   // The finding of that name among the shared ones and the rule's, else the
   // rule's one without a name, with the values that its row in texts/ asks for.
@@ -143,21 +144,31 @@ class RuleReport {
   void AddSkipped(const DeviceView& device, absl::string_view observed,
                   absl::string_view caused_by);
 
-  // The reason that Finish gives if nothing was judged and nothing found.
+  // The reason that Finish gives if nothing was judged and nothing found: words
+  // of texts/ with their values.
+  template <typename... Values>
+  void SkipFor(absl::string_view name, const Values&... values) {
+    skip_ = Worded(name, values...);
+  }
+  // What stands in the summary behind what was judged.
+  template <typename... Values>
+  void Note(absl::string_view name, const Values&... values) {
+    *notes_.Add() = Worded(name, values...);
+  }
   template <typename... Parts>
   void ExplainSkip(const Parts&... parts) {
-    skip_reason_ = absl::StrCat(parts...);
+    skip_.set_text(absl::StrCat(parts...));
   }
   template <typename... Parts>
   void AddNote(const Parts&... parts) {
-    absl::StrAppend(&notes_, "; ", parts...);
+    notes_.Add()->set_text(absl::StrCat(parts...));
   }
 
   // PASS only if something was judged and nothing found; SKIPPED findings do
   // not count beside a verdict.
   RuleResult Finish() &&;
   // Of a rule that did not run.
-  RuleResult Skip(std::string reason) const;
+  RuleResult Skip(FindingValue reason) const;
 
  private:
   struct Member {
@@ -190,7 +201,7 @@ class RuleReport {
                     RuleResult* result) const;
   void WriteFinding(NamedFinding&& named, absl::Span<const Member> members,
                     RuleResult* result) const;
-  std::string Summary() const;
+  FindingValue Seen() const;
 
   const Rule& rule_;
   const ClusterView& view_;
@@ -201,9 +212,9 @@ class RuleReport {
   absl::flat_hash_set<const HostView*> judged_hosts_;
   size_t judged_devices_ = 0;
   bool counts_devices_ = false;
-  std::string cluster_summary_;
-  std::string notes_;
-  std::string skip_reason_;
+  FindingValue seen_;  // Of the cluster as a whole.
+  FindingValues notes_;
+  FindingValue skip_;
 };
 
 // What hccn_tool takes after `-i N` to set an address, e.g. "-ip -s address A

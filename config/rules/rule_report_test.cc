@@ -19,7 +19,8 @@ RuleResult RenderedBy(RuleReport&& report,
   Report whole;
   whole.set_product(product);
   *whole.add_rules() = std::move(report).Finish();
-  RenderReport(language, &whole);
+  const InLanguage in_language(language);
+  RenderReport(&whole);
   return whole.rules(0);
 }
 
@@ -273,7 +274,7 @@ TEST_F(RuleReportTest, NamesAFindingThatIsNotKnownHere) {
   finding->set_finding("fell-asleep");
   finding->add_values()->set_name("hours");
   finding->mutable_values(0)->set_number(8);
-  RenderReport(Language::kChinese, &report);
+  RenderReport(&report);
   EXPECT_EQ(rule->findings(0).observed(), "fell-asleep: hours 8");
 }
 

@@ -10,6 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -114,8 +115,10 @@ bool FileHasOtherSwitch(const DeviceView& device) {
   if (device.conf_tls != nullptr && in_file == device.conf_tls->value()) {
     in_file = RepairedValue(*device.host, *device.conf_tls);
   }
+  // The tool reads a number: "01" is on.
+  int value = -1;
   return device.tls_enabled.has_value() && !in_file.empty() &&
-         in_file != (*device.tls_enabled ? "1" : "0");
+         (!absl::SimpleAtoi(in_file, &value) || value != *device.tls_enabled);
 }
 
 constexpr char kNpuSeries[] = "NPU series";

@@ -117,6 +117,29 @@ TEST(CheckTlsUniformTest, BelievesTheDeviceWhereTheFileSaysOtherwise) {
             "hccn_tool -i 4 -tls -s enable 0\n");
 }
 
+// The device answers on all of them, whatever the spec says.
+TEST(CheckTlsUniformTest, ComparesTheNumberInTheFileAlsoWithoutTlsInTheSpec) {
+  TestCluster cluster;
+  for (int i = 0; i < 8; ++i) {
+    for (int host = 0; host < 2; ++host) SetTls(true, &cluster.device(host, i));
+  }
+  TlsFact::Switch* tls = cluster.device(1, 4).mutable_tls()->mutable_value();
+  for (const char* on : {"1", "01", "+1", " 1"}) {
+    tls->set_in_file(on);
+    EXPECT_EQ(cluster.Check("tls-uniform").state(), PASS) << on;
+  }
+  for (const char* other : {"0", "00", "10", "x"}) {
+    tls->set_in_file(other);
+    EXPECT_EQ(Lines(cluster.Check("tls-uniform")),
+              absl::StrCat("FAIL server1:4 device has TLS on, its tls_enable "
+                           "in /etc/hccn.conf is \"",
+                           other,
+                           "\" | tls_enable 1 in /etc/hccn.conf too | "
+                           "hccn_tool -i 4 -tls -s enable 1\n"))
+        << other;
+  }
+}
+
 TEST(CheckTlsUniformTest, FoldsDevicesThatCannotBeAskedOverACopy) {
   TestCluster cluster;
   for (int i = 0; i < 8; ++i) {

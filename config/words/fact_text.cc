@@ -463,8 +463,8 @@ Lines DescribeValue(const Message& fact, const FieldDescriptor& field) {
 
 }  // namespace
 
-std::string WhyMissing(const Missing* missing, Language language) {
-  const bool is_chinese = language == Language::kChinese;
+std::string WhyMissing(const Missing* missing) {
+  const bool is_chinese = CurrentLanguage() == Language::kChinese;
   if (missing == nullptr) return is_chinese ? "未要求查询" : "not asked for";
   const ReasonWords& words = WordsOf(*missing);
   return absl::StrCat(is_chinese ? words.why_chinese : words.why,
@@ -472,8 +472,8 @@ std::string WhyMissing(const Missing* missing, Language language) {
                            PrintableText(missing->detail(), kMaxDetailBytes)));
 }
 
-std::string HowToLearn(const Missing* missing, Language language) {
-  const bool is_chinese = language == Language::kChinese;
+std::string HowToLearn(const Missing* missing) {
+  const bool is_chinese = CurrentLanguage() == Language::kChinese;
   if (missing == nullptr) {
     return is_chinese
                ? "将该主机的 clusterd 升级到与 controller "

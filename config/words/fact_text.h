@@ -31,8 +31,7 @@ const Missing* MissingOf(const Fact& fact) {
 
 // "timed out: no answer in 10s (deadlines.command)"; nullptr: "not asked for".
 // Printable.
-std::string WhyMissing(const Missing* missing,
-                       Language language = Language::kEnglish);
+std::string WhyMissing(const Missing* missing);
 inline std::string WhyMissing(const Missing& missing) {
   return WhyMissing(&missing);
 }
@@ -45,8 +44,7 @@ std::string WhyUnknown(const Fact& fact) {
 }
 
 // What to do so that the fact is there next time.
-std::string HowToLearn(const Missing* missing,
-                       Language language = Language::kEnglish);
+std::string HowToLearn(const Missing* missing);
 
 // "/etc/profile.d/hccl.sh:3", safe for a terminal.
 inline std::string PlaceOf(const EnvironmentVariable& variable) {

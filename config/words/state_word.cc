@@ -43,16 +43,16 @@ const char* StateSymbol(State state, bool utf8) {
   return utf8 ? RowOf(state).symbol : RowOf(state).ascii;
 }
 
-const char* StateWord(State state, Language language) {
+const char* StateWord(State state) {
   const StateRow& row = RowOf(state);
-  return language == Language::kChinese ? row.chinese : row.word;
+  return CurrentLanguage() == Language::kChinese ? row.chinese : row.word;
 }
 
 Paint StatePaint(State state) { return RowOf(state).paint; }
 
 std::string StateText(State state, const Style& style) {
   return absl::StrCat(StateSymbol(state, style.utf8), " ",
-                      Padded(StateWord(state, style.language), kLongestWord));
+                      Padded(StateWord(state), kLongestWord));
 }
 
 std::string StateLabel(State state, const Style& style) {

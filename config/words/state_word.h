@@ -21,7 +21,7 @@ State KnownState(State state);
 const char* StateSymbol(State state, bool utf8);
 
 // "pass", "skipped", "warn", "unknown", "fail", or the same in Chinese.
-const char* StateWord(State state, Language language = Language::kEnglish);
+const char* StateWord(State state);
 
 // Symbol and word with the word padded to the longest one: "√ pass   ".
 std::string StateText(State state, const Style& style);

@@ -10,6 +10,7 @@
 #include "config/values/number_list.h"
 #include "config/words/number_text.h"
 #include "config/words/terminal.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -41,7 +42,7 @@ std::string DevicesText(std::vector<uint32_t> ids) {
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   if (ids.empty()) return "";
-  return absl::StrCat(ids.size() == 1 ? "device " : "devices ", FoldIds(ids));
+  return Say(ids.size() == 1 ? "devices-one" : "devices-several", FoldIds(ids));
 }
 
 std::string HostsText(const std::vector<std::string>& hosts, int columns,
@@ -56,27 +57,27 @@ std::string HostsText(const std::vector<std::string>& hosts, int columns,
   }
   const size_t rest = hosts.size() - shown;
   if (rest == 0) return folded;
-  return absl::StrCat(folded, " and ", Count(rest, absl::StrCat("more ", one)));
+  return Say("hosts-and-more", folded, Count(rest, absl::StrCat("more ", one)));
 }
 
 std::string SubjectsText(
     const google::protobuf::RepeatedPtrField<Subject>& subjects, int groups,
     int columns) {
-  if (subjects.empty()) return "cluster";
+  if (subjects.empty()) return Say("cluster");
   std::vector<std::string> texts;
   size_t hidden_hosts = 0;
   for (const auto& [group, hosts] : GroupSubjects(subjects)) {
     const auto& [is_cluster, devices] = group;
     if (static_cast<int>(texts.size()) < groups) {
       texts.push_back(
-          absl::StrCat(is_cluster ? "cluster" : HostsText(hosts, columns),
+          absl::StrCat(is_cluster ? Say("cluster") : HostsText(hosts, columns),
                        Part(" ", devices)));
     } else {
       hidden_hosts += hosts.size();
     }
   }
   if (hidden_hosts > 0) {
-    texts.push_back(absl::StrCat("and ", Count(hidden_hosts, "more host")));
+    texts.push_back(Say("and-more", Count(hidden_hosts, "more host")));
   }
   return absl::StrJoin(texts, "; ");
 }

@@ -32,9 +32,23 @@ enum class ColorMode { kAuto, kAlways, kNever };
 // statuses, vendor output, logs and audit entries are English in both.
 enum class Language { kEnglish, kChinese };
 
+// The language of what this thread puts into words; English unless an
+// InLanguage lives. What is kept or sent, or read by programs, is English.
+Language CurrentLanguage();
+
+class InLanguage {
+ public:
+  explicit InLanguage(Language language);
+  ~InLanguage();
+  InLanguage(const InLanguage&) = delete;
+  InLanguage& operator=(const InLanguage&) = delete;
+
+ private:
+  const Language before_;
+};
+
 // How one stream is written.
 struct Style {
-  Language language = Language::kEnglish;
   bool color = false;
   bool utf8 = false;
   int width = 0;          // 0: lines are not wrapped.
@@ -66,17 +80,19 @@ enum class Paint { kNone, kBold, kDim, kGreen, kYellow, kRed, kMagenta };
 // `text` in that colour, or as it is when the style has no colour.
 std::string Painted(const Style& style, Paint paint, absl::string_view text);
 
-// At most `columns` characters of `text`, the last ones "..." (or "…") if
+// At most `columns` columns of `text`, the last ones "..." (or "…") if
 // something was cut. REQUIRES: columns >= 4.
 std::string CutText(absl::string_view text, int columns, bool utf8);
 
-// Columns that `text` takes: one per character. Text has no colour codes.
+// Columns that `text` takes on a terminal: two for a Chinese character. Text
+// has no colour codes.
 int TextColumns(absl::string_view text);
 
 // `text` with spaces behind it up to `columns`.
 std::string Padded(absl::string_view text, int columns);
 
-// Lines of at most `columns` characters, broken at spaces; a longer word, or a
+// Lines of at most `columns` columns, broken at spaces and between Chinese
+// characters, never before punctuation; a longer word, or a
 // command in backquotes, which is never broken, has a line of its own. One line
 // if `columns` is 0 or less; never an empty vector.
 std::vector<std::string> WrapText(absl::string_view text, int columns);
@@ -124,8 +140,10 @@ class Page {
   // "note: ..." for each. Makes them safe.
   template <typename Notes>
   void PrintNotes(const Notes& notes) {
-    for (const std::string& note : notes) Sentence("note", Paint::kNone, note);
+    for (const std::string& note : notes) PrintNote(note);
   }
+
+  void PrintNote(absl::string_view note);
 
   // "FAIL: 1 failed of 25 rules", the word in bold and that colour, wrapped to
   // the window. Makes every line of `text` safe; further ones are indented.

@@ -49,20 +49,19 @@ FindingValue LearnWords(const Missing* missing) {
   return words;
 }
 
-std::string WithValuesIn(absl::string_view text, const FindingValues& values,
-                         Language language) {
+std::string WithValuesIn(absl::string_view text, const FindingValues& values) {
   // Most texts have no value, and a cluster may have a finding a device.
   if (text.find('$') == text.npos) return std::string(text);
   std::array<std::string, 10> texts;
   for (int i = 0; i < std::min<int>(texts.size(), values.size()); ++i) {
-    texts[i] = ValueText(values[i], language);
+    texts[i] = ValueText(values[i]);
   }
   return absl::Substitute(text, texts[0], texts[1], texts[2], texts[3],
                           texts[4], texts[5], texts[6], texts[7], texts[8],
                           texts[9]);
 }
 
-std::string ValueText(const FindingValue& value, Language language) {
+std::string ValueText(const FindingValue& value) {
   if (value.words().empty()) {
     return value.has_number() ? absl::StrCat(value.number()) : value.text();
   }
@@ -75,8 +74,7 @@ std::string ValueText(const FindingValue& value, Language language) {
       missing.set_detail(value.values(1).text());
     }
     const Missing* const asked = is_there ? &missing : nullptr;
-    return value.words() == kWhyMissing ? WhyMissing(asked, language)
-                                        : HowToLearn(asked, language);
+    return value.words() == kWhyMissing ? WhyMissing(asked) : HowToLearn(asked);
   }
   const WordRow* const row = FindWords(value.words());
   if (row == nullptr) {
@@ -85,17 +83,17 @@ std::string ValueText(const FindingValue& value, Language language) {
   }
   const bool is_one = !value.values().empty() && value.values(0).number() == 1;
   absl::string_view text = row->english;
-  if (language == Language::kChinese)
+  if (CurrentLanguage() == Language::kChinese)
     text = row->chinese;
   else if (is_one && !row->english_of_one.empty())
     text = row->english_of_one;
-  return WithValuesIn(text, value.values(), language);
+  return WithValuesIn(text, value.values());
 }
 
 std::string NamedValuesText(const FindingValues& values) {
   return absl::StrJoin(values, ", ", [](std::string* out, const auto& value) {
     absl::StrAppend(out, value.name(), value.name().empty() ? "" : " ",
-                    ValueText(value, Language::kEnglish));
+                    ValueText(value));
   });
 }
 

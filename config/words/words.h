@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "config/words/terminal.h"
 #include "google/protobuf/repeated_ptr_field.h"
@@ -48,21 +49,26 @@ FindingValue MissingWords(const Missing* missing);
 FindingValue LearnWords(const Missing* missing);
 
 // A text of a row with its values, of which it may have ten.
-std::string WithValuesIn(absl::string_view text, const FindingValues& values,
-                         Language language = Language::kEnglish);
+std::string WithValuesIn(absl::string_view text, const FindingValues& values);
 
 // "port 16666, owner ann": values that have no row here.
 std::string NamedValuesText(const FindingValues& values);
 
 // Words that are not known here, of a newer controller, are their name and
 // values.
-std::string ValueText(const FindingValue& value, Language language);
+std::string ValueText(const FindingValue& value);
 
-// The words of that row in the language. REQUIRES: there is such a row.
+// "16 devices" as a value. REQUIRES: the nouns of texts/ have it.
+inline FindingValue Counted(size_t number, absl::string_view singular) {
+  return Worded(
+      absl::StrCat("count-", absl::StrReplaceAll(singular, {{" ", "-"}})),
+      number);
+}
+
+// The words of that row in the current language. REQUIRES: there is such a row.
 template <typename... Values>
-std::string Say(Language language, absl::string_view name,
-                const Values&... values) {
-  return ValueText(Worded(name, values...), language);
+std::string Say(absl::string_view name, const Values&... values) {
+  return ValueText(Worded(name, values...));
 }
 
 }  // namespace clusterd

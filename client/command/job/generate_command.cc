@@ -239,10 +239,9 @@ class GenerateLaunchCommand final : public GenerateCommand {
                  "Overwrite a file with other content");
     AddOption(app, "--rank-table", "FILE", options_.rank_table,
               "Start with this rank table, a path on the hosts");
-    AddOption(
-        app, "--master-port", "PORT", master_port_,
-        "MASTER_PORT (default: rendezvous_port of cluster.yaml, or a chosen "
-        "port)");
+    AddOption(app, "--master-port", "PORT", master_port_,
+              "MASTER_PORT (default: that of --job, or rendezvous_port of "
+              "cluster.yaml, or a chosen port)");
     AddOption(app, "--nnodes", "N|MIN:MAX", options_.nnodes,
               "NNODES; a range where fewer servers are enough");
     AddProgram(app);
@@ -291,11 +290,19 @@ class GenerateLaunchCommand final : public GenerateCommand {
     ReadJob();
     if (!job_.method().empty()) options_.method = job_.method();
     const size_t colon = options_.rdzv_endpoint.rfind(':');
-    bool& of_endpoint = options_.port_of_endpoint;
-    of_endpoint = master_port_.empty() && colon != std::string::npos;
-    if (of_endpoint) master_port_ = options_.rdzv_endpoint.substr(colon + 1);
-    ReadNumber(of_endpoint ? "--rdzv-endpoint" : "--master-port", master_port_,
-               1, 65535, options_.master_port);
+    if (master_port_.empty() && colon != std::string::npos) {
+      options_.port_option = "--rdzv-endpoint";
+      master_port_ = options_.rdzv_endpoint.substr(colon + 1);
+    }
+    ReadNumber(options_.port_option, master_port_, 1, 65535,
+               options_.master_port);
+    if (master_port_.empty() && !options_.standalone &&
+        !job_.servers().empty()) {
+      JobServer first = job_.servers(0);
+      FillFromVariables(HostFacts::default_instance(), job_, &first);
+      options_.port_option = "master_port of --job";
+      options_.master_port = first.master_port();
+    }
     ReadNumber("--asd", asd_, 0, 3, options_.asd);
     const size_t tiered =
         ReadChoice("--tiered", tiered_, {"auto", "on", "off"});
@@ -324,6 +331,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
     job_.set_method(options_.method);
     for (JobServer& server : *job_.mutable_servers()) {
       server.set_master_port(options_.master_port);
+      options_.super_pods.push_back(server.logic_super_pod());
     }
     // The launch sets them, so that those of login files do not count.
     for (const std::string name :

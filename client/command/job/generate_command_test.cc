@@ -428,6 +428,37 @@ TEST(GenerateLaunchTest, APortInUseIsCalledByTheOptionThatNamedIt) {
   EXPECT_THAT(output.err, Not(HasSubstr("--master-port")));
 }
 
+TEST(GenerateLaunchTest, GivesThePortAndTheSuperPodsThatTheCheckJudges) {
+  ProgramWorld world = LaunchWorld();
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const auto launch = [&world](const std::string& lines,
+                               const Arguments& more = {}) {
+    const std::string job = TestFile(
+        "given.yaml", absl::StrCat("nodes: server[0-1]\ndevices: 8\n", lines));
+    Arguments all = {"generate", "launch", "--job", job, "--node", "server1"};
+    all.insert(all.end(), more.begin(), more.end());
+    return RunProgram(all, world);
+  };
+  const auto port = [&controller] {
+    return controller.launch_request()->job().servers(1).master_port();
+  };
+  const char kBoth[] = "master_port: 29555\nlogic_super_pod: one\n";
+  const ProgramOutput output = launch(kBoth);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_THAT(output.out, HasSubstr("export MASTER_PORT=29555\n"));
+  EXPECT_THAT(output.out, HasSubstr("export HCCL_LOGIC_SUPERPOD_ID=one\n"));
+  EXPECT_EQ(port(), 29555u);
+  EXPECT_THAT(launch("environment: {MASTER_PORT: 29556}\n").out,
+              HasSubstr("export MASTER_PORT=29556\n"));
+  EXPECT_EQ(port(), 29556u);
+  EXPECT_THAT(launch(kBoth, {"--master-port", "29557"}).out,
+              HasSubstr("export MASTER_PORT=29557\n"));
+  EXPECT_EQ(port(), 29557u);
+  EXPECT_THAT(launch("master_port: 60001\n").err,
+              HasSubstr("master_port of --job: 60001 lies in HCCL's range"));
+}
+
 TEST(GenerateLaunchTest, HasTheLoginsOfHorovodrunTried) {
   ProgramWorld world = LaunchWorld();
   FakeController controller(world.script);

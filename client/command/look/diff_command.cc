@@ -127,10 +127,10 @@ class DiffCommand final : public Request {
 
   void AddOptions(CLI::App& app) override {
     AddOption(app, kRunArgument, "", ids_,
-              "Two checks of the history, the earlier one first; of one, and "
-              "of the newest without any, the earlier one is found")
+              "Two checks of the history, the earlier one first; with one or "
+              "none, the missing ones are chosen automatically")
         ->expected(0, 2);
-    app.add_flag("--verbose", verbose_, "Leave nothing out");
+    app.add_flag("--verbose", verbose_, "Print everything");
     AddOutput(app, "", /*with_yaml=*/true);
     AddTimeout(app, absl::Seconds(60));
   }

@@ -275,6 +275,24 @@ TEST(CheckHcclEnvironmentTest, NamesWhatHasNoPublishedForm) {
                         "(/etc/profile.d/hccl.sh:3)"));
 }
 
+TEST(CheckHcclEnvironmentTest, NamesKnownVariablesWithoutAForm) {
+  for (const char* name :
+       {"HCCL_ASYNC_ERROR_HANDLING", "HCCL_EVENT_TIMEOUT", "RANK_ID",
+        "CM_CHIEF_IP", "ASCEND_HOST_LOG_FILE_NUM", "MIES_CONTAINER_IP"}) {
+    const RuleResult result = CheckOf(name, "yes");
+    EXPECT_EQ(result.state(), PASS);
+    EXPECT_THAT(result.summary(),
+                HasSubstr(absl::StrCat("not judged, no published form: ", name,
+                                       " (/etc/profile.d/hccl.sh:3)")));
+    EXPECT_THAT(CheckOf(name, "<a>").summary(), Not(HasSubstr("not judged")));
+  }
+  // Of folders none is wrong, and the others have rules of their own.
+  for (const char* name : {"ASCEND_OPP_PATH", "ASCEND_TOOLKIT_HOME",
+                           "MASTER_ADDR", "NNODES", "RANK_SIZE"}) {
+    EXPECT_THAT(CheckOf(name, "2").summary(), Not(HasSubstr("not judged")));
+  }
+}
+
 TEST(CheckHcclEnvironmentTest, NamesTheFilesThatItDoesNotJudge) {
   TestCluster cluster;
   Set(cluster, "RANK_ID", "").set_effect(EnvironmentVariable::OTHER_FILE);

@@ -272,6 +272,16 @@ TEST(JobNetworkTest, AnInventorySaysWhichJobsCanRun) {
   EXPECT_THAT(pods.MakeReport().notes(),
               Contains("jobs: those inside one logical super pod need no RoCE; "
                        "others need it, and cluster.yaml says roce: unused"));
+  // Both rings of one server are enough.
+  TestCluster rings("atlas-a2-box16");
+  rings.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
+  EXPECT_THAT(rings.MakeReport().notes(),
+              Contains("jobs: those inside one ring need no RoCE; others can "
+                       "run on server0 alone"));
+  rings.device(0, 9).mutable_link()->set_value(LinkFact::DOWN);
+  EXPECT_THAT(rings.MakeReport().notes(),
+              Contains("jobs: those inside one ring need no RoCE; no job over "
+                       "several rings can run"));
 }
 
 TEST(JobNetworkTest, ModeAmpIsToldAndFailsNoJob) {

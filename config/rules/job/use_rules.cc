@@ -274,6 +274,8 @@ void CheckPortsFree(const ClusterView& view, RuleReport& report) {
     if (!report.Knows(host, "sockets", host.facts->sockets())) continue;
     report.Judged(host);
     AddHeldPorts(view, host, report);
+    AddUnclearPorts(host, HcclPortsOn(view.spec(), *host.facts, view.job()),
+                    report);
   }
 }
 

@@ -89,6 +89,8 @@ TEST(CheckPortsFreeTest, LooksAtTheBasePortOfLogins) {
   base->set_name("HCCL_IF_BASE_PORT");
   base->set_value("53000");
   EXPECT_EQ(cluster.Check("ports-free").state(), FAIL);
+  base->set_computed(true);
+  EXPECT_EQ(cluster.Check("ports-free").state(), UNKNOWN);
 }
 
 BoundSocket* LastSocket(HostFacts* host) {

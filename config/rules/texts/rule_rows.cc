@@ -72,7 +72,8 @@ std::string FindingTexts(const RowFinding& finding) {
   return absl::StrCat(
       "{",
       Strings({finding.observed(), finding.expected(), finding.why(),
-               finding.fix(), finding.fix_without_command()}),
+               finding.fix(), finding.fix_without_command(),
+               finding.short_fix()}),
       "}");
 }
 
@@ -89,7 +90,8 @@ std::string FindingTable(absl::string_view name, const Findings& findings) {
         FindingTexts(finding), ",\n      ", FindingTexts(finding.chinese()),
         ",\n      ",
         Strings({finding.device_command(), finding.caused_by(),
-                 absl::StrJoin(finding.explained_by(), "/")}),
+                 absl::StrJoin(finding.explained_by(), "/"),
+                 absl::StrJoin(finding.moving(), "/")}),
         finding.by_hand() ? ", true" : ", false",
         finding.holds_alone() ? ", true},\n" : ", false},\n");
   }

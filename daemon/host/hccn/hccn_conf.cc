@@ -41,7 +41,7 @@ bool MayRepeat(absl::string_view key) {
 
 class Reader {
  public:
-  explicit Reader(HccnConf* conf) : conf_(conf) {}
+  Reader(absl::string_view file, HccnConf* conf) : file_(file), conf_(conf) {}
 
   // One line as the tool gets it, without its newline.
   void ReadLine(absl::string_view line, uint32_t number) {
@@ -55,7 +55,7 @@ class Reader {
       absl::ConsumeSuffix(&text, "\r");
       if (!IsScannedRoute(line)) {
         AddProblem(HccnConf::Problem::MALFORMED_ROUTE, number, text, conf_);
-      } else if (!MayBeRecovered(line)) {
+      } else if (!MayBeRecovered(line, file_)) {
         AddProblem(HccnConf::Problem::BAD_VALUE, number, text, conf_);
       }
     } else {
@@ -82,7 +82,7 @@ class Reader {
     if (body.size() != line.size()) {
       AddProblem(HccnConf::Problem::TRAILING_BLANK, number, line, conf_);
     }
-    if (!MayBeRecovered(body)) {
+    if (!MayBeRecovered(body, file_)) {
       AddProblem(HccnConf::Problem::BAD_VALUE, number, body, conf_);
     }
   }
@@ -103,6 +103,7 @@ class Reader {
     entry->set_line(number);
   }
 
+  const absl::string_view file_;
   HccnConf* const conf_;
   absl::flat_hash_set<std::string> keys_;
 };
@@ -116,7 +117,7 @@ absl::StatusOr<HccnConf> ParseHccnConf(absl::string_view text) {
     AddProblem(HccnConf::Problem::FILE_TOO_LARGE, 0,
                absl::StrCat(text.size(), " bytes"), &conf);
   }
-  Reader reader(&conf);
+  Reader reader(text, &conf);
   std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
   const bool is_ended = lines.back().empty();
   if (is_ended) lines.pop_back();

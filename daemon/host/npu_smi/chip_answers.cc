@@ -35,7 +35,9 @@ absl::Status Bad(absl::string_view what, absl::string_view text) {
 // The values of an answer. Views into it.
 class Answer {
  public:
-  static absl::StatusOr<Answer> Read(absl::string_view output) {
+  // With `odd` set, lines without a colon are left out, and the first is there.
+  static absl::StatusOr<Answer> Read(absl::string_view output,
+                                     absl::Status* odd = nullptr) {
     static const LazyRE2 kForm = {
         "[[:space:]]*([^:]*?)[[:space:]]*:[[:space:]]*(.*)", RE2::Latin1};
     Answer answer;
@@ -43,8 +45,13 @@ class Answer {
     for (const absl::string_view line : NpuSmiDataLines(output)) {
       absl::string_view key;
       absl::string_view value;
-      if (!HasForm(line, *kForm, &key, &value)) return Bad("no colon in", line);
-      answer.values_.emplace(key, value);
+      if (HasForm(line, *kForm, &key, &value)) {
+        answer.values_.emplace(key, value);
+      } else if (odd == nullptr) {
+        return Bad("no colon in", line);
+      } else {
+        odd->Update(Bad("no colon in", line));
+      }
     }
     return answer;
   }
@@ -59,11 +66,14 @@ class Answer {
     return Bad(absl::StrCat("\"", key, "\" more than once in"), text_);
   }
 
-  // Of a key that may be missing, or be the tool's NA: "".
-  absl::StatusOr<absl::string_view> ValueOrNone(absl::string_view key) const {
-    if (!Has(key)) return absl::string_view();
-    ASSIGN_OR_RETURN(const absl::string_view value, Value(key));
-    return value == "NA" ? absl::string_view() : value;
+  // Of a key that may be missing, be the tool's NA, or stand several times.
+  std::string AllOf(absl::string_view key) const {
+    std::string all;
+    for (auto [at, last] = values_.equal_range(key); at != last; ++at) {
+      if (at->second == "NA") continue;
+      absl::StrAppend(&all, all.empty() ? "" : " ", at->second);
+    }
+    return all;
   }
 
   template <typename Integer = uint64_t>
@@ -89,10 +99,14 @@ absl::StatusOr<uint64_t> PagesToCome(const Answer& answer,
 }  // namespace
 
 absl::StatusOr<ChipHealth> ParseNpuSmiHealth(absl::string_view output) {
-  ASSIGN_OR_RETURN(const Answer answer, Answer::Read(output));
+  absl::Status odd;
+  ASSIGN_OR_RETURN(const Answer answer, Answer::Read(output, &odd));
   const bool of_card = !answer.Has("Health Status") && answer.Has("Health");
-  ASSIGN_OR_RETURN(const absl::string_view word,
-                   answer.Value(of_card ? "Health" : "Health Status"));
+  const auto found = answer.Value(of_card ? "Health" : "Health Status");
+  const absl::string_view word = found.value_or("OK");
+  // A chip that is ill is so whatever stands beside it.
+  if (word == "OK") RETURN_IF_ERROR(odd);
+  RETURN_IF_ERROR(found.status());
   const auto* const known = absl::c_find_if(kHealths, [&](const auto& health) {
     return health.first == word || (health.second != ChipHealth::OK &&
                                     absl::EqualsIgnoreCase(health.first, word));
@@ -100,8 +114,7 @@ absl::StatusOr<ChipHealth> ParseNpuSmiHealth(absl::string_view output) {
   if (known == std::end(kHealths)) return Bad("an unknown health", word);
   ChipHealth health;
   health.set_health(known->second);
-  ASSIGN_OR_RETURN(const absl::string_view codes,
-                   answer.ValueOrNone("Error Code"));
+  const std::string codes = answer.AllOf("Error Code");
   for (const absl::string_view code :
        absl::StrSplit(codes, absl::ByAnyChar(" ,;\t"), absl::SkipEmpty())) {
     std::string digits = absl::AsciiStrToUpper(code);
@@ -119,9 +132,8 @@ absl::StatusOr<ChipHealth> ParseNpuSmiHealth(absl::string_view output) {
     health.add_error_codes(is_code ? digits
                                    : PrintableText(code, kMaxCodeBytes));
   }
-  ASSIGN_OR_RETURN(const absl::string_view information,
-                   answer.ValueOrNone("Error Information"));
-  health.set_information(PrintableText(information, kMaxInformationBytes));
+  health.set_information(
+      PrintableText(answer.AllOf("Error Information"), kMaxInformationBytes));
   return health;
 }
 
@@ -167,8 +179,7 @@ absl::StatusOr<HccsLinks> ParseNpuSmiHccs(absl::string_view output) {
   if (word != "OK" && word != "NOK") return Bad("an unknown status", word);
   HccsLinks links;
   links.set_ok(word == "OK");
-  ASSIGN_OR_RETURN(const absl::string_view lanes,
-                   answer.ValueOrNone(name + " lane mode"));
+  const std::string lanes = answer.AllOf(name + " lane mode");
   for (const absl::string_view lane :
        absl::StrSplit(lanes, absl::ByAnyChar("[] \t"), absl::SkipEmpty())) {
     uint32_t number = 0;

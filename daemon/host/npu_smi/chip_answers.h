@@ -13,7 +13,8 @@
 // and of captures and manuals that daemon/docs/vendor-tool.md names. Runs
 // nothing. All return InvalidArgument, quoting the line, for a line without a
 // colon, and for a wanted key that is missing, repeated or has a value that is
-// not known; other keys are passed over.
+// not known; other keys are passed over. Codes, information and lane modes may
+// be missing, and those of several lines are taken together.
 #ifndef DAEMON_HOST_NPU_SMI_CHIP_ANSWERS_H_
 #define DAEMON_HOST_NPU_SMI_CHIP_ANSWERS_H_
 
@@ -28,8 +29,8 @@
 namespace clusterd {
 
 // Codes stand as "80E18401" or "0x80E18401", in either case. A code of another
-// form is kept as it is beside Warning, Alarm and Critical; beside OK it is
-// InvalidArgument.
+// form, and a line without a colon, is InvalidArgument beside OK. Beside any
+// other health the code is kept as it is, and the line passed over.
 absl::StatusOr<ChipHealth> ParseNpuSmiHealth(absl::string_view output);
 
 // Single and double bit pages are summed. The tool subtracts two unsigned
