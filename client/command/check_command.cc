@@ -14,6 +14,7 @@
 #include "client/command/request.h"
 #include "client/print/progress_line.h"
 #include "config/report/report_table.h"
+#include "config/rules/finding_words.h"
 #include "config/rules/judge.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
@@ -21,6 +22,7 @@
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -394,15 +396,15 @@ class CheckCommand final : public ClusterRequest {
           << Painted(style, Paint::kBold,
                      absl::FormatTime("%Y-%m-%d %H:%M:%S %Ez", started_,
                                       session().zone))
-          << ", again " << absl::FormatDuration(watch_) << " after it\n\n";
+          << Say("check-again", absl::FormatDuration(watch_)) << "\n\n";
     }
     // An error alone is talk, and was told on stderr.
     if (report_.error().empty() || !report_.notes().empty()) {
-      PrintReportTable(report_, style, verbose_, out);
+      PrintReportTable(Rendered(report_), style, verbose_, out);
     }
   }
   std::string Short() const override {
-    return ReportShort(report_, /*utf8=*/true);
+    return ReportShort(Rendered(report_), /*utf8=*/true);
   }
   const Report* CheckedReport() const override { return &report_; }
 

@@ -8,6 +8,7 @@
 #include "client/print/history_table.h"
 #include "client/print/plan_table.h"
 #include "config/report/report_table.h"
+#include "config/rules/finding_words.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
 
@@ -121,7 +122,7 @@ class ShowCommand final : public OneCall<GetHistoryRequest, HistoryRecord> {
   void PrintTable(const Style& style, std::ostream& out) override {
     out << SafeText(EntryLine(), style.utf8) << "\n\n";
     if (answer_.has_report()) {
-      PrintReportTable(answer_.report(), style, verbose_, out);
+      PrintReportTable(Rendered(answer_.report()), style, verbose_, out);
     } else if (answer_.has_plan()) {
       PrintPlanTable(answer_.plan(), style, verbose_, out);
     } else if (answer_.has_apply()) {
@@ -133,7 +134,7 @@ class ShowCommand final : public OneCall<GetHistoryRequest, HistoryRecord> {
 
   std::string Short() const override {
     if (answer_.has_report()) {
-      return ReportShort(answer_.report(), /*utf8=*/true);
+      return ReportShort(Rendered(answer_.report()), /*utf8=*/true);
     }
     if (answer_.has_plan()) return PlanShort(answer_.plan());
     if (answer_.has_apply()) return ApplyShort(answer_.apply());

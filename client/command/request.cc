@@ -8,6 +8,7 @@
 #include "client/print/report_formats.h"
 #include "config/html/report_html.h"
 #include "config/report/message_json.h"
+#include "config/rules/finding_words.h"
 #include "config/values/network_namespace.h"
 #include "config/words/subject_text.h"
 
@@ -198,7 +199,7 @@ absl::StatusOr<std::string> Request::Text(const Style& style) const {
     case OutputFormat::kJunit:
       return ReportJunit(*CheckedReport());
     case OutputFormat::kMarkdown:
-      return ReportMarkdown(*CheckedReport(), verbose_);
+      return ReportMarkdown(Rendered(*CheckedReport()), verbose_);
     case OutputFormat::kHtml:
       return ReportHtml(*CheckedReport(), /*since=*/nullptr);
   }
@@ -208,6 +209,11 @@ absl::StatusOr<std::string> Request::Text(const Style& style) const {
 void Request::Print() {
   std::ostream& out = PrintsToErr() ? session().err : session().out;
   const Style style = PrintsToErr() ? ErrStyle(color_) : OutStyle(color_);
+  const bool is_for_people = format_ == OutputFormat::kTable ||
+                             format_ == OutputFormat::kShort ||
+                             format_ == OutputFormat::kMarkdown;
+  const InLanguage spoken(is_for_people ? LanguageOf(session().environment)
+                                        : Language::kEnglish);
   if (format_ == OutputFormat::kTable) return PrintTable(style, out);
   const absl::StatusOr<std::string> text = Text(style);
   if (!text.ok()) return Tell(text.status().message());

@@ -23,6 +23,7 @@
 #include "config/launch/rank_table_writer.h"
 #include "config/report/message_json.h"
 #include "config/report/report_table.h"
+#include "config/rules/finding_words.h"
 #include "config/rules/judge.h"
 #include "config/values/nearest_word.h"
 #include "config/values/status_macros.h"
@@ -101,7 +102,8 @@ class GenerateCommand : public Command {
     report.set_verdict(SupportedVerdict(report));
     const int status = ExitStatusOf(report.verdict(), FailOn::kFail);
     if (status == kExitPass) return TellWaived(report);
-    PrintReportTable(report, ErrStyle(), verbose_, session().err);
+    const InLanguage spoken(LanguageOf(session().environment));
+    PrintReportTable(Rendered(report), ErrStyle(), verbose_, session().err);
     const char* const why =
         "the check of the job is not passed, so nothing was written; mend what "
         "it names, or leave a rule out with --skip RULE";
