@@ -86,7 +86,8 @@ class ExtendCommand final : public PendingRequest<ExtendRequest> {
 
  private:
   void AddMore(CLI::App& app) override {
-    AddArgument(app, "DURATION", by_text_, "How much later, 1m at least");
+    AddArgument(app, "DURATION", by_text_,
+                "Postpone by this much, at least 1m");
   }
 
   void ReadOptions() override {

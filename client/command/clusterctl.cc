@@ -183,11 +183,12 @@ constexpr std::pair<const char*, const char*> kHelpLabels[] = {
 
 // The commands that others stand below.
 constexpr std::pair<absl::string_view, const char*> kGroups[] = {
-    {"audit",
-     "Look at who changed what, and whether that is whole: verify, head"},
+    {"audit", "Verify audit files, or list their newest lines: verify, head"},
     {"config",
-     "Look at a cluster.yaml, or write one: validate, show, learn, import"},
-    {"generate", "Write what a job is started with: ranktable, launch"},
+     "Validate, print or write a cluster.yaml: validate, show, learn, import"},
+    {"generate",
+     "Generate the rank table or the launch commands of a job: ranktable, "
+     "launch"},
     {"token", "Manage join tokens: create, list, revoke"},
 };
 

@@ -144,7 +144,7 @@ TEST(RollbackCommandTest, HelpDoesNotSayThatAFailedWaveStopsTheNext) {
   EXPECT_FALSE(absl::StrContains(help, "not begun;")) << help;
   EXPECT_TRUE(absl::StrContains(help, "does not stop the next")) << help;
   EXPECT_TRUE(absl::StrContains(HelpOfStatus("rollback", 1),
-                                "all other hosts were asked all the same"));
+                                "still asked all other hosts"));
 }
 
 TEST(RollbackCommandTest, TakesOnlyAnApply) {

@@ -28,6 +28,7 @@ class Writer {
   }
 
   void Write(const Rule* rule, Finding* finding) const {
+    if (finding->finding().empty()) return;  // In words already.
     const RuleFinding* const row =
         rule == nullptr ? nullptr : FindRuleFinding(*rule, finding->finding());
     if (row == nullptr) {
