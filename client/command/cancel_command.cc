@@ -7,6 +7,7 @@
 #include "client/print/apply_table.h"
 #include "config/identity/grpc_status.h"
 #include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
 #include "config/words/words.h"
 
 namespace clusterd {
@@ -32,9 +33,9 @@ class CancelCommand final : public OneCall<CancelRequest, CancelResponse> {
         << SafeText(Say("apply-to-look", answer_.run_id()), style.utf8) << "\n";
   }
   std::string Short() const override {
-    return absl::StrCat(
-        RunOfText(answer_.rollback(), answer_.run_id(), answer_.actor()),
-        Say("list-colon"), CancelText(answer_));
+    return Say(
+        answer_.rollback() ? "apply-of-rollback-run" : "apply-of-apply-run",
+        answer_.run_id(), ActorName(answer_.actor()), CancelText(answer_));
   }
 };
 

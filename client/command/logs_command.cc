@@ -129,7 +129,6 @@ class LogsCommand final : public LogsRequestCommand {
     absl::c_sort(*answer_.mutable_hosts(), [](const auto& a, const auto& b) {
       return a.host() < b.host();
     });
-    const InLanguage english(Language::kEnglish);  // Of JSON.
     AddCodes(spec_.spec(), &answer_);
     return absl::OkStatus();
   }

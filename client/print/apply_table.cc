@@ -40,8 +40,7 @@ struct OutcomeRow {
 };
 
 constexpr OutcomeRow kOutcomes[] = {
-    {ApplyResult::OUTCOME_UNSPECIFIED, "apply-no-answer", UNKNOWN, UNKNOWN,
-     true},
+    {ApplyResult::OUTCOME_UNSPECIFIED, "apply-awaited", UNKNOWN, UNKNOWN, true},
     {ApplyResult::APPLIED, "apply-applied", PASS, FAIL, true},
     {ApplyResult::NOTHING_TO_DO, "apply-nothing-to-do", PASS, PASS, false},
     {ApplyResult::UNDONE, "apply-undone", FAIL, FAIL, false},
@@ -73,8 +72,8 @@ std::string StepsText(const ApplyResult& result) {
     steps += is_so || step.state() == StepOutcome::DONE;
     already += is_so;
   }
-  return JoinParts(Say("list-comma"), {steps > 0 ? Count(steps, "step") : "",
-                                       SayPart("apply-already", already)});
+  return JoinParts(", ", {steps > 0 ? Count(steps, "step") : "",
+                          SayPart("apply-already", already)});
 }
 
 // What stands behind the host: why it did not end well, else what was done. The
@@ -191,8 +190,7 @@ void PrintDetails(const std::vector<Detail>& details, Page& page) {
         page.Safe(details[i].second));
   }
   if (details.size() > kMaxDetails) {
-    page.out() << "    " << Say("list-more-json", details.size() - kMaxDetails)
-               << "\n";
+    page.Whole("    ", Say("list-more-json", details.size() - kMaxDetails));
   }
 }
 
@@ -202,9 +200,7 @@ void PrintHosts(const ApplyReport& report, Page& page) {
   page.Title(Say("report-hosts-title"));
   const size_t hidden = groups.size() - std::min(groups.size(), kMaxEndGroups);
   if (hidden > 0) {
-    page.out() << "  "
-               << Say("list-more-groups-json", Count(hidden, "more group"))
-               << "\n";
+    page.Whole("  ", Say("list-more-groups-json", Count(hidden, "more group")));
   }
   std::vector<Row> rows;
   for (size_t i = hidden; i < groups.size(); ++i) {
@@ -298,23 +294,17 @@ State SupportedVerdict(const ApplyReport& report) {
 }
 
 std::string RunWord(const ApplyReport& report) {
-  constexpr ApplyReport::Outcome kNamedOutcomes[] = {
-      ApplyReport::RUNNING, ApplyReport::INTERRUPTED, ApplyReport::STOPPED,
-      ApplyReport::CANCELLED};
-  const std::string standing = StandingWord(report);
-  const auto upper = [](const std::string& outcome) {
-    return absl::AsciiStrToUpper(OutcomeText(absl::AsciiStrToLower(outcome)));
-  };
-  if (!standing.empty()) return upper(standing);
-  if (absl::c_linear_search(kNamedOutcomes, report.outcome())) {
-    return upper(ApplyReport::Outcome_Name(report.outcome()));
+  std::string outcome = StandingWord(report);
+  if (outcome.empty() && report.outcome() != ApplyReport::OUTCOME_UNSPECIFIED) {
+    outcome =
+        absl::AsciiStrToLower(ApplyReport::Outcome_Name(report.outcome()));
   }
-  if (report.outcome() == ApplyReport::SUCCEEDED) {
+  if (outcome == "succeeded") {
     const State verdict = SupportedVerdict(report);
-    if (verdict == PASS) return upper("succeeded");
-    if (verdict == FAIL) return upper("stopped");
+    outcome = verdict == PASS ? outcome : verdict == FAIL ? "stopped" : "";
   }
-  return Say("apply-no-complete-answer");
+  return outcome.empty() ? Say("apply-no-complete-answer")
+                         : absl::AsciiStrToUpper(OutcomeText(outcome));
 }
 
 bool MayHold(ApplyResult::Outcome outcome) { return RowOf(outcome).may_hold; }
@@ -337,8 +327,7 @@ std::string ConfirmationText(const Confirmation& confirmation,
   switch (confirmation.state()) {
     case Confirmation::PENDING:
       if (confirmation.deadline_ms() == 0) {
-        return Say("apply-reverts-after",
-                   ElapsedText(confirmation.within_ms()));
+        return Say("apply-each-host", ElapsedText(confirmation.within_ms()));
       }
       return Say(confirmation.automatic() || confirmation.confirmed_at_ms() > 0
                      ? "apply-reverts-unless-checked"
@@ -357,7 +346,7 @@ std::string ConfirmationText(const Confirmation& confirmation,
 void PrintApplyTable(const ApplyReport& report, const Style& style,
                      std::ostream& out, bool rollback_hint) {
   Page page(style, out);
-  out << JoinParts(Say("list-comma"),
+  out << JoinParts(", ",
                    {SayPart("report-cluster", page.Strong(report.cluster())),
                     page.Safe(RunText(report))})
       << "\n";
@@ -376,11 +365,10 @@ void PrintApplyTable(const ApplyReport& report, const Style& style,
 
 std::string ApplyShort(const ApplyReport& report) {
   return SafeText(
-      JoinParts(Say("list-colon"),
-                {report.cluster(),
-                 absl::StrCat(RunName(report), " ", RunWord(report)),
-                 JoinParts(Say("list-semicolon"),
-                           {CountsLine(report), ConfirmationOf(report)})}),
+      JoinParts(": ", {report.cluster(),
+                       absl::StrCat(RunName(report), " ", RunWord(report)),
+                       JoinParts("; ", {CountsLine(report),
+                                        ConfirmationOf(report)})}),
       /*utf8=*/true);
 }
 
@@ -393,12 +381,6 @@ std::string WaveText(const ApplyWave& wave) {
                     : wave.result());
 }
 
-std::string RunOfText(bool rollback, absl::string_view id,
-                      absl::string_view actor) {
-  return Say("apply-of", Say(rollback ? "apply-rollback" : "apply-apply"), id,
-             ActorName(actor));
-}
-
 std::string CancelText(const CancelResponse& cancelled) {
   return Say(
       cancelled.not_started() == 0 ? "apply-cancelled-last" : "apply-cancelled",
@@ -409,13 +391,13 @@ std::string CancelText(const CancelResponse& cancelled) {
 
 std::string AbortText(const AbortApplyResponse& aborted) {
   const auto& hosts = aborted.given_up();
-  return JoinParts(
-      Say("list-semicolon"),
-      {Say("apply-aborted",
-           RunOfText(aborted.rollback(), aborted.run_id(), aborted.actor()),
-           aborted.aborted_by()),
-       SayPart("apply-given-up", FoldHostlist({hosts.begin(), hosts.end()})),
-       SayPart("apply-rest", aborted.not_started())});
+  return Say(
+      aborted.rollback() ? "apply-of-rollback-run" : "apply-of-apply-run",
+      aborted.run_id(), ActorName(aborted.actor()),
+      JoinParts("; ", {Say("apply-aborted", aborted.aborted_by()),
+                       SayPart("apply-given-up",
+                               FoldHostlist({hosts.begin(), hosts.end()})),
+                       SayPart("apply-rest", aborted.not_started())}));
 }
 
 std::string HostEndLine(const ApplyResult& result, bool rollback,

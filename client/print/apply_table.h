@@ -14,8 +14,7 @@
 //     2 of 2  node[13-20]  not started
 //
 //   STOPPED: 10 applied, 8 not started, 1 undone of 19 hosts in 12 s
-//   rolls back at 2026-11-27 12:05:00 UTC; to keep it, run: clusterctl confirm
-//   3fa2c4d5e6f70812
+//   rolls back at … UTC; to keep it, run: clusterctl confirm 3fa2c4d5e6f70812
 //   to roll back, run: clusterctl rollback 3fa2c4d5e6f70812
 //
 // The verdict of a report is never better than what its hosts say.
@@ -25,7 +24,6 @@
 #include <ostream>
 #include <string>
 
-#include "absl/strings/string_view.h"
 #include "config/words/terminal.h"
 #include "proto/controller.pb.h"
 #include "proto/finding.pb.h"
@@ -73,12 +71,10 @@ bool MayHold(ApplyResult::Outcome outcome);
 bool LeftChanges(const ApplyReport& report);
 
 // How an apply with automatic rollback is doing; empty for one that stays:
-//   "rolls back at 2026-11-27 12:05:00 UTC; to keep it, run: clusterctl confirm
-//   3fa2…"
+//   "rolls back at 2026-11-27 … UTC; to keep it, run: clusterctl confirm 3fa2…"
 //   "… unless its check passes first; waits for node07 to attach again"
 //   "confirmed by ann; not yet notified: node07"
-//   "rolls back automatically: not confirmed by 2026-11-27 12:05:00 UTC";
-//   "rolled" once it `is_back` on all hosts
+//   "rolls back automatically: not confirmed by … UTC"; "rolled" if `is_back`
 // Not made safe for a terminal.
 std::string ConfirmationText(const Confirmation& confirmation,
                              const std::string& apply_id, bool is_back = false);
@@ -99,10 +95,6 @@ std::string WaveText(const ApplyWave& wave);
 // "cancelled by ann in wave 1 of 3: 2 hosts finish what is under way, 4 hosts
 // are not started". Not made safe for a terminal.
 std::string CancelText(const CancelResponse& cancelled);
-
-// "apply 3fa2… of ann". Not made safe for a terminal.
-std::string RunOfText(bool rollback, absl::string_view id,
-                      absl::string_view actor);
 
 // "apply 3fa2… of ann: aborted by bob; the controller no longer waits for
 // node[01-02], where what began is finished or undone; 4 hosts are not

@@ -1,6 +1,5 @@
 #include "client/print/history_table.h"
 
-#include <iterator>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -8,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "config/report/finding_overview.h"
 #include "config/report/report_diff.h"
 #include "config/words/number_text.h"
@@ -33,16 +33,12 @@ std::string WordOf(State state) {
 std::string ChangeText(const ReportDiff::Change& change) {
   const bool is_wrong =
       change.after() != STATE_UNSPECIFIED && IsTrouble(change.after());
-  const std::string turn =
-      change.before() == change.after()
-          ? Say("history-still", WordOf(change.after()))
-          : Say(is_wrong ? "history-turn" : "history-turn-was",
-                WordOf(change.before()), WordOf(change.after()));
-  return JoinParts(
-      Say("list-colon"),
-      {absl::StrCat(change.rule(), " ",
-                    SubjectsText(change.subjects(), kWhoGroups, kWhoColumns)),
-       turn, change.observed()});
+  return Say(
+      change.before() == change.after() ? "history-still"
+      : is_wrong                        ? "history-worse"
+                                        : "history-was",
+      change.rule(), SubjectsText(change.subjects(), kWhoGroups, kWhoColumns),
+      WordOf(change.before()), WordOf(change.after()), change.observed());
 }
 
 std::vector<const ReportDiff::Change*> ChangesOf(const ReportDiff& diff,
@@ -106,45 +102,24 @@ void PrintHosts(const char* words,
 std::string Summary(const HistoryEntry& entry) {
   const bool of_apply = entry.kind() == HISTORY_ROLLBACK;
   return JoinParts(
-      Say("list-semicolon"),
-      {entry.changes().empty()
-           ? ""
-           : Say("history-since", entry.changes(), entry.previous_id()),
-       entry.summary(), SayPart("history-schedule", entry.schedule()),
-       SayPart("history-namespace", entry.network_namespace()),
-       SayPart(of_apply ? "history-of-apply" : "history-of-plan",
-               entry.parent_id()),
-       entry.force() ? Say("history-forced") : ""});
+      "; ", {entry.changes().empty()
+                 ? ""
+                 : Say("history-since", entry.changes(), entry.previous_id()),
+             entry.summary(), SayPart("history-schedule", entry.schedule()),
+             SayPart("history-namespace", entry.network_namespace()),
+             SayPart(of_apply ? "history-of-apply" : "history-of-plan",
+                     entry.parent_id()),
+             entry.force() ? Say("history-forced") : ""});
 }
 
-// Those that have words.
-constexpr std::pair<absl::string_view, Paint> kOutcomes[] = {
-    {"pass", Paint::kGreen},
-    {"succeeded", Paint::kGreen},
-    {"confirmed", Paint::kGreen},
-    {"empty", Paint::kGreen},
-    {"fail", Paint::kRed},
-    {"stopped", Paint::kRed},
-    {"blocked", Paint::kRed},
-    {"unknown", Paint::kMagenta},
-    {"interrupted", Paint::kMagenta},
-    {"cancelled", Paint::kMagenta},
-    {"warn", Paint::kYellow},
-    {"changes", Paint::kYellow},
-    {"running", Paint::kYellow},
-    {"rolled back", Paint::kYellow},
-    {"partly rolled back", Paint::kYellow},
-    {"not confirmed everywhere", Paint::kYellow}};
-
-auto OutcomeRow(const std::string& outcome) {
-  return absl::c_find_if(kOutcomes,
-                         [&](const auto& row) { return row.first == outcome; });
-}
-
-Cell OutcomeCell(const std::string& outcome, const Page& page) {
-  const auto row = OutcomeRow(outcome);
-  return {page.Safe(OutcomeText(outcome)),
-          row == std::end(kOutcomes) ? Paint::kYellow : row->second};
+Paint OutcomePaint(const std::string& outcome) {
+  const auto is_one = [&](std::initializer_list<absl::string_view> words) {
+    return absl::c_linear_search(words, outcome);
+  };
+  if (is_one({"pass", "succeeded", "confirmed", "empty"})) return Paint::kGreen;
+  if (is_one({"fail", "stopped", "blocked"})) return Paint::kRed;
+  return is_one({"unknown", "interrupted", "cancelled"}) ? Paint::kMagenta
+                                                         : Paint::kYellow;
 }
 
 // Columns that a summary is worth a place in the row with; else it stands
@@ -177,7 +152,7 @@ void PrintChanges(const ReportDiff& diff, size_t most, Page& page) {
       PrintChange(*changes[i], page);
     }
     if (changes.size() > most) {
-      page.out() << "  " << Say("list-and-more", changes.size() - most) << "\n";
+      page.Whole("  ", Say("list-and-more", changes.size() - most));
     }
   }
 }
@@ -217,26 +192,24 @@ std::string HistoryKindWord(HistoryKind kind) {
 }
 
 std::string OutcomeText(const std::string& outcome) {
-  if (OutcomeRow(outcome) == std::end(kOutcomes)) return outcome;
-  return Say(absl::StrCat("history-outcome-",
-                          absl::StrReplaceAll(outcome, {{" ", "-"}})));
+  constexpr char kPrefix[] = "history-outcome-";
+  // Without words, a row's name comes back.
+  return std::string(absl::StripPrefix(
+      Say(absl::StrCat(kPrefix, absl::StrReplaceAll(outcome, {{" ", "-"}}))),
+      kPrefix));
 }
 
 void PrintHistoryTable(const ListHistoryResponse& history, const Style& style,
                        absl::TimeZone zone, std::ostream& out) {
   Page page(style, out);
-  std::vector<Row> rows(1);
-  for (const char* title :
-       {"history-id", "history-when", "history-who", "history-kind",
-        "history-outcome", "history-summary"}) {
-    rows[0].push_back({Say(title), Paint::kBold});
-  }
+  std::vector<Row> rows = {TitleRow(Say("history-titles"))};
   for (const HistoryEntry& entry : history.entries()) {
     rows.push_back({{page.Safe(entry.id())},
                     {MomentText(kMinute, entry.started_at_ms(), zone)},
                     {page.Safe(ActorName(entry.actor()))},
                     {HistoryKindWord(entry.kind())},
-                    OutcomeCell(entry.outcome(), page),
+                    {page.Safe(OutcomeText(entry.outcome())),
+                     OutcomePaint(entry.outcome())},
                     {page.Safe(Summary(entry))}});
   }
   int used = 0;
@@ -254,8 +227,7 @@ std::string HistoryEntryLine(const HistoryEntry& entry, absl::TimeZone zone) {
       Say("history-entry", HistoryKindWord(entry.kind()), entry.id(),
           ActorName(entry.actor()),
           MomentText(kSecond, entry.started_at_ms(), zone),
-          JoinParts(Say("list-comma"),
-                    {OutcomeText(entry.outcome()), Summary(entry)})),
+          JoinParts(", ", {OutcomeText(entry.outcome()), Summary(entry)})),
       /*utf8=*/true);
 }
 

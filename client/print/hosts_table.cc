@@ -35,8 +35,7 @@ void PrintGroups(const Groups& groups, Row head, const RowOf& row_of,
   }
   page.PrintTable(rows, {});
   if (hidden == 0) return;
-  page.out() << Say("list-more-groups-json", Count(hidden, "more group"))
-             << "\n";
+  page.Whole("", Say("list-more-groups-json", Count(hidden, "more group")));
 }
 
 // "2 attached, 1 left", by the row of each entry in `states`.
@@ -83,10 +82,9 @@ std::string DriftRemark(const DriftFact& drift) {
     return Say("hosts-drift-unknown", WhyMissing(drift.missing()));
   }
   const DriftFact::Drifts& drifts = drift.value();
-  return JoinParts(Say("list-comma"),
-                   {SayPart("hosts-drifted", drifts.drifts_size()),
-                    SayPart("hosts-untold", drifts.untold_size()),
-                    SayPart("hosts-more-drifts", drifts.left_out())});
+  return JoinParts(", ", {SayPart("hosts-drifted", drifts.drifts_size()),
+                          SayPart("hosts-untold", drifts.untold_size()),
+                          SayPart("hosts-more-drifts", drifts.left_out())});
 }
 
 // What the host's stream was opened with; empty: it does not end soon.
@@ -105,7 +103,7 @@ std::string CertificateRemark(const HostEntry& host, absl::Time now) {
 std::string Remark(const HostEntry& host, absl::Time now) {
   const bool attached = host.attached();
   return JoinParts(
-      Say("list-semicolon"),
+      "; ",
       {host.conflict(), host.maintenance() ? Say("hosts-in-maintenance") : "",
        attached ? "" : host.detached_reason(), host.simulation(),
        DriftRemark(host.drift()), CertificateRemark(host, now)});
@@ -141,9 +139,8 @@ std::string SinceText(const HostGroup& group, absl::Time now) {
 
 std::string CountsLine(const ListHostsResponse& response) {
   const size_t drifted = absl::c_count_if(response.hosts(), HasDrift);
-  return JoinParts(Say("list-comma"),
-                   {StatesText(response.hosts(), kPresences, PresenceOf),
-                    SayPart("hosts-with-drift", drifted)});
+  return JoinParts(", ", {StatesText(response.hosts(), kPresences, PresenceOf),
+                          SayPart("hosts-with-drift", drifted)});
 }
 
 // Both values of everything that drifted, folded over hosts that agree.
@@ -164,13 +161,11 @@ void PrintDrift(const ListHostsResponse& response, Page& page) {
   size_t shown = 0;
   for (const auto& [text, hosts] : hosts_of) {
     if (shown++ == kMaxGroups) break;
-    page.Whole("  ",
-               page.Safe(JoinParts(Say("list-colon"),
-                                   {HostsText(hosts, kHostsColumns), text})));
+    page.Whole("  ", page.Safe(JoinParts(
+                         ": ", {HostsText(hosts, kHostsColumns), text})));
   }
   if (hosts_of.size() > kMaxGroups) {
-    page.out() << "  " << Say("list-more-json", hosts_of.size() - kMaxGroups)
-               << "\n";
+    page.Whole("  ", Say("list-more-json", hosts_of.size() - kMaxGroups));
   }
 }
 
@@ -183,12 +178,11 @@ std::string EntryText(const HostEntry& entry, absl::Time now) {
     presence = Say("hosts-last-seen", AgeText(entry.last_seen_ms(), now));
   }
   return JoinParts(
-      Say("list-comma"),
-      {presence, entry.in_spec() ? "" : Say("hosts-not-in-the-spec"),
-       entry.attached() ? "" : entry.detached_reason(),
-       SayPart("hosts-clusterd", entry.clusterd_version()),
-       SayPart("hosts-from", entry.peer()),
-       SayPart("hosts-conflict-with", entry.conflict())});
+      ", ", {presence, entry.in_spec() ? "" : Say("hosts-not-in-the-spec"),
+             entry.attached() ? "" : entry.detached_reason(),
+             SayPart("hosts-clusterd", entry.clusterd_version()),
+             SayPart("hosts-from", entry.peer()),
+             SayPart("hosts-conflict-with", entry.conflict())});
 }
 
 // The list names a certificate that is not renewed this long before its end.
@@ -231,7 +225,7 @@ std::string TrustRemark(const CertificateEntry& entry, absl::Time now) {
       return Say(end - now <= kByHandNotice ? "hosts-renew-how"
                                             : "hosts-not-renewing");
     case CertificateEntry::WAITS_FOR_APPROVAL:
-      return JoinParts(Say("list-semicolon"),
+      return JoinParts("; ",
                        {entry.serial().empty() ? "" : Say("hosts-enrolled"),
                         Say(entry.approved() ? "hosts-approved" : "hosts-asks",
                             Say("hosts-machine", entry.waiting_machine_id(),
@@ -248,12 +242,7 @@ void PrintHostsTable(const ListHostsResponse& response, const Style& style,
                      absl::Time now, std::ostream& out) {
   Page page(style, out);
   PrintGroups(
-      GroupHosts(response, now),
-      {{Say("hosts-state"), Paint::kBold},
-       {Say("hosts-hosts")},
-       {Say("hosts-since")},
-       {Say("hosts-version")},
-       {""}},
+      GroupHosts(response, now), TitleRow(Say("hosts-titles")),
       [&](const GroupKey& key, const HostGroup& group) -> Row {
         const auto& [presence, version, remark, never_seen] = key;
         return {{Say(kPresences[presence].words), kPresences[presence].paint},
@@ -265,8 +254,7 @@ void PrintHostsTable(const ListHostsResponse& response, const Style& style,
       page);
   PrintDrift(response, page);
   out << "\n"
-      << JoinParts(Say("list-colon"),
-                   {page.Safe(response.cluster()), CountsLine(response)})
+      << JoinParts(": ", {page.Safe(response.cluster()), CountsLine(response)})
       << "\n";
 }
 
@@ -295,28 +283,25 @@ std::string HostsShort(const ListHostsResponse& response,
   }
   if (state.has_value()) {
     const auto& hosts = hosts_of[static_cast<Presence>(*state)];
-    return SafeText(
-        JoinParts(Say("list-colon"), {response.cluster(),
-                                      Say("hosts-count", hosts.size(),
-                                          Say(kPresences[*state].words)),
-                                      HostsText(hosts, kHostsColumns)}),
-        /*utf8=*/true);
+    return SafeText(JoinParts(": ", {response.cluster(),
+                                     Say("hosts-count", hosts.size(),
+                                         Say(kPresences[*state].words)),
+                                     HostsText(hosts, kHostsColumns)}),
+                    /*utf8=*/true);
   }
   std::string line = JoinParts(
-      Say("list-colon"),
-      {response.cluster(),
-       Say("hosts-short-attached", attached, Count(in_spec, "host"))});
-  const auto add = [&line](const char* words,
-                           const std::vector<std::string>& hosts) {
-    if (hosts.empty()) return;
-    absl::StrAppend(&line, Say("list-semicolon"), Say(words), Say("list-colon"),
-                    HostsText(hosts, kHostsColumns));
-  };
+      ": ", {response.cluster(),
+             Say("hosts-short-attached", attached, Count(in_spec, "host"))});
   for (const auto& [presence, hosts] : hosts_of) {
-    if (presence != kAttached) add(kPresences[presence].words, hosts);
+    if (presence == kAttached) continue;
+    absl::StrAppend(&line, Say("list-semicolon"),
+                    JoinParts(": ", {Say(kPresences[presence].words),
+                                     HostsText(hosts, kHostsColumns)}));
   }
-  add("hosts-short-drifted", drifted);
-  return SafeText(line, /*utf8=*/true);
+  return SafeText(
+      JoinParts("; ", {line, SayPart("hosts-short-drifted",
+                                     HostsText(drifted, kHostsColumns))}),
+      /*utf8=*/true);
 }
 
 void PrintHostFacts(const DescribeHostResponse& answer, const Style& style,
@@ -350,11 +335,7 @@ std::string JoinLine(const CreateTokenResponse& made,
 void PrintTokens(const ListTokensResponse& tokens, const Style& style,
                  absl::Time now, std::ostream& out) {
   Page page(style, out);
-  std::vector<Row> rows = {{{Say("hosts-token"), Paint::kBold},
-                            {Say("hosts-hosts")},
-                            {Say("hosts-used")},
-                            {Say("hosts-expires")},
-                            {Say("hosts-made-by")}}};
+  std::vector<Row> rows = {TitleRow(Say("hosts-token-titles"))};
   for (const TokenEntry& token : tokens.tokens()) {
     const absl::Time end = absl::FromUnixMillis(token.expires_ms());
     rows.push_back(
@@ -385,12 +366,7 @@ void PrintCertificates(const ListCertificatesResponse& certificates,
         .push_back(&entry);
   }
   PrintGroups(
-      groups,
-      {{Say("hosts-state"), Paint::kBold},
-       {Say("hosts-hosts")},
-       {Say("hosts-expires")},
-       {Say("hosts-serial")},
-       {""}},
+      groups, TitleRow(Say("hosts-certificate-titles")),
       [&](const Key& key,
           const std::vector<const CertificateEntry*>& entries) -> Row {
         const auto& [state, end, remark] = key;
@@ -411,8 +387,8 @@ void PrintCertificates(const ListCertificatesResponse& certificates,
         << "\n";
   }
   out << "\n"
-      << JoinParts(Say("list-colon"), {page.Safe(certificates.cluster()),
-                                       CertificatesShort(certificates)})
+      << JoinParts(": ", {page.Safe(certificates.cluster()),
+                          CertificatesShort(certificates)})
       << "\n";
 }
 

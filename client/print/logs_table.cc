@@ -29,11 +29,11 @@ std::string Head(absl::string_view words) {
 }
 
 void PrintCode(const LogCode& code, const LogsAnswer& answer, Page& page) {
-  page.Wrapped(absl::StrCat(page.Strong(code.code()), "  "),
-               JoinParts(Say("list-colon"),
-                         {Say("logs-lines-on", Count(code.lines(), "line"),
-                              page.Safe(HostsOf(code))),
-                          code.meaning()}));
+  page.Wrapped(
+      absl::StrCat(page.Strong(code.code()), "  "),
+      JoinParts(": ", {Say("logs-lines-on", Count(code.lines(), "line"),
+                           page.Safe(HostsOf(code))),
+                       code.meaning()}));
   for (const LogsOfHost& host : answer.hosts()) {
     const LogHit* const first =
         FirstWith(host.logs().hits(), &LogHit::code, code.code());
@@ -49,10 +49,9 @@ void PrintCode(const LogCode& code, const LogsAnswer& answer, Page& page) {
   for (const std::string& detail : code.details()) {
     page.Wrapped(Head("logs-ends"), page.Safe(detail));
   }
-  const std::string rules = absl::StrJoin(code.rules(), ", ");
   if (code.rules().empty() && code.meaning().empty()) return;
   page.Wrapped(Head("logs-rules"),
-               Say("logs-explain", rules.empty() ? Say("logs-no-rule") : rules,
+               Say("logs-explain", code.rules().empty() ? Say("logs-no-rule") : absl::StrJoin(code.rules(), ", "),
                    code.code()));
 }
 
@@ -69,8 +68,7 @@ void PrintNotes(const LogsAnswer& answer, Page& page) {
     }
   }
   page.PrintNotes(Each<std::string>(by_text, [](const auto& note) {
-    return JoinParts(Say("list-colon"),
-                     {HostsText(note.second, kHostColumns), note.first});
+    return JoinParts(": ", {HostsText(note.second, kHostColumns), note.first});
   }));
 }
 
@@ -212,16 +210,16 @@ void PrintLogsTable(const LogsAnswer& answer, const LogsQuery& asked,
   const size_t hosts = static_cast<size_t>(answer.hosts_size());
   if (AreNone(answer)) {
     return page.Wrapped(
-        "", JoinParts(Say("list-semicolon"),
-                      {Say("logs-none-on", Count(hosts, "host")),
-                       asked.user().empty() ? Say("logs-try-user") : "",
-                       asked.since_ms() > 0 ? Say("logs-try-since") : ""}));
+        "",
+        JoinParts("; ", {Say("logs-none-on", Count(hosts, "host")),
+                         asked.user().empty() ? Say("logs-try-user") : "",
+                         asked.since_ms() > 0 ? Say("logs-try-since") : ""}));
   }
   page.Wrapped(
       "", Say("logs-summary",
               answer.codes().empty()
                   ? Say("logs-no-code")
-                  : Count(static_cast<size_t>(answer.codes_size()), "code"),
+                  : Count(answer.codes_size(), "code"),
               Count(files, "file"), bytes >> 20, hosts - CountUnread(answer),
               Count(hosts, "host")));
 }

@@ -71,7 +71,7 @@ class NowPage {
         std::min(now_.hosts_expected(), now_.hosts_attached());
     Line("now-hosts",
          JoinParts(
-             Say("list-comma"),
+             ", ",
              {Say("now-attached", now_.hosts_attached(), now_.hosts_expected()),
               SayPart("now-count-away", away),
               SayPart("now-drifted", now_.hosts_drifted()),
@@ -110,21 +110,18 @@ class NowPage {
                                  ? Say("now-next", Moment(check.next_at_ms()))
                                  : "";
     if (!check.has_newest()) {
-      page_.out() << JoinParts(Say("list-semicolon"),
-                               {Say("now-no-check"), next})
-                  << "\n";
+      page_.out() << JoinParts("; ", {Say("now-no-check"), next}) << "\n";
       return;
     }
     const State verdict = KnownState(report.verdict());
     page_.Wrapped(
         absl::StrCat(StateSymbol(verdict, page_.style().utf8), " "),
         page_.Safe(JoinParts(
-            Say("list-semicolon"),
-            {Say("now-verdict", VerdictWord(report),
-                 Moment(report.started_at_ms()),
-                 report.error().empty() ? CountsText(report.rule_counts())
-                                        : report.error()),
-             next})),
+            "; ", {Say("now-verdict", VerdictWord(report),
+                       Moment(report.started_at_ms()),
+                       report.error().empty() ? CountsText(report.rule_counts())
+                                              : report.error()),
+                   next})),
         StatePaint(verdict));
     for (const std::string& note : report.notes()) {
       page_.Wrapped("  ", page_.Safe(note));
@@ -132,11 +129,9 @@ class NowPage {
     if (check.has_changes()) PrintSince(check.changes());
     for (const RuleResult& rule : check.wrong()) PrintWrong(rule);
     if (check.more_wrong() > 0) {
-      page_.out() << "  "
-                  << Say("now-more-rules",
-                         Count(check.more_wrong(), "more rule"),
-                         page_.Safe(report.run_id()))
-                  << "\n";
+      page_.Whole("  ",
+                  Say("now-more-rules", Count(check.more_wrong(), "more rule"),
+                      page_.Safe(report.run_id())));
     }
     if (check.has_changes()) {
       PrintChanges(check.changes(), kChangesOfEach, page_);
@@ -155,16 +150,15 @@ class NowPage {
     const bool is_one = rule.findings_size() == 1;
     page_.Wrapped(
         absl::StrCat("  ", StateSymbol(rule.state(), page_.style().utf8), " "),
-        page_.Safe(JoinParts(Say("list-colon"),
-                             {absl::StrCat(rule.rule(), " ", rule.summary()),
-                              is_one ? rule.findings(0).observed() : ""})),
+        page_.Safe(
+            JoinParts(": ", {absl::StrCat(rule.rule(), " ", rule.summary()),
+                             is_one ? rule.findings(0).observed() : ""})),
         StatePaint(KnownState(rule.state())));
     for (const Finding& each : rule.findings()) {
       if (!is_one) {
-        page_.Wrapped(
-            "    ", page_.Safe(JoinParts(Say("list-colon"),
-                                         {SubjectsText(each.subjects(), 2, 60),
-                                          each.observed()})));
+        page_.Wrapped("    ", page_.Safe(JoinParts(
+                                  ": ", {SubjectsText(each.subjects(), 2, 60),
+                                         each.observed()})));
       }
       if (each.fix().empty()) continue;
       page_.Whole(absl::StrCat("    ", Say("list-fix")),

@@ -110,16 +110,15 @@ std::string HostsOf(const HostNames& hosts, const Page& page) {
 void PrintHead(const ClusterPlan& plan, Page& page) {
   const auto hosts = Each<std::string>(plan.hosts(), &HostPlan::host);
   page.out() << JoinParts(
-                    Say("list-comma"),
+                    ", ",
                     {SayPart("report-cluster", page.Strong(plan.cluster())),
                      page.Safe(plan.product()),
-                     Say("plan-for", JoinParts(Say("list-colon"),
-                                               {Count(hosts.size(), "host"),
-                                                HostsOf(hosts, page)}))})
+                     Say("plan-for",
+                         JoinParts(": ", {Count(hosts.size(), "host"),
+                                          HostsOf(hosts, page)}))})
              << "\n";
   const std::string space = PlanNamespace(plan);
-  if (!space.empty())
-    page.out() << Say("report-namespace", page.Safe(space)) << "\n";
+  if (!space.empty()) page.Whole("", Say("report-namespace", page.Safe(space)));
 }
 
 // "  sysctl          net.core.somaxconn: 4096 -> 65535"
@@ -148,7 +147,7 @@ std::string BlockedWhat(const std::vector<const BlockedChange*>& blocked) {
     const std::string changes = Count(blocked.size(), "change");
     return devices.empty() ? changes : Say("plan-changes-on", changes, devices);
   }
-  return JoinParts(Say("list-colon"), {devices, blocked.front()->what()});
+  return JoinParts(": ", {devices, blocked.front()->what()});
 }
 
 void PrintBlocked(const std::vector<const BlockedChange*>& blocked,
@@ -176,9 +175,8 @@ void PrintFold(const HostNames& hosts, const PlanFold& fold, bool verbose,
     PrintRemark("plan-undo", step->undo(), page);
   }
   for (const auto& [text, devices] : consequences) {
-    page.Wrapped(
-        absl::StrCat("  ", Say("plan-also")),
-        page.Safe(JoinParts(Say("list-colon"), {DevicesText(devices), text})));
+    page.Wrapped(absl::StrCat("  ", Say("plan-also")),
+                 page.Safe(JoinParts(": ", {DevicesText(devices), text})));
   }
   for (const auto& blocked : fold.blocked) PrintBlocked(blocked, page);
   if (fold.unmended.empty()) return;
@@ -243,11 +241,11 @@ void PrintNotes(const ClusterPlan& plan, bool verbose, Page& page) {
   for (const auto& [note, hosts] : notes) {
     if (!verbose && shown == kGroups) break;
     ++shown;
-    page.Wrapped("  ", JoinParts(Say("list-colon"),
-                                 {HostsOf(hosts, page), page.Safe(note)}));
+    page.Wrapped("  ",
+                 JoinParts(": ", {HostsOf(hosts, page), page.Safe(note)}));
   }
   if (shown < notes.size()) {
-    page.out() << "  " << Say("plan-more-notes", notes.size() - shown) << "\n";
+    page.Whole("  ", Say("plan-more-notes", notes.size() - shown));
   }
 }
 
@@ -290,13 +288,11 @@ void PrintPlanTable(const ClusterPlan& plan, const Style& style, bool verbose,
 }
 
 std::string PlanShort(const ClusterPlan& plan) {
-  const std::string space = PlanNamespace(plan);
   return SafeText(
-      JoinParts(Say("list-colon"),
-                {space.empty() ? plan.cluster()
-                               : Say("short-namespace", plan.cluster(), space),
-                 Say("plan-short", PlanCountsText(CountPlan(plan)),
-                     plan.digest().substr(0, kDigestCharacters))}),
+      JoinParts(": ", {absl::StrCat(plan.cluster(),
+                                    SayPart("plan-in", PlanNamespace(plan))),
+                       Say("plan-short", PlanCountsText(CountPlan(plan)),
+                           plan.digest().substr(0, kDigestCharacters))}),
       /*utf8=*/true);
 }
 

@@ -19,17 +19,16 @@ std::string ProgressText(const CheckProgress& progress, bool utf8) {
   if (named > 0 && progress.pending() > named) {
     hosts = Say("first-of", hosts, progress.pending() - named);
   }
-  return SafeText(JoinParts(Say("list-semicolon"),
-                            {Say("now-progress", progress.answered(),
-                                 progress.failed(), progress.pending()),
-                             SayPart("now-awaiting", hosts)}),
+  return SafeText(JoinParts("; ", {Say("now-progress", progress.answered(),
+                                       progress.failed(), progress.pending()),
+                                   SayPart("now-awaiting", hosts)}),
                   utf8);
 }
 
 std::string ApplyProgressText(const ApplyProgress& progress, bool utf8) {
   const auto& hosts = progress.at_work();
   return SafeText(
-      JoinParts(Say("list-semicolon"),
+      JoinParts("; ",
                 {Say("apply-progress", progress.wave(), progress.waves(),
                      progress.done(), progress.failed(), progress.pending()),
                  SayPart("apply-at-work",

@@ -375,7 +375,7 @@ std::string PlanCountsText(const PlanCounts& counts) {
       counts.nothing_to_do()
           ? Say("plan-nothing", hosts)
           : JoinParts(
-                Say("list-comma"),
+                ", ",
                 {counts.steps == 0
                      ? Say("plan-no-step")
                      : Say("plan-steps", Count(counts.steps, "step"),

@@ -61,7 +61,8 @@ std::string CountsText(const Counts& counts) {
         std::pair(counts.skipped(), "counts-skipped")}) {
     if (count > 0) texts.push_back(Say(words, count));
   }
-  return texts.empty() ? Say("counts-none") : absl::StrJoin(texts, ", ");
+  return texts.empty() ? Say("counts-none")
+                       : absl::StrJoin(texts, Say("list-comma"));
 }
 
 std::string StandingWord(const ApplyReport& report) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "config/words/words.h"
 
 namespace clusterd {
@@ -65,7 +66,11 @@ std::string JoinParts(absl::string_view between,
   std::vector<absl::string_view> told;
   absl::c_copy_if(parts, std::back_inserter(told),
                   [](absl::string_view part) { return !part.empty(); });
-  return absl::StrJoin(told, between);
+  return absl::StrJoin(
+      told, CurrentLanguage() == Language::kEnglish
+                ? std::string(between)
+                : absl::StrReplaceAll(
+                      between, {{", ", "，"}, {"; ", "；"}, {": ", "："}}));
 }
 
 std::string FirstOf(const std::vector<std::string>& texts, size_t most) {

@@ -231,7 +231,8 @@ void Page::Sentence(const std::string& word, Paint paint,
   // Further lines of the text stand further in: none looks like ours.
   for (const absl::string_view paragraph : absl::StrSplit(text, '\n')) {
     const std::string whole = absl::StrCat(
-        lines.empty() ? absl::StrCat(word, ": ") : "  ", Safe(paragraph));
+        lines.empty() ? absl::StrCat(word, Say("list-colon")) : "  ",
+        Safe(paragraph));
     for (std::string& line : WrapText(whole, style_.width)) {
       lines.push_back(std::move(line));
     }
@@ -282,6 +283,14 @@ void Page::PrintRow(const Row& row, const std::vector<int>& columns,
 void Page::PrintTable(const std::vector<Row>& rows, const TableLayout& layout) {
   const std::vector<int> columns = ColumnWidths(rows);
   for (const Row& row : rows) PrintRow(row, columns, layout);
+}
+
+Row TitleRow(absl::string_view titles) {
+  Row row;
+  for (const absl::string_view title : absl::StrSplit(titles, '|')) {
+    row.push_back({std::string(title), Paint::kBold});
+  }
+  return row;
 }
 
 std::vector<int> ColumnWidths(const std::vector<Row>& rows) {

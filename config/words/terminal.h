@@ -165,6 +165,9 @@ class Page {
   std::ostream& out_;
 };
 
+// A bold row of titles, which stand with | between them.
+Row TitleRow(absl::string_view titles);
+
 // Of all cells but the last of each row.
 std::vector<int> ColumnWidths(const std::vector<Row>& rows);
 

@@ -72,11 +72,9 @@ std::string Say(absl::string_view name, const Values&... values) {
 }
 
 // The same with one value; empty for an empty text or for none.
-inline std::string SayPart(absl::string_view name, absl::string_view value) {
-  return value.empty() ? "" : Say(name, value);
-}
-inline std::string SayPart(absl::string_view name, size_t count) {
-  return count == 0 ? "" : Say(name, count);
+template <typename Value>
+std::string SayPart(absl::string_view name, const Value& value) {
+  return value == Value() ? "" : Say(name, value);
 }
 
 }  // namespace clusterd

@@ -105,6 +105,7 @@ class WatchCommand final : public Command {
     const Terminal& terminal = terminal_ ? *terminal_ : session().terminal;
     const Style style = StyleOf(&Terminal::out_is_terminal, terminal,
                                 session().environment, color_);
+    const InLanguage spoken(LanguageOf(session().environment));
     std::ostringstream text;
     if (!trouble_.empty()) {
       Page(style, text)
