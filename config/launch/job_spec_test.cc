@@ -128,7 +128,7 @@ servers:
   - {host: node2, devices: 3-1}
 ssh: yes
 )"),
-      R"(job.yaml:1:1: unknown key "nodess", expected id, nodes, devices, servers, product, dtypes, method, user, processes_per_device, master_addr, master_port, world_size, ssh, framework, logic_super_pod, ports, environment, did you mean "nodes"?
+      R"(job.yaml:1:1: unknown key "nodess", expected id, nodes, devices, product, dtypes, method, framework, user, processes_per_device, ports, environment, master_addr, master_port, world_size, logic_super_pod, servers, ssh, did you mean "nodes"?
 job.yaml:2:10: devices: "0", expected a number of devices from 1 to 100, or ids such as 0-3
 job.yaml:3:10: product "atlas-a4" is not known, expected one of atlas-training, atlas-a2, atlas-a2-box16, atlas-a3, atlas-a3-superpod, atlas-300t, ascend-950, did you mean "atlas-a2"?
 job.yaml:4:10: dtypes has "fp8", expected int8, int16, int32, fp16, fp32, int64, uint64, uint8, uint16, uint32, fp64, bfp16, int128, hif8, fp8e4m3, fp8e5m2, fp8e8m0
