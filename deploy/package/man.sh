@@ -3,7 +3,7 @@
 #   man.sh program NAME SECTION SUMMARY PROGRAM [PAGE...]
 #       what `PROGRAM --help` prints; of clusterctl also `PROGRAM help PAGE...`
 #       for each PAGE, such as "config show"
-#   man.sh keys NAME SUMMARY FILE.md      a Markdown file with tables of keys
+#   man.sh keys NAME SUMMARY FILE.md...   Markdown files with tables of keys
 #   man.sh example NAME SUMMARY FILE.yaml a commented example
 # DATE and VERSION of the environment stand in its foot. PROGRAM may be several
 # words, e.g. an emulator in front.
@@ -56,24 +56,28 @@ keys() {
     }
     /^```/ { fenced = !fenced; print fenced ? ".PP\n.nf" : ".fi"; next }
     fenced { gsub(/\\/, "\\e"); gsub(/-/, "\\-"); sub(/^[.\x27]/, "\\\\\\&&"); print; next }
-    /^# / { next }
+    /^# |^<!--/ { next }
     /^## / { print ".SH \"" toupper(text(substr($0, 4))) "\""; next }
     /^### / { print ".SS \"" text(substr($0, 5)) "\""; next }
     /^\|[-|]*\|$/ { rows = 1; next }
-    # The head of a table: what its rows tell.
-    /^\|/ && !rows { next }
+    # The head of a table. Of its rows, only the default needs its name.
+    /^\|/ && !rows { split($0, head, / *\| */); next }
     /^\|/ {
       line = $0; sub(/^\| */, "", line); sub(/ *\|$/, "", line)
       n = split(line, cell, / *\| */)
       print ".TP\n" text(cell[1])
-      for (i = 2; i <= n; ++i) if (cell[i] != "") printf "%s%s", text(cell[i]), i < n ? "; " : ""
+      for (i = 2; i <= n; ++i) {
+        if (head[i + 1] == "default" && cell[i] != "required") cell[i] = "default: " cell[i]
+        if (cell[i] != "") printf "%s%s", text(cell[i]), i < n ? "; " : ""
+      }
       print ""
       next
     }
     { rows = 0 }
     /^$/ { print ".PP"; next }
-    { print text($0) }
-  ' "$3"
+    sub(/^- /, "") { print ".IP \\(bu 2" }
+    { sub(/^ +/, ""); print text($0) }
+  ' "${@:3}"
 }
 
 example() {
