@@ -4,7 +4,6 @@
 #       what `PROGRAM --help` prints; of clusterctl also `PROGRAM help PAGE...`
 #       for each PAGE, such as "config show"
 #   man.sh keys NAME SUMMARY FILE.md...   Markdown files with tables of keys
-#   man.sh example NAME SUMMARY FILE.yaml a commented example
 # DATE and VERSION of the environment stand in its foot. PROGRAM may be several
 # words, e.g. an emulator in front.
 set -euo pipefail
@@ -80,26 +79,13 @@ keys() {
   ' "${@:3}"
 }
 
-example() {
-  begin "$1" 5 "$2"
-  # A paragraph of comment, and below it the settings that it is about.
-  awk '
-    function text(line) { gsub(/\\/, "\\e", line); gsub(/-/, "\\-", line); sub(/^[.\x27]/, "\\\\\\&&", line); return line }
-    NR == 1 { print ".SH DESCRIPTION" }
-    /^# / { if (set) print ".fi"; set = 0; print text(substr($0, 3)); next }
-    /^$/ { if (set) print ".fi"; set = 0; print ".PP"; next }
-    { if (!set) print ".PP\n.nf"; set = 1; sub(/^#/, ""); print "    " text($0) }
-    END { if (set) print ".fi" }
-  ' "$3"
-}
-
 : "${DATE:?}" "${VERSION:?}"
 verb=${1-}
 [ $# -eq 0 ] || shift
 case $verb in
-  program | keys | example) "$verb" "$@" ;;
+  program | keys) "$verb" "$@" ;;
   *)
-    echo "man.sh: expected program, keys or example, got \"$verb\"" >&2
+    echo "man.sh: expected program or keys, got \"$verb\"" >&2
     exit 3
     ;;
 esac
