@@ -89,7 +89,7 @@
       for (const list of details.querySelectorAll('ul')) list.remove();
       details.append(make('p', host.no_facts_reason
           ? say('silent', host.no_facts_reason)
-          : say('answered', host.elapsed_ms)));
+          : say('answered', host.elapsed_ms || 0)));
       if (host.simulation) {
         details.append(make('p', say('simulated', host.simulation)));
       }

@@ -48,10 +48,11 @@ std::string Policy() {
 }
 
 // For the inside of <script>, which no text may end and where "<!--" has a
-// meaning: these stand inside JSON strings only.
+// meaning: these stand inside JSON strings only. Without fields that have no
+// value, of which each finding has many.
 std::string JsonForScript(const Report& report) {
   return absl::StrReplaceAll(
-      OnOneLine(MessageJson(report)),
+      OnOneLine(MessageJson(report, /*with_defaults=*/false)),
       {{"<", "\\u003c"}, {">", "\\u003e"}, {"&", "\\u0026"}});
 }
 
