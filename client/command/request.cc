@@ -201,7 +201,7 @@ absl::StatusOr<std::string> Request::Text(const Style& style) const {
     case OutputFormat::kMarkdown:
       return ReportMarkdown(Rendered(*CheckedReport()), verbose_);
     case OutputFormat::kHtml:
-      return ReportHtml(*CheckedReport(), /*since=*/nullptr);
+      return ReportHtml(*CheckedReport(), /*before=*/nullptr);
   }
   return "";
 }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "config/spec/spec_loader.h"
+#include "config/spec/yaml_keys.inc"
 #include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
@@ -89,8 +90,7 @@ class ScheduleLoader {
   }
 
   void Load(const YamlValue& value, ScheduledCheck* check) {
-    const YamlMap map(value.node(), value.subject(),
-                      {"name", "every", "hosts", kOnly, kSkip, kDowngrade},
+    const YamlMap map(value.node(), value.subject(), kClusterKeys,
                       value.mistakes());
     LoadName(map.Require("name"), check);
     const YamlValue every = map.Require("every");
@@ -116,8 +116,7 @@ class ScheduleLoader {
   }
 
   void Load(const YamlValue& value, Waiver* waiver) {
-    const YamlMap map(value.node(), value.subject(),
-                      {"rule", "hosts", "devices", "reason", "owner", "until"},
+    const YamlMap map(value.node(), value.subject(), kClusterKeys,
                       value.mistakes());
     google::protobuf::RepeatedPtrField<std::string> rules;
     const YamlValue rule = map.Require("rule");
@@ -239,7 +238,7 @@ void LoadCommand(const YamlValue& value, Notifier* notifier) {
 }
 
 void LoadNotifier(const YamlValue& value, Notifier* notifier) {
-  const YamlMap map(value.node(), value.subject(), {"command", "deadline"},
+  const YamlMap map(value.node(), value.subject(), kClusterKeys,
                     value.mistakes());
   if (!value.Is(YamlNode::Kind::kMap)) return;
   LoadCommand(map.Require("command"), notifier);

@@ -25,7 +25,7 @@ bool LocaleIsUtf8(const Environment& environment) {
   return false;
 }
 
-struct Character {
+struct Glyph {
   size_t bytes;
   utf8proc_int32_t code;
   int columns;
@@ -33,7 +33,7 @@ struct Character {
 
 // The first one. A byte that is not UTF-8 counts as a character. REQUIRES: not
 // empty.
-Character FirstCharacter(absl::string_view text) {
+Glyph FirstGlyph(absl::string_view text) {
   const auto* const bytes =
       reinterpret_cast<const utf8proc_uint8_t*>(text.data());
   utf8proc_int32_t code = *bytes;
@@ -44,13 +44,13 @@ Character FirstCharacter(absl::string_view text) {
   return {static_cast<size_t>(size), code, utf8proc_charwidth(code)};
 }
 
-bool Closes(const Character& character) {
+bool Closes(const Glyph& character) {
   const utf8proc_category_t category = utf8proc_category(character.code);
   return category == UTF8PROC_CATEGORY_PE || category == UTF8PROC_CATEGORY_PF ||
          category == UTF8PROC_CATEGORY_PO;
 }
 
-bool Opens(const Character& character) {
+bool Opens(const Glyph& character) {
   const utf8proc_category_t category = utf8proc_category(character.code);
   return category == UTF8PROC_CATEGORY_PS || category == UTF8PROC_CATEGORY_PI;
 }
@@ -60,10 +60,10 @@ bool Opens(const Character& character) {
 // punctuation, which stays with its word.
 size_t EndOfWord(absl::string_view text, size_t from) {
   while (from < text.size() && text[from] != ' ') {
-    const Character character = FirstCharacter(text.substr(from));
+    const Glyph character = FirstGlyph(text.substr(from));
     from += character.bytes;
     if (from == text.size()) break;
-    const Character next = FirstCharacter(text.substr(from));
+    const Glyph next = FirstGlyph(text.substr(from));
     if ((character.columns == 2 || next.columns == 2) && !Opens(character) &&
         !Closes(next)) {
       break;
@@ -134,7 +134,7 @@ std::string CutText(absl::string_view text, int columns, bool utf8) {
   const int kept = columns - TextColumns(mark);
   size_t end = 0;
   for (int columns = 0; end < text.size();) {
-    const Character next = FirstCharacter(text.substr(end));
+    const Glyph next = FirstGlyph(text.substr(end));
     if ((columns += next.columns) > kept) break;
     end += next.bytes;
   }
@@ -144,7 +144,7 @@ std::string CutText(absl::string_view text, int columns, bool utf8) {
 int TextColumns(absl::string_view text) {
   int columns = 0;
   while (!text.empty()) {
-    const Character next = FirstCharacter(text);
+    const Glyph next = FirstGlyph(text);
     columns += next.columns;
     text.remove_prefix(next.bytes);
   }

@@ -18,7 +18,6 @@
 #include "config/identity/regular_file.h"
 #include "config/identity/root_bundle.h"
 #include "config/identity/signature.h"
-#include "config/report/report_diff.h"
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
 #include "daemon/audit/audit_log.h"
@@ -416,11 +415,8 @@ absl::Status ControllerServer::StartStatus(
     return Numbers(tls, trust);
   };
   sources.newest = [this] { return newest_->Get(); };
-  sources.html = [this](const Report& report) -> absl::StatusOr<std::string> {
-    const std::shared_ptr<const Report> before = newest_->Before(report);
-    if (before == nullptr) return ReportHtml(report, nullptr);
-    const ReportDiff since = DiffReports(*before, report);
-    return ReportHtml(report, &since);
+  sources.html = [this](const Report& report) {
+    return ReportHtml(report, newest_->Before(report).get());
   };
   sources.parts = PartsToWatch();
   HttpServerOptions http;

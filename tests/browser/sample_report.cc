@@ -25,9 +25,10 @@ int Print(const std::string& which) {
   if (which == "small") html = ReportHtml(SmallBrokenReport(), nullptr);
   if (which == "large") html = ReportHtml(LargeBrokenReport(), nullptr);
   if (which == "hostile") {
-    ReportDiff since;
-    FillTexts(HostileTexts(), &since);
-    html = ReportHtml(HostileReport(), &since);
+    Report before = HostileReport();
+    const int half = before.rules_size() / 2;
+    before.mutable_rules()->DeleteSubrange(half, before.rules_size() - half);
+    html = ReportHtml(HostileReport(), &before);
   }
   if (!html.ok()) {
     std::cerr << html.status() << "\n";

@@ -213,12 +213,9 @@ class ReportCommand final : public Request {
     ASSIGN_OR_RETURN(record_, checks.Read(id_));
     ASSIGN_OR_RETURN(const std::optional<HistoryRecord> before,
                      checks.Before(record_));
-    std::optional<ReportDiff> since;
-    if (before.has_value()) {
-      since = DiffReports(before->report(), record_.report());
-    }
-    ASSIGN_OR_RETURN(html_, ReportHtml(record_.report(),
-                                       since.has_value() ? &*since : nullptr));
+    ASSIGN_OR_RETURN(
+        html_, ReportHtml(record_.report(),
+                          before.has_value() ? &before->report() : nullptr));
     return absl::OkStatus();
   }
 
