@@ -147,7 +147,7 @@ void PrintChanges(const ReportDiff& diff, size_t most, Page& page) {
   for (const TurnRow& row : kTurns) {
     const auto changes = ChangesOf(diff, row.turn);
     if (changes.empty()) continue;
-    page.Title(absl::StrCat(changes.size(), " ", row.words));
+    page.Title(Say(row.words, changes.size()));
     for (size_t i = 0; i < changes.size() && i < most; ++i) {
       PrintChange(*changes[i], page);
     }

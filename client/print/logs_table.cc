@@ -51,7 +51,9 @@ void PrintCode(const LogCode& code, const LogsAnswer& answer, Page& page) {
   }
   if (code.rules().empty() && code.meaning().empty()) return;
   page.Wrapped(Head("logs-rules"),
-               Say("logs-explain", code.rules().empty() ? Say("logs-no-rule") : absl::StrJoin(code.rules(), ", "),
+               Say("logs-explain",
+                   code.rules().empty() ? Say("logs-no-rule")
+                                        : absl::StrJoin(code.rules(), ", "),
                    code.code()));
 }
 
@@ -217,9 +219,8 @@ void PrintLogsTable(const LogsAnswer& answer, const LogsQuery& asked,
   }
   page.Wrapped(
       "", Say("logs-summary",
-              answer.codes().empty()
-                  ? Say("logs-no-code")
-                  : Count(answer.codes_size(), "code"),
+              answer.codes().empty() ? Say("logs-no-code")
+                                     : Count(answer.codes_size(), "code"),
               Count(files, "file"), bytes >> 20, hosts - CountUnread(answer),
               Count(hosts, "host")));
 }

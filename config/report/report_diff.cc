@@ -19,6 +19,7 @@
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -419,22 +420,22 @@ std::string DiffSummary(const ReportDiff& diff) {
   for (const ReportDiff::Change& change : diff.changes()) {
     ++count[TurnOf(change)];
   }
-  const auto hosts = [](int number, absl::string_view what) {
-    return number == 0 ? "" : absl::StrCat(Count(number, "host"), " ", what);
+  const auto hosts = [](int number, absl::string_view words) {
+    return number == 0 ? "" : Say(words, Count(number, "host"));
   };
   std::string turns;
   for (const TurnRow& row : kTurns) {
-    turns = JoinParts(", ", {turns, Part(count[row.turn], row.words)});
+    turns = JoinParts(", ", {turns, SayPart(row.words, count[row.turn])});
   }
   const std::string text =
-      JoinParts(", ", {turns, hosts(diff.hosts_added_size(), "added"),
-                       hosts(diff.hosts_removed_size(), "removed"),
-                       diff.spec_changed() ? "cluster.yaml changed" : ""});
+      JoinParts(", ", {turns, hosts(diff.hosts_added_size(), "history-added"),
+                       hosts(diff.hosts_removed_size(), "history-removed"),
+                       diff.spec_changed() ? Say("history-spec-changed") : ""});
   if (!text.empty() || diff.before_verdict() == diff.after_verdict()) {
     return text;
   }
-  return absl::StrCat("verdict ", StateWord(KnownState(diff.after_verdict())),
-                      ", was ", StateWord(KnownState(diff.before_verdict())));
+  return Say("history-verdict", StateWord(KnownState(diff.after_verdict())),
+             StateWord(KnownState(diff.before_verdict())));
 }
 
 }  // namespace clusterd
