@@ -76,7 +76,7 @@ TEST(ApplyCommandTest, TellsEachEndAsItComesAndThenTheSummary) {
             "  √ applied  server[0-1]  2 steps\n"
             "\n"
             "SUCCEEDED: 2 applied of 2 hosts in 12 s\n"
-            "take it back with: clusterctl rollback 3fa2c4d5e6f70812\n");
+            "to roll back, run: clusterctl rollback 3fa2c4d5e6f70812\n");
 }
 
 TEST(ApplyCommandTest, NamesThePlanWithTheWaveAndTheForce) {
@@ -206,8 +206,8 @@ TEST(ApplyCommandTest, PutsFailuresLastWithTheirReasons) {
   EXPECT_EQ(output.status, 1);
   EXPECT_TRUE(absl::StrContains(
       output.out,
-      "  √ applied                server1  2 steps\n"
-      "  × undone, with residues  server0  step 2: Read-only file system\n"
+      "  √ applied               server1  2 steps\n"
+      "  × undone with residues  server0  step 2: Read-only file system\n"
       "    residue  net.core.somaxconn is 128, was 4096\n"
       "\n"
       "STOPPED: "))
@@ -615,8 +615,8 @@ TEST(ApplyCommandTest, TakesTheClustersNameForAPlanThatChangesManyAddresses) {
     EXPECT_EQ(controller.apply_request().has_value(), status == 0) << text;
     EXPECT_TRUE(absl::StrContains(
         output.err,
-        "\nApply 6 steps on 2 hosts in 1 wave? As addresses of devices change "
-        "on 2 of 3 hosts, type the cluster's name, demo: "))
+        "\nApply 6 steps on 2 hosts in 1 wave? As device addresses change on "
+        "2 of 3 hosts, type the cluster's name, demo: "))
         << output.err;
     EXPECT_EQ(absl::StrContains(output.err,
                                 "the answer was not the cluster's name; "
@@ -634,7 +634,7 @@ TEST(ApplyCommandTest, AScriptConfirmsManyAddressesWithTheClustersName) {
   EXPECT_EQ(without.status, 3);
   EXPECT_TRUE(absl::StrContains(
       without.err,
-      "--confirm: is missing: addresses of devices change on 2 of 3 hosts, "
+      "--confirm: is missing: device addresses change on 2 of 3 hosts, "
       "expected --confirm demo"))
       << without.err;
   const ProgramOutput another =
@@ -679,8 +679,8 @@ TEST(ApplyCommandTest, SaysWhenItGoesBackAndHowItIsKept) {
       {"apply", PlanPath(), "--yes", "--confirm-within", "10m"}, world);
   EXPECT_EQ(output.status, 0) << output.err;
   EXPECT_TRUE(absl::StrContains(
-      output.out, absl::StrCat("goes back at 2023-11-14 22:13:20 UTC unless: "
-                               "clusterctl confirm ",
+      output.out, absl::StrCat("rolls back at 2023-11-14 22:13:20 UTC; to "
+                               "keep it, run: clusterctl confirm ",
                                report.apply_id())))
       << output.out;
   EXPECT_TRUE(absl::StrContains(output.err,

@@ -39,7 +39,7 @@ TEST(CancelCommandTest, SaysWhatIsFinishedAndWhatIsLeftOut) {
   EXPECT_EQ(output.out,
             "apply 3fa2c4d5e6f70812 of ann: cancelled by bob in wave 1 of 3: 2 "
             "hosts finish what is under way, 4 hosts are not started\n"
-            "look with: clusterctl show 3fa2c4d5e6f70812\n");
+            "for its status, run: clusterctl show 3fa2c4d5e6f70812\n");
 }
 
 TEST(CancelCommandTest, SaysThatTheLastWaveLeavesNothingOut) {
@@ -122,10 +122,10 @@ TEST(AbortTest, SaysWhoIsNotWaitedForAndWhatIsLeftOut) {
   EXPECT_EQ(controller.aborted_id(), "3fa2");
   EXPECT_FALSE(controller.apply_request().has_value());
   EXPECT_EQ(output.out,
-            "apply 3fa2c4d5e6f70812 of ann: aborted by bob, nobody waits for "
-            "node[01-02] any more: they finish or undo by themselves what they "
-            "have begun; 4 hosts are not started\n"
-            "look with: clusterctl show 3fa2c4d5e6f70812\n");
+            "apply 3fa2c4d5e6f70812 of ann: aborted by bob; the controller no "
+            "longer waits for node[01-02], where what began is finished or "
+            "undone; 4 hosts are not started\n"
+            "for its status, run: clusterctl show 3fa2c4d5e6f70812\n");
 }
 
 TEST(AbortTest, JsonIsTheControllersAnswer) {
@@ -252,7 +252,7 @@ TEST(CtrlCTest, EndsTheRunAfterWhatIsUnderWay) {
       "  2 of 2  server1  not started\n"
       "\n"
       "CANCELLED: 1 not started, 1 applied of 2 hosts in 12 s\n"
-      "take it back with: clusterctl rollback 3fa2c4d5e6f70812\n"))
+      "to roll back, run: clusterctl rollback 3fa2c4d5e6f70812\n"))
       << output.out;
   EXPECT_TRUE(
       absl::StrContains(HelpOfStatus("apply", 2), "the run was cancelled"));

@@ -81,7 +81,7 @@ TEST(RollbackCommandTest, ShowsTheApplyAndAsks) {
   EXPECT_EQ(output.status, 3);
   EXPECT_TRUE(absl::StrContains(output.err, "? lost         server1"))
       << output.err;
-  EXPECT_FALSE(absl::StrContains(output.err, "take it back"));
+  EXPECT_FALSE(absl::StrContains(output.err, "to roll back"));
   EXPECT_TRUE(absl::StrContains(
       output.err,
       "\nRoll back apply 3fa2c4d5e6f70812 on 2 hosts in 1 wave? [y/N] "))
@@ -100,7 +100,7 @@ TEST(RollbackCommandTest, ExitsWithOneWhereSomethingIsLeft) {
   EXPECT_EQ(output.status, 1);
   EXPECT_TRUE(absl::StrContains(
       output.out,
-      "  × rolled back, with residues  server0\n"
+      "  × rolled back with residues  server0\n"
       "    residue  /etc/hccn.conf is not as it was: Read-only file system\n"))
       << output.out;
 }

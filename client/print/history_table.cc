@@ -57,8 +57,7 @@ void PrintChange(const ReportDiff::Change& change, Page& page) {
   page.Wrapped(absl::StrCat("  ", StateSymbol(state, page.style().utf8), " "),
                page.Safe(ChangeText(change)), StatePaint(state));
   if (change.fix().empty()) return;
-  page.Whole(absl::StrCat("    ", Say("list-fix")),
-             page.SafeLines(change.fix()));
+  page.Whole(Say("list-fix"), page.SafeLines(change.fix()));
 }
 
 // "2025-01-01 01:00 +01:00" in that zone, which a row has room for.

@@ -161,8 +161,7 @@ class NowPage {
                                          each.observed()})));
       }
       if (each.fix().empty()) continue;
-      page_.Whole(absl::StrCat("    ", Say("list-fix")),
-                  page_.SafeLines(each.fix()));
+      page_.Whole(Say("list-fix"), page_.SafeLines(each.fix()));
     }
   }
 
