@@ -93,9 +93,9 @@ std::vector<const HostInterface*> InHcclOrder(const HostView& host,
 // Beside those of lo and of bridges that lead to containers and virtual
 // machines alone; br-ex and the like may have the host's own.
 bool HasNoIpv4(const HostView& host) {
-  static const LazyRE2 kInside = {
-      R"(lo|(?:docker|virbr|cni|(?:cni-)?podman).*|br-[0-9a-f]{12})"};
   return absl::c_all_of(InHcclOrder(host, false), [](const auto* each) {
+    static const LazyRE2 kInside = {
+        R"(lo|(?:docker|virbr|cni|(?:cni-)?podman).*|br-[0-9a-f]{12})"};
     return HasForm(each->name(), *kInside);
   });
 }
