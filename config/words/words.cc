@@ -25,6 +25,8 @@ struct WordRow {
 // Words that are not in texts/: values are the reason's number and the detail.
 constexpr char kWhyMissing[] = "why-missing";
 constexpr char kHowToLearn[] = "how-to-learn";
+// The same: values of a list.
+constexpr char kListed[] = "listed";
 
 const WordRow* FindWords(absl::string_view name) {
   static const auto* const words = [] {
@@ -37,6 +39,24 @@ const WordRow* FindWords(absl::string_view name) {
 }
 
 }  // namespace
+
+FindingValue Listed(const std::vector<FindingValue>& values, size_t most) {
+  if (values.size() == 1) return values[0];
+  const size_t shown = std::min(most, values.size());
+  FindingValue list;
+  list.set_words(kListed);
+  list.mutable_values()->Assign(values.begin(), values.begin() + shown);
+  if (shown == values.size()) return list;
+  return Worded("first-of", list, values.size() - shown);
+}
+
+FindingValue Listed(const std::vector<std::string>& texts, size_t most) {
+  const size_t shown = std::min(most, texts.size());
+  const FindingValue list =
+      ToFindingValue(absl::StrJoin(texts.begin(), texts.begin() + shown, ", "));
+  if (shown == texts.size()) return list;
+  return Worded("first-of", list, texts.size() - shown);
+}
 
 FindingValue MissingWords(const Missing* missing) {
   if (missing == nullptr) return Worded(kWhyMissing);
@@ -75,6 +95,12 @@ std::string ValueText(const FindingValue& value) {
     }
     const Missing* const asked = is_there ? &missing : nullptr;
     return value.words() == kWhyMissing ? WhyMissing(asked) : HowToLearn(asked);
+  }
+  if (value.words() == kListed) {
+    return absl::StrJoin(value.values(), Say("list-comma"),
+                         [](std::string* out, const FindingValue& each) {
+                           absl::StrAppend(out, ValueText(each));
+                         });
   }
   const WordRow* const row = FindWords(value.words());
   if (row == nullptr) {

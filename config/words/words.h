@@ -6,6 +6,7 @@
 
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -43,6 +44,11 @@ FindingValue Worded(absl::string_view name, const Values&... values) {
   (void(*words.add_values() = ToFindingValue(values)), ...);
   return words;
 }
+
+// "a, b and 3 more": at most that many of the values, or texts that stay as
+// they are in every language. REQUIRES: not empty.
+FindingValue Listed(const std::vector<FindingValue>& values, size_t most);
+FindingValue Listed(const std::vector<std::string>& texts, size_t most);
 
 // Why a fact is missing, and how to learn it; nullptr: it was not asked for.
 FindingValue MissingWords(const Missing* missing);
