@@ -280,8 +280,8 @@ void AddNotes(const ClusterView& view, Report* report) {
                                    " of ", Count(view.host_count(), "host")));
   }
   if (view.job() == nullptr) {
-    for (std::string& line : JobsThatCanRun(view, *report)) {
-      report->add_notes(std::move(line));
+    for (const FindingValue& line : JobsThatCanRun(view, *report)) {
+      report->add_notes(ValueText(line));
     }
   }
   if (!view.product_known() && !report->product().empty()) {

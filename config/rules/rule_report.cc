@@ -136,7 +136,7 @@ void RuleReport::Add(absl::Span<const DeviceView* const> devices,
   AddMembers(members, std::move(finding));
 }
 
-void RuleReport::AddUnknown(const DeviceView& device, absl::string_view what,
+void RuleReport::AddUnknown(const DeviceView& device, const FindingValue& what,
                             const Missing* missing, absl::string_view reason) {
   // The tool is no cause of what nobody wanted to ask it.
   const bool by_choice = HasReason(missing, Missing::NOT_QUERIED);

@@ -99,20 +99,20 @@ class RuleReport {
 
   // Whether the fact has a value; if not, adds that `what` of the host is not
   // known, why, and how to learn it.
-  template <typename Fact>
-  bool Knows(const HostView& host, absl::string_view what, const Fact& fact) {
+  template <typename What, typename Fact>
+  bool Knows(const HostView& host, const What& what, const Fact& fact) {
     if (IsKnown(fact)) return true;
     const Missing* missing = MissingOf(fact);
-    Add(host, "not-known", what, WhyMissing(missing), HowToLearn(missing));
+    Add(host, "not-known", what, MissingWords(missing), LearnWords(missing));
     return false;
   }
   // The same for a device. Hosts and devices on which hccn_tool gives no answer
   // are folded under rule hccn-tool, dead devices under device-count.
-  template <typename Value>
-  bool Knows(const DeviceView& device, absl::string_view what,
+  template <typename What, typename Value>
+  bool Knows(const DeviceView& device, const What& what,
              const Reading<Value>& reading) {
     if (reading.has_value()) return true;
-    AddUnknown(device, what, reading.missing, reading.Why());
+    AddUnknown(device, ToFindingValue(what), reading.missing, reading.Why());
     return false;
   }
   // Calls visit(device) for every device; a host without one gets its unknown.
@@ -194,7 +194,7 @@ class RuleReport {
   Group* GroupOf(NamedFinding&& finding);
   void AddMembers(absl::Span<const Member> members, NamedFinding&& finding);
   void AddNoDevices(const HostView& host);
-  void AddUnknown(const DeviceView& device, absl::string_view what,
+  void AddUnknown(const DeviceView& device, const FindingValue& what,
                   const Missing* missing, absl::string_view reason);
   void WriteGroup(Group* group, RuleResult* result) const;
   void WriteMembers(NamedFinding&& named, absl::Span<const Member> members,

@@ -58,6 +58,13 @@ FindingValue Listed(const std::vector<std::string>& texts, size_t most) {
   return Worded("first-of", list, texts.size() - shown);
 }
 
+FindingValue PlaceWords(const EnvironmentVariable& variable) {
+  if (variable.file() == "job file") {
+    return Worded("job-file-line", variable.line());
+  }
+  return ToFindingValue(PlaceOf(variable));
+}
+
 FindingValue MissingWords(const Missing* missing) {
   if (missing == nullptr) return Worded(kWhyMissing);
   return Worded(kWhyMissing, int{missing->reason()}, missing->detail());

@@ -50,6 +50,9 @@ FindingValue Worded(absl::string_view name, const Values&... values) {
 FindingValue Listed(const std::vector<FindingValue>& values, size_t most);
 FindingValue Listed(const std::vector<std::string>& texts, size_t most);
 
+// "/etc/profile.d/hccl.sh:3".
+FindingValue PlaceWords(const EnvironmentVariable& variable);
+
 // Why a fact is missing, and how to learn it; nullptr: it was not asked for.
 FindingValue MissingWords(const Missing* missing);
 FindingValue LearnWords(const Missing* missing);
