@@ -80,7 +80,7 @@ class Writer {
     if (!finding.has_waiver() || finding.rule() == kMaintenanceRule) return "";
     const Waiver& waiver = finding.waiver();
     return Say(waiver.rule() == kMaintenanceRule ? "in-maintenance" : "waived",
-               StateWord(waiver.waived_from()), WaiverText(waiver));
+               StateWord(waiver.waived_from()), WaiverWords(waiver));
   }
 
   bool is_950_ = false;
