@@ -25,6 +25,7 @@ struct WordRow {
 // Words that are not in texts/: values are the reason's number and the detail.
 constexpr char kWhyMissing[] = "why-missing";
 constexpr char kHowToLearn[] = "how-to-learn";
+constexpr char kList[] = "list";
 
 const WordRow* FindWords(absl::string_view name) {
   static const auto* const words = [] {
@@ -47,6 +48,35 @@ FindingValue LearnWords(const Missing* missing) {
   FindingValue words = MissingWords(missing);
   words.set_words(kHowToLearn);
   return words;
+}
+
+FindingValue Term(absl::string_view name) {
+  FindingValue words =
+      Worded(absl::StrCat("term-", absl::StrReplaceAll(name, {{" ", "-"}})));
+  return FindWords(words.words()) == nullptr ? ToFindingValue(name) : words;
+}
+
+FindingValue Listed(const std::vector<FindingValue>& values, size_t most) {
+  FindingValue list;
+  list.set_words(kList);
+  for (size_t i = 0; i < std::min(most, values.size()); ++i) {
+    *list.add_values() = values[i];
+  }
+  if (values.size() <= most) return list;
+  return Worded("first-of", list, values.size() - most);
+}
+
+FindingValue Listed(const std::vector<std::string>& texts, size_t most) {
+  if (texts.size() <= most) return ToFindingValue(absl::StrJoin(texts, ", "));
+  return Worded("first-of",
+                absl::StrJoin(texts.begin(), texts.begin() + most, ", "),
+                texts.size() - most);
+}
+
+FindingValue Lasting(absl::Duration duration) {
+  constexpr absl::Duration kDay = absl::Hours(24);
+  return duration < 2 * kDay ? ToFindingValue(DurationText(duration))
+                             : Counted(duration / kDay, "day");
 }
 
 std::string WithValuesIn(absl::string_view text, const FindingValues& values) {
@@ -76,6 +106,7 @@ std::string ValueText(const FindingValue& value) {
     const Missing* const asked = is_there ? &missing : nullptr;
     return value.words() == kWhyMissing ? WhyMissing(asked) : HowToLearn(asked);
   }
+  if (value.words() == kList) return NamedValuesText(value.values());
   const WordRow* const row = FindWords(value.words());
   if (row == nullptr) {
     return absl::StrCat(value.words(),

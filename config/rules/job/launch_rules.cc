@@ -353,8 +353,8 @@ void CheckContainerMounts(const ClusterView& view, RuleReport& report) {
       }
     }
     if (lacking.empty()) continue;
-    const std::string mistaken = NpuIdsTakenForDevices(view, host);
-    report.Add(host, mistaken.empty() ? "lacks" : "lacks-npu-ids",
+    const FindingValue mistaken = NpuIdsTakenForDevices(view, host);
+    report.Add(host, mistaken.words().empty() ? "lacks" : "lacks-npu-ids",
                FirstOf(lacking, 8), mistaken);
   }
 }
