@@ -9,7 +9,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"
 #include "config/words/subject_text.h"

@@ -99,11 +99,26 @@ void CompareIds(const ClusterView& view, const HostView& host,
                           ShortIds(lacking), ShortIds(extra), mistaken));
 }
 
+constexpr std::pair<NetHealth, absl::string_view> kHealthFindings[] = {
+    {NET_HEALTH_SOCKET_FAIL, "socket-fail"},
+    {NET_HEALTH_RECEIVE_TIMEOUT, "receive-timeout"},
+    {NET_HEALTH_UNREACHABLE, "unreachable"},
+    {NET_HEALTH_TIME_EXCEEDED, "time-exceeded"},
+    {NET_HEALTH_FAULT, "fault"},
+    {NET_HEALTH_INIT, "init"},
+    {NET_HEALTH_THREAD_ERROR, "thread-error"},
+    {NET_HEALTH_DETECT_IP_SET, "detect-ip-set"},
+    {NET_HEALTH_UNKNOWN, "unknown-state"}};
+
 // REQUIRES: the state is known and not Success.
 NamedFinding HealthFinding(const DeviceView& device, const RuleReport& report) {
   const NetHealth health = *device.net_health;
   if (health != NET_HEALTH_INIT || device.detect_address.IsSet()) {
-    return report.Named(NetHealth_Name(health));
+    const auto* const row =
+        absl::c_find_if(kHealthFindings,
+                        [&](const auto& each) { return each.first == health; });
+    return report.Named(row == std::end(kHealthFindings) ? "not-understood"
+                                                         : row->second);
   }
   if (!device.detect_address.IsUnset()) {
     return report.Named("init-detect-address-not-known");

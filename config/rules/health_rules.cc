@@ -27,13 +27,39 @@ constexpr std::pair<absl::string_view, absl::string_view> kFaultLevels[] = {
 #include "config/rules/texts/fault_levels.inc"
 };
 
+// Findings about codes of the vendor's levels.
+constexpr std::pair<absl::string_view, absl::string_view> kLevelFindings[] = {
+    {"SeparateNPU", "separate-npu"},
+    {"RestartNPU", "restart-npu"},
+    {"RestartBusiness", "restart-business"},
+    {"RestartRequest", "restart-request"},
+    {"FreeRestartNPU", "free-restart-npu"},
+    {"SubHealthFault", "sub-health-fault"}};
+
 // No fault by the table: the vendor's scheduler leaves the device in use.
 constexpr absl::string_view kNoFault = "NotHandle";
+constexpr absl::string_view kNotInTable = "not-in-table";
 
-absl::string_view LevelOf(absl::string_view code) {
+template <typename Table>
+absl::string_view FindIn(const Table& table, absl::string_view key) {
   const auto* const row = absl::c_find_if(
-      kFaultLevels, [&](const auto& each) { return each.first == code; });
-  return row == std::end(kFaultLevels) ? "not-in-table" : row->second;
+      table, [&](const auto& each) { return each.first == key; });
+  return row == std::end(table) ? kNotInTable : row->second;
+}
+
+absl::string_view FindingOf(ChipHealth::Health health) {
+  switch (health) {
+    case ChipHealth::CRITICAL:
+      return "critical";
+    case ChipHealth::ALARM:
+      return "alarm";
+    case ChipHealth::WARNING:
+      return "warning";
+    case ChipHealth::NOT_STARTED:
+      return "not-started";
+    default:
+      return "not-understood";
+  }
 }
 
 // More than a chip's own software takes: idle ones were seen to show 3,412 MB
@@ -96,7 +122,7 @@ void JudgeHealth(const DeviceView& device, const ChipHealth& health,
   if (health.health() == ChipHealth::OK && health.error_codes().empty()) return;
   std::map<absl::string_view, std::vector<std::string>> codes_of;
   for (const std::string& code : health.error_codes()) {
-    codes_of[LevelOf(code)].push_back(PrintableText(code));
+    codes_of[FindIn(kFaultLevels, code)].push_back(PrintableText(code));
   }
   const std::string vendor_words = PrintableText(health.information());
   const FindingValue words = vendor_words.empty()
@@ -106,15 +132,15 @@ void JudgeHealth(const DeviceView& device, const ChipHealth& health,
   for (const auto& [level, codes] : codes_of) {
     if (level == kNoFault) continue;
     NamedFinding text =
-        report.Named(level, absl::StrJoin(codes, " "), level,
-                     codes.size() == 1 ? words : FindingValue());
+        report.Named(FindIn(kLevelFindings, level), absl::StrJoin(codes, " "),
+                     level, codes.size() == 1 ? words : FindingValue());
     worst = std::max(worst, text.state);
     report.Add(device, std::move(text));
   }
   if (health.health() == ChipHealth::OK) return;
   const std::string codes = absl::StrJoin(codes_of[kNoFault], " ");
   NamedFinding text = report.Named(
-      ChipHealth::Health_Name(health.health()),
+      FindingOf(health.health()),
       codes.empty() ? FindingValue() : Worded("fault-codes", codes));
   if (text.state > worst) report.Add(device, std::move(text));
 }
