@@ -59,9 +59,10 @@ void AddUnclearPorts(const HostView& host, const HcclPortNeed& needed,
                      RuleReport& report);
 
 // The numbers of devices that the spec plans, or that the host has, where they
-// are NPU IDs of npu-smi and not the numbers of /dev/davinciN; else empty.
-std::string NpuIdsTakenForDevices(const ClusterView& view,
-                                  const HostView& host);
+// are NPU IDs of npu-smi and not the numbers of /dev/davinciN, in words;
+// otherwise there are no words.
+FindingValue NpuIdsTakenForDevices(const ClusterView& view,
+                                   const HostView& host);
 
 // How to set a running parameter where the values come from, ready to paste:
 // | values of       | /proc/sys | fix                                        |

@@ -283,7 +283,7 @@ void CheckHostName(const ClusterView& view, RuleReport& report) {
       for (const NameOfPeer& peer : host.facts->peer_names().value().names()) {
         if (peer.answered()) continue;
         report.Add(host, "peer-not-answered", PrintableText(peer.address()),
-                   ElapsedText(peer.elapsed_ms()));
+                   Lasting(absl::Milliseconds(peer.elapsed_ms())));
       }
     }
     report.Judged(host);
@@ -363,8 +363,8 @@ void CheckContainerMounts(const ClusterView& view, RuleReport& report) {
       }
     }
     if (lacking.empty()) continue;
-    const std::string mistaken = NpuIdsTakenForDevices(view, host);
-    report.Add(host, mistaken.empty() ? "lacks" : "lacks-npu-ids",
+    const FindingValue mistaken = NpuIdsTakenForDevices(view, host);
+    report.Add(host, mistaken.words().empty() ? "lacks" : "lacks-npu-ids",
                Listed(lacking, 8), mistaken);
   }
 }

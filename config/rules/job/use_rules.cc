@@ -370,13 +370,12 @@ void CheckDeviceNamespace(const ClusterView& view, RuleReport& report) {
       const bool ended = owner.command().empty();
       const std::string& container = owner.identity();
       const FindingValue who =
-          ended ? Worded("owner-ended", owner.pid())
-          : owner.age_s() == 0
-              ? Worded("owner-of-unknown-age", owner.pid(),
-                       PrintableText(owner.command()))
-              : Worded("owner-of-age", owner.pid(),
-                       PrintableText(owner.command()),
-                       DurationText(absl::Seconds(owner.age_s())));
+          ended                ? Worded("owner-ended", owner.pid())
+          : owner.age_s() == 0 ? Worded("owner-of-unknown-age", owner.pid(),
+                                        PrintableText(owner.command()))
+                               : Worded("owner-of-age", owner.pid(),
+                                        PrintableText(owner.command()),
+                                        Lasting(absl::Seconds(owner.age_s())));
       report.Add(
           host, planned,
           report.Named(owner.privileged()   ? "sees-all"
