@@ -3,6 +3,7 @@
 #define CONFIG_RULES_HOST_RULES_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -48,10 +49,10 @@ BacklogNeed SomaxconnNeed(const ClusterSpec& spec,
 BacklogNeed SynBacklogNeed(const ClusterSpec& spec,
                            const JobSpec* job = nullptr);
 
-// Who has a socket that would stop a listen on the port of the host, with the
-// socket: "tcp 0.0.0.0 port 29500 LISTEN, held by pid 7 (sshd)". What the
-// kernel is closing stops none. Empty: nobody. REQUIRES: sockets are known.
-std::string HolderOfPort(const HostView& host, uint32_t port);
+// The socket that would stop a listen on the port of the host, and its owner:
+// "tcp 0.0.0.0 port 29500 LISTEN, held by pid 7 (sshd)". A socket that the
+// kernel is closing stops none. REQUIRES: sockets are known.
+std::optional<FindingValue> HolderOfPort(const HostView& host, uint32_t port);
 
 // Adds that only a shell knows which ports HCCL takes on the host, if so.
 void AddUnclearPorts(const HostView& host, const HcclPortNeed& needed,

@@ -280,8 +280,8 @@ void AddNotes(const ClusterView& view, Report* report) {
                                  Counted(view.host_count(), "host"));
   }
   if (view.job() == nullptr) {
-    for (const auto& line : JobsThatCanRun(view, *report)) {
-      *report->add_said() = ToFindingValue(line);
+    for (const FindingValue& line : JobsThatCanRun(view, *report)) {
+      *report->add_said() = line;
     }
   }
   if (!view.product_known() && !report->product().empty()) {

@@ -25,7 +25,8 @@ struct WordRow {
 // Words that are not in texts/: values are the reason's number and the detail.
 constexpr char kWhyMissing[] = "why-missing";
 constexpr char kHowToLearn[] = "how-to-learn";
-constexpr char kList[] = "list";
+// The same: values of a list.
+constexpr char kListed[] = "listed";
 
 const WordRow* FindWords(absl::string_view name) {
   static const auto* const words = [] {
@@ -38,6 +39,31 @@ const WordRow* FindWords(absl::string_view name) {
 }
 
 }  // namespace
+
+FindingValue Listed(const std::vector<FindingValue>& values, size_t most) {
+  if (values.size() == 1) return values[0];
+  const size_t shown = std::min(most, values.size());
+  FindingValue list;
+  list.set_words(kListed);
+  list.mutable_values()->Assign(values.begin(), values.begin() + shown);
+  if (shown == values.size()) return list;
+  return Worded("first-of", list, values.size() - shown);
+}
+
+FindingValue Listed(const std::vector<std::string>& texts, size_t most) {
+  const size_t shown = std::min(most, texts.size());
+  const FindingValue list =
+      ToFindingValue(absl::StrJoin(texts.begin(), texts.begin() + shown, ", "));
+  if (shown == texts.size()) return list;
+  return Worded("first-of", list, texts.size() - shown);
+}
+
+FindingValue PlaceWords(const EnvironmentVariable& variable) {
+  if (variable.file() == "job file") {
+    return Worded("job-file-line", variable.line());
+  }
+  return ToFindingValue(PlaceOf(variable));
+}
 
 FindingValue MissingWords(const Missing* missing) {
   if (missing == nullptr) return Worded(kWhyMissing);
@@ -54,23 +80,6 @@ FindingValue Term(absl::string_view name) {
   FindingValue words =
       Worded(absl::StrCat("term-", absl::StrReplaceAll(name, {{" ", "-"}})));
   return FindWords(words.words()) == nullptr ? ToFindingValue(name) : words;
-}
-
-FindingValue Listed(const std::vector<FindingValue>& values, size_t most) {
-  FindingValue list;
-  list.set_words(kList);
-  for (size_t i = 0; i < std::min(most, values.size()); ++i) {
-    *list.add_values() = values[i];
-  }
-  if (values.size() <= most) return list;
-  return Worded("first-of", list, values.size() - most);
-}
-
-FindingValue Listed(const std::vector<std::string>& texts, size_t most) {
-  if (texts.size() <= most) return ToFindingValue(absl::StrJoin(texts, ", "));
-  return Worded("first-of",
-                absl::StrJoin(texts.begin(), texts.begin() + most, ", "),
-                texts.size() - most);
 }
 
 FindingValue Lasting(absl::Duration duration) {
@@ -106,7 +115,12 @@ std::string ValueText(const FindingValue& value) {
     const Missing* const asked = is_there ? &missing : nullptr;
     return value.words() == kWhyMissing ? WhyMissing(asked) : HowToLearn(asked);
   }
-  if (value.words() == kList) return NamedValuesText(value.values());
+  if (value.words() == kListed) {
+    return absl::StrJoin(value.values(), Say("list-comma"),
+                         [](std::string* out, const FindingValue& each) {
+                           absl::StrAppend(out, ValueText(each));
+                         });
+  }
   const WordRow* const row = FindWords(value.words());
   if (row == nullptr) {
     return absl::StrCat(value.words(),

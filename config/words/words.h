@@ -46,6 +46,14 @@ FindingValue Worded(absl::string_view name, const Values&... values) {
   return words;
 }
 
+// "a, b and 3 more": at most that many of the values, or texts that stay as
+// they are in every language. REQUIRES: not empty.
+FindingValue Listed(const std::vector<FindingValue>& values, size_t most);
+FindingValue Listed(const std::vector<std::string>& texts, size_t most);
+
+// "/etc/profile.d/hccl.sh:3".
+FindingValue PlaceWords(const EnvironmentVariable& variable);
+
 // Why a fact is missing, and how to learn it; nullptr: it was not asked for.
 FindingValue MissingWords(const Missing* missing);
 FindingValue LearnWords(const Missing* missing);
@@ -71,10 +79,6 @@ inline FindingValue Counted(size_t number, absl::string_view singular) {
 // none it is the same in every language, e.g. the name of a kernel parameter.
 FindingValue Term(absl::string_view name);
 inline FindingValue Term(FindingValue words) { return words; }
-
-// "a, b and 3 more": at most that many of the values. REQUIRES: not empty.
-FindingValue Listed(const std::vector<FindingValue>& values, size_t most);
-FindingValue Listed(const std::vector<std::string>& texts, size_t most);
 
 // "12 s", "3 min", "2 h", "5 days" as a value.
 FindingValue Lasting(absl::Duration duration);
