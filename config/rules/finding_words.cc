@@ -121,6 +121,15 @@ void RenderAround(RuleResult* result) {
 
 void RenderReport(Report* report) {
   const Writer writer(*report);
+  // Its first notes are those; others may have added more behind them.
+  for (int i = 0; i < report->said_size(); ++i) {
+    if (i == report->notes_size()) report->add_notes();
+    report->set_notes(i, ValueText(report->said(i)));
+  }
+  for (HostStatus& host : *report->mutable_hosts()) {
+    if (!host.has_no_facts()) continue;
+    host.set_no_facts_reason(ValueText(host.no_facts()));
+  }
   for (RuleResult& result : *report->mutable_rules()) {
     const Rule* const rule = FindRule(result.rule());
     for (Finding& finding : *result.mutable_findings()) {

@@ -27,13 +27,39 @@ constexpr std::pair<absl::string_view, absl::string_view> kFaultLevels[] = {
 #include "config/rules/texts/fault_levels.inc"
 };
 
+// Findings about codes of the vendor's levels.
+constexpr std::pair<absl::string_view, absl::string_view> kLevelFindings[] = {
+    {"SeparateNPU", "separate-npu"},
+    {"RestartNPU", "restart-npu"},
+    {"RestartBusiness", "restart-business"},
+    {"RestartRequest", "restart-request"},
+    {"FreeRestartNPU", "free-restart-npu"},
+    {"SubHealthFault", "sub-health-fault"}};
+
 // No fault by the table: the vendor's scheduler leaves the device in use.
 constexpr absl::string_view kNoFault = "NotHandle";
+constexpr absl::string_view kNotInTable = "not-in-table";
 
-absl::string_view LevelOf(absl::string_view code) {
+template <typename Table>
+absl::string_view FindIn(const Table& table, absl::string_view key) {
   const auto* const row = absl::c_find_if(
-      kFaultLevels, [&](const auto& each) { return each.first == code; });
-  return row == std::end(kFaultLevels) ? "not-in-table" : row->second;
+      table, [&](const auto& each) { return each.first == key; });
+  return row == std::end(table) ? kNotInTable : row->second;
+}
+
+absl::string_view FindingOf(ChipHealth::Health health) {
+  switch (health) {
+    case ChipHealth::CRITICAL:
+      return "critical";
+    case ChipHealth::ALARM:
+      return "alarm";
+    case ChipHealth::WARNING:
+      return "warning";
+    case ChipHealth::NOT_STARTED:
+      return "not-started";
+    default:
+      return "not-understood";
+  }
 }
 
 // More than a chip's own software takes: idle ones were seen to show 3,412 MB
@@ -64,21 +90,21 @@ class Question {
     if (MayLack(missing)) {
       NoteLack(missing);
     } else {
-      report_.Add(device, unknown_, what_, WhyMissing(missing),
-                  HowToLearn(missing));
+      report_.Add(device, unknown_, Term(what_), MissingWords(missing),
+                  LearnWords(missing));
     }
     return false;
   }
 
   void NoteLack(const Missing* missing) {
-    if (lacking_++ == 0) why_ = WhyMissing(missing);
+    if (lacking_++ == 0) why_ = MissingWords(missing);
   }
 
   void Finish() const {
     if (lacking_ == 0) return;
-    report_.ExplainSkip(what_, " not told, ", why_);
-    report_.AddNote(what_, " not told by ", Count(lacking_, "device"), ", ",
-                    why_);
+    report_.SkipFor("not-reported", Term(what_), why_);
+    report_.Note("not-reported-by", Term(what_), Counted(lacking_, "device"),
+                 why_);
   }
 
  private:
@@ -86,7 +112,7 @@ class Question {
   const absl::string_view unknown_;
   RuleReport& report_;
   size_t lacking_ = 0;
-  std::string why_;
+  FindingValue why_;
 };
 
 // Adds a finding for the codes of each level, and for the tool's word unless a
@@ -96,21 +122,26 @@ void JudgeHealth(const DeviceView& device, const ChipHealth& health,
   if (health.health() == ChipHealth::OK && health.error_codes().empty()) return;
   std::map<absl::string_view, std::vector<std::string>> codes_of;
   for (const std::string& code : health.error_codes()) {
-    codes_of[LevelOf(code)].push_back(PrintableText(code));
+    codes_of[FindIn(kFaultLevels, code)].push_back(PrintableText(code));
   }
-  const std::string words = Part(": ", PrintableText(health.information()));
+  const std::string vendor_words = PrintableText(health.information());
+  const FindingValue words = vendor_words.empty()
+                                 ? FindingValue()
+                                 : Worded("fault-words", vendor_words);
   State worst = PASS;
   for (const auto& [level, codes] : codes_of) {
     if (level == kNoFault) continue;
-    NamedFinding text = report.Named(level, absl::StrJoin(codes, " "), level,
-                                     codes.size() == 1 ? words : "");
+    NamedFinding text =
+        report.Named(FindIn(kLevelFindings, level), absl::StrJoin(codes, " "),
+                     level, codes.size() == 1 ? words : FindingValue());
     worst = std::max(worst, text.state);
     report.Add(device, std::move(text));
   }
   if (health.health() == ChipHealth::OK) return;
+  const std::string codes = absl::StrJoin(codes_of[kNoFault], " ");
   NamedFinding text = report.Named(
-      ChipHealth::Health_Name(health.health()),
-      Part(", fault codes ", absl::StrJoin(codes_of[kNoFault], " ")));
+      FindingOf(health.health()),
+      codes.empty() ? FindingValue() : Worded("fault-codes", codes));
   if (text.state > worst) report.Add(device, std::move(text));
 }
 
@@ -201,8 +232,8 @@ Answer JudgeCompatibility(const HostView& host, RuleReport& report) {
     const TextFact& fact = device.facts->compatibility();
     const Missing* const missing = MissingOf(fact);
     if (!IsKnown(fact) && !MayLack(missing)) {
-      report.Add(device, "not-told", "compatibility", WhyMissing(missing),
-                 HowToLearn(missing));
+      report.Add(device, "not-told", Term("compatibility"),
+                 MissingWords(missing), LearnWords(missing));
       answer = std::max(answer, Answer::kNotKnown);
     }
     const absl::string_view word = fact.value();
@@ -238,7 +269,7 @@ void CompareLanes(const ClusterView& view, RuleReport& report) {
       const uint32_t right = MostCommonLanes(ballot);
       if (links.lanes(port) >= right) continue;
       report.Add(device, "fewer-lanes", port, links.lanes(port), right,
-                 device.id, Count(ballot.at(right).live, "device"));
+                 device.id, Counted(ballot.at(right).live, "device"));
     }
   }
 }
@@ -285,7 +316,7 @@ class Doubles {
               const Values&... values) const {
     constexpr size_t kMaxListed = 8;
     for (const auto& [hosts, doubled] : found_) {
-      report.Add(doubled.devices, finding, FirstOf(doubled.what, kMaxListed),
+      report.Add(doubled.devices, finding, Listed(doubled.what, kMaxListed),
                  values...);
     }
   }
@@ -323,7 +354,7 @@ void AddSharedNics(const NicOwners& owners, RuleReport& report) {
     for (const auto& [host, own] : by_host) {
       if (own.size() < 2) continue;
       const auto ids = Each<uint32_t>(own, &DeviceView::id);
-      report.Add(own, "twice", PrintableText(address), DevicesText(ids));
+      report.Add(own, "twice", PrintableText(address), FoldIds(ids));
     }
     for (const auto& [pod, own] : by_pod) {
       if (pod && !AreOfOneHost(own)) of_pod.Add(own, PrintableText(address));
@@ -351,7 +382,7 @@ void JudgeAlike(const Seats& seats, uint32_t (SuperPodPlace::*number)() const,
     if (own == right) continue;
     NamedFinding text =
         report.Named(finding, own, right.value_or(own),
-                     Count(ballot[right.value_or(own)].live, "device"));
+                     Counted(ballot[right.value_or(own)].live, "device"));
     if (!right.has_value()) {
       text.expects = TiedText(report, {text.state, "", "device"}, ballot, own,
                               [](uint32_t each) { return absl::StrCat(each); })
@@ -439,15 +470,13 @@ void CheckDeviceMemory(const ClusterView&, RuleReport& report) {
     report.Judged(device);
     if (use.used_mb() < kIdleMemoryMb || has_process) return;
     report.Add(device, IsKnown(processes) ? "left" : "perhaps-left",
-               use.used_mb(), use.total_mb(), WhyUnknown(processes));
+               use.used_mb(), use.total_mb(),
+               MissingWords(MissingOf(processes)));
   });
   memory.Finish();
 }
 
 void CheckDriverCompat(const ClusterView& view, RuleReport& report) {
-  constexpr absl::string_view kNobodyTells =
-      "neither version.info of the driver nor npu-smi tells which firmware the "
-      "driver goes with";
   size_t untold = 0;
   Compared compared;
   for (const HostView& host : view.hosts()) {
@@ -457,8 +486,8 @@ void CheckDriverCompat(const ClusterView& view, RuleReport& report) {
     if (answer == Answer::kNotTold) ++untold;
   }
   if (untold == 0) return;
-  report.ExplainSkip(kNobodyTells);
-  report.AddNote(kNobodyTells, " on ", Count(untold, "host"));
+  report.SkipFor("no-firmware-range");
+  report.Note("no-firmware-range-on", Counted(untold, "host"));
 }
 
 void CheckHccs(const ClusterView& view, RuleReport& report) {
@@ -483,7 +512,7 @@ void CheckHccs(const ClusterView& view, RuleReport& report) {
 // and BMC set both: nothing is planned.
 void CheckSubnetSuperpod(const ClusterView& view, RuleReport& report) {
   if (!view.profile().in_super_pod) {
-    return report.ExplainSkip(view.profile().title, " has no such rule");
+    return report.SkipFor("no-such-rule", Term(view.profile().title));
   }
   Question nics("virtual NIC", "not-told", report);
   Question places("place in the super pod", "not-told", report);

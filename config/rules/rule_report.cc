@@ -137,33 +137,27 @@ void RuleReport::Add(absl::Span<const DeviceView* const> devices,
 }
 
 void RuleReport::AddUnknown(const DeviceView& device, const FindingValue& what,
-                            const Missing* missing, absl::string_view reason) {
-  // The tool is no cause of what nobody wanted to ask it.
+                            const Missing* missing,
+                            const FindingValue& reason) {
+  // The tool does not cause the lack of a fact that was not asked for.
   const bool by_choice = HasReason(missing, Missing::NOT_QUERIED);
   if (!by_choice && !device.host->tool_usable) {
-    Add(device, "no-tool", what, "is not usable");
+    Add(device, "no-tool", what);
   } else if (!by_choice && device.dead) {
     Add(device, "dead-device", what);
   } else if (HasReason(missing, Missing::TIMED_OUT) ||
              HasReason(missing, Missing::BUSY)) {
-    Add(device, "no-tool", what, "did not answer");
+    Add(device, "tool-silent", what);
   } else if (!by_choice && device.mute) {
-    Add(device, "no-tool", what, "gave no answer that can be read");
+    Add(device, "tool-unreadable", what);
   } else {
-    Add(device, "not-known", what, reason, HowToLearn(missing));
+    Add(device, "not-known", what, reason, LearnWords(missing));
   }
 }
 
 void RuleReport::AddNoDevices(const HostView& host) {
   counts_devices_ = true;
   Add(host, host.tool_usable ? "no-device-found" : "no-device-asked");
-}
-
-void RuleReport::AddSkipped(const DeviceView& device,
-                            absl::string_view observed,
-                            absl::string_view caused_by) {
-  counts_devices_ = true;
-  Add(device, "told-elsewhere", observed, caused_by);
 }
 
 void RuleReport::WriteFinding(NamedFinding&& named,

@@ -84,6 +84,16 @@ std::string SubjectsText(
   return absl::StrJoin(texts, "; ");
 }
 
+FindingValue HostNetworkNote(absl::string_view network_namespace,
+                             const std::vector<std::string>& hosts) {
+  const std::pair<absl::string_view, absl::string_view> target =
+      absl::StrSplit(network_namespace, absl::MaxSplits(':', 1));
+  return Worded(target.first == "path"  ? "shared-namespace"
+                : target.first == "pid" ? "shared-process"
+                                        : "shared-container",
+                target.second, FoldHostlist(hosts));
+}
+
 std::string ActorName(absl::string_view actor) {
   const std::vector<absl::string_view> parts = absl::StrSplit(actor, '/');
   // spiffe: "" CLUSTER KIND NAME …

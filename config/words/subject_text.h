@@ -113,6 +113,11 @@ std::string SubjectsText(
     const google::protobuf::RepeatedPtrField<Subject>& subjects, int groups,
     int columns);
 
+// "container train-1 on node[01-02] uses the host's network: host and container
+// are one". REQUIRES: hosts is not empty.
+FindingValue HostNetworkNote(absl::string_view network_namespace,
+                             const std::vector<std::string>& hosts);
+
 // Who somebody is in a table or a sentence, from the SPIFFE id that is kept:
 // "ann" of spiffe://demo/user/ann/role/admin, "host node07", and
 // "clusterd-controller". What is no such id, as older versions kept, stays as
