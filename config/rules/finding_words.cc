@@ -63,7 +63,7 @@ class Writer {
       words = Say("spelled-for-950", WordsAndCommand(words, command));
       command.clear();
     }
-    finding->set_short_fix(text(texts.short_fix));
+    if (!words.empty()) finding->set_short_fix(text(texts.short_fix));
     finding->set_fix(WordsAndCommand(words, command));
     finding->set_fix_words(std::move(words));
     finding->set_command(std::move(command));
