@@ -2,7 +2,7 @@
 //   address_3=192.168.103.101
 //   netmask_3=255.255.255.0
 // hccn_tool edits it in place under flock; so must every fix.
-#include <algorithm>
+#include <iterator>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
