@@ -26,7 +26,7 @@ bool Tells(const DeviceView& device, absl::string_view what,
                                   ? Missing::REASON_UNSPECIFIED
                                   : reading.missing->reason();
   if (why == Missing::NOT_SUPPORTED && !demanded) {
-    report.Add(device, "tool-cannot-tell", Term(what));
+    report.Add(device, "no-such-query", Term(what));
     return false;
   }
   // The tool may refuse for that alone: "Execute failed: Link status is down."
