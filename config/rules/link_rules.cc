@@ -54,7 +54,7 @@ void JudgeFalls(const DeviceView& device, RuleReport& report) {
     if (times++ == 0) last_ago = absl::Seconds(change.seconds_ago());
   }
   if (times == 0) return;
-  report.Add(device, "fell", Counted(times, "time"),
+  report.Add(device, "went-down", Counted(times, "time"),
              absl::FormatDuration(last_ago));
 }
 
