@@ -425,7 +425,7 @@ void CheckGateway(const ClusterView& view, RuleReport& report) {
   const bool few_have = with.size() < without.size();
   const size_t others = (few_have ? without : with).size();
   for (const DeviceView* device : few_have ? with : without) {
-    report.Add(*device, few_have ? "few-have" : "few-lack",
+    report.Add(*device, few_have ? "few-with" : "few-without",
                device->gateway->ToString(), Counted(others, "device"));
   }
 }

@@ -88,7 +88,7 @@ void CompareIds(const ClusterView& view, const HostView& host,
   differing.resize(std::min(differing.size(), kMaxDevicesOfHost));
   const FindingValue mistaken = NpuIdsTakenForDevices(view, host);
   const absl::string_view name = !mistaken.words().empty() ? "npu-ids"
-                                 : extra.empty()           ? "lacking"
+                                 : extra.empty()           ? "missing"
                                  : lacking.empty()         ? "extra"
                                                            : "others";
   const FindingValue source =

@@ -26,7 +26,7 @@ bool Tells(const DeviceView& device, absl::string_view what,
                                   ? Missing::REASON_UNSPECIFIED
                                   : reading.missing->reason();
   if (why == Missing::NOT_SUPPORTED && !demanded) {
-    report.Add(device, "tool-cannot-tell", Term(what));
+    report.Add(device, "no-such-query", Term(what));
     return false;
   }
   // The tool may refuse for that alone: "Execute failed: Link status is down."
@@ -54,7 +54,7 @@ void JudgeFalls(const DeviceView& device, RuleReport& report) {
     if (times++ == 0) last_ago = absl::Seconds(change.seconds_ago());
   }
   if (times == 0) return;
-  report.Add(device, "fell", Counted(times, "time"),
+  report.Add(device, "went-down", Counted(times, "time"),
              absl::FormatDuration(last_ago));
 }
 

@@ -147,7 +147,7 @@ class RuleReport {
   void AddSkipped(const DeviceView& device, const What& observed,
                   absl::string_view caused_by) {
     counts_devices_ = true;
-    Add(device, "told-elsewhere", Term(observed), caused_by);
+    Add(device, "judged-elsewhere", Term(observed), caused_by);
   }
 
   // The reason that Finish gives if nothing was judged and nothing found: words
