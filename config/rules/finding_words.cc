@@ -63,7 +63,7 @@ class Writer {
       words = Say("spelled-for-950", WordsAndCommand(words, command));
       command.clear();
     }
-    finding->set_short_fix(text(texts.short_fix));
+    if (!words.empty()) finding->set_short_fix(text(texts.short_fix));
     finding->set_fix(WordsAndCommand(words, command));
     finding->set_fix_words(std::move(words));
     finding->set_command(std::move(command));
@@ -80,7 +80,7 @@ class Writer {
     if (!finding.has_waiver() || finding.rule() == kMaintenanceRule) return "";
     const Waiver& waiver = finding.waiver();
     return Say(waiver.rule() == kMaintenanceRule ? "in-maintenance" : "waived",
-               StateWord(waiver.waived_from()), WaiverText(waiver));
+               StateWord(waiver.waived_from()), WaiverWords(waiver));
   }
 
   bool is_950_ = false;

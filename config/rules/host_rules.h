@@ -54,6 +54,9 @@ BacklogNeed SynBacklogNeed(const ClusterSpec& spec,
 // kernel is closing stops none. REQUIRES: sockets are known.
 std::optional<FindingValue> HolderOfPort(const HostView& host, uint32_t port);
 
+// " (HCCL_IF_BASE_PORT is 53000 in /etc/environment:1)"; empty: by the spec.
+FindingValue SourceWords(const HcclPortNeed& needed);
+
 // Adds that only a shell knows which ports HCCL takes on the host, if so.
 void AddUnclearPorts(const HostView& host, const HcclPortNeed& needed,
                      RuleReport& report);
@@ -70,10 +73,10 @@ FindingValue NpuIdsTakenForDevices(const ClusterView& view,
 // | host            | writable  | sysctl -w                                  |
 // | host            | read-only | the same on the host itself                |
 // | other namespace | writable  | clusterctl plan --netns, or nsenter        |
-// | other namespace | read-only | --sysctl when the container is made anew   |
+// | other namespace | read-only | docker run --sysctl for a new container    |
 // A namespace that is the host's own counts as the host.
-std::string SetParameterFix(const HostView& host, absl::string_view key,
-                            absl::string_view value);
+FindingValue SetParameterFix(const HostView& host, absl::string_view key,
+                             absl::string_view value);
 
 }  // namespace clusterd
 
