@@ -7,6 +7,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"
@@ -99,26 +100,12 @@ void CompareIds(const ClusterView& view, const HostView& host,
                           ShortIds(lacking), ShortIds(extra), mistaken));
 }
 
-constexpr std::pair<NetHealth, absl::string_view> kHealthFindings[] = {
-    {NET_HEALTH_SOCKET_FAIL, "socket-fail"},
-    {NET_HEALTH_RECEIVE_TIMEOUT, "receive-timeout"},
-    {NET_HEALTH_UNREACHABLE, "unreachable"},
-    {NET_HEALTH_TIME_EXCEEDED, "time-exceeded"},
-    {NET_HEALTH_FAULT, "fault"},
-    {NET_HEALTH_INIT, "init"},
-    {NET_HEALTH_THREAD_ERROR, "thread-error"},
-    {NET_HEALTH_DETECT_IP_SET, "detect-ip-set"},
-    {NET_HEALTH_UNKNOWN, "unknown-state"}};
-
 // REQUIRES: the state is known and not Success.
 NamedFinding HealthFinding(const DeviceView& device, const RuleReport& report) {
   const NetHealth health = *device.net_health;
   if (health != NET_HEALTH_INIT || device.detect_address.IsSet()) {
-    const auto* const row =
-        absl::c_find_if(kHealthFindings,
-                        [&](const auto& each) { return each.first == health; });
-    return report.Named(row == std::end(kHealthFindings) ? "not-understood"
-                                                         : row->second);
+    return report.Named(
+        FindingName(absl::StripPrefix(NetHealth_Name(health), "NET_HEALTH_")));
   }
   if (!device.detect_address.IsUnset()) {
     return report.Named("init-detect-address-not-known");

@@ -27,39 +27,14 @@ constexpr std::pair<absl::string_view, absl::string_view> kFaultLevels[] = {
 #include "config/rules/texts/fault_levels.inc"
 };
 
-// Findings about codes of the vendor's levels.
-constexpr std::pair<absl::string_view, absl::string_view> kLevelFindings[] = {
-    {"SeparateNPU", "separate-npu"},
-    {"RestartNPU", "restart-npu"},
-    {"RestartBusiness", "restart-business"},
-    {"RestartRequest", "restart-request"},
-    {"FreeRestartNPU", "free-restart-npu"},
-    {"SubHealthFault", "sub-health-fault"}};
-
 // No fault by the table: the vendor's scheduler leaves the device in use.
-constexpr absl::string_view kNoFault = "NotHandle";
-constexpr absl::string_view kNotInTable = "not-in-table";
+constexpr absl::string_view kNoFault = "not-handle";
 
-template <typename Table>
-absl::string_view FindIn(const Table& table, absl::string_view key) {
+// The vendor's level of the code, which is the name of its finding.
+absl::string_view LevelOf(absl::string_view code) {
   const auto* const row = absl::c_find_if(
-      table, [&](const auto& each) { return each.first == key; });
-  return row == std::end(table) ? kNotInTable : row->second;
-}
-
-absl::string_view FindingOf(ChipHealth::Health health) {
-  switch (health) {
-    case ChipHealth::CRITICAL:
-      return "critical";
-    case ChipHealth::ALARM:
-      return "alarm";
-    case ChipHealth::WARNING:
-      return "warning";
-    case ChipHealth::NOT_STARTED:
-      return "not-started";
-    default:
-      return "not-understood";
-  }
+      kFaultLevels, [&](const auto& each) { return each.first == code; });
+  return row == std::end(kFaultLevels) ? "not-in-table" : row->second;
 }
 
 // More than a chip's own software takes: idle ones were seen to show 3,412 MB
@@ -122,7 +97,7 @@ void JudgeHealth(const DeviceView& device, const ChipHealth& health,
   if (health.health() == ChipHealth::OK && health.error_codes().empty()) return;
   std::map<absl::string_view, std::vector<std::string>> codes_of;
   for (const std::string& code : health.error_codes()) {
-    codes_of[FindIn(kFaultLevels, code)].push_back(PrintableText(code));
+    codes_of[LevelOf(code)].push_back(PrintableText(code));
   }
   const std::string vendor_words = PrintableText(health.information());
   const FindingValue words = vendor_words.empty()
@@ -132,15 +107,15 @@ void JudgeHealth(const DeviceView& device, const ChipHealth& health,
   for (const auto& [level, codes] : codes_of) {
     if (level == kNoFault) continue;
     NamedFinding text =
-        report.Named(FindIn(kLevelFindings, level), absl::StrJoin(codes, " "),
-                     level, codes.size() == 1 ? words : FindingValue());
+        report.Named(level, absl::StrJoin(codes, " "),
+                     codes.size() == 1 ? words : FindingValue());
     worst = std::max(worst, text.state);
     report.Add(device, std::move(text));
   }
   if (health.health() == ChipHealth::OK) return;
   const std::string codes = absl::StrJoin(codes_of[kNoFault], " ");
   NamedFinding text = report.Named(
-      FindingOf(health.health()),
+      FindingName(ChipHealth::Health_Name(health.health())),
       codes.empty() ? FindingValue() : Worded("fault-codes", codes));
   if (text.state > worst) report.Add(device, std::move(text));
 }
@@ -469,8 +444,9 @@ void CheckDeviceMemory(const ClusterView&, RuleReport& report) {
         });
     report.Judged(device);
     if (use.used_mb() < kIdleMemoryMb || has_process) return;
-    report.Add(device, IsKnown(processes) ? "left" : "perhaps-left",
-               use.used_mb(), use.total_mb(),
+    if (IsKnown(processes))
+      return report.Add(device, "left", use.used_mb(), use.total_mb());
+    report.Add(device, "perhaps-left", use.used_mb(), use.total_mb(),
                MissingWords(MissingOf(processes)));
   });
   memory.Finish();

@@ -4,6 +4,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/base/macros.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "config/words/subject_text.h"
 
@@ -38,7 +40,9 @@ NamedFinding RuleReport::WithValues(absl::string_view name,
   const RuleFinding* const row = FindRuleFinding(rule_, name);
   ABSL_ASSERT(row != nullptr);
   if (found_ != nullptr && found_->causes_only) return {row->state};
-  NamedFinding named = {row->state, name, std::move(values)};
+  NamedFinding named = {row->state,
+                        row->name.empty() ? "not-understood" : row->name,
+                        std::move(values)};
   named.row = row;
   named.caused_by = WithValuesIn(row->caused_by, named.values);
   named.has_command = !WithValuesIn(row->device_command, named.values).empty();
@@ -281,6 +285,10 @@ RuleResult RuleReport::Finish() && {
         Worded(view_.hosts().empty() ? "no-host-answered" : "nothing-to-judge");
   }
   return result;
+}
+
+std::string FindingName(absl::string_view enum_name) {
+  return absl::StrReplaceAll(absl::AsciiStrToLower(enum_name), {{"_", "-"}});
 }
 
 std::string SetCommand(const Ipv4Interface& interface) {

@@ -74,7 +74,7 @@ class RuleReport {
 
   // The finding of that name among the shared ones and the rule's, else the
   // rule's one without a name, with the values that its row in texts/ asks for.
-  // REQUIRES: there is one; `name` lives as long as this.
+  // REQUIRES: there is one.
   template <typename... Values>
   NamedFinding Named(absl::string_view name, const Values&... values) const {
     FindingValues made;
@@ -222,6 +222,9 @@ class RuleReport {
   FindingValues notes_;
   FindingValue skip_;
 };
+
+// The name of the finding about a value of an enum, "socket-fail".
+std::string FindingName(absl::string_view enum_name);
 
 // What hccn_tool takes after `-i N` to set an address, e.g. "-ip -s address A
 // netmask M".

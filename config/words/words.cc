@@ -38,6 +38,23 @@ const WordRow* FindWords(absl::string_view name) {
   return found == words->end() ? nullptr : found->second;
 }
 
+// Whether the three bytes there are a Han or full-width character.
+bool IsWideAt(absl::string_view text, size_t i) {
+  const auto lead = static_cast<unsigned char>(text[i]);
+  return (lead >= 0xE3 && lead <= 0xE9) || lead == 0xEF;
+}
+
+// Chinese rows have a blank before and behind a value, which does not belong
+// between two wide characters.
+std::string WithoutBlanksInHan(std::string text) {
+  for (size_t i = 3; i + 1 < text.size(); ++i) {
+    if (text[i] == ' ' && IsWideAt(text, i - 3) && IsWideAt(text, i + 1)) {
+      text.erase(i, 1);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 FindingValue Listed(const std::vector<FindingValue>& values, size_t most) {
@@ -95,9 +112,12 @@ std::string WithValuesIn(absl::string_view text, const FindingValues& values) {
   for (int i = 0; i < std::min<int>(texts.size(), values.size()); ++i) {
     texts[i] = ValueText(values[i]);
   }
-  return absl::Substitute(text, texts[0], texts[1], texts[2], texts[3],
-                          texts[4], texts[5], texts[6], texts[7], texts[8],
-                          texts[9]);
+  std::string made =
+      absl::Substitute(text, texts[0], texts[1], texts[2], texts[3], texts[4],
+                       texts[5], texts[6], texts[7], texts[8], texts[9]);
+  return CurrentLanguage() == Language::kChinese
+             ? WithoutBlanksInHan(std::move(made))
+             : made;
 }
 
 std::string ValueText(const FindingValue& value) {

@@ -86,7 +86,7 @@ class EnvironmentCheck {
   static constexpr char kUnclear[] = "?";
 
   void Note(absl::string_view why, const EnvironmentVariable& variable) {
-    not_judged_[why][{variable.name(), PlaceOf(variable)}] = Worded(
+    not_judged_[why][PlaceOf(variable) + variable.name()] = Worded(
         "value-at", PrintableText(variable.name()), PlaceWords(variable));
   }
 
@@ -207,10 +207,8 @@ class EnvironmentCheck {
   const HostView* host_ = nullptr;
   const std::string series_;
   RuleReport& report_;
-  // By the words of the reason, name and place.
-  std::map<absl::string_view,
-           std::map<std::pair<std::string, std::string>, FindingValue>>
-      not_judged_;
+  // By the words of the reason, place and name.
+  std::map<absl::string_view, std::map<std::string, FindingValue>> not_judged_;
   std::map<std::string, const EnvironmentVariable*> lines_;
 };
 

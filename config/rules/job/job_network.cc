@@ -94,7 +94,7 @@ FindingValue PodsWords(const Pods& pods, absl::string_view what) {
   return Worded("network-pods", count, Listed(each, kMaxListed));
 }
 
-// Of a table that HCCL takes; it goes before what chips and variables say.
+// The table that HCCL accepts comes before chips and variables.
 std::optional<JobNetwork> OfRankTable(const ClusterView& view) {
   if (view.job() == nullptr || view.job()->rank_table().empty()) return {};
   const auto table = ParseRankTable(view.job()->rank_table());
@@ -214,7 +214,7 @@ bool IsPublished(const ClusterView& view) {
          view.profile().generation != NpuToolFacts::ASCEND_950;
 }
 
-// In AMP mode HCCL may not work at all; one page of the vendor says it.
+// HCCL may not work in AMP mode, as one page of the vendor says.
 bool IsAmp(const ClusterView& view) { return view.profile().mode == "amp"; }
 
 void JudgeNetwork(const ClusterView& view, const JobNetwork& network,

@@ -31,7 +31,7 @@ struct JobNetwork {
   std::vector<std::pair<std::string, FindingValue>> spread = {};
 };
 
-// Of the job; without one, as though one job took all servers.
+// For the job; without one, as though one job took all servers.
 JobNetwork NetworkOfJob(const ClusterView& view);
 
 // Makes warnings of what a rule about RoCE ports found, since the job does not

@@ -1,4 +1,4 @@
-// What the documents allow a job: how many servers and devices, which data
+// The documents limit a job: how many servers and devices, which data
 // types, and where its ranks meet. A finding here is about the job and not
 // about a host, so that no server is drained over a wrong job file.
 #include <algorithm>
@@ -63,8 +63,8 @@ FindingValue ServersOf(const ClusterView& view) {
   return Counted(view.job()->servers_size(), "server");
 }
 
-// What the servers of a job were given, those that were given something: every
-// value with its hosts, the first server's first.
+// Every value that servers of a job were given, with its hosts, the first
+// server's first.
 template <typename Get>
 auto Given(const JobSpec& job, Get get) {
   using Value = std::decay_t<decltype(std::invoke(get, job.servers(0)))>;
@@ -135,7 +135,7 @@ void JudgeMasterPort(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// What is wrong with the servers' node ranks; no words: nothing.
+// The mistake in the servers' node ranks; no words: none.
 FindingValue WrongNodeRanks(const JobSpec& job) {
   const auto servers = static_cast<uint32_t>(job.servers_size());
   std::set<uint32_t> seen;

@@ -243,7 +243,7 @@ class TableJudge {
         ascends = ascends && device.rank_id == next++;
       }
       const int server = server_of_[i];
-      // Who has too many or too few devices moves all behind it.
+      // A server with too many or too few devices moves all behind it.
       if (server == kNobody || lowest == expected[server] ||
           !all_have_theirs_) {
         continue;
@@ -323,7 +323,7 @@ class TableJudge {
     }
   }
 
-  // What the chips do not tell is rule subnet-superpod's matter.
+  // Rule subnet-superpod reports chips that do not show it.
   void JudgePlaces(size_t entry) {
     const auto host =
         hosts_.find(view_.spec().servers(server_of_[entry]).host());

@@ -1,4 +1,4 @@
-// What an MPI launch needs of ssh: sshd on the hosts and in containers, and key
+// An MPI launch needs of ssh: sshd on the hosts and in containers, and key
 // logins from every server of the job to every other.
 #include <algorithm>
 #include <map>
@@ -26,7 +26,7 @@ constexpr size_t kMaxTriedServers = 64;
 constexpr size_t kMaxCommands = 3;
 constexpr int kHostsColumns = 60;
 
-// What ssh says at last (OpenSSH 9.2, ssh.c, sshconnect.c, sshconnect2.c,
+// The last line of ssh (OpenSSH 9.2, ssh.c, sshconnect.c, sshconnect2.c,
 // kex.c) or we about it, and the finding that it makes; the first that it
 // contains.
 constexpr std::pair<absl::string_view, absl::string_view> kCauses[] = {
@@ -102,7 +102,7 @@ FindingValue CommandsWords(const std::vector<std::string>& commands) {
                 Counted(commands.size() - shown, "more server"));
 }
 
-// What a person does so that the host allows ssh-login, too.
+// How a person makes the host allow ssh-login, too.
 FindingValue AllowWords(const HostAllows& allows,
                         const std::set<ChangeKind>& kinds) {
   if (!allows.mistake().empty()) {
@@ -206,7 +206,7 @@ void SshJudge::JudgeConfig(const HostView& host, const SshServer& server) {
     }
     return;
   }
-  // What answers has its keys, and has the port from somewhere.
+  // An sshd that answers has its keys, and has the port from somewhere.
   if (!server.port_configured()) {
     if (server.answers()) {
       report_.Add(host, "port-lost-at-restart", port);

@@ -93,7 +93,7 @@ bool IsInTheWay(const HostView& host, const BoundSocket& socket, bool of_hccl) {
   if (address == "0.0.0.0" || address == "::") return true;
   if (!of_hccl && socket.state() == "LISTEN") return true;
   if (address == "::1" || absl::StartsWith(address, "127.")) return false;
-  // In a namespace of its own the job has other addresses.
+  // The job has other addresses in a namespace of its own.
   if (!host.facts->network_namespace().empty() &&
       !SharesHostNetwork(*host.facts)) {
     return true;
@@ -222,7 +222,7 @@ bool KnowsProcesses(const HostView& host, RuleReport& report) {
   return false;
 }
 
-// What the spec plans is judged; without devices in it, every one.
+// Planned devices are judged; without devices in the spec, every one.
 bool IsPlanned(const HostView& host, uint32_t id) {
   if (host.spec == nullptr || host.spec->devices().empty()) return true;
   const DeviceView* device = host.Find(id);
@@ -399,7 +399,7 @@ void CheckDeviceNamespace(const ClusterView& view, RuleReport& report) {
 
 namespace {
 
-// What the job plans, where that is more than one process for each device.
+// Judges a plan of more than one process for each device.
 void JudgePlan(const ClusterView& view, RuleReport& report) {
   const uint32_t processes = view.job()->processes_per_device();
   if (view.profile().process_limit == ProcessLimit::kOne) {
@@ -418,7 +418,7 @@ void JudgePlan(const ClusterView& view, RuleReport& report) {
 
 }  // namespace
 
-// What runs now, and what the job plans.
+// Judges running processes, and the plan of the job.
 void CheckDeviceProcessLimit(const ClusterView& view, RuleReport& report) {
   if (view.profile().process_limit == ProcessLimit::kNotPublished) {
     return report.SkipFor("process-limit-unpublished");
