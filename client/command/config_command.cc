@@ -293,8 +293,9 @@ class ConfigValidateCommand final : public ConfigCommand {
     PrintMistakes(review.warnings().ToStatus());
     for (const Waiver& waiver : spec->waivers()) {
       if (IsInForce(waiver, session().now())) continue;
-      Tell("note: ", file_, ": the waiver of ", WaivedText(waiver),
-           " has ended, or ends in over 90 days: ", WaiverText(waiver));
+      Tell("note: ", file_, ": the waiver of ", ValueText(WaivedWords(waiver)),
+           " has ended, or ends in over 90 days: ",
+           ValueText(WaiverWords(waiver)));
     }
     const absl::Status judged = review.mistakes().ToStatus();
     if (!judged.ok()) return PrintMistakes(judged);

@@ -92,9 +92,12 @@ std::string TakeToken(absl::string_view text, size_t* at) {
   return "";
 }
 
+size_t LineNumberOf(absl::string_view text, size_t at) {
+  return 1 + std::count(text.begin(), text.begin() + at, '\n');
+}
+
 std::string LineOf(absl::string_view text, size_t at) {
-  return absl::StrCat(
-      "line ", 1 + std::count(text.begin(), text.begin() + at, '\n'), ": ");
+  return absl::StrCat("line ", LineNumberOf(text, at), ": ");
 }
 
 // Counts bytes, from 1.
@@ -566,12 +569,12 @@ absl::StatusOr<RankTable> ParseRankTable(absl::string_view json) {
   Reader reader;
   RankTable table = reader.Read(root);
   end = json.find_first_not_of(" \t\r\n", end);
-  if (end != json.npos) {
-    table.behind = LineOf(json, end) + "text behind the last }";
-  }
+  if (end != json.npos) table.behind_line = LineNumberOf(json, end);
   std::vector<std::string> mistakes = reader.mistakes();
   if (mistakes.empty()) return table;
-  if (!table.behind.empty()) mistakes.push_back(table.behind);
+  if (end != json.npos) {
+    mistakes.push_back(LineOf(json, end) + "text behind the last }");
+  }
   return absl::InvalidArgumentError(absl::StrJoin(mistakes, "\n"));
 }
 

@@ -12,6 +12,7 @@
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
 #include "config/words/subject_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -394,7 +395,7 @@ void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
   const HostFacts& facts = plan->facts();
   if (SharesHostNetwork(facts)) {
     plan->Note(absl::StrCat(
-        HostNetworkNote(facts.network_namespace(), {facts.host()}),
+        ValueText(HostNetworkNote(facts.network_namespace(), {facts.host()})),
         "; clusterctl plan without --netns also sets what the next boot "
         "takes"));
   }

@@ -64,7 +64,7 @@ class Writer {
       words = Say("spelled-for-950", WordsAndCommand(words, command));
       command.clear();
     }
-    finding->set_short_fix(text(texts.short_fix));
+    if (!words.empty()) finding->set_short_fix(text(texts.short_fix));
     finding->set_fix(WordsAndCommand(words, command));
     finding->set_fix_words(std::move(words));
     finding->set_command(std::move(command));
@@ -81,7 +81,7 @@ class Writer {
     if (!finding.has_waiver() || finding.rule() == kMaintenanceRule) return "";
     const Waiver& waiver = finding.waiver();
     return Say(waiver.rule() == kMaintenanceRule ? "in-maintenance" : "waived",
-               StateWord(waiver.waived_from()), WaiverText(waiver));
+               StateWord(waiver.waived_from()), WaiverWords(waiver));
   }
 
   bool is_950_ = false;
@@ -122,6 +122,15 @@ void RenderAround(RuleResult* result) {
 
 void RenderReport(Report* report) {
   const Writer writer(*report);
+  // Its first notes are those; others may have added more behind them.
+  for (int i = 0; i < report->said_size(); ++i) {
+    if (i == report->notes_size()) report->add_notes();
+    report->set_notes(i, ValueText(report->said(i)));
+  }
+  for (HostStatus& host : *report->mutable_hosts()) {
+    if (!host.has_no_facts()) continue;
+    host.set_no_facts_reason(ValueText(host.no_facts()));
+  }
   for (RuleResult& result : *report->mutable_rules()) {
     const Rule* const rule = FindRule(result.rule());
     for (Finding& finding : *result.mutable_findings()) {

@@ -23,7 +23,8 @@ std::string ToolCommand(uint32_t device, absl::string_view arguments);
 
 // Writes into every finding, in the current language, observed, expected, why,
 // fix and its parts, and command; into every rule that has findings why and
-// source, and skip_reason where a finding is the reason. Rules and findings
+// source, and skip_reason where a finding is the reason; into hosts why they
+// have no facts; and the notes that are in `said`. Rules and findings
 // that are not known here, of a newer controller, are shown by their names.
 void RenderReport(Report* report);
 

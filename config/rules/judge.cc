@@ -250,7 +250,7 @@ void AddHosts(const ClusterView& view, Report* report) {
     }
     if (facts->has_missing()) {
       status->set_state(status->maintenance() ? WARN : UNKNOWN);
-      status->set_no_facts_reason(WhyMissing(&facts->missing()));
+      *status->mutable_no_facts() = MissingWords(&facts->missing());
     } else if (found != worst.end()) {
       status->set_state(found->second);
     } else {
@@ -269,24 +269,24 @@ void AddNotes(const ClusterView& view, Report* report) {
     }
   }
   for (const auto& [simulation, hosts] : simulations) {
-    report->add_notes(absl::StrCat(Count(hosts, "host"),
-                                   " simulated: ", PrintableText(simulation)));
+    *report->add_said() = Worded("hosts-simulated", Counted(hosts, "host"),
+                                 PrintableText(simulation));
   }
   if (!shared.empty()) {
-    report->add_notes(HostNetworkNote(report->network_namespace(), shared));
+    *report->add_said() = HostNetworkNote(report->network_namespace(), shared);
   }
   if (!view.silent().empty()) {
-    report->add_notes(absl::StrCat("no facts from ", view.silent().size(),
-                                   " of ", Count(view.host_count(), "host")));
+    *report->add_said() = Worded("no-facts-from", view.silent().size(),
+                                 Counted(view.host_count(), "host"));
   }
   if (view.job() == nullptr) {
-    for (std::string& line : JobsThatCanRun(view, *report)) {
-      report->add_notes(std::move(line));
+    for (const FindingValue& line : JobsThatCanRun(view, *report)) {
+      *report->add_said() = line;
     }
   }
   if (!view.product_known() && !report->product().empty()) {
-    report->add_notes(absl::StrCat("product ", QuotedText(report->product()),
-                                   " is not known: its rules were skipped"));
+    *report->add_said() =
+        Worded("product-not-known", QuotedText(report->product()));
   }
 }
 
@@ -299,9 +299,7 @@ void CountWaived(Report* report) {
   }
   if (waived == 0) return;
   report->set_waived_findings(waived);
-  report->add_notes(
-      absl::StrCat(Count(waived, "finding"),
-                   " waived; clusterctl waivers says by whom and until when"));
+  *report->add_said() = Worded("findings-waived", Counted(waived, "finding"));
 }
 
 void AddSeen(const ClusterView& view, Report* report) {

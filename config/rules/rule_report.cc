@@ -4,6 +4,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/base/macros.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "config/words/subject_text.h"
 
@@ -38,7 +40,9 @@ NamedFinding RuleReport::WithValues(absl::string_view name,
   const RuleFinding* const row = FindRuleFinding(rule_, name);
   ABSL_ASSERT(row != nullptr);
   if (found_ != nullptr && found_->causes_only) return {row->state};
-  NamedFinding named = {row->state, name, std::move(values)};
+  NamedFinding named = {row->state,
+                        row->name.empty() ? "not-understood" : row->name,
+                        std::move(values)};
   named.row = row;
   named.caused_by = WithValuesIn(row->caused_by, named.values);
   named.has_command = !WithValuesIn(row->device_command, named.values).empty();
@@ -136,34 +140,28 @@ void RuleReport::Add(absl::Span<const DeviceView* const> devices,
   AddMembers(members, std::move(finding));
 }
 
-void RuleReport::AddUnknown(const DeviceView& device, absl::string_view what,
-                            const Missing* missing, absl::string_view reason) {
-  // The tool is no cause of what nobody wanted to ask it.
+void RuleReport::AddUnknown(const DeviceView& device, const FindingValue& what,
+                            const Missing* missing,
+                            const FindingValue& reason) {
+  // The tool does not cause the lack of a fact that was not asked for.
   const bool by_choice = HasReason(missing, Missing::NOT_QUERIED);
   if (!by_choice && !device.host->tool_usable) {
-    Add(device, "no-tool", what, "is not usable");
+    Add(device, "no-tool", what);
   } else if (!by_choice && device.dead) {
     Add(device, "dead-device", what);
   } else if (HasReason(missing, Missing::TIMED_OUT) ||
              HasReason(missing, Missing::BUSY)) {
-    Add(device, "no-tool", what, "did not answer");
+    Add(device, "tool-silent", what);
   } else if (!by_choice && device.mute) {
-    Add(device, "no-tool", what, "gave no answer that can be read");
+    Add(device, "tool-unreadable", what);
   } else {
-    Add(device, "not-known", what, reason, HowToLearn(missing));
+    Add(device, "not-known", what, reason, LearnWords(missing));
   }
 }
 
 void RuleReport::AddNoDevices(const HostView& host) {
   counts_devices_ = true;
   Add(host, host.tool_usable ? "no-device-found" : "no-device-asked");
-}
-
-void RuleReport::AddSkipped(const DeviceView& device,
-                            absl::string_view observed,
-                            absl::string_view caused_by) {
-  counts_devices_ = true;
-  Add(device, "told-elsewhere", observed, caused_by);
 }
 
 void RuleReport::WriteFinding(NamedFinding&& named,
@@ -287,6 +285,10 @@ RuleResult RuleReport::Finish() && {
         Worded(view_.hosts().empty() ? "no-host-answered" : "nothing-to-judge");
   }
   return result;
+}
+
+std::string FindingName(absl::string_view enum_name) {
+  return absl::StrReplaceAll(absl::AsciiStrToLower(enum_name), {{"_", "-"}});
 }
 
 std::string SetCommand(const Ipv4Interface& interface) {

@@ -74,7 +74,7 @@ class RuleReport {
 
   // The finding of that name among the shared ones and the rule's, else the
   // rule's one without a name, with the values that its row in texts/ asks for.
-  // REQUIRES: there is one; `name` lives as long as this.
+  // REQUIRES: there is one.
   template <typename... Values>
   NamedFinding Named(absl::string_view name, const Values&... values) const {
     FindingValues made;
@@ -97,22 +97,23 @@ class RuleReport {
     Add(whom, Named(name, values...));
   }
 
-  // Whether the fact has a value; if not, adds that `what` of the host is not
-  // known, why, and how to learn it.
-  template <typename Fact>
-  bool Knows(const HostView& host, absl::string_view what, const Fact& fact) {
+  // Whether the fact has a value; if not, adds that `what` of the host, a term
+  // or words, is not known, why, and how to learn it.
+  template <typename What, typename Fact>
+  bool Knows(const HostView& host, const What& what, const Fact& fact) {
     if (IsKnown(fact)) return true;
     const Missing* missing = MissingOf(fact);
-    Add(host, "not-known", what, WhyMissing(missing), HowToLearn(missing));
+    Add(host, "not-known", Term(what), MissingWords(missing),
+        LearnWords(missing));
     return false;
   }
   // The same for a device. Hosts and devices on which hccn_tool gives no answer
   // are folded under rule hccn-tool, dead devices under device-count.
-  template <typename Value>
-  bool Knows(const DeviceView& device, absl::string_view what,
+  template <typename What, typename Value>
+  bool Knows(const DeviceView& device, const What& what,
              const Reading<Value>& reading) {
     if (reading.has_value()) return true;
-    AddUnknown(device, what, reading.missing, reading.Why());
+    AddUnknown(device, Term(what), reading.missing, reading.Why());
     return false;
   }
   // Calls visit(device) for every device; a host without one gets its unknown.
@@ -140,9 +141,14 @@ class RuleReport {
       AddSkipped(d, "no address is set", "device-ip-set");
     });
   }
-  // The device is not judged since another rule says what is wrong with it.
-  void AddSkipped(const DeviceView& device, absl::string_view observed,
-                  absl::string_view caused_by);
+  // The device is not judged since another rule says what is wrong with it;
+  // `observed` is a term or words.
+  template <typename What>
+  void AddSkipped(const DeviceView& device, const What& observed,
+                  absl::string_view caused_by) {
+    counts_devices_ = true;
+    Add(device, "judged-elsewhere", Term(observed), caused_by);
+  }
 
   // The reason that Finish gives if nothing was judged and nothing found: words
   // of texts/ with their values.
@@ -194,8 +200,8 @@ class RuleReport {
   Group* GroupOf(NamedFinding&& finding);
   void AddMembers(absl::Span<const Member> members, NamedFinding&& finding);
   void AddNoDevices(const HostView& host);
-  void AddUnknown(const DeviceView& device, absl::string_view what,
-                  const Missing* missing, absl::string_view reason);
+  void AddUnknown(const DeviceView& device, const FindingValue& what,
+                  const Missing* missing, const FindingValue& reason);
   void WriteGroup(Group* group, RuleResult* result) const;
   void WriteMembers(NamedFinding&& named, absl::Span<const Member> members,
                     RuleResult* result) const;
@@ -216,6 +222,9 @@ class RuleReport {
   FindingValues notes_;
   FindingValue skip_;
 };
+
+// The name of the finding about a value of an enum, "socket-fail".
+std::string FindingName(absl::string_view enum_name);
 
 // What hccn_tool takes after `-i N` to set an address, e.g. "-ip -s address A
 // netmask M".

@@ -7,7 +7,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
@@ -173,19 +172,6 @@ NamespaceFacts::NamespaceFacts(absl::string_view network_namespace,
 bool SharesHostNetwork(const HostFacts& facts) {
   return !facts.network_namespace().empty() &&
          facts.kernel().initial_namespace().value();
-}
-
-std::string HostNetworkNote(absl::string_view network_namespace,
-                            const std::vector<std::string>& hosts) {
-  const std::pair<absl::string_view, absl::string_view> target =
-      absl::StrSplit(network_namespace, absl::MaxSplits(':', 1));
-  const bool is_path = target.first == "path";
-  const absl::string_view what = is_path                 ? "namespace"
-                                 : target.first == "pid" ? "process"
-                                                         : "container";
-  return absl::StrCat(is_path ? "" : absl::StrCat(what, " "), target.second,
-                      " on ", FoldHostlist(hosts),
-                      " uses the host's network: host and ", what, " are one");
 }
 
 }  // namespace clusterd

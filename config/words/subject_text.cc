@@ -38,17 +38,18 @@ SubjectGroups GroupSubjects(
 
 }  // namespace
 
-std::string DevicesText(std::vector<uint32_t> ids) {
+FindingValue DevicesValue(std::vector<uint32_t> ids) {
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  if (ids.empty()) return "";
-  return Say(ids.size() == 1 ? "devices-one" : "devices-several", FoldIds(ids));
+  if (ids.empty()) return {};
+  return Worded(ids.size() == 1 ? "devices-one" : "devices-several",
+                FoldIds(ids));
 }
 
-std::string HostsText(const std::vector<std::string>& hosts, int columns,
-                      absl::string_view one) {
+FindingValue HostsValue(const std::vector<std::string>& hosts, int columns,
+                        absl::string_view one) {
   std::string folded = FoldHostlist(hosts);
-  if (TextColumns(folded) <= columns) return folded;
+  if (TextColumns(folded) <= columns) return ToFindingValue(folded);
   // Halving keeps the work small however many names there are.
   size_t shown = hosts.size();
   while (shown > 1 && TextColumns(folded) > columns) {
@@ -56,8 +57,9 @@ std::string HostsText(const std::vector<std::string>& hosts, int columns,
     folded = FoldHostlist({hosts.begin(), hosts.begin() + shown});
   }
   const size_t rest = hosts.size() - shown;
-  if (rest == 0) return folded;
-  return Say("hosts-and-more", folded, Count(rest, absl::StrCat("more ", one)));
+  if (rest == 0) return ToFindingValue(folded);
+  return Worded("hosts-and-more", folded,
+                Counted(rest, absl::StrCat("more ", one)));
 }
 
 std::string SubjectsText(
@@ -80,6 +82,16 @@ std::string SubjectsText(
     texts.push_back(Say("and-more", Count(hidden_hosts, "more host")));
   }
   return absl::StrJoin(texts, "; ");
+}
+
+FindingValue HostNetworkNote(absl::string_view network_namespace,
+                             const std::vector<std::string>& hosts) {
+  const std::pair<absl::string_view, absl::string_view> target =
+      absl::StrSplit(network_namespace, absl::MaxSplits(':', 1));
+  return Worded(target.first == "path"  ? "shared-namespace"
+                : target.first == "pid" ? "shared-process"
+                                        : "shared-container",
+                target.second, FoldHostlist(hosts));
 }
 
 std::string ActorName(absl::string_view actor) {

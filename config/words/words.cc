@@ -25,6 +25,8 @@ struct WordRow {
 // Words that are not in texts/: values are the reason's number and the detail.
 constexpr char kWhyMissing[] = "why-missing";
 constexpr char kHowToLearn[] = "how-to-learn";
+// The same: values of a list.
+constexpr char kListed[] = "listed";
 
 const WordRow* FindWords(absl::string_view name) {
   static const auto* const words = [] {
@@ -36,7 +38,49 @@ const WordRow* FindWords(absl::string_view name) {
   return found == words->end() ? nullptr : found->second;
 }
 
+// Whether the three bytes there are a Han or full-width character.
+bool IsWideAt(absl::string_view text, size_t i) {
+  const auto lead = static_cast<unsigned char>(text[i]);
+  return (lead >= 0xE3 && lead <= 0xE9) || lead == 0xEF;
+}
+
+// Chinese rows have a blank before and behind a value, which does not belong
+// between two wide characters.
+std::string WithoutBlanksInHan(std::string text) {
+  for (size_t i = 3; i + 1 < text.size(); ++i) {
+    if (text[i] == ' ' && IsWideAt(text, i - 3) && IsWideAt(text, i + 1)) {
+      text.erase(i, 1);
+    }
+  }
+  return text;
+}
+
 }  // namespace
+
+FindingValue Listed(const std::vector<FindingValue>& values, size_t most) {
+  if (values.size() == 1) return values[0];
+  const size_t shown = std::min(most, values.size());
+  FindingValue list;
+  list.set_words(kListed);
+  list.mutable_values()->Assign(values.begin(), values.begin() + shown);
+  if (shown == values.size()) return list;
+  return Worded("first-of", list, values.size() - shown);
+}
+
+FindingValue Listed(const std::vector<std::string>& texts, size_t most) {
+  const size_t shown = std::min(most, texts.size());
+  const FindingValue list =
+      ToFindingValue(absl::StrJoin(texts.begin(), texts.begin() + shown, ", "));
+  if (shown == texts.size()) return list;
+  return Worded("first-of", list, texts.size() - shown);
+}
+
+FindingValue PlaceWords(const EnvironmentVariable& variable) {
+  if (variable.file() == "job file") {
+    return Worded("job-file-line", variable.line());
+  }
+  return ToFindingValue(PlaceOf(variable));
+}
 
 FindingValue MissingWords(const Missing* missing) {
   if (missing == nullptr) return Worded(kWhyMissing);
@@ -49,6 +93,18 @@ FindingValue LearnWords(const Missing* missing) {
   return words;
 }
 
+FindingValue Term(absl::string_view name) {
+  FindingValue words =
+      Worded(absl::StrCat("term-", absl::StrReplaceAll(name, {{" ", "-"}})));
+  return FindWords(words.words()) == nullptr ? ToFindingValue(name) : words;
+}
+
+FindingValue Lasting(absl::Duration duration) {
+  constexpr absl::Duration kDay = absl::Hours(24);
+  return duration < 2 * kDay ? ToFindingValue(DurationText(duration))
+                             : Counted(duration / kDay, "day");
+}
+
 std::string WithValuesIn(absl::string_view text, const FindingValues& values) {
   // Most texts have no value, and a cluster may have a finding a device.
   if (text.find('$') == text.npos) return std::string(text);
@@ -56,9 +112,12 @@ std::string WithValuesIn(absl::string_view text, const FindingValues& values) {
   for (int i = 0; i < std::min<int>(texts.size(), values.size()); ++i) {
     texts[i] = ValueText(values[i]);
   }
-  return absl::Substitute(text, texts[0], texts[1], texts[2], texts[3],
-                          texts[4], texts[5], texts[6], texts[7], texts[8],
-                          texts[9]);
+  std::string made =
+      absl::Substitute(text, texts[0], texts[1], texts[2], texts[3], texts[4],
+                       texts[5], texts[6], texts[7], texts[8], texts[9]);
+  return CurrentLanguage() == Language::kChinese
+             ? WithoutBlanksInHan(std::move(made))
+             : made;
 }
 
 std::string ValueText(const FindingValue& value) {
@@ -75,6 +134,12 @@ std::string ValueText(const FindingValue& value) {
     }
     const Missing* const asked = is_there ? &missing : nullptr;
     return value.words() == kWhyMissing ? WhyMissing(asked) : HowToLearn(asked);
+  }
+  if (value.words() == kListed) {
+    return absl::StrJoin(value.values(), Say("list-comma"),
+                         [](std::string* out, const FindingValue& each) {
+                           absl::StrAppend(out, ValueText(each));
+                         });
   }
   const WordRow* const row = FindWords(value.words());
   if (row == nullptr) {

@@ -6,10 +6,12 @@
 
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "config/words/terminal.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "proto/facts.pb.h"
@@ -44,6 +46,14 @@ FindingValue Worded(absl::string_view name, const Values&... values) {
   return words;
 }
 
+// "a, b and 3 more": at most that many of the values, or texts that stay as
+// they are in every language. REQUIRES: not empty.
+FindingValue Listed(const std::vector<FindingValue>& values, size_t most);
+FindingValue Listed(const std::vector<std::string>& texts, size_t most);
+
+// "/etc/profile.d/hccl.sh:3".
+FindingValue PlaceWords(const EnvironmentVariable& variable);
+
 // Why a fact is missing, and how to learn it; nullptr: it was not asked for.
 FindingValue MissingWords(const Missing* missing);
 FindingValue LearnWords(const Missing* missing);
@@ -64,6 +74,14 @@ inline FindingValue Counted(size_t number, absl::string_view singular) {
       absl::StrCat("count-", absl::StrReplaceAll(singular, {{" ", "-"}})),
       number);
 }
+
+// "net health" in words, those of the row "term-net-health"; where there is
+// none it is the same in every language, e.g. the name of a kernel parameter.
+FindingValue Term(absl::string_view name);
+inline FindingValue Term(FindingValue words) { return words; }
+
+// "12 s", "3 min", "2 h", "5 days" as a value.
+FindingValue Lasting(absl::Duration duration);
 
 // The words of that row in the current language. REQUIRES: there is such a row.
 template <typename... Values>

@@ -14,7 +14,8 @@ namespace {
 // With the id that unwaive takes, first.
 std::string WaiverLine(const Waiver& waiver) {
   return absl::StrCat(waiver.id().empty() ? "cluster.yaml" : waiver.id(), ": ",
-                      WaivedText(waiver), " ", WaiverText(waiver));
+                      ValueText(WaivedWords(waiver)), " ",
+                      ValueText(WaiverWords(waiver)));
 }
 
 // Of waive, and of maintenance, which has no rule and no devices.

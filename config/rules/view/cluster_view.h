@@ -19,6 +19,7 @@
 #include "config/values/ipv4.h"
 #include "config/words/fact_text.h"
 #include "config/words/waiver_text.h"
+#include "config/words/words.h"
 #include "proto/facts.pb.h"
 #include "proto/finding.pb.h"
 #include "proto/job.pb.h"
@@ -37,12 +38,16 @@ template <typename Value>
 struct Reading : std::optional<Value> {
   // Null also where the fact was not asked for, or is there and not understood.
   const Missing* missing = nullptr;
-  // Why a fact that is there is not understood, in words.
+  // Of a fact that is there and not understood: what it says.
   absl::Status misread;
 
-  // Why there is no value, in words.
-  std::string Why() const {
-    return misread.ok() ? WhyMissing(missing) : std::string(misread.message());
+  // Why there is no value.
+  FindingValue Why() const {
+    if (misread.ok()) return MissingWords(missing);
+    Missing unreadable;
+    unreadable.set_reason(Missing::UNREADABLE);
+    unreadable.set_detail(std::string(misread.message()));
+    return MissingWords(&unreadable);
   }
 };
 
