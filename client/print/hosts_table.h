@@ -41,9 +41,8 @@ std::vector<absl::string_view> HostStateNames();
 // Drops the hosts in other states than this one of HostStateNames.
 void KeepHostsInState(size_t state, ListHostsResponse* hosts);
 
-// "demo: 2 of 3 hosts attached; not attached: server2", without line end. Of
-// hosts in one state: "demo: 1 not attached: server2". Safe for a
-// terminal of UTF-8.
+// "demo: 2 of 3 hosts attached; not attached: server2", without line end; of
+// hosts in one state "demo: 1 not attached: server2". Safe in UTF-8.
 std::string HostsShort(const ListHostsResponse& hosts,
                        std::optional<size_t> state = std::nullopt);
 
