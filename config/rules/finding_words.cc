@@ -113,7 +113,7 @@ void RenderAround(RuleResult* result) {
   if (!result->has_seen()) return;
   std::string summary = ValueText(result->seen());
   for (const FindingValue& note : result->notes()) {
-    absl::StrAppend(&summary, "; ", ValueText(note));
+    summary = Say("summary-and-note", summary, note);
   }
   result->set_summary(std::move(summary));
 }

@@ -460,8 +460,8 @@ void CheckRootsUniform(const ClusterView& view, RuleReport& report) {
     const RootsFact::Roots& roots = host.facts->roots().value();
     const auto own = set_of(roots);
     if (!right.has_value()) {
-      report.Add(host, TiedText(report, {FAIL, "CA roots", "host"}, votes, own,
-                                text_of));
+      report.Add(host, TiedText(report, {FAIL, "set of CA roots", "host"},
+                                votes, own, text_of));
     } else if (own != *right) {
       report.Add(host, absl::c_includes(*right, own) ? "less" : "more",
                  text_of(own), text_of(*right),
