@@ -132,7 +132,7 @@ std::vector<EndGroup> GroupByEnd(const ApplyReport& report) {
 }
 
 // "10 applied, 1 undone".
-std::string CountsText(const FirstMet<std::string, size_t>& counts) {
+std::string OutcomesText(const FirstMet<std::string, size_t>& counts) {
   return absl::StrJoin(
       counts, Say("list-comma"), [](std::string* out, const auto& count) {
         absl::StrAppend(out, Say("apply-count", count.second, count.first));
@@ -147,7 +147,7 @@ std::string WaveResult(const ApplyReport& report, size_t begin, size_t end) {
     ++counts[OutcomeWord(report.hosts(static_cast<int>(i)).outcome())];
   }
   if (counts.items().size() == 1) return counts.items().front().first;
-  return CountsText(counts);
+  return OutcomesText(counts);
 }
 
 // "10 applied, 1 undone of 11 hosts in 12 s".
@@ -158,7 +158,7 @@ std::string CountsLine(const ApplyReport& report) {
   }
   const std::string hosts = Count(report.hosts_size(), "host");
   const std::string text =
-      counts.empty() ? hosts : Say("apply-counts", CountsText(counts), hosts);
+      counts.empty() ? hosts : Say("apply-counts", OutcomesText(counts), hosts);
   if (report.elapsed_ms() == 0) return text;
   return Say("apply-counts-in", text, ElapsedText(report.elapsed_ms()));
 }
