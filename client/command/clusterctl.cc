@@ -37,6 +37,14 @@ std::pair<std::string, std::string> HelpOf(absl::string_view name,
                         absl::MaxSplits("\n\n", 1));
 }
 
+// What CLI11 writes into help itself: labels, and groups of options.
+constexpr std::pair<const char*, const char*> kHelpLabels[] = {
+    {"Usage", "用法"},       {"OPTIONS", "选项"},      {"Options", "选项"},
+    {"Positionals", "参数"}, {"Subcommands", "命令"},  {"Subcommand", "命令"},
+    {"SUBCOMMAND", "命令"},  {"REQUIRED", "（必填）"}, {"Connection", "连接"},
+    {"Job", "作业"},
+};
+
 // The Chinese titles and descriptions of what `app` has, by "check --only", or
 // "* --lang" for all commands, and "config" for a group of commands.
 void Translate(CLI::App* app, const std::string& name) {
@@ -173,13 +181,6 @@ void AddLanguage(CLI::App& app, std::string& language) {
           },
           ""));
 }
-
-// What CLI11 writes into help itself.
-constexpr std::pair<const char*, const char*> kHelpLabels[] = {
-    {"Usage", "用法"},       {"OPTIONS", "[选项]"},    {"Options", "选项"},
-    {"Positionals", "参数"}, {"Subcommands", "命令"},  {"Subcommand", "命令"},
-    {"SUBCOMMAND", "命令"},  {"REQUIRED", "（必填）"}, {"Connection", "连接"},
-};
 
 // The commands that others stand below.
 constexpr std::pair<absl::string_view, const char*> kGroups[] = {

@@ -160,7 +160,7 @@ TEST(RuleTableTest, HasTheFindingsOfARuleBesideIt) {
       HasSubstr("constexpr RuleFinding kFindingsOfCheckPortFree[] = {\n"
                 "    {\"held\",\n      \"\", WARN,\n      {\"it is held\",\n"
                 "      \"\",\n      \"\",\n      \"see the guide\",\n"
-                "      \"\"},\n      "));
+                "      \"\",\n      \"\"},\n      {"));
   EXPECT_THAT(table, HasSubstr("     kFindingsOfCheckPortFree,\n"));
 }
 
