@@ -70,7 +70,6 @@ class RuleReport {
   void Judged(const DeviceView& device);
   // The same for a rule about the cluster as a whole.
   void JudgedCluster(FindingValue seen) { seen_ = std::move(seen); }
-  void JudgedCluster(std::string seen) { seen_.set_text(std::move(seen)); }
 
   // The finding of that name among the shared ones and the rule's, else the
   // rule's one without a name, with the values that its row in texts/ asks for.
@@ -160,14 +159,6 @@ class RuleReport {
   template <typename... Values>
   void Note(absl::string_view name, const Values&... values) {
     *notes_.Add() = Worded(name, values...);
-  }
-  template <typename... Parts>
-  void ExplainSkip(const Parts&... parts) {
-    skip_.set_text(absl::StrCat(parts...));
-  }
-  template <typename... Parts>
-  void AddNote(const Parts&... parts) {
-    notes_.Add()->set_text(absl::StrCat(parts...));
   }
 
   // PASS only if something was judged and nothing found; SKIPPED findings do

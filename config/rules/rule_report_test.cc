@@ -182,8 +182,8 @@ TEST_F(RuleReportTest, CountsWhatItCovers) {
 TEST_F(RuleReportTest, CountsHostsForRulesAboutHosts) {
   report_.Judged(host(0));
   report_.Judged(host(2));
-  report_.AddNote("one in another place");
-  EXPECT_EQ(Finish().summary(), "2 of 3 hosts; one in another place");
+  report_.Note("roce-unused");
+  EXPECT_EQ(Finish().summary(), "2 of 3 hosts; the devices' RoCE ports are unused (cluster.yaml)");
 }
 
 TEST_F(RuleReportTest, BlamesTheToolOnceForAHostWithoutIt) {

@@ -12,64 +12,6 @@
 namespace clusterd {
 namespace {
 
-// Reasons quote commands and answers.
-constexpr size_t kMaxDetailBytes = 600;
-
-struct ReasonWords {
-  Missing::Reason reason;
-  const char* why;
-  const char* how_to_learn;
-  const char* why_chinese;
-  const char* how_to_learn_chinese;
-};
-
-constexpr ReasonWords kReasons[] = {
-    {Missing::REASON_UNSPECIFIED, "no reason given",
-     "look at the log of clusterd on the host", "未说明原因",
-     "查看该主机上 clusterd 的日志"},
-    {Missing::ABSENT, "does not exist",
-     "install what is missing, or mount it into the container in which "
-     "clusterd runs",
-     "不存在", "安装缺少的内容；clusterd 在容器中运行时，将其挂载到容器内"},
-    {Missing::NOT_PERMITTED, "not permitted",
-     "run clusterd as root on the host, and in a privileged container if it "
-     "runs in one",
-     "没有权限", "在主机上以 root 运行 clusterd；在容器中运行时，使用特权容器"},
-    {Missing::TIMED_OUT, "timed out",
-     "find out what hangs on the host; if it is only slow, raise "
-     "deadlines.command or deadlines.host in cluster.yaml",
-     "超时",
-     "查明该主机上卡住的程序；如果只是慢，调大 cluster.yaml 中的 "
-     "deadlines.command 或 deadlines.host"},
-    {Missing::UNREADABLE, "not understood",
-     "look on the host at what the reason names; this version of clusterd does "
-     "not understand it",
-     "无法解析",
-     "在主机上查看原因中提到的内容；当前版本的 clusterd 无法解析它"},
-    {Missing::BUSY, "busy",
-     "wait until the other hccn_tool ends (pgrep -a hccn_tool), then check "
-     "again",
-     "忙", "等待另一个 hccn_tool 结束（pgrep -a hccn_tool），然后重新检查"},
-    {Missing::TOOL_FAILED, "the tool failed",
-     "run on the host by hand what the reason names, and repair what it says",
-     "工具执行失败", "在主机上手动执行原因中的命令，并按其输出修复"},
-    {Missing::NOT_SUPPORTED, "not supported",
-     "leave the rule out with --skip if the product cannot tell", "不支持",
-     "如果该产品不提供此信息，用 --skip 跳过该规则"},
-    {Missing::NOT_QUERIED, "not queried",
-     "read the reason: it says why clusterd did not ask", "未查询",
-     "参见原因：其中说明了 clusterd 为什么没有查询"},
-    {Missing::NO_ANSWER, "no answer", "systemctl status clusterd", "无应答",
-     "systemctl status clusterd"},
-};
-
-// A reason of a newer clusterd counts as none.
-const ReasonWords& WordsOf(const Missing& missing) {
-  const auto* const words =
-      FirstWith(kReasons, &ReasonWords::reason, missing.reason());
-  return words == nullptr ? kReasons[0] : *words;
-}
-
 using ::google::protobuf::Descriptor;
 using ::google::protobuf::DynamicCastToGenerated;
 using ::google::protobuf::EnumValueDescriptor;
@@ -464,34 +406,11 @@ Lines DescribeValue(const Message& fact, const FieldDescriptor& field) {
 }  // namespace
 
 std::string WhyMissing(const Missing* missing) {
-  const bool is_chinese = CurrentLanguage() == Language::kChinese;
-  if (missing == nullptr) return is_chinese ? "未要求查询" : "not asked for";
-  const ReasonWords& words = WordsOf(*missing);
-  return absl::StrCat(is_chinese ? words.why_chinese : words.why,
-                      Part(is_chinese ? "：" : ": ",
-                           PrintableText(missing->detail(), kMaxDetailBytes)));
+  return ValueText(MissingWords(missing));
 }
 
 std::string HowToLearn(const Missing* missing) {
-  const bool is_chinese = CurrentLanguage() == Language::kChinese;
-  if (missing == nullptr) {
-    return is_chinese
-               ? "将该主机的 clusterd 升级到与 controller "
-                 "相同的版本：它没有收到"
-                 "查询要求，或者不支持此项查询"
-               : "bring clusterd on the host to the controller's version: it "
-                 "was not told to look, or does not know how";
-  }
-  // Many a program can fail; only this one keeps that log.
-  if (missing->reason() == Missing::TOOL_FAILED &&
-      absl::StrContains(missing->detail(), "hccn_tool")) {
-    return is_chinese ? "在主机上手动执行原因中的命令；/var/log/hccn_tool/ "
-                        "中有该工具自己的日志"
-                      : "run on the host by hand what the reason names; "
-                        "/var/log/hccn_tool/ has the tool's own log";
-  }
-  const ReasonWords& words = WordsOf(*missing);
-  return is_chinese ? words.how_to_learn_chinese : words.how_to_learn;
+  return ValueText(LearnWords(missing));
 }
 
 const DeviceFacts* FindDevice(const HostFacts& host, uint32_t id) {

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "absl/base/macros.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/substitute.h"
 #include "config/words/fact_text.h"
@@ -22,11 +23,20 @@ struct WordRow {
 
 #include "config/rules/texts/word_table.inc"
 
-// Words that are not in texts/: values are the reason's number and the detail.
-constexpr char kWhyMissing[] = "why-missing";
-constexpr char kHowToLearn[] = "how-to-learn";
-// The same: values of a list.
+// Words that are not in texts/: their values are those of a list.
 constexpr char kListed[] = "listed";
+// Reasons quote commands and answers.
+constexpr size_t kMaxDetailBytes = 600;
+
+// "why-timed-out". A reason of a newer clusterd counts as none.
+std::string ReasonName(absl::string_view head, const Missing& missing) {
+  const bool is_known = Missing::Reason_IsValid(missing.reason());
+  return absl::StrCat(
+      head, absl::AsciiStrToLower(absl::StrReplaceAll(
+                Missing::Reason_Name(is_known ? missing.reason()
+                                              : Missing::REASON_UNSPECIFIED),
+                {{"_", "-"}})));
+}
 
 const WordRow* FindWords(absl::string_view name) {
   static const auto* const words = [] {
@@ -83,26 +93,21 @@ FindingValue PlaceWords(const EnvironmentVariable& variable) {
 }
 
 FindingValue MissingWords(const Missing* missing) {
-  if (missing == nullptr) return Worded(kWhyMissing);
-  return Worded(kWhyMissing, int{missing->reason()}, missing->detail());
+  if (missing == nullptr) return Worded("why-not-asked");
+  FindingValue why = Worded(ReasonName("why-", *missing));
+  if (missing->detail().empty()) return why;
+  return Worded("why-with-detail", why,
+                PrintableText(missing->detail(), kMaxDetailBytes));
 }
 
 FindingValue LearnWords(const Missing* missing) {
-  FindingValue words = MissingWords(missing);
-  words.set_words(kHowToLearn);
-  return words;
-}
-
-FindingValue Term(absl::string_view name) {
-  FindingValue words =
-      Worded(absl::StrCat("term-", absl::StrReplaceAll(name, {{" ", "-"}})));
-  return FindWords(words.words()) == nullptr ? ToFindingValue(name) : words;
-}
-
-FindingValue Lasting(absl::Duration duration) {
-  constexpr absl::Duration kDay = absl::Hours(24);
-  return duration < 2 * kDay ? ToFindingValue(DurationText(duration))
-                             : Counted(duration / kDay, "day");
+  if (missing == nullptr) return Worded("learn-not-asked");
+  // Many a program can fail; only this one keeps that log.
+  if (missing->reason() == Missing::TOOL_FAILED &&
+      absl::StrContains(missing->detail(), "hccn_tool")) {
+    return Worded("learn-from-tool-log");
+  }
+  return Worded(ReasonName("learn-", *missing));
 }
 
 std::string WithValuesIn(absl::string_view text, const FindingValues& values) {
@@ -123,23 +128,6 @@ std::string WithValuesIn(absl::string_view text, const FindingValues& values) {
 std::string ValueText(const FindingValue& value) {
   if (value.words().empty()) {
     return value.has_number() ? absl::StrCat(value.number()) : value.text();
-  }
-  if (value.words() == kWhyMissing || value.words() == kHowToLearn) {
-    Missing missing;
-    const bool is_there = value.values_size() == 2;
-    if (is_there) {
-      missing.set_reason(
-          static_cast<Missing::Reason>(value.values(0).number()));
-      missing.set_detail(value.values(1).text());
-    }
-    const Missing* const asked = is_there ? &missing : nullptr;
-    return value.words() == kWhyMissing ? WhyMissing(asked) : HowToLearn(asked);
-  }
-  if (value.words() == kListed) {
-    return absl::StrJoin(value.values(), Say("list-comma"),
-                         [](std::string* out, const FindingValue& each) {
-                           absl::StrAppend(out, ValueText(each));
-                         });
   }
   const WordRow* const row = FindWords(value.words());
   if (row == nullptr) {
