@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "config/rules/finding_words.h"
 #include "config/values/sha256.h"
+#include "config/values/version.h"
 #include "config/words/quoted_text.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/json_util.h"
@@ -350,7 +351,7 @@ TEST(ReportHtmlTest, TheJsonInItIsTheReport) {
 struct Filled {
   explicit Filled(absl::Span<const std::string> texts) {
     FillTexts(texts, &report);
-    report.set_schema_version(1);
+    report.set_schema_version(kReportSchemaVersion);
     report.clear_error();
     before = report;
     before.set_network_namespace("another");

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/values/version.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
 #include "gmock/gmock.h"
@@ -31,7 +32,7 @@ RuleResult& RuleOf(const std::string& name, Report* report) {
 // Two hosts that pass rules link, mtu and ip-unique.
 Report Healthy() {
   Report report;
-  report.set_schema_version(1);
+  report.set_schema_version(kReportSchemaVersion);
   report.set_cluster("demo");
   report.set_spec_digest("sha256:1");
   report.set_verdict(PASS);

@@ -8,6 +8,7 @@
 #include "config/hccl/job_ports.h"
 #include "config/report/verdict.h"
 #include "config/rules/catalogue.h"
+#include "config/values/version.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "gtest/gtest.h"
@@ -229,7 +230,7 @@ TEST(BuildReportTest, TellsWhatItIsAbout) {
   TestCluster cluster;
   cluster.spec.set_digest("abc");
   const Report report = cluster.MakeReport();
-  EXPECT_EQ(report.schema_version(), 1u);
+  EXPECT_EQ(report.schema_version(), kReportSchemaVersion);
   EXPECT_EQ(report.cluster(), "test");
   EXPECT_EQ(report.product(), "atlas-training");
   EXPECT_EQ(report.spec_digest(), "abc");

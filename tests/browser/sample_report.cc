@@ -3,6 +3,7 @@
 #include <string>
 
 #include "config/html/report_html.h"
+#include "config/values/version.h"
 #include "tests/support/report/sample_reports.h"
 
 namespace clusterd {
@@ -14,7 +15,7 @@ Report HostileReport() {
   Report hostile;
   FillTexts(HostileTexts(), &hostile);
   report.MergeFrom(hostile);
-  report.set_schema_version(1);
+  report.set_schema_version(kReportSchemaVersion);
   report.clear_error();
   return report;
 }
