@@ -627,11 +627,11 @@ TEST(SetParameterFixTest, EntersEveryKindOfTarget) {
   HostView host;
   host.facts = &facts;
   facts.set_network_namespace("pid:4711");
-  EXPECT_EQ(SetParameterFix(host, "k", "1"),
+  EXPECT_EQ(ValueText(SetParameterFix(host, "k", "1")),
             "clusterctl plan --netns pid:4711; or on the host: nsenter "
             "--target 4711 --net sysctl -w k=1");
   facts.set_network_namespace("path:/run/netns/a b");
-  EXPECT_EQ(SetParameterFix(host, "k", "1"),
+  EXPECT_EQ(ValueText(SetParameterFix(host, "k", "1")),
             "clusterctl plan --netns 'path:/run/netns/a b'; or on the host: "
             "nsenter --net='/run/netns/a b' sysctl -w k=1");
 }
