@@ -14,7 +14,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "absl/strings/numbers.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
@@ -104,37 +104,29 @@ absl::Status ConnectionAcceptor::Bind() {
       absl::StripPrefix(absl::StripSuffix(listen.substr(0, colon), "]"), "["));
   const std::string port(listen.substr(colon + 1));
   addrinfo hints = {};
-  hints.ai_flags = AI_PASSIVE;
   hints.ai_socktype = SOCK_STREAM;
   // Without an address: IPv6, which takes IPv4 as well where the machine has
-  // both.
-  hints.ai_family = host.empty() ? AF_INET6 : AF_UNSPEC;
-  addrinfo* found = nullptr;
-  const char* const name = host.empty() ? nullptr : host.c_str();
-  const int unknown = getaddrinfo(name, port.c_str(), &hints, &found);
-  int error = 0;
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(
-      found, [](addrinfo* list) {
-        if (list != nullptr) freeaddrinfo(list);
-      });
-  for (const addrinfo* one = unknown == 0 ? found : nullptr; one != nullptr;
-       one = one->ai_next) {
-    if (BindOne(one->ai_addr, one->ai_addrlen, one->ai_family)) continue;
-    error = errno;
-    if (error == EADDRINUSE) return CannotListen(listen, option, error);
+  // both, or else that.
+  const auto hosts = host.empty() ? std::vector<std::string>{"::", "0.0.0.0"}
+                                  : std::vector<std::string>{host};
+  absl::Status trouble;
+  for (const std::string& each : hosts) {
+    addrinfo* found = nullptr;
+    const int unknown = getaddrinfo(each.c_str(), port.c_str(), &hints, &found);
+    if (unknown != 0) {
+      trouble = CannotListen(listen, option, gai_strerror(unknown));
+      continue;
+    }
+    const auto freed = absl::MakeCleanup([found] { freeaddrinfo(found); });
+    for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+      if (BindOne(one->ai_addr, one->ai_addrlen, one->ai_family)) continue;
+      const int error = errno;
+      trouble = CannotListen(listen, option, error);
+      if (error == EADDRINUSE) return trouble;
+    }
+    if (!listeners_.empty()) return absl::OkStatus();
   }
-  if (listeners_.empty() && host.empty()) {  // A machine without IPv6.
-    int number = 0;
-    if (!absl::SimpleAtoi(port, &number)) number = 0;
-    sockaddr_in any = {};
-    any.sin_family = AF_INET;
-    any.sin_port = htons(static_cast<uint16_t>(number));
-    BindOne(reinterpret_cast<const sockaddr*>(&any), sizeof(any), AF_INET);
-    error = errno;
-  }
-  if (!listeners_.empty()) return absl::OkStatus();
-  return error == 0 ? CannotListen(listen, option, gai_strerror(unknown))
-                    : CannotListen(listen, option, error);
+  return trouble;
 }
 
 bool ConnectionAcceptor::BindOne(const sockaddr* address, socklen_t size,
