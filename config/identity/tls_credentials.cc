@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -123,6 +124,20 @@ int VerifyButForTheEnd(int is_good, X509_STORE_CTX* chain) {
   return 1;
 }
 
+constexpr size_t kMostRefused = 1000;
+ABSL_CONST_INIT absl::Mutex refused_mutex(absl::kConstInit);
+std::set<std::string>* const refused_clients ABSL_PT_GUARDED_BY(refused_mutex) =
+    new std::set<std::string>();  // Never deleted, as above.
+
+void KeepRefused(const SSL* ssl) {
+  char random[SSL3_RANDOM_SIZE];
+  SSL_get_client_random(ssl, reinterpret_cast<unsigned char*>(random),
+                        sizeof(random));
+  absl::MutexLock lock(&refused_mutex);
+  if (refused_clients->size() >= kMostRefused) refused_clients->clear();
+  refused_clients->emplace(random, sizeof(random));
+}
+
 // OpenSSL calls it instead of its own verification of a chain. Only a gRPC
 // server of ours requires certificates and has no callback of its own.
 int VerifyChain(X509_STORE_CTX* chain, void*) {
@@ -132,7 +147,9 @@ int VerifyChain(X509_STORE_CTX* chain, void*) {
       SSL_get_verify_callback(ssl) == nullptr) {
     X509_STORE_CTX_set_verify_cb(chain, &VerifyButForTheEnd);
   }
-  return X509_verify_cert(chain) == 1 ? 1 : 0;
+  if (X509_verify_cert(chain) == 1) return 1;
+  KeepRefused(ssl);
+  return 0;
 }
 
 // gRPC has no option for either, and hands out no SSL_CTX; but OpenSSL calls
@@ -368,6 +385,15 @@ void AdmitEndedCertificates(
     std::function<bool(const std::string& pem)> admits) {
   absl::MutexLock lock(&ended_mutex);
   *admits_ended = std::move(admits);
+}
+
+std::string WhyHandshakeFailed(const std::string& random) {
+  absl::MutexLock lock(&refused_mutex);
+  return refused_clients->count(random) > 0
+             ? "its certificate is not signed by the CA that we read, or not "
+               "valid now"
+             : "it closed the connection in the middle; it may not trust our "
+               "certificate, show none, or only look whether the port is open";
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>>

@@ -89,6 +89,11 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
 // is called on any thread, and not any more once another one was set.
 void AdmitEndedCertificates(std::function<bool(const std::string& pem)> admits);
 
+// Why a handshake failed with a server of this process, of the client whose
+// ClientHello has this random (RFC 8446, 4.1.2). Known are those whose
+// certificate was refused, the last some hundred; else what is likely.
+std::string WhyHandshakeFailed(const std::string& random);
+
 // Credentials for dialling spiffe://`cluster`/controller. Errors as
 // ReadTlsFiles; InvalidArgument also if `cluster` can be no cluster's name.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>>

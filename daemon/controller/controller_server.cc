@@ -93,7 +93,8 @@ double StartRate(const ControllerServerOptions& options) {
   return options.admission.rate * std::clamp(cores, 1u, kMostThreads);
 }
 
-AcceptorOptions AcceptAs(const ControllerServerOptions& options) {
+AcceptorOptions AcceptAs(const ControllerServerOptions& options,
+                         AuditLog* audit) {
   AcceptorOptions accept;
   accept.listen = options.listen;
   accept.option = "--listen";
@@ -110,6 +111,10 @@ AcceptorOptions AcceptAs(const ControllerServerOptions& options) {
   accept.bytes = kBytesOfConnection;
   accept.calls = kCutOffCalls;
   accept.unacknowledged = options.keepalive_timeout;
+  accept.failed = [audit](const std::string& peer, const std::string& line) {
+    audit->Refuse(MakeAuditEntry("handshake", "", "", peer),
+                  absl::UnauthenticatedError(line));
+  };
   return accept;
 }
 
@@ -377,8 +382,9 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   }
   server->changes_.Recover();
   server->BeginOwnRoots(options.tls.ca);
-  ASSIGN_OR_RETURN(server->acceptor_,
-                   ConnectionAcceptor::Listen(AcceptAs(options), parts.log));
+  ASSIGN_OR_RETURN(
+      server->acceptor_,
+      ConnectionAcceptor::Listen(AcceptAs(options, parts.audit), parts.log));
   grpc::ServerBuilder builder;
   SetArguments(options, &builder);
   server->acceptor_->Serve(&builder, std::move(credentials));
