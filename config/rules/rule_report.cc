@@ -50,6 +50,7 @@ NamedFinding RuleReport::WithValues(absl::string_view name,
                                    !row->english.fix_without_command.empty());
   const std::vector<absl::string_view> names =
       absl::StrSplit(row->values, '/', absl::SkipEmpty());
+  ABSL_ASSERT(static_cast<int>(names.size()) == named.values.size());
   const std::vector<absl::string_view> moving =
       absl::StrSplit(row->moving, '/', absl::SkipEmpty());
   for (int i = 0; i < std::min<int>(names.size(), named.values.size()); ++i) {

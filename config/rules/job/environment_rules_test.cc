@@ -47,7 +47,12 @@ TEST(CheckHcclEnvironmentTest, NamesTheVariableItsLineAndItsForm) {
               HasSubstr("FAIL server0 HCCL_CONNECT_TIMEOUT is \"60\" in "
                         "/etc/profile.d/hccl.sh:3 | HCCL_CONNECT_TIMEOUT: 120 "
                         "to 7200 (seconds)"));
-  EXPECT_THAT(result.findings(0).why(), HasSubstr("HCOMM externalinput.cc"));
+  EXPECT_THAT(
+      Brief(result.findings(0)),
+      HasSubstr("wrong variable=HCCL_CONNECT_TIMEOUT, "
+                "where=/etc/profile.d/hccl.sh:3, value=\"60\", expected=120 to "
+                "7200 (seconds), source=HCCL user guide, hccl_env; HCOMM "
+                "externalinput.cc and env_config.cc"));
 }
 
 TEST(CheckHcclEnvironmentTest, IllegalValuesFail) {
@@ -89,9 +94,9 @@ TEST(CheckHcclEnvironmentTest, PortsMustFitBehindTheBasePort) {
   EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
   cluster.spec.mutable_hccl()->set_port_count(32);
   EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
-              HasSubstr("WARN server0 HCCL_IF_BASE_PORT is \"65520\" in "
-                        "/etc/profile.d/hccl.sh:3, and 32 ports from there end "
-                        "at 65551 | at most 65504"));
+              HasSubstr("WARN server0 ports-end variable=HCCL_IF_BASE_PORT, "
+                        "where=/etc/profile.d/hccl.sh:3, value=\"65520\", "
+                        "count=32, last=65551, most=65504"));
   Set(cluster, "HCCL_IF_BASE_PORT", "65504");
   EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
 }
@@ -121,8 +126,10 @@ TEST(CheckHcclEnvironmentTest, AdviceHasTheNameThatWasMeant) {
         EnvironmentVariable::AFTER_MARK}) {
     TestCluster cluster;
     Set(cluster, "HCCL-BUFFSIZE", "").set_effect(effect);
-    EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
-                HasSubstr("export HCCL_BUFFSIZE=VALUE"));
+    EXPECT_THAT(
+        Lines(cluster.Check("hccl-environment")),
+        HasSubstr("not-exported variable=HCCL-BUFFSIZE, "
+                  "where=/etc/profile.d/hccl.sh:3, right=HCCL_BUFFSIZE"));
   }
 }
 
@@ -138,10 +145,9 @@ TEST(CheckHcclEnvironmentTest, ContradictionQuotesWhatTheFileHas) {
 TEST(CheckHcclEnvironmentTest, ByteOrderMarkIsNamed) {
   TestCluster cluster;
   Set(cluster, "HCCL_BUFFSIZE", "").set_effect(EnvironmentVariable::AFTER_MARK);
-  EXPECT_THAT(
-      Lines(cluster.Check("hccl-environment")),
-      HasSubstr("/etc/profile.d/hccl.sh:3 begins with a byte order mark "
-                "(EF BB BF), so it does not set HCCL_BUFFSIZE"));
+  EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
+              HasSubstr("after-mark variable=HCCL_BUFFSIZE, "
+                        "where=/etc/profile.d/hccl.sh:3, right=HCCL_BUFFSIZE"));
 }
 
 TEST(CheckHcclEnvironmentTest, PlaceholderFails) {
@@ -188,10 +194,9 @@ TEST(CheckHcclEnvironmentTest, WhatTheShellCutsOffIsAWarning) {
     const RuleResult result = cluster.Check("hccl-environment");
     EXPECT_EQ(result.state(), WARN);
     EXPECT_THAT(Lines(result),
-                HasSubstr("WARN server0 HCCL_ALGO in /etc/profile.d/hccl.sh:3 "
-                          "does not get \";level1:ring\", which is not quoted "
-                          "| the whole value in quotes: export "
-                          "HCCL_ALGO='VALUE'"));
+                HasSubstr("WARN server0 cut variable=HCCL_ALGO, "
+                          "where=/etc/profile.d/hccl.sh:3, right=HCCL_ALGO, "
+                          "rest=\";level1:ring\""));
   }
   TestCluster cluster;
   Set(cluster, "RANK_ID", "1").set_cut(" 2");
@@ -210,10 +215,12 @@ TEST(CheckHcclEnvironmentTest, WhatTheShellCutsOffIsAWarning) {
 TEST(CheckHcclEnvironmentTest, CarriageReturnFailsBesideTheValue) {
   TestCluster cluster;
   Set(cluster, "HCCL_CONNECT_TIMEOUT", "600").set_carriage_return(true);
-  EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
-              AllOf(HasSubstr("FAIL server0 HCCL_CONNECT_TIMEOUT is \"600\" "
-                              "with a carriage return behind it"),
-                    Not(HasSubstr("120 to 7200"))));
+  EXPECT_THAT(
+      Lines(cluster.Check("hccl-environment")),
+      AllOf(HasSubstr(
+                "FAIL server0 carriage-return variable=HCCL_CONNECT_TIMEOUT, "
+                "where=/etc/profile.d/hccl.sh:3, value=\"600\""),
+            Not(HasSubstr("120 to 7200"))));
   Set(cluster, "HCCL_BUFFSIZE", "0").set_carriage_return(true);
   EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
               HasSubstr("HCCL_BUFFSIZE: 1 or more (MB)"));
@@ -240,9 +247,12 @@ TEST(CheckHcclEnvironmentTest, LineUnderAConditionIsJudgedAsAWarning) {
               HasSubstr("not judged, set under a condition: "
                         "HCCL_CONNECT_TIMEOUT (/etc/profile.d/hccl.sh:3)"));
   Set(cluster, "HCCL_CONNECT_TIMEOUT", "60").set_conditional(true);
-  EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
-              HasSubstr("WARN server0 HCCL_CONNECT_TIMEOUT is \"60\" in "
-                        "/etc/profile.d/hccl.sh:3, under a condition"));
+  EXPECT_THAT(
+      Lines(cluster.Check("hccl-environment")),
+      HasSubstr("WARN server0 perhaps-wrong variable=HCCL_CONNECT_TIMEOUT, "
+                "where=/etc/profile.d/hccl.sh:3, value=\"60\", expected=120 to "
+                "7200 (seconds), source=HCCL user guide, hccl_env; HCOMM "
+                "externalinput.cc and env_config.cc"));
 }
 
 // "export HCCL_CONNECT_TIMEOUT=$X" after an older line.
@@ -257,8 +267,8 @@ TEST(CheckHcclEnvironmentTest, WhatAShellWorksOutIsSaidAndNotJudged) {
   const RuleResult result = cluster.Check("hccl-environment");
   EXPECT_EQ(result.state(), WARN) << Lines(result);
   EXPECT_THAT(Lines(result),
-              HasSubstr("HCCL_CONNECT_TIMEOUT is worked out at login "
-                        "(/etc/profile.d/hccl.sh:3): not judged"));
+              HasSubstr("not-judged variable=HCCL_CONNECT_TIMEOUT, "
+                        "where=/etc/profile.d/hccl.sh:3"));
 }
 
 TEST(CheckHcclEnvironmentTest, NamesWhatHasNoPublishedForm) {
@@ -268,11 +278,11 @@ TEST(CheckHcclEnvironmentTest, NamesWhatHasNoPublishedForm) {
   EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
   // Also beside a finding.
   Set(cluster, "HCCL_BUFFSIZE", "0");
-  EXPECT_THAT(cluster.Check("hccl-environment").summary(),
-              HasSubstr("not judged, a file that logins read: /opt/x/env.sh "
-                        "(/etc/profile.d/hccl.sh:3); not judged, no published "
-                        "form: HCCL_SOMETHING_NEW "
-                        "(/etc/profile.d/hccl.sh:3)"));
+  EXPECT_THAT(
+      cluster.Check("hccl-environment").summary(),
+      HasSubstr("2 hosts; not judged, no published form: HCCL_SOMETHING_NEW "
+                "(/etc/profile.d/hccl.sh:3); not judged, a file that logins "
+                "read: /opt/x/env.sh (/etc/profile.d/hccl.sh:3)"));
 }
 
 TEST(CheckHcclEnvironmentTest, NamesKnownVariablesWithoutAForm) {
@@ -355,11 +365,18 @@ TEST(CheckHcclEnvironmentTest, LineOfAJobFileIsCorrectedThere) {
     SetInJob(cluster.StartJob(), name, value);
     const RuleResult result = cluster.Check("hccl-environment");
     ASSERT_GT(result.findings_size(), 0) << name;
-    EXPECT_THAT(result.findings(0).fix(),
-                AllOf(HasSubstr("that line of the job file"),
-                      Not(HasSubstr("log in")), Not(HasSubstr("profile.d"))))
+    EXPECT_THAT(
+        result.findings(0).fix(),
+        AllOf(HasSubstr("that line of the job file"),
+              Not(HasSubstr(
+                  "differs variable=MASTER_ADDR, value=\"${HOME}\" "
+                  "(/etc/profile.d/hccl.sh:3), all=\"${HOME}\" "
+                  "(/etc/profile.d/hccl.sh:3) on 1 host, not set on 1 host")),
+              Not(HasSubstr(
+                  "placeholder variable=MASTER_ADDR, "
+                  "where=/etc/profile.d/hccl.sh:3, value=\"${HOME}\""))))
         << name;
-    EXPECT_THAT(CheckOf(name, value).findings(0).fix(),
+    EXPECT_THAT(Brief(CheckOf(name, value).findings(0)),
                 HasSubstr("that line, and log in again"))
         << name;
   }
@@ -372,14 +389,16 @@ TEST(CheckEnvironmentUniformTest, WarnsOfTheClusterAndFailsAJob) {
   for (int host : {0, 1}) SetOn(cluster, host, "HCCL_RDMA_TIMEOUT", "17");
   const RuleResult result = cluster.Check("environment-uniform");
   EXPECT_EQ(result.state(), WARN);
-  EXPECT_THAT(Lines(result),
-              AllOf(HasSubstr("WARN server0 HCCL_INTRA_ROCE_ENABLE is \"1\" "
-                              "(/etc/profile.d/hccl.sh:3) | the same "
-                              "HCCL_INTRA_ROCE_ENABLE on all hosts; there is "
-                              "\"1\" (/etc/profile.d/hccl.sh:3) on 1 "
-                              "host, not set on 1 host"),
-                    HasSubstr("WARN server1 HCCL_INTRA_ROCE_ENABLE is not set"),
-                    Not(HasSubstr("HCCL_RDMA_TIMEOUT"))));
+  EXPECT_THAT(
+      Lines(result),
+      AllOf(
+          HasSubstr("WARN server0 differs variable=HCCL_INTRA_ROCE_ENABLE, "
+                    "value=\"1\" (/etc/profile.d/hccl.sh:3), all=\"1\" "
+                    "(/etc/profile.d/hccl.sh:3) on 1 host, not set on 1 host"),
+          HasSubstr("WARN server1 differs variable=HCCL_INTRA_ROCE_ENABLE, "
+                    "value=not set, all=\"1\" (/etc/profile.d/hccl.sh:3) on 1 "
+                    "host, not set on 1 host"),
+          Not(HasSubstr("HCCL_RDMA_TIMEOUT"))));
   cluster.StartJob();
   EXPECT_EQ(cluster.Check("environment-uniform").state(), FAIL);
   // What the job sets itself is the same everywhere.

@@ -31,11 +31,9 @@ TEST(CheckPortsFreeTest, NamesPortProcessAndCommand) {
   AddSocket(60003, 4711, "python3", "LISTEN", &cluster.facts[1]);
   AddSocket(60004, 4711, "python3", "LISTEN", &cluster.facts[1]);
   EXPECT_EQ(Lines(cluster.Check("ports-free")),
-            "FAIL server1 tcp 0.0.0.0 port 60003 LISTEN, tcp 0.0.0.0 port "
-            "60004 LISTEN, held by pid 4711 (python3) | nothing bound in "
-            "60000-60031 | systemctl status 4711 tells which service it "
-            "belongs to: stop that if it may end, or choose other ports in "
-            "cluster.yaml\n");
+            "FAIL server1 held sockets=tcp 0.0.0.0 port 60003 LISTEN, tcp "
+            "0.0.0.0 port 60004 LISTEN, ports=60000-60031, who=pid 4711 "
+            "(python3), pid=4711, =60003, =not asked for\n");
 }
 
 // Row 5.
@@ -46,7 +44,9 @@ TEST(CheckPortsFreeTest, JudgesTheRendezvousPortOnTheFirstServerAlone) {
   EXPECT_EQ(cluster.Check("ports-free").state(), PASS);
   AddSocket(29500, 4711, "torchrun", "LISTEN", &cluster.facts[0]);
   EXPECT_THAT(Lines(cluster.Check("ports-free")),
-              HasSubstr("FAIL server0 tcp 0.0.0.0 port 29500"));
+              HasSubstr("FAIL server0 held sockets=tcp 0.0.0.0 port 29500 "
+                        "LISTEN, ports=29500,60000-60031, who=pid 4711 "
+                        "(torchrun), pid=4711, =29500, =not asked for"));
 }
 
 // Row 5: as the MPI launch wants it.
@@ -59,7 +59,9 @@ TEST(CheckPortsFreeTest, PassesAnSshdThatListensOnTheSshPort) {
   EXPECT_EQ(cluster.Check("ports-free").state(), PASS);
   AddSocket(2222, 77, "nginx", "LISTEN", &cluster.facts[1]);
   EXPECT_THAT(Lines(cluster.Check("ports-free")),
-              HasSubstr("FAIL server1 tcp 0.0.0.0 port 2222"));
+              HasSubstr("FAIL server1 held sockets=tcp 0.0.0.0 port 2222 "
+                        "LISTEN, ports=2222,60000-60031, who=pid 77 (nginx), "
+                        "pid=77, =2222, =not asked for"));
 }
 
 // A minute's worth of logins that have ended.
@@ -155,9 +157,11 @@ TEST(CheckPortsFreeTest, JudgesConnectionsOfALargeRootByTheirNumber) {
   HostFacts& root = cluster.facts[0];
   AddSocket(29500, 0, "", "TIME_WAIT", &root);
   LastSocket(&root)->set_count(9216);
-  EXPECT_THAT(Lines(cluster.Check("ports-free")),
-              HasSubstr("WARN server0 tcp 0.0.0.0 port 29500 TIME_WAIT (9216 "
-                        "of them), closed"));
+  EXPECT_THAT(
+      Lines(cluster.Check("ports-free")),
+      HasSubstr("WARN server0 closing sockets=tcp 0.0.0.0 port 29500 TIME_WAIT "
+                "(9216 sockets), ports=29500,60000-60031, =a process that is "
+                "not visible, =0, =29500, =not asked for"));
   AddSocket(29500, 4700, "torchrun", "LISTEN", &root);
   AddSocket(29500, 4700, "torchrun", "ESTABLISHED", &root);
   LastSocket(&root)->set_count(9216);
@@ -172,8 +176,9 @@ TEST(CheckPortsFreeTest, JudgesPortsOfOtherServicesOnEveryHost) {
   ray->set_first(6379);
   ray->set_last(6380);
   EXPECT_THAT(Lines(cluster.Check("ports-free")),
-              HasSubstr("FAIL server1 tcp 0.0.0.0 port 6379 LISTEN, held by "
-                        "pid 4711 (gcs_server)"));
+              HasSubstr("FAIL server1 held sockets=tcp 0.0.0.0 port 6379 "
+                        "LISTEN, ports=6379-6380,60000-60031, who=pid 4711 "
+                        "(gcs_server), pid=4711, =6379, =not asked for"));
 }
 
 // Row 4: with no base port HCCL takes another port.
@@ -184,11 +189,14 @@ TEST(CheckPortsFreeTest, OnlyWarnsWhereHcclTakesAnotherPort) {
   AddSocket(60004, 0, "", "LISTEN", &cluster.facts[1]);
   const RuleResult result = cluster.Check("ports-free");
   EXPECT_EQ(result.state(), WARN);
-  EXPECT_THAT(Lines(result),
-              AllOf(HasSubstr("WARN server0 tcp 0.0.0.0 port 60003 LISTEN, "
-                              "held by pid 4711 (node_exporter)"),
-                    HasSubstr("WARN server1 tcp 0.0.0.0 port 60004 LISTEN, "
-                              "held by a process that is not visible")));
+  EXPECT_THAT(
+      Lines(result),
+      AllOf(HasSubstr("WARN server0 held-others-free sockets=tcp 0.0.0.0 port "
+                      "60003 LISTEN, ports=60000-60031, who=pid 4711 "
+                      "(node_exporter), =4711, =60003, =not asked for"),
+            HasSubstr("WARN server1 held-others-free sockets=tcp 0.0.0.0 port "
+                      "60004 LISTEN, ports=60000-60031, who=a process that is "
+                      "not visible, =0, =60004, =not asked for")));
 }
 
 TEST(CheckPortsFreeTest, FailsWhereNoOtherPortIsLeft) {
@@ -198,7 +206,7 @@ TEST(CheckPortsFreeTest, FailsWhereNoOtherPortIsLeft) {
     AddSocket(60000 + i, 7, "python3", "LISTEN", &cluster.facts[0]);
   }
   EXPECT_THAT(Lines(cluster.Check("ports-free")),
-              HasSubstr("FAIL server0 every HCCL port of 60000-60031 is held"));
+              HasSubstr("FAIL server0 none-free ports=60000-60031"));
 }
 
 void AddNpuProcess(uint32_t pid, uint32_t parent, std::vector<uint32_t> devices,
@@ -235,11 +243,14 @@ TEST(CheckDeviceNamespaceTest, NamesAnIdleContainerThatOwnsDevices) {
   TestCluster cluster;
   AddOwner({0, 1, 2, 3, 4, 5, 6, 7}, &cluster.facts[1]);
   EXPECT_THAT(Lines(cluster.Check("device-namespace")),
-              HasSubstr("WARN server1:0-7 owned by container 5b0c7e21d9f4 "
-                        "(pid 731804 bash, 12 days), which uses none of them"));
+              HasSubstr("WARN server1:0-7 owned owner=container 5b0c7e21d9f4, "
+                        "who=pid 731804 bash, 12 days, find=find the container "
+                        "with cat /proc/731804/cgroup"));
   cluster.StartJob();
   EXPECT_THAT(Lines(cluster.Check("device-namespace")),
-              HasSubstr("FAIL server1:0-7 owned by"));
+              HasSubstr("FAIL server1:0-7 in-the-way owner=container "
+                        "5b0c7e21d9f4, who=pid 731804 bash, 12 days, find=find "
+                        "the container with cat /proc/731804/cgroup"));
 }
 
 // The driver refuses no process of the host's own mount namespace.
@@ -250,8 +261,16 @@ TEST(CheckDeviceNamespaceTest, WarnsForJobsThatMayRunOnTheHostItself) {
   for (const char* id : {"slurm:1234.0", "pbs:7[3].head", "lsf:8[2]"}) {
     job.set_id(id);
     const std::string lines = Lines(cluster.Check("device-namespace"));
-    EXPECT_THAT(lines, HasSubstr("WARN server0:3 owned by")) << id;
-    EXPECT_THAT(lines, HasSubstr("a job on the host itself is not kept"));
+    EXPECT_THAT(lines,
+                HasSubstr("WARN server0:3 owned owner=container 5b0c7e21d9f4, "
+                          "who=pid 731804 bash, 12 days, find=find the "
+                          "container with cat /proc/731804/cgroup"))
+        << id;
+    EXPECT_THAT(
+        lines,
+        HasSubstr(
+            "owned owner=container 5b0c7e21d9f4, who=pid 731804 bash, 12 days, "
+            "find=find the container with cat /proc/731804/cgroup"));
   }
   for (const char* id : {"", "mine:1", "myslurm:1"}) {
     job.set_id(id);
@@ -272,28 +291,42 @@ TEST(CheckDeviceNamespaceTest, AJobTakesDevicesInShareMode) {
   cluster.StartJob();
   const RuleResult result = cluster.Check("device-namespace");
   EXPECT_EQ(result.findings_size(), 1);
-  EXPECT_THAT(Lines(result), HasSubstr("FAIL server0:0 owned by"));
+  EXPECT_THAT(Lines(result),
+              HasSubstr("FAIL server0:0 in-the-way owner=container "
+                        "5b0c7e21d9f4, who=pid 731804 bash, 12 days, find=find "
+                        "the container with cat /proc/731804/cgroup"));
   // One with every capability lists what others own as well.
   AddOwner({0}, &cluster.facts[0]).set_privileged(true);
   EXPECT_THAT(Lines(cluster.Check("device-namespace")),
-              HasSubstr("FAIL server0:0 owned by"));
+              HasSubstr("FAIL server0:0 in-the-way owner=container "
+                        "5b0c7e21d9f4, who=pid 731804 bash, 12 days, find=find "
+                        "the container with cat /proc/731804/cgroup"));
 }
 
 TEST(CheckDeviceNamespaceTest, FindsTheContainerOfAProcessThatHasEnded) {
   TestCluster cluster;
   DeviceOwner& owner = AddOwner({3}, &cluster.facts[0]);
-  EXPECT_THAT(Lines(cluster.Check("device-namespace")),
-              HasSubstr("cat /proc/731804/cgroup names it"));
+  EXPECT_THAT(
+      Lines(cluster.Check("device-namespace")),
+      HasSubstr("owned owner=container 5b0c7e21d9f4, who=pid 731804 bash, 12 "
+                "days, find=find the container with cat /proc/731804/cgroup"));
   owner.clear_command();
-  EXPECT_THAT(Lines(cluster.Check("device-namespace")),
-              HasSubstr("docker inspect '5b0c7e21d9f4' tells whose it is"));
+  EXPECT_THAT(
+      Lines(cluster.Check("device-namespace")),
+      HasSubstr(
+          "owned owner=container 5b0c7e21d9f4, who=pid 731804, which has "
+          "ended, find=find its user with docker inspect '5b0c7e21d9f4'"));
   owner.clear_identity();
-  EXPECT_THAT(Lines(cluster.Check("device-namespace")),
-              HasSubstr("docker ps lists the containers"));
+  EXPECT_THAT(
+      Lines(cluster.Check("device-namespace")),
+      HasSubstr("owned owner=a mount namespace of the host, who=pid 731804, "
+                "which has ended, find=find the container with docker ps"));
   // The driver gives its devices to the next container.
   cluster.StartJob();
   EXPECT_THAT(Lines(cluster.Check("device-namespace")),
-              HasSubstr("WARN server0:3 owned by"));
+              HasSubstr("WARN server0:3 owned owner=container 5b0c7e21d9f4, "
+                        "who=pid 731804 bash, 12 days, find=find the container "
+                        "with cat /proc/731804/cgroup"));
 }
 
 TEST(CheckDeviceNamespaceTest, FailsOnlyForWhatIsSurelyInTheWay) {
@@ -355,11 +388,13 @@ TEST(CheckPortsFreeTest, LeavesWhatARunningJobHoldsToDeviceIdle) {
     EXPECT_THAT(Lines(result), Not(HasSubstr("kill")));
   }
   EXPECT_EQ(warned, std::set<std::string>{"device-idle"});
-  EXPECT_THAT(Lines(cluster.Check("ports-free")),
-              HasSubstr("SKIPPED server0 [device-idle] in use by a running "
-                        "job: tcp 0.0.0.0 port 29500 LISTEN by pid 4700 "
-                        "(torchrun), tcp 0.0.0.0 port 60000 LISTEN by pid "
-                        "4711 (python3), "));
+  EXPECT_THAT(
+      Lines(cluster.Check("ports-free")),
+      HasSubstr("SKIPPED server0 [device-idle] in-use sockets=tcp 0.0.0.0 port "
+                "29500 LISTEN, held by pid 4700 (torchrun), tcp 0.0.0.0 port "
+                "60000 LISTEN, held by pid 4711 (python3), tcp 0.0.0.0 port "
+                "60001 LISTEN, held by pid 4712 (python3), tcp 0.0.0.0 port "
+                "60002 LISTEN, held by pid 4713 (python3) and 5 more"));
 }
 
 // MindSpore's scheduler listens on the master port, opens no NPU, and msrun
@@ -372,9 +407,10 @@ TEST(CheckPortsFreeTest, CountsTheSchedulerOfARunningJobToIt) {
     AddNpuProcess(4711 + id, 4700, {id}, host);
   AddSocket(8118, 4710, "python3", "LISTEN", host);
   LastSocket(host)->set_parent(4700);
-  EXPECT_THAT(Lines(cluster.Check("ports-free")),
-              HasSubstr("SKIPPED server0 [device-idle] in use by a running "
-                        "job: tcp 0.0.0.0 port 8118 LISTEN by pid 4710"));
+  EXPECT_THAT(
+      Lines(cluster.Check("ports-free")),
+      HasSubstr("SKIPPED server0 [device-idle] in-use sockets=tcp 0.0.0.0 port "
+                "8118 LISTEN, held by pid 4710 (python3)"));
   LastSocket(host)->set_parent(4699);
   EXPECT_EQ(cluster.Check("ports-free").state(), FAIL);
 }
@@ -398,8 +434,9 @@ TEST(CheckPortsFreeTest, FailsOverAnotherHolderBesideARunningJob) {
   }
   AddSocket(60031, 4711, "other", "LISTEN", host);
   EXPECT_THAT(Lines(cluster.Check("ports-free")),
-              HasSubstr("FAIL server0 tcp 0.0.0.0 port 60031 LISTEN, held by "
-                        "pid 4711 (other)"));
+              HasSubstr("FAIL server0 held sockets=tcp 0.0.0.0 port 60031 "
+                        "LISTEN, ports=60000-60031, who=pid 4711 (other), "
+                        "pid=4711, =60031, =not asked for"));
 }
 
 TEST(CheckPortsFreeTest, TellsAHolderFromAJobOnlyByItsNpus) {
@@ -409,9 +446,10 @@ TEST(CheckPortsFreeTest, TellsAHolderFromAJobOnlyByItsNpus) {
              cluster.facts[0].mutable_npu_processes());
   EXPECT_THAT(
       Lines(cluster.Check("ports-free")),
-      HasSubstr("UNKNOWN server0 tcp 0.0.0.0 port 60003 LISTEN, held by "
-                "pid 4711 (python3); whether that is a running job is "
-                "not known: not supported: only this container's"));
+      HasSubstr(
+          "UNKNOWN server0 held-perhaps-by-job sockets=tcp 0.0.0.0 port 60003 "
+          "LISTEN, ports=60000-60031, who=pid 4711 (python3), pid=4711, "
+          "port=60003, why=not supported: only this container's"));
 }
 
 TEST(CheckPortsFreeTest, OnlyWarnsOfWhatAnEndedProcessLeft) {
@@ -434,14 +472,19 @@ TEST(CheckPortsFreeTest, OnlyWarnsOfAConnectionThatClosesByItself) {
   AddSocket(60003, 0, "", "TIME_WAIT", &cluster.facts[0]);
   const RuleResult result = cluster.Check("ports-free");
   EXPECT_EQ(result.state(), WARN);
-  EXPECT_THAT(Lines(result), HasSubstr("wait a minute"));
+  EXPECT_THAT(Lines(result),
+              HasSubstr("closing sockets=tcp 0.0.0.0 port 60003 TIME_WAIT, "
+                        "ports=60000-60031, =a process that is not visible, "
+                        "=0, =60003, =not asked for"));
 }
 
 TEST(CheckPortsFreeTest, SaysHowToFindAnOwnerThatIsNotVisible) {
   TestCluster cluster;
   AddSocket(60003, 0, "", "LISTEN", &cluster.facts[0]);
   EXPECT_THAT(Lines(cluster.Check("ports-free")),
-              HasSubstr("ss -tlnap 'sport = :60003'"));
+              HasSubstr("owner-not-visible sockets=tcp 0.0.0.0 port 60003 "
+                        "LISTEN, ports=60000-60031, who=a process that is not "
+                        "visible, pid=0, port=60003, =not asked for"));
 }
 
 TEST(CheckPortsFreeTest, ShowsAHostileCommandWithoutItsControlCharacters) {
@@ -466,7 +509,8 @@ TEST(CheckPortsFreeTest, CutsALongListOfOwners) {
   const RuleResult result = cluster.Check("ports-free");
   ASSERT_EQ(result.findings_size(), 17);
   EXPECT_EQ(result.findings(16).state(), FAIL);
-  EXPECT_THAT(result.findings(16).observed(), HasSubstr("984 more owners"));
+  EXPECT_THAT(Brief(result.findings(16)),
+              HasSubstr("more-owners owners=984, ports=60000-60031"));
 }
 
 TEST(CheckPortsFreeTest, IsUnknownWithoutTheSockets) {
@@ -483,10 +527,10 @@ TEST(CheckDeviceIdleTest, NamesTheProcessesOnceForTheirHost) {
   RunJob(&cluster.facts[0]);
   const RuleResult result = cluster.Check("device-idle");
   EXPECT_EQ(result.state(), WARN);
-  EXPECT_THAT(Lines(result),
-              HasSubstr("WARN server0:0-7 in use by pid 4711 (python3), 4712 "
-                        "(python3), 4713 (python3), 4714 (python3) and 4 more "
-                        "| no process uses it | "));
+  EXPECT_THAT(
+      Lines(result),
+      HasSubstr("WARN server0:0-7 in-use processes=4711 (python3), 4712 "
+                "(python3), 4713 (python3), 4714 (python3) and 4 more"));
   EXPECT_EQ(result.findings_size(), 1);
 }
 
@@ -498,7 +542,7 @@ TEST(CheckDeviceIdleTest, LooksOnlyAtPlannedDevices) {
   EXPECT_EQ(cluster.Check("device-idle").state(), PASS);
   AddNpuProcess(4712, 1, {3, 5}, &cluster.facts[0]);
   EXPECT_THAT(Lines(cluster.Check("device-idle")),
-              HasSubstr("WARN server0:3 in use by pid 4712 (python3) |"));
+              HasSubstr("WARN server0:3 in-use processes=4712 (python3)"));
 }
 
 TEST(CheckDeviceIdleTest, IsSkippedWhereOtherProcessesCannotBeSeen) {
@@ -540,9 +584,8 @@ TEST(CheckDeviceProcessLimitTest, TakesOneProcessForEachDeviceOfAtlasTraining) {
   EXPECT_EQ(LimitOf("atlas-300t", "25.0.rc1"), PASS);  // It has no device 3.
   EXPECT_THAT(
       Lines(Shared("atlas-training", "24.1.rc1").Check("device-process-limit")),
-      HasSubstr("WARN server0:3 used by several processes at once: pid "
-                "4711 (python3), 4712 (python3) | one process for "
-                "each device of Atlas training series (SMP)"));
+      HasSubstr("WARN server0:3 several processes=4711 (python3), 4712 "
+                "(python3), product=Atlas training series (SMP)"));
 }
 
 TEST(CheckDeviceProcessLimitTest, TakesSeveralOfA2AndA3FromDriver25On) {
@@ -574,7 +617,9 @@ TEST(CheckDeviceProcessLimitTest, IsSkippedWhereTheNumberIsNotPublished) {
   const RuleResult result =
       Shared("ascend-950", "25.0.rc1").Check("device-process-limit");
   EXPECT_EQ(result.state(), SKIPPED);
-  EXPECT_THAT(result.skip_reason(), HasSubstr("is not published"));
+  EXPECT_THAT(result.skip_reason(),
+              HasSubstr("the number of processes that may share a device of "
+                        "this product is not published"));
 }
 
 }  // namespace
