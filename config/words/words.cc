@@ -110,6 +110,18 @@ FindingValue LearnWords(const Missing* missing) {
   return Worded(ReasonName("learn-", *missing));
 }
 
+FindingValue Term(absl::string_view name) {
+  FindingValue words =
+      Worded(absl::StrCat("term-", absl::StrReplaceAll(name, {{" ", "-"}})));
+  return FindWords(words.words()) == nullptr ? ToFindingValue(name) : words;
+}
+
+FindingValue Lasting(absl::Duration duration) {
+  constexpr absl::Duration kDay = absl::Hours(24);
+  return duration < 2 * kDay ? ToFindingValue(DurationText(duration))
+                             : Counted(duration / kDay, "day");
+}
+
 std::string WithValuesIn(absl::string_view text, const FindingValues& values) {
   // Most texts have no value, and a cluster may have a finding a device.
   if (text.find('$') == text.npos) return std::string(text);
