@@ -88,7 +88,7 @@ void AddFinding(const FindingBlock& block, const Finding& finding,
   SetText("EXPECTED", finding.expected(), row);
   ShowText("BECAUSE", finding.caused_by(), row, "html-because");
   if (finding.why() != block.why) ShowText("OWN_WHY", finding.why(), row);
-  PageDictionary* const fix = ShowLines("FIX", finding.fix_words(), row);
+  PageDictionary* const fix = ShowLines("FIX", FixWords(finding), row);
   if (fix != nullptr && finding.command().empty()) fix->ShowSection("ALONE");
   ShowLines("COMMAND", finding.command(), row);
 }

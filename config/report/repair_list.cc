@@ -30,7 +30,7 @@ std::string ExplainCommand(absl::string_view rule) {
 // is all of it. Long words are those of explain.
 std::string HowText(const Finding& finding) {
   const std::string& words =
-      finding.short_fix().empty() ? finding.fix_words() : finding.short_fix();
+      finding.short_fix().empty() ? FixWords(finding) : finding.short_fix();
   if (words.empty() && finding.command().empty()) {
     return ExplainCommand(finding.rule());
   }
@@ -143,7 +143,7 @@ std::vector<Repair> ListRepairs(const Report& report) {
     Repair& repair = by_rule[key.first].back();
     repair.how = key.second;
     const Finding& root = **draft.roots.begin();
-    const bool is_one = draft.roots.size() == 1 && !root.fix_words().empty();
+    const bool is_one = draft.roots.size() == 1 && !FixWords(root).empty();
     if (is_one) repair.command = root.command();
   }
   for (auto& [rule, all] : by_rule.items()) {

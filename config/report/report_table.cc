@@ -216,8 +216,8 @@ class ReportPrinter {
   void PrintFix(const Finding& finding) {
     std::string head =
         absl::StrCat("    ", Padded(Say("report-fix"), kKeyColumns));
-    if (!finding.fix_words().empty()) {
-      page_.Wrapped(head, page_.SafeLines(finding.fix_words()));
+    if (!FixWords(finding).empty()) {
+      page_.Wrapped(head, page_.SafeLines(FixWords(finding)));
       head = std::string(TextColumns(head), ' ');
     }
     if (finding.command().empty()) return;
