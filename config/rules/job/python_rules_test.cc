@@ -85,8 +85,7 @@ TEST(JobPythonTest, FailsWithoutTheInterpreterAndIsUnknownWhereItCannotTell) {
   EXPECT_EQ(cluster.Check("job-python").state(), FAIL);
   EXPECT_THAT(
       Check(cluster),
-      HasSubstr(
-          "FAIL server1 no-interpreter why=/venv/bin/python: not there, =ann"));
+      HasSubstr("FAIL server1 no-interpreter why=/venv/bin/python: not there"));
   EXPECT_THAT(
       Check(cluster),
       HasSubstr(
@@ -226,8 +225,7 @@ TEST(JobPythonTest, ASecondVersionOrNoneIsUnknown) {
 
 TEST(JobPythonTest, SaysWhichLinesItDoesNotJudge) {
   TestCluster cluster = Needing(
-      "torch\n-r base.txt\nnumpy ; platform_release > '5'\n"
-      "six ; sys_platform == 'win32'\n--pre\ntorch --hash=sha256:1\n");
+      "torch\n-r base.txt\nnumpy ; platform_release > '5'\nsix ; sys_platform");
   EXPECT_EQ(cluster.Check("job-python").state(), WARN);
   EXPECT_THAT(Check(cluster),
               HasSubstr("WARN cluster not-judged lines=line 2: -r base.txt, "
