@@ -33,7 +33,8 @@ TEST(CheckPortsFreeTest, NamesPortProcessAndCommand) {
   EXPECT_EQ(
       Lines(cluster.Check("ports-free")),
       "FAIL server1 held sockets=tcp 0.0.0.0 port 60003 LISTEN, tcp 0.0.0.0 "
-      "port 60004 LISTEN, ports=60000-60031, who=pid 4711 (python3), pid=4711");
+      "port 60004 LISTEN, ports=60000-60031, who=pid 4711 (python3), "
+      "pid=4711\n");
 }
 
 // Row 5.
