@@ -225,7 +225,8 @@ TEST(JobPythonTest, ASecondVersionOrNoneIsUnknown) {
 
 TEST(JobPythonTest, SaysWhichLinesItDoesNotJudge) {
   TestCluster cluster = Needing(
-      "torch\n-r base.txt\nnumpy ; platform_release > '5'\nsix ; sys_platform");
+      "torch\n-r base.txt\nnumpy ; platform_release > '5'\n"
+      "six ; sys_platform == 'win32'\n--pre\ntorch --hash=sha256:1\n");
   EXPECT_EQ(cluster.Check("job-python").state(), WARN);
   EXPECT_THAT(Check(cluster),
               HasSubstr("WARN cluster not-judged lines=line 2: -r base.txt, "

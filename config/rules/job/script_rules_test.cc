@@ -205,7 +205,15 @@ TEST(JobScriptTest, TakesANameForTheOneLiteralThatItHas) {
 }
 
 TEST(JobScriptTest, WhatOnlySomeRanksDoIsNotDoneByAll) {
-  EXPECT_EQ(Observed(With("    world_size = 16", "    if dist.get_rank()")),
+  EXPECT_EQ(Observed(With("    world_size = 16",
+                          "    if dist.get_rank() == 0:\n"
+                          "        # One of them.\n\n"
+                          "        x.to(\"npu:0\")\n"
+                          "    if rank == 0: x.to('npu:0')\n"
+                          "    x.to('npu:1')\n"
+                          "    if local_rank == -1:\n"
+                          "        x.to('npu:2')\n"
+                          "    world_size = 16")),
             "one-device where=train.py:24, device=1\none-device "
             "where=train.py:26, device=2\n");
 }
@@ -216,7 +224,7 @@ TEST(JobScriptTest, TheOtherBranchOfAConditionOnTheRankIsOfSomeRanks) {
   };
   constexpr char kLater[] = ": every rank takes device 7\n";
   for (const char* condition :
-       {"rank", "dist.get_rank() != 0", "int(os.environ['RANK'])",
+       {"rank == 0", "dist.get_rank() != 0", "int(os.environ['RANK']) == 0",
         "not is_main_process()", "not rank", "rank > 0"}) {
     const std::string branches = absl::StrCat(
         "    if ", condition, ":\n        x.sum()\n\n    # The others.\n",
@@ -228,7 +236,7 @@ TEST(JobScriptTest, TheOtherBranchOfAConditionOnTheRankIsOfSomeRanks) {
   }
   // All ranks may come to these.
   for (const char* condition :
-       {"npu", "rank", "local_rank != -1", "rank >= 0"}) {
+       {"npu", "rank == 0 and resume", "local_rank != -1", "rank >= 0"}) {
     EXPECT_EQ(with(absl::StrCat("    if ", condition, ":\n        pass\n",
                                 "    else:\n        x.to('npu:0')\n")),
               absl::StrCat("one-device where=train.py:22, device=0\n",
@@ -319,7 +327,7 @@ TEST(JobScriptTest, ADeviceIsFoundInEachSpelling) {
        {"Model().to(torch.float16)", "Model().npu()", "torch.device('npu')",
         "torch_npu.npu.set_device(f'npu:{local_rank}')",
         "torch.device('npu', local_rank)",
-        "torch.device('npu:0' if local_rank"}) {
+        "torch.device('npu:0' if local_rank == -1 else 'cpu')"}) {
     EXPECT_EQ(with(fine), "") << fine;
   }
 }
@@ -596,7 +604,7 @@ TEST(JobScriptTest, EachLoaderOfTrainingDataHasASampler) {
         "loaders['val'] = DataLoader(d)",
         "loader: DataLoader = DataLoader(dataVal)", "x = DataLoader(**options)",
         "x = DataLoader(d, batch_sampler=b)", "x = DataLoader(d, 8, False, s)",
-        "if rank"}) {
+        "if rank == 0: x = DataLoader(d, 8, True)"}) {
     EXPECT_EQ(Observed(with(fine)), "") << fine;
     EXPECT_EQ(
         Running(with(fine)).Check("job-script").summary(),
@@ -629,9 +637,12 @@ TEST(JobScriptTest, AConstantInPlaceOfWhatTheLaunchGivesIsAWarning) {
   EXPECT_EQ(Observed(With("backend=\"hccl\"",
                           "'hccl', init_method=f'tcp://{ip}:29500'")),
             "");
-  EXPECT_EQ(
-      Observed(With("    world_size = 16", "    os.environ['MASTER_ADDR']")),
-      "literal where=train.py:19, name=MASTER_ADDR, value=127.0.0.1\n");
+  EXPECT_EQ(Observed(With("    world_size = 16",
+                          "    os.environ['MASTER_ADDR'] = '127.0.0.1'\n"
+                          "    assert os.environ['RANK'] == '0'\n"
+                          "    os.environ['RANK'] = str(local_rank)\n"
+                          "    world_size = 16")),
+            "literal where=train.py:19, name=MASTER_ADDR, value=127.0.0.1\n");
   EXPECT_EQ(
       Observed(With("    world_size = 16",
                     "    os.environ.update({\"MASTER_ADDR\": \"127.0.0.1\",\n"
