@@ -249,14 +249,7 @@ class ScriptJudge {
                "script-device");
     JudgeModel();
     for (const auto& [found, lines] : found_) {
-      const std::string where = absl::StrJoin(lines, ", ");
-      if (found[1].empty()) {
-        WarnAt(where, found[0]);
-      } else if (found[2].empty()) {
-        WarnAt(where, found[0], found[1]);
-      } else {
-        WarnAt(where, found[0], found[1], found[2]);
-      }
+      WarnAt(absl::StrJoin(lines, ", "), found[0], found[1], found[2]);
     }
     JudgeNumbers();
     if (unclear_.empty()) return;
