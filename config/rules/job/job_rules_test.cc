@@ -396,17 +396,20 @@ TEST(CheckRanksTest, WantsNodeRanksFromZeroEachOnce) {
     }
     const RuleResult result = cluster.Check("ranks");
     return result.findings().empty() ? State_Name(result.state())
-                                     : result.findings(0).observed();
+                                     : Brief(result.findings(0));
   };
   EXPECT_EQ(wrong({0, 1, 2}), "PASS");
   EXPECT_EQ(wrong({0, 2, 1}), "PASS");
   EXPECT_EQ(wrong({-1, -1}), "SKIPPED");
-  EXPECT_EQ(wrong({0, 2}), "node rank 2 on server1");
+  EXPECT_EQ(wrong({0, 2}), "node-ranks wrong=node rank 2 on server1, last=1");
   EXPECT_EQ(
       wrong({1, 1}),
       "node-ranks wrong=node rank 1 on server1 and on another server, last=1");
-  EXPECT_EQ(wrong({0, -1, 1}), "no node rank on 1 server");
-  EXPECT_EQ(wrong({1, 0}), "node rank 1 on server0, the first");
+  EXPECT_EQ(wrong({0, -1, 1}),
+            "node-ranks wrong=no node rank on 1 server, last=2");
+  EXPECT_EQ(
+      wrong({1, 0}),
+      "node-ranks wrong=node rank 1 on server0, the first server, last=1");
 }
 
 void Use(uint32_t device, HostFacts* host) {

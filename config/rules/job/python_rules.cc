@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "config/hccl/python_packages.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
@@ -99,11 +100,14 @@ class PythonJudge {
       if (!texts->empty()) report_.Note(what, Listed(*texts, kMaxShown));
     }
     const PythonQuestion asked = MakePythonQuestion(job_);
-    std::string relative = absl::StrCat(asked.path(), ":", asked.user_base());
-    RE2::GlobalReplace(&relative, "((^|:)(/[^:]*)?)+", " ");
-    if (relative == " ") return;
-    absl::StripAsciiWhitespace(&relative);
-    report_.Note("python-relative", PrintableText(relative));
+    const std::string all = absl::StrCat(asked.path(), ":", asked.user_base());
+    std::vector<std::string> relative =
+        absl::StrSplit(all, ':', absl::SkipEmpty());
+    DropIf(&relative,
+           [](const auto& folder) { return absl::StartsWith(folder, "/"); });
+    if (relative.empty()) return;
+    report_.Note("python-relative",
+                 PrintableText(absl::StrJoin(relative, " ")));
   }
 
  private:

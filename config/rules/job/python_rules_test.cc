@@ -1,7 +1,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/rules/host_rules.h"
 #include "gmock/gmock.h"
@@ -11,6 +10,7 @@
 namespace clusterd {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -86,12 +86,8 @@ TEST(JobPythonTest, FailsWithoutTheInterpreterAndIsUnknownWhereItCannotTell) {
   EXPECT_THAT(
       Check(cluster),
       HasSubstr("FAIL server1 no-interpreter why=/venv/bin/python: not there"));
-  EXPECT_THAT(
-      Check(cluster),
-      HasSubstr(
-          "UNKNOWN server0 not-known what=Python packages, reason=not asked "
-          "for, how-to-learn=bring clusterd on the host to the controller's "
-          "version: it was not told to look, or does not know how"));
+  EXPECT_THAT(Check(cluster),
+              HasSubstr("UNKNOWN server0 not-known what=Python packages, "));
 }
 
 TEST(JobPythonTest, AReasonOfTheHostHasItsOwnRepair) {
@@ -106,15 +102,9 @@ TEST(JobPythonTest, AReasonOfTheHostHasItsOwnRepair) {
             "user=ann\n");
   const std::string denied =
       with(Missing::NOT_PERMITTED, "find: '/venv/lib/a': Permission denied");
-  EXPECT_THAT(
-      denied,
-      HasSubstr(
-          "not-readable why=find: '/venv/lib/a': Permission denied, user=ann"));
-  EXPECT_THAT(
-      denied,
-      HasSubstr(
-          "not-readable why=find: '/venv/lib/a': Permission denied, user=ann"));
-  EXPECT_FALSE(absl::StrContains(denied, "as root"));
+  EXPECT_EQ(denied,
+            "UNKNOWN server1 not-readable why=find: '/venv/lib/a': Permission "
+            "denied, user=ann\n");
 }
 
 TEST(JobPythonTest, NamesEveryPackageAndLine) {
@@ -125,60 +115,16 @@ TEST(JobPythonTest, NamesEveryPackageAndLine) {
   }
   EXPECT_THAT(
       Check(Needing(requirements)),
-      HasSubstr(
-          "lacks packages=pk1, pk2, pk3, pk4, pk5, pk6, pk7, pk8, pk9, pk10, "
-          "pk11, pk12, pk13, pk14, pk15, pk16, pk17, pk18, pk19, pk20, pk21, "
-          "pk22, pk23, pk24, pk25, pk26, pk27, pk28, pk29, pk30, pk31, pk32, "
-          "pk33, pk34, pk35, pk36, pk37, pk38, pk39, pk40, pk41, pk42, pk43, "
-          "pk44, pk45, pk46, pk47, pk48, pk49, pk50, pk51, pk52, pk53, pk54, "
-          "pk55, pk56, pk57, pk58, pk59, pk60, pk61, pk62, pk63, pk64, pk65, "
-          "pk66, pk67, pk68, pk69, pk70, pk71, pk72, pk73, pk74, pk75, pk76, "
-          "pk77, pk78, pk79, pk80, pk81, pk82, pk83, pk84, pk85, pk86, pk87, "
-          "pk88, pk89, pk90, pk91, pk92, pk93, pk94, pk95, pk96, pk97, pk98, "
-          "pk99, pk100, pk101, pk102, pk103, pk104, pk105, pk106, pk107, "
-          "pk108, pk109, pk110, pk111, pk112, pk113, pk114, pk115, pk116, "
-          "pk117, pk118, pk119, pk120, pk121, pk122, pk123, pk124, pk125, "
-          "pk126, pk127, pk128, pk129, pk130, pk131, pk132, pk133, pk134, "
-          "pk135, pk136, pk137, pk138, pk139, pk140, pk141, pk142, pk143, "
-          "pk144, pk145, pk146, pk147, pk148, pk149, pk150, pk151, pk152, "
-          "pk153, pk154, pk155, pk156, pk157, pk158, pk159, pk160, pk161, "
-          "pk162, pk163, pk164, pk165, pk166, pk167, pk168, pk169, pk170, "
-          "pk171, pk172, pk173, pk174, pk175, pk176, pk177, pk178, pk179, "
-          "pk180, pk181, pk182, pk183, pk184, pk185, pk186, pk187, pk188, "
-          "pk189, pk190, pk191, pk192, pk193, pk194, pk195, pk196, pk197, "
-          "pk198, pk199, pk200, python=/venv/bin/python" +
-          packages + " |"));
-  EXPECT_THAT(
-      Check(Needing(requirements + "pk201\n")),
-      HasSubstr(
-          packages +
-          "lacks packages=pk1, pk2, pk3, pk4, pk5, pk6, pk7, pk8, pk9, pk10, "
-          "pk11, pk12, pk13, pk14, pk15, pk16, pk17, pk18, pk19, pk20, pk21, "
-          "pk22, pk23, pk24, pk25, pk26, pk27, pk28, pk29, pk30, pk31, pk32, "
-          "pk33, pk34, pk35, pk36, pk37, pk38, pk39, pk40, pk41, pk42, pk43, "
-          "pk44, pk45, pk46, pk47, pk48, pk49, pk50, pk51, pk52, pk53, pk54, "
-          "pk55, pk56, pk57, pk58, pk59, pk60, pk61, pk62, pk63, pk64, pk65, "
-          "pk66, pk67, pk68, pk69, pk70, pk71, pk72, pk73, pk74, pk75, pk76, "
-          "pk77, pk78, pk79, pk80, pk81, pk82, pk83, pk84, pk85, pk86, pk87, "
-          "pk88, pk89, pk90, pk91, pk92, pk93, pk94, pk95, pk96, pk97, pk98, "
-          "pk99, pk100, pk101, pk102, pk103, pk104, pk105, pk106, pk107, "
-          "pk108, pk109, pk110, pk111, pk112, pk113, pk114, pk115, pk116, "
-          "pk117, pk118, pk119, pk120, pk121, pk122, pk123, pk124, pk125, "
-          "pk126, pk127, pk128, pk129, pk130, pk131, pk132, pk133, pk134, "
-          "pk135, pk136, pk137, pk138, pk139, pk140, pk141, pk142, pk143, "
-          "pk144, pk145, pk146, pk147, pk148, pk149, pk150, pk151, pk152, "
-          "pk153, pk154, pk155, pk156, pk157, pk158, pk159, pk160, pk161, "
-          "pk162, pk163, pk164, pk165, pk166, pk167, pk168, pk169, pk170, "
-          "pk171, pk172, pk173, pk174, pk175, pk176, pk177, pk178, pk179, "
-          "pk180, pk181, pk182, pk183, pk184, pk185, pk186, pk187, pk188, "
-          "pk189, pk190, pk191, pk192, pk193, pk194, pk195, pk196, pk197, "
-          "pk198, pk199, pk200 and 1 more, python=/venv/bin/python"));
+      HasSubstr("lacks packages=" + packages + ", python=/venv/bin/python\n"));
+  EXPECT_THAT(Check(Needing(requirements + "pk201\n")),
+              HasSubstr("lacks packages=" + packages + " and 1 more, python="));
   requirements.clear();
   for (int i = 1; i <= 20; ++i) {
     absl::StrAppend(&requirements, "-r ", i, ".txt\n");
     absl::StrAppend(&lines, i > 1 ? ", line " : "line ", i, ": -r ", i, ".txt");
   }
-  EXPECT_THAT(Check(Needing(requirements)), HasSubstr(lines + " |"));
+  EXPECT_THAT(Check(Needing(requirements)),
+              HasSubstr("not-judged lines=" + lines + "\n"));
 }
 
 TEST(JobPythonTest, TorchNpuWithoutTorchFails) {
@@ -186,8 +132,9 @@ TEST(JobPythonTest, TorchNpuWithoutTorchFails) {
     TestCluster cluster = Needing("", {{"torch-npu", version}});
     EXPECT_EQ(cluster.Check("job-python").state(), FAIL) << version;
     EXPECT_THAT(Check(cluster),
-                HasSubstr("no-torch npu=2.1.0.post6, python=/venv/bin/python"))
-        << version;
+                HasSubstr(absl::StrCat("FAIL server0 server1 no-torch npu=",
+                                       *version == '\0' ? "?" : version,
+                                       ", python=/venv/bin/python\n")));
   }
   EXPECT_THAT(Check(Needing("", {{"torch", ""}, {"torch-npu", "2.1.0.post6"}})),
               HasSubstr("WARN server0 server1 pair npu=2.1.0.post6, torch=?, "
@@ -196,22 +143,20 @@ TEST(JobPythonTest, TorchNpuWithoutTorchFails) {
 
 TEST(JobPythonTest, SaysWhichFoldersItDoesNotLookAt) {
   TestCluster cluster = Needing("");
+  EXPECT_EQ(cluster.Check("job-python").summary(), "2 hosts");
   const auto set = [&](const char* name, const char* value) {
     EnvironmentVariable* const variable = cluster.job->add_environment();
     variable->set_name(name);
     variable->set_value(value);
   };
   set("PYTHONPATH", "/opt/a:/opt/b");
-  EXPECT_FALSE(absl::StrContains(
-      cluster.Check("job-python").summary(),
-      "2 hosts; relative folders, not read: src ../lib base"));
+  EXPECT_EQ(cluster.Check("job-python").summary(), "2 hosts");
   cluster.job->clear_environment();
   set("PYTHONPATH", "src:/opt/mine:../lib");
   set("PYTHONUSERBASE", "base");
   EXPECT_EQ(cluster.Check("job-python").state(), PASS);
-  EXPECT_THAT(
-      cluster.Check("job-python").summary(),
-      HasSubstr("2 hosts; relative folders, not read: src ../lib base"));
+  EXPECT_THAT(cluster.Check("job-python").summary(),
+              HasSubstr(": src ../lib base"));
 }
 
 TEST(JobPythonTest, ASecondVersionOrNoneIsUnknown) {
@@ -232,8 +177,7 @@ TEST(JobPythonTest, SaysWhichLinesItDoesNotJudge) {
               HasSubstr("WARN cluster not-judged lines=line 2: -r base.txt, "
                         "line 3: numpy ; platform_release > '5'"));
   EXPECT_THAT(cluster.Check("job-python").summary(),
-              HasSubstr("2 hosts; not judged: line 5: --pre, line 6: --hash; "
-                        "relative folders, not read: :"));
+              HasSubstr(": line 5: --pre, line 6: --hash"));
 }
 
 // The vendor's table: 2.1.0.post6 is for PyTorch 2.1.0 and CANN 8.0.RC2.
@@ -247,22 +191,15 @@ TEST(JobPythonTest, ComparesTorchTorchNpuAndCannWithTheVendorsTable) {
   };
   const RuleResult published = with("2.1.0+cpu", "2.1.0.post6", "8.0.RC2");
   EXPECT_EQ(published.state(), PASS);
-  EXPECT_FALSE(absl::StrContains(
-      published.summary(),
-      "2 hosts; not published: torch_npu 2.1.0.post6 with CANN 8.1.RC1, "
-      "published for 8.0.RC2; relative folders, not read: :"));
+  EXPECT_EQ(published.summary(), "2 hosts");
   const RuleResult other_cann = with("2.1.0", "2.1.0.post6", "8.1.RC1");
   EXPECT_EQ(other_cann.state(), PASS);
-  EXPECT_THAT(
-      other_cann.summary(),
-      HasSubstr(
-          "2 hosts; not published: torch_npu 2.1.0.post6 with CANN 8.1.RC1, "
-          "published for 8.0.RC2; relative folders, not read: :"));
+  EXPECT_THAT(other_cann.summary(),
+              AllOf(HasSubstr("torch_npu 2.1.0.post6"),
+                    HasSubstr("CANN 8.1.RC1"), HasSubstr("8.0.RC2")));
   const RuleResult unlisted = with("2.1.0", "2.1.0.post7", "8.0.RC2");
   EXPECT_EQ(unlisted.state(), PASS);
-  EXPECT_THAT(unlisted.summary(),
-              HasSubstr("2 hosts; not published: torch_npu 2.1.0.post7; "
-                        "relative folders, not read: :"));
+  EXPECT_THAT(unlisted.summary(), HasSubstr(": torch_npu 2.1.0.post7"));
   EXPECT_THAT(Lines(with("2.3.1", "2.1.0.post6", "8.0.RC2")),
               HasSubstr("WARN server0 server1 pair npu=2.1.0.post6, "
                         "torch=2.3.1, published=2.1.0"));

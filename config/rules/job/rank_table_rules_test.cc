@@ -78,8 +78,7 @@ TEST(CheckRankTableTest, FailsForABackupThatIsNoAddressOfTheSiblingDie) {
   EXPECT_THAT(lines_with(4),
               HasSubstr(absl::StrCat(
                   "FAIL cluster other-address where=server_list[0] \"node_0\" "
-                  "device 2: backup_device_ip 10.0.0.5, the sibling die 3 of "
-                  "server0 has 10.0.0.4",
+                  "device 2: backup_device_ip ",
                   devices[4].address(), ", the sibling die 3 of server0 has ",
                   devices[3].address())));
 }
@@ -170,10 +169,8 @@ TEST(CheckRankTableTest, FailsForAFileThatIsNotCalledJson) {
   for (const char* name : {"/job/hccl.json.txt", "v3.json.json",
                            "d.json.old/v6.json", "/opt/a.json/hccl.json"}) {
     cluster.job->set_rank_table_file(name);
-    EXPECT_THAT(
-        Lines(cluster.Check("rank-table")),
-        HasSubstr(absl::StrCat("FAIL cluster name file=/job/hccl.json.txt",
-                               name, "name file=/job/hccl.json.txt")));
+    EXPECT_THAT(Lines(cluster.Check("rank-table")),
+                HasSubstr(absl::StrCat("FAIL cluster name file=", name, "\n")));
   }
 }
 
@@ -202,16 +199,16 @@ TEST(CheckRankTableTest, WantsEveryAddressWhereTheJobNeedsRoce) {
 
 TEST(CheckRankTableTest, NamesABridgeOfDockerForServers) {
   EXPECT_THAT(Said({{"172.16.0.2", "172.17.0.6"}}),
-              HasSubstr("FAIL cluster server_list[1] \"172.17.0.6\": addresses "
-                        "of a bridge of Docker"));
+              HasSubstr("FAIL cluster docker-bridge servers=server_list[1] "
+                        "\"172.17.0.6\"\n"));
 }
 
 TEST(CheckRankTableTest, NamesOtherBridgesByTheHostsInterfaces) {
   for (const auto& [bridge, finding] :
-       {std::pair("br-0123456789ab", "a bridge of Docker"),
-        std::pair("podman0", "a bridge of Docker"),
+       {std::pair("br-0123456789ab", "docker-bridge"),
+        std::pair("podman0", "docker-bridge"),
         // A bridge of Open vSwitch may have the host's own address.
-        std::pair("br-ex", "server_list[1]")}) {
+        std::pair("br-ex", "not-in-job")}) {
     TestCluster cluster = Small();
     HostInterface* interface = cluster.facts[0]
                                    .mutable_interfaces()
@@ -221,11 +218,11 @@ TEST(CheckRankTableTest, NamesOtherBridgesByTheHostsInterfaces) {
     interface->add_addresses("10.89.0.1");
     cluster.job->set_rank_table(absl::StrReplaceAll(
         cluster.job->rank_table(), {{"172.16.0.2", "10.89.0.7"}}));
-    const std::string lines = Lines(cluster.Check("rank-table"));
-    EXPECT_THAT(lines, HasSubstr(finding)) << bridge;
-    EXPECT_EQ(lines.find("a bridge of Docker") == lines.npos,
-              std::string(bridge) == "br-ex")
-        << lines;
+    EXPECT_EQ(Lines(cluster.Check("rank-table")),
+              absl::StrCat("FAIL cluster lacks-servers hosts=server1\n"
+                           "FAIL cluster ",
+                           finding, " servers=server_list[1] \"10.89.0.7\"\n"))
+        << bridge;
   }
 }
 
@@ -263,10 +260,9 @@ TEST(CheckRankTableTest, FailsForAnAddressThatTheDeviceDoesNotHave) {
       Lines(cluster.Check("rank-table")),
       absl::StrCat(
           "FAIL cluster other-address where=server_list[1] \"172.16.0.2\" "
-          "device 1: device_ip 10.0.0.10, the device of server1 has 10.9.9.9",
+          "device 1: device_ip ",
           cluster.spec.servers(1).devices(1).address(),
-          "other-address where=server_list[1] \"172.16.0.2\" device 1: "
-          "device_ip 10.0.0.10, the device of server1 has 10.9.9.9\n"));
+          ", the device of server1 has 10.9.9.9\n"));
   // Entries with names of their own are known by their place then.
   cluster.job->set_rank_table(MakeRankTable(cluster.spec, false));
   for (int d : {0, 1}) {
@@ -292,8 +288,8 @@ TEST(CheckRankTableTest, DoesNotKnowWithoutTheLiveAddress) {
 
 TEST(CheckRankTableTest, FailsForOtherServersThanTheJobTakes) {
   const std::string said = Said({{"172.16.0.2", "172.16.0.9"}});
-  EXPECT_THAT(said, HasSubstr("FAIL cluster server_list[1] \"172.16.0.9\": no "
-                              "server of the job"));
+  EXPECT_THAT(said, HasSubstr("FAIL cluster not-in-job servers=server_list[1] "
+                              "\"172.16.0.9\"\n"));
   EXPECT_THAT(said, HasSubstr("FAIL cluster lacks-servers hosts=server1"));
 }
 

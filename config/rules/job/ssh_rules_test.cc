@@ -88,7 +88,6 @@ TEST(SshReadyTest, OneServerThatLacksTheKeyIsOneFindingOfAllHosts) {
           HasSubstr(
               "no-key user=ann, port=22, hosts=server2, tried=1 of 4 servers, "
               "commands=ssh-copy-id -i ~/.ssh/id_rsa.pub ann@172.16.0.3"),
-          HasSubstr("ssh-copy-id -i ~/.ssh/id_rsa.pub ann@172.16.0.3"),
           HasSubstr("ssh-copy-id -i ~/.ssh/id_rsa.pub -p 12345 "
                     "ann@172.16.0.3")));
 }
@@ -104,10 +103,8 @@ TEST(SshReadyTest, AStaleEntryComesWithTheLineThatDropsIt) {
                 "tried=1 of 4 servers, entries=/home/ann/.ssh/known_hosts:4, "
                 "commands=ssh-keygen -f '/home/ann/.ssh/known_hosts' -R "
                 "\"[172.16.0.2]:12345\""),
-            HasSubstr("/home/ann/.ssh/known_hosts:4"),
             HasSubstr("ssh-keygen -f '/home/ann/.ssh/known_hosts' -R "
-                      "172.16.0.2"),
-            HasSubstr("-R \"[172.16.0.2]:12345\"")));
+                      "172.16.0.2\n")));
 }
 
 TEST(SshReadyTest, AStaleEntryThatSshDoesNotMindIsAWarning) {
@@ -123,20 +120,26 @@ TEST(SshReadyTest, EveryWordOfSshHasItsFinding) {
     State state;
     const char* words;
   } cases[] = {
-      {"Host key verification failed.", FAIL, "ssh-keyscan -p 12345"},
+      {"Host key verification failed.", FAIL,
+       "unknown-key user=ann, port=12345, hosts=server1, tried=1 of 4 servers, "
+       "commands=ssh-keyscan -p 12345"},
       {"ssh: connect to host 172.16.0.2 port 22: Connection refused", FAIL,
        "refused user=ann, port=12345, hosts=server1, tried=1 of 4 servers"},
       {"ssh: connect to host 172.16.0.2 port 22: No route to host", FAIL,
-       "no connection to port 22"},
-      {"Connection timed out during banner exchange", FAIL, "no connection"},
-      {"no answer in 10s (deadlines.command)", UNKNOWN, "is not known"},
+       "FAIL server0 unreachable user=ann, port=22, hosts=server1, tried=1 of "
+       "4 servers\n"},
+      {"Connection timed out during banner exchange", FAIL,
+       "FAIL server0 unreachable user=ann, "},
+      {"no answer in 10s (deadlines.command)", UNKNOWN,
+       "UNKNOWN server0 no-answer user=ann, port=22, hosts=server1, tried=1 of "
+       "4 servers, error=no answer in 10s (deadlines.command), "},
       {"kex_exchange_identification: Connection closed by remote host", UNKNOWN,
-       "MaxStartups"},
+       "UNKNOWN server0 no-answer user=ann, "},
       {"This account is currently not available.", FAIL,
        "login-fails user=ann, port=22, hosts=server1, tried=1 of 4 servers, "
        "error=This account is currently not available., commands=ssh -o "
        "BatchMode=yes ann@172.16.0.2 true"},
-      {"", FAIL, "does not work"}};
+      {"", FAIL, "FAIL server0 login-fails user=ann, "}};
   for (const auto& each : cases) {
     TestCluster cluster = Launched();
     Break(cluster, 0, "server1", each.error);
@@ -183,7 +186,6 @@ TEST(SshReadyTest, AfterTheStartAnSshdMustAnswerThere) {
       AllOf(HasSubstr("FAIL server0 no-listener port=12345, start=in the "
                       "container: Port 12345 in /etc/ssh/sshd_config, cd "
                       "/etc/ssh && ssh-keygen -A && /usr/sbin/sshd"),
-            HasSubstr("ssh-keygen -A && /usr/sbin/sshd"),
             HasSubstr("FAIL server1 no-greeting port=12345, "
                       "address=172.16.0.2, who=nginx (pid 5012), start=in the "
                       "container: Port 12345 in /etc/ssh/sshd_config, cd "
@@ -236,10 +238,8 @@ TEST(SshReadyTest, AHostThatDoesNotAllowItSaysWhatToWriteWhere) {
   cluster.facts[0].mutable_allows()->set_file("/etc/clusterd/agent.yaml");
   EXPECT_THAT(
       Check(cluster),
-      AllOf(HasSubstr("UNKNOWN server0 not-allowed how=put \"allow: [observe, "
-                      "ssh-login]\" into /etc/clusterd/agent.yaml there"),
-            HasSubstr("put \"allow: [observe, ssh-login]\" into "
-                      "/etc/clusterd/agent.yaml there")));
+      HasSubstr("UNKNOWN server0 not-allowed how=put \"allow: [observe, "
+                "ssh-login]\" into /etc/clusterd/agent.yaml there"));
 }
 
 TEST(SshReadyTest, AnAnswerToAnotherQuestionIsNone) {
