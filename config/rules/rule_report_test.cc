@@ -121,7 +121,7 @@ TEST_F(RuleReportTest, FillsInTheValuesOfARow) {
   EXPECT_EQ(finding.values(0).name(), "mtu");
   EXPECT_EQ(finding.values(0).number(), 1500);
   EXPECT_EQ(finding.observed(), "MTU is 1500");
-  EXPECT_EQ(finding.expected(), "MTU 4200, as the spec says");
+  EXPECT_EQ(finding.expected(), "MTU 4200, as cluster.yaml says");
   EXPECT_EQ(finding.command(), "hccn_tool -i 3 -mtu -s size 4200");
 }
 
@@ -285,7 +285,7 @@ TEST_F(RuleReportTest, GathersWhatIsTooMuchToReadWithoutLosingASubject) {
   const RuleResult result = Finish();
   ASSERT_EQ(result.findings_size(), static_cast<int>(kMaxFindings) + 1);
   const Finding& rest = result.findings(kMaxFindings);
-  EXPECT_THAT(rest.observed(), HasSubstr("left out after 20000 findings"));
+  EXPECT_THAT(rest.observed(), HasSubstr("at most 20000 findings"));
   int devices = 0;
   for (const Subject& subject : rest.subjects()) {
     devices += subject.devices_size();

@@ -375,6 +375,15 @@ absl::StatusOr<std::vector<RuleCategory>> ReadRuleRows(
                                     : AddEnglish(file, &english, &categories);
     if (!status.ok()) return status;
   }
+  // Of two rows with one name a program would show the wrong one.
+  std::set<std::string> names;
+  for (const RuleCategory& category : categories) {
+    for (const RowWords& words : category.rows.words()) {
+      if (names.insert(words.name()).second) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("words \"", words.name(), "\" have two rows"));
+    }
+  }
   for (const auto& [name, words] : english) {
     if (absl::StrContains(all_texts, name)) continue;
     return absl::InvalidArgumentError(

@@ -74,6 +74,13 @@ TEST(ReadRuleRowsTest, RefusesATextThatStandsTwice) {
               HasSubstr("multiple times"));
 }
 
+TEST(ReadRuleRowsTest, RefusesTwoRowsOfWordsWithOneName) {
+  const std::string words = " words { name: \"by\" text: \"by\" }";
+  EXPECT_EQ(MistakeIn(kRow + words), "");
+  EXPECT_THAT(MistakeIn(kRow + words + words),
+              HasSubstr("\"by\" have two rows"));
+}
+
 TEST(ReadRuleRowsTest, TakesPhrasesIntoPhrasesAndKeepsTheirQuotes) {
   const auto categories =
       Read(absl::StrCat("phrase { name: \"a\" text: 'say \"{guide}\"' }",
