@@ -91,10 +91,6 @@ TEST(CheckHostInterfaceTest, DefaultOrderThatTakesAnotherIsAWarning) {
       Lines(result),
       HasSubstr("another-first taken=10.244.0.1 of cni0, address=172.16.0.1, "
                 "name=eth1, variable=HCCL_SOCKET_IFNAME='=eth1'"));
-  EXPECT_THAT(
-      Brief(result.findings(0)),
-      HasSubstr("another-first taken=10.244.0.1 of cni0, address=172.16.0.1, "
-                "name=eth1, variable=HCCL_SOCKET_IFNAME='=eth1'"));
   SetVariable(cluster, "HCCL_SOCKET_IFNAME", "=eth1");
   EXPECT_EQ(cluster.Check("host-interface").state(), PASS);
 }
@@ -235,12 +231,6 @@ TEST(CheckHostInterfaceTest, VlanNeedsItsAddressNamedWhereItsPortHasOne) {
   EXPECT_EQ(result.state(), WARN);
   EXPECT_THAT(
       Lines(result),
-      HasSubstr(
-          "another-first taken=10.9.9.9 of bond0 by "
-          "HCCL_SOCKET_IFNAME==bond0.7 (/etc/profile.d/hccl.sh:3), "
-          "address=172.16.0.1, name=bond0.7, variable=HCCL_IF_IP=172.16.0.1"));
-  EXPECT_THAT(
-      Brief(result.findings(0)),
       HasSubstr(
           "another-first taken=10.9.9.9 of bond0 by "
           "HCCL_SOCKET_IFNAME==bond0.7 (/etc/profile.d/hccl.sh:3), "
