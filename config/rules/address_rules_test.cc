@@ -181,10 +181,9 @@ TEST(CheckGatewayTest, FailsForAGatewayThatCannotRoute) {
     const RuleResult result = CheckGatewayOf(c.gateway, "192.168.103.254");
     EXPECT_EQ(result.state(), FAIL) << c.gateway;
     EXPECT_THAT(Lines(result), HasSubstr(c.says));
-    EXPECT_EQ(
-        Brief(result.findings(0)),
-        "not-as-planned observed=gateway 192.168.103.1 is the device's own "
-        "address, command=-gateway -s gateway , planned=192.168.103.254");
+    EXPECT_EQ(result.findings(0).finding(), "not-as-planned");
+    EXPECT_EQ(result.findings(0).command(),
+              "hccn_tool -i 3 -gateway -s gateway 192.168.103.254");
   }
 }
 
@@ -197,10 +196,7 @@ TEST(CheckGatewayTest, BlamesTheAddressThatIsNotAsPlanned) {
   EXPECT_EQ(result.state(), FAIL);
   ASSERT_EQ(result.findings_size(), 1);
   EXPECT_EQ(result.findings(0).caused_by(), "device-ip-planned");
-  EXPECT_THAT(result.findings(0).fix(),
-              Not(HasSubstr("does-not-suit observed=gateway 10.0.0.1 is "
-                            "outside the device's subnet 192.168.9.0/24, "
-                            "command=-gateway -s gateway , kind=gateway")));
+  EXPECT_THAT(result.findings(0).fix(), Not(HasSubstr("hccn_tool")));
   // A plan that does not fit itself is not the address's fault.
   planned->set_gateway("10.0.0.1");
   cluster.device(0, 3).mutable_gateway()->set_value("10.0.0.1");
@@ -240,11 +236,8 @@ TEST(CheckGatewayTest, OneThatSomeDevicesAloneHaveIsAWarning) {
   EXPECT_EQ(cluster.Check("gateway").state(), PASS);
   cluster.device(1, 3).mutable_gateway()->set_value(RouterOf(1, 3));
   const RuleResult one = cluster.Check("gateway");
-  EXPECT_THAT(
-      Lines(one),
-      HasSubstr(
-          "WARN server1:3 few-with gateway=10.0.0.254, others=15 devices" +
-          RouterOf(1, 3) + "few-with gateway=10.0.0.254, others=15 devices"));
+  EXPECT_THAT(Lines(one), HasSubstr("WARN server1:3 few-with gateway=" +
+                                    RouterOf(1, 3) + ", others=15 devices\n"));
   ASSERT_EQ(one.findings_size(), 1);
   EXPECT_FALSE(one.findings(0).mended_by_plan());
   // All but one.
@@ -456,11 +449,7 @@ TEST(CheckDetectAddressTest, BlamesTheAddressThatIsNotAsPlanned) {
     EXPECT_EQ(finding.state(), FAIL);
     EXPECT_THAT(finding.observed(), HasSubstr(c.says));
     EXPECT_EQ(finding.caused_by(), "device-ip-planned");
-    EXPECT_EQ(Brief(finding),
-              "suits-planned-address observed=detect address 192.168.103.254 "
-              "is outside the device's subnet 192.168.9.0/24, and no gateway "
-              "is set, kind=detect address, address=192.168.103.254, "
-              "planned=192.168.103.1/24");
+    EXPECT_EQ(finding.finding(), "suits-planned-address");
   }
 }
 

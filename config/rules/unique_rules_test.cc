@@ -94,21 +94,8 @@ TEST(CheckIpUniqueTest, ListsAFewOwnersOfMany) {
   }
   const RuleResult result = cluster.Check("ip-unique");
   ASSERT_EQ(result.findings_size(), 1);
-  EXPECT_THAT(
-      Brief(result.findings(0)),
-      HasSubstr(
-          "shared address=10.0.0.1, owners=server0 device 0, server0 device 1, "
-          "server0 device 2, server0 device 3, server0 device 4, server0 "
-          "device 5, server0 device 6, server0 device 7 and 56 more, "
-          "fix=server0: hccn_tool -i 1 -ip -s address 10.0.0.2 netmask "
-          "255.255.255.0; server0: hccn_tool -i 2 -ip -s address 10.0.0.3 "
-          "netmask 255.255.255.0; server0: hccn_tool -i 3 -ip -s address "
-          "10.0.0.4 netmask 255.255.255.0; server0: hccn_tool -i 4 -ip -s "
-          "address 10.0.0.5 netmask 255.255.255.0; server0: hccn_tool -i 5 -ip "
-          "-s address 10.0.0.6 netmask 255.255.255.0; server0: hccn_tool -i 6 "
-          "-ip -s address 10.0.0.7 netmask 255.255.255.0; server0: hccn_tool "
-          "-i 7 -ip -s address 10.0.0.8 netmask 255.255.255.0; server1: "
-          "hccn_tool -i 0 -ip -s address 10.0.0.9 netmask 255.255.255.0"));
+  EXPECT_THAT(Brief(result.findings(0)),
+              HasSubstr("server0 device 7 and 56 more, fix="));
   EXPECT_EQ(result.findings(0).subjects_size(), 8);
   EXPECT_LT(result.findings(0).fix().size(), 1000u);
 }
