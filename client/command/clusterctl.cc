@@ -2,6 +2,7 @@
 #include <iterator>
 #include <map>
 #include <sstream>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
@@ -76,9 +77,16 @@ void Translate(CLI::App* app, const std::string& name) {
   }
 }
 
-// CLI11 does not wrap descriptions; a terminal's first 80 columns must do.
+// CLI11 does not wrap descriptions; a terminal's first 80 columns must do. It
+// has no labels for the groups of options either.
 class WrappedHelp final : public CLI::Formatter {
  public:
+  std::string make_group(
+      std::string group, bool is_positional,
+      std::vector<const CLI::Option*> options) const override {
+    return CLI::Formatter::make_group(get_label(group), is_positional,
+                                      std::move(options));
+  }
   std::string make_option_desc(const CLI::Option* option) const override {
     return Wrapped(option->get_description());
   }

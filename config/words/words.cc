@@ -141,6 +141,12 @@ std::string ValueText(const FindingValue& value) {
   if (value.words().empty()) {
     return value.has_number() ? absl::StrCat(value.number()) : value.text();
   }
+  if (value.words() == kListed) {
+    return absl::StrJoin(value.values(), Say("list-comma"),
+                         [](std::string* out, const FindingValue& each) {
+                           absl::StrAppend(out, ValueText(each));
+                         });
+  }
   const WordRow* const row = FindWords(value.words());
   if (row == nullptr) {
     return absl::StrCat(value.words(),

@@ -167,14 +167,13 @@ constexpr CommonWords kEnglish = {
     "It never fails.",
     "Only the controller, with all hosts, can judge it.",
     {"", "unknown", "warn", "fail", "skipped"}};
-constexpr CommonWords kChinese = {
-    "放行",
-    "拒绝作业",
-    "拒绝作业并排空节点",
-    "部分情况：",
-    "该规则不会不通过。",
-    "需要所有主机的信息，只有控制器能判断。",
-    {"", "未知", "告警", "不通过", "跳过"}};
+constexpr CommonWords kChinese = {"放行",
+                                  "拒绝作业",
+                                  "拒绝作业并排空节点",
+                                  "部分情况：",
+                                  "该规则不会不通过。",
+                                  "需要所有主机的信息，只有控制器能判断。",
+                                  {"", "未知", "告警", "不通过", "跳过"}};
 
 // What a hook does when the rule fails about its host: with the controller's
 // verdict, alone, and why.
@@ -379,6 +378,15 @@ absl::StatusOr<std::vector<RuleCategory>> ReadRuleRows(
     if (absl::StrContains(all_texts, name)) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("phrase ", name, " is used by no rule"));
+  }
+  std::set<std::string> names;
+  for (const RuleCategory& category : categories) {
+    for (const RowWords& words : category.rows.words()) {
+      if (names.insert(words.name()).second) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "words \"", words.name(), "\" are there twice, the second time in ",
+          category.name));
+    }
   }
   return categories;
 }

@@ -233,6 +233,15 @@ TEST(ReadRuleRowsTest, RefusesATranslationThatIsNotOfItsRow) {
             host + "\"port-free\": expected in this place: \"held\"");
 }
 
+// All files share one table of words.
+TEST(ReadRuleRowsTest, RefusesWordsOfOneNameInTwoFiles) {
+  const auto rows = ReadRuleRows(
+      {{"texts/apply.textproto", "words { name: \"by\" text: \"by him\" }"},
+       {"texts/host.textproto", "words { name: \"by\" text: \"by her\" }"}});
+  EXPECT_EQ(rows.status().message(),
+            "words \"by\" are there twice, the second time in host");
+}
+
 // Values that are words.
 TEST(WordTableTest, HasTheWordsOfValues) {
   EXPECT_THAT(
