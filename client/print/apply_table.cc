@@ -134,7 +134,7 @@ std::vector<EndGroup> GroupByEnd(const ApplyReport& report) {
 // "10 applied, 1 undone".
 std::string OutcomesText(const FirstMet<std::string, size_t>& counts) {
   return absl::StrJoin(
-      counts, Say("counts-comma"), [](std::string* out, const auto& count) {
+      counts, Say("list-comma"), [](std::string* out, const auto& count) {
         absl::StrAppend(out, Say("apply-count", count.second, count.first));
       });
 }

@@ -46,7 +46,7 @@ std::string StatesText(const Entries& entries, const States& states,
   for (const auto& entry : entries) ++counts[row_of(entry)];
   if (counts.empty()) return Say("hosts-none");
   return absl::StrJoin(
-      counts, Say("counts-comma"), [&](std::string* out, auto count) {
+      counts, Say("list-comma"), [&](std::string* out, auto count) {
         absl::StrAppend(out, Say("hosts-count", count.second,
                                  Say(states[count.first].words)));
       });

@@ -72,7 +72,7 @@ TEST(HcclPortsOnTest, LoginFilesPinTheBaseThatJobsWillHave) {
   const HcclPortNeed need = HcclPortsOn(SilentSpec(), host);
   EXPECT_EQ(need.certain.ToString(), "53000-53031");
   EXPECT_TRUE(need.is_pinned);
-  EXPECT_EQ(need.source, " (HCCL_IF_BASE_PORT is 53000 in /etc/environment:1)");
+  EXPECT_EQ(need.source, &host.environment().value().variables(0));
 }
 
 // A launch by the spec exports its own base port.

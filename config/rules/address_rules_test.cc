@@ -424,7 +424,7 @@ TEST(CheckDetectAddressTest, FollowsItsTable) {
 TEST(CheckDetectAddressTest, GivesTheCommandThatSetsThePlannedOne) {
   TestCluster cluster;
   cluster.device(0, 3).mutable_detect_address()->set_value("0.0.0.0");
-  EXPECT_EQ(cluster.Check("detect-address").Brief(findings(0)),
+  EXPECT_EQ(Brief(cluster.Check("detect-address").findings(0)),
             "not-as-planned observed=no detect address is set (0.0.0.0), "
             "command=-netdetect -s address , planned=192.168.103.254");
 }

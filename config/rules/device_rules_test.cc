@@ -441,7 +441,7 @@ TEST(CheckLinkTest, FailsForTheDevicesThatAreDown) {
   ASSERT_EQ(result.findings_size(), 1);
   EXPECT_EQ(Who(result.findings(0)), "server0:3 server1:3");
   EXPECT_THAT(Brief(result.findings(0)), HasSubstr("down"));
-  EXPECT_THAT(Brief(result), HasSubstr("EI0009"));
+  EXPECT_THAT(result.why(), HasSubstr("EI0009"));
 }
 
 TEST(CheckLinkTest, IsUnknownWithoutAnAnswer) {

@@ -65,7 +65,7 @@ std::string IdWord(const std::string& id) {
 FindingValue ApplyWords(const AppliedDrift& drift, const FirstStarts& starts) {
   const absl::Time at = absl::FromUnixMillis(starts.at(drift.apply_id()));
   const std::string user = PrintableText(ActorName(drift.applied_by()));
-  return Worded("drift-apply", PrintableText(drift.apply_id()),
+  return Worded("drift-apply-by", PrintableText(drift.apply_id()),
                 user.empty() ? Worded("unknown-user") : ToFindingValue(user),
                 UtcMinute(at));
 }

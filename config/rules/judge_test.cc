@@ -855,15 +855,15 @@ TEST(WaiverTest, MakesAWarningThatSaysSoOfTheFailuresThatItCovers) {
   EXPECT_EQ(waived.state(), WARN);
   EXPECT_EQ(waived.waiver().waived_from(), FAIL);
   EXPECT_EQ(waived.waiver().id(), "3fa2c4d5");
-  EXPECT_THAT(Brief(waived),
-              HasSubstr("; waived, else fail, until 2025-01-01 01:00 UTC by "
-                        "ann: cable ordered"));
+  EXPECT_THAT(
+      Brief(waived),
+      HasSubstr("; waived, otherwise fail, until 2025-01-01 01:00 UTC by "
+                "ann: cable ordered"));
   EXPECT_FALSE(link.findings(1).has_waiver());
   EXPECT_EQ(Who(link.findings(1)), "server1:3");
   EXPECT_EQ(report.waived_findings(), 1u);
-  EXPECT_THAT(
-      report.notes(),
-      testing::Contains(HasSubstr("1 finding waived; clusterctl waivers shows "
+  EXPECT_THAT(report.notes(), testing::Contains(HasSubstr(
+                                  "1 finding waived; clusterctl waivers shows "
                                   "by whom and until when")));
   EXPECT_EQ(report.hosts(0).state(), WARN);
   EXPECT_EQ(report.hosts(1).state(), FAIL);
@@ -904,7 +904,8 @@ TEST(WaiverTest, SaysWhatTheFindingIsForTheJobOtherwise) {
   const RuleResult& link = ResultOf(report, "link");
   EXPECT_EQ(link.state(), WARN);
   EXPECT_EQ(link.findings(0).waiver().waived_from(), WARN);
-  EXPECT_THAT(Brief(link.findings(0)), HasSubstr("; waived, else warn, until"));
+  EXPECT_THAT(Brief(link.findings(0)),
+              HasSubstr("; waived, otherwise warn, until"));
   EXPECT_THAT(Brief(link.findings(0)), HasSubstr("down"));
 }
 
@@ -982,8 +983,8 @@ TEST(MaintenanceTest, CoversEverythingOfItsHostsAlsoThatTheyAreAway) {
   EXPECT_EQ(SupportedVerdict(report), WARN);
   EXPECT_TRUE(report.hosts(0).maintenance());
   EXPECT_EQ(report.hosts(0).state(), WARN);
-  EXPECT_THAT(ResultOf(report, "host-identity").Brief(findings(0)),
-              HasSubstr("; in maintenance, else unknown, until"));
+  EXPECT_THAT(ResultOf(report, "host-identity").findings(0).observed(),
+              HasSubstr("; in maintenance, otherwise unknown, until"));
   EXPECT_EQ(ResultOf(report, "maintenance").findings_size(), 1);
   EXPECT_TRUE(ResultOf(report, "maintenance").findings(0).has_waiver());
 }

@@ -50,10 +50,12 @@ NamedFinding RuleReport::WithValues(absl::string_view name,
                                    !row->english.fix_without_command.empty());
   const std::vector<absl::string_view> names =
       absl::StrSplit(row->values, '/', absl::SkipEmpty());
-  ABSL_ASSERT(static_cast<int>(names.size()) == named.values.size());
+  const int asked = static_cast<int>(names.size());
+  ABSL_ASSERT(asked <= named.values.size());
+  named.values.DeleteSubrange(asked, named.values.size() - asked);
   const std::vector<absl::string_view> moving =
       absl::StrSplit(row->moving, '/', absl::SkipEmpty());
-  for (int i = 0; i < std::min<int>(names.size(), named.values.size()); ++i) {
+  for (int i = 0; i < asked; ++i) {
     named.values[i].set_name(std::string(names[i]));
     if (absl::c_linear_search(moving, names[i]))
       named.values[i].set_moves(true);

@@ -96,7 +96,7 @@ TEST_F(RuleReportTest, TakesWhatAFindingLeavesOutFromTheCatalogue) {
   report_.Add(host(0), Plain());
   const RuleResult result = Finish();
   EXPECT_EQ(result.findings(0).expected(), FindRule("link")->english.title);
-  EXPECT_EQ(Brief(result.findings(0)), "");
+  EXPECT_EQ(result.findings(0).why(), "");
   EXPECT_EQ(result.why(), FindRule("link")->english.why);
   EXPECT_EQ(result.source(), FindRule("link")->english.source);
 }
@@ -120,8 +120,8 @@ TEST_F(RuleReportTest, FillsInTheValuesOfARow) {
   ASSERT_EQ(finding.values_size(), 2);
   EXPECT_EQ(finding.values(0).name(), "mtu");
   EXPECT_EQ(finding.values(0).number(), 1500);
-  EXPECT_EQ(Brief(finding), "MTU is 1500");
-  EXPECT_EQ(Brief(finding), "MTU 4200, as the spec says");
+  EXPECT_EQ(finding.observed(), "MTU is 1500");
+  EXPECT_EQ(finding.expected(), "MTU 4200, as cluster.yaml says");
   EXPECT_EQ(finding.command(), "hccn_tool -i 3 -mtu -s size 4200");
 }
 
@@ -130,11 +130,11 @@ TEST_F(RuleReportTest, TakesTheWordsInPlaceOfACommandThatIsNotThere) {
   conf.Add(host(0).devices[3], "duplicate-key", 7, "\"address_3\"", "-ip -g");
   conf.Add(host(0).devices[3], "duplicate-key", 7, "\"address_3\"", "");
   const RuleResult result = RenderedBy(std::move(conf));
-  EXPECT_EQ(Brief(result.findings(0)), "hccn_tool -i 3 -ip -g");
+  EXPECT_EQ(result.findings(0).fix(), "hccn_tool -i 3 -ip -g");
   EXPECT_TRUE(result.findings(0).mended_by_plan() ||
               FindRule("hccn-conf")->mended_by.empty());
-  EXPECT_EQ(Brief(result.findings(1)), "line 7 repeats \"address_3\"");
-  EXPECT_THAT(Brief(result.findings(1)), HasSubstr("remove the repeated line"));
+  EXPECT_EQ(result.findings(1).observed(), "line 7 repeats \"address_3\"");
+  EXPECT_THAT(result.findings(1).fix(), HasSubstr("remove the repeated line"));
   EXPECT_FALSE(result.findings(1).mended_by_plan());
 }
 
@@ -207,12 +207,11 @@ TEST_F(RuleReportTest, GivesTheReasonWhereTheToolAnswered) {
   missing.set_reason(Missing::UNREADABLE);
   Reading<LinkFact::Link> link;
   link.missing = &missing;
-  link.misread =
-      absl::UnknownError("not understood: \"link status: SIDEWAYS\"");
+  link.misread = absl::UnknownError("\"link status: SIDEWAYS\"");
   EXPECT_FALSE(report_.Knows(host(0).devices[0], "link", link));
   const RuleResult result = Finish();
   EXPECT_EQ(result.findings(0).caused_by(), "");
-  EXPECT_EQ(Brief(result.findings(0)),
+  EXPECT_EQ(result.findings(0).observed(),
             "link not known: not understood: \"link status: SIDEWAYS\"");
 }
 
@@ -230,9 +229,11 @@ TEST_F(RuleReportTest, SaysOfAHostWhatIsNotKnownAndHowToLearnIt) {
   EXPECT_FALSE(report_.Knows(host(1), "the backlog", NumberFact()));
   const RuleResult result = Finish();
   EXPECT_EQ(result.state(), UNKNOWN);
-  EXPECT_EQ(Brief(result.findings(0)), "the backlog not known: not permitted");
-  EXPECT_THAT(Brief(result.findings(0)), HasSubstr("as root"));
-  EXPECT_EQ(Brief(result.findings(1)), "the backlog not known: not asked for");
+  EXPECT_EQ(result.findings(0).observed(),
+            "the backlog not known: not permitted");
+  EXPECT_THAT(result.findings(0).fix(), HasSubstr("as root"));
+  EXPECT_EQ(result.findings(1).observed(),
+            "the backlog not known: not asked for");
 }
 
 TEST_F(RuleReportTest, WarnsThatAscend950SpellsItsCommandsDifferently) {
@@ -242,7 +243,7 @@ TEST_F(RuleReportTest, WarnsThatAscend950SpellsItsCommandsDifferently) {
   RuleReport report(*FindRule("link"), view);
   report.Add(view.hosts()[0].devices[3], "down");
   const RuleResult result = RenderedBy(std::move(report), "ascend-950");
-  EXPECT_THAT(Brief(result.findings(0)),
+  EXPECT_THAT(result.findings(0).fix(),
               StartsWith("in the Ascend 950 command line's own spelling"));
   EXPECT_EQ(result.findings(0).command(), "");
 }
@@ -256,7 +257,8 @@ TEST_F(RuleReportTest, IsInChineseWhereThatIsAskedFor) {
   const RuleResult result =
       RenderedBy(std::move(report_), "atlas-training", Language::kChinese);
   EXPECT_EQ(result.why(), FindRule("link")->chinese.why);
-  EXPECT_THAT(Brief(result.findings(0)), HasSubstr("没有权限：open /proc/1"));
+  EXPECT_THAT(result.findings(0).observed(),
+              HasSubstr("没有权限：open /proc/1"));
   EXPECT_THAT(result.findings(1).fix(),
               EndsWith("：hccn_tool -i 3 -link_stat -g"));
 }
@@ -271,7 +273,7 @@ TEST_F(RuleReportTest, NamesAFindingThatIsNotKnownHere) {
   finding->add_values()->set_name("hours");
   finding->mutable_values(0)->set_number(8);
   RenderReport(&report);
-  EXPECT_EQ(Brief(rule->findings(0)), "fell-asleep: hours 8");
+  EXPECT_EQ(rule->findings(0).observed(), "fell-asleep: hours 8");
 }
 
 TEST_F(RuleReportTest, GathersWhatIsTooMuchToReadWithoutLosingASubject) {
@@ -283,7 +285,7 @@ TEST_F(RuleReportTest, GathersWhatIsTooMuchToReadWithoutLosingASubject) {
   const RuleResult result = Finish();
   ASSERT_EQ(result.findings_size(), static_cast<int>(kMaxFindings) + 1);
   const Finding& rest = result.findings(kMaxFindings);
-  EXPECT_THAT(Brief(rest), HasSubstr("left out after 20000 findings"));
+  EXPECT_THAT(rest.observed(), HasSubstr("at most 20000 findings"));
   int devices = 0;
   for (const Subject& subject : rest.subjects()) {
     devices += subject.devices_size();

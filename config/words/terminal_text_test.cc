@@ -30,10 +30,10 @@ TEST(TextColumnsTest, CountsTwoForADoubleWidthCharacter) {
 
 TEST(WrapTextTest, BreaksBetweenChineseCharactersAndKeepsPunctuation) {
   EXPECT_EQ(
-      WrapText("设备的链路断开，请检查光模块。", 16),
+      WrapText("设备的链路断开，请检查光模块。", 15),
       (std::vector<std::string>{"设备的链路断", "开，请检查光模", "块。"}));
   EXPECT_EQ(WrapText("执行 hccn_tool -h（见手册）", 18),
-            (std::vector<std::string>{"执行 hccn_tool", "-h（见手册）"}));
+            (std::vector<std::string>{"执行 hccn_tool -h", "（见手册）"}));
   EXPECT_EQ(WrapText("修复：`hccn_tool -i 2 -link -g`（link）", 12),
             (std::vector<std::string>{"修复：", "`hccn_tool -i 2 -link -g`",
                                       "（link）"}));

@@ -257,7 +257,7 @@ TEST(CheckHostInterfaceTest, NameThatNoVariableCanMeanGetsItsAddressAdvised) {
     SetInterfaces(cluster, {{"a", "10.9.9.9"}, {name, "172.16.0.1"}});
     SetVariable(cluster, "HCCL_SOCKET_IFNAME", "^lo");
     EXPECT_THAT(
-        cluster.Check("host-interface").Brief(findings(0)),
+        Brief(cluster.Check("host-interface").findings(0)),
         HasSubstr("another-first taken=10.9.9.9 of a by HCCL_SOCKET_IFNAME=^lo "
                   "(/etc/profile.d/hccl.sh:3), address=172.16.0.1, name=x,y, "
                   "variable=HCCL_IF_IP=172.16.0.1"));

@@ -125,8 +125,7 @@ TEST(SshReadyTest, EveryWordOfSshHasItsFinding) {
   } cases[] = {
       {"Host key verification failed.", FAIL, "ssh-keyscan -p 12345"},
       {"ssh: connect to host 172.16.0.2 port 22: Connection refused", FAIL,
-       "refused user=ann, port=12345, hosts=server1, tried=1 of 4 servers, "
-       "=ssh -o BatchMode=yes -p 12345 ann@172.16.0.2 true"},
+       "refused user=ann, port=12345, hosts=server1, tried=1 of 4 servers"},
       {"ssh: connect to host 172.16.0.2 port 22: No route to host", FAIL,
        "no connection to port 22"},
       {"Connection timed out during banner exchange", FAIL, "no connection"},

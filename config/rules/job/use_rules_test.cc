@@ -30,10 +30,11 @@ TEST(CheckPortsFreeTest, NamesPortProcessAndCommand) {
   TestCluster cluster;
   AddSocket(60003, 4711, "python3", "LISTEN", &cluster.facts[1]);
   AddSocket(60004, 4711, "python3", "LISTEN", &cluster.facts[1]);
-  EXPECT_EQ(Lines(cluster.Check("ports-free")),
-            "FAIL server1 held sockets=tcp 0.0.0.0 port 60003 LISTEN, tcp "
-            "0.0.0.0 port 60004 LISTEN, ports=60000-60031, who=pid 4711 "
-            "(python3), pid=4711, =60003, =not asked for\n");
+  EXPECT_EQ(
+      Lines(cluster.Check("ports-free")),
+      "FAIL server1 held sockets=tcp 0.0.0.0 port 60003 LISTEN, tcp 0.0.0.0 "
+      "port 60004 LISTEN, ports=60000-60031, who=pid 4711 (python3), "
+      "pid=4711\n");
 }
 
 // Row 5.
@@ -43,10 +44,10 @@ TEST(CheckPortsFreeTest, JudgesTheRendezvousPortOnTheFirstServerAlone) {
   AddSocket(29500, 4711, "torchrun", "LISTEN", &cluster.facts[1]);
   EXPECT_EQ(cluster.Check("ports-free").state(), PASS);
   AddSocket(29500, 4711, "torchrun", "LISTEN", &cluster.facts[0]);
-  EXPECT_THAT(Lines(cluster.Check("ports-free")),
-              HasSubstr("FAIL server0 held sockets=tcp 0.0.0.0 port 29500 "
-                        "LISTEN, ports=29500,60000-60031, who=pid 4711 "
-                        "(torchrun), pid=4711, =29500, =not asked for"));
+  EXPECT_THAT(
+      Lines(cluster.Check("ports-free")),
+      HasSubstr("FAIL server0 held sockets=tcp 0.0.0.0 port 29500 LISTEN, "
+                "ports=29500,60000-60031, who=pid 4711 (torchrun), pid=4711"));
 }
 
 // Row 5: as the MPI launch wants it.
@@ -58,10 +59,10 @@ TEST(CheckPortsFreeTest, PassesAnSshdThatListensOnTheSshPort) {
   AddSocket(2222, 1, "systemd", "LISTEN", &cluster.facts[1]);
   EXPECT_EQ(cluster.Check("ports-free").state(), PASS);
   AddSocket(2222, 77, "nginx", "LISTEN", &cluster.facts[1]);
-  EXPECT_THAT(Lines(cluster.Check("ports-free")),
-              HasSubstr("FAIL server1 held sockets=tcp 0.0.0.0 port 2222 "
-                        "LISTEN, ports=2222,60000-60031, who=pid 77 (nginx), "
-                        "pid=77, =2222, =not asked for"));
+  EXPECT_THAT(
+      Lines(cluster.Check("ports-free")),
+      HasSubstr("FAIL server1 held sockets=tcp 0.0.0.0 port 2222 LISTEN, "
+                "ports=2222,60000-60031, who=pid 77 (nginx), pid=77"));
 }
 
 // A minute's worth of logins that have ended.
@@ -157,11 +158,9 @@ TEST(CheckPortsFreeTest, JudgesConnectionsOfALargeRootByTheirNumber) {
   HostFacts& root = cluster.facts[0];
   AddSocket(29500, 0, "", "TIME_WAIT", &root);
   LastSocket(&root)->set_count(9216);
-  EXPECT_THAT(
-      Lines(cluster.Check("ports-free")),
-      HasSubstr("WARN server0 closing sockets=tcp 0.0.0.0 port 29500 TIME_WAIT "
-                "(9216 sockets), ports=29500,60000-60031, =a process that is "
-                "not visible, =0, =29500, =not asked for"));
+  EXPECT_THAT(Lines(cluster.Check("ports-free")),
+              HasSubstr("WARN server0 closing sockets=tcp 0.0.0.0 port 29500 "
+                        "TIME_WAIT (9216 sockets), ports=29500,60000-60031"));
   AddSocket(29500, 4700, "torchrun", "LISTEN", &root);
   AddSocket(29500, 4700, "torchrun", "ESTABLISHED", &root);
   LastSocket(&root)->set_count(9216);
@@ -175,10 +174,11 @@ TEST(CheckPortsFreeTest, JudgesPortsOfOtherServicesOnEveryHost) {
   ObserveRequest::PortRange* const ray = cluster.spec.add_ports();
   ray->set_first(6379);
   ray->set_last(6380);
-  EXPECT_THAT(Lines(cluster.Check("ports-free")),
-              HasSubstr("FAIL server1 held sockets=tcp 0.0.0.0 port 6379 "
-                        "LISTEN, ports=6379-6380,60000-60031, who=pid 4711 "
-                        "(gcs_server), pid=4711, =6379, =not asked for"));
+  EXPECT_THAT(
+      Lines(cluster.Check("ports-free")),
+      HasSubstr(
+          "FAIL server1 held sockets=tcp 0.0.0.0 port 6379 LISTEN, "
+          "ports=6379-6380,60000-60031, who=pid 4711 (gcs_server), pid=4711"));
 }
 
 // Row 4: with no base port HCCL takes another port.
@@ -191,12 +191,13 @@ TEST(CheckPortsFreeTest, OnlyWarnsWhereHcclTakesAnotherPort) {
   EXPECT_EQ(result.state(), WARN);
   EXPECT_THAT(
       Lines(result),
-      AllOf(HasSubstr("WARN server0 held-others-free sockets=tcp 0.0.0.0 port "
-                      "60003 LISTEN, ports=60000-60031, who=pid 4711 "
-                      "(node_exporter), =4711, =60003, =not asked for"),
-            HasSubstr("WARN server1 held-others-free sockets=tcp 0.0.0.0 port "
-                      "60004 LISTEN, ports=60000-60031, who=a process that is "
-                      "not visible, =0, =60004, =not asked for")));
+      AllOf(
+          HasSubstr(
+              "WARN server0 held-others-free sockets=tcp 0.0.0.0 port 60003 "
+              "LISTEN, ports=60000-60031, who=pid 4711 (node_exporter)"),
+          HasSubstr(
+              "WARN server1 held-others-free sockets=tcp 0.0.0.0 port 60004 "
+              "LISTEN, ports=60000-60031, who=a process that is not visible")));
 }
 
 TEST(CheckPortsFreeTest, FailsWhereNoOtherPortIsLeft) {
@@ -433,10 +434,10 @@ TEST(CheckPortsFreeTest, FailsOverAnotherHolderBesideARunningJob) {
     AddSocket(60000 + i, 100 + i, "python3", "LISTEN", host);
   }
   AddSocket(60031, 4711, "other", "LISTEN", host);
-  EXPECT_THAT(Lines(cluster.Check("ports-free")),
-              HasSubstr("FAIL server0 held sockets=tcp 0.0.0.0 port 60031 "
-                        "LISTEN, ports=60000-60031, who=pid 4711 (other), "
-                        "pid=4711, =60031, =not asked for"));
+  EXPECT_THAT(
+      Lines(cluster.Check("ports-free")),
+      HasSubstr("FAIL server0 held sockets=tcp 0.0.0.0 port 60031 LISTEN, "
+                "ports=60000-60031, who=pid 4711 (other), pid=4711"));
 }
 
 TEST(CheckPortsFreeTest, TellsAHolderFromAJobOnlyByItsNpus) {
@@ -472,10 +473,8 @@ TEST(CheckPortsFreeTest, OnlyWarnsOfAConnectionThatClosesByItself) {
   AddSocket(60003, 0, "", "TIME_WAIT", &cluster.facts[0]);
   const RuleResult result = cluster.Check("ports-free");
   EXPECT_EQ(result.state(), WARN);
-  EXPECT_THAT(Lines(result),
-              HasSubstr("closing sockets=tcp 0.0.0.0 port 60003 TIME_WAIT, "
-                        "ports=60000-60031, =a process that is not visible, "
-                        "=0, =60003, =not asked for"));
+  EXPECT_THAT(Lines(result), HasSubstr("closing sockets=tcp 0.0.0.0 port 60003 "
+                                       "TIME_WAIT, ports=60000-60031"));
 }
 
 TEST(CheckPortsFreeTest, SaysHowToFindAnOwnerThatIsNotVisible) {
@@ -484,7 +483,7 @@ TEST(CheckPortsFreeTest, SaysHowToFindAnOwnerThatIsNotVisible) {
   EXPECT_THAT(Lines(cluster.Check("ports-free")),
               HasSubstr("owner-not-visible sockets=tcp 0.0.0.0 port 60003 "
                         "LISTEN, ports=60000-60031, who=a process that is not "
-                        "visible, pid=0, port=60003, =not asked for"));
+                        "visible, pid=0, port=60003"));
 }
 
 TEST(CheckPortsFreeTest, ShowsAHostileCommandWithoutItsControlCharacters) {

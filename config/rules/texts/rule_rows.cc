@@ -167,13 +167,14 @@ constexpr CommonWords kEnglish = {
     "It never fails.",
     "Only the controller, with all hosts, can judge it.",
     {"", "unknown", "warn", "fail", "skipped"}};
-constexpr CommonWords kChinese = {"放行",
-                                  "拒绝作业",
-                                  "拒绝作业并排空节点",
-                                  "部分情况：",
-                                  "该规则不会不通过。",
-                                  "需要所有主机的信息，只有控制器能判断。",
-                                  {"", "未知", "告警", "不通过", "跳过"}};
+constexpr CommonWords kChinese = {
+    "放行",
+    "拒绝作业",
+    "拒绝作业并排空节点",
+    "部分情况：",
+    "该规则不会不通过。",
+    "需要所有主机的信息，只有控制器能判断。",
+    {"", "未知", "告警", "不通过", "跳过"}};
 
 // What a hook does when the rule fails about its host: with the controller's
 // verdict, alone, and why.
@@ -374,19 +375,19 @@ absl::StatusOr<std::vector<RuleCategory>> ReadRuleRows(
                                     : AddEnglish(file, &english, &categories);
     if (!status.ok()) return status;
   }
-  for (const auto& [name, words] : english) {
-    if (absl::StrContains(all_texts, name)) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("phrase ", name, " is used by no rule"));
-  }
+  // Of two rows with one name a program would show the wrong one.
   std::set<std::string> names;
   for (const RuleCategory& category : categories) {
     for (const RowWords& words : category.rows.words()) {
       if (names.insert(words.name()).second) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          "words \"", words.name(), "\" are there twice, the second time in ",
-          category.name));
+      return absl::InvalidArgumentError(
+          absl::StrCat("words \"", words.name(), "\" have two rows"));
     }
+  }
+  for (const auto& [name, words] : english) {
+    if (absl::StrContains(all_texts, name)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("phrase ", name, " is used by no rule"));
   }
   return categories;
 }

@@ -27,9 +27,8 @@ struct RuleCategory {
 
 // In the order of the files and of the rules in them. InvalidArgument, with the
 // file, for text that is no RuleRows, for a phrase that no row before it
-// defines or that nobody uses, for a value that a finding does not name, for
-// words whose name an earlier row has, and where alone_why is missing or of no
-// use.
+// defines or that nobody uses, for a value that a finding does not name, and
+// where alone_why is missing or of no use.
 absl::StatusOr<std::vector<RuleCategory>> ReadRuleRows(
     absl::Span<const RowFile> files);
 

@@ -74,6 +74,13 @@ TEST(ReadRuleRowsTest, RefusesATextThatStandsTwice) {
               HasSubstr("multiple times"));
 }
 
+TEST(ReadRuleRowsTest, RefusesTwoRowsOfWordsWithOneName) {
+  const std::string words = " words { name: \"by\" text: \"by\" }";
+  EXPECT_EQ(MistakeIn(kRow + words), "");
+  EXPECT_THAT(MistakeIn(kRow + words + words),
+              HasSubstr("\"by\" have two rows"));
+}
+
 TEST(ReadRuleRowsTest, TakesPhrasesIntoPhrasesAndKeepsTheirQuotes) {
   const auto categories =
       Read(absl::StrCat("phrase { name: \"a\" text: 'say \"{guide}\"' }",
@@ -231,15 +238,6 @@ TEST(ReadRuleRowsTest, RefusesATranslationThatIsNotOfItsRow) {
             host + "\"port-free\": \"held\": fix is not there in English");
   EXPECT_EQ(ChineseMistake("\"held\"", "\"hold\""),
             host + "\"port-free\": expected in this place: \"held\"");
-}
-
-// All files share one table of words.
-TEST(ReadRuleRowsTest, RefusesWordsOfOneNameInTwoFiles) {
-  const auto rows = ReadRuleRows(
-      {{"texts/apply.textproto", "words { name: \"by\" text: \"by him\" }"},
-       {"texts/host.textproto", "words { name: \"by\" text: \"by her\" }"}});
-  EXPECT_EQ(rows.status().message(),
-            "words \"by\" are there twice, the second time in host");
 }
 
 // Values that are words.
