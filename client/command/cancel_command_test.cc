@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/files/user_files.h"
+#include "config/values/version.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
@@ -46,10 +47,13 @@ TEST(CancelCommandTest, SaysThatTheLastWaveLeavesNothingOut) {
   ProgramWorld world;
   world.script.cancelled = CancelOf(3, 1, 0);
   world.script.cancelled.set_rollback(true);
-  EXPECT_EQ(RunProgram({"cancel", "3fa2", "-o", "short"}, world).out,
-            "rollback 3fa2c4d5e6f70812 of ann: cancelled by bob in wave 3 of "
-            "3, the last: 1 host finishes what is under way, nothing is left "
-            "out\n");
+  const std::string line =
+      RunProgram({"cancel", "3fa2", "-o", "short"}, world).out;
+  for (const char* text :
+       {"rollback 3fa2c4d5e6f70812", "of ann", "by bob",
+        "wave 3 of 3, the last", "1 host finishes", "no host is left out\n"}) {
+    EXPECT_TRUE(absl::StrContains(line, text)) << text << ": " << line;
+  }
 }
 
 TEST(CancelCommandTest, JsonHasASchemaVersion) {
@@ -61,7 +65,7 @@ TEST(CancelCommandTest, JsonHasASchemaVersion) {
   ASSERT_TRUE(
       google::protobuf::util::JsonStringToMessage(output.out, &response).ok())
       << output.out;
-  EXPECT_EQ(response.schema_version(), 1u);
+  EXPECT_EQ(response.schema_version(), kReportSchemaVersion);
   EXPECT_EQ(response.cancelled().actor(), "bob");
 }
 
@@ -88,7 +92,7 @@ TEST(CancelCommandTest, RoleThatIsNotEnoughIsStatus2) {
                                             "Cancel needs role operator");
   EXPECT_EQ(RunProgram({"cancel", "3fa2"}, world).status, 2);
   EXPECT_TRUE(
-      absl::StrContains(HelpOfStatus("cancel", 2), "the role is not enough"));
+      absl::StrContains(HelpOfStatus("cancel", 2), "role is not sufficient"));
 }
 
 TEST(CancelCommandTest, WrongIdIsNotAsked) {
@@ -137,7 +141,7 @@ TEST(AbortTest, JsonIsTheControllersAnswer) {
   ASSERT_TRUE(
       google::protobuf::util::JsonStringToMessage(output.out, &response).ok())
       << output.out;
-  EXPECT_EQ(response.schema_version(), 1u);
+  EXPECT_EQ(response.schema_version(), kReportSchemaVersion);
   EXPECT_EQ(response.given_up(0), "node01");
 }
 

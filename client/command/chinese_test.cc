@@ -72,6 +72,7 @@ std::vector<Arguments> EveryCommand() {
 
 TEST(ChineseHelpTest, HasATitleAndEveryOptionOfEveryCommand) {
   EXPECT_GT(EveryCommand().size(), 35u);
+  EXPECT_THAT(RunInChinese({"--help"}).out, Not(HasSubstr("Subcommands:")));
   for (const Arguments& command : EveryCommand()) {
     const std::string help = HelpOf(command, true);
     const std::string name = absl::StrJoin(command, " ");
@@ -104,6 +105,14 @@ TEST(ChineseHelpTest, HasTheExamplesOfTheEnglishOne) {
     EXPECT_EQ(examples(HelpOf(command, true)), examples(HelpOf(command, false)))
         << absl::StrJoin(command, " ");
   }
+}
+
+TEST(ChineseHelpTest, LinesUpTextsByColumns) {
+  const std::string help = HelpOf({"hook"}, true);
+  const size_t text = help.find("要运行的 hook");
+  ASSERT_NE(text, help.npos);
+  const size_t line = help.rfind('\n', text) + 1;
+  EXPECT_EQ(TextColumns(help.substr(line, text - line)), 30) << help;
 }
 
 TEST(ChineseHelpTest, TakesNoMoreThanEightyColumns) {

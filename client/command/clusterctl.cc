@@ -2,6 +2,7 @@
 #include <iterator>
 #include <map>
 #include <sstream>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
@@ -13,6 +14,7 @@
 #include "config/values/version.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
+#include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {
@@ -72,13 +74,31 @@ void Translate(CLI::App* app, const std::string& name) {
         name == "*" ? child->get_name()
                     : absl::StrCat(name, " ", child->get_name());
     translate(child->get_name(), child);
+    child->group(app->get_formatter()->get_label(child->get_group()));
     Translate(child, of_child);
   }
 }
 
-// CLI11 does not wrap descriptions; a terminal's first 80 columns must do.
+// CLI11 does not wrap descriptions; a terminal's first 80 columns must do. It
+// has no labels for the groups of options either, and pads names by their
+// bytes.
 class WrappedHelp final : public CLI::Formatter {
  public:
+  std::string make_group(
+      std::string group, bool is_positional,
+      std::vector<const CLI::Option*> options) const override {
+    return CLI::Formatter::make_group(get_label(group), is_positional,
+                                      std::move(options));
+  }
+  std::string make_option(const CLI::Option* option,
+                          bool is_positional) const override {
+    const std::string name =
+        absl::StrCat("  ", make_option_name(option, is_positional),
+                     make_option_opts(option));
+    std::string text = CLI::Formatter::make_option(option, is_positional);
+    if (name.size() >= get_column_width()) return text;  // It is below.
+    return text.insert(name.size(), name.size() - TextColumns(name), ' ');
+  }
   std::string make_option_desc(const CLI::Option* option) const override {
     return Wrapped(option->get_description());
   }
@@ -249,10 +269,10 @@ void BuildTree(Tree& tree, Language language) {
   AddLanguage(tree.root, tree.language);
   RefuseEmptyValues(tree.root);
   if (language != Language::kChinese) return;
-  Translate(&tree.root, "*");
   for (const auto& [english, chinese] : kHelpLabels) {
     tree.root.get_formatter()->label(english, chinese);
   }
+  Translate(&tree.root, "*");
 }
 
 // The arguments from the last to the first, as CLI11 takes them, with "--name="

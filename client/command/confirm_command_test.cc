@@ -1,5 +1,6 @@
 #include <string>
 
+#include "config/values/version.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
@@ -46,7 +47,7 @@ TEST(ConfirmCommandTest, IsNotDoneWhileSomethingIsWaitedFor) {
       output.out,
       "apply 3fa2c4d5e6f70812: rolls back at 2023-11-14 22:13:20 UTC "
       "unless its check passes first; waits for node07 to attach again\n");
-  EXPECT_THAT(HelpOfStatus("confirm", 2), HasSubstr("still waited for"));
+  EXPECT_THAT(HelpOfStatus("confirm", 2), HasSubstr("the apply still waits"));
 }
 
 TEST(ConfirmCommandTest, IsNotDoneWhileAHostIsNotTold) {
@@ -83,7 +84,7 @@ TEST(ConfirmCommandTest, JsonHasASchemaVersion) {
   ASSERT_TRUE(
       google::protobuf::util::JsonStringToMessage(output.out, &response).ok())
       << output.out;
-  EXPECT_EQ(response.schema_version(), 1u);
+  EXPECT_EQ(response.schema_version(), kReportSchemaVersion);
   EXPECT_EQ(response.confirmation().state(), Confirmation::CONFIRMED);
 }
 

@@ -141,8 +141,8 @@ TEST(ExplainCommandTest, SaysWhatAHookDoesWithAndWithoutTheController) {
       "\nhook        controller there: refuse and drain; controller away: "
       "refuse and drain. No packet passes a port that is down."))
       << words("link");
-  EXPECT_TRUE(absl::StrContains(words("firewall"),
-                                "controller away: let through. Whether"))
+  EXPECT_TRUE(
+      absl::StrContains(words("firewall"), "controller away: let through. "))
       << words("firewall");
 }
 

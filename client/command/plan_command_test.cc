@@ -183,7 +183,7 @@ TEST(PlanCommandTest, AdvisesNoApplyWhereAllIsBlocked) {
 TEST(PlanCommandTest, ShowsPreconditionsAndUndoOnRequest) {
   EXPECT_TRUE(absl::StrContains(
       RunProgram({"plan", "--verbose"}, WorldWith(TwoHosts())).out,
-      "undo  write 4096\n"));
+      "undo    write 4096\n"));
 }
 
 struct ExitCase {

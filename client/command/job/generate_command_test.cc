@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/launch/rank_table.h"
+#include "config/values/version.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
@@ -334,7 +335,8 @@ TEST(GenerateLaunchTest, AnErrorIsADocumentToo) {
     const ProgramOutput output = RunProgram(Generate("launch", more), world);
     EXPECT_NE(output.status, 0);
     EXPECT_THAT(output.out, HasSubstr("\"command\": \"generate launch\""));
-    EXPECT_THAT(output.out, HasSubstr("\"schema_version\": 1"));
+    EXPECT_THAT(output.out, HasSubstr(absl::StrCat("\"schema_version\": ",
+                                                   kReportSchemaVersion)));
   }
 }
 
@@ -446,14 +448,14 @@ TEST(GenerateLaunchTest, GivesThePortAndTheSuperPodsThatTheCheckJudges) {
   const char kBoth[] = "master_port: 29555\nlogic_super_pod: one\n";
   const ProgramOutput output = launch(kBoth);
   EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_THAT(output.out, HasSubstr("export MASTER_PORT=29555\n"));
+  EXPECT_THAT(output.out, HasSubstr("\nMASTER_PORT=29555\n"));
   EXPECT_THAT(output.out, HasSubstr("export HCCL_LOGIC_SUPERPOD_ID=one\n"));
   EXPECT_EQ(port(), 29555u);
   EXPECT_THAT(launch("environment: {MASTER_PORT: 29556}\n").out,
-              HasSubstr("export MASTER_PORT=29556\n"));
+              HasSubstr("\nMASTER_PORT=29556\n"));
   EXPECT_EQ(port(), 29556u);
   EXPECT_THAT(launch(kBoth, {"--master-port", "29557"}).out,
-              HasSubstr("export MASTER_PORT=29557\n"));
+              HasSubstr("\nMASTER_PORT=29557\n"));
   EXPECT_EQ(port(), 29557u);
   EXPECT_THAT(launch("master_port: 60001\n").err,
               HasSubstr("master_port of --job: 60001 lies in HCCL's range"));
