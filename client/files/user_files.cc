@@ -63,14 +63,12 @@ bool IsWrittenInPlace(const std::string& path) {
 }
 
 absl::Status TypingError(const char* what) {
-  return absl::UnavailableError(
-      absl::StrCat("stdin: ", what, ": ", std::strerror(errno)));
+  return Unavailable("stdin: ", what, ": ", std::strerror(errno));
 }
 
 absl::Status NoPlan(absl::string_view why) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("is no plan of clusterctl: ", why,
-                   ", expected a file of clusterctl plan --out"));
+  return InvalidArgument("is no plan of clusterctl: ", why,
+                         ", expected a file of clusterctl plan --out");
 }
 
 // OK when `fd` can be read.
@@ -111,8 +109,8 @@ absl::Status WriteNewFile(const std::string& path, absl::string_view text) {
                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                         S_IRUSR | S_IWUSR));
   if (fd.get() < 0 && errno == EEXIST) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": exists, expected the name of a new file"));
+    return FailedPrecondition(path,
+                              ": exists, expected the name of a new file");
   }
   if (fd.get() < 0) return FileStatus(path, errno);
   if (WriteAll(fd.get(), text) && fsync(fd.get()) == 0) return absl::OkStatus();
@@ -124,8 +122,7 @@ absl::Status WriteNewFile(const std::string& path, absl::string_view text) {
 absl::Status CheckFileTarget(const std::string& path) {
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": is a folder, expected a file"));
+    return InvalidArgument(path, ": is a folder, expected a file");
   }
   const std::string folder = FolderOf(ResolvedPath(path));
   if (!IsWrittenInPlace(path) && access(folder.c_str(), W_OK | X_OK) != 0) {
@@ -197,10 +194,10 @@ absl::Status CheckPlanTarget(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text,
                    ReadTextFile(path, kMaxPlanFileBytes));
   if (text.empty() || ParsePlanFile(text).ok()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(path,
-                   ": is there and is no plan, expected a new file or an older "
-                   "plan; nothing was overwritten"));
+  return FailedPrecondition(
+      path,
+      ": is there and is no plan, expected a new file or an older "
+      "plan; nothing was overwritten");
 }
 
 }  // namespace clusterd

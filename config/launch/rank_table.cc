@@ -507,16 +507,15 @@ absl::Status CheckVersion(const Struct& root) {
   }
   if (version == nullptr && status != nullptr && root.fields().size() == 1 &&
       status->string_value() != "completed") {
-    return absl::UnimplementedError(
-        absl::StrCat("rank table: status ", Describe(*status),
-                     " and nothing more yet, expected a table"));
+    return Unimplemented("rank table: status ", Describe(*status),
+                         " and nothing more yet, expected a table");
   }
   if (version != nullptr && version->has_string_value() &&
       version->string_value() != "1.0" && version->string_value() != "1.2") {
-    return absl::UnimplementedError(absl::StrCat(
+    return Unimplemented(
         "rank table: version ", QuotedText(version->string_value()),
         ", expected \"1.0\" or \"1.2\"; 1.1 (heterogeneous) and "
-        "2.0 (Ascend 950) are not read"));
+        "2.0 (Ascend 950) are not read");
   }
   return absl::OkStatus();
 }

@@ -199,8 +199,7 @@ std::string SaidAbout(const NamedFacts& said, const std::string& what) {
 
 absl::Status MovedError(absl::string_view what, absl::string_view planned,
                         absl::string_view now) {
-  return absl::AbortedError(absl::StrCat(what, " was ", planned,
-                                         " when this was planned, now ", now));
+  return Aborted(what, " was ", planned, " when this was planned, now ", now);
 }
 
 absl::StatusOr<bool> IsSoOnDevice(Machine* machine, const PlanStep& step) {

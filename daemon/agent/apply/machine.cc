@@ -450,9 +450,8 @@ absl::StatusOr<PlanNamespace> EnterNamespace(const MachineAccess& access,
         access, [reader = access.reader] { return reader->ReadHost(); }};
   }
   if (access.namespaces == nullptr) {
-    return absl::UnimplementedError(
-        absl::StrCat("this clusterd has no way into network namespace ",
-                     NetworkNamespaceText(plan.network_namespace())));
+    return Unimplemented("this clusterd has no way into network namespace ",
+                         NetworkNamespaceText(plan.network_namespace()));
   }
   return At(access, access.namespaces->Enter(plan.network_namespace()));
 }

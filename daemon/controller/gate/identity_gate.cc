@@ -88,24 +88,23 @@ absl::Status IdentityGate::WhyRevokedLocked(const Peer& peer,
   if (options_.crl.empty()) return absl::OkStatus();
   absl::Status status = lists_->Check(peer.key, options_.now());
   if (absl::IsPermissionDenied(status)) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(peer.id.ToString(), ": ", status.message()));
+    return PermissionDenied(peer.id.ToString(), ": ", status.message());
   }
   if (is_open) return absl::OkStatus();
   if (!lists_status_.ok()) status = lists_status_;
   if (status.ok()) return status;
-  return absl::FailedPreconditionError(absl::StrCat(
+  return FailedPrecondition(
       "the controller lets nobody in without its revocation lists (--crl): ",
-      status.message()));
+      status.message());
 }
 
 absl::Status IdentityGate::WhyLockedLocked(const SpiffeId& id) const {
   const auto lock = locks_.find(LockName(id));
   if (lock == locks_.end()) return absl::OkStatus();
   const LockEntry& entry = lock->second;
-  return absl::PermissionDeniedError(absl::StrCat(
-      id.ToString(), ": is locked since ", UtcText(entry.since_ms()), " by ",
-      entry.by(), entry.reason().empty() ? "" : ": ", entry.reason()));
+  return PermissionDenied(id.ToString(), ": is locked since ",
+                          UtcText(entry.since_ms()), " by ", entry.by(),
+                          entry.reason().empty() ? "" : ": ", entry.reason());
 }
 
 absl::Status IdentityGate::CheckNotLocked(const SpiffeId& id) const {
@@ -216,8 +215,7 @@ absl::StatusOr<LockEntry> IdentityGate::Unlock(const std::string& identity) {
     absl::MutexLock memory(&mutex_);
     const auto found = locks_.find(identity);
     if (found == locks_.end()) {
-      return absl::NotFoundError(
-          absl::StrCat("\"", identity, "\" is not locked"));
+      return NotFound("\"", identity, "\" is not locked");
     }
     entry = found->second;
   }

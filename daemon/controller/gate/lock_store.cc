@@ -63,11 +63,10 @@ absl::Status CheckSum(const std::string& path, const std::string& known,
   for (const std::string& line : lines) {
     if (absl::StrCat(line, "\n") == found) return absl::OkStatus();
   }
-  return absl::DataLossError(
-      absl::StrCat(path, ": has ", CountOf(found), " locks, not those that ",
-                   kLockSumFile, " counts (", CountOf(known),
-                   "), or not the ages of lists: it is gone, damaged or an "
-                   "older one"));
+  return DataLoss(path, ": has ", CountOf(found), " locks, not those that ",
+                  kLockSumFile, " counts (", CountOf(known),
+                  "), or not the ages of lists: it is gone, damaged or an "
+                  "older one");
 }
 
 }  // namespace
