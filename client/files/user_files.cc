@@ -170,10 +170,8 @@ absl::StatusOr<ClusterPlan> ParsePlanFile(absl::string_view text) {
     return NoPlan(
         message.substr(0, message.find('\n')).substr(0, kQuotedBytes));
   }
-  if (plan.schema_version() == 0 && plan.digest().empty()) {
-    return NoPlan("no schema version and no digest");
-  }
-  return plan;
+  if (plan.schema_version() != 0 || !plan.digest().empty()) return plan;
+  return NoPlan("no schema version and no digest");
 }
 
 absl::StatusOr<ClusterPlan> ReadPlanFile(const std::string& path) {

@@ -56,12 +56,10 @@ absl::StatusOr<std::string> MakeSigningRequest(absl::string_view key_pem) {
                     X509_REQ_sign(request.get(), key.get(), digest) > 0 &&
                     PEM_write_bio_X509_REQ(text.get(), request.get()) == 1;
   ERR_clear_error();
-  if (!made) {
-    return absl::InvalidArgumentError(
-        "signing request: no private key that can sign, expected unencrypted "
-        "PEM text with \"BEGIN PRIVATE KEY\"");
-  }
-  return TextOf(text.get());
+  if (made) return TextOf(text.get());
+  return absl::InvalidArgumentError(
+      "signing request: no private key that can sign, expected unencrypted "
+      "PEM text with \"BEGIN PRIVATE KEY\"");
 }
 
 absl::StatusOr<RequestedKey> ReadSigningRequest(absl::string_view pem) {

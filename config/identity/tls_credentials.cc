@@ -277,12 +277,10 @@ absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
   RETURN_IF_ERROR(
       InFront(files.key, CheckKeyBelongs(pem.certificate, pem.key)));
   const absl::Time now = absl::Now();
-  if (now < info->not_before || now > info->not_after) {
-    return FailedPrecondition(files.certificate, ": not valid now, only from ",
-                              UtcText(info->not_before), " to ",
-                              UtcText(info->not_after));
-  }
-  return pem;
+  if (now >= info->not_before && now <= info->not_after) return pem;
+  return FailedPrecondition(files.certificate, ": not valid now, only from ",
+                            UtcText(info->not_before), " to ",
+                            UtcText(info->not_after));
 }
 
 absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files) {
@@ -427,11 +425,9 @@ absl::StatusOr<CertificateInfo> RequirePeer(absl::string_view pem,
     return PermissionDenied(id.ToString(), " is not of this cluster, \"",
                             cluster, "\"");
   }
-  if (id.kind != kind) {
-    return PermissionDenied(id.ToString(), " is a ", KindName(id.kind),
-                            ", and only a ", KindName(kind), " may do this");
-  }
-  return peer;
+  if (id.kind == kind) return peer;
+  return PermissionDenied(id.ToString(), " is a ", KindName(id.kind),
+                          ", and only a ", KindName(kind), " may do this");
 }
 
 absl::Status RequireRole(const SpiffeId& user, Role needed,

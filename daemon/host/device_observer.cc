@@ -83,10 +83,8 @@ TlsFact ReadAnswer(const TlsReader& reader, const HccnAnswer& answer) {
 TlsFact AskOverCopy(const TlsReader& reader, const TlsAsking& tls,
                     HccnSession* session) {
   absl::StatusOr<PrivateFile> copy = tls.copy_conf();
-  if (copy.ok()) {
-    return ReadAnswer(reader, session->AskOverCopy("-tls", *std::move(copy)));
-  }
-  return MissingFact<TlsFact>(MissingFor(copy.status()));
+  if (!copy.ok()) return MissingFact<TlsFact>(MissingFor(copy.status()));
+  return ReadAnswer(reader, session->AskOverCopy("-tls", *std::move(copy)));
 }
 
 TlsFact LearnTls(const TlsReader& reader, const HccnConfFact& conf,

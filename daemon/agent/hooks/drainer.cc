@@ -105,11 +105,9 @@ absl::StatusOr<SlurmNode> ParseSlurmNode(absl::string_view line) {
     return node;
   }
   std::string before;
-  if (!HasForm(rest, *kReason, &before, &node.reason)) {
-    return InvalidArgument("scontrol show node: reason in ", QuotedText(rest),
-                           ", expected who set it and when behind it");
-  }
-  return node;
+  if (HasForm(rest, *kReason, &before, &node.reason)) return node;
+  return InvalidArgument("scontrol show node: reason in ", QuotedText(rest),
+                         ", expected who set it and when behind it");
 }
 
 std::string RuleOfReason(absl::string_view reason) {

@@ -35,13 +35,11 @@ absl::Status CheckAge(const JobVerdict& verdict, absl::Time now,
                               " old by this host's clock, expected at most ",
                               DurationText(max_age));
   }
-  if (age < -kMaxClockLead) {
-    return FailedPrecondition(
-        "verdict: is of ", DurationText(-age),
-        " after now by this host's clock, expected at most ",
-        DurationText(kMaxClockLead));
-  }
-  return absl::OkStatus();
+  if (age >= -kMaxClockLead) return absl::OkStatus();
+  return FailedPrecondition(
+      "verdict: is of ", DurationText(-age),
+      " after now by this host's clock, expected at most ",
+      DurationText(kMaxClockLead));
 }
 
 }  // namespace
@@ -132,11 +130,9 @@ absl::StatusOr<JobVerdict> VerdictStore::Find(absl::string_view digest,
     return absl::PermissionDeniedError("the kept verdict is damaged");
   }
   ASSIGN_OR_RETURN(JobVerdict proved, Prove(kept, max_age));
-  if (proved.job_digest() != digest) {
-    return absl::PermissionDeniedError(
-        "the kept verdict is of another job than its file says");
-  }
-  return proved;
+  if (proved.job_digest() == digest) return proved;
+  return absl::PermissionDeniedError(
+      "the kept verdict is of another job than its file says");
 }
 
 }  // namespace clusterd

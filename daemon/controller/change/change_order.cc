@@ -85,10 +85,8 @@ absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
     return InvalidArgument("plan: not in the spec of cluster \"",
                            parts.spec->cluster(), "\": ", NamesText(unknown));
   }
-  if (!has_steps) {
-    return absl::FailedPreconditionError("plan: nothing to do on any host");
-  }
-  return absl::OkStatus();
+  if (has_steps) return absl::OkStatus();
+  return absl::FailedPreconditionError("plan: nothing to do on any host");
 }
 
 // A wave that cannot succeed should not begin: better no host is changed than
@@ -258,13 +256,11 @@ absl::StatusOr<ApplyOrder> OrderOfRollback(const ControllerParts& parts,
                            HostChangeDeadline(steps, command_ms),
                            host.outcome() == ApplyResult::LOST});
   }
-  if (order.hosts.empty()) {
-    return FailedPrecondition(
-        "apply ", apply.apply_id(),
-        ": nothing to take back, no host of it is applied or has "
-        "something left over");
-  }
-  return order;
+  if (!order.hosts.empty()) return order;
+  return FailedPrecondition(
+      "apply ", apply.apply_id(),
+      ": nothing to take back, no host of it is applied or has "
+      "something left over");
 }
 
 }  // namespace clusterd

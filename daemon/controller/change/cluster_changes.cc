@@ -334,10 +334,8 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::FindCurrent(
         HistoryKindName(entry.kind()), " ", entry.id(),
         ": cannot be cancelled, expected an apply or rollback that runs"));
   }
-  if (run == nullptr || run->run_id() != entry.id()) {
-    return AlreadyOver(record.apply());
-  }
-  return run;
+  if (run != nullptr && run->run_id() == entry.id()) return run;
+  return AlreadyOver(record.apply());
 }
 
 absl::StatusOr<CancelResponse> ClusterChanges::Cancel(const std::string& id,

@@ -66,10 +66,8 @@ IdentityGate::~IdentityGate() {
 absl::StatusOr<IdentityGate::Peer> IdentityGate::PeerOf(
     const grpc::AuthContext& context, IdentityKind kind) const {
   const std::string pem = ShownCertificate(context);
-  if (!context.IsPeerAuthenticated() || pem.empty()) {
-    return absl::UnauthenticatedError("no certificate was shown");
-  }
-  return PeerOf(pem, kind);
+  if (context.IsPeerAuthenticated() && !pem.empty()) return PeerOf(pem, kind);
+  return absl::UnauthenticatedError("no certificate was shown");
 }
 
 absl::StatusOr<IdentityGate::Peer> IdentityGate::PeerOf(

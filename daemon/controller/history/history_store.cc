@@ -317,10 +317,8 @@ absl::Status HistoryStore::Write(const HistoryRecord& record, bool is_new) {
     return absl::AlreadyExistsError(absl::StrCat(
         "history: there is an entry \"", id, "\", expected an id of its own"));
   }
-  if (!is_new && !known.has_value()) {
-    return NoSuchEntry(id, HISTORY_KIND_UNSPECIFIED);
-  }
-  return WriteLocked(record);
+  if (is_new || known.has_value()) return WriteLocked(record);
+  return NoSuchEntry(id, HISTORY_KIND_UNSPECIFIED);
 }
 
 // The entry has the detail's digest, so that one that rots on the disk is told
@@ -412,10 +410,8 @@ absl::StatusOr<int64_t> HistoryStore::ResolveLocked(absl::string_view id,
       }));
   if (candidates.empty()) return NoSuchEntry(id, kind);
   // The whole id sorts before all that it begins.
-  if (candidates.size() > 1 && candidates[0] != id) {
-    return SeveralMatch(id, std::move(candidates));
-  }
-  return first;
+  if (candidates.size() <= 1 || candidates[0] == id) return first;
+  return SeveralMatch(id, std::move(candidates));
 }
 
 absl::StatusOr<HistoryRecord> HistoryStore::ReadLocked(int64_t position) const {

@@ -47,11 +47,9 @@ absl::StatusOr<std::vector<SlaveAnswer>> SplitSlaves(absl::string_view output) {
       break;
     }
   }
-  if (slaves.empty()) {
-    return InvalidArgument("-lldp: no \"[dev_name:…] LLDP neighbor info:\" in ",
-                           QuotedText(output));
-  }
-  return slaves;
+  if (!slaves.empty()) return slaves;
+  return InvalidArgument("-lldp: no \"[dev_name:…] LLDP neighbor info:\" in ",
+                         QuotedText(output));
 }
 
 using Cells = std::vector<absl::string_view>;
@@ -207,14 +205,12 @@ absl::StatusOr<LldpNeighbour> ParseLldp(absl::string_view output) {
   }
   ASSIGN_OR_RETURN(const LldpNeighbour first, ParseHccnLldp(slaves[0].text));
   ASSIGN_OR_RETURN(const LldpNeighbour second, ParseHccnLldp(slaves[1].text));
-  if (first.heard() != second.heard()) {
-    return InvalidArgument(
-        "-lldp: of the bond's slaves ", QuotedText(slaves[0].slave),
-        first.heard() ? " hears a neighbour and " : " hears none and ",
-        QuotedText(slaves[1].slave),
-        first.heard() ? " hears none" : " hears one");
-  }
-  return first;
+  if (first.heard() == second.heard()) return first;
+  return InvalidArgument(
+      "-lldp: of the bond's slaves ", QuotedText(slaves[0].slave),
+      first.heard() ? " hears a neighbour and " : " hears none and ",
+      QuotedText(slaves[1].slave),
+      first.heard() ? " hears none" : " hears one");
 }
 
 absl::StatusOr<DeviceInfo> ParseDeviceInfo(absl::string_view output) {

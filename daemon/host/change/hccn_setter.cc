@@ -68,12 +68,10 @@ bool IsBusy(const CommandResult& result) {
 absl::StatusOr<Ipv4Subnet> DestinationOf(const Route& route) {
   ASSIGN_OR_RETURN(const Ipv4Interface parsed,
                    Ipv4Interface::Parse(route.destination, route.netmask));
-  if (parsed.subnet().network() != parsed.address()) {
-    return InvalidArgument("how a device shows a route to ", route.destination,
-                           " netmask ", route.netmask,
-                           ", which has host bits, is not known");
-  }
-  return parsed.subnet();
+  if (parsed.subnet().network() == parsed.address()) return parsed.subnet();
+  return InvalidArgument("how a device shows a route to ", route.destination,
+                         " netmask ", route.netmask,
+                         ", which has host bits, is not known");
 }
 
 }  // namespace

@@ -478,11 +478,9 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   const bool reaped = child.Reap(&result);
   group.Kill();
   EndOrphans(kill_grace_);
-  if (!reaped) {
-    return Unavailable(command.argv[0],
-                       ": its exit status was taken by somebody else");
-  }
-  return result;
+  if (reaped) return result;
+  return Unavailable(command.argv[0],
+                     ": its exit status was taken by somebody else");
 }
 
 void PosixCommandRunner::ReapLeftBehind() {

@@ -204,10 +204,8 @@ absl::StatusOr<bool> ParseUfwConf(absl::string_view text) {
                              ", expected yes or no");
     }
   }
-  if (!enabled.has_value()) {
-    return absl::InvalidArgumentError("ufw.conf: no ENABLED line");
-  }
-  return *enabled;
+  if (enabled.has_value()) return *enabled;
+  return absl::InvalidArgumentError("ufw.conf: no ENABLED line");
 }
 
 }  // namespace clusterd

@@ -88,10 +88,8 @@ absl::StatusOr<Lines> ValuesOf(absl::Span<const absl::string_view> names,
     }
     values.push_back(named->value);
   }
-  if (lines.size() > names.size()) {
-    return UnexpectedHccnText(lines[names.size()], "no further line");
-  }
-  return values;
+  if (lines.size() <= names.size()) return values;
+  return UnexpectedHccnText(lines[names.size()], "no further line");
 }
 
 // Of asctime's form.

@@ -49,10 +49,8 @@ absl::Status ErrnoStatus(const std::string& name, const std::string& path,
   if (HasEnded(error)) {
     return NotFound(message, "; it has ended, or never was on this host");
   }
-  if (error == EACCES || error == EPERM) {
-    return PermissionDenied(message, kNeedsTheHostsProcesses);
-  }
-  return absl::UnavailableError(message);
+  if (error != EACCES && error != EPERM) return absl::UnavailableError(message);
+  return PermissionDenied(message, kNeedsTheHostsProcesses);
 }
 
 absl::Status NoNamespace(const std::string& name, const std::string& path) {
