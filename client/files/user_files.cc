@@ -186,9 +186,7 @@ absl::StatusOr<ClusterPlan> ReadPlanFile(const std::string& path) {
 absl::Status CheckPlanTarget(const std::string& path) {
   RETURN_IF_ERROR(CheckFileTarget(path));
   std::error_code unknown;
-  if (!std::filesystem::is_regular_file(path, unknown)) {
-    return absl::OkStatus();
-  }
+  if (!std::filesystem::is_regular_file(path, unknown)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::string text,
                    ReadTextFile(path, kMaxPlanFileBytes));
   if (text.empty() || ParsePlanFile(text).ok()) return absl::OkStatus();

@@ -303,13 +303,6 @@ std::string WaiverYaml(const Waiver& waiver) {
                                        absl::UTCTimeZone()));
 }
 
-std::string NotifierText(const Notifier& notifier) {
-  return absl::StrCat(
-      "  - command: ", FlowList(notifier.command(), InQuotes),
-      "\n    deadline: ",
-      absl::FormatDuration(absl::Milliseconds(notifier.deadline_ms())), "\n");
-}
-
 }  // namespace
 
 void LoadSchedule(const YamlValue& value, const ServerGroups& groups,
@@ -365,7 +358,10 @@ std::string ScheduleText(const ClusterSpec& spec) {
   }
   if (!spec.notify().empty()) absl::StrAppend(&text, "notify:\n");
   for (const Notifier& notifier : spec.notify()) {
-    absl::StrAppend(&text, NotifierText(notifier));
+    absl::StrAppend(
+        &text, "  - command: ", FlowList(notifier.command(), InQuotes),
+        "\n    deadline: ",
+        absl::FormatDuration(absl::Milliseconds(notifier.deadline_ms())), "\n");
   }
   std::string waivers;
   for (const Waiver& waiver : spec.waivers()) {

@@ -14,15 +14,6 @@ namespace {
 constexpr absl::Duration kRetry = absl::Seconds(10);
 constexpr double kJitter = 0.1;
 
-// What stands in the audit file of logging in to others.
-AuditEntry SshEntry(const SshQuestion& question) {
-  return MakeAuditEntry(
-      "ssh-login",
-      absl::StrCat("as user ", QuotedText(question.user()),
-                   " to servers of a job of ", question.peers_size()),
-      question.actor(), "controller");
-}
-
 }  // namespace
 
 void AppliesRecord::EndChange(
@@ -87,7 +78,12 @@ HostFacts AgentObserver::ObserveFor(const std::string& host,
   const bool may_log_in = AllowedKinds(allows).count(CHANGE_SSH_LOGIN) > 0;
   ObserveRequest allowed = request;
   const bool logs_in = request.has_ssh() && audit_ != nullptr;
-  const AuditEntry entry = SshEntry(request.ssh());
+  const SshQuestion& ssh = request.ssh();
+  const AuditEntry entry =
+      MakeAuditEntry("ssh-login",
+                     absl::StrCat("as user ", QuotedText(ssh.user()),
+                                  " to servers of a job of ", ssh.peers_size()),
+                     ssh.actor(), "controller");
   absl::Status written;
   if (logs_in && may_log_in) written = audit_->Begin(entry);
   if (logs_in && !may_log_in) {

@@ -9,13 +9,7 @@
 #include "daemon/agent/apply/journal_contents.h"
 
 namespace clusterd {
-namespace {
-
-std::string SecondsText(absl::Duration time) {
-  return absl::FormatDuration(absl::Floor(time, absl::Seconds(1)));
-}
-
-}  // namespace
+namespace {}  // namespace
 
 absl::Status Applier::CheckConfirmWithin(absl::Duration within) {
   if (within == absl::ZeroDuration()) return absl::OkStatus();
@@ -45,7 +39,8 @@ absl::StatusOr<uint64_t> Applier::CheckNothingUnfinished(
       return FailedPrecondition(options_.host, ": apply ", each.apply_id,
                                 " of ", ActorName(state.begin.actor()),
                                 " waits to be confirmed, and goes back in ",
-                                SecondsText(TimeLeftOf(state)),
+                                absl::FormatDuration(absl::Floor(
+                                    TimeLeftOf(state), absl::Seconds(1))),
                                 ": confirm it or roll it back first");
     }
     if (!state.unfinished()) continue;

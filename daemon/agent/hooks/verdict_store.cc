@@ -16,11 +16,6 @@ struct FileName {
   std::string digest;
 };
 
-std::string NameOf(const JobVerdict& verdict) {
-  return absl::StrFormat("%016d-%s.verdict", verdict.judged_at_ms(),
-                         verdict.job_digest());
-}
-
 // False for what this class has not named.
 bool ParseName(absl::string_view name, FileName* parsed) {
   static const LazyRE2 kName = {R"((\d{16})-([0-9a-f]{64})\.verdict)"};
@@ -70,7 +65,8 @@ absl::StatusOr<JobVerdict> VerdictStore::Prove(const SignedVerdict& verdict,
 
 absl::Status VerdictStore::Keep(const SignedVerdict& verdict,
                                 const JobVerdict& proved) {
-  const std::string name = NameOf(proved);
+  const std::string name = absl::StrFormat(
+      "%016d-%s.verdict", proved.judged_at_ms(), proved.job_digest());
   FileName parsed;
   if (!ParseName(name, &parsed)) {
     return InvalidArgument("verdict: digest ", QuotedText(proved.job_digest()),

@@ -57,11 +57,6 @@ size_t BytesOf(const JobAsk& ask) {
          kBytesOfServer * static_cast<size_t>(ask.job.servers_size());
 }
 
-bool IsWhole(const JobAsk& ask) {
-  return ask.selection.ByteSizeLong() == 0 &&
-         ask.network_namespace.ByteSizeLong() == 0;
-}
-
 // What a launch on the hosts is given.
 void AddAddresses(const ClusterSpec& narrowed,
                   const std::vector<HostFacts>& facts, JobVerdict* verdict) {
@@ -450,7 +445,8 @@ JobDesk::Result JobDesk::Judge(const Run& run,
       run.ask.job.id().empty() ? "without an id" : run.ask.job.id();
   Report& report = *judged->event.mutable_report();
   report = std::move(*record.mutable_report());
-  if (IsWhole(run.ask)) {
+  if (run.ask.selection.ByteSizeLong() == 0 &&
+      run.ask.network_namespace.ByteSizeLong() == 0) {
     JobVerdict verdict = MakeJobVerdict(report, run.ask.job);
     verdict.set_job_digest(run.prepared.digest);
     AddAddresses(*run.prepared.order->spec, facts, &verdict);

@@ -59,11 +59,6 @@ bool EndedByItself(const CommandResult& result) {
   return !result.timed_out && !result.left_running;
 }
 
-bool IsBusy(const CommandResult& result) {
-  return EndedByItself(result) &&
-         ClassifyHccnRun(result).failure == HccnFailure::kBusy;
-}
-
 // The subnet that a route leads to, as the device's table would have it.
 absl::StatusOr<Ipv4Subnet> DestinationOf(const Route& route) {
   ASSIGN_OR_RETURN(const Ipv4Interface parsed,
@@ -93,7 +88,9 @@ absl::StatusOr<CommandResult> HccnSetter::Run(
     if (result.ok() && result->left_running) {
       locks_->LeaveBehind(device, result->pid);
     }
-    if (!result.ok() || !IsBusy(*result) || retries == kBusyRetries) {
+    if (!result.ok() || !EndedByItself(*result) ||
+        ClassifyHccnRun(*result).failure != HccnFailure::kBusy ||
+        retries == kBusyRetries) {
       return result;
     }
     clock_->SleepFor(kBusyPause);

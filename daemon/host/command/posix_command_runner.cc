@@ -153,12 +153,6 @@ struct Launch {
   const ProgramGroup* group;  // Of a user's program.
 };
 
-// Where memory ends, the program goes and not this daemon.
-void OfferToKiller() {
-  const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-  if (fd >= 0) (void)!write(fd, "1000", 4);
-}
-
 // False with errno.
 bool TakeDescriptors(const Launch& launch, int failure) {
   if (dup2(launch.standard_input, STDIN_FILENO) < 0 ||
@@ -181,7 +175,9 @@ bool TakeDescriptors(const Launch& launch, int failure) {
     setpgid(0, 0);
   } else {
     launch.group->Enter();
-    OfferToKiller();
+    // Where memory ends, the program goes and not this daemon.
+    const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0) (void)!write(fd, "1000", 4);
   }
   // What would take a change back is gone with the daemon: its tool must not
   // go on changing the machine behind the back of the next start.
@@ -343,9 +339,7 @@ absl::Status CheckWords(const Command& command) {
 
 // What a program reads; as a file, which it may open anew by its descriptor.
 OwnedFd OpenInput(const std::string& text) {
-  if (text.empty()) {
-    return OwnedFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  }
+  if (text.empty()) return OwnedFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
   OwnedFd file(
       static_cast<int>(syscall(SYS_memfd_create, "input", 1U /* CLOEXEC */)));
   if (!file.is_open() || pwrite(file.get(), text.data(), text.size(), 0) !=

@@ -48,9 +48,7 @@ class ChipSession {
     RETURN_IF_ERROR(stopped_);
     std::vector<std::string> words = {"info", "-t", std::string(query), "-i",
                                       absl::StrCat(place_.card)};
-    if (!of_card) {
-      words.insert(words.end(), {"-c", absl::StrCat(place_.chip)});
-    }
+    if (!of_card) words.insert(words.end(), {"-c", absl::StrCat(place_.chip)});
     const std::string line = absl::StrJoin(words, " ");
     const absl::StatusOr<std::string> output = Run(std::move(words));
     auto answer = output.ok() ? parse(*output) : output.status();
