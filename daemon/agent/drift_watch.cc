@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/values/change_kind.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/files/missing.h"
+#include "daemon/host/files/file_reader.h"
 
 namespace clusterd {
 namespace {

@@ -11,7 +11,6 @@
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/files/info_files.h"
-#include "daemon/host/files/missing.h"
 #include "daemon/host/hccn/hccn_tool_recorder.h"
 #include "daemon/host/host_memory.h"
 #include "daemon/host/logs/read_logs.h"

@@ -13,8 +13,8 @@
 #include "absl/strings/str_join.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
+#include "daemon/host/files/file_reader.h"
 #include "daemon/host/files/info_files.h"
-#include "daemon/host/files/missing.h"
 #include "daemon/host/hccn/hccn_conf.h"
 
 namespace clusterd {

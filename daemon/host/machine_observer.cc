@@ -11,7 +11,7 @@
 #include "config/values/status_macros.h"
 #include "daemon/host/device_observer.h"
 #include "daemon/host/device_users.h"
-#include "daemon/host/files/missing.h"
+#include "daemon/host/files/file_reader.h"
 #include "daemon/host/firewall/firewall_observer.h"
 #include "daemon/host/hccn/hccn_tool.h"
 #include "daemon/host/host_memory.h"
@@ -21,7 +21,6 @@
 #include "daemon/host/login_environment.h"
 #include "daemon/host/npu_smi/chip_observer.h"
 #include "daemon/host/npu_smi/device_ids.h"
-#include "daemon/host/python_observer.h"
 #include "daemon/host/sockets/socket_observer.h"
 #include "daemon/host/ssh/ssh_observer.h"
 

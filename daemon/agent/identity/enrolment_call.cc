@@ -16,7 +16,6 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
-#include "config/identity/connect_failure.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/plain_messages.h"
 #include "config/identity/regular_file.h"

@@ -19,6 +19,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
+#include "config/words/quoted_text.h"
 
 namespace clusterd {
 namespace {
@@ -79,6 +80,19 @@ absl::StatusOr<std::string> ReadAll(int fd, absl::string_view path,
     text.append(buffer, got);
   }
 }
+
+constexpr size_t kMaxDetailBytes = 500;
+
+// Any other code is UNREADABLE.
+constexpr std::pair<absl::StatusCode, Missing::Reason> kReasons[] = {
+    {absl::StatusCode::kNotFound, Missing::ABSENT},
+    {absl::StatusCode::kPermissionDenied, Missing::NOT_PERMITTED},
+    {absl::StatusCode::kDeadlineExceeded, Missing::TIMED_OUT},
+    {absl::StatusCode::kUnavailable, Missing::TOOL_FAILED},
+    {absl::StatusCode::kAborted, Missing::BUSY},
+    {absl::StatusCode::kUnimplemented, Missing::NOT_SUPPORTED},
+    {absl::StatusCode::kCancelled, Missing::NOT_QUERIED},
+};
 
 }  // namespace
 
@@ -252,6 +266,20 @@ absl::StatusOr<int> FileReader::OpenRegularFile(absl::string_view path,
   return FailedPrecondition(path, known && S_ISDIR(info.st_mode)
                                       ? ": is a directory"
                                       : ": not a regular file");
+}
+
+Missing MakeMissing(Missing::Reason reason, absl::string_view detail) {
+  Missing missing;
+  missing.set_reason(reason);
+  missing.set_detail(PrintableText(detail, kMaxDetailBytes));
+  return missing;
+}
+
+Missing MissingFor(const absl::Status& status) {
+  for (const auto& [code, reason] : kReasons) {
+    if (status.code() == code) return MakeMissing(reason, status.message());
+  }
+  return MakeMissing(Missing::UNREADABLE, status.message());
 }
 
 }  // namespace clusterd

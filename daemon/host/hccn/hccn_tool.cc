@@ -6,8 +6,8 @@
 #include "absl/strings/str_join.h"
 #include "config/values/status_macros.h"
 #include "daemon/host/command/program_path.h"
+#include "daemon/host/files/file_reader.h"
 #include "daemon/host/files/info_files.h"
-#include "daemon/host/files/missing.h"
 
 namespace clusterd {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
-#include "daemon/host/files/missing.h"
+#include "daemon/host/files/file_reader.h"
 #include "daemon/host/hccn/hccn_answers.h"
 
 namespace clusterd {

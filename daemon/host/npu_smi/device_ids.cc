@@ -11,8 +11,8 @@
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/host/files/missing.h"
-#include "daemon/host/npu_smi/npu_smi_output.h"
+#include "daemon/host/files/file_reader.h"
+#include "daemon/host/npu_smi/chip_answers.h"
 
 namespace clusterd {
 namespace {
