@@ -252,7 +252,9 @@ void ConnectionAcceptor::OnEvent(uint64_t id, uint32_t events) {
     return;
   }
   if (id < kFirstConnection) {
-    AcceptAll(listeners_[id - 1]);
+    // Between two rounds others are admitted and watched.
+    for (int i = 0; i < kMaxEvents && AcceptOne(listeners_[id - 1]); ++i) {
+    }
     return;
   }
   std::string peer;
@@ -332,13 +334,6 @@ absl::Time ConnectionAcceptor::EndSilentLocked(absl::Time now) {
     silent_.pop_front();
   }
   return absl::InfiniteFuture();
-}
-
-void ConnectionAcceptor::AcceptAll(int listener) {
-  // Between two rounds others are admitted and watched.
-  for (int i = 0; i < kMaxEvents; ++i) {
-    if (!AcceptOne(listener)) return;
-  }
 }
 
 bool ConnectionAcceptor::AcceptOne(int listener) {

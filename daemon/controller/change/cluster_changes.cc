@@ -172,18 +172,21 @@ std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
                                                   ApplyWatcher watcher) {
   ApplyRun::Callbacks callbacks;
   // The first save makes the entry, the later ones replace it.
-  callbacks.save =
-      [this, network_namespace = order.network_namespace,
-       added = std::make_shared<bool>(false)](const ApplyReport& to_save) {
-        const HistoryRecord record = RecordOfApply(to_save, network_namespace);
-        if (*added) return parts_.history->Update(record);
-        const absl::Status saved = parts_.history->Add(record);
-        *added = saved.ok();
-        // It begins, and no host is asked before: what waits is its to take
-        // back.
-        if (saved.ok()) GiveUpPending(to_save.apply_id());
-        return saved;
-      };
+  callbacks.save = [this, network_namespace = order.network_namespace,
+                    added = std::make_shared<bool>(false)](
+                       const ApplyReport& to_save) {
+    const HistoryRecord record = RecordOfApply(to_save, network_namespace);
+    if (*added) return parts_.history->Update(record);
+    const absl::Status saved = parts_.history->Add(record);
+    *added = saved.ok();
+    // It begins, and no host is asked before: what waits is its to take
+    // back.
+    const auto pending = saved.ok() ? TakePending(to_save.apply_id()) : nullptr;
+    if (pending != nullptr) {
+      SaveConfirmation(pending->head().run_id(), pending->GiveUp());
+    }
+    return saved;
+  };
   callbacks.on_end = [this, audited,
                       plan = order.plan](const ApplyReport& ended) {
     OnRunEnd(ended, audited);

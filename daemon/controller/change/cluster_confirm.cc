@@ -102,12 +102,6 @@ std::shared_ptr<PendingChange> ClusterChanges::TakePending(
   return taken;
 }
 
-void ClusterChanges::GiveUpPending(const std::string& apply_id) {
-  const auto pending = TakePending(apply_id);
-  if (pending == nullptr) return;
-  SaveConfirmation(pending->head().run_id(), pending->GiveUp());
-}
-
 absl::Status ClusterChanges::CheckPending(const ApplyOrder& order) const {
   const Waiting waiting = AllPending();
   const bool full =

@@ -410,8 +410,14 @@ PosixCommandRunner::PosixCommandRunner(absl::string_view driver_libraries,
 
 absl::StatusOr<std::vector<std::string>> PosixCommandRunner::EnvironmentOf(
     const Command& command) const {
-  if (command.as.has_value()) return UserEnvironment(*command.as);
   std::vector<std::string> environment = {kSearchPath, "LC_ALL=C"};
+  if (command.as.has_value()) {
+    const auto& [name, home] = std::tie(command.as->name, command.as->home);
+    environment.insert(environment.end(), {absl::StrCat("HOME=", home),
+                                           absl::StrCat("USER=", name),
+                                           absl::StrCat("LOGNAME=", name)});
+    return environment;
+  }
   if (!command.needs_driver) return environment;
   std::vector<std::string> folders;
   for (const std::string& folder : driver_libraries_) {
@@ -430,7 +436,13 @@ absl::StatusOr<std::vector<std::string>> PosixCommandRunner::EnvironmentOf(
 absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   const absl::Status words = CheckWords(command);
   if (!words.ok()) return words;
-  ReapLeftBehind();
+  // Takes the exit of children that were left behind and have ended since.
+  {
+    absl::MutexLock lock(&mutex_);
+    DropIf(&left_behind_, [](const auto& each) {
+      return ReapChild(each.first, nullptr) != 0;
+    });
+  }
   CommandResult result;
   if (command.deadline <= absl::ZeroDuration()) {
     result.timed_out = true;
@@ -475,12 +487,6 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   if (reaped) return result;
   return Unavailable(command.argv[0],
                      ": its exit status was taken by somebody else");
-}
-
-void PosixCommandRunner::ReapLeftBehind() {
-  absl::MutexLock lock(&mutex_);
-  DropIf(&left_behind_,
-         [](const auto& each) { return ReapChild(each.first, nullptr) != 0; });
 }
 
 // A file system of the user's own keeps its readers alive while it does not

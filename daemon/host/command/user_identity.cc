@@ -89,11 +89,6 @@ absl::StatusOr<RunAs> FindUser(const std::string& root, CommandRunner* runner,
       "`id -G ", name, "`: ", PrintableText(groups.standard_error)));
 }
 
-std::vector<std::string> UserEnvironment(const RunAs& as) {
-  return {kSearchPath, "LC_ALL=C", absl::StrCat("HOME=", as.home),
-          absl::StrCat("USER=", as.name), absl::StrCat("LOGNAME=", as.name)};
-}
-
 UserIdentity MakeUserIdentity(const RunAs& as) {
   return {as.uid, as.gid, {as.groups.begin(), as.groups.end()}};
 }
