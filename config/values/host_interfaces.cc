@@ -7,16 +7,6 @@
 #include "config/values/status_macros.h"
 
 namespace clusterd {
-namespace {
-
-// "br-+" is every interface whose name begins with "br-" (firewall-cmd(1)).
-bool Names(absl::string_view pattern, absl::string_view interface) {
-  return absl::ConsumeSuffix(&pattern, "+")
-             ? absl::StartsWith(interface, pattern)
-             : interface == pattern;
-}
-
-}  // namespace
 
 const HostInterface* FindInterface(const HostFacts& facts,
                                    absl::string_view address) {
@@ -41,8 +31,13 @@ absl::StatusOr<const FirewallZone*> FindOtherZone(const HostFacts& facts,
     return NotFound("no interface has the host's address ", address);
   }
   for (const FirewallZone& zone : zones.value().zones()) {
-    for (const std::string& pattern : zone.interfaces()) {
-      if (Names(pattern, interface->name())) return &zone;
+    for (absl::string_view pattern : zone.interfaces()) {
+      // "br-+" is every interface whose name begins with "br-"
+      // (firewall-cmd(1)).
+      const bool named = absl::ConsumeSuffix(&pattern, "+")
+                             ? absl::StartsWith(interface->name(), pattern)
+                             : interface->name() == pattern;
+      if (named) return &zone;
     }
   }
   return nullptr;

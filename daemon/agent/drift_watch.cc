@@ -8,13 +8,6 @@
 #include "daemon/host/files/file_reader.h"
 
 namespace clusterd {
-namespace {
-
-// When the pool is full: soon, but not at once.
-constexpr absl::Duration kRetry = absl::Seconds(10);
-constexpr double kJitter = 0.1;
-
-}  // namespace
 
 void AppliesRecord::EndChange(
     const absl::StatusOr<std::vector<JournalState>>& journals,
@@ -150,6 +143,7 @@ void DriftWatch::SetTimerLocked(absl::Duration delay) {
 
 absl::Duration DriftWatch::NextDelay() const {
   if (interval_ == absl::ZeroDuration()) return absl::InfiniteDuration();
+  constexpr double kJitter = 0.1;
   return interval_ * (1 - kJitter + 2 * kJitter * parts_.random());
 }
 
@@ -165,7 +159,8 @@ void DriftWatch::BeginLocked() {
     return;
   }
   looking_ = parts_.pool->TryRun(gate_.Wrap([this] { Look(); }));
-  SetTimerLocked(looking_ ? absl::InfiniteDuration() : kRetry);
+  // When the pool is full: soon, but not at once.
+  SetTimerLocked(looking_ ? absl::InfiniteDuration() : absl::Seconds(10));
 }
 
 void DriftWatch::Look() {

@@ -12,11 +12,6 @@
 #include "grpc/grpc_security_constants.h"
 
 namespace clusterd {
-namespace {
-
-constexpr size_t kLeastCounted = 1024;
-
-}  // namespace
 
 std::string LockName(const SpiffeId& id) {
   return absl::StrCat(KindName(id.kind), "/", id.name);
@@ -156,7 +151,7 @@ absl::StatusOr<SpiffeId> IdentityGate::AdmitEnded(
 void IdentityGate::ForgetEndedLocked() {
   DropIf(&watched_, [](const Watched& each) { return each.call.expired(); });
   // So that calls that come and go cost no more than those that stay.
-  count_at_ = std::max(kLeastCounted, 2 * watched_.size());
+  count_at_ = std::max<size_t>(1024, 2 * watched_.size());
 }
 
 void IdentityGate::Watch(const grpc::AuthContext& context, IdentityKind kind,

@@ -21,12 +21,6 @@
 #include "daemon/controller/trust/join_token.h"
 
 namespace clusterd {
-namespace {
-
-// Names of a list that a message quotes.
-constexpr size_t kNamedUnknown = 5;
-
-}  // namespace
 
 absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
     const CreateTokenRequest& request, const SpiffeId& creator) {
@@ -47,6 +41,8 @@ absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
     for (std::string& name : names) {
       name = HostNamed(*spec, name);
       if (parts_.spec->learns() || NamesHost(*spec, name)) continue;
+      // Names of a list that a message quotes.
+      constexpr size_t kNamedUnknown = 5;
       if (unknown.size() < kNamedUnknown) {
         unknown.push_back(NotInSpec(*spec, name));
       }
