@@ -155,8 +155,7 @@ void DriftWatch::BeginLocked() {
   }
   // The end of the change begins the next look.
   if (parts_.record->change_count() % 2 != 0) {
-    SetTimerLocked(NextDelay());
-    return;
+    return SetTimerLocked(NextDelay());
   }
   looking_ = parts_.pool->TryRun(gate_.Wrap([this] { Look(); }));
   // When the pool is full: soon, but not at once.

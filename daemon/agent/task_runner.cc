@@ -136,8 +136,7 @@ void TaskRunner::Run(const Task& task, const Done& done) {
     result.set_unsupported(
         "this clusterd knows no such task, only those that its hello names");
     AuditRefusal(task, absl::UnimplementedError(result.unsupported()));
-    done(std::move(result));
-    return;
+    return done(std::move(result));
   }
   if (job.ok() && deadline <= absl::ZeroDuration()) {
     job = absl::InvalidArgumentError("task: no deadline");

@@ -41,8 +41,7 @@ void Admission::Refill(absl::Time now) {
 void Admission::MakeRoom(std::vector<Id>* gone) {
   if (!idle_.empty()) {
     gone->push_back(idle_.begin()->second);
-    Leave(gone->back());
-    return;
+    return Leave(gone->back());
   }
   // Handshakes end soon, one way or the other; calls may last for ever.
   if (!handshakes_.empty()) return;

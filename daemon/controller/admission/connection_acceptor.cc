@@ -288,8 +288,7 @@ void ConnectionAcceptor::HearLocked(Id id, Connection* connection) {
     if (hello == ClientHello::kIncomplete) return;
     if (hello == ClientHello::kNone) {
       TellCutLocked(*connection, "does not begin TLS");
-      DropLocked(id);
-      return;
+      return DropLocked(id);
     }
   }
   connection->silent = false;

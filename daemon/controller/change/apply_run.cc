@@ -191,9 +191,8 @@ void ApplyRun::OnTaskEnd(size_t index, absl::StatusOr<TaskResult> answer) {
   // Only a broken stream leaves hope: its clusterd goes on, and tells how it
   // ended once it is attached again.
   if (!absl::IsUnavailable(answer.status())) {
-    Settle(index, ResultOfAnswer(head_, hosts_[index], plan_.get(),
-                                 std::move(answer)));
-    return;
+    return Settle(index, ResultOfAnswer(head_, hosts_[index], plan_.get(),
+                                        std::move(answer)));
   }
   {
     absl::MutexLock lock(&mutex_);
@@ -224,10 +223,7 @@ void ApplyRun::OnWaitOver(size_t index) {
   }
   // A host that is back may still be at it; its deadline bounds that, too.
   const bool back = parts_.hosts->IsAttached(hosts_[index].name);
-  if (back && left > absl::ZeroDuration()) {
-    WaitForReattach(index, left);
-    return;
-  }
+  if (back && left > absl::ZeroDuration()) return WaitForReattach(index, left);
   Settle(index,
          LostResult(head_, hosts_[index].name,
                     absl::StrCat(why, "; ",

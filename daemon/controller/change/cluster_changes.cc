@@ -252,8 +252,7 @@ void ClusterChanges::Recover() {
   // Whoever opened a closed one has said why.
   if (absl::IsFailedPrecondition(running.status())) return;
   if (!running.ok()) {
-    parts_.log->Error("history: ", running.status().message());
-    return;
+    return parts_.log->Error("history: ", running.status().message());
   }
   for (absl::StatusOr<HistoryRecord>& record : *running) {
     if (record.ok()) {

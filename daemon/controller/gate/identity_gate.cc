@@ -295,11 +295,10 @@ void IdentityGate::KeepListAges() {
     if (kept != kept_ages_.end() && !IsOlder(kept->second, age)) continue;
     const absl::Status status = store_->PutListAge(issuer, age);
     if (!status.ok()) {
-      log_->Error(absl::StrCat(
+      return log_->Error(absl::StrCat(
           "revocation lists: after a restart older ones would be taken, since "
           "nobody could write down how new these are: ",
           status.message()));
-      return;
     }
     kept_ages_[issuer] = age;
   }

@@ -112,10 +112,9 @@ class HostStream final
       }
     }
     if (too_slow) {
-      Close(ResourceExhausted(
+      return Close(ResourceExhausted(
           "clusterd does not read: as much waits for it as may (", kMaxQueued,
           " messages, ", kMaxQueuedBytes, " bytes)"));
-      return;
     }
     Advance();
   }
@@ -135,10 +134,9 @@ class HostStream final
 
   void OnReadDone(bool ok) override {
     if (!ok) {
-      Close(absl::UnavailableError(context_->IsCancelled()
-                                       ? "the connection broke"
-                                       : "clusterd ended its stream"));
-      return;
+      return Close(absl::UnavailableError(context_->IsCancelled()
+                                              ? "the connection broke"
+                                              : "clusterd ended its stream"));
     }
     const absl::Status status = OnMessage();
     if (!status.ok()) Close(status);
@@ -373,9 +371,8 @@ class HostStream final
       stream->Send(std::move(message));
     };
     if (questions_.certificate != nullptr) {
-      questions_.certificate(host_, certificate_pem_, std::move(request),
-                             reply);
-      return;
+      return questions_.certificate(host_, certificate_pem_, std::move(request),
+                                    reply);
     }
     CertificateAnswer answer;
     answer.set_refused("this controller issues no certificates (--ca-dir)");
