@@ -10,7 +10,6 @@
 #include <filesystem>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "config/identity/regular_file.h"
 #include "config/plan/make_plan.h"
 #include "config/report/message_json.h"

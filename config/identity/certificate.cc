@@ -6,7 +6,6 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "config/identity/pem_objects.h"
 #include "config/values/nearest_word.h"
 #include "config/values/sha256.h"

@@ -1,7 +1,6 @@
 #include "config/values/host_interfaces.h"
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"

@@ -5,7 +5,6 @@
 #include "absl/base/macros.h"
 #include "absl/numeric/bits.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "absl/strings/str_cat.h"
 #include "config/values/change_kind.h"
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"

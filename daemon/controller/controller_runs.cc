@@ -9,7 +9,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "config/report/job_verdict.h"
 #include "config/rules/catalogue.h"

@@ -8,7 +8,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "config/audit/audit_chain.h"
 #include "config/spec/host_names.h"
 #include "config/values/status_macros.h"

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/ascend950/dialect.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/plan/make_plan.h"
 #include "config/plan/setting_rows.h"

@@ -2,7 +2,6 @@
 // an apply that a crash cut off, and one that waits to be confirmed.
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 #include "config/words/subject_text.h"
 #include "daemon/agent/apply/applier.h"

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"

@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "config/plan/make_plan.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"

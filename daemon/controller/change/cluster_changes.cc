@@ -6,7 +6,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "config/plan/waves.h"
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"

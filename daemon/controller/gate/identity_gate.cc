@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "config/identity/regular_file.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/sha256.h"

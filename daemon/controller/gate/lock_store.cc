@@ -4,7 +4,6 @@
 
 #include <cerrno>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "config/identity/regular_file.h"

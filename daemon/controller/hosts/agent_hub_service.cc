@@ -7,7 +7,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"
-#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "config/audit/audit_chain.h"
 #include "config/identity/grpc_status.h"

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "config/hccl/job_variables.h"
 #include "config/launch/job_spec.h"
 #include "config/report/job_verdict.h"

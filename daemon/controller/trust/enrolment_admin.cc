@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/spec/host_names.h"
 #include "config/values/hostlist.h"

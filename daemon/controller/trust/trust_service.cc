@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "config/identity/certificate.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/regular_file.h"

@@ -13,7 +13,6 @@
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
 

@@ -1,8 +1,6 @@
 #include "daemon/host/change/hccn_setter.h"
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/values/ipv4.h"
 #include "config/values/status_macros.h"

@@ -13,9 +13,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "absl/status/status.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/values/owned_fd.h"

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"

@@ -17,7 +17,6 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 

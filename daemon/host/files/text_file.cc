@@ -8,7 +8,6 @@
 #include <cstring>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"

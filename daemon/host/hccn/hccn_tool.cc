@@ -2,7 +2,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/values/status_macros.h"
 #include "daemon/host/command/program_path.h"

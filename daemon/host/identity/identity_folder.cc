@@ -14,7 +14,6 @@
 #include <system_error>
 #include <tuple>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "config/identity/regular_file.h"
 #include "config/values/owned_fd.h"

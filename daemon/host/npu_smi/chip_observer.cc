@@ -7,9 +7,6 @@
 #include <string>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/values/status_macros.h"
 #include "daemon/host/files/file_reader.h"

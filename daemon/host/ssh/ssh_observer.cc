@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "config/values/owned_fd.h"
 #include "config/values/port_set.h"
 #include "config/values/status_macros.h"
