@@ -246,8 +246,7 @@ void LoadNotifier(const YamlValue& value, Notifier* notifier) {
       deadline.node() == nullptr
           ? kUsualTry
           : deadline.Duration(kLeastTry, kMostTry).value_or(kUsualTry);
-  notifier->set_deadline_ms(
-      static_cast<uint32_t>(absl::ToInt64Milliseconds(of_try)));
+  notifier->set_deadline_ms(ToMs(of_try));
 }
 
 // Of text without control characters.

@@ -311,10 +311,9 @@ grpc::ServerWriteReactor<PlanEvent>* ControllerService::Plan(
       context, *request, "Plan", nullptr, &plans_,
       [this](const FactOrder& order, const std::vector<HostFacts>& facts) {
         const absl::Time now = parts_.scheduler->Now();
-        HistoryRecord record = RecordOfPlan(
-            MakeHostsPlan(order, facts, now),
-            static_cast<uint64_t>(
-                absl::ToInt64Milliseconds(now - order.started_at)));
+        HistoryRecord record =
+            RecordOfPlan(MakeHostsPlan(order, facts, now),
+                         ToMs<uint64_t>(now - order.started_at));
         const absl::Status kept = Keep(record);
         PlanEvent last;
         *last.mutable_plan() = std::move(*record.mutable_plan());

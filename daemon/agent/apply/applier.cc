@@ -119,8 +119,7 @@ struct Run {
   const absl::Duration started = access.clock->Monotonic();
 
   uint64_t MillisecondsSince(absl::Duration moment) const {
-    return static_cast<uint64_t>(
-        absl::ToInt64Milliseconds(access.clock->Monotonic() - moment));
+    return ToMs<uint64_t>(access.clock->Monotonic() - moment);
   }
 
   absl::Status RunSteps(const HostPlan& plan) {

@@ -393,8 +393,7 @@ void ApplyRun::EndWave() {
 
 ApplyReport ApplyRun::CloseLocked(ApplyReport::Outcome outcome) {
   over_ = true;
-  report_.set_elapsed_ms(static_cast<uint64_t>(
-      absl::ToInt64Milliseconds(parts_.scheduler->Now() - started_at_)));
+  report_.set_elapsed_ms(ToMs<uint64_t>(parts_.scheduler->Now() - started_at_));
   CloseReport(outcome, wave_, waves_, parts_.scheduler->Now(), &report_);
   return report_;
 }

@@ -302,8 +302,7 @@ void PendingChange::Tell(const std::vector<std::string>& hosts,
     }
     confirm->set_apply_id(head_.apply_id());
     confirm->set_actor(caller.who());
-    confirm->set_extend_by_ms(
-        static_cast<uint32_t>(absl::ToInt64Milliseconds(extend_by)));
+    confirm->set_extend_by_ms(ToMs(extend_by));
     parts_.hosts->RunTask(
         std::move(task),
         gate_.Wrap([self = shared_from_this(), host,
