@@ -2,10 +2,9 @@
 
 #include <cstddef>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "config/identity/pem_objects.h"
 #include "config/values/sha256.h"
+#include "config/values/status_macros.h"
 #include "openssl/ec.h"
 #include "openssl/obj_mac.h"
 
@@ -15,10 +14,10 @@ namespace {
 constexpr size_t kMaxRequestBytes = 16 << 10;
 
 absl::Status Wrong(absl::string_view what) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("signing request: ", what,
-                   ", expected PEM text with \"BEGIN CERTIFICATE REQUEST\" of "
-                   "a P-256 or Ed25519 key, signed by it"));
+  return InvalidArgument(
+      "signing request: ", what,
+      ", expected PEM text with \"BEGIN CERTIFICATE REQUEST\" of "
+      "a P-256 or Ed25519 key, signed by it");
 }
 
 bool IsAccepted(EVP_PKEY* key) {

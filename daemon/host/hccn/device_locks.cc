@@ -4,8 +4,7 @@
 #include <chrono>
 #include <optional>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "daemon/host/files/file_reader.h"
 
@@ -47,10 +46,10 @@ absl::StatusOr<DeviceLocks::Lock> DeviceLocks::Take(uint32_t device,
     changed_.notify_all();
   }
   if (!free) {
-    return absl::DeadlineExceededError(absl::StrCat(
-        "device ", device,
-        awaited_.count(device) > 0 ? ": about to be changed"
-                                   : ": in use by another observation"));
+    return DeadlineExceeded("device ", device,
+                            awaited_.count(device) > 0
+                                ? ": about to be changed"
+                                : ": in use by another observation");
   }
   in_use_.insert(device);
   Lock taken(this, Release{device});
@@ -60,9 +59,9 @@ absl::StatusOr<DeviceLocks::Lock> DeviceLocks::Take(uint32_t device,
   // Nobody waits for /proc. It is ours: no other changes its entry.
   lock.unlock();
   if (StartTimeOf(process.pid) == process.start_time) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    return FailedPrecondition(
         "device ", device, ": process ", process.pid,
-        " of an earlier query cannot be killed and still works on it"));
+        " of an earlier query cannot be killed and still works on it");
   }
   lock.lock();
   left_behind_.erase(device);

@@ -27,7 +27,7 @@ constexpr std::pair<absl::string_view, ChipHealth::Health> kHealths[] = {
 };
 
 absl::Status Bad(absl::string_view what, absl::string_view text) {
-  return absl::InvalidArgumentError(absl::StrCat(what, " ", QuotedText(text)));
+  return InvalidArgument(what, " ", QuotedText(text));
 }
 
 // The values of an answer. Views into it.
@@ -178,7 +178,7 @@ absl::StatusOr<std::string> ParseNpuSmiCompatibility(absl::string_view output) {
   constexpr absl::string_view kKey = "Compatibility";
   ASSIGN_OR_RETURN(const Answer answer, Answer::Read(output));
   if (!answer.Has(kKey)) {
-    return absl::UnimplementedError(absl::StrCat("no line ", kKey));
+    return Unimplemented("no line ", kKey);
   }
   ASSIGN_OR_RETURN(const absl::string_view word, answer.Value(kKey));
   for (const absl::string_view known :
@@ -284,8 +284,7 @@ absl::Status NpuSmiFailure(const CommandResult& result) {
   const std::string& said = result.standard_error.empty()
                                 ? result.standard_output
                                 : result.standard_error;
-  return absl::UnavailableError(
-      absl::StrCat("npu-smi: ", end, " and ", QuotedText(said)));
+  return Unavailable("npu-smi: ", end, " and ", QuotedText(said));
 }
 
 std::vector<absl::string_view> NpuSmiDataLines(absl::string_view output) {
