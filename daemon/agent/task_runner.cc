@@ -11,7 +11,7 @@
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/files/info_files.h"
 #include "daemon/host/hccn/hccn_tool_recorder.h"
-#include "daemon/host/host_memory.h"
+#include "daemon/host/identity_observer.h"
 #include "daemon/host/logs/read_logs.h"
 #include "daemon/host/machine_observer.h"
 #include "daemon/host/npu_smi/device_ids.h"

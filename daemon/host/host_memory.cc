@@ -1,5 +1,3 @@
-#include "daemon/host/host_memory.h"
-
 #include <algorithm>
 
 #include "absl/strings/str_split.h"
@@ -12,6 +10,7 @@
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/files/file_reader.h"
+#include "daemon/host/identity_observer.h"
 
 namespace clusterd {
 namespace {

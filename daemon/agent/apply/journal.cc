@@ -47,13 +47,6 @@ bool IsZero(absl::string_view bytes) {
   return absl::c_all_of(bytes, [](char c) { return c == '\0'; });
 }
 
-std::string Record(const JournalEntry& entry, uint64_t offset) {
-  const std::string payload = entry.SerializeAsString();
-  const std::string length = LittleEndian(payload.size(), kLengthBytes);
-  return absl::StrCat(length, HeadCheck(length, offset), Sha256(payload),
-                      payload);
-}
-
 absl::Status Damaged(uint64_t offset) {
   return DataLoss("journal is damaged at byte ", offset,
                   "; what was there before cannot be told from it");
@@ -134,7 +127,10 @@ absl::Status Journal::Append(const JournalEntry& entry) {
   if (!read.ParseFromString(entry.SerializeAsString())) {
     return absl::InternalError("journal entry holds a text that is not UTF-8");
   }
-  const std::string record = Record(entry, end_);
+  const std::string payload = entry.SerializeAsString();
+  const std::string length = LittleEndian(payload.size(), kLengthBytes);
+  const std::string record =
+      absl::StrCat(length, HeadCheck(length, end_), Sha256(payload), payload);
   absl::Status status = WriteFully(file_.get(), end_, record);
   if (status.ok()) status = file_->Sync();
   if (!status.ok()) {

@@ -143,14 +143,6 @@ absl::StatusOr<std::string> EnrolmentAddress(const JoinFlags& flags) {
                       flags.enrol_port > 0 ? flags.enrol_port : port + 1);
 }
 
-absl::Status CheckCaHash(const std::string& text) {
-  static const LazyRE2 kForm = {"sha256:[0-9a-f]{64}"};
-  if (HasForm(text, *kForm)) return absl::OkStatus();
-  return InvalidArgument("--ca-hash: ", QuotedText(text),
-                         ", expected \"sha256:\" and 64 digits 0-9 and a-f, as "
-                         "clusterctl token create prints");
-}
-
 absl::StatusOr<std::string> TokenOf(const JoinFlags& flags) {
   if (flags.token_file.empty()) return flags.token;
   ASSIGN_OR_RETURN(const std::string text,
@@ -357,8 +349,12 @@ std::optional<int> ParseJoinFlags(int argc, const char* const* argv,
   }
   std::vector<std::string> mistakes;
   for (const std::string& hash : flags->ca_hashes) {
-    const absl::Status status = CheckCaHash(hash);
-    if (!status.ok()) mistakes.emplace_back(status.message());
+    static const LazyRE2 kForm = {"sha256:[0-9a-f]{64}"};
+    if (HasForm(hash, *kForm)) continue;
+    mistakes.push_back(
+        absl::StrCat("--ca-hash: ", QuotedText(hash),
+                     ", expected \"sha256:\" and 64 digits 0-9 and a-f, as "
+                     "clusterctl token create prints"));
   }
   const absl::Status address = EnrolmentAddress(*flags).status();
   if (!address.ok()) mistakes.emplace_back(address.message());

@@ -21,13 +21,6 @@ constexpr int kMaxAtWork = 8;
 // How long a host whose stream ended is waited for.
 constexpr absl::Duration kReattachWait = absl::Seconds(30);
 
-// Empty for a step that is not in the plan, or no plan.
-std::string StepTextIn(const HostPlan* plan, uint32_t step) {
-  if (plan == nullptr) return "";
-  const auto* const planned = FirstWith(plan->steps(), &PlanStep::id, step);
-  return planned == nullptr ? "" : StepText(*planned);
-}
-
 }  // namespace
 
 ApplyRun::ApplyRun(ApplyOrder order, const ControllerParts& parts,
@@ -181,7 +174,10 @@ void ApplyRun::OnStep(size_t index, StepOutcome step) {
   if (wait > absl::ZeroDuration()) parts_.hosts->Extend(task, wait);
   ApplyEvent event;
   event.mutable_step()->set_host(hosts_[index].name);
-  event.mutable_step()->set_text(StepTextIn(plan, step.step()));
+  const PlanStep* const planned =
+      plan == nullptr ? nullptr
+                      : FirstWith(plan->steps(), &PlanStep::id, step.step());
+  if (planned != nullptr) event.mutable_step()->set_text(StepText(*planned));
   *event.mutable_step()->mutable_outcome() = std::move(step);
   callbacks_.watcher.on_event(std::move(event));
 }

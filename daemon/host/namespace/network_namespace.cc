@@ -131,13 +131,6 @@ constexpr Engine kEngines[] = {
     {"crictl", "inspect --output go-template --template {{.info.pid}}"},
 };
 
-absl::StatusOr<std::string> FindEngine(const HostAccess& host,
-                                       const Engine& engine) {
-  const std::string paths[] = {absl::StrCat("/usr/bin/", engine.name),
-                               absl::StrCat("/usr/local/bin/", engine.name)};
-  return FindProgram(host.paths.root, {paths[0], paths[1]});
-}
-
 // 0: the container does not run. NotFound: this engine has no such container.
 absl::StatusOr<uint32_t> AskEngine(const Engine& engine,
                                    const std::string& program,
@@ -311,7 +304,9 @@ absl::StatusOr<uint32_t> FindContainerPid(const HostAccess& host,
   std::vector<std::string> asked;
   absl::Status worst;
   for (const Engine& engine : kEngines) {
-    const absl::StatusOr<std::string> program = FindEngine(host, engine);
+    const std::string paths[] = {absl::StrCat("/usr/bin/", engine.name),
+                                 absl::StrCat("/usr/local/bin/", engine.name)};
+    const auto program = FindProgram(host.paths.root, {paths[0], paths[1]});
     if (absl::IsNotFound(program.status())) continue;
     asked.push_back(engine.name);
     const absl::StatusOr<uint32_t> pid =

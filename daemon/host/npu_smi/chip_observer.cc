@@ -1,4 +1,3 @@
-#include "daemon/host/npu_smi/chip_observer.h"
 
 #include <future>
 #include <map>

@@ -54,13 +54,6 @@ std::string AddressText(absl::string_view digits, bool is_ipv6) {
   return text;
 }
 
-std::string StateName(uint32_t state) {
-  if (state >= 1 && state <= std::size(kTcpStates)) {
-    return std::string(kTcpStates[state - 1]);
-  }
-  return absl::StrCat("state ", absl::Hex(state));
-}
-
 // The root of a job has one for each rank, and as many that the kernel closes.
 bool IsConnection(const BoundSocket& socket) {
   return absl::StartsWith(socket.protocol(), "tcp") &&
@@ -264,7 +257,11 @@ absl::StatusOr<SocketLine> ParseSocketLine(absl::string_view table,
   parsed.socket.set_port(port);
   parsed.socket.set_protocol(std::string(table));
   parsed.socket.set_address(AddressText(address, IsIpv6(table)));
-  if (absl::StartsWith(table, "tcp")) parsed.socket.set_state(StateName(state));
+  if (absl::StartsWith(table, "tcp")) {
+    parsed.socket.set_state(state >= 1 && state <= std::size(kTcpStates)
+                                ? std::string(kTcpStates[state - 1])
+                                : absl::StrCat("state ", absl::Hex(state)));
+  }
   return parsed;
 }
 
