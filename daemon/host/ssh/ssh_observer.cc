@@ -22,7 +22,6 @@
 #include "daemon/host/files/file_reader.h"
 #include "daemon/host/sockets/socket_observer.h"
 #include "daemon/host/ssh/ssh_login.h"
-#include "daemon/host/ssh/ssh_output.h"
 
 namespace clusterd {
 namespace {

@@ -1,5 +1,3 @@
-#include "daemon/host/ssh/ssh_output.h"
-
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -10,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
+#include "daemon/host/ssh/ssh_login.h"
 
 namespace clusterd {
 namespace {
