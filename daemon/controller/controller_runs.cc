@@ -25,7 +25,6 @@
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/history/newest_report.h"
 #include "daemon/controller/hosts/attached_hosts.h"
-#include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/controller/hosts/user_calls.h"
 #include "daemon/controller/logs_run.h"

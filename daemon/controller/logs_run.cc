@@ -1,7 +1,7 @@
 #include "daemon/controller/logs_run.h"
 
 #include "absl/strings/str_cat.h"
-#include "daemon/controller/hosts/audit_caller.h"
+#include "daemon/controller/hosts/controller_parts.h"
 
 namespace clusterd {
 

@@ -15,9 +15,9 @@
 #include <cstring>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "config/values/status_macros.h"
 #include "daemon/controller/admission/call_watch.h"
 #include "daemon/process/listen_trouble.h"
 
@@ -87,8 +87,7 @@ absl::StatusOr<std::unique_ptr<ConnectionAcceptor>> ConnectionAcceptor::Listen(
     const AcceptorOptions& options, Log* log) {
   std::unique_ptr<ConnectionAcceptor> acceptor(
       new ConnectionAcceptor(options, log));
-  const absl::Status status = acceptor->Bind();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(acceptor->Bind());
   return acceptor;
 }
 

@@ -10,7 +10,6 @@
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/history/history_entry.h"
-#include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/fact_run.h"
 
 namespace clusterd {

@@ -11,7 +11,6 @@
 #include "daemon/controller/change/change_order.h"
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/history/history_store.h"
-#include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/spec_holder.h"
 
 namespace clusterd {

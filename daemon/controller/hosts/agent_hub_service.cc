@@ -14,7 +14,6 @@
 #include "config/values/version.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/gate/identity_gate.h"
-#include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/controller/hosts/stream_writer.h"

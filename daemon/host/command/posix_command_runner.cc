@@ -432,8 +432,7 @@ absl::StatusOr<std::vector<std::string>> PosixCommandRunner::EnvironmentOf(
 }
 
 absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
-  const absl::Status words = CheckWords(command);
-  if (!words.ok()) return words;
+  RETURN_IF_ERROR(CheckWords(command));
   // Takes the exit of children that were left behind and have ended since.
   {
     absl::MutexLock lock(&mutex_);
@@ -457,11 +456,10 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   const SteadyClock::time_point end =
       begin + absl::ToChronoNanoseconds(
                   std::min<absl::Duration>(command.deadline, absl::Hours(24)));
-  const absl::StatusOr<pid_t> pid =
-      Start(command, environment, group, end, out, err);
-  if (!pid.ok()) return pid.status();
-  Child child(*pid);
-  result.pid = *pid;
+  ASSIGN_OR_RETURN(const pid_t pid,
+                   Start(command, environment, group, end, out, err));
+  Child child(pid);
+  result.pid = pid;
   bool ended = child.Follow(out, err, end);
   result.timed_out = !ended;
   child.KillGroup();
@@ -476,7 +474,7 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
     result.left_running = true;
     absl::MutexLock lock(&mutex_);
     left_behind_.emplace_back(
-        *pid, command.as ? std::make_optional(command.as->uid) : std::nullopt);
+        pid, command.as ? std::make_optional(command.as->uid) : std::nullopt);
     return result;
   }
   const bool reaped = child.Reap(&result);
