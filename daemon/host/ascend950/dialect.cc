@@ -76,10 +76,8 @@ absl::StatusOr<Port> ParsePort(const Cells& header, const Cells& row,
       !absl::SimpleAtoi(row[1], &port.port)) {
     return BadLine("no port id", line);
   }
-  if (port.type != "UB" && port.type != "ETH") {
-    return BadLine("an unknown port type", line);
-  }
-  return port;
+  if (port.type == "UB" || port.type == "ETH") return port;
+  return BadLine("an unknown port type", line);
 }
 
 void MissBond(const Missing& missing, DeviceFacts* facts) {
