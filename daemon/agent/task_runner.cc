@@ -9,7 +9,6 @@
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/files/file_reader.h"
-#include "daemon/host/files/info_files.h"
 #include "daemon/host/hccn/hccn_tool_recorder.h"
 #include "daemon/host/identity_observer.h"
 #include "daemon/host/logs/read_logs.h"

@@ -20,7 +20,6 @@
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/files/file_reader.h"
-#include "daemon/host/files/info_files.h"
 #include "daemon/host/hccn/hccn_conf.h"
 
 namespace clusterd {

@@ -8,7 +8,7 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/files/info_files.h"
+#include "daemon/host/files/file_reader.h"
 #include "daemon/host/firewall/allowed_port.h"
 #include "daemon/host/firewall/firewall_observer.h"
 

@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "daemon/host/files/file_reader.h"
-#include "daemon/host/hccn/device_locks.h"
+#include "daemon/host/hccn/hccn_tool.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
