@@ -238,17 +238,14 @@ constexpr JobVariable kRows[] = {
     {"WORLD_SIZE", IsFrom<1, kAnySize>, "env-least|1", kTorch},
 };
 
-bool Names(const JobVariable& row, Text name, Text series) {
-  return row.name == name &&
-         (row.series.empty() ||
-          (!series.empty() && absl::StrContains(row.series, series)));
-}
-
 }  // namespace
 
 const JobVariable* FindJobVariable(Text name, Text series) {
-  const auto* const found = absl::c_find_if(
-      kRows, [&](const JobVariable& row) { return Names(row, name, series); });
+  const auto* const found = absl::c_find_if(kRows, [&](const JobVariable& row) {
+    return row.name == name &&
+           (row.series.empty() ||
+            (!series.empty() && absl::StrContains(row.series, series)));
+  });
   return found == std::end(kRows) ? nullptr : found;
 }
 

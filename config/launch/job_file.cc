@@ -2,7 +2,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/hccl/data_type.h"
 #include "config/hccl/job_variables.h"

@@ -28,11 +28,6 @@ const std::vector<absl::string_view>& TorchVariables() {
 constexpr size_t kMostWords = 1000;
 constexpr size_t kMostBytes = 4096;
 
-// What may stand in a file that a person or a shell reads line by line.
-bool IsOneLine(absl::string_view text) {
-  return text.size() <= kMostBytes && SafeText(text, /*utf8=*/true) == text;
-}
-
 void AddRendezvousMistakes(const LaunchMethod& method,
                            const LaunchOptions& options,
                            std::vector<std::string>* mistakes) {
@@ -179,7 +174,10 @@ std::vector<std::string> FindOptionMistakes(const LaunchMethod& method,
   };
   const auto check_word = [&](absl::string_view option,
                               const std::string& word) {
-    if (!word.empty() && IsOneLine(word)) return;
+    if (!word.empty() && word.size() <= kMostBytes &&
+        SafeText(word, /*utf8=*/true) == word) {
+      return;
+    }
     wrong(option, ": ", QuotedText(word),
           ", expected text on one line of at most ", kMostBytes,
           " bytes without signs that cannot be seen");

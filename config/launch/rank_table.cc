@@ -9,10 +9,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -507,16 +505,15 @@ absl::Status CheckVersion(const Struct& root) {
   }
   if (version == nullptr && status != nullptr && root.fields().size() == 1 &&
       status->string_value() != "completed") {
-    return absl::UnimplementedError(
-        absl::StrCat("rank table: status ", Describe(*status),
-                     " and nothing more yet, expected a table"));
+    return Unimplemented("rank table: status ", Describe(*status),
+                         " and nothing more yet, expected a table");
   }
   if (version != nullptr && version->has_string_value() &&
       version->string_value() != "1.0" && version->string_value() != "1.2") {
-    return absl::UnimplementedError(absl::StrCat(
+    return Unimplemented(
         "rank table: version ", QuotedText(version->string_value()),
         ", expected \"1.0\" or \"1.2\"; 1.1 (heterogeneous) and "
-        "2.0 (Ascend 950) are not read"));
+        "2.0 (Ascend 950) are not read");
   }
   return absl::OkStatus();
 }

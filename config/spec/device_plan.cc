@@ -7,7 +7,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/spec/yaml_keys.inc"
 #include "config/values/hostlist.h"

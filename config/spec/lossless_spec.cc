@@ -3,7 +3,6 @@
 #include <cstdint>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "config/spec/product_profile.h"
 #include "config/spec/yaml_keys.inc"
 #include "config/values/dscp_classes.h"

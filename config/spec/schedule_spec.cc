@@ -6,7 +6,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "config/spec/spec_loader.h"
@@ -247,8 +246,7 @@ void LoadNotifier(const YamlValue& value, Notifier* notifier) {
       deadline.node() == nullptr
           ? kUsualTry
           : deadline.Duration(kLeastTry, kMostTry).value_or(kUsualTry);
-  notifier->set_deadline_ms(
-      static_cast<uint32_t>(absl::ToInt64Milliseconds(of_try)));
+  notifier->set_deadline_ms(ToMs(of_try));
 }
 
 // Of text without control characters.
@@ -301,13 +299,6 @@ std::string WaiverYaml(const Waiver& waiver) {
                       absl::FormatTime("%Y-%m-%dT%H:%M:%SZ\n",
                                        absl::FromUnixMillis(waiver.until_ms()),
                                        absl::UTCTimeZone()));
-}
-
-std::string NotifierText(const Notifier& notifier) {
-  return absl::StrCat(
-      "  - command: ", FlowList(notifier.command(), InQuotes),
-      "\n    deadline: ",
-      absl::FormatDuration(absl::Milliseconds(notifier.deadline_ms())), "\n");
 }
 
 }  // namespace
@@ -365,7 +356,10 @@ std::string ScheduleText(const ClusterSpec& spec) {
   }
   if (!spec.notify().empty()) absl::StrAppend(&text, "notify:\n");
   for (const Notifier& notifier : spec.notify()) {
-    absl::StrAppend(&text, NotifierText(notifier));
+    absl::StrAppend(
+        &text, "  - command: ", FlowList(notifier.command(), InQuotes),
+        "\n    deadline: ",
+        absl::FormatDuration(absl::Milliseconds(notifier.deadline_ms())), "\n");
   }
   std::string waivers;
   for (const Waiver& waiver : spec.waivers()) {

@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "config/hccl/job_ports.h"
 #include "config/spec/device_plan.h"

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "config/html/report_html.h"
 #include "config/identity/plain_messages.h"
 #include "config/identity/regular_file.h"

@@ -1,8 +1,7 @@
-#include "daemon/host/host_memory.h"
-
 #include <string>
 #include <vector>
 
+#include "daemon/host/identity_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"

@@ -1,7 +1,5 @@
 // Real `readlink`, `find` and `grep` as another user, which needs root outside
 // of a user namespace; as the test's own user where that cannot be had.
-#include "daemon/host/python_observer.h"
-
 #include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/posix_command_runner.h"
+#include "daemon/host/launch_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/scratch_root.h"

@@ -15,11 +15,10 @@
 #include <cstring>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "config/identity/tls_credentials.h"
+#include "config/values/status_macros.h"
 #include "daemon/controller/admission/call_watch.h"
 #include "daemon/process/listen_trouble.h"
 
@@ -86,8 +85,7 @@ absl::StatusOr<std::unique_ptr<ConnectionAcceptor>> ConnectionAcceptor::Listen(
     const AcceptorOptions& options, Log* log) {
   std::unique_ptr<ConnectionAcceptor> acceptor(
       new ConnectionAcceptor(options, log));
-  const absl::Status status = acceptor->Bind();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(acceptor->Bind());
   return acceptor;
 }
 
@@ -243,7 +241,9 @@ void ConnectionAcceptor::OnEvent(uint64_t id, uint32_t events) {
     return;
   }
   if (id < kFirstConnection) {
-    AcceptAll(listeners_[id - 1]);
+    // Between two rounds others are admitted and watched.
+    for (int i = 0; i < kMaxEvents && AcceptOne(listeners_[id - 1]); ++i) {
+    }
     return;
   }
   std::string peer;
@@ -278,8 +278,7 @@ void ConnectionAcceptor::HearLocked(Id id, Connection* connection) {
     if (hello == ClientHello::kIncomplete) return;
     if (hello == ClientHello::kNone) {
       TellCutLocked(*connection, "does not begin TLS");
-      DropLocked(id);
-      return;
+      return DropLocked(id);
     }
   }
   connection->silent = false;
@@ -324,13 +323,6 @@ absl::Time ConnectionAcceptor::EndSilentLocked(absl::Time now) {
     silent_.pop_front();
   }
   return absl::InfiniteFuture();
-}
-
-void ConnectionAcceptor::AcceptAll(int listener) {
-  // Between two rounds others are admitted and watched.
-  for (int i = 0; i < kMaxEvents; ++i) {
-    if (!AcceptOne(listener)) return;
-  }
 }
 
 bool ConnectionAcceptor::AcceptOne(int listener) {

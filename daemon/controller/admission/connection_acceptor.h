@@ -155,7 +155,6 @@ class ConnectionAcceptor {
   // adds the peers whose calls have to be counted.
   absl::Time SweepLocked(absl::Time now, std::vector<std::string>* to_count)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void AcceptAll(int listener) ABSL_LOCKS_EXCLUDED(mutex_);
   // False: there is none, or none can be.
   bool AcceptOne(int listener) ABSL_LOCKS_EXCLUDED(mutex_);
   // Closes the next connection; false: it could not.

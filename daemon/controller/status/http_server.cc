@@ -20,7 +20,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "config/identity/pem_objects.h"
 #include "config/values/status_macros.h"
 #include "daemon/controller/admission/connection_state.h"

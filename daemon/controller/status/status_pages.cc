@@ -192,12 +192,6 @@ HttpAnswer AnswerOf(const char* type, std::string body) {
   return answer;
 }
 
-HttpPage IndexPage(const std::string& cluster) {
-  const HttpAnswer answer =
-      AnswerOf(kHtmlType, absl::StrReplaceAll(kIndex, {{"%s", cluster}}));
-  return {[answer] { return answer; }};
-}
-
 // Made anew only for another report. One call at a time, so no lock.
 HttpPage ReportPage(
     std::function<std::shared_ptr<const Report>()> newest, const char* type,
@@ -308,7 +302,11 @@ std::map<std::string, HttpPage> MakeStatusPages(const StatusSources& sources) {
   const auto health =
       std::make_shared<HealthCheck>(sources.parts, sources.patience);
   std::map<std::string, HttpPage> pages;
-  pages["/"] = IndexPage(sources.cluster);
+  pages["/"] = {
+      [answer = AnswerOf(
+           kHtmlType, absl::StrReplaceAll(kIndex, {{"%s", sources.cluster}}))] {
+        return answer;
+      }};
   pages["/healthz"] = PageKeptFor(
       sources.patience, [health] { return health->Ask(); }, /*is_apart=*/true);
   pages["/metrics"] = PageKeptFor(

@@ -12,14 +12,12 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/files/missing.h"
+#include "daemon/host/files/file_reader.h"
 
 namespace clusterd {
 namespace {
@@ -54,13 +52,6 @@ std::string AddressText(absl::string_view digits, bool is_ipv6) {
   char text[INET6_ADDRSTRLEN];
   inet_ntop(is_ipv6 ? AF_INET6 : AF_INET, memory.data(), text, sizeof(text));
   return text;
-}
-
-std::string StateName(uint32_t state) {
-  if (state >= 1 && state <= std::size(kTcpStates)) {
-    return std::string(kTcpStates[state - 1]);
-  }
-  return absl::StrCat("state ", absl::Hex(state));
 }
 
 // The root of a job has one for each rank, and as many that the kernel closes.
@@ -266,7 +257,11 @@ absl::StatusOr<SocketLine> ParseSocketLine(absl::string_view table,
   parsed.socket.set_port(port);
   parsed.socket.set_protocol(std::string(table));
   parsed.socket.set_address(AddressText(address, IsIpv6(table)));
-  if (absl::StartsWith(table, "tcp")) parsed.socket.set_state(StateName(state));
+  if (absl::StartsWith(table, "tcp")) {
+    parsed.socket.set_state(state >= 1 && state <= std::size(kTcpStates)
+                                ? std::string(kTcpStates[state - 1])
+                                : absl::StrCat("state ", absl::Hex(state)));
+  }
   return parsed;
 }
 
