@@ -66,12 +66,11 @@ std::string HookHelp() {
   for (const HookRow& row : kHooks) {
     const bool asks_controller = row.kind == HOOK_KIND_UNSPECIFIED;
     absl::StrAppend(
-        &text,
-        absl::StrFormat(kLine, row.name, absl::StrCat(row.wait_s, "s"),
-                        absl::StrCat(row.refused, row.on_refused),
-                        asks_controller
-                            ? "left to that host's prolog"
-                            : absl::StrCat(row.drained, row.on_drained)));
+        &text, absl::StrFormat(kLine, row.name, absl::StrCat(row.wait_s, "s"),
+                               absl::StrCat(row.refused, row.on_refused),
+                               asks_controller ? "left to that host's prolog"
+                                               : absl::StrCat(row.drained,
+                                                              row.on_drained)));
   }
   return text;
 }

@@ -167,14 +167,13 @@ constexpr CommonWords kEnglish = {
     "It never fails.",
     "Only the controller, with all hosts, can judge it.",
     {"", "unknown", "warn", "fail", "skipped"}};
-constexpr CommonWords kChinese = {
-    "放行",
-    "拒绝作业",
-    "拒绝作业并排空节点",
-    "部分情况：",
-    "该规则不会不通过。",
-    "需要所有主机的信息，只有控制器能判断。",
-    {"", "未知", "告警", "不通过", "跳过"}};
+constexpr CommonWords kChinese = {"放行",
+                                  "拒绝作业",
+                                  "拒绝作业并排空节点",
+                                  "部分情况：",
+                                  "该规则不会不通过。",
+                                  "需要所有主机的信息，只有控制器能判断。",
+                                  {"", "未知", "告警", "不通过", "跳过"}};
 
 // What a hook does when the rule fails about its host: with the controller's
 // verdict, alone, and why.
