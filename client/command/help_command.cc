@@ -68,7 +68,7 @@ bool ExplainErrorCode(const std::string& code, Page& page) {
   const auto rows =
       Each<Row>(RulesOfErrorCode(code),
                 [&page](const Rule* rule) { return RowOf(*rule, page); });
-  const absl::string_view meaning = ErrorCodeMeaning(code);
+  const std::string meaning = ErrorCodeMeaning(code);
   if (rows.empty() && meaning.empty()) return false;
   page.out() << page.Strong(code) << "\n";
   const char* const what =

@@ -172,7 +172,7 @@ void AddCodes(const ClusterSpec& spec, LogsAnswer* answer) {
   }
   std::vector<LogCode> sorted;
   for (auto& [name, code] : codes) {
-    code.set_meaning(std::string(ErrorCodeMeaning(name)));
+    code.set_meaning(ErrorCodeMeaning(name));
     if (tls[name].size() > 1) {
       code.add_details(Say("logs-tls-differs"));
     }

@@ -409,10 +409,6 @@ std::string WhyMissing(const Missing* missing) {
   return ValueText(MissingWords(missing));
 }
 
-std::string HowToLearn(const Missing* missing) {
-  return ValueText(LearnWords(missing));
-}
-
 const DeviceFacts* FindDevice(const HostFacts& host, uint32_t id) {
   return FirstWith(host.devices(), &DeviceFacts::id, id);
 }

@@ -43,9 +43,6 @@ std::string WhyUnknown(const Fact& fact) {
   return IsKnown(fact) ? "not understood" : WhyMissing(MissingOf(fact));
 }
 
-// What to do so that the fact is there next time.
-std::string HowToLearn(const Missing* missing);
-
 // "/etc/profile.d/hccl.sh:3", safe for a terminal.
 inline std::string PlaceOf(const EnvironmentVariable& variable) {
   return absl::StrCat(PrintableText(variable.file()), ":", variable.line());
