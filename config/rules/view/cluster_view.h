@@ -44,10 +44,8 @@ struct Reading : std::optional<Value> {
   // Why there is no value.
   FindingValue Why() const {
     if (misread.ok()) return MissingWords(missing);
-    Missing unreadable;
-    unreadable.set_reason(Missing::UNREADABLE);
-    unreadable.set_detail(std::string(misread.message()));
-    return MissingWords(&unreadable);
+    return Worded("why-with-detail", Worded("why-unreadable"),
+                  PrintableText(misread.message()));
   }
 };
 
@@ -58,7 +56,6 @@ struct AddressReading : Reading<Ipv4Address> {
 };
 
 struct HostView;
-
 // One device that the host has.
 struct DeviceView {
   uint32_t id = 0;
@@ -69,7 +66,6 @@ struct DeviceView {
   const DeviceSpec* spec = nullptr;
 
   // What most rules read stands first and together, for the processor's cache.
-
   // Of the spec; unset where it names none.
   std::optional<Ipv4Interface> planned;
   std::optional<Ipv4Address> planned_gateway;
