@@ -39,11 +39,12 @@ NamedFinding RuleReport::WithValues(absl::string_view name,
                                     FindingValues values) const {
   const RuleFinding* const row = FindRuleFinding(rule_, name);
   ABSL_ASSERT(row != nullptr);
-  if (found_ != nullptr && found_->causes_only) return {row->state};
-  NamedFinding named = {row->state,
-                        row->name.empty() ? "not-understood" : row->name,
-                        std::move(values)};
+  NamedFinding named;
+  named.state = row->state;
   named.row = row;
+  if (found_ != nullptr && found_->causes_only) return named;
+  named.name = row->name.empty() ? "not-understood" : row->name;
+  named.values = std::move(values);
   named.caused_by = WithValuesIn(row->caused_by, named.values);
   named.has_command = !WithValuesIn(row->device_command, named.values).empty();
   named.by_hand = row->by_hand || (!named.has_command &&
