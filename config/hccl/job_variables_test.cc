@@ -83,7 +83,7 @@ TEST(FindVariableMistakesTest, KnowsTheRangeOfEachVariable) {
 TEST(FindVariableMistakesTest, WhiteListThatIsOnNeedsItsFile) {
   const auto mistakes = FindVariableMistakes({{"HCCL_WHITELIST_DISABLE", "0"}});
   ASSERT_EQ(mistakes.size(), 1u);
-  EXPECT_THAT(mistakes[0].expected, HasSubstr("HCCL_WHITELIST_FILE"));
+  EXPECT_EQ(mistakes[0].expected, "env-whitelist");
   EXPECT_TRUE(FindVariableMistakes({{"HCCL_WHITELIST_DISABLE", "0"},
                                     {"HCCL_WHITELIST_FILE", "/etc/hccl.json"}})
                   .empty());
@@ -97,13 +97,12 @@ TEST(FindVariableMistakesTest, NamesTheSignsOfAWordProcessor) {
   for (const auto& [value, sign] : kCases) {
     const auto mistakes = FindVariableMistakes({{"HCCL_BUFFSIZE", value}});
     ASSERT_EQ(mistakes.size(), 1u) << value;
-    EXPECT_THAT(mistakes[0].beside, HasSubstr(sign));
+    EXPECT_THAT(mistakes[0].other, HasSubstr(sign));
   }
   EXPECT_EQ(FindVariableMistakes({{"HCCL_SOCKET_IFNAME", "eth0，eth1"}}).size(),
             1u);
-  EXPECT_THAT(
-      FindVariableMistakes({{"RANK_TABLE_FILE", "“/a.json”"}})[0].beside,
-      HasSubstr("“"));
+  EXPECT_THAT(FindVariableMistakes({{"RANK_TABLE_FILE", "“/a.json”"}})[0].other,
+              HasSubstr("“"));
   // A folder may have such a name.
   EXPECT_TRUE(
       FindVariableMistakes({{"RANK_TABLE_FILE", "/data（1）/a.json"}}).empty());

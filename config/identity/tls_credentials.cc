@@ -151,7 +151,7 @@ int VerifyChain(X509_STORE_CTX* chain, void*) {
     X509_STORE_CTX_set_verify_cb(chain, &VerifyButForTheEnd);
   }
   if (X509_verify_cert(chain) == 1) return 1;
-  KeepRefused(ssl);
+  if (SSL_is_server(ssl)) KeepRefused(ssl);
   return 0;
 }
 
