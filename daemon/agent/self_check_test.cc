@@ -155,7 +155,8 @@ TEST(JudgeSelfTest, AJobThatNeedsRoceMissesTheFileThatGaveItAddresses) {
   job.add_servers()->set_host(facts.host());
   job.set_other_servers(1);
   EXPECT_EQ(state_of(facts, &job), FAIL);
-  for (const RuleResult& result : JudgeSelf(facts, &job).rules()) {
+  const Report report = JudgeSelf(facts, &job);
+  for (const RuleResult& result : report.rules()) {
     if (result.rule() != "hccn-conf") continue;
     ASSERT_EQ(result.findings_size(), 1);
     EXPECT_TRUE(result.findings(0).holds_alone());
