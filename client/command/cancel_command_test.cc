@@ -65,7 +65,7 @@ TEST(CancelCommandTest, JsonHasASchemaVersion) {
   ASSERT_TRUE(
       google::protobuf::util::JsonStringToMessage(output.out, &response).ok())
       << output.out;
-  EXPECT_EQ(response.schema_version(), 1u);
+  EXPECT_EQ(response.schema_version(), kReportSchemaVersion);
   EXPECT_EQ(response.cancelled().actor(), "bob");
 }
 
