@@ -1,13 +1,12 @@
-// Stands in front of a function of gRPC (core/tsi/transport_security.h). gRPC
-// 1.51 collects what it encrypts in a buffer of one TLS frame. Where a write
-// fills such buffers to the last byte, its flush has nothing to do and returns
-// without setting *size: as many bytes of freed memory then go out unencrypted,
-// and the connection breaks. One size in 4,000 is such a write, so a check of
-// some clusters would fail each time.
+// Replaces a function of gRPC (core/tsi/transport_security.h). gRPC 1.51
+// encrypts a frame of TLS at a time. Where a write fills its frames to the last
+// byte, its flush has nothing to do and returns without setting *size: so many
+// bytes of freed memory go out unencrypted, and the connection breaks. That is
+// one size of a report in 4,000, and a cluster's reports often have the same
+// size.
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <cstddef>
 
 struct tsi_frame_protector;
 
@@ -19,8 +18,9 @@ using Flush = int(tsi_frame_protector*, unsigned char*, size_t*, size_t*);
 // gRPC's own where its archive is linked, with --wrap.
 Flush RealFlush __asm__("__real_" CLUSTERD_FLUSH) __attribute__((weak));
 Flush WrappedFlush __asm__("__wrap_" CLUSTERD_FLUSH);
-// Called in place of that of a shared gRPC; an archive has a stronger one.
-Flush SharedFlush __asm__(CLUSTERD_FLUSH) __attribute__((weak));
+// Found before that of a shared gRPC; an archive has a stronger one.
+Flush SharedFlush __asm__(CLUSTERD_FLUSH)
+    __attribute__((weak, alias("__wrap_" CLUSTERD_FLUSH)));
 
 int WrappedFlush(tsi_frame_protector* self, unsigned char* frames, size_t* size,
                  size_t* pending) {
@@ -37,9 +37,4 @@ int WrappedFlush(tsi_frame_protector* self, unsigned char* frames, size_t* size,
                             std::all_of(frames, end, [](auto b) { return !b; });
   if (is_untouched) *size = 0;
   return result;
-}
-
-int SharedFlush(tsi_frame_protector* self, unsigned char* frames, size_t* size,
-                size_t* pending) {
-  return WrappedFlush(self, frames, size, pending);
 }

@@ -14,7 +14,6 @@
 #include "config/values/status_macros.h"
 #include "config/words/fact_text.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/host/hccn/hccn_tool.h"
 
 namespace clusterd {
 namespace {
